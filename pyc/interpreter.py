@@ -1,0 +1,106 @@
+"""The interpreter stack: `bind(op, ...)` acts on whoever interprets at the moment.
+
+While a function is traced the current interpreter records equations; outside it, the base
+interpreter runs one op at a time (`eager.py`). `pyc.numpy` talks to this module only, so every
+public function works under both. A *value* here is whatever an interpreter hands out: a tracer, or
+a concrete array.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import DTypeError
+from pyc.ir import dtype as dt
+from pyc.ir.op import OPS, Op
+from pyc.ir.types import ArrayType
+
+WEAK: dict[type, dt.DType] = {bool: dt.b1, int: dt.i64, float: dt.f64, complex: dt.c128}
+"""Exact Python scalar types, weak in promotion (NEP 50), and the type they have alone."""
+
+
+class Interpreter(ABC):
+    """Gives meaning to equations."""
+
+    @abstractmethod
+    def bind(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+        """Results of `op`; every argument was lifted by this interpreter."""
+
+    @abstractmethod
+    def lift(self, x: Any) -> Any:
+        """`x` as a value of this interpreter: itself if it is one, else a concrete array or scalar
+        taken in. TypeError (a PycError) names what cannot be one."""
+
+
+_current: ContextVar[Interpreter | None] = ContextVar("pyc_interpreter", default=None)
+_base: list[Interpreter] = []
+
+
+def set_base(interpreter: Interpreter) -> None:
+    """Install the interpreter that acts when nothing is traced (called once, by `pyc.eager`)."""
+    _base[:] = [interpreter]
+
+
+def current() -> Interpreter:
+    """The interpreter that `bind` acts on now."""
+    return _current.get() or _base[0]
+
+
+def is_tracing() -> bool:
+    """Whether a function is being traced in this context."""
+    return _current.get() is not None
+
+
+@contextmanager
+def using(interpreter: Interpreter) -> Iterator[None]:
+    """Makes `interpreter` current within the block."""
+    token = _current.set(interpreter)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def bind(op: str | Op, *args: Any, **params: Any) -> tuple[Any, ...]:
+    """Results of `op` over values or concrete arrays, on the current interpreter."""
+    interpreter = current()
+    if isinstance(op, str):
+        op = OPS[op]
+    return interpreter.bind(op, tuple(interpreter.lift(a) for a in args), params)
+
+
+def bind1(op: str | Op, *args: Any, **params: Any) -> Any:
+    """The only result of `op`."""
+    (out,) = bind(op, *args, **params)
+    return out
+
+
+def type_of(x: Any) -> ArrayType:
+    """Shape and dtype of a value, NumPy array or scalar, or Python scalar; DTypeError for others
+    (lists included: pyc.numpy converts them first)."""
+    found = getattr(x, "type", None)
+    if isinstance(found, ArrayType):
+        return found
+    if type(x) in WEAK:
+        return ArrayType((), WEAK[type(x)])
+    if isinstance(x, (np.ndarray, np.generic)):
+        dtype = dt.of(x.dtype) if x.dtype.kind not in "OSUMmV" or x.dtype in dt._BY_NUMPY else None
+        if dtype is not None:
+            return ArrayType(tuple(x.shape), dtype)
+        raise DTypeError(f"arrays of dtype {x.dtype} are not supported")
+    raise DTypeError(f"expected an array or a number, got {type(x).__name__}")
+
+
+def weak_type(x: Any) -> type | None:
+    """bool, int, float or complex if `x` is weak in promotion (a Python scalar, or a traced one),
+    else None."""
+    if type(x) in WEAK:
+        return type(x)
+    weak = getattr(x, "weak", None)
+    return weak if weak in WEAK else None

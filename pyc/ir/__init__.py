@@ -1,0 +1,1 @@
+"""The three levels: Graph (tensors), Kernel (loops), Plan (steps), with text and verifier."""

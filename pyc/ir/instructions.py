@@ -1,0 +1,249 @@
+"""The scalar instructions: what one element of any pyc program is computed with.
+
+Each entry gives an instruction's arity, its type rule and its exact meaning as a NumPy function
+over arrays (the meaning both interpreters use). Every instruction is total: no input is undefined,
+so bits cannot depend on the target. Backends hold one table from these names to machine code.
+
+Arithmetic on half types does not exist here: ops widen to float32 and round back (`cast`).
+Complex numbers are pairs of scalars by the time they reach instructions.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One scalar instruction.
+
+    result: (argument types) -> type, TypeError on a mistyped use; evaluate: (arrays, result type)
+    -> array, exact and total; commutative: whether operands may be put in a fixed order.
+    """
+
+    name: str
+    arity: int
+    result: Callable[[tuple[DType, ...]], DType]
+    evaluate: Callable[[tuple[Array, ...], DType], Array]
+    commutative: bool = False
+
+
+INSTRUCTIONS: dict[str, Instruction] = {}
+
+
+def _define(
+    name: str,
+    arity: int,
+    result: Callable[[tuple[DType, ...]], DType],
+    evaluate: Callable[..., Array],
+    *,
+    commutative: bool = False,
+    typed: bool = False,
+) -> None:
+    """Register an instruction; `typed` evaluators also get the result type."""
+
+    def run(args: tuple[Array, ...], type: DType) -> Array:
+        with np.errstate(all="ignore"):
+            out = evaluate(*args, type) if typed else evaluate(*args)
+        return np.asarray(out, dtype=type.numpy)
+
+    INSTRUCTIONS[name] = Instruction(name, arity, result, run, commutative)
+
+
+# --- type rules -----------------------------------------------------------------------------------
+
+
+def _same(kinds: str) -> Callable[[tuple[DType, ...]], DType]:
+    allowed = set(kinds.split())
+
+    def rule(types: tuple[DType, ...]) -> DType:
+        first = types[0]
+        if first.kind not in allowed or first.is_half or any(t is not first for t in types):
+            raise TypeError(f"needs equal {kinds} types, got {', '.join(map(repr, types))}")
+        return first
+
+    return rule
+
+
+def _compare(types: tuple[DType, ...]) -> DType:
+    _same("bool int uint float")(types)
+    return dt.b1
+
+
+def _select(types: tuple[DType, ...]) -> DType:
+    if types[0] is not dt.b1 or types[1] is not types[2]:
+        raise TypeError(f"needs (b1, T, T), got {', '.join(map(repr, types))}")
+    return types[1]
+
+
+_NUMBER = _same("int uint float")
+_FLOAT = _same("float")
+_INTEGER = _same("int uint")
+_BITS = _same("bool int uint")
+
+
+# --- exact meanings -------------------------------------------------------------------------------
+
+_libm = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
+_libm.fma.restype = ctypes.c_double
+_libm.fma.argtypes = [ctypes.c_double] * 3
+
+
+def _round_to_odd_sum(x: Array, y: Array) -> Array:
+    """x + y in float64, rounded to odd: rounding it once more to fewer bits is then exact."""
+    s = x + y
+    t = s - x
+    error = (x - (s - t)) + (y - t)
+    even = (s.view(np.int64) & 1) == 0
+    moved = np.nextafter(s, np.where(error > 0, np.inf, -np.inf))
+    return np.where((error != 0) & even & np.isfinite(s), moved, s)
+
+
+def _fma(a: Array, b: Array, c: Array, type: DType) -> Array:
+    """a * b + c with one rounding.
+
+    float32: the product is exact in float64, the sum is rounded to odd there (Boldo, Melquiond,
+    "Emulation of FMA and correctly rounded sums", IEEE TC 2008). float64: the C library's fma.
+    """
+    a, b, c = np.broadcast_arrays(a, b, c)
+    if type is dt.f32:
+        wide = _round_to_odd_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
+        return wide.astype(np.float32)
+    fma = _libm.fma
+    flat = [fma(x, y, z) for x, y, z in zip(a.flat, b.flat, c.flat, strict=True)]
+    return np.array(flat, dtype=np.float64).reshape(a.shape)
+
+
+def _minimum(a: Array, b: Array) -> Array:
+    """IEEE 754-2019 minimum: NaN if either is NaN, -0 below +0."""
+    if a.dtype.kind != "f":
+        return np.minimum(a, b)
+    least = np.where((a < b) | ((a == b) & np.signbit(a)), a, b)
+    return np.where(np.isnan(a) | np.isnan(b), a + b, least)
+
+
+def _maximum(a: Array, b: Array) -> Array:
+    """IEEE 754-2019 maximum: NaN if either is NaN, +0 above -0."""
+    if a.dtype.kind != "f":
+        return np.maximum(a, b)
+    most = np.where((a > b) | ((a == b) & ~np.signbit(a)), a, b)
+    return np.where(np.isnan(a) | np.isnan(b), a + b, most)
+
+
+def _quotient(a: Array, b: Array, type: DType) -> Array:
+    """Integer division that truncates; x / 0 is 0 and the most negative / -1 wraps."""
+    zero = b == 0
+    minus_one = (b == -1) if type.kind == "int" else np.zeros_like(zero)
+    safe = np.where(zero | minus_one, np.ones_like(b), b)
+    floor = a // safe
+    inexact = (floor * safe != a) & ((a < 0) != (safe < 0))
+    truncated = np.where(inexact, floor + np.ones_like(floor), floor)
+    return np.where(zero, np.zeros_like(a), np.where(minus_one, np.negative(a), truncated))
+
+
+def _remainder(a: Array, b: Array, type: DType) -> Array:
+    """Remainder of the truncating division; x rem 0 is 0."""
+    return np.where(b == 0, np.zeros_like(a), a - _quotient(a, b, type) * b)
+
+
+def _shift(a: Array, n: Array, type: DType, left: bool) -> Array:
+    """Shift by n taken as unsigned; a count of `bits` or more gives 0 (or the sign)."""
+    count = n.astype(dt.unsigned_of(type.bits).numpy)
+    inside = count < type.bits
+    safe = np.where(inside, count, 0).astype(a.dtype)
+    if left:
+        return np.where(inside, np.left_shift(a, safe), 0)
+    fill = np.where(a < 0, -1, 0) if type.kind == "int" else np.zeros_like(a)
+    return np.where(inside, np.right_shift(a, safe), fill)
+
+
+def _mul_high(a: Array, b: Array, type: DType) -> Array:
+    """The upper half of the full product."""
+    if type.bits < 64:
+        wide = np.int64 if type.kind == "int" else np.uint64
+        return ((a.astype(wide) * b.astype(wide)) >> wide(type.bits)).astype(type.numpy)
+    a, b = np.broadcast_arrays(a, b)
+    pairs = zip(a.flat, b.flat, strict=True)
+    high = [((int(x) * int(y)) >> 64) & (2**64 - 1) for x, y in pairs]
+    return np.array(high, dtype=np.uint64).reshape(a.shape).view(type.numpy)
+
+
+def _count_leading_zeros(a: Array, type: DType) -> Array:
+    """Leading zero bits; `bits` for 0."""
+    u = a.view(dt.unsigned_of(type.bits).numpy)
+    flat = [type.bits - int(x).bit_length() for x in u.flat]
+    return np.array(flat, dtype=type.numpy).reshape(a.shape)
+
+
+def cast(a: Array, type: DType) -> Array:
+    """Value conversion: integers wrap, floats round to nearest even, float to integer truncates
+    and saturates with NaN giving 0, anything to bool tests for non-zero."""
+    source = dt.of(a.dtype)
+    assert source is not None
+    with np.errstate(all="ignore"):
+        if type is dt.b1:
+            return a != 0
+        if not (source.is_float and type.is_integer):
+            return a.astype(type.numpy)
+        wide = a.astype(np.float64)
+        info = np.iinfo(type.numpy)
+        low, high = float(info.min), float(info.max)  # float(2**63 - 1) is 2**63: saturates too
+        inside = (wide > low) & (wide < high)
+        out = np.where(inside, wide, 0).astype(type.numpy)
+        out = np.where(wide >= high, type.numpy.type(info.max), out)
+        return np.where(wide <= low, type.numpy.type(info.min), out).astype(type.numpy)
+
+
+def bitcast(a: Array, type: DType) -> Array:
+    """The same bits read as another type of the same size."""
+    return np.ascontiguousarray(a).view(type.numpy)
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+_define("add", 2, _NUMBER, np.add, commutative=True)
+_define("sub", 2, _NUMBER, np.subtract)
+_define("mul", 2, _NUMBER, np.multiply, commutative=True)
+_define("neg", 1, _NUMBER, np.negative)
+_define("abs", 1, _NUMBER, np.abs)
+_define("div", 2, _FLOAT, np.true_divide)
+_define("sqrt", 1, _FLOAT, np.sqrt)
+_define("fma", 3, _FLOAT, _fma, typed=True)
+_define("floor", 1, _FLOAT, np.floor)
+_define("ceil", 1, _FLOAT, np.ceil)
+_define("trunc", 1, _FLOAT, np.trunc)
+_define("rint", 1, _FLOAT, np.rint)
+_define("copysign", 2, _FLOAT, np.copysign)
+_define("minimum", 2, _NUMBER, _minimum, commutative=True)
+_define("maximum", 2, _NUMBER, _maximum, commutative=True)
+_define("quotient", 2, _INTEGER, _quotient, typed=True)
+_define("remainder", 2, _INTEGER, _remainder, typed=True)
+_define("mul_high", 2, _INTEGER, _mul_high, commutative=True, typed=True)
+_define("and", 2, _BITS, np.bitwise_and, commutative=True)
+_define("or", 2, _BITS, np.bitwise_or, commutative=True)
+_define("xor", 2, _BITS, np.bitwise_xor, commutative=True)
+_define("not", 1, _BITS, np.invert)
+_define("shl", 2, _INTEGER, lambda a, n, t: _shift(a, n, t, left=True), typed=True)
+_define("shr", 2, _INTEGER, lambda a, n, t: _shift(a, n, t, left=False), typed=True)
+_define("popcount", 1, _INTEGER, np.bitwise_count)
+_define("clz", 1, _INTEGER, _count_leading_zeros, typed=True)
+_define("eq", 2, _compare, np.equal, commutative=True)
+_define("ne", 2, _compare, np.not_equal, commutative=True)
+_define("lt", 2, _compare, np.less)
+_define("le", 2, _compare, np.less_equal)
+_define("gt", 2, _compare, np.greater)
+_define("ge", 2, _compare, np.greater_equal)
+_define("select", 3, _select, np.where)
+# The value of `select`; a backend computes the second operand only when some lane needs it.
+_define("rare_select", 3, _select, np.where)

@@ -1,0 +1,358 @@
+"""The Kernel level: a loop nest over buffers, whose leaves are scalar expressions (`expr.py`).
+
+    Kernel = name, buffers, sizes, body
+    Buffer = name, dtype, shape, space (global | shared | register | stack), role, alignment
+    Stmt   = For(var, extent, kind, carried, body)   one iteration per 0 <= var < extent
+           | While(carried, condition, body)         tested before each iteration
+           | If(condition, then, orelse, role)       role: a group of warps that runs `then`
+           | Let(var, value)                         a value computed here, once
+           | Reduce(results, domain, values, monoid) the documented order (`order.py`); logical only
+           | Store(buffer, index, value)
+           | Accumulate(buffer, index, value, monoid)  buffer[index] = buffer[index] . value
+           | Alloc(buffer, body)
+           | Copy(destination, source, extents, asynchronous, signal)
+           | Barrier(scope)                          all threads of the scope arrive and wait
+           | Signal(buffer, index, bytes) | Wait(buffer, index, parity)   phased barriers
+           | TileMultiply(accumulators, a, b, shape, ...)                  the tensor-core step
+           | Fail(site, condition, value)            writes the error slot
+
+Meaning of a loop kind:
+* serial: one after the other; may carry values from one iteration to the next.
+* unroll: serial, expanded when emitted; the extent is a constant.
+* parallel: iterations may run at the same time on several CPU threads; they must not communicate.
+* vector: lock-step lanes of one CPU or GPU thread; per-lane values; the extent is a constant. Lanes
+  may exchange values by `Shuffle` where all lanes are active.
+* grid: blocks of a GPU launch (a kernel has at most three grid loops, perfectly nested, outermost).
+* warp, thread: the warps of a block, and the threads of a warp (or of the block, where no warp loop
+  encloses it). Threads share `shared` buffers and meet at `Barrier`s. Extents are constants.
+
+A kernel from `passes/lower` is *logical*: only serial loops and `Reduce`. `passes/schedule` gives
+it kinds and expands `Reduce`. Both forms run in the kernel interpreter with the same bits.
+
+Invariants, checked by `verify`: every variable is bound once, above its uses; indices are i64 and
+within the buffer's shape; a `Load` is evaluated where its statement stands (use `Let` to keep a
+value across a `Store` that may change it); an output element is stored before the kernel ends.
+Statements are plain trees; a kernel holds at most about `MAX_EXPRESSIONS` distinct expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Union
+
+from pyc.ir.dtype import DType
+from pyc.ir.expr import Expr, Var
+
+MAX_EXPRESSIONS = 256
+
+Extent = Union[int, Expr]
+"""A loop bound or buffer dimension: a constant or an i64 expression over size parameters."""
+
+
+class Kind(Enum):
+    """How the iterations of a loop run; see the module docstring."""
+
+    SERIAL = "serial"
+    UNROLL = "unroll"
+    PARALLEL = "parallel"
+    VECTOR = "vector"
+    GRID = "grid"
+    WARP = "warp"
+    THREAD = "thread"
+
+
+class Space(Enum):
+    """Where a buffer lives. `STACK` and `REGISTER` are private to one thread (per lane of an
+    enclosing vector or thread loop); `SHARED` belongs to a GPU block."""
+
+    GLOBAL = "global"
+    SHARED = "shared"
+    STACK = "stack"
+    REGISTER = "register"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Buffer:
+    """A dense array of `dtype` elements, row-major unless `strides` (in elements) says otherwise.
+
+    role: "in" (never written in this kernel, may be read through the non-coherent path), "out"
+    (written only), "inout", or "local" (made by `Alloc`). alignment: bytes the address is known to
+    be a multiple of. Distinct parameters of one kernel never overlap unless `may_alias`. A complex
+    buffer is one of its real type with a trailing axis of 2.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[Extent, ...]
+    space: Space = Space.GLOBAL
+    role: str = "local"
+    alignment: int = 16
+    strides: tuple[Extent, ...] | None = None
+    may_alias: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Carry:
+    """A value carried through a loop: `var` is `initial` in the first iteration and `next` of the
+    iteration before in the others; after the loop its last value is `result`."""
+
+    var: Var
+    initial: Expr
+    next: Expr
+    result: Var
+
+
+class Stmt:
+    """Base of the statements below. Equality is identity."""
+
+    __slots__ = ()
+
+
+Body = tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class For(Stmt):
+    """A counted loop; `carried` only where kind is serial or unroll."""
+
+    var: Var
+    extent: Extent
+    kind: Kind
+    body: Body
+    carried: tuple[Carry, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class While(Stmt):
+    """Repeats `body` while `condition` (over the carried variables) holds. Under a vector or thread
+    loop each lane stops on its own and keeps its values; a backend polls the cancel flag."""
+
+    carried: tuple[Carry, ...]
+    condition: Expr
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Role:
+    """A group of warps `[first_warp, first_warp + warps)` of a block that runs one branch, and the
+    registers per thread it asks for (None: as compiled)."""
+
+    name: str
+    first_warp: int
+    warps: int
+    registers: int | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class If(Stmt):
+    """Runs `then` where `condition`, else `orelse`; with `role`, the condition is membership of it
+    and other warps pass by. Loads and stores inside happen only in active lanes."""
+
+    condition: Expr | None
+    then: Body
+    orelse: Body = ()
+    role: Role | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Let(Stmt):
+    """Binds `var` to `value`, evaluated here."""
+
+    var: Var
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reduce(Stmt):
+    """Binds `results` to the reduction of `values` over `domain` in the documented order.
+
+    domain: the reduced variables with their extents, outermost first: their row-major order is the
+    sequence order. monoid: a name in `order.MONOIDS`; values and results are its components, in
+    its accumulator types. An empty sequence gives the monoid's identity.
+    """
+
+    results: tuple[Var, ...]
+    domain: tuple[tuple[Var, Extent], ...]
+    values: tuple[Expr, ...]
+    monoid: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Store(Stmt):
+    """buffer[index] = value."""
+
+    buffer: Buffer
+    index: tuple[Expr, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Accumulate(Stmt):
+    """buffer[index] = combine(buffer[index], value); under a vector or thread loop the lanes apply
+    in lane order, so that equal indices give one defined result."""
+
+    buffer: Buffer
+    index: tuple[Expr, ...]
+    value: Expr
+    monoid: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Alloc(Stmt):
+    """Gives `body` an uninitialised local buffer."""
+
+    buffer: Buffer
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Copy(Stmt):
+    """Copies the box `extents` from source[source_index...] to destination[destination_index...].
+
+    asynchronous: starts the copy and goes on; it is complete for those who `Wait` on `signal`
+    (a phased barrier of a shared i64 buffer, at `signal_index`). Elements of the box outside the
+    source read as zero; outside the destination they are dropped. Executed once per block when the
+    destination or source is shared, by the warp that reaches it.
+    """
+
+    destination: Buffer
+    destination_index: tuple[Expr, ...]
+    source: Buffer
+    source_index: tuple[Expr, ...]
+    extents: tuple[int, ...]
+    asynchronous: bool = False
+    signal: Buffer | None = None
+    signal_index: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Barrier(Stmt):
+    """All threads of `scope` ("block", "warp", or the name of a role) arrive and wait."""
+
+    scope: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Signal(Stmt):
+    """Arrives at the phased barrier buffer[index]; `bytes` more are expected from copies."""
+
+    buffer: Buffer
+    index: tuple[Expr, ...]
+    bytes: Extent = 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Wait(Stmt):
+    """Waits until the phase of parity `parity` of the phased barrier buffer[index] is complete."""
+
+    buffer: Buffer
+    index: tuple[Expr, ...]
+    parity: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PhasedBarrier:
+    """How a shared i64 buffer of phased barriers is initialised: arrivals that end a phase."""
+
+    buffer: Buffer
+    arrivals: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TileMultiply(Stmt):
+    """accumulators[m, n] += a[m, k] @ b[k, n] over tiles in shared memory (or registers).
+
+    shape: (m, n, k). accumulators: a register buffer of f32, distributed over the warps of the
+    enclosing role; a, b: buffers with the index of the tile's first element. transpose_b: b is
+    stored [n, k]. group: matrix steps of one k-block are issued together (wgmma commit group);
+    the result is defined after `TileWait`-free targets at once, on Hopper after the next
+    statement that reads the accumulators. first: replaces instead of adding.
+    """
+
+    accumulators: Buffer
+    a: Buffer
+    a_index: tuple[Expr, ...]
+    b: Buffer
+    b_index: tuple[Expr, ...]
+    shape: tuple[int, int, int]
+    transpose_b: bool = False
+    first: Expr | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fail(Stmt):
+    """Where `condition`, writes (site, value) to the error slot (the first failure wins; the lowest
+    site of one launch is reported) and goes on with defined values."""
+
+    site: int
+    condition: Expr
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Kernel:
+    """A loop nest. buffers: the parameters in call order; sizes: i64 parameters that extents use;
+    phased: phased barriers to initialise; dynamic facts (grid, shared bytes) follow from the body.
+    """
+
+    name: str
+    buffers: tuple[Buffer, ...]
+    body: Body
+    sizes: tuple[Var, ...] = ()
+    phased: tuple[PhasedBarrier, ...] = field(default=())
+
+
+# --- traversal ------------------------------------------------------------------------------------
+
+
+def bodies(s: Stmt) -> tuple[Body, ...]:
+    """The nested bodies of a statement."""
+    if isinstance(s, (For, While, Alloc)):
+        return (s.body,)
+    if isinstance(s, If):
+        return (s.then, s.orelse)
+    return ()
+
+
+def walk(body: Body) -> Iterator[Stmt]:
+    """Every statement, parents before children, in program order."""
+    stack: list[Stmt] = list(reversed(body))
+    while stack:
+        s = stack.pop()
+        yield s
+        for inner in reversed(bodies(s)):
+            stack.extend(reversed(inner))
+
+
+def expressions(s: Stmt) -> tuple[Expr, ...]:
+    """The root expressions that a statement itself evaluates (not those of nested bodies, but the
+    carried values of loops are included)."""
+    extents = lambda *xs: tuple(x for x in xs if isinstance(x, Expr))  # noqa: E731
+    if isinstance(s, For):
+        carried = tuple(e for c in s.carried for e in (c.initial, c.next))
+        return (*extents(s.extent), *carried)
+    if isinstance(s, While):
+        return (s.condition, *(e for c in s.carried for e in (c.initial, c.next)))
+    if isinstance(s, If):
+        return extents(s.condition)
+    if isinstance(s, Let):
+        return (s.value,)
+    if isinstance(s, Reduce):
+        return (*extents(*(e for _, e in s.domain)), *s.values)
+    if isinstance(s, (Store, Accumulate)):
+        return (*s.index, s.value)
+    if isinstance(s, Alloc):
+        return extents(*s.buffer.shape)
+    if isinstance(s, Copy):
+        return (*s.destination_index, *s.source_index, *s.signal_index)
+    if isinstance(s, Signal):
+        return (*s.index, *extents(s.bytes))
+    if isinstance(s, Wait):
+        return (*s.index, s.parity)
+    if isinstance(s, TileMultiply):
+        return (*s.a_index, *s.b_index, *extents(s.first))
+    if isinstance(s, Fail):
+        return (s.condition, s.value)
+    return ()

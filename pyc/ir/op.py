@@ -1,0 +1,131 @@
+"""`Op`: the one entry that says everything about an operation of the Graph.
+
+An entry lives in a family file under `ir/ops/` and is registered by `define`. What its kind asks
+for:
+
+* pointwise  `scalar(*elements, **params) -> Expr | tuple[Expr, ...]`: the element of the result.
+             Arguments have equal shapes and equal types unless `dtype` says otherwise. Half types
+             are widened to float32 and rounded back around `scalar`; complex elements arrive as
+             `Complex` pairs. Both interpreters and every backend evaluate this definition.
+* index      `element(read, index, types, **params) -> Expr`: the element at output `index`, where
+             `read(k, index)` is an element of argument k. It must read within bounds for every
+             index, also under a `select`. Moves data only: `reference` is exact.
+* reduce     `monoid` and params["axes"]; `prepare(elements, position, **params)` gives the
+             components (default: the element), `finish(components, **params)` the result.
+* contract   params["dimensions"]; see `ops/contract.py`.
+* kernel     `build(types, **params) -> Kernel` makes a logical kernel over (arguments, results).
+* library    `routine(types, **params) -> (name, integers)`.
+* control    params hold closed Graphs; `trace`, the interpreters and `passes` know these few ops.
+
+`types(argument types, **params) -> tuple[ArrayType, ...]` is the type rule; the default is that of
+the kind. It raises ShapeError or DTypeError with the offending types; `trace` adds the user's line.
+`reference` is the NumPy function: the oracle within tolerance for tests (exact for index and kernel
+ops), and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from pyc.errors import DTypeError, ShapeError
+from pyc.ir.dtype import DType
+from pyc.ir.expr import Expr
+from pyc.ir.types import ArrayType
+
+
+class Kind(Enum):
+    """How an op is lowered and fused; see the module docstring."""
+
+    POINTWISE = "pointwise"
+    INDEX = "index"
+    REDUCE = "reduce"
+    CONTRACT = "contract"
+    KERNEL = "kernel"
+    LIBRARY = "library"
+    CONTROL = "control"
+
+
+Types = tuple[ArrayType, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Complex:
+    """A complex scalar as its two real expressions."""
+
+    re: Expr
+    im: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Op:
+    """One operation; see the module docstring. Compares by identity.
+
+    commutative: operands of a pointwise op may be swapped; unit: {argument position: value that
+    makes the op return the other argument}; absorbing: {position: value that is then the result};
+    effect: must not be merged, removed or reordered; cost: rough instructions per element (for the
+    fusion cost model); samples: extra awkward inputs for the tests, as argument tuples.
+    """
+
+    name: str
+    kind: Kind
+    types: Callable[..., Types]
+    scalar: Callable[..., Any] | None = None
+    element: Callable[..., Expr] | None = None
+    monoid: str | None = None
+    prepare: Callable[..., tuple[Expr, ...]] | None = None
+    finish: Callable[..., Expr] | None = None
+    build: Callable[..., Any] | None = None
+    routine: Callable[..., tuple[str, tuple[int, ...]]] | None = None
+    reference: Callable[..., Any] | None = None
+    batch: Callable[..., Any] | None = None
+    commutative: bool = False
+    unit: dict[int, Any] = field(default_factory=dict)
+    absorbing: dict[int, Any] = field(default_factory=dict)
+    effect: bool = False
+    cost: int = 1
+    samples: tuple[Any, ...] = ()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+OPS: dict[str, Op] = {}
+"""Every op by name, filled by the family modules that `ir/ops/__init__.py` imports."""
+
+
+def define(op: Op) -> Op:
+    """Register `op` and return it."""
+    if op.name in OPS:
+        raise ValueError(f"op {op.name} is defined twice")
+    OPS[op.name] = op
+    return op
+
+
+def same_shape(name: str, args: Types) -> tuple[int, ...]:
+    """The common shape of pointwise arguments; ShapeError names them otherwise."""
+    first = args[0].shape
+    if any(a.shape != first for a in args):
+        found = ", ".join(map(str, args))
+        raise ShapeError(f"{name}: shapes differ: {found}")
+    return first
+
+
+def pointwise_types(
+    name: str, kinds: str, result: DType | None = None
+) -> Callable[..., tuple[ArrayType, ...]]:
+    """Type rule of most pointwise ops: equal shapes, one type of the given kinds; the result has
+    that type, or `result`."""
+    allowed = set(kinds.split())
+
+    def rule(args: Types, **_: Any) -> Types:
+        shape = same_shape(name, args)
+        first = args[0].dtype
+        if first.kind not in allowed or any(a.dtype is not first for a in args):
+            found = ", ".join(map(str, args))
+            raise DTypeError(f"{name}: needs equal types of kind {kinds}, got {found}")
+        return (ArrayType(shape, result or first),)
+
+    return rule

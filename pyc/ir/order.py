@@ -1,0 +1,139 @@
+"""Monoids, and the one order in which pyc reduces: a function of the sequence length only.
+
+The reduced axes in row-major order form one sequence x[0..n). With LANES = 128 and CHUNK = 1024:
+
+1. chunk c gives a vector v_c of LANES lanes: v_c[l] = x[c, 0, l] . x[c, 1, l] . ... . x[c, 7, l],
+   left to right, where x[c, j, l] = x[CHUNK c + LANES j + l];
+2. chunk vectors are combined lane by lane in the pairwise tree by chunk number: level by level,
+   v'[k] = v[2k] . v[2k + 1]; an odd one out moves up unchanged;
+3. the lanes last, by halves: lane l . lane l + 64, then + 32, ... + 1; lane 0 is the result.
+
+Elements beyond n are the monoid's neutral element, which never changes a value (for floating-point
+add it is -0.0). Every schedule on every target produces exactly these bits. `reduce` here is that
+definition over NumPy arrays and the oracle of both interpreters; it shares nothing with the passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
+from pyc.ir.expr import Const, Expr, apply, select
+
+LANES = 128
+CHUNK = 1024
+
+Array = np.ndarray[Any, Any]
+Values = tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Monoid:
+    """An associative operation (up to rounding) on tuples of `components` scalars.
+
+    neutral: component types -> values that leave any other unchanged, bit for bit;
+    combine: (left, right) -> result, as expressions, so that every level shares one definition;
+    idempotent: whether order and repetition cannot matter (min, max, and, or).
+    """
+
+    name: str
+    components: int
+    neutral: Callable[[tuple[DType, ...]], tuple[Any, ...]]
+    combine: Callable[[Values, Values], Values]
+    idempotent: bool = False
+
+
+def _lowest(t: DType) -> Any:
+    if t is dt.b1:
+        return False
+    return -np.inf if t.is_float else np.iinfo(t.numpy).min
+
+
+def _highest(t: DType) -> Any:
+    if t is dt.b1:
+        return True
+    return np.inf if t.is_float else np.iinfo(t.numpy).max
+
+
+def _scalar(name: str) -> Callable[[Values, Values], Values]:
+    return lambda a, b: (apply(name, a[0], b[0]),)
+
+
+def _extremum(better: str) -> Callable[[Values, Values], Values]:
+    """Keeps (value, index) of the better value, NaN best of all, the lower index among equals."""
+
+    def combine(a: Values, b: Values) -> Values:
+        a_nan, b_nan = a[0].differs(a[0]), b[0].differs(b[0])
+        b_wins = (apply(better, b[0], a[0]) & ~a_nan) | (b_nan & ~a_nan)
+        tie = (a[0].equal(b[0]) | (a_nan & b_nan)) & (b[1] < a[1])
+        take = b_wins | tie
+        return select(take, b[0], a[0]), select(take, b[1], a[1])
+
+    return combine
+
+
+_NO_INDEX = np.iinfo(np.int64).max
+
+MONOIDS: dict[str, Monoid] = {
+    m.name: m
+    for m in (
+        Monoid("add", 1, lambda t: (-0.0 if t[0].is_float else 0,), _scalar("add")),
+        Monoid("mul", 1, lambda t: (1,), _scalar("mul")),
+        Monoid("minimum", 1, lambda t: (_highest(t[0]),), _scalar("minimum"), idempotent=True),
+        Monoid("maximum", 1, lambda t: (_lowest(t[0]),), _scalar("maximum"), idempotent=True),
+        Monoid("and", 1, lambda t: (True if t[0] is dt.b1 else -1,), _scalar("and"), True),
+        Monoid("or", 1, lambda t: (0,), _scalar("or"), idempotent=True),
+        Monoid("xor", 1, lambda t: (0,), _scalar("xor")),
+        Monoid("argmin", 2, lambda t: (_highest(t[0]), _NO_INDEX), _extremum("lt"), True),
+        Monoid("argmax", 2, lambda t: (_lowest(t[0]), _NO_INDEX), _extremum("gt"), True),
+    )
+}
+
+
+def neutral(monoid: Monoid, types: tuple[DType, ...]) -> tuple[Const, ...]:
+    """The neutral element as constants."""
+    return tuple(Const(v, t) for v, t in zip(monoid.neutral(types), types, strict=True))
+
+
+def reduce(
+    combine: Callable[[tuple[Array, ...], tuple[Array, ...]], tuple[Array, ...]],
+    values: tuple[Array, ...],
+    fill: tuple[Any, ...],
+) -> tuple[Array, ...]:
+    """Reduces the last axis of each array (one per component) in the documented order.
+
+    combine: the monoid over NumPy arrays; fill: its neutral values. An empty axis gives them.
+    """
+    n = values[0].shape[-1]
+    chunks = max(-(-n // CHUNK), 1)
+    padded = []
+    for x, neutral_value in zip(values, fill, strict=True):
+        full = np.full((*x.shape[:-1], chunks * CHUNK), neutral_value, dtype=x.dtype)
+        full[..., :n] = x
+        padded.append(full.reshape(*x.shape[:-1], chunks, CHUNK // LANES, LANES))
+    rows = [tuple(p[..., j, :] for p in padded) for j in range(CHUNK // LANES)]
+    vectors = rows[0]
+    for row in rows[1:]:
+        vectors = combine(vectors, row)
+    while vectors[0].shape[-2] > 1:
+        count = vectors[0].shape[-2]
+        even = tuple(v[..., 0 : count - 1 : 2, :] for v in vectors)
+        odd = tuple(v[..., 1:count:2, :] for v in vectors)
+        pairs = combine(even, odd)
+        if count % 2:
+            last = tuple(v[..., -1:, :] for v in vectors)
+            pairs = tuple(np.concatenate(p, axis=-2) for p in zip(pairs, last, strict=True))
+        vectors = pairs
+    lanes = tuple(v[..., 0, :] for v in vectors)
+    width = LANES // 2
+    while width:
+        lanes = combine(
+            tuple(v[..., :width] for v in lanes), tuple(v[..., width : 2 * width] for v in lanes)
+        )
+        width //= 2
+    return tuple(v[..., 0] for v in lanes)

@@ -1,0 +1,139 @@
+"""The Plan: the steps an executable runs, and where each of its buffers lies.
+
+    Plan  = kernels, buffers, steps, arena size
+    Step  = Launch(kernel, slots)                a kernel over buffers
+          | Library(routine, slots, integers)    a routine of a declared library, or a trampoline
+          | Loop(condition, flag, body, rotate)  repeats while the flag, an element b1, is true
+          | Branch(index, cases)                 runs the case an i64 element names (clamped)
+          | Copy(destination, source)
+
+A slot is an index into `buffers`. A buffer is an argument, a result, a constant, or a range of the
+arena of one call. The planner's offsets are the addresses used, and its peak is the arena
+allocated. Everything here is data: `backends` emit one native entry from it, the plan interpreter
+runs it, the cache stores it.
+
+Entry ABI (CPU; the GPU's host entry has the same signature and context):
+
+    i32 entry(ptr context, ptr arguments, ptr results)
+
+* arguments: 16 bytes each: the data address of an array in the first 8, or the scalar itself.
+* results: 8 bytes each: the address of a C-ordered destination; rank 0 too.
+* returns 0, or 1 + the number of the failed site (its value in the context), or CANCELLED.
+
+Context, 8 bytes a field, in the order of `CONTEXT_FIELDS`: the arena (64-byte aligned, one per
+concurrent call); the worker pool and `parallel(pool, function, frame, tasks)`, which calls
+`function(frame, begin, end)` so that [0, tasks) is covered once, and is null to run serially; the
+address of the cancel flag (i32, polled on back-edges); the error site and value; the table of
+external addresses (object code has no undefined symbols); the constants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Union
+
+from pyc.ir.loops import Kernel
+
+CONTEXT_FIELDS = (
+    *("arena", "pool", "parallel", "cancel", "error_site", "error_value"),
+    *("externals", "constants"),
+)
+ARGUMENT_BYTES = 16
+CANCELLED = -1
+ALIGNMENT = 64
+"""Alignment in bytes of arena offsets and constants."""
+
+
+class Place(Enum):
+    """What a buffer's `index` counts: argument, result, byte of the arena, byte of constants."""
+
+    ARGUMENT = "argument"
+    RESULT = "result"
+    ARENA = "arena"
+    CONSTANT = "constant"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanBuffer:
+    """nbytes at a place. scalar: the argument's value sits in its slot. first, last: the steps
+    (numbered in program order, nested steps included) between which an arena buffer is alive."""
+
+    nbytes: int
+    place: Place
+    index: int
+    scalar: bool = False
+    first: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Runs kernels[kernel]; slots[k] is the buffer of its k-th parameter; sizes are its sizes."""
+
+    kernel: int
+    slots: tuple[int, ...]
+    sizes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Calls external `routine` as `i32 routine(ptr context, ptr slots, ptr integers)`."""
+
+    routine: str
+    slots: tuple[int, ...]
+    integers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Runs `condition`, stops if the b1 in slot `flag` is false, runs `body`, swaps the addresses
+    of each pair in `rotate`, and repeats. `condition` must not write what `body` carries."""
+
+    condition: tuple[Step, ...]
+    flag: int
+    body: tuple[Step, ...]
+    rotate: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Runs cases[i] for the i64 i in slot `index`, clamped to the cases there are."""
+
+    index: int
+    cases: tuple[tuple[Step, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Copies nbytes from slot `source` to slot `destination` (equal sizes, no overlap)."""
+
+    destination: int
+    source: int
+
+
+Step = Union[Launch, Library, Loop, Branch, Copy]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a failed site means: the rule broken and the Graph equation that can break it."""
+
+    rule: str
+    equation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps over buffers. peak: bytes of the arena; lower_bound: the most bytes alive at once;
+    arguments, results: slots in call order; constants: the bytes of the constant section."""
+
+    kernels: tuple[Kernel, ...]
+    buffers: tuple[PlanBuffer, ...]
+    steps: tuple[Step, ...]
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+    peak: int = 0
+    lower_bound: int = 0
+    constants: bytes = b""
+    sites: tuple[Site, ...] = field(default=())

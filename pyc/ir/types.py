@@ -1,0 +1,43 @@
+"""`ArrayType`: the shape and element type of a value. No layout: layouts belong to buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from pyc.ir.dtype import DType, parse
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """Type of an array value; prints as `f32[8,4]`, rank 0 as `f32[]`."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the dense array."""
+        return self.size * self.dtype.itemsize
+
+    def __str__(self) -> str:
+        return f"{self.dtype.short}[{','.join(map(str, self.shape))}]"
+
+
+def parse_type(text: str) -> ArrayType:
+    """The type that prints as `text`; ValueError if none does."""
+    short, bracket, dims = text.partition("[")
+    if not bracket or not dims.endswith("]"):
+        raise ValueError(f"not an array type: {text!r}")
+    shape = tuple(int(d) for d in dims[:-1].split(",") if d)
+    return ArrayType(shape, parse(short))
