@@ -312,24 +312,22 @@ def plain(base: str) -> Element:
     return lambda w, offset, present: w.load(w.at(base, offset), present)
 
 
-def row_lanes(
-    w: Writer, n: int, order: Order, element: Element, *, group: int, unroll: bool = True
-) -> list[str | None]:
+def row_lanes(w: Writer, n: int, order: Order, element: Element, *, group: int) -> list[str | None]:
     """The chunk tree over one row of n elements: `keep` lanes as vectors (one if keep < width).
 
     `group` chunks are folded in registers; groups meet on a stack in L1 by a binary counter.
     """
     pieces = order.lanes // w.width
     kept = max(1, order.keep // w.width)
-    # lanes never meet before the end unless keep < lanes, so 8 vectors at a time bound the registers
-    size_of_block = 8 if order.keep == order.lanes else pieces
-    blocks = [range(p, min(p + size_of_block, pieces)) for p in range(0, pieces, size_of_block)]
+    # Sweep every lane of a chunk before the next chunk. Half the lanes at a time, or the folds
+    # written out so that LLVM reorders the loads, costs up to 3x when the data is in memory.
 
-    def chunk(base: str | int, size: int, block: range) -> list[str | None]:
-        if not unroll and size == order.chunk:
-            folded = looped(base, block)
-        else:
-            folded = straight(base, size, block)
+    def chunk(base: str | int, size: int) -> list[str | None]:
+        # A partial chunk loops too: written out, two passes over one row share their loads, and
+        # LLVM spills the row.
+        looping = size // order.lanes if size >= 2 * order.lanes else 0
+        acc = looped(base, looping) if looping else [None] * pieces
+        folded = straight(base, size, looping * order.lanes, acc)
         if order.keep < order.lanes:
             folded = fold_pieces(w, folded, kept, order.tree)
         if order.keep < w.width:
@@ -337,22 +335,21 @@ def row_lanes(
             folded = [finish(w, folded[0], w.width, order.tree)]
         return folded
 
-    def straight(base: str | int, size: int, block: range) -> list[str | None]:
-        acc: list[str | None] = [None] * len(block)
-        for fold in range(0, size, order.lanes):
-            for p, piece in enumerate(block):
-                start = fold + piece * w.width
+    def straight(base: str | int, size: int, done: int, acc: list[str | None]) -> list[str | None]:
+        for fold in range(done, size, order.lanes):
+            for p in range(pieces):
+                start = fold + p * w.width
                 if start < size:
                     acc[p] = w.add(acc[p], element(w, w.sum(base, start), size - start))
         return acc
 
-    def looped(base: str | int, block: range) -> list[str | None]:
-        slots = [w.alloca(w.vector) for _ in block]
+    def looped(base: str | int, folds: int) -> list[str | None]:
+        slots = [w.alloca(w.vector) for _ in range(pieces)]
         for slot in slots:
             w.store(w.splat(-0.0), slot)
-        with w.loop(0, order.chunk, order.lanes) as j:
-            for piece, slot in zip(block, slots, strict=True):
-                value = element(w, w.sum(w.sum(base, j), piece * w.width), w.width)
+        with w.loop(0, folds * order.lanes, order.lanes) as j:
+            for p, slot in enumerate(slots):
+                value = element(w, w.sum(w.sum(base, j), p * w.width), w.width)
                 w.store(w.binary("fadd", w.load(slot), value), slot)
         return [w.load(slot) for slot in slots]
 
@@ -360,17 +357,15 @@ def row_lanes(
     whole = n // (group * order.chunk)
     rest = sizes[whole * group :]
 
-    def chunks(start: str | int, sizes: list[int], block: range) -> list[str | None]:
-        parts = [chunk(w.sum(start, i * order.chunk), s, block) for i, s in enumerate(sizes)]
-        # a vector that the last, partial chunk lacks is the identity
-        return tree(w, parts)
+    def chunks(start: str | int, sizes: list[int]) -> list[str | None]:
+        return tree(w, [chunk(w.sum(start, i * order.chunk), s) for i, s in enumerate(sizes)])
 
     if whole <= 1:
-        return [v for block in blocks for v in chunks(0, sizes, block)]
+        return chunks(0, sizes)
     nodes = whole + bool(rest)
     stack = w.alloca(w.vector, pieces * nodes.bit_length())
 
-    def push(index: str | int, v: list[str | None], block: range) -> None:
+    def push(index: str | int, v: list[str | None]) -> None:
         """Carry `v` up the binary counter; the slot is the number of trailing ones of index."""
         slots = [w.alloca(w.vector) for _ in v]
         for slot, part in zip(slots, v, strict=True):
@@ -378,19 +373,17 @@ def row_lanes(
         count = w.let(f"xor i64 {index}, -1")
         ones = w.let(f"call i64 @llvm.cttz.i64(i64 {count}, i1 false)")
         with w.loop(0, ones) as level:
-            for p, slot in enumerate(slots, block.start):
+            for p, slot in enumerate(slots):
                 held = w.load(w.at(stack, w.sum(w.mul(level, pieces), p), w.vector))
                 w.store(w.binary("fadd", held, w.load(slot)), slot)
-        for p, slot in enumerate(slots, block.start):
+        for p, slot in enumerate(slots):
             w.store(w.load(slot), w.at(stack, w.sum(w.mul(ones, pieces), p), w.vector))
 
     with w.loop(0, whole) as i:
         base = w.mul(i, group * order.chunk)
-        for block in blocks:
-            push(i, chunks(base, [order.chunk] * group, block), block)
+        push(i, chunks(base, [order.chunk] * group))
     if rest:
-        for block in blocks:
-            push(whole, chunks(whole * group * order.chunk, rest, block), block)
+        push(whole, chunks(whole * group * order.chunk, rest))
     result: list[str | None] = [None] * (pieces if order.keep == order.lanes else kept)
     for level in range(nodes.bit_length()):
         if nodes >> level & 1:
@@ -422,14 +415,14 @@ def free_lanes(w: Writer, n: int, element: Element, accumulators: int) -> list[s
 
 
 def lane_sums(
-    w: Writer, n: int, order: Order | None, element: Element, *, group: int, unroll: bool = True
+    w: Writer, n: int, order: Order | None, element: Element, *, group: int
 ) -> tuple[str, int, str]:
     """(vector, lanes still to be summed, tree) of one row; order None is free."""
     if order is None:
         acc = fold_pieces(w, free_lanes(w, n, element, group), 1, "halves")
         assert acc[0] is not None
         return acc[0], w.width, "halves"
-    parts = row_lanes(w, n, order, element, group=group, unroll=unroll)
+    parts = row_lanes(w, n, order, element, group=group)
     parts = fold_pieces(w, parts, 1, order.tree)
     assert parts[0] is not None
     return parts[0], min(order.keep, w.width), order.tree
@@ -458,7 +451,7 @@ def sum_last(w: Writer, n: int, order: Order | None, group: int) -> str:
     if order is not None and order.keep < w.width:
         blocks = "0"  # the rows are already single lanes, nothing to merge
     with w.loop(0, blocks, w.width) as r:
-        if n <= 128:
+        if n <= 8 * w.width:
             kind = "halves" if order is None else order.tree
             rows = [lambda i=i: row(w.sum(r, i))[0] for i in range(w.width)]
             merged = merge_rows(w, rows, kind)
@@ -677,6 +670,11 @@ def chunk_stack(
     stack.put(carried.get(), w.sum(w.mul(ones, lanes), lane))
 
 
+def trailing_ones(w: Writer, index: str | int) -> str:
+    inverse = w.let(f"xor i64 {index}, -1")
+    return w.let(f"call i64 @llvm.cttz.i64(i64 {inverse}, i1 false)")
+
+
 def unstack(w: Writer, stack: Slots, nodes: int, lane: str | int, lanes: int) -> Vectors:
     """One lane's total over `nodes` chunks, from the stack."""
     total: Vectors | None = None
@@ -698,44 +696,111 @@ def close_lanes(w: Writer, order: Order, vectors: int, lane: Read) -> Vectors:
     return total
 
 
-def streams(group: int) -> Callable[..., Vectors]:
-    """Natural lane order, chunk by chunk: each lane folds `group` chunks in registers.
+def few_rows(w: Writer, rows: int, vectors: int, read: Read, order: Order | None) -> Vectors:
+    """One chunk in registers: see `lanes_in_registers`."""
+    return lanes_in_registers(w, rows, vectors, read, order)
 
-    The stack is [level][128 lanes][tile]; rows are read as 8 * group forward streams.
+
+RUN = 4  # lanes whose left folds advance together
+
+
+def fold_lanes(
+    w: Writer,
+    read: Read,
+    base: str | int,
+    start: int,
+    stop: int,
+    count: int,
+    lanes: int,
+    into: Slots,
+    offset: str | int,
+) -> None:
+    """Left folds of `count` rows for each lane from start to stop, into slots offset + lane.
+
+    Row by row over RUN neighbouring lanes, so memory sees runs of RUN rows; 4, 8 and 16 measure
+    the same.
     """
+    most = start + (stop - start) // RUN * RUN
+    with w.loop(start, most, RUN) as lane:
+        run: list[Vectors | None] = [None] * RUN
+        for j in range(count):
+            for u in range(RUN):
+                row = read(w.sum(base, w.sum(lane, u + j * lanes)))
+                run[u] = add_vectors(w, run[u], row)
+        for u, value in enumerate(run):
+            into.put(value, w.sum(offset, w.sum(lane, u)))
+    with w.loop(most, stop) as lane:
+        value = left_fold(w, read, w.sum(base, lane), count, lanes)
+        into.put(value, w.sum(offset, lane))
 
-    def write(w: Writer, rows: int, vectors: int, read: Read, order: Order | None) -> Vectors:
-        assert order is not None
-        if rows <= order.chunk and order.tree == "halves":
-            return lanes_in_registers(w, rows, vectors, read, order)
-        lanes, span = order.lanes, group * order.chunk
-        whole, rest = divmod(rows, span)
-        nodes = whole + bool(rest)
-        stack = Slots(w, vectors, lanes * nodes.bit_length())
 
-        def lane_sum(base: str | int, size: int, low: int) -> Vectors:
-            """The tree over the chunks of one group for a lane with `low`'s row counts."""
-            sums: list[Vectors] = []
-            for c in range(0, size, order.chunk):
-                full, part = divmod(min(order.chunk, size - c), lanes)
-                folded = left_fold(w, read, w.sum(base, c), full + (low < part), lanes)
-                sums.append(folded or [w.splat(-0.0)] * vectors)
-            return tree(w, sums)
+def lane_sweep(w: Writer, rows: int, vectors: int, read: Read, order: Order | None) -> Vectors:
+    """Chunk by chunk, lanes in natural order, for rows of a few vectors.
 
-        if whole:
-            with w.loop(0, whole) as node, w.loop(0, lanes) as lane:
-                base = w.sum(w.mul(node, span), lane)
-                chunk_stack(w, stack, node, lane_sum(base, span, 0), lane, lanes)
-        cut = rest % lanes
-        for start, stop in ((0, cut), (cut, lanes)) if rest else ():
-            with w.loop(start, stop) as lane:
-                base = w.sum(whole * span, lane)
-                chunk_stack(w, stack, whole, lane_sum(base, rest, start), lane, lanes)
-        return close_lanes(
-            w, order, vectors, lambda lane: unstack(w, stack, nodes, lane, lanes)
-        )
+    A lane's left fold goes straight to the free level of the stack [level][128][tile]; the levels
+    below are added to it in whole sweeps, so no lane has a loop or a branch of its own.
+    """
+    assert order is not None
+    lanes = order.lanes
+    whole, rest = divmod(rows, order.chunk)
+    nodes = whole + bool(rest)
+    stack = Slots(w, vectors, lanes * max(2, nodes.bit_length()))
 
-    return write
+    def chunk(node: str | int, size: int) -> None:
+        full, part = divmod(size, lanes)
+        base = w.mul(node, order.chunk)
+        top = w.mul(trailing_ones(w, node), lanes)
+
+        for start, stop, count in ((0, part, full + 1), (part, lanes, full)):
+            fold_lanes(w, read, base, start, stop, count, lanes, stack, top)
+        with w.loop(0, trailing_ones(w, node)) as level:
+            below = w.mul(level, lanes)
+
+            with w.loop(0, lanes) as lane:
+                at = w.sum(top, lane)
+                stack.put(add_vectors(w, stack.get(w.sum(below, lane)), stack.get(at)), at)
+
+    if whole:
+        with w.loop(0, whole) as node:
+            chunk(node, order.chunk)
+    if rest:
+        chunk(whole, rest)
+    return close_lanes(w, order, vectors, lambda lane: unstack(w, stack, nodes, lane, lanes))
+
+
+def kept_sweep(w: Writer, rows: int, vectors: int, read: Read, order: Order | None) -> Vectors:
+    """For "keep16" and rows of a few vectors: a chunk's 128 folds to L1, then its 16 kept lanes.
+
+    Only those go to the stack [level][16][tile].
+    """
+    assert order is not None and order.keep * SUBTREE == order.lanes and order.tree == "halves"
+    keep, lanes = order.keep, order.lanes
+    whole, rest = divmod(rows, order.chunk)
+    nodes = whole + bool(rest)
+    stack = Slots(w, vectors, keep * max(2, nodes.bit_length()))
+    folds = Slots(w, vectors, lanes)
+
+    def chunk(node: str | int, size: int) -> None:
+        full, part = divmod(size, lanes)
+        first = w.mul(node, order.chunk)
+        top = w.mul(trailing_ones(w, node), keep)
+        for start, stop, count in ((0, part, full + 1), (part, lanes, full)):
+            fold_lanes(w, read, first, start, stop, count, lanes, folds, 0)
+        with w.loop(0, keep) as b:
+            values: list[Vectors | None] = [folds.get(w.sum(b, i * keep)) for i in range(SUBTREE)]
+            stack.put(halves_of(w, values), w.sum(top, b))
+        with w.loop(0, trailing_ones(w, node)) as level, w.loop(0, keep) as b:
+            held = stack.get(w.sum(w.mul(level, keep), b))
+            stack.put(add_vectors(w, held, stack.get(w.sum(top, b))), w.sum(top, b))
+
+    if whole:
+        with w.loop(0, whole) as node:
+            chunk(node, order.chunk)
+    if rest:
+        chunk(whole, rest)
+    total = halves_of(w, [unstack(w, stack, nodes, b, keep) for b in range(keep)])
+    assert total is not None
+    return total
 
 
 def bit_reversed(w: Writer, rows: int, vectors: int, read: Read, order: Order | None) -> Vectors:
@@ -808,8 +873,9 @@ def small_stack(w: Writer, rows: int, vectors: int, read: Read, order: Order | N
     def lane_at(base: str | int, size: int, low: int, step: int) -> Vectors:
         full, part = divmod(size, lanes)
         sums = [
-            left_fold(w, read, w.sum(base, s), full + (low + s < part), lanes) or
-            [w.splat(-0.0)] * vectors for s in range(step)
+            left_fold(w, read, w.sum(base, s), full + (low + s < part), lanes)
+            or [w.splat(-0.0)] * vectors
+            for s in range(step)
         ]
         return tree(w, sums)
 
@@ -833,11 +899,263 @@ FIRST_AXIS_NESTS: dict[str, Callable[..., Vectors]] = {
     "free": free_sweep,
     "bit-reversed": bit_reversed,
     "row-order": row_order,
-    "streams1": streams(1),
-    "streams2": streams(2),
-    "streams4": streams(4),
+    "few-rows": few_rows,
+    "lane-sweep": lane_sweep,
+    "kept-sweep": kept_sweep,
     "small-stack": small_stack,
 }
+
+
+def sum_first_wide(
+    w: Writer, rows: int, columns: int, stride: int, tile: int, order: Order | None, at_once: int
+) -> str:
+    """Text of: out[c] = sum x[:, c], with the loop over a wide tile of columns innermost.
+
+    Each inner loop reads `at_once` * 8 rows as forward streams of a whole tile, which is what
+    memory and its prefetchers want. tile counts vectors. order None is free: 8 rows at a time are
+    added to running sums in L1.
+    """
+
+    def one(base: str | int, vectors: int, last: int) -> None:
+        step = at_once if order is None else 2
+
+        def across(write: Callable[[str | int, int], None]) -> None:
+            """`write(vector, present)` for each vector of the tile."""
+            clean = vectors if last == w.width else vectors - 1
+            with w.loop(0, clean // step * step, step) as v:
+                for u in range(step):
+                    write(w.sum(v, u), w.width)
+            for v in range(clean // step * step, vectors):
+                write(v, w.width if v < clean else last)
+
+        def read_at(vector: str | int, present: int) -> Read:
+            column = w.sum(base, w.mul(vector, w.width))
+
+            def read(row: str | int) -> Vectors:
+                return [w.load(w.at("%x", w.sum(w.mul(row, stride), column)), present)]
+
+            return read
+
+        def out(vector: str | int, value: Vectors | None, present: int) -> None:
+            assert value is not None and value[0] is not None
+            column = w.sum(base, w.mul(vector, w.width))
+            w.store(value[0], w.at("%out", column), present)
+
+        if order is None:
+            free_rows(w, rows, vectors, across, read_at, out)
+        elif order.keep < order.lanes:
+            wide_kept(w, rows, vectors, across, read_at, out, order, at_once)
+        else:
+            wide_chunks(w, rows, vectors, across, read_at, out, order, at_once)
+
+    step = tile * w.width
+    whole = columns // step * step
+    if whole:
+        with w.loop(0, whole, step) as base:
+            one(base, tile, w.width)
+    if left := columns - whole:
+        one(whole, -(-left // w.width), (left - 1) % w.width + 1)
+    return w.text()
+
+
+Across = Callable[[Callable[["str | int", int], None]], None]
+ReadAt = Callable[["str | int", int], Read]
+Out = Callable[["str | int", "Vectors | None", int], None]
+
+
+def free_rows(
+    w: Writer, rows: int, vectors: int, across: Across, read_at: ReadAt, out: Out
+) -> None:
+    """Free: eight rows at a time, summed in registers and added to a running sum in L1."""
+    held = Slots(w, 1, max(2, vectors))
+    first = rows % 8 or min(8, rows)
+
+    def start(v: str | int, present: int) -> None:
+        held.put(left_fold(w, read_at(v, present), 0, first, 1), v)
+
+    across(start)
+    with w.loop(first, rows, 8) as r:
+
+        def more(v: str | int, present: int) -> None:
+            read = read_at(v, present)
+            rows8 = tree(w, [read(w.sum(r, u)) for u in range(8)])
+            held.put(add_vectors(w, held.get(v), rows8), v)
+
+        across(more)
+    across(lambda v, present: out(v, held.get(v), present))
+
+
+def wide_chunks(
+    w: Writer,
+    rows: int,
+    vectors: int,
+    across: Across,
+    read_at: ReadAt,
+    out: Out,
+    order: Order,
+    at_once: int,
+) -> None:
+    """Lanes l, l + 16, ... of every chunk for l = 0, 1, ...: a stack [level][8][tile] for each l.
+
+    The eight lanes then meet in registers; 16 such sums per column remain until the end.
+    """
+    assert order.tree == "halves" and order.keep == order.lanes
+    near, lanes = order.lanes // SUBTREE, order.lanes
+    whole, rest = divmod(rows, order.chunk)
+    nodes = whole + bool(rest)
+    full, part = divmod(rest, lanes)
+    cut = part % near
+    held = Slots(w, 1, near * max(2, vectors))
+    stack = Slots(w, 1, SUBTREE * vectors * max(2, nodes.bit_length()))
+
+    def place(level: str | int, i: int, v: str | int) -> str | int:
+        return w.sum(w.mul(level, SUBTREE * vectors), w.sum(i * vectors, v))
+
+    def chunk(node: str | int, base: str | int, counts: list[int]) -> None:
+        first = w.sum(w.mul(node, order.chunk), base)
+        top = trailing_ones(w, node)
+        for group in range(0, SUBTREE, at_once):
+
+            def fold(v: str | int, present: int, group: int = group) -> None:
+                for i in range(group, group + at_once):
+                    read = read_at(v, present)
+                    value = left_fold(w, read, w.sum(first, i * near), counts[i], lanes)
+                    stack.put(value, place(top, i, v))
+
+            across(fold)
+        with w.loop(0, top) as level:
+
+            def carry(v: str | int, _: int) -> None:
+                for i in range(SUBTREE):
+                    below = stack.get(place(level, i, v))
+                    at = place(top, i, v)
+                    stack.put(add_vectors(w, below, stack.get(at)), at)
+
+            across(carry)
+
+    for start, stop in ((0, cut), (cut, near)):
+        if start == stop:
+            continue
+        counts = [full + (start + near * i < part) for i in range(SUBTREE)]
+        with w.loop(start, stop) as base:
+            if whole:
+                with w.loop(0, whole) as node:
+                    chunk(node, base, [order.folds] * SUBTREE)
+            if rest:
+                chunk(whole, base, counts)
+
+            def meet(v: str | int, _: int, base: str = base) -> None:
+                values: list[Vectors | None] = []
+                for i in range(SUBTREE):
+                    total: Vectors | None = None
+                    for level in range(nodes.bit_length()):
+                        if nodes >> level & 1:
+                            total = add_vectors(w, stack.get(place(level, i, v)), total)
+                    values.append(total)
+                held.put(halves_of(w, values), w.sum(w.mul(base, vectors), v))
+
+            across(meet)
+
+    def finish_columns(v: str | int, present: int) -> None:
+        sums = [held.get(w.sum(i * vectors, v)) for i in range(near)]
+        out(v, halves_of(w, sums), present)
+
+    across(finish_columns)
+
+
+def wide_kept(
+    w: Writer,
+    rows: int,
+    vectors: int,
+    across: Across,
+    read_at: ReadAt,
+    out: Out,
+    order: Order,
+    at_once: int,
+) -> None:
+    """For "keep16": chunk by chunk, `at_once` * 8 forward streams of a whole tile of columns.
+
+    at_once is 1, 2 or 8 lanes (8 for at most 128 rows: a lane is then one row). The 16 kept lanes
+    go to the stack [level][16][tile].
+    """
+    assert order.keep * SUBTREE == order.lanes and order.tree == "halves"
+    keep, lanes = order.keep, order.lanes
+    whole, rest = divmod(rows, order.chunk)
+    nodes = whole + bool(rest)
+    stack = Slots(w, 1, keep * vectors * max(2, nodes.bit_length()))
+    passes = SUBTREE // at_once
+    parts = Slots(w, 1, passes * max(2, vectors))
+
+    def chunk(node: str | int, size: int) -> None:
+        full, part = divmod(size, lanes)
+        first = w.mul(node, order.chunk)
+        ones = trailing_ones(w, node)
+        top = w.mul(ones, keep * vectors)
+        cut = part % keep
+        for start, stop in ((0, cut), (cut, keep)):
+            if start == stop:
+                continue
+            with w.loop(start, stop) as b:
+                row = w.sum(first, b)
+                line = w.sum(top, w.mul(b, vectors))
+                for i in range(passes):
+
+                    def fold(
+                        v: str | int,
+                        present: int,
+                        i: int = i,
+                        row: str | int = row,
+                        line: str | int = line,
+                        start: int = start,
+                    ) -> None:
+                        two: list[Vectors | None] = [
+                            left_fold(
+                                w,
+                                read_at(v, present),
+                                w.sum(row, keep * lane),
+                                full + (start + keep * lane < part),
+                                lanes,
+                            )
+                            for lane in range(i, SUBTREE, passes)
+                        ]
+                        value = halves_of(w, two)
+                        if i < passes - 1:
+                            parts.put(value, w.sum(v, i * vectors))
+                            return
+                        sums: list[Vectors | None] = [
+                            parts.get(w.sum(v, k * vectors)) for k in range(passes - 1)
+                        ]
+                        stack.put(halves_of(w, [*sums, value]), w.sum(line, v))
+
+                    across(fold)
+        with w.loop(0, ones) as level, w.loop(0, keep) as b:
+            line = w.mul(b, vectors)
+            below, above = w.sum(w.mul(level, keep * vectors), line), w.sum(top, line)
+
+            def carry(v: str | int, _: int, below: Any = below, above: Any = above) -> None:
+                held, now = stack.get(w.sum(below, v)), stack.get(w.sum(above, v))
+                stack.put(add_vectors(w, held, now), w.sum(above, v))
+
+            across(carry)
+
+    if whole:
+        with w.loop(0, whole) as node:
+            chunk(node, order.chunk)
+    if rest:
+        chunk(whole, rest)
+
+    def finish_columns(v: str | int, present: int) -> None:
+        sums: list[Vectors | None] = []
+        for b in range(keep):
+            total: Vectors | None = None
+            for level in range(nodes.bit_length()):
+                if nodes >> level & 1:
+                    at = w.sum(v, (level * keep + b) * vectors)
+                    total = add_vectors(w, stack.get(at), total)
+            sums.append(total)
+        out(v, halves_of(w, sums), present)
+
+    across(finish_columns)
 
 
 # ---- kernels: rows of softmax and layer norm ---------------------------------------------------
@@ -901,11 +1219,18 @@ def softmax(w: Writer, n: int, order: Order | None, group: int) -> str:
             w.store(e, w.at(out, offset), present)
             return masked(w, e, present)
 
-        total = finish(w, *lane_sums(w, n, order, element, group=group, unroll=False))
+        total = finish(w, *lane_sums(w, n, order, element, group=group))
         scale = w.broadcast(w.binary("fdiv", w.splat(1.0), total))
-        each(w, n, 4, lambda offset, present: w.store(
-            w.binary("fmul", w.load(w.at(out, offset), present), scale), w.at(out, offset), present
-        ))
+        each(
+            w,
+            n,
+            4,
+            lambda offset, present: w.store(
+                w.binary("fmul", w.load(w.at(out, offset), present), scale),
+                w.at(out, offset),
+                present,
+            ),
+        )
     return w.text()
 
 
@@ -917,23 +1242,29 @@ def masked(w: Writer, v: str, present: int) -> str:
 
 
 def layer_norm(w: Writer, n: int, order: Order | None, group: int) -> str:
-    """Text of (x - mean) * (1 / sqrt(var + 1e-5)) over `count` rows of n, variance in two passes."""
+    """Text of (x - mean) * (1 / sqrt(var + 1e-5)) over `count` rows of n, two-pass variance."""
     with w.loop(0, "%count") as r:
         x, out = w.at("%x", w.mul(r, n)), w.at("%out", w.mul(r, n))
-        total = finish(w, *lane_sums(w, n, order, plain(x), group=group, unroll=False))
+        total = finish(w, *lane_sums(w, n, order, plain(x), group=group))
         mean = w.broadcast(w.binary("fdiv", total, w.splat(n)))
 
         def element(w: Writer, offset: str | int, present: int) -> str:
             d = w.binary("fsub", w.load(w.at(x, offset), present), mean)
             return masked(w, w.binary("fmul", d, d), present)
 
-        total = finish(w, *lane_sums(w, n, order, element, group=group, unroll=False))
+        total = finish(w, *lane_sums(w, n, order, element, group=group))
         var = w.binary("fadd", w.binary("fdiv", total, w.splat(n)), w.splat(1e-5))
         scale = w.broadcast(w.binary("fdiv", w.splat(1.0), w.call("sqrt", var)))
-        each(w, n, 4, lambda offset, present: w.store(
-            w.binary("fmul", w.binary("fsub", w.load(w.at(x, offset), present), mean), scale),
-            w.at(out, offset), present,
-        ))
+        each(
+            w,
+            n,
+            4,
+            lambda offset, present: w.store(
+                w.binary("fmul", w.binary("fsub", w.load(w.at(x, offset), present), mean), scale),
+                w.at(out, offset),
+                present,
+            ),
+        )
     return w.text()
 
 
@@ -1037,6 +1368,366 @@ def compare(free: Call, documented: Call, budget: float) -> Ratio:
             a.append(seconds(free, times))
     ratios = sorted(y / x for x, y in zip(a, b, strict=True))
     return Ratio(
-        statistics.median(ratios), ratios[pairs // 4], ratios[3 * pairs // 4],
-        statistics.median(a) * 1e6, statistics.median(b) * 1e6,
+        statistics.median(ratios),
+        ratios[pairs // 4],
+        ratios[3 * pairs // 4],
+        statistics.median(a) * 1e6,
+        statistics.median(b) * 1e6,
     )
+
+
+# ---- checks ------------------------------------------------------------------------------------
+
+
+def ran(kernel: Kernel, x: Array, shape: tuple[int, ...], count: int) -> Array:
+    out = np.full(shape, np.nan, x.dtype)
+    kernel(x.ctypes.data, out.ctypes.data, count)
+    return out
+
+
+def check(compiler: Compiler) -> int:
+    """How many kernels gave the model's bytes; raises AssertionError naming one that did not."""
+    random = np.random.default_rng(0)
+    checked = 0
+
+    def same(got: Array, want: Array, *what: object) -> None:
+        nonlocal checked
+        assert got.tobytes() == want.tobytes(), f"bits differ from the model: {what}"
+        checked += 1
+
+    for dtype in ("float32", "float64"):
+        for n in (1, 3, 16, 100, 128, 1000, 1024, 5000, 11000):
+            x = random.standard_normal((35 if n >= 16 else 64, n)).astype(dtype)
+            for order in (DOCUMENTED, *ALTERNATIVES):
+                want = model(x, order)
+                for bits in (512, 256):
+                    for group in (1, 4):
+                        kernel = compiler(sum_last(Writer(dtype, bits), n, order, group))
+                        same(ran(kernel, x, want.shape, len(x)), want, dtype, n, order, bits)
+    for rows in (1, 3, 16, 100, 128, 1000, 1024, 3500):
+        x = random.standard_normal((rows, 100)).astype("float32")
+        for order in FIRST_AXIS_ORDERS:
+            want = model(np.ascontiguousarray(x.T), order)
+            for name, text in first_axis_kernels("float32", rows, 100, 100, order).items():
+                same(ran(compiler(text), x, want.shape, 0), want, rows, order, name)
+    for n in (128, 1000, 4096, 32768):
+        x = random.standard_normal((9, n)).astype("float32")
+        exact = np.exp((x - x.max(1, keepdims=True)).astype("float64"))
+        exact /= exact.sum(1, keepdims=True)
+        for order in ROW_ORDERS:
+            first = None
+            for bits in (512, 256):
+                for group in (1, 2):
+                    kernel = compiler(layer_norm(Writer("float32", bits), n, order, group))
+                    same(ran(kernel, x, x.shape, 9), layer_norm_model(x, order), n, order, bits)
+                    got = ran(
+                        compiler(softmax(Writer("float32", bits), n, order, group)), x, x.shape, 9
+                    )
+                    assert np.abs(got / exact - 1).max() < 1e-5
+                    first = got if first is None else first
+                    same(got, first, "softmax", n, order, bits, group)
+    return checked
+
+
+# ---- the cases ---------------------------------------------------------------------------------
+
+KEEP16 = next(order for order in ALTERNATIVES if order.name == "keep16")
+ADJACENT = next(order for order in ALTERNATIVES if order.name == "adjacent-keep1")
+FIRST_AXIS_ORDERS = (DOCUMENTED, KEEP16, ADJACENT)
+ROW_ORDERS = (DOCUMENTED, KEEP16)
+LENGTHS = (1, 3, 16, 100, 128, 1000, 1024, 4096, 65536, 1 << 20)
+COLUMNS = (16, 1000, 4096)
+
+
+def last_axis_kernels(dtype: str, n: int, order: Order | None) -> dict[str, str]:
+    """Kernel texts by name: both widths, and accumulators (free) or chunks in registers."""
+    groups = (4, 8) if order is None else (1, 2, 4) if n >= 2 * order.chunk else (1,)
+    return {
+        f"{bits}/{group}": sum_last(Writer(dtype, bits), n, order, group)
+        for bits in (512, 256)
+        for group in groups
+    }
+
+
+def first_axis_kernels(
+    dtype: str, rows: int, columns: int, stride: int, order: Order | None
+) -> dict[str, str]:
+    """Kernel texts by name: the loop nests worth trying for this shape, 512 bits."""
+    if order == DOCUMENTED and rows <= order.chunk:
+        # in one chunk DOCUMENTED and KEEP16 are the same tree, and all nests serve both
+        order = KEEP16
+    narrow: tuple[str, ...]
+    wide: list[tuple[int, int]] = []
+    vectors = -(-columns * (4 if dtype == "float32" else 8) // 64)
+    if order is None:
+        narrow, wide = ("free",), [(64, 1), (64, 2), (256, 1), (256, 2)]
+    elif order.keep == 1:
+        narrow = ("small-stack",)
+    elif order.keep < order.lanes:
+        narrow = ("kept-sweep",) if rows > 16 else ()
+        wide = [(tile, at_once) for tile in (16, 64, 256) for at_once in (1, 2)]
+    else:
+        narrow = ("lane-sweep", "bit-reversed") if rows > 16 else ()
+        wide = [(tile, at_once) for tile in (16, 64, 256) for at_once in (1, 2)]
+    if order is not None and order.keep > 1 and rows <= order.chunk:
+        narrow = ("few-rows", *narrow)  # one chunk: all these orders are one tree
+        if rows <= order.lanes:
+            wide = [(tile, 8) for tile in (16, 64, 256)]
+    if vectors < 8 or rows <= 16:
+        wide = []
+    tiles = (1, 2) if vectors < 8 else (4, 8, 16)
+    texts = {
+        f"{nest}/{tile}": sum_first(Writer(dtype, 512), rows, columns, stride, nest, tile, order)
+        for nest in narrow
+        for tile in tiles
+        if not (nest in ("lane-sweep", "kept-sweep", "bit-reversed") and tile == 8)
+    }
+    for tile, at_once in wide:
+        text = sum_first_wide(Writer(dtype, 512), rows, columns, stride, tile, order, at_once)
+        texts[f"wide/{tile}/{at_once}"] = text
+    return texts
+
+
+def row_kernels(program: Any, n: int, order: Order | None) -> dict[str, str]:
+    groups = (4, 8) if order is None else (1, 2)
+    return {
+        f"{bits}/{group}": program(Writer("float32", bits), n, order, group)
+        for bits in (512, 256)
+        for group in groups
+    }
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of the table."""
+
+    program: str
+    dtype: str
+    shape: str
+    megabytes: float
+    threads: int
+    order: str
+    free_kernel: str
+    kernel: str
+    ratio: Ratio
+
+    def line(self) -> str:
+        r = self.ratio
+        rate = self.megabytes * 1e3 / r.free_us if r.free_us else 0
+        return (
+            f"{self.program:10} {self.dtype:8} {self.shape:>15} {self.megabytes:8.2f} "
+            f"{self.threads} {self.order:15} {r.median:5.2f} [{r.low:4.2f}, {r.high:4.2f}] "
+            f"{r.free_us:9.1f} {rate:6.1f}  {self.free_kernel} -> {self.kernel}"
+        )
+
+
+class Bench:
+    """The compiler, the arrays and the records so far."""
+
+    def __init__(self, compiler: Compiler, megabytes: int, budget: float) -> None:
+        self.compiler = compiler
+        self.budget = budget
+        values = np.random.default_rng(1).standard_normal(1 << 20).astype("float32")
+        self.x = {
+            "float32": np.resize(values, megabytes << 18),
+            "float64": np.resize(values.astype("float64"), megabytes << 17),
+        }
+        self.out = np.zeros(megabytes << 20, np.uint8)
+        self.pool = ThreadPoolExecutor(1)
+        self.records: list[Record] = []
+
+    def call(self, text: str, dtype: str, count: int, split: tuple[int, int] | None) -> Call:
+        """A call of the kernel; split (x bytes, out bytes) runs a second share at those offsets."""
+        kernel, x, out = self.compiler(text), self.x[dtype].ctypes.data, self.out.ctypes.data
+        if split is None:
+            return lambda: kernel(x, out, count)
+        x2, out2 = x + split[0], out + split[1]
+
+        def both() -> None:
+            other = self.pool.submit(kernel, x2, out2, count)
+            kernel(x, out, count)
+            other.result()
+
+        return both
+
+    def best(
+        self, texts: dict[str, str], dtype: str, count: int, split: tuple[int, int] | None
+    ) -> tuple[str, Call]:
+        """The fastest kernel and its name, by the least of a few interleaved timings."""
+        calls = {name: self.call(text, dtype, count, split) for name, text in texts.items()}
+        least: dict[str, float] = {}
+        for name, call in calls.items():
+            call()
+            least[name] = seconds(call, 1)
+        times = max(1, int(150e-6 / min(least.values())))
+        for _ in range(5 if min(least.values()) < 2e-3 else 3):
+            for name, call in calls.items():
+                if least[name] < 3 * min(least.values()):
+                    least[name] = min(least[name], seconds(call, times))
+        name = min(least, key=lambda name: least[name])
+        return name, calls[name]
+
+    def add(
+        self,
+        program: str,
+        dtype: str,
+        shape: str,
+        size: int,
+        texts: dict[str, dict[str, str]],
+        count: int,
+        split: tuple[int, int] | None = None,
+    ) -> None:
+        """Record each order of `texts` against texts["free"]."""
+        free_name, free = self.best(texts["free"], dtype, count, split)
+        for order, kernels in texts.items():
+            if order == "free":
+                continue
+            name, call = self.best(kernels, dtype, count, split)
+            ratio = compare(free, call, self.budget)
+            threads = 1 if split is None else 2
+            record = Record(
+                program, dtype, shape, size / 1e6, threads, order, free_name, name, ratio
+            )
+            self.records.append(record)
+            print(record.line(), flush=True)
+
+
+def last_axis(bench: Bench, totals: dict[str, list[int]], lengths: tuple[int, ...]) -> None:
+    for dtype, sizes in totals.items():
+        item = np.dtype(dtype).itemsize
+        for n in lengths:
+            others = ALTERNATIVES if n in (4096, 65536) and dtype == "float32" else (KEEP16,)
+            orders = (DOCUMENTED, *others) if n > 128 else (DOCUMENTED,)
+            texts = {"free": last_axis_kernels(dtype, n, None)}
+            texts |= {order.name: last_axis_kernels(dtype, n, order) for order in orders}
+            for total in sizes:
+                rows = total // n if n >= 16 else total // n // 32 * 32
+                if not rows:
+                    continue
+                shape, size = f"{rows}x{n}", rows * n * item
+                bench.add("sum last", dtype, shape, size, texts, rows)
+                if size > 1e8 and rows > 1:
+                    two = {
+                        order: texts[order]
+                        for order in texts
+                        if order in ("free", "documented", "keep16")
+                    }
+                    half = rows // 2
+                    split = (half * n * item, half * item)
+                    bench.add("sum last", dtype, shape, size, two, half, split)
+
+
+def first_axis(bench: Bench, shapes: list[tuple[str, int, int]]) -> None:
+    for dtype, rows, columns in shapes:
+        item = np.dtype(dtype).itemsize
+        size = rows * columns * item
+        orders = FIRST_AXIS_ORDERS if rows > 1024 else (DOCUMENTED, ADJACENT)
+        texts = {"free": first_axis_kernels(dtype, rows, columns, columns, None)}
+        texts |= {o.name: first_axis_kernels(dtype, rows, columns, columns, o) for o in orders}
+        bench.add("sum first", dtype, f"{rows}x{columns}", size, texts, 0)
+        if size > 1e8 and columns > 16:
+            half = columns // 2
+            texts = {"free": first_axis_kernels(dtype, rows, half, columns, None)}
+            texts |= {o.name: first_axis_kernels(dtype, rows, half, columns, o) for o in orders}
+            split = (half * item, half * item)
+            bench.add("sum first", dtype, f"{rows}x{columns}", size, texts, 0, split)
+
+
+def all_elements(bench: Bench, sizes: list[int]) -> None:
+    """The lane vector of the whole array, or of two aligned halves; the last tree is not timed."""
+    for n in sizes:
+        for split in (None, (n // 2 * 4, 4096)):
+            if split and n < 1 << 22:
+                continue
+            share = n if split is None else n // 2
+            texts: dict[str, dict[str, str]] = {}
+            for order in (None, DOCUMENTED, KEEP16):
+                texts[order.name if order else "free"] = {
+                    f"{bits}/{group}": sum_part(Writer("float32", bits), share, order, group)
+                    for bits in (512, 256)
+                    for group in ((4, 8) if order is None else (1, 2, 4))
+                }
+            bench.add("sum all", "float32", str(n), n * 4, texts, 0, split)
+
+
+def row_programs(bench: Bench, totals: list[int], lengths: tuple[int, ...]) -> None:
+    for name, program in (("softmax", softmax), ("layer norm", layer_norm)):
+        for n in lengths:
+            texts = {"free": row_kernels(program, n, None)}
+            texts |= {order.name: row_kernels(program, n, order) for order in ROW_ORDERS}
+            for total in totals:
+                rows = total // n
+                bench.add(name, "float32", f"{rows}x{n}", rows * n * 4, texts, rows)
+                if total > 1 << 24:
+                    half, at = rows // 2, rows // 2 * n * 4
+                    bench.add(name, "float32", f"{rows}x{n}", rows * n * 4, texts, half, (at, at))
+
+
+def machine(compiler: Compiler) -> dict[str, Any]:
+    """What the figures were measured on."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    facts = dict(line.split(":", 1) for line in lines if ":" in line)
+    facts = {key.strip(): value.strip() for key, value in facts.items()}
+    caches = {}
+    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        level, kind, size = (
+            (index / part).read_text().strip() for part in ("level", "type", "size")
+        )
+        caches[f"L{level} {kind}"] = size
+    return {
+        "cpu": facts.get("model name"),
+        "family": facts.get("cpu family"),
+        "model": facts.get("model"),
+        "cpus": facts.get("siblings"),
+        "caches": caches,
+        "llvm cpu": compiler.cpu,
+        "llvm": list(ll.llvm_version_info),
+        "llvmlite": llvmlite.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "kernel": platform.release(),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="few shapes, no memory-bound sizes")
+    parser.add_argument("--json", metavar="OUT", type=Path, help="also write the records here")
+    options = parser.parse_args()
+    compiler = Compiler()
+    print(f"{check(compiler)} kernels equal their model in every bit", flush=True)
+    bench = Bench(compiler, 16 if options.quick else 256, 0.05 if options.quick else 0.2)
+    print(
+        f"{'program':10} {'dtype':8} {'shape':>15} {'MB':>8} T {'order':15} ratio "
+        f"{'quartiles':>12} {'free us':>9} {'GB/s':>6}  kernels"
+    )
+    if options.quick:
+        last_axis(bench, {"float32": [1 << 20]}, (16, 1000, 4096))
+        first_axis(bench, [("float32", 1024, 16), ("float32", 1024, 1000)])
+        all_elements(bench, [1 << 20])
+        row_programs(bench, [1 << 18], (1000,))
+    else:
+        small, large = 1 << 20, 1 << 26
+        shapes = [
+            ("float32", rows, columns)
+            for columns in COLUMNS
+            for rows in (1, 3, 16, 100, 128, 1000, 1024, 4096, 16384, 65536)
+            if rows * columns <= large
+        ]
+        shapes += [("float64", rows, 1000) for rows in (100, 1024, 4096)]
+        shapes.append(("float32", 1 << 22, 16))
+        last_axis(
+            bench, {"float32": [1 << 17, small, large], "float64": [small, large // 2]}, LENGTHS
+        )
+        first_axis(bench, shapes)
+        all_elements(bench, [small, large])
+        row_programs(bench, [1 << 18, large], (128, 1000, 4096, 32768))
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        text = {"machine": machine(compiler), "records": [asdict(r) for r in bench.records]}
+        options.json.write_text(json.dumps(text, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

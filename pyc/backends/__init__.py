@@ -1,0 +1,20 @@
+"""Native code: emitters of LLVM text, and the drivers that load and run what they give.
+
+This module is the one lazy door to heavy imports: `llvm_binding()` imports llvmlite on first use (25
+to 45 ms), so that a process that finds all its code in the cache never loads it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+
+@cache
+def llvm_binding() -> Any:
+    """`llvmlite.binding`, with every target that pyc emits for initialised."""
+    binding = import_module("llvmlite.binding")
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    return binding

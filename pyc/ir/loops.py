@@ -19,15 +19,16 @@
 Meaning of a loop kind:
 * serial: one after the other; may carry values from one iteration to the next.
 * unroll: serial, expanded when emitted; the extent is a constant.
-* parallel: iterations may run at the same time on several CPU threads; they must not communicate.
+* parallel: independent iterations, which do not communicate; on a CPU an outermost parallel loop is
+  spread over threads.
 * vector: lock-step lanes of one CPU or GPU thread; per-lane values; the extent is a constant. Lanes
   may exchange values by `Shuffle` where all lanes are active.
 * grid: blocks of a GPU launch (a kernel has at most three grid loops, perfectly nested, outermost).
 * warp, thread: the warps of a block, and the threads of a warp (or of the block, where no warp loop
   encloses it). Threads share `shared` buffers and meet at `Barrier`s. Extents are constants.
 
-A kernel from `passes/lower` is *logical*: only serial loops and `Reduce`. `passes/schedule` gives
-it kinds and expands `Reduce`. Both forms run in the kernel interpreter with the same bits.
+A kernel from `passes/lower` is *logical*: only serial and parallel loops, and `Reduce`.
+`passes/schedule` gives it kinds and expands `Reduce`. Both forms run in the kernel interpreter with the same bits.
 
 Invariants, checked by `verify`: every variable is bound once, above its uses; indices are i64 and
 within the buffer's shape; a `Load` is evaluated where its statement stands (use `Let` to keep a
@@ -326,33 +327,36 @@ def walk(body: Body) -> Iterator[Stmt]:
             stack.extend(reversed(inner))
 
 
+def _symbolic(*extents: Extent | None) -> tuple[Expr, ...]:
+    return tuple(x for x in extents if isinstance(x, Expr))
+
+
 def expressions(s: Stmt) -> tuple[Expr, ...]:
     """The root expressions that a statement itself evaluates (not those of nested bodies, but the
     carried values of loops are included)."""
-    extents = lambda *xs: tuple(x for x in xs if isinstance(x, Expr))  # noqa: E731
     if isinstance(s, For):
         carried = tuple(e for c in s.carried for e in (c.initial, c.next))
-        return (*extents(s.extent), *carried)
+        return (*_symbolic(s.extent), *carried)
     if isinstance(s, While):
         return (s.condition, *(e for c in s.carried for e in (c.initial, c.next)))
     if isinstance(s, If):
-        return extents(s.condition)
+        return _symbolic(s.condition)
     if isinstance(s, Let):
         return (s.value,)
     if isinstance(s, Reduce):
-        return (*extents(*(e for _, e in s.domain)), *s.values)
+        return (*_symbolic(*(e for _, e in s.domain)), *s.values)
     if isinstance(s, (Store, Accumulate)):
         return (*s.index, s.value)
     if isinstance(s, Alloc):
-        return extents(*s.buffer.shape)
+        return _symbolic(*s.buffer.shape)
     if isinstance(s, Copy):
         return (*s.destination_index, *s.source_index, *s.signal_index)
     if isinstance(s, Signal):
-        return (*s.index, *extents(s.bytes))
+        return (*s.index, *_symbolic(s.bytes))
     if isinstance(s, Wait):
         return (*s.index, s.parity)
     if isinstance(s, TileMultiply):
-        return (*s.a_index, *s.b_index, *extents(s.first))
+        return (*s.a_index, *s.b_index, *_symbolic(s.first))
     if isinstance(s, Fail):
         return (s.condition, s.value)
     return ()

@@ -5,15 +5,27 @@ for:
 
 * pointwise  `scalar(*elements, **params) -> Expr | tuple[Expr, ...]`: the element of the result.
              Arguments have equal shapes and equal types unless `dtype` says otherwise. Half types
-             are widened to float32 and rounded back around `scalar`; complex elements arrive as
-             `Complex` pairs. Both interpreters and every backend evaluate this definition.
+             are widened to float32 and rounded back around `scalar` (unless `widen` is False);
+             complex elements arrive as `Complex` pairs. Both interpreters and every backend
+             evaluate this definition, always through `element.scalar_of`. One result.
+             An op that can fail has `fails(*elements, **params) -> (condition, value)`: lowering
+             emits `Fail(site, condition, value)` where the element is computed; the error is then
+             `failure(value, **params)`, raised on the line of the equation.
 * index      `element(read, index, types, **params) -> Expr`: the element at output `index`, where
              `read(k, index)` is an element of argument k. It must read within bounds for every
              index, also under a `select`. Moves data only: `reference` is exact.
+             Elements of complex arguments are `Complex` pairs.
+             An op with `in_place` = 0 may instead be run in the buffer of argument 0 where that is
+             dead afterwards: argument 1's element at `index` is stored at
+             `target(read, index, types, **params)`, for every index of argument 1, in row-major
+             order; nothing else is written.
 * reduce     `monoid` and params["axes"]; `prepare(elements, position, **params)` gives the
-             components (default: the element), `finish(components, **params)` the result.
+             components (default: the element), `finish(components, **params)` the result; through
+             `element.components_of` and `element.result_of`, which widen half types to float32.
 * contract   params["dimensions"]; see `ops/contract.py`.
 * kernel     `build(types, **params) -> Kernel` makes a logical kernel over (arguments, results).
+             With `in_place` = 0, `build(types, in_place=True, **params)` has argument 0 as an
+             "inout" buffer that is also the result (no separate result buffer).
 * library    `routine(types, **params) -> (name, integers)`.
 * control    params hold closed Graphs; `trace`, the interpreters and `passes` know these few ops.
 
@@ -63,10 +75,13 @@ class Complex:
 class Op:
     """One operation; see the module docstring. Compares by identity.
 
+    kinds: element kinds of the arguments, space-separated (the tests draw inputs from them);
     commutative: operands of a pointwise op may be swapped; unit: {argument position: value that
-    makes the op return the other argument}; absorbing: {position: value that is then the result};
-    effect: must not be merged, removed or reordered; cost: rough instructions per element (for the
-    fusion cost model); samples: extra awkward inputs for the tests, as argument tuples.
+    makes the op return the other argument}; absorbing: {position: value that is then the result}
+    (both for real types, the value converted to the argument's type and compared by its bits);
+    effect: must not be merged, removed or reordered; widen, fails, failure, in_place, target: see
+    the module docstring; cost: rough instructions per element (for the fusion cost model);
+    samples: extra awkward inputs for the tests, as argument tuples.
     """
 
     name: str
@@ -80,11 +95,17 @@ class Op:
     build: Callable[..., Any] | None = None
     routine: Callable[..., tuple[str, tuple[int, ...]]] | None = None
     reference: Callable[..., Any] | None = None
+    kinds: str = ""
     batch: Callable[..., Any] | None = None
     commutative: bool = False
     unit: dict[int, Any] = field(default_factory=dict)
     absorbing: dict[int, Any] = field(default_factory=dict)
+    fails: Callable[..., tuple[Expr, Expr]] | None = None
+    failure: Callable[..., Exception] | None = None
+    in_place: int | None = None
+    target: Callable[..., tuple[Expr, ...]] | None = None
     effect: bool = False
+    widen: bool = True
     cost: int = 1
     samples: tuple[Any, ...] = ()
 

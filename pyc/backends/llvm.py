@@ -1,0 +1,665 @@
+"""Statements of a scheduled kernel as the text of one LLVM function.
+
+`KernelEmitter` turns `For / While / If / Let / Store / Accumulate / Alloc / Fail` into SSA form
+directly: no LLVM optimisation pipeline is needed behind it (but for `sroa` where register buffers
+are used). What differs between targets is abstract here: how buffers arrive, loops that are
+hardware (grid, warp, thread), shared memory, barriers, copies, matrix steps, failures and
+cancellation. Layers: `llvm_builder` (names and scopes), `llvm_scalar` (instructions), `llvm_expr`
+(expressions), `llvm_memory` (loads and stores).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+
+from pyc.backends import llvm_memory, llvm_scalar
+from pyc.backends.llvm_builder import Builder, Lines, Scope, Value
+from pyc.backends.llvm_expr import LARGEST_SIZE, VARYING, Binding, Lockstep
+from pyc.backends.llvm_memory import MemoryEmitter, Place
+from pyc.ir import dtype as dt
+from pyc.ir.expr import Apply, Expr, Load, Var, postorder
+from pyc.ir.loops import (
+    Accumulate,
+    Alloc,
+    Barrier,
+    Body,
+    Buffer,
+    Carry,
+    Copy,
+    Fail,
+    For,
+    If,
+    Kernel,
+    Kind,
+    Let,
+    Reduce,
+    Signal,
+    Space,
+    Stmt,
+    Store,
+    TileMultiply,
+    Wait,
+    While,
+    expressions,
+    walk,
+)
+from pyc.ir.order import MONOIDS
+from pyc.ir.target import Target
+
+INTRINSICS = (*llvm_scalar.INTRINSICS, *llvm_memory.INTRINSICS)
+"""Intrinsics that the shared emitter uses; a target adds its own."""
+
+
+class KernelEmitter(MemoryEmitter):
+    """Emits one kernel. A subclass binds `places` and sizes, then calls `body`."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        target: Target,
+        intrinsics: dict[str, str],
+        allowed: Sequence[str] = INTRINSICS,
+    ) -> None:
+        super().__init__(Builder(intrinsics, allowed))
+        self.kernel = kernel
+        self.target = target
+        self.written = _written(kernel)
+        self.uses_registers = False
+        self._varying_carries: frozenset[Var] = frozenset()
+
+    # --- target hooks -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def function(self, name: str) -> str:
+        """The text of the whole function."""
+
+    @abstractmethod
+    def hardware_loop(self, loop: For) -> None:
+        """A loop of kind grid, warp or thread: binds its variable (`bind`) and emits its body."""
+
+    @abstractmethod
+    def parallel_range(self, loop: For) -> tuple[Value, Value] | None:
+        """First and last + 1 iteration of a parallel loop that this call runs; None for all."""
+
+    @abstractmethod
+    def shared_place(self, buffer: Buffer) -> Place:
+        """Memory of the block for a local buffer of space SHARED."""
+
+    @abstractmethod
+    def device_statement(
+        self, statement: Copy | Barrier | Signal | Wait | TileMultiply
+    ) -> None:
+        """A statement that only some targets have."""
+
+    @abstractmethod
+    def role_branch(self, statement: If) -> None:
+        """An `If` whose condition is membership of a role."""
+
+    @abstractmethod
+    def fail(self, site: int, value: Value) -> None:
+        """Records a failure with an i64 value; this code is cold. The lowest (site, value as
+        unsigned) of a launch remains."""
+
+    @abstractmethod
+    def poll_cancel(self) -> None:
+        """Leaves the kernel if the call is being cancelled; stands on the back-edge of `While`."""
+
+    # --- bodies -----------------------------------------------------------------------------------
+
+    def bind(self, var: Var, value: Value) -> None:
+        """Binds a variable to a uniform value or a sequence."""
+        self.bindings[var] = Binding(value)
+
+    def body(self, statements: Body) -> None:
+        """Emits statements in order."""
+        if self.lockstep is None:
+            for s in statements:
+                self.statement(s)
+            return
+        run: list[Let | Store] = []
+        stored: set[Buffer] = set()
+        for s in statements:
+            joins = isinstance(s, (Let, Store)) and not _loads_any(s, stored)
+            if run and not joins:
+                self._run(run)
+                run, stored = [], set()
+            if isinstance(s, (Let, Store)):
+                run.append(s)
+                if isinstance(s, Store):
+                    stored.add(s.buffer)
+            else:
+                self.statement(s)
+        if run:
+            self._run(run)
+
+    def statement(self, s: Stmt) -> None:
+        """Emits one statement."""
+        self.begin(expressions(s))
+        if isinstance(s, For):
+            self._for(s)
+        elif isinstance(s, While):
+            self._while(s)
+        elif isinstance(s, If):
+            self._if(s)
+        elif isinstance(s, Let):
+            self.bind(s.var, self.uniform(s.value))
+        elif isinstance(s, Store):
+            self.store(s.buffer, s.index, s.value)
+        elif isinstance(s, Accumulate):
+            self._accumulate(s)
+        elif isinstance(s, Alloc):
+            self._alloc(s)
+        elif isinstance(s, Fail):
+            self._fail(s)
+        elif isinstance(s, Reduce):
+            raise ValueError(f"kernel {self.kernel.name} still has a Reduce: it is not scheduled")
+        else:
+            assert isinstance(s, (Copy, Barrier, Signal, Wait, TileMultiply)), s
+            self.device_statement(s)
+
+    def _run(self, run: Sequence[Let | Store]) -> None:
+        """Lets and stores of a vector loop that do not disturb one another: all of them for one
+        piece, then for the next, so that few registers are alive."""
+        assert self.lockstep is not None
+        self.begin([e for s in run for e in expressions(s)])
+        varying: list[tuple[Let, Binding]] = []
+        pieces: list[Let | Store] = []
+        for s in run:
+            if not isinstance(s, Let):
+                pieces.append(s)
+            elif self.form(s.value) == VARYING:
+                binding = Binding(pieces=[None] * self.lockstep.count, expr=s.value)
+                self.bindings[s.var] = binding
+                varying.append((s, binding))
+                pieces.append(s)
+            else:
+                self.bind(s.var, self.any_form(s.value, -1))
+        for piece in range(self.lockstep.count):
+            for s in pieces:
+                if isinstance(s, Store):
+                    self.store_piece(s.buffer, s.index, s.value, piece)
+                else:
+                    self.bindings[s.var].pieces[piece] = self.varying(s.value, piece)
+        for _, binding in varying:
+            binding.expr = None
+
+    def _alloc(self, s: Alloc) -> None:
+        if s.buffer.space is Space.SHARED:
+            self.places[s.buffer] = self.shared_place(s.buffer)
+        else:
+            self.places[s.buffer] = self.stack_place(s.buffer)
+            self.uses_registers |= s.buffer.space is Space.REGISTER
+        self.body(s.body)
+
+    def _accumulate(self, s: Accumulate) -> None:
+        if MONOIDS[s.monoid].components != 1:
+            raise ValueError(f"Accumulate into {s.buffer.name}: {s.monoid} has several components")
+        if self.lockstep is None:
+            self.accumulate(s.buffer, s.index, s.value, s.monoid)
+            return
+        for piece in range(self.lockstep.count):
+            self.accumulate_piece(s.buffer, s.index, s.value, s.monoid, piece)
+
+    # --- loops ------------------------------------------------------------------------------------
+
+    def _for(self, s: For) -> None:
+        if s.kind in (Kind.GRID, Kind.WARP, Kind.THREAD):
+            self.hardware_loop(s)
+        elif s.kind is Kind.VECTOR and s.extent != 1:
+            self._vector(s)
+        elif s.kind is Kind.UNROLL:
+            self._unroll(s)
+        elif s.kind is Kind.PARALLEL and (bounds := self.parallel_range(s)) is not None:
+            self._counted(s, *bounds)
+        elif s.extent == 1:
+            self._inline(s)
+        elif s.extent == 0:
+            for c in s.carried:
+                self._bind_carry(c.result, self._initial(c))
+        else:
+            extent = s.extent if isinstance(s.extent, Expr) else None
+            end = self.index(s.extent) if isinstance(s.extent, int) else self.uniform(extent)  # type: ignore[arg-type]
+            self._counted(s, self.index(0), end)
+
+    def _inline(self, s: For) -> None:
+        """A loop of one iteration."""
+        for c in s.carried:
+            self._bind_carry(c.var, self._initial(c))
+        zero = self.index(0)
+        self.bind(s.var, zero)
+        self.body(s.body)
+        self._advance(s.carried)
+        for c in s.carried:
+            self.bindings[c.result] = self.bindings[c.var]
+
+    def _unroll(self, s: For) -> None:
+        if not isinstance(s.extent, int):
+            raise ValueError(f"unrolled loop over {s.var.name} needs a constant extent")
+        for c in s.carried:
+            self._bind_carry(c.var, self._initial(c))
+        for number in range(s.extent):
+            scope = self.builder.open("block")
+            value = self.index(number)
+            value.scope = scope  # what depends on this iteration stays in it
+            self.bind(s.var, value)
+            self.body(s.body)
+            self._advance(s.carried)
+            self.builder.close()
+            for c in s.carried:
+                self._bind_carry(c.var, self._rescope(self._bound_values(c.var)))
+        for c in s.carried:
+            self.bindings[c.result] = self.bindings[c.var]
+
+    def _advance(self, carried: Sequence[Carry]) -> None:
+        """Rebinds carried variables to their next values (all at once)."""
+        self.begin([c.next for c in carried])
+        following = [self._values(c.next, self._is_varying(c)) for c in carried]
+        for c, values in zip(carried, following, strict=True):
+            self._bind_carry(c.var, values)
+
+    def _counted(self, s: For, begin: Value, end: Value) -> None:
+        """A loop over [begin, end), tested at its end where it surely runs once."""
+        b = self.builder
+        certain = (
+            begin.high is not None and end.low is not None and begin.high < end.low
+        )
+        initial = [self._initial(c) for c in s.carried]
+        start, inside, latch, leave = (b.name(p) for p in ("start", "loop", "latch", "done"))
+        scope = b.open("loop", certain)
+        b.jump(start)
+        if certain:
+            b.line(f"br label %{inside}")
+        else:
+            some = b.emit(f"icmp slt i64 {begin.ref}, {end.ref}")
+            b.line(f"br i1 {some}, label %{inside}, label %{leave}")
+        b.label(inside)
+        phis: Lines = []
+        scope.lines.append(phis)
+        counter = f"%{b.name('i')}"
+        high = (end.high if end.high is not None else LARGEST_SIZE) - 1
+        low = begin.low if begin.low is not None else 0
+        self.bind(s.var, Value(counter, dt.i64, scope, low=low, high=high))
+        values = [self._phi_values(v, scope) for v in initial]
+        for c, v in zip(s.carried, values, strict=True):
+            self._bind_carry(c.var, v)
+        self.body(s.body)
+        self.begin([c.next for c in s.carried])
+        following = [self._values(c.next, self._is_varying(c)) for c in s.carried]
+        b.jump(latch)
+        advanced = b.emit(f"add nuw nsw i64 {counter}, 1")
+        again = b.emit(f"icmp slt i64 {advanced}, {end.ref}")
+        b.line(f"br i1 {again}, label %{inside}, label %{leave}")
+        phis.append(f"  {counter} = phi i64 [ {begin.ref}, %{start} ], [ {advanced}, %{latch} ]")
+        self._fill_phis(phis, values, initial, start, following, latch)
+        b.close()
+        b.label(leave)
+        for k, c in enumerate(s.carried):
+            result = self._rescope(following[k])
+            if not certain:
+                result = [
+                    Value(
+                        b.emit(
+                            f"phi {old.type} [ {old.ref}, %{start} ], [ {new.ref}, %{latch} ]"
+                        ),
+                        old.dtype,
+                        b.scope,
+                        old.lanes,
+                    )
+                    for old, new in zip(initial[k], following[k], strict=True)
+                ]
+            self._bind_carry(c.result, result)
+
+    def _while(self, s: While) -> None:
+        b = self.builder
+        per_lane = self.lockstep is not None and self._condition_varies(s)
+        initial = [self._initial(c) for c in s.carried]
+        start, head, inside, latch, leave = (
+            b.name(p) for p in ("start", "head", "loop", "latch", "done")
+        )
+        outer_mask = self.mask
+        scope = b.open("loop", certain=False)
+        b.jump(start)
+        b.line(f"br label %{head}")
+        b.label(head)
+        phis: Lines = []
+        scope.lines.append(phis)
+        values = [self._phi_values(v, scope) for v in initial]
+        for c, v in zip(s.carried, values, strict=True):
+            self._bind_carry(c.var, v)
+        live: list[Value] = []
+        active: list[Value] = []
+        if per_lane:
+            live = [self._fresh(m, scope) for m in self._all_masks()]
+            self.mask = tuple(live)
+            self.begin([s.condition])
+            conditions = [self.varying(s.condition, p) for p in range(len(live))]
+            active = [self._and(m, c) for m, c in zip(live, conditions, strict=True)]
+            self.mask = tuple(active)
+            test = self.any_lane(active)
+        else:
+            self.begin([s.condition])
+            test = self.uniform(s.condition)
+        b.line(f"br i1 {test.ref}, label %{inside}, label %{leave}")
+        b.label(inside)
+        self.body(s.body)
+        self.begin([c.next for c in s.carried])
+        following = [self._values(c.next, self._is_varying(c)) for c in s.carried]
+        if per_lane:
+            following = [
+                [self._choose(m, new, old) for m, new, old in zip(active, news, olds, strict=True)]
+                for news, olds in zip(following, values, strict=True)
+            ]
+        self.poll_cancel()
+        b.jump(latch)
+        b.line(f"br label %{head}")
+        self._fill_phis(phis, values, initial, start, following, latch)
+        if per_lane:
+            masks = [list(outer_mask) if outer_mask is not None else self._full_masks()]
+            self._fill_phis(phis, [live], masks, start, [active], latch)
+        b.close()
+        b.label(leave)
+        self.mask = outer_mask
+        for c, v in zip(s.carried, values, strict=True):
+            self._bind_carry(c.result, self._rescope(v))
+
+    def _choose(self, mask: Value, new: Value, old: Value) -> Value:
+        text = f"select {mask}, {new}, {old}"
+        return Value(self.builder.emit(text), new.dtype, self.builder.scope, new.lanes)
+
+    def _fill_phis(
+        self,
+        phis: Lines,
+        values: Sequence[Sequence[Value]],
+        initial: Sequence[Sequence[Value]],
+        start: str,
+        following: Sequence[Sequence[Value]],
+        latch: str,
+    ) -> None:
+        for group in zip(values, initial, following, strict=True):
+            for phi, old, new in zip(*group, strict=True):
+                edges = f"[ {old.ref}, %{start} ], [ {new.ref}, %{latch} ]"
+                phis.append(f"  {phi.ref} = phi {phi.type} {edges}")
+
+    # --- carried values ---------------------------------------------------------------------------
+
+    def _is_varying(self, c: Carry) -> bool:
+        return c.var in self._varying_carries
+
+    def _initial(self, c: Carry) -> list[Value]:
+        self.begin([c.initial])
+        return self._values(c.initial, self._is_varying(c))
+
+    def _values(self, e: Expr, varying: bool) -> list[Value]:
+        """A value as phis need it: one scalar, or a vector per piece."""
+        if not varying:
+            return [self.uniform(e)]
+        assert self.lockstep is not None
+        return [self.varying(e, p) for p in range(self.lockstep.count)]
+
+    def _fresh(self, like: Value, scope: Scope) -> Value:
+        return Value(f"%{self.builder.name('c')}", like.dtype, scope, like.lanes)
+
+    def _phi_values(self, initial: Sequence[Value], scope: Scope) -> list[Value]:
+        return [self._fresh(v, scope) for v in initial]
+
+    def _bound_values(self, var: Var) -> list[Value]:
+        binding = self.bindings[var]
+        if binding.value is not None:
+            return [binding.value]
+        return [v for v in binding.pieces if v is not None]
+
+    def _bind_carry(self, var: Var, values: Sequence[Value]) -> None:
+        if self.lockstep is not None and var in self._varying_carries:
+            self.bindings[var] = Binding(pieces=list(values))
+        else:
+            self.bindings[var] = Binding(values[0])
+
+    def _rescope(self, values: Sequence[Value]) -> list[Value]:
+        """Values of a loop that has ended, as seen behind it."""
+        here = self.builder.scope
+        return [
+            v
+            if v.scope.open
+            else Value(v.ref, v.dtype, here, v.lanes, v.const, v.low, v.high, multiple=v.multiple)
+            for v in values
+        ]
+
+    # --- vector loops and masks -------------------------------------------------------------------
+
+    def _vector(self, s: For) -> None:
+        if not isinstance(s.extent, int):
+            raise ValueError(f"vector loop over {s.var.name} needs a constant extent")
+        if self.lockstep is not None:
+            raise ValueError(f"vector loop over {s.var.name} inside another")
+        if s.extent == 0:
+            return
+        scope = self.builder.open("block")
+        self.enter_lockstep(Lockstep(s.var, s.extent, self.piece_width(s), scope))
+        self.bind(s.var, self.make_sequence(self.index(0), 1))
+        self._varying_carries = _varying_carries(s)
+        self.body(s.body)
+        self._varying_carries = frozenset()
+        self.enter_lockstep(None)
+        self.builder.close()
+
+    def piece_width(self, s: For) -> int:
+        """Lanes of one piece: a machine vector of the widest element type that the loop moves."""
+        assert isinstance(s.extent, int)
+        width = max(self.target.vector_bytes // _widest(s), 2)
+        return width if s.extent % width == 0 else s.extent
+
+    def _full_masks(self) -> list[Value]:
+        assert self.lockstep is not None
+        full = self.mask_constant([True] * self.lockstep.width, self.builder.root)
+        return [full] * self.lockstep.count
+
+    def _all_masks(self) -> list[Value]:
+        return list(self.mask) if self.mask is not None else self._full_masks()
+
+    def _and(self, a: Value, b: Value) -> Value:
+        folded = self._fold_mask("and", (a, b))
+        if folded is not None:
+            return folded
+        return Value(self.builder.emit(f"and {a}, {b.ref}"), dt.b1, self.builder.scope, a.lanes)
+
+    def _if(self, s: If) -> None:
+        if s.condition is None:
+            self.role_branch(s)
+            return
+        if self.lockstep is None or self.form(s.condition) != VARYING:
+            condition = self.uniform(s.condition)
+            if condition.const is not None:
+                self.body(s.then if condition.const else s.orelse)
+            else:
+                self._branch(condition, lambda: self.body(s.then), lambda: self.body(s.orelse), bool(s.orelse))
+            return
+        pieces = range(self.lockstep.count)
+        conditions = [self.varying(s.condition, p) for p in pieces]
+        outer = self._all_masks()
+        self._masked(s.then, [self._and(m, c) for m, c in zip(outer, conditions, strict=True)])
+        if s.orelse:
+            inverted = [self._inverse(c) for c in conditions]
+            self._masked(s.orelse, [self._and(m, c) for m, c in zip(outer, inverted, strict=True)])
+
+    def _inverse(self, mask: Value) -> Value:
+        folded = self._fold_mask("not", (mask,))
+        if folded is not None:
+            return folded
+        text = f"xor {mask}, splat (i1 true)"
+        return Value(self.builder.emit(text), dt.b1, self.builder.scope, mask.lanes)
+
+    def _masked(self, statements: Body, masks: Sequence[Value]) -> None:
+        """Emits statements for the lanes of `masks`; skips them by a branch if they are many."""
+        if all(isinstance(m.const, tuple) and not any(m.const) for m in masks):
+            return
+        outer_mask = self.mask
+        full = all(isinstance(m.const, tuple) and all(m.const) for m in masks)
+
+        def inside() -> None:
+            self.mask = None if full else tuple(masks)
+            self.body(statements)
+            self.mask = outer_mask
+
+        if any(isinstance(s, (For, While)) for s in statements) and not full:
+            self._branch(self.any_lane(masks), inside, lambda: None, False)
+            return
+        self.builder.open("block", certain=full)
+        inside()
+        self.builder.close()
+
+    def _branch(
+        self,
+        condition: Value,
+        then: Callable[[], None],
+        orelse: Callable[[], None],
+        has_else: bool,
+    ) -> None:
+        """Two arms of code; nothing is carried out of them."""
+        b = self.builder
+        taken, other, join = (b.name(p) for p in ("then", "else", "join"))
+        scope = b.open("block", certain=False)
+        b.line(f"br i1 {condition.ref}, label %{taken}, label %{other if has_else else join}")
+        b.label(taken)
+        then()
+        b.line(f"br label %{join}")
+        b.close()
+        if has_else:
+            b.open("block", certain=False, before=scope.before)
+            b.label(other)
+            orelse()
+            b.line(f"br label %{join}")
+            b.close()
+        b.label(join)
+
+    # --- failures ---------------------------------------------------------------------------------
+
+    def _fail(self, s: Fail) -> None:
+        """Tests the condition, any lane at once; the rest is cold."""
+        b = self.builder
+        uniform = self.lockstep is None or self.form(s.condition) != VARYING
+        if uniform and self.mask is None:
+            masks = [self.uniform(s.condition)]
+        else:
+            assert self.lockstep is not None
+            pieces = range(self.lockstep.count)
+            masks = [
+                self._and(m, self.varying(s.condition, p))
+                for p, m in zip(pieces, self._all_masks(), strict=True)
+            ]
+        test = self.any_lane(masks)
+        if test.const is False:
+            return
+        cold, join = b.name("fail"), b.name("join")
+        scope = b.open("branch")
+        b.line(f"br i1 {test.ref}, label %{cold}, label %{join}, !prof !0")
+        b.label(cold)
+        for piece, mask in enumerate(masks):
+            if mask.lanes:
+                value = self._as_bits(self.varying(s.value, piece))
+                ones = f"splat (i64 -1)"
+                chosen = b.emit(f"select {mask}, {value}, {value.type} {ones}")
+                value = self.reduce_lanes("umin", Value(chosen, dt.i64, scope, value.lanes))
+                some = self.any_lane([mask])
+                self._branch(some, lambda value=value: self.fail(s.site, value), lambda: None, False)  # type: ignore[misc]
+            elif self.lockstep is not None and self.form(s.value) == VARYING:
+                first = self.reduce_lanes("umin", self._as_bits(self.varying(s.value, 0)))
+                self.fail(s.site, first)
+            else:
+                self.fail(s.site, self._as_bits(self.uniform(s.value)))
+        b.line(f"br label %{join}")
+        b.close()
+        b.label(join)
+
+    def _as_bits(self, value: Value) -> Value:
+        """A failing value as i64: integers extended, floats as the bits of their float64."""
+        b = self.builder
+        dtype = value.dtype
+        scope = b.scope
+        if dtype.is_float:
+            ref = llvm_scalar.emit(b, "cast", dt.f64, [value], value.lanes, scope)
+            wide = Value(ref, dt.f64, scope, value.lanes)
+            ref = llvm_scalar.emit(b, "bitcast", dt.i64, [wide], value.lanes, scope)
+        else:
+            ref = llvm_scalar.emit(b, "cast", dt.i64, [value], value.lanes, scope)
+        return Value(ref, dt.i64, scope, value.lanes)
+
+    def _condition_varies(self, s: While) -> bool:
+        return any(
+            isinstance(n, Var) and (n in self._varying_carries or self._is_varying_var(n))
+            or (isinstance(n, Load) and self.is_private(n.buffer))
+            for n in postorder([s.condition])
+        )
+
+    def _is_varying_var(self, var: Var) -> bool:
+        binding = self.bindings.get(var)
+        if binding is None:
+            return False
+        return binding.value is None or binding.value.base is not None
+
+
+def _loads_any(s: Let | Store, stored: set[Buffer]) -> bool:
+    if not stored:
+        return False
+    return any(isinstance(n, Load) and n.buffer in stored for n in postorder(expressions(s)))
+
+
+def _written(kernel: Kernel) -> frozenset[Buffer]:
+    """Buffers whose loads must stay at their statement."""
+    written: set[Buffer] = set()
+    for s in walk(kernel.body):
+        if isinstance(s, (Store, Accumulate)):
+            written.add(s.buffer)
+        elif isinstance(s, Copy):
+            written.add(s.destination)
+        elif isinstance(s, TileMultiply):
+            written.add(s.accumulators)
+    if any(b.may_alias for b in written):
+        written.update(b for b in kernel.buffers if b.may_alias)
+    return frozenset(written)
+
+
+def _varying_carries(loop: For) -> frozenset[Var]:
+    """Carried variables (and results) inside a vector loop that differ from lane to lane: those
+    that depend on its variable, on private buffers, or on a loop that lanes leave one by one."""
+    inner = list(walk(loop.body))
+    loops = [s for s in inner if isinstance(s, (For, While)) and s.carried]
+    if not loops:
+        return frozenset()
+    private = {s.buffer for s in inner if isinstance(s, Alloc)}
+    varying: set[Var] = {loop.var}
+
+    def depends(*roots: Expr) -> bool:
+        return any(
+            (isinstance(n, Var) and n in varying) or (isinstance(n, Load) and n.buffer in private)
+            for n in postorder(roots)
+        )
+
+    before = -1
+    while len(varying) != before:
+        before = len(varying)
+        for s in inner:
+            if isinstance(s, Let) and depends(s.value):
+                varying.add(s.var)
+            if not isinstance(s, (For, While)):
+                continue
+            by_lane = isinstance(s, While) and depends(s.condition)
+            for c in s.carried:
+                if by_lane or c.var in varying or depends(c.initial, c.next):
+                    varying.update((c.var, c.result))
+    return frozenset(v for s in loops for c in s.carried for v in (c.var, c.result) if v in varying)
+
+
+def _widest(loop: For) -> int:
+    """Bytes of the widest element that a vector loop loads, stores or computes with floats; at
+    least 1. Index arithmetic does not count."""
+    widest = 1
+    for s in walk(loop.body):
+        if isinstance(s, (Store, Accumulate)):
+            widest = max(widest, s.buffer.dtype.itemsize)
+        for n in postorder(expressions(s)):
+            if isinstance(n, Load) or (isinstance(n, Apply) and n.dtype.is_float):
+                widest = max(widest, n.dtype.itemsize)
+        if isinstance(s, (For, While)):
+            widest = max([widest, *(c.var.dtype.itemsize for c in s.carried)])
+    return widest

@@ -1,0 +1,199 @@
+"""Settings: one frozen record, from the environment, for a block, or for good.
+
+    pyc.config.current().cache            what holds now
+    pyc.config.update("cache", "ro")      for this process
+    with pyc.config.using(cache="off"):   for a block (this thread and context)
+    PYC_CACHE=off python ...              for a process, from outside
+
+A field is described once, in `Settings`: its environment variable is its name in capitals after
+`PYC_`. Unknown `PYC_` variables and bad values in the environment give a warning with the closest
+match, never an error at import. `KEY_FIELDS` names the fields that enter the cache key: what
+compiled code depends on beyond the program, its arguments and the target's facts.
+
+Imports nothing of pyc.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+PREFIX = "PYC_"
+
+
+class ConfigWarning(UserWarning):
+    """A setting in the environment is unknown or has a value that cannot be read."""
+
+
+def _choice(*allowed: str) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if value not in allowed:
+            raise ValueError(f"must be one of {', '.join(allowed)}, got {value!r}")
+        return str(value)
+
+    return read
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, (str, os.PathLike)):
+        raise ValueError(f"must be a text or a path, got {value!r}")
+    return os.fspath(value)
+
+
+def _switch(value: Any) -> bool:
+    known = {"1": True, "true": True, "on": True, "yes": True}
+    known |= {"0": False, "false": False, "off": False, "no": False, "": False}
+    found = known.get(str(value).lower())
+    if found is None:
+        raise ValueError(f"must be 0 or 1, got {value!r}")
+    return found
+
+
+def _count(value: Any) -> int:
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = -1
+    if number < 0 or isinstance(value, float):
+        raise ValueError(f"must be a whole number, 0 or more, got {value!r}")
+    return number
+
+
+def _setting(default: Any, read: Callable[[Any], Any], meaning: str) -> Any:
+    return field(default=default, metadata={"read": read, "meaning": meaning})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings. Each field has a default, a reader that checks a value, and a meaning."""
+
+    cache: str = _setting(
+        "rw",
+        _choice("off", "ro", "rw", "frozen"),
+        "disk cache: off, ro (never written), rw, or frozen (a miss is an error)",
+    )
+    cache_dir: str = _setting(
+        "", _text, "where the disk cache lies; empty: $XDG_CACHE_HOME/pyc or ~/.cache/pyc"
+    )
+    debug: bool = _setting(False, _switch, "verify the program after every pass")
+    dump_dir: str = _setting("", _text, "write the text of every level there; empty: nowhere")
+    num_threads: int = _setting(0, _count, "threads of the worker pool; 0: as many as are usable")
+    target: str = _setting(
+        "native", _text, "processor that code is made for: native, x86-64-v3, x86-64-v4"
+    )
+
+
+KEY_FIELDS: tuple[str, ...] = ("target",)
+"""The settings that enter the cache key."""
+
+_FIELDS = {f.name: f for f in fields(Settings)}
+
+
+def _closest(name: str, known: list[str]) -> str:
+    """A hint at the known name that is fewest typing mistakes away, or at all of them."""
+    nearest = min(known, key=lambda k: _mistakes(name, k))
+    if _mistakes(name, nearest) <= max(len(name) // 3, 2):
+        return f"; did you mean {nearest}?"
+    return f"; known are {', '.join(known)}"
+
+
+def _mistakes(a: str, b: str) -> int:
+    """Letters to insert, delete or replace to turn `a` into `b` (difflib would cost 1 ms at each
+    start, for something that is seldom needed)."""
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a):
+        above, row = row, [i + 1]
+        for j, other in enumerate(b):
+            row.append(min(above[j] + (letter != other), above[j + 1] + 1, row[j] + 1))
+    return row[-1]
+
+
+def _read(name: str, value: Any) -> Any:
+    """The checked value of a field. ValueError names the field, what was found and what fits."""
+    if name not in _FIELDS:
+        raise ValueError(f"there is no setting {name!r}{_closest(name, list(_FIELDS))}")
+    try:
+        return _FIELDS[name].metadata["read"](value)
+    except ValueError as error:
+        raise ValueError(f"setting {name!r} {error}") from None
+
+
+def from_environment(environment: Mapping[str, str]) -> Settings:
+    """Settings of the `PYC_` variables of `environment`.
+
+    A variable that is unknown, or whose value does not fit, is left out with a `ConfigWarning`.
+    """
+    changes: dict[str, Any] = {}
+    for variable in sorted(environment):
+        if not variable.startswith(PREFIX):
+            continue
+        name = variable[len(PREFIX) :].lower()
+        if name not in _FIELDS or variable != variable.upper():
+            known = [PREFIX + f.upper() for f in _FIELDS]
+            warnings.warn(
+                f"unknown environment variable {variable}{_closest(variable.upper(), known)}",
+                ConfigWarning,
+                stacklevel=2,
+            )
+            continue
+        try:
+            changes[name] = _read(name, environment[variable])
+        except ValueError as error:
+            warnings.warn(f"{variable} is left out: {error}", ConfigWarning, stacklevel=2)
+    return Settings(**changes)
+
+
+_process: list[Settings] = [from_environment(os.environ)]
+_overrides: ContextVar[dict[str, Any] | None] = ContextVar("pyc_config", default=None)
+
+
+def current() -> Settings:
+    """The settings that hold here."""
+    changes = _overrides.get()
+    return _process[0] if changes is None else replace(_process[0], **changes)
+
+
+def update(name: str, value: Any) -> None:
+    """Sets a setting for this process; blocks of `using` keep theirs.
+
+    raises ValueError: no such setting (with the closest match), or a value that does not fit
+    """
+    _process[0] = replace(_process[0], **{name: _read(name, value)})
+
+
+@contextmanager
+def using(**changes: Any) -> Iterator[Settings]:
+    """The settings with `changes`, current inside the block, in this thread and context.
+
+    raises ValueError: no such setting, or a value that does not fit
+    """
+    checked = {name: _read(name, value) for name, value in changes.items()}
+    token = _overrides.set({**(_overrides.get() or {}), **checked})
+    try:
+        yield current()
+    finally:
+        _overrides.reset(token)
+
+
+def key_fields(settings: Settings | None = None) -> dict[str, Any]:
+    """Names and values of the settings that enter the cache key."""
+    settings = settings or current()
+    return {name: getattr(settings, name) for name in KEY_FIELDS}
+
+
+def show() -> str:
+    """A table of the settings: value, environment variable, meaning; changed ones marked `*`."""
+    now, default = current(), Settings()
+    width = max(len(str(getattr(now, name))) for name in _FIELDS)
+    rows = []
+    for name, described in _FIELDS.items():
+        value = getattr(now, name)
+        mark = " " if value == getattr(default, name) else "*"
+        meaning = described.metadata["meaning"]
+        rows.append(f"{mark} {name:<12} {PREFIX + name.upper():<16} {value!s:<{width}} {meaning}")
+    return "\n".join(rows)

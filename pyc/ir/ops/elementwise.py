@@ -1,0 +1,423 @@
+"""Pointwise ops that need no approximation: arithmetic, comparison, selection, bits, conversion.
+
+Each entry defines one element by scalar instructions; `+ - * / sqrt`, comparisons, integer and bit
+operations give NumPy's values. Complex elements come as pairs: an entry whose kinds include
+"complex" says what it does with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import DTypeError, IndexOutOfRangeError, NumericsError
+from pyc.ir import dtype as dt
+from pyc.ir import instructions
+from pyc.ir.dtype import DType
+from pyc.ir.element import Element, choose, convert, widened
+from pyc.ir.expr import Const, Expr, absolute, apply, fma, select
+from pyc.ir.op import Complex, Kind, Op, Types, define, pointwise_types, same_shape
+from pyc.ir.ops import division, scalar_math
+from pyc.ir.types import ArrayType
+
+NUMBERS = "int uint float complex"
+REALS = "int uint float"
+INTEGERS = "int uint"
+ANY = "bool int uint float complex"
+
+
+def pointwise(
+    name: str,
+    kinds: str,
+    scalar: Callable[..., Element],
+    reference: Callable[..., Any],
+    result: DType | None = None,
+    **options: Any,
+) -> Op:
+    """Define a pointwise op over arguments of one type of `kinds`; see `Op` for the options."""
+    rule = options.pop("types", None) or pointwise_types(name, kinds, result)
+    return define(
+        Op(name, Kind.POINTWISE, rule, scalar=scalar, reference=reference, kinds=kinds, **options)
+    )
+
+
+def _real_result(name: str, kinds: str) -> Callable[..., Types]:
+    """Type rule: like `pointwise_types`, but complex arguments give their real type."""
+    base = pointwise_types(name, kinds)
+
+    def rule(args: Types, **params: Any) -> Types:
+        (out,) = base(args, **params)
+        return (ArrayType(out.shape, out.dtype.real),)
+
+    return rule
+
+
+def _instruction(name: str) -> Callable[..., Expr]:
+    return lambda *elements: apply(name, *elements)
+
+
+# --- arithmetic -----------------------------------------------------------------------------------
+
+
+def _add(x: Element, y: Element) -> Element:
+    if isinstance(x, Complex) and isinstance(y, Complex):
+        return Complex(x.re + y.re, x.im + y.im)
+    return apply("add", x, y)  # type: ignore[arg-type]
+
+
+def _sub(x: Element, y: Element) -> Element:
+    if isinstance(x, Complex) and isinstance(y, Complex):
+        return Complex(x.re - y.re, x.im - y.im)
+    return apply("sub", x, y)  # type: ignore[arg-type]
+
+
+def _mul(x: Element, y: Element) -> Element:
+    if isinstance(x, Complex) and isinstance(y, Complex):
+        return Complex(x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re)
+    return apply("mul", x, y)  # type: ignore[arg-type]
+
+
+def _div(x: Element, y: Element) -> Element:
+    if isinstance(x, Complex) and isinstance(y, Complex):
+        return _complex_div(x, y)
+    return apply("div", x, y)  # type: ignore[arg-type]
+
+
+def _complex_div(x: Complex, y: Complex) -> Complex:
+    """Smith's method, the order of operations of NumPy's loops."""
+    wide = absolute(y.re) >= absolute(y.im)
+    large, small = select(wide, y.re, y.im), select(wide, y.im, y.re)
+    ratio = small / large
+    scale = 1.0 / (large + small * ratio)
+    re = select(wide, x.re + x.im * ratio, x.re * ratio + x.im) * scale
+    im = select(wide, x.im - x.re * ratio, x.im * ratio - x.re) * scale
+    zero = y.re.equal(0) & y.im.equal(0)
+    return Complex(select(zero, x.re / absolute(y.re), re), select(zero, x.im / absolute(y.re), im))
+
+
+def _neg(x: Element) -> Element:
+    return Complex(-x.re, -x.im) if isinstance(x, Complex) else -x
+
+
+def _abs(x: Element) -> Expr:
+    return scalar_math.hypot(x.re, x.im) if isinstance(x, Complex) else absolute(x)
+
+
+def _sign(x: Element) -> Element:
+    if isinstance(x, Complex):
+        size = scalar_math.hypot(x.re, x.im)
+        zero = size.equal(0)
+        return Complex(select(zero, x.re, x.re / size), select(zero, x.im, x.im / size))
+    if x.dtype.kind == "uint":
+        return select(x > 0, Const(1, x.dtype), Const(0, x.dtype))
+    below = select(x < 0, Const(-1, x.dtype), x)
+    zero_or_nan = select(x.equal(0), Const(0, x.dtype), below)
+    return select(x > 0, Const(1, x.dtype), zero_or_nan)
+
+
+def _square(x: Element) -> Element:
+    return _mul(x, x)
+
+
+def _reciprocal(x: Element) -> Element:
+    if isinstance(x, Complex):
+        one = Complex(Const(1, x.re.dtype), Const(0, x.re.dtype))
+        return _complex_div(one, x)
+    return apply("div", Const(1, x.dtype), x)
+
+
+def _fused(x: Any, y: Any, z: Any) -> Any:
+    """x * y + z for the tests: exact up to the last rounding."""
+    wide = np.longdouble
+    return (x.astype(wide) * y.astype(wide) + z.astype(wide)).astype(x.dtype)
+
+
+def _integer_power(x: Expr, y: Expr) -> Expr:
+    """x ** y by squaring, wrapping; 1 where y < 0 (which is a failure)."""
+    result: Expr = Const(1, x.dtype)
+    digits = x.dtype.bits - (x.dtype.kind == "int")
+    for k in range(digits):
+        bit = (y >> k) & 1
+        result = result * select(bit.differs(0), x, 1)
+        x = x * x
+    return select(y < 0, 1, result) if y.dtype.kind == "int" else result
+
+
+def _negative_exponent(x: Expr, y: Expr) -> tuple[Expr, Expr]:
+    return y < 0, y.cast(dt.i64)
+
+
+pointwise("add", NUMBERS, _add, np.add, commutative=True, unit={0: -0.0, 1: -0.0})
+pointwise("sub", NUMBERS, _sub, np.subtract, unit={1: 0})
+pointwise("mul", NUMBERS, _mul, np.multiply, commutative=True, unit={0: 1, 1: 1})
+pointwise("div", "float complex", _div, np.true_divide, unit={1: 1}, cost=8)
+pointwise("floor_divide", REALS, division.floor_divide, np.floor_divide, cost=40)
+pointwise("remainder", REALS, division.remainder, np.remainder, cost=40)
+pointwise("fmod", REALS, division.fmod, np.fmod, cost=40)
+pointwise("neg", NUMBERS, _neg, np.negative)
+pointwise("abs", NUMBERS, _abs, np.abs, types=_real_result("abs", NUMBERS))
+pointwise("sign", NUMBERS, _sign, np.sign, cost=3)
+pointwise("square", NUMBERS, _square, np.square)
+pointwise("reciprocal", "float complex", _reciprocal, np.reciprocal, cost=8)
+pointwise(
+    "integer_power",
+    INTEGERS,
+    _integer_power,
+    lambda x, y: np.power(x, np.maximum(y, 0)),
+    fails=_negative_exponent,
+    failure=lambda value: NumericsError(
+        f"power: an integer is raised to the negative power {value}",
+        fix="Convert the base to float first: `x.astype(float) ** y`.",
+    ),
+    cost=200,
+)
+pointwise("fma", "float", lambda x, y, z: fma(x, y, z), _fused)
+
+
+# --- order ----------------------------------------------------------------------------------------
+
+
+def _extremum(instruction: str) -> Callable[[Expr, Expr], Expr]:
+    """minimum or maximum; on bool they are `and` and `or`."""
+    logical = "and" if instruction == "minimum" else "or"
+    return lambda x, y: apply(logical if x.dtype is dt.b1 else instruction, x, y)
+
+
+def _first_number(instruction: str) -> Callable[[Expr, Expr], Expr]:
+    """minimum or maximum, but of a number and a NaN it is the number."""
+    extremum = _extremum(instruction)
+
+    def scalar(x: Expr, y: Expr) -> Expr:
+        if not x.dtype.is_float:
+            return extremum(x, y)
+        return select(x.differs(x), y, select(y.differs(y), x, extremum(x, y)))
+
+    return scalar
+
+
+def _equal(x: Element, y: Element) -> Expr:
+    if isinstance(x, Complex) and isinstance(y, Complex):
+        return x.re.equal(y.re) & x.im.equal(y.im)
+    return apply("eq", x, y)  # type: ignore[arg-type]
+
+
+def _differ(x: Element, y: Element) -> Expr:
+    if isinstance(x, Complex) and isinstance(y, Complex):
+        return x.re.differs(y.re) | x.im.differs(y.im)
+    return apply("ne", x, y)  # type: ignore[arg-type]
+
+
+_ORDERED = "bool int uint float"
+pointwise("minimum", _ORDERED, _extremum("minimum"), np.minimum, commutative=True)
+pointwise("maximum", _ORDERED, _extremum("maximum"), np.maximum, commutative=True)
+pointwise("fmin", _ORDERED, _first_number("minimum"), np.fmin, cost=3)
+pointwise("fmax", _ORDERED, _first_number("maximum"), np.fmax, cost=3)
+pointwise("eq", ANY, _equal, np.equal, dt.b1, commutative=True)
+pointwise("ne", ANY, _differ, np.not_equal, dt.b1, commutative=True)
+pointwise("lt", _ORDERED, _instruction("lt"), np.less, dt.b1)
+pointwise("le", _ORDERED, _instruction("le"), np.less_equal, dt.b1)
+pointwise("gt", _ORDERED, _instruction("gt"), np.greater, dt.b1)
+pointwise("ge", _ORDERED, _instruction("ge"), np.greater_equal, dt.b1)
+
+
+# --- rounding and the parts of a float ------------------------------------------------------------
+
+
+def _sign_bit(x: Expr) -> Expr:
+    return x.bitcast(dt.signed_of(x.dtype.bits)) < 0
+
+
+def _next_after(x: Expr, y: Expr) -> Expr:
+    """The neighbour of x towards y, by stepping its bits; y where they are equal."""
+    bits = x.bitcast(dt.signed_of(x.dtype.bits))
+    one = Const(1, bits.dtype)
+    x_value, y_value = x.cast(widened(x.dtype)), y.cast(widened(y.dtype))
+    # From 0 the first step gives the smallest subnormal of y's sign.
+    smallest = select(y_value < 0, Const(-(2 ** (bits.dtype.bits - 1)) + 1, bits.dtype), one)
+    away = (x_value > 0) ^ (x_value > y_value)
+    moved = select(x_value.equal(0), smallest, select(away, bits + one, bits - one))
+    stepped = moved.bitcast(x.dtype)
+    nan = Const(np.nan, x.dtype)
+    unordered = x_value.differs(x_value) | y_value.differs(y_value)
+    return select(unordered, nan, select(x_value.equal(y_value), y, stepped))
+
+
+def _is_nan(x: Element) -> Expr:
+    if isinstance(x, Complex):
+        return x.re.differs(x.re) | x.im.differs(x.im)
+    return x.differs(x)
+
+
+def _is_infinite(x: Element) -> Expr:
+    if isinstance(x, Complex):
+        return absolute(x.re).equal(np.inf) | absolute(x.im).equal(np.inf)
+    return absolute(x).equal(np.inf)
+
+
+def _is_finite(x: Element) -> Expr:
+    if isinstance(x, Complex):
+        return (absolute(x.re) < np.inf) & (absolute(x.im) < np.inf)
+    return absolute(x) < np.inf
+
+
+pointwise("sqrt", "float", _instruction("sqrt"), np.sqrt, cost=8)
+pointwise("floor", "float", _instruction("floor"), np.floor)
+pointwise("ceil", "float", _instruction("ceil"), np.ceil)
+pointwise("trunc", "float", _instruction("trunc"), np.trunc)
+pointwise("rint", "float", _instruction("rint"), np.rint)
+pointwise("copysign", "float", _instruction("copysign"), np.copysign)
+pointwise("nextafter", "float", _next_after, np.nextafter, widen=False, cost=6)
+pointwise("signbit", "float", _sign_bit, np.signbit, dt.b1)
+pointwise("isnan", "float complex", _is_nan, np.isnan, dt.b1)
+pointwise("isinf", "float complex", _is_infinite, np.isinf, dt.b1)
+pointwise("isfinite", "float complex", _is_finite, np.isfinite, dt.b1)
+
+
+# --- logic and bits -------------------------------------------------------------------------------
+
+
+def _popcount(x: Expr) -> Expr:
+    """The number of one bits of |x|, as NumPy counts them."""
+    return apply("popcount", absolute(x)).cast(dt.u8)
+
+
+_BITS = "bool int uint"
+pointwise("logical_and", "bool", _instruction("and"), np.logical_and, commutative=True)
+pointwise("logical_or", "bool", _instruction("or"), np.logical_or, commutative=True)
+pointwise("logical_xor", "bool", _instruction("xor"), np.logical_xor, commutative=True)
+pointwise("logical_not", "bool", _instruction("not"), np.logical_not)
+pointwise(
+    "bitwise_and",
+    _BITS,
+    _instruction("and"),
+    np.bitwise_and,
+    commutative=True,
+    unit={0: -1, 1: -1},
+    absorbing={0: 0, 1: 0},
+)
+pointwise(
+    "bitwise_or",
+    _BITS,
+    _instruction("or"),
+    np.bitwise_or,
+    commutative=True,
+    unit={0: 0, 1: 0},
+    absorbing={0: -1, 1: -1},
+)
+pointwise(
+    "bitwise_xor", _BITS, _instruction("xor"), np.bitwise_xor, commutative=True, unit={0: 0, 1: 0}
+)
+pointwise("bitwise_not", _BITS, _instruction("not"), np.invert)
+pointwise("shift_left", INTEGERS, _instruction("shl"), np.left_shift, unit={1: 0})
+pointwise("shift_right", INTEGERS, _instruction("shr"), np.right_shift, unit={1: 0})
+pointwise("popcount", INTEGERS, _popcount, np.bitwise_count, dt.u8)
+
+
+# --- selection and conversion ---------------------------------------------------------------------
+
+
+def _select_types(args: Types, **_: Any) -> Types:
+    shape = same_shape("select", args)
+    condition, then, otherwise = args
+    if condition.dtype is not dt.b1 or then.dtype is not otherwise.dtype:
+        found = ", ".join(map(str, args))
+        raise DTypeError(f"select: needs (b1, T, T), got {found}")
+    return (ArrayType(shape, then.dtype),)
+
+
+def _cast_types(args: Types, *, dtype: DType) -> Types:
+    (x,) = args
+    if x.dtype.is_complex and not dtype.is_complex and dtype is not dt.b1:
+        raise DTypeError(
+            f"cast: {x} cannot become {dtype}: the imaginary part would be lost",
+            fix="Take `x.real` first if that is meant.",
+        )
+    return (ArrayType(x.shape, dtype),)
+
+
+def _bitcast_types(args: Types, *, dtype: DType) -> Types:
+    (x,) = args
+    allowed = all(t.kind not in ("bool", "complex") for t in (x.dtype, dtype))
+    if not allowed or x.dtype.bits != dtype.bits:
+        raise DTypeError(f"bitcast: {x} cannot be read as {dtype}: sizes or kinds differ")
+    return (ArrayType(x.shape, dtype),)
+
+
+pointwise("select", ANY, choose, np.where, types=_select_types, widen=False)
+pointwise(
+    "cast",
+    ANY,
+    lambda x, *, dtype: convert(x, dtype),
+    lambda x, *, dtype: instructions.cast(x, dtype),
+    types=_cast_types,
+    widen=False,
+)
+pointwise(
+    "bitcast",
+    REALS,
+    lambda x, *, dtype: x.bitcast(dtype),
+    lambda x, *, dtype: instructions.bitcast(x, dtype).reshape(x.shape),
+    types=_bitcast_types,
+    widen=False,
+)
+
+
+# --- complex parts --------------------------------------------------------------------------------
+
+
+def _complex_types(args: Types, **_: Any) -> Types:
+    (part,) = pointwise_types("complex", "float")(args)
+    if part.dtype.is_half:
+        raise DTypeError(f"complex: there is no complex type of {part.dtype}")
+    return (ArrayType(part.shape, dt.c64 if part.dtype is dt.f32 else dt.c128),)
+
+
+pointwise("complex", "float", Complex, lambda x, y: x + 1j * y, types=_complex_types)
+pointwise("real", "complex", lambda x: x.re, np.real, types=_real_result("real", "complex"))
+pointwise("imag", "complex", lambda x: x.im, np.imag, types=_real_result("imag", "complex"))
+pointwise("conj", "complex", lambda x: Complex(x.re, -x.im), np.conj)
+
+
+# --- indices --------------------------------------------------------------------------------------
+
+
+def _index_types(args: Types, *, bound: int, axis: int) -> Types:
+    (out,) = pointwise_types("index_check", INTEGERS)(args)
+    return (ArrayType(out.shape, dt.i64),)
+
+
+def _normal_index(x: Expr, *, bound: int, axis: int) -> Expr:
+    """Negative indices count from the end; what fails is left as it comes."""
+    index = x.cast(dt.i64)
+    return select(index < 0, index + bound, index) if x.dtype.kind == "int" else index
+
+
+def _index_fails(x: Expr, *, bound: int, axis: int) -> tuple[Expr, Expr]:
+    index = x.cast(dt.i64)
+    if x.dtype.kind == "uint":
+        return (index >= bound) | (index < 0), index
+    return (index >= bound) | (index < -bound), index
+
+
+def _normal_reference(x: Any, *, bound: int, axis: int) -> Any:
+    return np.where(x < 0, x.astype(np.int64) + bound, x.astype(np.int64))
+
+
+def _index_failure(value: int, *, bound: int, axis: int) -> Exception:
+    return IndexOutOfRangeError(f"index {value} is out of bounds for axis {axis} with size {bound}")
+
+
+# An index made non-negative, or IndexOutOfRangeError when the program runs. Readers of the result
+# (gather, slices, scatter) stay within bounds whatever it is.
+pointwise(
+    "index_check",
+    INTEGERS,
+    _normal_index,
+    _normal_reference,
+    types=_index_types,
+    fails=_index_fails,
+    failure=_index_failure,
+    cost=3,
+)

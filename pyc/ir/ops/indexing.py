@@ -1,0 +1,442 @@
+"""Reads and writes at computed indices.
+
+Every op here stays within bounds whatever the index values are: `gather` and the slices clamp,
+`scatter` drops. What an index out of range means to the user (an error, a clip, a fill) is decided
+before, in `pyc.numpy`, with `index_check`, `clip` or `select`.
+
+* gather(x, *indices; axes, position): `indices` are i64 arrays of one shape I, one for each axis of
+  `axes` (increasing). The result has the other axes of x in order, with the axes of I inserted
+  before the one that is `position` among them: NumPy's integer-array indexing.
+* dynamic_slice(x, *starts; starts, sizes): one start per axis, an int, or None for the next rank-0
+  i64 argument; moved to keep the slice within x (as jax.lax.dynamic_slice).
+* update_slice(x, update, *starts; starts, strides): x with a (strided) box replaced; runs in place.
+* scatter(x, update, *indices; axes, position, mode): x with `update` (of the shape that gather
+  would give) stored or combined at the indexed places, in row-major order of `update`, so equal
+  indices give one defined result: the last for "set". Runs in place.
+* searchsorted(sorted, values; right): the i64 place of each value in a sorted line.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import DTypeError, ShapeError
+from pyc.ir import dtype as dt
+from pyc.ir.element import Element, choose, widened
+from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, select
+from pyc.ir.instructions import INSTRUCTIONS
+from pyc.ir.loops import Accumulate, Body, Buffer, For, If, Kernel, Let, Stmt, Store
+from pyc.ir.loops import Kind as LoopKind
+from pyc.ir.op import Kind, Op, Types, define
+from pyc.ir.order import MONOIDS
+from pyc.ir.ops.shape import Index, Read, clamped, index_op, plus, times
+from pyc.ir.types import ArrayType
+
+Axes = tuple[int, ...]
+Starts = tuple[int | None, ...]
+
+
+# --- gather ---------------------------------------------------------------------------------------
+
+
+def _gathered_shape(name: str, x: ArrayType, indices: Types, axes: Axes, position: int) -> Axes:
+    """The shape that gather gives; ShapeError or DTypeError for what it cannot take."""
+    if not indices or len(indices) != len(axes):
+        raise ShapeError(f"{name}: needs one index array for each of the axes {axes}")
+    if list(axes) != sorted(set(axes)) or any(not 0 <= a < x.rank for a in axes):
+        raise ShapeError(f"{name}: axes {axes} are not increasing axes of {x}")
+    first = indices[0]
+    if any(i.dtype is not dt.i64 or i.shape != first.shape for i in indices):
+        found = ", ".join(map(str, indices))
+        raise DTypeError(f"{name}: needs i64 indices of one shape, got {found}")
+    kept = tuple(n for a, n in enumerate(x.shape) if a not in axes)
+    if not 0 <= position <= len(kept):
+        raise ShapeError(f"{name}: position {position} is not in 0 ... {len(kept)}")
+    shape = (*kept[:position], *first.shape, *kept[position:])
+    if 0 not in shape and any(x.shape[a] == 0 for a in axes):
+        raise ShapeError(f"{name}: axes {axes} of {x} have no elements to index")
+    return shape
+
+
+def _gather_types(args: Types, *, axes: Axes, position: int) -> Types:
+    x, *indices = args
+    return (ArrayType(_gathered_shape("gather", x, tuple(indices), axes, position), x.dtype),)
+
+
+def _split_place(index: Index, rank: int, position: int) -> tuple[Index, Index]:
+    """(index into the index arrays of `rank` axes, index into the kept axes)."""
+    end = position + rank
+    return index[position:end], (*index[:position], *index[end:])
+
+
+def _join_place(x: ArrayType, at: list[Expr], kept: Index, axes: Axes) -> Index:
+    """The index into x of kept-axes index `kept` and indexed places `at`."""
+    rest = iter(kept)
+    found = dict(zip(axes, at, strict=True))
+    return tuple(found[a] if a in found else next(rest) for a in range(x.rank))
+
+
+def _gather_element(
+    read: Read, index: Index, types: Types, *, axes: Axes, position: int
+) -> Element:
+    x, first, *_ = types
+    inner, kept = _split_place(index, first.rank, position)
+    at = []
+    for k, axis in enumerate(axes):
+        place = read(k + 1, inner)
+        assert isinstance(place, Expr)
+        at.append(clamped(place, 0, max(x.shape[axis] - 1, 0)))
+    return read(0, _join_place(x, at, kept, axes))
+
+
+def _gather_reference(x: Any, *indices: Any, axes: Axes, position: int) -> Any:
+    kept = [a for a in range(x.ndim) if a not in axes]
+    lines = x.transpose(*axes, *kept)
+    limits = [max(x.shape[a] - 1, 0) for a in axes]
+    clipped = tuple(np.clip(i, 0, n) for i, n in zip(indices, limits, strict=True))
+    shape = indices[0].shape
+    if 0 in (*shape, *(x.shape[a] for a in kept)):
+        found = np.zeros((*shape, *(x.shape[a] for a in kept)), x.dtype)
+    else:
+        found = lines[clipped]
+    order = list(range(len(shape), found.ndim))
+    return found.transpose(*order[:position], *range(len(shape)), *order[position:]).copy()
+
+
+index_op("gather", _gather_types, _gather_element, _gather_reference, cost=6)
+
+
+# --- slices at computed places --------------------------------------------------------------------
+
+
+def _check_starts(name: str, x: ArrayType, dynamic: Types, starts: Starts) -> None:
+    if len(starts) != x.rank or starts.count(None) != len(dynamic):
+        raise ShapeError(f"{name}: needs a start for each axis of {x}, got {starts}")
+    if any(s.shape != () or s.dtype is not dt.i64 for s in dynamic):
+        found = ", ".join(map(str, dynamic))
+        raise DTypeError(f"{name}: computed starts must be i64[], got {found}")
+
+
+def _start_elements(read: Read, first: int, starts: Starts, limits: Axes) -> list[Expr | int]:
+    """One start per axis within [0, limit]; computed ones are read from argument `first` on."""
+    found: list[Expr | int] = []
+    for s, limit in zip(starts, limits, strict=True):
+        if s is not None:
+            found.append(min(max(s, 0), limit))
+            continue
+        place = read(first, ())
+        assert isinstance(place, Expr)
+        found.append(clamped(place, 0, limit))
+        first += 1
+    return found
+
+
+def _start_values(dynamic: tuple[Any, ...], starts: Starts, limits: Axes) -> list[int]:
+    rest = iter(dynamic)
+    values = [int(next(rest)) if s is None else s for s in starts]
+    return [min(max(s, 0), limit) for s, limit in zip(values, limits, strict=True)]
+
+
+def _offset(x: Expr, start: Expr | int) -> Expr:
+    return plus(x, start) if isinstance(start, int) else x + start
+
+
+def _dynamic_slice_types(args: Types, *, starts: Starts, sizes: Axes) -> Types:
+    x, *dynamic = args
+    _check_starts("dynamic_slice", x, tuple(dynamic), starts)
+    if len(sizes) != x.rank or any(not 0 <= s <= n for s, n in zip(sizes, x.shape, strict=True)):
+        raise ShapeError(f"dynamic_slice: sizes {sizes} do not fit {x}")
+    return (ArrayType(tuple(sizes), x.dtype),)
+
+
+def _dynamic_slice_element(
+    read: Read, index: Index, types: Types, *, starts: Starts, sizes: Axes
+) -> Element:
+    limits = tuple(n - s for n, s in zip(types[0].shape, sizes, strict=True))
+    at = _start_elements(read, 1, starts, limits)
+    return read(0, tuple(_offset(i, s) for i, s in zip(index, at, strict=True)))
+
+
+def _dynamic_slice_reference(x: Any, *dynamic: Any, starts: Starts, sizes: Axes) -> Any:
+    limits = tuple(n - s for n, s in zip(x.shape, sizes, strict=True))
+    at = _start_values(dynamic, starts, limits)
+    return x[tuple(slice(a, a + n) for a, n in zip(at, sizes, strict=True))].copy()
+
+
+def _spans(update: Axes, strides: Axes) -> Axes:
+    """How many elements of each axis of the operand the update reaches over."""
+    return tuple((n - 1) * s + 1 if n else 0 for n, s in zip(update, strides, strict=True))
+
+
+def _update_slice_types(args: Types, *, starts: Starts, strides: Axes) -> Types:
+    x, update, *dynamic = args
+    _check_starts("update_slice", x, tuple(dynamic), starts)
+    if update.dtype is not x.dtype:
+        raise DTypeError(f"update_slice: types differ: {x} and {update}")
+    if update.rank != x.rank or len(strides) != x.rank or any(s < 1 for s in strides):
+        raise ShapeError(f"update_slice: needs a stride for each axis, and {update} of rank {x}")
+    spans = _spans(update.shape, strides)
+    if any(s > n for s, n in zip(spans, x.shape, strict=True)):
+        raise ShapeError(f"update_slice: {update} with strides {strides} does not fit {x}")
+    return (x,)
+
+
+def _update_limits(types: Types, strides: Axes) -> Axes:
+    x, update = types[:2]
+    spans = _spans(update.shape, strides)
+    return tuple(n - s for n, s in zip(x.shape, spans, strict=True))
+
+
+def _update_slice_element(
+    read: Read, index: Index, types: Types, *, starts: Starts, strides: Axes
+) -> Element:
+    x, update = types[:2]
+    old = read(0, index)
+    if update.size == 0:
+        return old
+    at = _start_elements(read, 2, starts, _update_limits(types, strides))
+    inside: Expr | None = None
+    place: list[Expr] = []
+    for i, s, stride, n, whole in zip(index, at, strides, update.shape, x.shape, strict=True):
+        if n == whole:
+            place.append(i)
+            continue
+        moved = _offset(i, -s)
+        tests = [moved >= 0, moved < (n - 1) * stride + 1]
+        if stride != 1:
+            step = const(stride)
+            tests.append(apply("remainder", moved, step).equal(0))
+            moved = apply("quotient", moved, step)
+        for test in tests:
+            inside = test if inside is None else inside & test
+        place.append(clamped(moved, 0, n - 1))
+    new = read(1, tuple(place))
+    return new if inside is None else choose(inside, new, old)
+
+
+def _update_slice_target(
+    read: Read, index: Index, types: Types, *, starts: Starts, strides: Axes
+) -> Index:
+    at = _start_elements(read, 2, starts, _update_limits(types, strides))
+    parts = zip(index, strides, at, strict=True)
+    return tuple(_offset(times(i, stride), s) for i, stride, s in parts)
+
+
+def _update_slice_reference(
+    x: Any, update: Any, *dynamic: Any, starts: Starts, strides: Axes
+) -> Any:
+    limits = tuple(n - s for n, s in zip(x.shape, _spans(update.shape, strides), strict=True))
+    at = _start_values(dynamic, starts, limits)
+    parts = zip(at, update.shape, strides, strict=True)
+    out = x.copy()
+    out[tuple(slice(a, a + n * s, s) for a, n, s in parts)] = update
+    return out
+
+
+index_op("dynamic_slice", _dynamic_slice_types, _dynamic_slice_element, _dynamic_slice_reference)
+index_op(
+    "update_slice",
+    _update_slice_types,
+    _update_slice_element,
+    _update_slice_reference,
+    in_place=0,
+    target=_update_slice_target,
+)
+
+
+# --- searchsorted ---------------------------------------------------------------------------------
+
+
+def _search_types(args: Types, *, right: bool) -> Types:
+    line, values = args
+    if line.rank != 1:
+        raise ShapeError(f"searchsorted: needs a sorted line, got {line}")
+    if line.dtype is not values.dtype or line.dtype.is_complex:
+        raise DTypeError(f"searchsorted: needs equal real types, got {line} and {values}")
+    return (ArrayType(values.shape, dt.i64),)
+
+
+def comparable(x: Expr) -> Expr:
+    """`x` in a type that instructions compare."""
+    return x.cast(widened(x.dtype))
+
+
+def precedes(a: Expr, b: Expr) -> Expr:
+    """Whether `a` sorts before `b`: by value, NaN after everything."""
+    less = a < b
+    return less | (b.differs(b) & a.equal(a)) if a.dtype.is_float else less
+
+
+def _search_element(read: Read, index: Index, types: Types, *, right: bool) -> Element:
+    """Bisection by falling powers of two, unrolled: a chain of about log2(n) reads."""
+    count = types[0].shape[0]
+    value = read(1, index)
+    assert isinstance(value, Expr)
+    value = comparable(value)
+    place: Expr = const(0)
+    step = 1 << max(count.bit_length() - 1, 0)
+    while count and step:
+        probe = place + step
+        element = read(0, (minimum(probe - 1, count - 1),))
+        assert isinstance(element, Expr)
+        element = comparable(element)
+        passes = ~precedes(value, element) if right else precedes(element, value)
+        place = select((probe <= count) & passes, probe, place)
+        step >>= 1
+    return place
+
+
+def _search_reference(line: Any, values: Any, *, right: bool) -> Any:
+    wide = np.float32 if line.dtype.itemsize <= 2 and line.dtype.kind in "fV" else line.dtype
+    side = "right" if right else "left"
+    return np.asarray(np.searchsorted(line.astype(wide), values.astype(wide), side=side), np.int64)
+
+
+index_op("searchsorted", _search_types, _search_element, _search_reference, cost=60)
+
+
+# --- scatter --------------------------------------------------------------------------------------
+
+SCATTER_MODES = {"set": None, "add": "add", "mul": "mul", "min": "minimum", "max": "maximum"}
+"""Modes of scatter, and the monoid that combines the old and the new element."""
+
+
+def _scatter_types(args: Types, *, axes: Axes, position: int, mode: str) -> Types:
+    x, update, *indices = args
+    if mode not in SCATTER_MODES:
+        raise ShapeError(f"scatter: mode {mode!r} is not one of {', '.join(SCATTER_MODES)}")
+    if update.dtype is not x.dtype:
+        raise DTypeError(f"scatter: types differ: {x} and {update}")
+    refused = {"set": (), "add": ("bool",)}.get(mode, ("bool", "complex"))
+    if x.dtype.kind in refused:
+        raise DTypeError(f"scatter: mode {mode!r} is not defined for {x}")
+    shape = _gathered_shape("scatter", x, tuple(indices), axes, position)
+    if update.shape != shape:
+        raise ShapeError(f"scatter: the update must have shape {shape}, got {update}")
+    return (x,)
+
+
+def storage(name: str, type: ArrayType, role: str) -> Buffer:
+    """The buffer of an argument or result; complex numbers are a trailing axis of 2."""
+    if type.dtype.is_complex:
+        return Buffer(name, type.dtype.real, (*type.shape, 2), role=role)
+    return Buffer(name, type.dtype, type.shape, role=role)
+
+
+def loop_over(prefix: str, shape: tuple[int, ...]) -> tuple[Var, ...]:
+    """One loop variable per axis of `shape`."""
+    return tuple(Var(f"{prefix}{k}") for k in range(len(shape)))
+
+
+def nest(variables: tuple[Var, ...], shape: tuple[int, ...], body: Body) -> Body:
+    """Serial loops over `shape` around `body`, in row-major order."""
+    for var, extent in zip(reversed(variables), reversed(shape), strict=True):
+        body = (For(var, extent, LoopKind.SERIAL, body),)
+    return body
+
+
+def _scatter_build(
+    types: Types, *, axes: Axes, position: int, mode: str, in_place: bool = False
+) -> Kernel:
+    """Copies x, then stores the updates one after the other; an index out of range is dropped."""
+    x, update, first, *_ = types
+    source = storage("x", x, "inout" if in_place else "in")
+    updates = storage("update", update, "in")
+    indices = [Buffer(f"index{k}", dt.i64, first.shape, role="in") for k in range(len(axes))]
+    result = source if in_place else storage("out", x, "inout")
+    parts: tuple[Index, ...] = ((const(0),), (const(1),)) if x.dtype.is_complex else ((),)
+
+    body: Body = ()
+    if not in_place:
+        whole = (*x.shape, 2) if x.dtype.is_complex else x.shape
+        at = loop_over("c", whole)
+        body = nest(at, whole, (Store(result, at, _load(source, at)),))
+    loops = loop_over("u", update.shape)
+    inner, kept = _split_place(loops, first.rank, position)
+    found = [Var(f"at{k}") for k in range(len(axes))]
+    lets = tuple(Let(var, _load(buffer, inner)) for var, buffer in zip(found, indices, strict=True))
+    inside: Expr | None = None
+    for var, axis in zip(found, axes, strict=True):
+        test = (var >= 0) & (var < x.shape[axis])
+        inside = test if inside is None else inside & test
+    place = _join_place(x, list(found), kept, axes)
+    stores = tuple(
+        _combine(result, (*place, *part), updates, (*loops, *part), mode) for part in parts
+    )
+    body += nest(loops, update.shape, (*lets, If(inside, stores)))
+    buffers = (source, updates, *indices) if in_place else (source, updates, *indices, result)
+    return Kernel(f"scatter_{mode}", buffers, body)
+
+
+def _load(buffer: Buffer, index: Index) -> Expr:
+    return Load(buffer, index)
+
+
+def _combine(result: Buffer, place: Index, updates: Buffer, at: Index, mode: str) -> Stmt:
+    """The statement that puts one update element where it belongs."""
+    value = _load(updates, at)
+    monoid = SCATTER_MODES[mode]
+    if monoid is None:
+        return Store(result, place, value)
+    if not result.dtype.is_half:
+        return Accumulate(result, place, value, monoid)
+    # Half types: each step is done in float32 and rounded, as everywhere.
+    old, wide = _load(result, place).cast(dt.f32), value.cast(dt.f32)
+    (new,) = MONOIDS[monoid].combine((old,), (wide,))
+    return Store(result, place, new.cast(result.dtype))
+
+
+def _scatter_reference(
+    x: Any, update: Any, *indices: Any, axes: Axes, position: int, mode: str
+) -> Any:
+    rank = indices[0].ndim
+    kept = [a for a in range(x.ndim) if a not in axes]
+    order = [*range(position, position + rank)]
+    lines = update.transpose(*order, *(a for a in range(update.ndim) if a not in order))
+    inside = np.ones(indices[0].shape, bool)
+    for i, a in zip(indices, axes, strict=True):
+        inside &= (i >= 0) & (i < x.shape[a])
+    moved = x.transpose(*axes, *kept).copy()
+    steps = {"add": np.add, "mul": np.multiply, "min": _least, "max": _greatest}
+    flat = lines.reshape(-1, *(x.shape[a] for a in kept))
+    places = [tuple(int(v) for v in p) for p in zip(*(i.reshape(-1) for i in indices), strict=True)]
+    with np.errstate(all="ignore"):
+        for place, value, ok in zip(places, flat, inside.reshape(-1), strict=True):
+            if ok:
+                step = steps.get(mode)
+                moved[place] = value if step is None else step(moved[place], value)
+    back = np.argsort([*axes, *kept])
+    return moved.transpose(*back).copy()
+
+
+def _least(a: Any, b: Any) -> Any:
+    return _extremum("minimum", a, b)
+
+
+def _greatest(a: Any, b: Any) -> Any:
+    return _extremum("maximum", a, b)
+
+
+def _extremum(name: str, a: Any, b: Any) -> Any:
+    """The instruction's minimum or maximum (signed zeros are ordered), in the accumulator type."""
+    a, b = np.asarray(a), np.asarray(b)
+    dtype = dt.of(a.dtype)
+    assert dtype is not None
+    wide = widened(dtype)
+    pair = (a.astype(wide.numpy), b.astype(wide.numpy))
+    return INSTRUCTIONS[name].evaluate(pair, wide).astype(a.dtype)
+
+
+define(
+    Op(
+        "scatter",
+        Kind.KERNEL,
+        _scatter_types,
+        build=_scatter_build,
+        reference=_scatter_reference,
+        kinds="bool int uint float complex",
+        in_place=0,
+    )
+)

@@ -1,0 +1,347 @@
+"""Index ops: results whose elements are elements of the arguments, found by index arithmetic.
+
+Each entry says which argument element stands at an output index (`element`), with expressions as
+simple as the static shapes allow: terms that are zero are not built, so that an identity costs
+nothing. Every read is within bounds for every output index. `reference` is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import DTypeError, ShapeError
+from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
+from pyc.ir.element import Element, choose, convert, literal
+from pyc.ir.expr import Expr, apply, const, maximum, minimum
+from pyc.ir.op import Kind, Op, Types, define
+from pyc.ir.types import ArrayType
+
+Index = tuple[Expr, ...]
+Read = Callable[[int, Index], Element]
+
+
+def index_op(
+    name: str,
+    types: Callable[..., Types],
+    element: Callable[..., Element],
+    reference: Callable[..., Any],
+    **options: Any,
+) -> Op:
+    """Define an index op; see `Op` for the options."""
+    return define(
+        Op(
+            name,
+            Kind.INDEX,
+            types,
+            element=element,
+            reference=reference,
+            kinds="bool int uint float complex",
+            **options,
+        )
+    )
+
+
+def plus(x: Expr, offset: int) -> Expr:
+    """x + offset without a term for 0."""
+    return x if offset == 0 else x + offset
+
+
+def times(x: Expr, factor: int) -> Expr:
+    """x * factor without a term for 1."""
+    return x if factor == 1 else x * factor
+
+
+def clamped(x: Expr, low: int, high: int) -> Expr:
+    """x moved into [low, high]."""
+    return minimum(maximum(x, low), high)
+
+
+# --- constant, iota -------------------------------------------------------------------------------
+
+
+def _constant_types(args: Types, *, value: np.ndarray[Any, Any]) -> Types:
+    dtype = dt.of(value.dtype)
+    if dtype is None:
+        raise DTypeError(f"constant: arrays of dtype {value.dtype} are not supported")
+    return (ArrayType(tuple(value.shape), dtype),)
+
+
+def constant_element(
+    read: Read, index: Index, types: Types, *, value: np.ndarray[Any, Any]
+) -> Element:
+    """The element of a literal array: a binary tree of selects over its runs of equal values, so
+    a uniform array is one constant and a large varied one is better kept in a buffer."""
+    (out,) = _constant_types((), value=value)
+    flat = value.reshape(-1)
+    if not flat.size:
+        return literal(0, out.dtype)
+    bits = np.ascontiguousarray(flat).view(np.uint8).reshape(flat.size, -1)
+    changes = np.flatnonzero((bits[1:] != bits[:-1]).any(axis=1)) + 1
+    leaves = [literal(flat[k], out.dtype) for k in (0, *changes.tolist())]
+    bounds = [int(k) for k in changes]
+    position = linear_index(index, out.shape) if bounds else const(0)
+    # Neighbours merge level by level; bounds[k] separates leaves[k] from leaves[k + 1].
+    while bounds:
+        merged: list[Element] = []
+        kept: list[int] = []
+        for k in range(0, len(leaves) - 1, 2):
+            merged.append(choose(position < bounds[k], leaves[k], leaves[k + 1]))
+            kept += bounds[k + 1 : k + 2]
+        if len(leaves) % 2:
+            merged.append(leaves[-1])
+        leaves, bounds = merged, kept
+    return leaves[0]
+
+
+def _iota_types(args: Types, *, shape: tuple[int, ...], axis: int, dtype: DType) -> Types:
+    if not 0 <= axis < len(shape):
+        raise ShapeError(f"iota: axis {axis} is not an axis of shape {shape}")
+    return (ArrayType(tuple(shape), dtype),)
+
+
+def _iota_element(
+    read: Read, index: Index, types: Types, *, shape: tuple[int, ...], axis: int, dtype: DType
+) -> Element:
+    return convert(index[axis], dtype)
+
+
+def _iota_reference(*, shape: tuple[int, ...], axis: int, dtype: DType) -> Any:
+    along = [1] * len(shape)
+    along[axis] = shape[axis]
+    line = np.arange(shape[axis]).astype(np.float32 if dtype.is_half else dtype.numpy)
+    return np.broadcast_to(line.astype(dtype.numpy).reshape(along), shape).copy()
+
+
+index_op("constant", _constant_types, constant_element, lambda *, value: np.array(value))
+index_op("iota", _iota_types, _iota_element, _iota_reference)
+
+
+# --- broadcast, transpose, reshape ----------------------------------------------------------------
+
+
+def _broadcast_types(args: Types, *, shape: tuple[int, ...]) -> Types:
+    (x,) = args
+    kept = shape[len(shape) - x.rank :] if x.rank <= len(shape) else ()
+    if x.rank > len(shape) or any(a not in (1, b) for a, b in zip(x.shape, kept, strict=True)):
+        raise ShapeError(f"broadcast: {x} does not broadcast to shape {shape}")
+    return (ArrayType(tuple(shape), x.dtype),)
+
+
+def _broadcast_element(
+    read: Read, index: Index, types: Types, *, shape: tuple[int, ...]
+) -> Element:
+    (x,) = types
+    kept = zip(index[len(shape) - x.rank :], x.shape, shape[len(shape) - x.rank :], strict=True)
+    return read(0, tuple(const(0) if a == 1 != b else i for i, a, b in kept))
+
+
+def _transpose_types(args: Types, *, axes: tuple[int, ...]) -> Types:
+    (x,) = args
+    if sorted(axes) != list(range(x.rank)):
+        raise ShapeError(f"transpose: {axes} is not an order of the axes of {x}")
+    return (ArrayType(tuple(x.shape[a] for a in axes), x.dtype),)
+
+
+def _transpose_element(read: Read, index: Index, types: Types, *, axes: tuple[int, ...]) -> Element:
+    place = {axis: k for k, axis in enumerate(axes)}
+    return read(0, tuple(index[place[a]] for a in range(len(axes))))
+
+
+def _reshape_types(args: Types, *, shape: tuple[int, ...]) -> Types:
+    (x,) = args
+    if any(n < 0 for n in shape) or prod(shape) != x.size:
+        raise ShapeError(
+            f"reshape: {x} has {x.size} elements, shape {tuple(shape)} has {prod(shape)}"
+        )
+    return (ArrayType(tuple(shape), x.dtype),)
+
+
+def linear_index(index: Sequence[Expr], shape: Sequence[int]) -> Expr:
+    """The row-major position of `index` in an array of `shape`."""
+    position: Expr | None = None
+    for i, n in zip(index, shape, strict=True):
+        if n == 1:
+            continue
+        position = i if position is None else times(position, n) + i
+    return const(0) if position is None else position
+
+
+def split_index(position: Expr, shape: Sequence[int]) -> list[Expr]:
+    """The index in an array of `shape` at row-major `position` (non-negative)."""
+    index: list[Expr] = [const(0)] * len(shape)
+    axes = [k for k, n in enumerate(shape) if n != 1]
+    for k in reversed(axes[1:]):
+        index[k] = apply("remainder", position, const(shape[k]))
+        position = apply("quotient", position, const(shape[k]))
+    if axes:
+        index[axes[0]] = position
+    return index
+
+
+def reshape_groups(source: Sequence[int], target: Sequence[int]) -> list[tuple[range, range]]:
+    """Cuts two shapes of equal, non-zero size into the shortest runs of axes of equal size."""
+    groups = []
+    i = j = 0
+    while i < len(source) or j < len(target):
+        first = (i, j)
+        left = right = 1
+        if i < len(source):
+            left, i = source[i], i + 1
+        if j < len(target):
+            right, j = target[j], j + 1
+        while left != right:
+            if left < right:
+                left, i = left * source[i], i + 1
+            else:
+                right, j = right * target[j], j + 1
+        groups.append((range(first[0], i), range(first[1], j)))
+    return groups
+
+
+def _reshape_element(read: Read, index: Index, types: Types, *, shape: tuple[int, ...]) -> Element:
+    (x,) = types
+    if x.size == 0:
+        return read(0, (const(0),) * x.rank)
+    found: list[Expr] = []
+    for source, target in reshape_groups(x.shape, shape):
+        extents = [shape[k] for k in target]
+        position = linear_index([index[k] for k in target], extents)
+        found += split_index(position, [x.shape[k] for k in source])
+    return read(0, tuple(found))
+
+
+index_op(
+    "broadcast",
+    _broadcast_types,
+    _broadcast_element,
+    lambda x, *, shape: np.broadcast_to(x, shape).copy(),
+)
+index_op(
+    "transpose",
+    _transpose_types,
+    _transpose_element,
+    lambda x, *, axes: np.transpose(x, axes).copy(),
+)
+index_op("reshape", _reshape_types, _reshape_element, lambda x, *, shape: np.reshape(x, shape))
+
+
+# --- slice, reverse, concatenate, pad -------------------------------------------------------------
+
+
+def _slice_types(
+    args: Types, *, start: tuple[int, ...], size: tuple[int, ...], step: tuple[int, ...]
+) -> Types:
+    (x,) = args
+    if not len(start) == len(size) == len(step) == x.rank:
+        raise ShapeError(f"slice: needs start, size and step for each axis of {x}")
+    for n, first, count, stride in zip(x.shape, start, size, step, strict=True):
+        last = first + (count - 1) * stride
+        if count < 0 or stride == 0 or (count and not (0 <= first < n and 0 <= last < n)):
+            raise ShapeError(f"slice: start {start}, size {size}, step {step} leave {x}")
+    return (ArrayType(tuple(size), x.dtype),)
+
+
+def _slice_element(
+    read: Read,
+    index: Index,
+    types: Types,
+    *,
+    start: tuple[int, ...],
+    size: tuple[int, ...],
+    step: tuple[int, ...],
+) -> Element:
+    parts = zip(index, start, size, step, strict=True)
+    return read(0, tuple(plus(times(i, s), a) if n != 1 else const(a) for i, a, n, s in parts))
+
+
+def _slice_reference(
+    x: Any, *, start: tuple[int, ...], size: tuple[int, ...], step: tuple[int, ...]
+) -> Any:
+    for axis, (a, n, s) in enumerate(zip(start, size, step, strict=True)):
+        x = np.take(x, a + s * np.arange(n), axis=axis)
+    return np.array(x)
+
+
+def _concatenate_types(args: Types, *, axis: int) -> Types:
+    first = args[0]
+    if not 0 <= axis < first.rank:
+        raise ShapeError(f"concatenate: axis {axis} is not an axis of {first}")
+    for x in args:
+        if x.dtype is not first.dtype:
+            raise DTypeError(f"concatenate: types differ: {', '.join(map(str, args))}")
+        kept = (x.shape[:axis], x.shape[axis + 1 :])
+        if x.rank != first.rank or kept != (first.shape[:axis], first.shape[axis + 1 :]):
+            raise ShapeError(
+                f"concatenate: shapes differ beyond axis {axis}: {', '.join(map(str, args))}"
+            )
+    total = sum(x.shape[axis] for x in args)
+    return (ArrayType((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype),)
+
+
+def _concatenate_element(read: Read, index: Index, types: Types, *, axis: int) -> Element:
+    """Selects by position, the last part first, so that the chain tests the first bound last."""
+    ends = np.cumsum([x.shape[axis] for x in types]).tolist()
+    parts = [k for k, x in enumerate(types) if x.shape[axis]] or [0]
+    place = index[axis]
+    result: Element | None = None
+    for k in reversed(parts):
+        n = types[k].shape[axis]
+        inside = plus(place, n - ends[k])
+        if len(parts) > 1:
+            inside = clamped(inside, 0, n - 1)
+        part = read(k, (*index[:axis], inside, *index[axis + 1 :]))
+        result = part if result is None else choose(place < ends[k], part, result)
+    assert result is not None
+    return result
+
+
+def _pad_types(args: Types, *, low: tuple[int, ...], high: tuple[int, ...]) -> Types:
+    x, value = args
+    if value.shape != () or value.dtype is not x.dtype:
+        raise DTypeError(f"pad: the value must be {x.dtype}[], got {value}")
+    if len(low) != x.rank or len(high) != x.rank or min((*low, *high), default=0) < 0:
+        raise ShapeError(f"pad: needs widths of at least 0 for each axis of {x}: {low}, {high}")
+    sums = zip(x.shape, low, high, strict=True)
+    return (ArrayType(tuple(a + n + b for n, a, b in sums), x.dtype),)
+
+
+def _pad_element(
+    read: Read, index: Index, types: Types, *, low: tuple[int, ...], high: tuple[int, ...]
+) -> Element:
+    x, _ = types
+    outside = read(1, ())
+    if x.size == 0:
+        return outside
+    inside: Expr | None = None
+    place = []
+    for i, n, a, b in zip(index, x.shape, low, high, strict=True):
+        moved = plus(i, -a)
+        tests = ([moved >= 0] if a else []) + ([moved < n] if b else [])
+        for test in tests:
+            inside = test if inside is None else inside & test
+        moved = maximum(moved, 0) if a else moved
+        place.append(minimum(moved, n - 1) if b else moved)
+    found = read(0, tuple(place))
+    return found if inside is None else choose(inside, found, outside)
+
+
+def _pad_reference(x: Any, value: Any, *, low: tuple[int, ...], high: tuple[int, ...]) -> Any:
+    shape = [a + n + b for n, a, b in zip(x.shape, low, high, strict=True)]
+    out = np.full(shape, value, dtype=x.dtype)
+    out[tuple(slice(a, a + n) for a, n in zip(low, x.shape, strict=True))] = x
+    return out
+
+
+index_op("slice", _slice_types, _slice_element, _slice_reference)
+index_op(
+    "concatenate",
+    _concatenate_types,
+    _concatenate_element,
+    lambda *xs, axis: np.concatenate(xs, axis=axis),
+)
+index_op("pad", _pad_types, _pad_element, _pad_reference)

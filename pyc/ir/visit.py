@@ -1,0 +1,158 @@
+"""Rebuilding kernels: the one traversal that rewrites the expressions and buffers of a loop nest.
+
+`Rewriter` applies an expression rule bottom-up and a buffer map to every statement of a body, and
+keeps node identity: an expression used by two statements is one expression afterwards too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from pyc.ir.expr import Expr, Load, Var, children, rebuild
+from pyc.ir.loops import (
+    Accumulate,
+    Alloc,
+    Barrier,
+    Body,
+    Buffer,
+    Carry,
+    Copy,
+    Extent,
+    Fail,
+    For,
+    If,
+    Let,
+    Reduce,
+    Signal,
+    Stmt,
+    Store,
+    TileMultiply,
+    Wait,
+    While,
+)
+
+Index = tuple[Expr, ...]
+
+
+class Rewriter:
+    """Rewrites bodies.
+
+    expr: applied to each node after its operands; variables: replacements of variables;
+    buffers: replacements of buffers; index: given (old buffer, rewritten index), the index into the
+    replacement (default: unchanged).
+    """
+
+    def __init__(
+        self,
+        expr: Callable[[Expr], Expr] | None = None,
+        variables: Mapping[Var, Expr] | None = None,
+        buffers: Callable[[Buffer], Buffer] | None = None,
+        index: Callable[[Buffer, Index], Index] | None = None,
+    ) -> None:
+        self._rule = expr
+        self._variables = dict(variables or {})
+        self._buffers = buffers or (lambda b: b)
+        self._index = index or (lambda _, i: i)
+        self._done: dict[int, Expr] = {}
+        self._keep: list[Expr] = []
+
+    def expr(self, root: Expr) -> Expr:
+        """The rewritten expression."""
+        stack: list[tuple[Expr, bool]] = [(root, False)]
+        while stack:
+            node, ready = stack.pop()
+            if id(node) in self._done:
+                continue
+            if not ready:
+                stack.append((node, True))
+                stack.extend((c, False) for c in children(node) if id(c) not in self._done)
+                continue
+            self._keep.append(node)
+            self._done[id(node)] = self._node(node)
+        return self._done[id(root)]
+
+    def _node(self, node: Expr) -> Expr:
+        if isinstance(node, Var):
+            return self._variables.get(node, node)
+        operands = tuple(self._done[id(c)] for c in children(node))
+        if isinstance(node, Load):
+            buffer, index = self._buffers(node.buffer), self._index(node.buffer, operands)
+            same = buffer is node.buffer and all(
+                a is b for a, b in zip(index, node.index, strict=False)
+            )
+            result: Expr = node if same and len(index) == len(node.index) else Load(buffer, index)
+        else:
+            result = rebuild(node, operands) if operands else node
+        return self._rule(result) if self._rule is not None else result
+
+    def exprs(self, roots: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Each rewritten."""
+        return tuple(self.expr(r) for r in roots)
+
+    def extent(self, extent: Extent) -> Extent:
+        """The rewritten bound."""
+        return self.expr(extent) if isinstance(extent, Expr) else extent
+
+    def access(self, buffer: Buffer, index: Index) -> tuple[Buffer, Index]:
+        """The rewritten access of a statement."""
+        return self._buffers(buffer), self._index(buffer, self.exprs(index))
+
+    def body(self, body: Body) -> Body:
+        """The rewritten statements."""
+        return tuple(self.stmt(s) for s in body)
+
+    def _carried(self, carried: tuple[Carry, ...]) -> tuple[Carry, ...]:
+        return tuple(
+            replace(c, initial=self.expr(c.initial), next=self.expr(c.next)) for c in carried
+        )
+
+    def stmt(self, s: Stmt) -> Stmt:  # noqa: PLR0911 - one return per statement of the grammar
+        """The rewritten statement."""
+        if isinstance(s, For):
+            extent = self.extent(s.extent)
+            return replace(
+                s, extent=extent, body=self.body(s.body), carried=self._carried(s.carried)
+            )
+        if isinstance(s, While):
+            body = self.body(s.body)
+            return While(self._carried(s.carried), self.expr(s.condition), body)
+        if isinstance(s, If):
+            condition = self.expr(s.condition) if s.condition is not None else None
+            return replace(
+                s, condition=condition, then=self.body(s.then), orelse=self.body(s.orelse)
+            )
+        if isinstance(s, Let):
+            return Let(s.var, self.expr(s.value))
+        if isinstance(s, Reduce):
+            domain = tuple((v, self.extent(e)) for v, e in s.domain)
+            return replace(s, domain=domain, values=self.exprs(s.values))
+        if isinstance(s, (Store, Accumulate)):
+            buffer, index = self.access(s.buffer, s.index)
+            return replace(s, buffer=buffer, index=index, value=self.expr(s.value))
+        if isinstance(s, Alloc):
+            return Alloc(self._buffers(s.buffer), self.body(s.body))
+        if isinstance(s, Copy):
+            destination, to = self.access(s.destination, s.destination_index)
+            source, at = self.access(s.source, s.source_index)
+            return replace(
+                s,
+                destination=destination,
+                destination_index=to,
+                source=source,
+                source_index=at,
+                signal_index=self.exprs(s.signal_index),
+            )
+        if isinstance(s, Signal):
+            return replace(s, index=self.exprs(s.index), bytes=self.extent(s.bytes))
+        if isinstance(s, Wait):
+            return replace(s, index=self.exprs(s.index), parity=self.expr(s.parity))
+        if isinstance(s, TileMultiply):
+            first = self.expr(s.first) if s.first is not None else None
+            a, a_index = self.access(s.a, s.a_index)
+            b, b_index = self.access(s.b, s.b_index)
+            return replace(s, a=a, a_index=a_index, b=b, b_index=b_index, first=first)
+        if isinstance(s, Fail):
+            return Fail(s.site, self.expr(s.condition), self.expr(s.value))
+        assert isinstance(s, Barrier)
+        return s

@@ -1,0 +1,39 @@
+"""Which kernel does a contraction: the candidates for (op, types, target), the best first.
+
+A candidate is a generic logical kernel (scheduled by `passes/schedule`), a hand-made scheduled one,
+or a library routine. The order is a cost model's: a function of shapes, types and target only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyc.ir.loops import Kernel
+from pyc.ir.target import Target
+from pyc.ir.types import ArrayType
+from pyc.kernels.contraction import contraction
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to run an equation, over buffers (arguments, results).
+
+    kernel: a logical kernel, or a scheduled one if `scheduled`; routine, integers: a library
+    routine instead."""
+
+    name: str
+    kernel: Kernel | None = None
+    scheduled: bool = False
+    routine: str | None = None
+    integers: tuple[int, ...] = ()
+
+
+def candidates(
+    op: str, types: tuple[ArrayType, ...], params: Mapping[str, Any], target: Target
+) -> list[Candidate]:
+    """The ways to run `op`, the preferred one first."""
+    if op != "dot_general":
+        raise NotImplementedError(f"no kernel for {op}")
+    return [Candidate("contraction", contraction(types, **params))]

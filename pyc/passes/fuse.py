@@ -1,0 +1,545 @@
+"""Fusion: which equations of a Graph become one kernel.
+
+Takes a Graph and returns `Group`s in execution order. A group is either one opaque equation
+(contract, kernel, library, control) or a loop program over one domain:
+
+* a *domain* (the axes of extent other than 1) with some *reduced* positions;
+* reductions over those positions, in order;
+* outputs over the whole domain, or over the kept positions only.
+
+Everything else is inlined: pointwise and index equations are computed where they are read. A *read*
+is a (value, index) pair, found by following index maps symbolically, so "may this join that kernel"
+is a comparison of index expressions and not a table of ops; and repeated work is charged per pair
+(k stencils in a row do not repeat work 5^k times: the producer is stored instead).
+
+Invariants: a value that another group reads is an output of its group; groups are ordered by their
+reads; within a group a reduction's result, or an output, is read only at the index it was made for.
+Every decision is kept with its reason for `explain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from pyc.ir.expr import Expr, Var, const
+from pyc.ir.graph import Eqn, Graph, Value
+from pyc.ir.op import Complex, Kind
+from pyc.passes.index import Simplifier
+from pyc.reasons import Reason
+
+WORK_LIMIT = 512
+"""Instructions per element above which a value is stored: LLVM is super-linear in kernel size."""
+DEPTH_LIMIT = 96
+"""Equations inlined in one chain of index maps, a bound on recursion."""
+REPEAT_LIMIT = 24
+"""Instructions per element worth repeating to save storing and loading a value."""
+ROW_LIMIT = 1 << 16
+"""Elements of the longest reduced sequence that shares its kernel with other work."""
+
+Index = tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """`value` read at `index` (canonical expressions; unit axes are the constant 0)."""
+
+    value: Value
+    index: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Why an equation was stored or kept apart."""
+
+    reason: Reason
+    equation: int
+    details: str
+
+
+@dataclass(eq=False, slots=True)
+class Group:
+    """One kernel to be; see the module docstring. `reads` are of values made outside."""
+
+    domain: tuple[int, ...] = ()
+    reduced: tuple[int, ...] = ()
+    reduces: list[Eqn] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+    opaque: Eqn | None = None
+    reads: list[Read] = field(default_factory=list)
+    needs: set[int] = field(default_factory=set)
+    number: int = -1
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """Positions of the domain that are not reduced."""
+        return tuple(k for k in range(len(self.domain)) if k not in self.reduced)
+
+
+def inlines(eqn: Eqn) -> bool:
+    """Whether an equation is computed where it is read. Updates are not: they have memory."""
+    return eqn.op.kind in (Kind.POINTWISE, Kind.INDEX) and eqn.op.in_place is None
+
+
+def units_dropped(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The extents other than 1: the domain of a shape."""
+    return tuple(d for d in shape if d != 1)
+
+
+def full_index(shape: tuple[int, ...], variables: Iterable[Var]) -> Index:
+    """The index of a value of `shape` at the domain's variables: 0 along unit axes."""
+    them = iter(variables)
+    return tuple(const(0) if d == 1 else next(them) for d in shape)
+
+
+def reduced_positions(eqn: Eqn) -> tuple[int, ...]:
+    """The positions in its argument's domain that a reduction reduces."""
+    shape = eqn.args[0].shape
+    kept = [k for k, d in enumerate(shape) if d != 1]
+    return tuple(p for p, axis in enumerate(kept) if axis in eqn.params["axes"])
+
+
+class Walker:
+    """Follows reads from a value to where inlining stops.
+
+    producer: the equation of each computed value; scalars: constants of one element, which are
+    literals in kernels; constants: the others, which have memory like parameters."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.producer: dict[Value, Eqn] = {}
+        self.scalars: dict[Value, Any] = {}
+        self.constants: dict[Value, Any] = {}
+        for e in graph.eqns:
+            if e.op.name == "constant":
+                array = e.params["value"]
+                kind = self.scalars if array.size == 1 else self.constants
+                kind[e.out] = array.reshape(-1)[0] if array.size == 1 else array
+            else:
+                self.producer.update((out, e) for out in e.outs)
+        self.simplify = Simplifier()
+        self._variables: dict[tuple[int, int], Var] = {}
+        self._elements: dict[tuple[Any, ...], Any] = {}
+
+    def variables(self, domain: tuple[int, ...], positions: Iterable[int]) -> tuple[Var, ...]:
+        """The canonical variables of some positions of a domain."""
+        return tuple(self._variable(p, domain[p]) for p in positions)
+
+    def _variable(self, position: int, extent: int) -> Var:
+        key = (position, extent)
+        if key not in self._variables:
+            self._variables[key] = self.simplify.variable(f"d{position}", extent)
+        return self._variables[key]
+
+    def canonical(self, index: Index) -> Index:
+        """`index` with each expression in canonical form."""
+        return tuple(self.simplify(e) for e in index)
+
+    def reads(self, value: Value, index: Index, stops: frozenset[Value] | set[Value]) -> list[Read]:
+        """What computing `value` at `index` reads among `stops` and values without producer; the
+        value itself is expanded even if it is a stop."""
+        found: dict[tuple[Any, ...], Read] = {}
+        seen: set[tuple[Any, ...]] = set()
+        stack = self.operands(value, self.canonical(index))
+        while stack:
+            read = stack.pop()
+            key = (read.value, *map(id, read.index))
+            if key in seen:
+                continue
+            seen.add(key)
+            if read.value in self.scalars:
+                continue
+            eqn = self.producer.get(read.value)
+            if eqn is None or read.value in stops or not inlines(eqn):
+                found[key] = read
+            else:
+                stack.extend(self.operands(read.value, read.index))
+        return list(found.values())
+
+    def operands(self, value: Value, index: Index) -> list[Read]:
+        """The reads of the producing equation of `value`, one step."""
+        eqn = self.producer[value]
+        if eqn.op.kind is Kind.POINTWISE:
+            return [Read(a, index) for a in dict.fromkeys(eqn.args)]
+        if eqn.op.kind is Kind.INDEX:
+            return self._index_reads(eqn, index)
+        raise AssertionError(f"{eqn.op} is not inlined")
+
+    def _index_reads(self, eqn: Eqn, index: Index) -> list[Read]:
+        assert eqn.op.element is not None
+        found: list[Read] = []
+
+        def read(position: int, at: Index) -> Any:
+            at = self.canonical(tuple(at))
+            argument = eqn.args[position]
+            found.append(Read(argument, at))
+            return self._element(argument, at)
+
+        types = tuple(a.type for a in eqn.args)
+        eqn.op.element(read, index, types, **eqn.params)
+        return found
+
+    def _element(self, value: Value, index: Index) -> Any:
+        """A stand-in for the element: equal reads give the same variable."""
+        key = (value, *map(id, index))
+        if key not in self._elements:
+            real = value.dtype.real
+            if value.dtype.is_complex:
+                self._elements[key] = Complex(Var("re", real), Var("im", real))
+            else:
+                self._elements[key] = Var("element", real)
+        return self._elements[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """The groups in execution order, the values that have memory, why, and the walker of reads."""
+
+    groups: tuple[Group, ...]
+    stored: frozenset[Value]
+    decisions: tuple[Decision, ...]
+    walker: Walker
+
+
+class _Fuser:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.walker = Walker(graph)
+        self.number = {e: k for k, e in enumerate(graph.eqns)}
+        self.decisions: list[Decision] = []
+        self.stored: set[Value] = set()
+        self.groups: list[Group] = []
+        self.group_of: dict[Value, Group] = {}
+
+    def run(self) -> Fusion:
+        live = self._live()
+        self._choose_stored(live)
+        for eqn in self.graph.eqns:
+            if eqn not in live:
+                continue
+            if eqn.op.kind is Kind.REDUCE:
+                self._place_reduce(eqn)
+            elif not inlines(eqn):
+                self._place_opaque(eqn)
+            else:
+                for out in eqn.outs:
+                    if out in self.stored:
+                        self._place_output(out)
+        self._export_reductions()
+        return Fusion(
+            tuple(self._ordered()), frozenset(self.stored), tuple(self.decisions), self.walker
+        )
+
+    # --- what is stored ---------------------------------------------------------------------------
+
+    def _live(self) -> set[Eqn]:
+        producer = self.walker.producer
+        live: set[Eqn] = {e for e in self.graph.eqns if e.op.effect}
+        stack = [producer[r] for r in self.graph.results if r in producer] + list(live)
+        live.update(stack)
+        while stack:
+            for a in stack.pop().args:
+                e = producer.get(a)
+                if e is not None and e not in live:
+                    live.add(e)
+                    stack.append(e)
+        return live
+
+    def _store(self, value: Value, reason: Reason | None = None, details: str = "") -> None:
+        if value in self.stored or value not in self.walker.producer:
+            return
+        self.stored.add(value)
+        if reason is not None:
+            number = self.number[self.walker.producer[value]]
+            self.decisions.append(Decision(reason, number, details))
+
+    def _choose_stored(self, live: set[Eqn]) -> None:
+        """Marks results, operands of opaque equations, and values dearer to repeat than to store.
+
+        Per value: `members` are the equations computed at the same index (shared work counts once),
+        `repeated` is work under other index maps, `depth` the index maps in a row."""
+        for r in self.graph.results:
+            self._store(r)
+        uses: dict[Value, set[Any]] = {}
+        scale: dict[Value, float] = {}
+        for e in self.graph.eqns:
+            if e not in live:
+                continue
+            for a in e.args:
+                if e.op.in_place is not None and a not in (e.args[0], e.args[-1]):
+                    continue
+                if e.op.kind is Kind.INDEX and e.op.in_place is None:
+                    uses.setdefault(a, set()).add(e)
+                    ratio = prod(e.outs[0].shape) / max(prod(a.shape), 1)
+                    scale[a] = scale.get(a, 0.0) + ratio
+                elif e.op.kind in (Kind.POINTWISE, Kind.REDUCE):
+                    if "same" not in uses.setdefault(a, set()):
+                        uses[a].add("same")
+                        scale[a] = scale.get(a, 0.0) + 1.0
+                else:
+                    self._store(a)
+        members: dict[Value, frozenset[Eqn]] = {}
+        repeated: dict[Value, float] = {}
+        depth: dict[Value, int] = {}
+        none: frozenset[Eqn] = frozenset()
+        for e in self.graph.eqns:
+            if e not in live or not inlines(e):
+                continue
+            args = [a for a in dict.fromkeys(e.args) if a not in self.stored]
+            if e.op.kind is Kind.POINTWISE:
+                inside = none.union(*(members.get(a, none) for a in args), (e,))
+                again = sum(repeated.get(a, 0.0) for a in args)
+                level = max((depth.get(a, 0) for a in args), default=0)
+            else:
+                inside = frozenset((e,))
+                again = sum(
+                    repeated.get(a, 0.0) + sum(m.op.cost for m in members.get(a, none))
+                    for a in args
+                )
+                level = 1 + max((depth.get(a, 0) for a in args), default=0)
+            work = again + sum(m.op.cost for m in inside)
+            for out in e.outs:
+                members[out], repeated[out], depth[out] = inside, again, level
+                if work > WORK_LIMIT or level > DEPTH_LIMIT:
+                    self._store(out, Reason.FUSION_EXPRESSION_LIMIT, f"{work:.0f} instructions")
+                elif len(uses.get(out, ())) > 1 or scale.get(out, 0.0) > 1.5:
+                    extra = work * (scale.get(out, 1.0) - 1.0)
+                    if extra > REPEAT_LIMIT and prod(out.shape) > 1:
+                        self._store(
+                            out,
+                            Reason.FUSION_EXPENSIVE_PRODUCER,
+                            f"inlining would repeat {extra:.0f} instructions per element",
+                        )
+
+    # --- placing ----------------------------------------------------------------------------------
+
+    def _has_memory(self, value: Value) -> bool:
+        eqn = self.walker.producer.get(value)
+        return eqn is None or value in self.stored or not inlines(eqn)
+
+    def _reads_of(
+        self, value: Value, domain: tuple[int, ...], positions: Iterable[int]
+    ) -> list[Read]:
+        index = full_index(value.shape, self.walker.variables(domain, positions))
+        return self.walker.reads(value, index, self.stored)
+
+    def _place_opaque(self, eqn: Eqn) -> None:
+        group = Group(opaque=eqn, outputs=list(eqn.outs))
+        self.stored.update(eqn.outs)
+        group.reads = [Read(a, ()) for a in eqn.args]
+        if eqn.op.kind is Kind.INDEX:
+            group.domain = units_dropped(eqn.args[1].shape)
+            group.reads = self._update_reads(eqn, group.domain)
+        self._add(group, group.reads)
+        for out in eqn.outs:
+            self.group_of[out] = group
+
+    def _update_reads(self, eqn: Eqn, domain: tuple[int, ...]) -> list[Read]:
+        """What an update reads. Its new elements are computed where they are stored, unless that
+        needs the memory being written: then they are stored first."""
+        operand, update, *starts = eqn.args
+        if not self._has_memory(update):
+            root = self._memory_root(operand)
+            reads = self._reads_of(update, domain, range(len(domain)))
+            if any(self._memory_root(r.value) is root for r in reads):
+                self._store(update, Reason.MEMORY_UPDATE_READS_OPERAND, "it reads what it replaces")
+                self._place_output(update)
+        index = full_index(update.shape, self.walker.variables(domain, range(len(domain))))
+        found = [Read(operand, ())]
+        for value, at in [(update, index), *((s, ()) for s in starts)]:
+            if self._has_memory(value):
+                found.append(Read(value, self.walker.canonical(at)))
+            else:
+                found += self.walker.reads(value, at, self.stored)
+        return found
+
+    def _memory_root(self, value: Value) -> Value:
+        """The value whose buffer a chain of updates may share."""
+        eqn = self.walker.producer.get(value)
+        while eqn is not None and eqn.op.in_place is not None:
+            value = eqn.args[0]
+            eqn = self.walker.producer.get(value)
+        return value
+
+    def _place_reduce(self, eqn: Eqn) -> None:
+        (source,) = eqn.args[:1]
+        domain = units_dropped(source.shape)
+        reduced = reduced_positions(eqn)
+        index = full_index(source.shape, self.walker.variables(domain, range(len(domain))))
+        reads: list[Read] = []
+        for argument in eqn.args:
+            if self._has_memory(argument):
+                reads.append(Read(argument, self.walker.canonical(index)))
+            else:
+                reads += self.walker.reads(argument, index, self.stored)
+        group = self._find_group(domain, reduced, reads, kept_level=False, reduction=True)
+        if group is None:
+            group = Group(domain=domain, reduced=reduced)
+            self._add(group, reads)
+        else:
+            self._join(group, reads)
+        if not group.reduced:
+            group.reduced = reduced
+        group.reduces.append(eqn)
+        for out in eqn.outs:
+            self.group_of[out] = group
+
+    def _place_output(self, value: Value) -> None:
+        domain = units_dropped(value.shape)
+        reads = self._reads_of(value, domain, range(len(domain)))
+        group = self._find_group(domain, None, reads, kept_level=False, reduction=False)
+        if group is None:
+            group = self._find_kept_group(value, domain)
+            if group is not None:
+                reads = self._reads_of(value, group.domain, group.kept)
+        if group is None:
+            group = Group(domain=domain)
+            self._add(group, reads)
+        else:
+            self._join(group, reads)
+        group.outputs.append(value)
+        self.group_of[value] = group
+
+    def _find_group(
+        self,
+        domain: tuple[int, ...],
+        reduced: tuple[int, ...] | None,
+        reads: list[Read],
+        *,
+        kept_level: bool,
+        reduction: bool,
+    ) -> Group | None:
+        """The best group over `domain` that these reads can join, the latest first."""
+        made_here = {self.group_of[r.value] for r in reads if r.value in self.group_of}
+        for group in reversed(self.groups):
+            if group.opaque is not None or group.domain != domain:
+                continue
+            if reduction and group.reduced != reduced and (group.reduced or group.reduces):
+                continue
+            long = reduction and not self._row_fits(domain, reduced or ())
+            if long and (not group.reduces or group in made_here):
+                continue
+            if not reduction and group.reduced and not self._row_fits(domain, group.reduced):
+                continue
+            shares = group in made_here or self._shares(group, reads)
+            if shares and self._may_join(group, reads, self.walker.variables(domain, group.kept)):
+                return group
+        return None
+
+    def _find_kept_group(self, value: Value, domain: tuple[int, ...]) -> Group | None:
+        """A row group whose kept positions are this output's domain."""
+        for group in reversed(self.groups):
+            if not group.reduced or group.opaque is not None:
+                continue
+            if tuple(group.domain[k] for k in group.kept) != domain:
+                continue
+            if not self._row_fits(group.domain, group.reduced):
+                continue
+            reads = self._reads_of(value, group.domain, group.kept)
+            if not any(self.group_of.get(r.value) is group for r in reads):
+                continue
+            if self._may_join(group, reads, self.walker.variables(group.domain, group.kept)):
+                return group
+        return None
+
+    @staticmethod
+    def _row_fits(domain: tuple[int, ...], reduced: tuple[int, ...]) -> bool:
+        """Whether other work may share a kernel with a reduction of this size: long sequences with
+        few siblings are split over tasks instead, in a kernel of their own."""
+        row = prod(domain[p] for p in reduced)
+        kept = prod(d for p, d in enumerate(domain) if p not in reduced)
+        return row <= ROW_LIMIT or kept >= 64
+
+    @staticmethod
+    def _shares(group: Group, reads: list[Read]) -> bool:
+        values = {r.value for r in group.reads}
+        return any(r.value in values for r in reads) or not reads
+
+    def _may_join(self, group: Group, reads: list[Read], kept: tuple[Var, ...]) -> bool:
+        """Reads of what the group makes stand at the index it is made for, and nothing the reads
+        need comes after the group."""
+        this = group.number
+        full = self.walker.variables(group.domain, range(len(group.domain)))
+        for r in reads:
+            owner = self.group_of.get(r.value)
+            if owner is group:
+                made = units_index(r.value.shape, r.index)
+                allowed = (kept,) if r.value not in group.outputs else (kept, full)
+                if not any(_same(made, a) for a in allowed):
+                    return False
+            elif owner is not None and this in self._closure(owner.number):
+                return False
+        return True
+
+    def _closure(self, start: int) -> set[int]:
+        """Groups that `start` needs, itself included."""
+        seen = {start}
+        stack = [start]
+        while stack:
+            for k in self.groups[stack.pop()].needs:
+                if k not in seen:
+                    seen.add(k)
+                    stack.append(k)
+        return seen
+
+    def _add(self, group: Group, reads: list[Read]) -> None:
+        group.number = len(self.groups)
+        self.groups.append(group)
+        self._join(group, reads)
+
+    def _join(self, group: Group, reads: list[Read]) -> None:
+        for r in reads:
+            owner = self.group_of.get(r.value)
+            if owner is group:
+                continue
+            if owner is not None:
+                group.needs.add(owner.number)
+            if r not in group.reads:
+                group.reads.append(r)
+
+    # --- finishing --------------------------------------------------------------------------------
+
+    def _export_reductions(self) -> None:
+        """Reduction results that are results, or that other groups read, get memory."""
+        outside = {r.value for g in self.groups for r in g.reads} | set(self.graph.results)
+        for group in self.groups:
+            for eqn in group.reduces:
+                for out in eqn.outs:
+                    if out in outside or out in self.stored:
+                        self.stored.add(out)
+                        group.outputs.append(out)
+
+    def _ordered(self) -> list[Group]:
+        """Groups with each after what it needs, otherwise in order of creation."""
+        order: list[Group] = []
+        done: set[int] = set()
+        for start in range(len(self.groups)):
+            stack = [(start, False)]
+            while stack:
+                k, ready = stack.pop()
+                if ready:
+                    if k not in done:
+                        done.add(k)
+                        order.append(self.groups[k])
+                    continue
+                if k in done:
+                    continue
+                stack.append((k, True))
+                stack.extend((n, False) for n in sorted(self.groups[k].needs, reverse=True))
+        return order
+
+
+def units_index(shape: tuple[int, ...], index: Index) -> Index:
+    """The part of an index that lies along axes of extent other than 1."""
+    return tuple(e for d, e in zip(shape, index, strict=True) if d != 1)
+
+
+def _same(a: Iterable[Expr], b: Iterable[Expr]) -> bool:
+    a, b = tuple(a), tuple(b)
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+
+
+def fuse(graph: Graph) -> Fusion:
+    """The groups of `graph`, in execution order."""
+    return _Fuser(graph).run()

@@ -1,0 +1,291 @@
+"""Integer simplification of index expressions: canonical linear forms with ranges.
+
+Takes i64 expressions over loop variables whose ranges are known and returns equal ones (for every
+value in range): sums of atoms with constant factors, in the order the atoms were first met, with
+divisions, remainders, clamps and comparisons decided by range where they can be. Index arithmetic
+does not overflow, which is what makes these rewrites exact.
+
+`fuse` and `lower` canonicalise every index they form, so two indices that mean the same are the
+same object; nothing later has to prove it again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isinf, isnan
+from typing import Any
+
+from pyc.ir import dtype as dt
+from pyc.ir.expr import Apply, Const, Expr, Interner, Var, apply, children, const, rebuild
+
+Range = tuple[float, float]
+"""Inclusive bounds, infinite where unknown; the finite ones are integers."""
+
+_UNKNOWN: Range = (-inf, inf)
+
+_COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
+_FOLDED = {"add", "sub", "mul", "neg", "quotient", "remainder", "minimum", "maximum", "select"}
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """constant + sum of factor * atom; atoms are interned expressions by first appearance."""
+
+    constant: int
+    terms: tuple[tuple[Expr, int], ...] = ()
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no atom is left."""
+        return not self.terms
+
+
+class Simplifier:
+    """Simplifies the index expressions of one compile. Variables are declared before use."""
+
+    def __init__(self, interner: Interner | None = None) -> None:
+        self.interner = interner or Interner()
+        self._ranges: dict[Var, Range] = {}
+        self._linear: dict[int, Linear] = {}
+        self._simple: dict[int, Expr] = {}
+        self._built: dict[tuple[Any, ...], Expr] = {}
+        self._keep: list[Expr] = []
+
+    def declare(self, var: Var, extent: int) -> Var:
+        """`var` ranges over [0, extent)."""
+        self._ranges[var] = (0, max(extent - 1, 0))
+        return var
+
+    def variable(self, name: str, extent: int) -> Var:
+        """A new loop variable over [0, extent)."""
+        return self.declare(Var(name), extent)
+
+    def __call__(self, e: Expr) -> Expr:
+        """`e` in canonical form; the same object for equal forms."""
+        done = self._simple.get(id(e))
+        if done is not None:
+            return done
+        stack: list[tuple[Expr, bool]] = [(e, False)]
+        while stack:
+            node, ready = stack.pop()
+            if id(node) in self._simple:
+                continue
+            if not ready:
+                stack.append((node, True))
+                stack.extend((c, False) for c in children(node))
+                continue
+            operands = tuple(self._simple[id(c)] for c in children(node))
+            result = self._node(rebuild(node, operands) if operands else node)
+            self._keep.append(node)
+            self._keep.append(result)
+            self._simple[id(node)] = result
+            self._simple[id(result)] = result
+        return self._simple[id(e)]
+
+    def linear(self, e: Expr) -> Linear:
+        """The linear form of an i64 expression."""
+        return self._linear_of(self(e))
+
+    def range(self, e: Expr) -> Range:
+        """Inclusive bounds of an i64 expression."""
+        return self._range_of(self._linear_of(self(e)))
+
+    def build(self, form: Linear) -> Expr:
+        """The canonical expression of a linear form."""
+        key = (form.constant, *((id(a), f) for a, f in form.terms))
+        found = self._built.get(key)
+        if found is not None:
+            return found
+        total: Expr | None = None
+        for atom, factor in form.terms:
+            term = atom if factor == 1 else apply("mul", atom, const(factor))
+            total = term if total is None else apply("add", total, term)
+        if total is None:
+            total = const(form.constant)
+        elif form.constant:
+            total = apply("add", total, const(form.constant))
+        (total,) = self.interner([total])
+        self._built[key] = total
+        self._keep.append(total)
+        self._linear[id(total)] = form
+        self._simple[id(total)] = total
+        return total
+
+    # --- one node over simplified operands --------------------------------------------------------
+
+    def _node(self, e: Expr) -> Expr:
+        if isinstance(e, Apply) and e.name in _COMPARISONS and e.args[0].dtype is dt.i64:
+            decided = self._compare(e.name, e.args[0], e.args[1])
+            if decided is not None:
+                return self.interner([Const(decided, dt.b1)])[0]
+        if isinstance(e, Apply) and e.dtype is dt.b1:
+            folded = self._logic(e)
+            if folded is not None:
+                return folded
+        if isinstance(e, Apply) and e.name == "select" and isinstance(e.args[0], Const):
+            return e.args[1] if e.args[0].value else e.args[2]
+        if e.dtype is not dt.i64 or not isinstance(e, Apply) or e.name not in _FOLDED:
+            (e,) = self.interner([e])
+            return e
+        form = self._fold(e)
+        if form is None:
+            (e,) = self.interner([e])
+            return e
+        return self.build(form)
+
+    def _logic(self, e: Apply) -> Expr | None:
+        """and/or/not with a constant operand."""
+        if e.name == "not" and isinstance(e.args[0], Const):
+            return self.interner([Const(not e.args[0].value, dt.b1)])[0]
+        if e.name not in ("and", "or"):
+            return None
+        for known, other in (e.args, e.args[::-1]):
+            if isinstance(known, Const):
+                keeps = bool(known.value) == (e.name == "and")
+                return other if keeps else known
+        return None
+
+    def _fold(self, e: Apply) -> Linear | None:
+        forms = [self._linear_of(a) for a in e.args] if e.name != "select" else []
+        if e.name == "add":
+            return _combine(forms[0], forms[1], 1)
+        if e.name == "sub":
+            return _combine(forms[0], forms[1], -1)
+        if e.name == "neg":
+            return _combine(Linear(0), forms[0], -1)
+        if e.name == "mul":
+            for factor, other in (forms, forms[::-1]):
+                if factor.is_constant:
+                    return _scale(other, factor.constant)
+            return None
+        if e.name in ("quotient", "remainder"):
+            return self._divide(e.name, forms[0], forms[1])
+        if e.name in ("minimum", "maximum"):
+            return self._clamp(e.name, forms[0], forms[1])
+        return None
+
+    def _divide(self, name: str, form: Linear, divisor: Linear) -> Linear | None:
+        """Splits off multiples of the divisor, which needs a non-negative dividend."""
+        n = divisor.constant
+        bounds = self._range_of(form)
+        if not divisor.is_constant or n <= 0 or bounds[0] < 0:
+            return None
+        if bounds[1] < n:
+            return Linear(0) if name == "quotient" else form
+        rest = [(a, f) for a, f in form.terms if f % n]
+        whole = Linear(form.constant // n, tuple((a, f // n) for a, f in form.terms if f % n == 0))
+        remaining = Linear(form.constant % n, tuple(rest))
+        inner = self._range_of(remaining)
+        if inner[0] < 0:
+            return None
+        if inner[1] < n:
+            return whole if name == "quotient" else remaining
+        if not whole.terms and not whole.constant:
+            return self._nested(name, remaining, n)
+        atom = self.build(self._atom(name, remaining, n))
+        return (
+            _combine(whole, self._linear_of(atom), 1)
+            if name == "quotient"
+            else Linear(0, ((atom, 1),))
+        )
+
+    def _atom(self, name: str, form: Linear, n: int) -> Linear:
+        nested = self._nested(name, form, n)
+        if nested is not None:
+            return nested
+        (atom,) = self.interner([apply(name, self.build(form), const(n))])
+        self._keep.append(atom)
+        self._simple[id(atom)] = atom
+        return Linear(0, ((atom, 1),))
+
+    def _nested(self, name: str, form: Linear, n: int) -> Linear | None:
+        """quotient(quotient(x, a), b) is quotient(x, a * b)."""
+        if name != "quotient" or form.constant or len(form.terms) != 1:
+            return None
+        atom, factor = form.terms[0]
+        if factor != 1 or not isinstance(atom, Apply) or atom.name != "quotient":
+            return None
+        if not isinstance(atom.args[1], Const):
+            return None
+        total = int(atom.args[1].value) * n
+        inner = self._linear_of(atom.args[0])
+        return self._divide("quotient", inner, Linear(total)) or self._atom(
+            "quotient", inner, total
+        )
+
+    def _clamp(self, name: str, a: Linear, b: Linear) -> Linear | None:
+        ra, rb = self._range_of(a), self._range_of(b)
+        if ra[1] <= rb[0]:
+            return a if name == "minimum" else b
+        if rb[1] <= ra[0]:
+            return b if name == "minimum" else a
+        return None
+
+    def _compare(self, name: str, a: Expr, b: Expr) -> bool | None:
+        low, high = self._range_of(_combine(self._linear_of(a), self._linear_of(b), -1))
+        always = {
+            "lt": (high < 0, low >= 0),
+            "le": (high <= 0, low > 0),
+            "gt": (low > 0, high <= 0),
+            "ge": (low >= 0, high < 0),
+            "eq": (low == high == 0, low > 0 or high < 0),
+            "ne": (low > 0 or high < 0, low == high == 0),
+        }[name]
+        return True if always[0] else False if always[1] else None
+
+    # --- forms and ranges -------------------------------------------------------------------------
+
+    def _linear_of(self, e: Expr) -> Linear:
+        form = self._linear.get(id(e))
+        if form is None:
+            form = Linear(int(e.value)) if isinstance(e, Const) else Linear(0, ((e, 1),))
+            self._linear[id(e)] = form
+            self._keep.append(e)
+        return form
+
+    def _range_of(self, form: Linear) -> Range:
+        low: float = form.constant
+        high: float = form.constant
+        for atom, factor in form.terms:
+            bounds = self._atom_range(atom)
+            ends = (bounds[0] * factor, bounds[1] * factor)
+            low, high = low + min(ends), high + max(ends)
+        return _UNKNOWN if isnan(low) or isnan(high) else (low, high)
+
+    def _atom_range(self, atom: Expr) -> Range:
+        if isinstance(atom, Var):
+            return self._ranges.get(atom, _UNKNOWN)
+        if isinstance(atom, Const):
+            return int(atom.value), int(atom.value)
+        if not isinstance(atom, Apply):
+            return _UNKNOWN
+        if atom.name in ("quotient", "remainder") and isinstance(atom.args[1], Const):
+            low, high = self._range_of(self._linear_of(atom.args[0]))
+            n = int(atom.args[1].value)
+            if low < 0 or n <= 0:
+                return _UNKNOWN
+            if atom.name == "remainder":
+                return 0, min(high, n - 1)
+            return low // n, (high if isinf(high) else high // n)
+        if atom.name in ("minimum", "maximum", "select"):
+            a, b = (self._range_of(self._linear_of(x)) for x in atom.args[-2:])
+            if atom.name == "select":
+                return min(a[0], b[0]), max(a[1], b[1])
+            pick = min if atom.name == "minimum" else max
+            return pick(a[0], b[0]), pick(a[1], b[1])
+        return _UNKNOWN
+
+
+def _combine(a: Linear, b: Linear, sign: int) -> Linear:
+    """a + sign * b."""
+    factors: dict[int, list[Any]] = {id(atom): [atom, f] for atom, f in a.terms}
+    for atom, f in b.terms:
+        factors.setdefault(id(atom), [atom, 0])[1] += sign * f
+    terms = tuple((atom, f) for atom, f in factors.values() if f)
+    return Linear(a.constant + sign * b.constant, terms)
+
+
+def _scale(a: Linear, factor: int) -> Linear:
+    if factor == 0:
+        return Linear(0)
+    return Linear(a.constant * factor, tuple((atom, f * factor) for atom, f in a.terms))

@@ -1,0 +1,368 @@
+"""`Reason`: why pyc did what it did. Every compile, miss, copy, fallback and choice carries one.
+
+A member has a stable code, a group, one line of meaning and one line on what to do. `record` puts
+an `Event` (reason and details) into a bounded log of this process and counts it; `collecting`
+hands the events of a block to the caller; `counts` feeds the statistics. Events hold no clock and
+no address, so that reports of equal runs are equal.
+
+Imports nothing of pyc.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from enum import Enum
+from threading import Lock
+from typing import Any
+
+LOG_LENGTH = 4096
+"""Events kept per process; counts go on beyond that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a reason means. code: stable; meaning: what happened; remedy: what to do about it."""
+
+    code: str
+    meaning: str
+    remedy: str
+
+
+GROUPS = {
+    "20": "purity",
+    "21": "trace",
+    "22": "guard",
+    "23": "cache",
+    "24": "fusion",
+    "25": "memory",
+    "26": "kernel",
+    "27": "device",
+    "28": "fallback",
+    "29": "numeric",
+}
+"""The group of a reason, by the first two digits of its code."""
+
+_NOTHING = "Nothing: this is expected."
+
+
+class Reason(Enum):
+    """One member per decision that a user may ask about. `str(reason)` is its name in reports."""
+
+    # trace: why a function was compiled
+    COMPILE_FIRST_CALL = Entry(
+        "PYC2101", "compiled: the first call of this function in this process", _NOTHING
+    )
+    COMPILE_NEW_SHAPE = Entry(
+        "PYC2102",
+        "compiled again: an argument has a shape not seen before",
+        "Call with few different shapes; pad to common sizes.",
+    )
+    COMPILE_NEW_DTYPE = Entry(
+        "PYC2103",
+        "compiled again: an argument has an element type not seen before",
+        "Convert arguments to one type before the call.",
+    )
+    COMPILE_NEW_STATIC = Entry(
+        "PYC2104",
+        "compiled again: a static argument has a value not seen before",
+        "Pass values that change often as arrays or numbers, not as static arguments.",
+    )
+    COMPILE_NEW_LAYOUT = Entry(
+        "PYC2105",
+        "compiled again: an argument has a memory layout not seen before",
+        "Pass arrays in one layout, best C order.",
+    )
+    COMPILE_NEW_STRUCTURE = Entry(
+        "PYC2106",
+        "compiled again: the tuples, lists or dicts of the arguments are nested differently",
+        "Keep the structure and the keys of containers the same in each call.",
+    )
+    COMPILE_NEW_DEVICE = Entry(
+        "PYC2107", "compiled again: the arguments are on another device", _NOTHING
+    )
+
+    # guard: what made a compiled program unusable for a call
+    GUARD_INTEGER_VALUE = Entry(
+        "PYC2201",
+        "a Python integer decided a shape, axis or branch while tracing, so its value is fixed",
+        "Expected for sizes; pass it as an array if it should not shape the program.",
+    )
+
+    # cache: why an entry was not used, or not kept
+    CACHE_EMPTY = Entry("PYC2301", "cache miss: the cache directory holds no entry yet", _NOTHING)
+    CACHE_KEY_DIFFERS = Entry(
+        "PYC2302",
+        "cache miss: no entry has this key",
+        "`pyc.cache.explain(f, *args)` names the fields that differ from the nearest entry.",
+    )
+    CACHE_TARGET_DIFFERS = Entry(
+        "PYC2303",
+        "cache miss: the program is there, but compiled for another kind of processor or device",
+        "Set PYC_TARGET to a common level to share one cache between different machines.",
+    )
+    CACHE_CORRUPT = Entry(
+        "PYC2304",
+        "cache miss: the entry's checksum or structure is wrong; it was set aside",
+        "If it happens often, check the disk; `python -m pyc cache clear` starts afresh.",
+    )
+    CACHE_TRUNCATED = Entry(
+        "PYC2305",
+        "cache miss: the entry is cut short; it was set aside",
+        "If it happens often, check that the disk is not full.",
+    )
+    CACHE_FORMAT_VERSION = Entry(
+        "PYC2306",
+        "cache miss: the entry was written in another version of the file format",
+        "Nothing: it was set aside and is made again.",
+    )
+    CACHE_FOREIGN_OWNER = Entry(
+        "PYC2307",
+        "cache miss: the entry belongs to another user or others may write it; cached code is code",
+        "Use a cache directory of your own (PYC_CACHE_DIR).",
+    )
+    CACHE_DIRECTORY_UNSAFE = Entry(
+        "PYC2308",
+        "the cache directory is not used: it belongs to another user or others may write to it",
+        "chown it to yourself and chmod 700 it, or set PYC_CACHE_DIR.",
+    )
+    CACHE_DIRECTORY_UNAVAILABLE = Entry(
+        "PYC2309",
+        "the cache directory is not used: it cannot be made or read",
+        "Set PYC_CACHE_DIR to a directory that you may write to.",
+    )
+    CACHE_READ_ONLY = Entry(
+        "PYC2310",
+        "not stored: the cache directory cannot be written to; it is read only from now on",
+        "Expected for shipped caches (say so with PYC_CACHE=ro); else check space and permissions.",
+    )
+    CACHE_DISABLED = Entry(
+        "PYC2311", "cache miss: the disk cache is switched off (PYC_CACHE=off)", _NOTHING
+    )
+    CACHE_EVICTED = Entry(
+        "PYC2312",
+        "the in-process cache was full and dropped its least recently used program",
+        "Expected with very many signatures; the disk cache still has it.",
+    )
+
+    # fusion: why two operations did not become one kernel
+    FUSION_EXPENSIVE_PRODUCER = Entry(
+        "PYC2401",
+        "not fused: the value is costly and used by several kernels, so it is computed once",
+        _NOTHING,
+    )
+    FUSION_EXPRESSION_LIMIT = Entry(
+        "PYC2402",
+        "not fused: the kernel would hold more expressions than compile in reasonable time",
+        _NOTHING,
+    )
+    FUSION_OPAQUE = Entry(
+        "PYC2403",
+        "not fused: the operation runs as a kernel or library routine of its own",
+        _NOTHING,
+    )
+    FUSION_DOMAIN_DIFFERS = Entry(
+        "PYC2404", "not fused: the two loops run over different elements", _NOTHING
+    )
+    FUSION_RECOMPUTE = Entry(
+        "PYC2405",
+        "not fused: the consumer reads each element several times, which would repeat the work",
+        _NOTHING,
+    )
+    FUSION_CYCLE = Entry(
+        "PYC2406",
+        "not fused: something computed between the two needs the one and is needed by the other",
+        _NOTHING,
+    )
+    FUSION_WHOLE_ARRAY_LOOP = Entry(
+        "PYC2407",
+        "the loop runs over whole arrays: it could not be proven to work on each element alone",
+        "Make the state of finished elements stay as it is (`where(mask, new, old)`).",
+    )
+
+    # memory: why bytes are copied or kept
+    MEMORY_UPDATE_OPERAND_ALIVE = Entry(
+        "PYC2501",
+        "the array is copied before it is updated: its old value is used afterwards",
+        "Do not use the old value after the update.",
+    )
+    MEMORY_UPDATE_OPERAND_IS_ARGUMENT = Entry(
+        "PYC2502",
+        "the array is copied before it is updated: it is an argument, which stays as it is",
+        "Donate the argument (`donate_argnums=`) if the caller no longer needs it.",
+    )
+    MEMORY_UPDATE_OPERAND_IS_CONSTANT = Entry(
+        "PYC2503", "the array is copied before it is updated: it is a constant", _NOTHING
+    )
+    MEMORY_UPDATE_READS_OPERAND = Entry(
+        "PYC2505",
+        "the new elements of an update are computed before any is stored: they need those replaced",
+        _NOTHING,
+    )
+    MEMORY_CARRY_COPIED = Entry(
+        "PYC2504",
+        "a value carried through a loop is copied in each iteration: its old value is needed late",
+        "Compute what needs the old value before the new one.",
+    )
+    ARGUMENT_COPIED_BYTE_SWAPPED = Entry(
+        "PYC2510",
+        "an argument is copied at each call: its bytes are in the other order",
+        'Convert it once: `x.astype(x.dtype.newbyteorder("="))`.',
+    )
+    ARGUMENT_COPIED_MISALIGNED = Entry(
+        "PYC2511",
+        "an argument is copied at each call: its address is not a multiple of its item size",
+        "Copy it once (`x.copy()`).",
+    )
+    ARGUMENT_COPIED_NOT_CONTIGUOUS = Entry(
+        "PYC2512",
+        "an argument is copied at each call: its elements do not lie side by side",
+        "Make it contiguous once (`np.ascontiguousarray(x)`).",
+    )
+
+    # kernel: which code was chosen
+    KERNEL_GENERIC = Entry("PYC2601", "the generic schedule was chosen", _NOTHING)
+    KERNEL_TEMPLATE = Entry("PYC2602", "a hand-made loop nest was chosen", _NOTHING)
+    KERNEL_LIBRARY = Entry("PYC2603", "a library routine was chosen", _NOTHING)
+
+    # device
+    NO_GPU = Entry(
+        "PYC2701",
+        "no usable GPU",
+        "`python -m pyc doctor` says what is missing.",
+    )
+
+    # fallback: slower but correct routes
+    FALLBACK_HOST = Entry(
+        "PYC2801",
+        "a step runs on the host: it has no kernel for this device",
+        "Expected for now; the details name the operation.",
+    )
+    DISPATCH_SLOW_KEYWORDS = Entry(
+        "PYC2810",
+        "calls go through Python: there are keyword arguments",
+        "Pass arguments by position where the microsecond counts.",
+    )
+    DISPATCH_SLOW_PYTHON = Entry(
+        "PYC2811",
+        "calls go through Python: this Python version or build was not tested with native calls",
+        "Use CPython 3.11 to 3.13.",
+    )
+    DISPATCH_SLOW_PROBE = Entry(
+        "PYC2812",
+        "calls go through Python: the check of the interpreter's memory layout failed",
+        "Please report it with the output of `python -m pyc doctor`.",
+    )
+    DISPATCH_SLOW_ARGUMENT = Entry(
+        "PYC2813",
+        "calls go through Python: an argument is of a kind that native calls do not know",
+        "Pass arrays, numbers, and tuples, lists and dicts of them.",
+    )
+
+    @property
+    def code(self) -> str:
+        """The stable code, as `python -m pyc explain` takes it."""
+        return self.value.code
+
+    @property
+    def group(self) -> str:
+        """One of `GROUPS`."""
+        return GROUPS[self.value.code[3:5]]
+
+    @property
+    def meaning(self) -> str:
+        """What happened, in one line."""
+        return self.value.meaning
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it, in one line."""
+        return self.value.remedy
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+BY_CODE: dict[str, Reason] = {r.code: r for r in Reason}
+"""Every reason by its code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened, and why. details: names to numbers, texts, or lists of these."""
+
+    reason: Reason
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        details = ", ".join(f"{k}={v}" for k, v in self.details.items())
+        return f"{self.reason.meaning} [{self.reason.code}]" + (f": {details}" if details else "")
+
+
+# --- the log of this process ----------------------------------------------------------------------
+
+_lock = Lock()
+_log: deque[Event] = deque(maxlen=LOG_LENGTH)
+_counts: Counter[Reason] = Counter()
+_collectors: ContextVar[tuple[list[Event], ...]] = ContextVar("pyc_reasons", default=())
+
+# A fork in the middle of `record` of another thread must not leave the child a lock held for ever.
+os.register_at_fork(
+    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+)
+
+
+def record(reason: Reason, **details: Any) -> Event:
+    """Notes that something happened for `reason`, and returns the event."""
+    event = Event(reason, details)
+    with _lock:
+        _log.append(event)
+        _counts[reason] += 1
+    for collector in _collectors.get():
+        collector.append(event)
+    return event
+
+
+def events(group: str | None = None) -> list[Event]:
+    """The last events of this process, oldest first; of one group if given."""
+    with _lock:
+        found = list(_log)
+    return [e for e in found if group is None or e.reason.group == group]
+
+
+def counts() -> dict[Reason, int]:
+    """How often each reason occurred in this process, in the order of the enum."""
+    with _lock:
+        found = dict(_counts)
+    return {r: found[r] for r in Reason if r in found}
+
+
+def clear() -> None:
+    """Empties the log and the counts."""
+    with _lock:
+        _log.clear()
+        _counts.clear()
+
+
+@contextmanager
+def collecting() -> Iterator[list[Event]]:
+    """A list that gets the events recorded inside the block (in this thread and context)."""
+    collected: list[Event] = []
+    token = _collectors.set((*_collectors.get(), collected))
+    try:
+        yield collected
+    finally:
+        _collectors.reset(token)
+
+
+def page(code: str) -> str:
+    """What is known about a reason's code; KeyError if there is none such."""
+    reason = BY_CODE[code]
+    return (
+        f"{code} {reason} ({reason.group})\n\n"
+        f"{reason.meaning[0].upper()}{reason.meaning[1:]}.\n\nWhat to do: {reason.remedy}"
+    )

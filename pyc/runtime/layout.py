@@ -1,0 +1,123 @@
+"""Where CPython and NumPy keep what the native dispatcher reads, checked on live objects.
+
+`HEADER` and the offsets below it are used only if `problem()` is None: it looks at arrays, scalars
+and cells of known value. Otherwise calls go through Python, with the reason it gives.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import sys
+import sysconfig
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+from pyc.reasons import Reason
+
+HEADER = object.__basicsize__
+"""Bytes of an object's header; its last word is the type."""
+
+TYPE = HEADER - 8
+DATA, RANK, DIMENSIONS, STRIDES = HEADER, HEADER + 8, HEADER + 16, HEADER + 24
+DESCRIPTOR, FLAGS = HEADER + 40, HEADER + 48
+TUPLE_SIZE, TUPLE_ITEMS, LIST_ITEMS = HEADER, HEADER + 8, HEADER + 8
+TYPE_FLAGS = 168
+"""Offset of `tp_flags` in a type object of a 64-bit build."""
+
+C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED = 0x1, 0x2, 0x100
+
+_SLOTS = {"PyArray_Type": 2, "PyArray_Scalar": 60, "PyArray_NewFromDescr": 94}
+"""Places in NumPy's C interface, which are part of its stable ABI."""
+
+
+@cache
+def _numpy_table() -> Any:
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = get(_multiarray_umath._ARRAY_API, None)
+    return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
+
+
+def numpy_function(name: str) -> int:
+    """Address of `name` in NumPy's C interface."""
+    return int(_numpy_table()[_SLOTS[name]])
+
+
+def _word(address: int) -> int:
+    return ctypes.c_int64.from_address(address).value
+
+
+def _half(address: int) -> int:
+    return ctypes.c_int32.from_address(address).value
+
+
+def _array_problem() -> str | None:
+    probe = np.arange(15, dtype=np.float32).reshape(3, 5)
+    for array, flags in ((probe, C_CONTIGUOUS), (probe.T, F_CONTIGUOUS), (probe[::2, ::2], 0)):
+        at = id(array)
+        dimensions, strides = _word(at + DIMENSIONS), _word(at + STRIDES)
+        if (
+            _word(at + TYPE) != id(np.ndarray)
+            or _word(at + DATA) != array.ctypes.data
+            or _half(at + RANK) != array.ndim
+            or [_word(dimensions + 8 * k) for k in range(2)] != list(array.shape)
+            or [_word(strides + 8 * k) for k in range(2)] != list(array.strides)
+            or _word(at + DESCRIPTOR) != id(array.dtype)
+            or _half(at + FLAGS) & (C_CONTIGUOUS | F_CONTIGUOUS | ALIGNED) != flags | ALIGNED
+        ):
+            return "the fields of an array"
+    if numpy_function("PyArray_Type") != id(np.ndarray):
+        return "NumPy's C interface"
+    return None
+
+
+def _scalar_problem() -> str | None:
+    number, pair = 1.2345678e300, complex(2.5, -3.5)
+    if ctypes.c_double.from_address(id(number) + HEADER).value != number:
+        return "the value of a float"
+    if list((ctypes.c_double * 2).from_address(id(pair) + HEADER)) != [pair.real, pair.imag]:
+        return "the value of a complex number"
+    for scalar in (np.float64(number), np.float32(1.5), np.int8(-7), np.complex128(pair)):
+        raw = (ctypes.c_char * scalar.itemsize).from_address(id(scalar) + HEADER).raw
+        if raw != scalar.tobytes():
+            return f"the value of a {scalar.dtype.name} scalar"
+    return None
+
+
+def _container_problem() -> str | None:
+    items = (object(), object())
+    held = [*items]
+    cell = (lambda: items).__closure__
+    assert cell is not None
+    at, first = id(items), _word(id(held) + LIST_ITEMS)
+    if _word(at + TUPLE_SIZE) != 2 or _word(id(held) + TUPLE_SIZE) != 2:
+        return "the length of a tuple or a list"
+    for k, item in enumerate(items):
+        if _word(at + TUPLE_ITEMS + 8 * k) != id(item) or _word(first + 8 * k) != id(item):
+            return "the items of a tuple or a list"
+    if _word(id(cell[0]) + HEADER) != id(items):
+        return "the content of a cell"
+    for cls in (int, np.ndarray, Reason):
+        if _word(id(cls) + TYPE_FLAGS) != cls.__flags__:
+            return "the flags of a type"
+    return None
+
+
+@cache
+def problem() -> tuple[Reason, str] | None:
+    """Why calls must go through Python: a reason and a detail; None if they can be native."""
+    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    build = (sys.implementation.name, sys.platform, platform.machine(), ctypes.sizeof(ctypes.c_void_p))
+    if build != ("cpython", "linux", "x86_64", 8) or free_threaded:
+        return Reason.DISPATCH_SLOW_PYTHON, f"{sys.implementation.name} on {platform.machine()}"
+    if not (3, 11) <= sys.version_info[:2] <= (3, 13) or HEADER != 16:
+        return Reason.DISPATCH_SLOW_PYTHON, platform.python_version()
+    for check in (_array_problem, _scalar_problem, _container_problem):
+        found = check()
+        if found is not None:
+            return Reason.DISPATCH_SLOW_PROBE, found
+    return None

@@ -1,0 +1,3 @@
+"""stub while threads are tested"""
+EXTERNALS=()
+def text(h): return ""

@@ -1,0 +1,222 @@
+"""The worker pool of this process: how many threads, where they run, what they did.
+
+The pool is native code and data (`text_threads`). Compiled kernels call
+`parallel(pool, function, frame, tasks)`, whose two addresses `addresses()` gives; a pool that is
+busy or of one thread runs the tasks in the caller. Workers start at the first parallel call, block
+all signals, and end with the process. A forked child starts its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyc import config
+from pyc.runtime import native
+from pyc.runtime.text_threads import MASK_BYTES, MAXIMUM_THREADS
+
+SPIN_CYCLES = 20_000_000
+"""Cycles of the counter (about 7 ms) that an idle worker spins at most before it sleeps."""
+
+
+class _Worker(ctypes.Structure):
+    _fields_ = (
+        *(("thread", ctypes.c_int64), ("pool", ctypes.c_void_p), ("number", ctypes.c_int32)),
+        *(("last", ctypes.c_int32), ("pinned", ctypes.c_int32), ("unused", ctypes.c_int32)),
+        ("processors", ctypes.c_uint8 * MASK_BYTES),
+    )
+
+
+class _Pool(ctypes.Structure):
+    """The native pool: the same fields as `%pool` of the text, in the same order."""
+
+    _fields_ = (
+        *(("state", ctypes.c_int64), ("pad0", ctypes.c_int64 * 7)),
+        *(("next", ctypes.c_int64), ("pad1", ctypes.c_int64 * 7)),
+        *(("function", ctypes.c_void_p), ("frame", ctypes.c_void_p), ("tasks", ctypes.c_int64)),
+        *(("run", ctypes.c_int64), ("pad2", ctypes.c_int64 * 4)),
+        *(("lock", ctypes.c_int32), ("pad3", ctypes.c_int32 * 15)),
+        *(("sleepers", ctypes.c_int32), ("caller_asleep", ctypes.c_int32)),
+        *(("stop", ctypes.c_int32), ("pad4", ctypes.c_int32 * 13)),
+        *(("wanted", ctypes.c_int32), ("started", ctypes.c_int32), ("longest", ctypes.c_int64)),
+        *(("pad5", ctypes.c_int64 * 6), ("regions", ctypes.c_int64), ("busy", ctypes.c_int64)),
+        *(("helped", ctypes.c_int64), ("slept", ctypes.c_int64), ("pad6", ctypes.c_int64 * 4)),
+        ("workers", _Worker * MAXIMUM_THREADS),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadStatistics:
+    """What the pool did. threads: as set; started: workers there are; regions: parallel calls;
+    helped: workers that took part in one; busy: calls run by the caller alone since another one
+    was under way; slept: wake-ups of sleeping workers."""
+
+    threads: int
+    started: int
+    regions: int
+    helped: int
+    busy: int
+    slept: int
+
+
+_state: dict[str, int] = {}
+"""The number of threads set by hand (`threads`), and whether workers are pinned (`pinned`)."""
+
+
+def usable_processors() -> tuple[int, ...]:
+    """Processors that this process may run on."""
+    return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def _quota(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:
+    """Processors' worth of time that the control groups allow; infinity without a limit."""
+    found = float("inf")
+    try:
+        lines = own.read_text().splitlines()
+    except OSError:
+        return found
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        base = root / controllers if controllers else root
+        group = base / path.lstrip("/")
+        # Each group above may set a lower limit.
+        for folder in (group, *group.parents):
+            if not folder.is_relative_to(base):
+                break
+            found = min(found, _limit(folder))
+    return found
+
+
+def _limit(folder: Path) -> float:
+    try:
+        if (folder / "cpu.max").exists():
+            quota, period = (folder / "cpu.max").read_text().split()
+        else:
+            quota = (folder / "cpu.cfs_quota_us").read_text().strip()
+            period = (folder / "cpu.cfs_period_us").read_text().strip()
+        return float("inf") if quota in ("max", "-1") else int(quota) / int(period)
+    except (OSError, ValueError):
+        return float("inf")
+
+
+def default_threads() -> int:
+    """Threads if none are set: the processors this process may use, cut by its time quota."""
+    quota = _quota()
+    usable = len(usable_processors())
+    return usable if quota >= usable else max(1, round(quota + 0.49))
+
+
+def get_num_threads() -> int:
+    """Threads that a parallel kernel may use, the caller included."""
+    wanted = _state.get("threads") or config.current().num_threads or default_threads()
+    return min(wanted, MAXIMUM_THREADS)
+
+
+def set_num_threads(count: int | None) -> None:
+    """Sets the threads of parallel kernels, for the process; None: the default.
+
+    raises ValueError: less than 1
+    """
+    if count is not None and count < 1:
+        raise ValueError(f"the number of threads must be 1 or more, got {count}")
+    _state["threads"] = count or 0
+    if native.loaded():
+        pool = _pool()
+        pool.wanted = get_num_threads()
+        if pool.started >= pool.wanted:
+            # Workers too many would wake and spin at each call, though they take no part.
+            _stop()
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Inside the block parallel kernels use `count` threads (in the whole process)."""
+    before = _state.get("threads")
+    set_num_threads(count)
+    try:
+        yield
+    finally:
+        set_num_threads(before or None)
+
+
+def pin_threads(on: bool = True) -> None:
+    """Ties worker i to the i-th usable processor, the caller's left out; or unties them all.
+
+    Good only where no other process wants these processors: it stops the workers, which start
+    anew at the next parallel call.
+    """
+    _state["pinned"] = int(on)
+    if native.loaded():
+        _place(_pool())
+
+
+def _place(pool: _Pool) -> None:
+    """Writes the processors of each worker; workers read them when they start."""
+    _stop()
+    pinned = _state.get("pinned", 0)
+    usable = usable_processors()
+    for number in range(1, MAXIMUM_THREADS):
+        worker = pool.workers[number]
+        chosen = usable[number % len(usable)]
+        worker.pinned = int(pinned and len(usable) > 1 and chosen < 8 * MASK_BYTES)
+        if worker.pinned:
+            ctypes.memset(worker.processors, 0, MASK_BYTES)
+            worker.processors[chosen // 8] = 1 << chosen % 8
+
+
+def statistics() -> ThreadStatistics:
+    """What the pool did so far."""
+    if not native.loaded():
+        return ThreadStatistics(get_num_threads(), 0, 0, 0, 0, 0)
+    p = _pool()
+    return ThreadStatistics(p.wanted, p.started, p.regions, p.helped, p.busy, p.slept)
+
+
+_pools: list[_Pool] = []
+
+
+def _pool() -> _Pool:
+    """The native pool, set up at first use."""
+    if not _pools:
+        pool = _Pool.from_address(native.image().address("pool"))
+        pool.wanted = get_num_threads()
+        pool.longest = SPIN_CYCLES
+        _pools.append(pool)
+        if _state.get("pinned"):
+            _place(pool)
+        os.register_at_fork(after_in_child=_forget_workers)
+        atexit.register(_finish)
+    return _pools[0]
+
+
+def addresses() -> tuple[int, int]:
+    """Addresses of the pool and of `parallel`, for the context of an entry."""
+    return ctypes.addressof(_pool()), native.image().address("parallel")
+
+
+def _stop() -> bool:
+    """Ends the workers; False if the pool is busy. They start again when needed."""
+    stop = native.image().function("stop_workers", ctypes.c_int32, ctypes.c_void_p)
+    return not stop(ctypes.addressof(_pool()))
+
+
+def _finish() -> None:
+    # Daemon threads may still call kernels while the interpreter ends: they run alone.
+    _pool().wanted = 1
+    _stop()
+
+
+def _forget_workers() -> None:
+    """In a forked child: no worker came along, and the lock may be that of a lost thread."""
+    pool = _pool()
+    start = ctypes.addressof(pool)
+    ctypes.memset(start, 0, _Pool.wanted.offset)
+    pool.started = 0
+    pool.regions = pool.busy = pool.helped = pool.slept = 0

@@ -1,0 +1,306 @@
+"""Pytrees: nested tuples, lists, dicts, named tuples, `None` and registered classes, under the
+names of `jax.tree`.
+
+Leaves come in a fixed order: containers in theirs, dicts by sorted keys (an `OrderedDict` in its
+own order). `None` is a tree without leaves. A structure is a `TreeDef`: hashable, equal for equal
+structures; what a registered class keeps beside its children is part of it.
+
+`flatten_ordered` serves function calls: there dicts keep their insertion order, and two orders are
+two structures, since a function may walk through a dict.
+
+`strict_key` is the identity of static values: unlike `==` it tells 1, 1.0 and True apart.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from enum import Enum
+from types import FunctionType, MethodType
+from typing import Any, TypeAlias, TypeVar
+
+import optree
+
+from pyc.errors import TraceError
+
+TreeDef: TypeAlias = optree.PyTreeSpec
+Path: TypeAlias = tuple[optree.PyTreeEntry, ...]
+Class = TypeVar("Class", bound=type)
+
+_SORTED = "pyc"
+_ORDERED = "pyc.ordered"
+# Entered for good: the mode belongs to the namespace, which is ours alone.
+optree.dict_insertion_ordered(True, namespace=_ORDERED).__enter__()
+
+_MISSING = object()
+
+
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeDef]:
+    """The leaves of `tree` in order, and its structure."""
+    return optree.tree_flatten(tree, is_leaf, namespace=_SORTED)
+
+
+def flatten_ordered(tree: Any) -> tuple[list[Any], TreeDef]:
+    """As `flatten`, with dicts in insertion order, which is then part of the structure."""
+    return optree.tree_flatten(tree, namespace=_ORDERED)
+
+
+def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
+    """The tree of structure `treedef` with `leaves`; ValueError if their number is wrong."""
+    return optree.tree_unflatten(treedef, leaves)
+
+
+def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """The leaves of `tree` in order."""
+    return optree.tree_leaves(tree, is_leaf, namespace=_SORTED)
+
+
+def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeDef:
+    """The structure of `tree`."""
+    return optree.tree_structure(tree, is_leaf, namespace=_SORTED)
+
+
+def map(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """A tree like `tree` with leaves f(leaf, *leaves of rest); each of `rest` has the structure of
+    `tree`, or goes on below its leaves. ValueError where structures differ."""
+    return optree.tree_map(f, tree, *rest, is_leaf=is_leaf, namespace=_SORTED)
+
+
+def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether every leaf is true; True for a tree without leaves."""
+    return optree.tree_all(tree, is_leaf=is_leaf, namespace=_SORTED)
+
+
+def reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = _MISSING,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """The leaves combined from left to right, from `initializer` on if there is one."""
+    found = leaves(tree, is_leaf)
+    if initializer is _MISSING:
+        return functools.reduce(function, found)
+    return functools.reduce(function, found, initializer)
+
+
+def transpose(outer_treedef: TreeDef, inner_treedef: TreeDef, pytree_to_transpose: Any) -> Any:
+    """A tree of structure `inner` of trees of structure `outer`, from one of `outer` of `inner`."""
+    return optree.tree_transpose(outer_treedef, inner_treedef, pytree_to_transpose)
+
+
+def flatten_with_path(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[tuple[Path, Any]], TreeDef]:
+    """(path, leaf) for each leaf in order, and the structure; `path_text` prints a path."""
+    accessors, found, treedef = optree.tree_flatten_with_accessor(tree, is_leaf, namespace=_SORTED)
+    return [(tuple(a), x) for a, x in zip(accessors, found, strict=True)], treedef
+
+
+def map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """A tree like `tree` with leaves f(path, leaf, *leaves of rest)."""
+    pairs, treedef = flatten_with_path(tree, is_leaf)
+    others = [treedef.flatten_up_to(r) for r in rest]
+    return treedef.unflatten(
+        f(path, x, *(o[k] for o in others)) for k, (path, x) in enumerate(pairs)
+    )
+
+
+def paths(treedef: TreeDef) -> list[Path]:
+    """The path of each leaf of a structure."""
+    return [tuple(a) for a in treedef.accessors()]
+
+
+def path_text(path: Path, root: str = "") -> str:
+    """A path as Python code behind `root`: `state['h'][0].mass`."""
+    return optree.PyTreeAccessor(path).codify(root)
+
+
+# --- registered classes ---------------------------------------------------------------------------
+
+
+class _Auxiliary:
+    """What a class keeps beside its children, compared by `strict_key`: a structure with 2 and
+    one with 2.0 are not the same program."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.key = strict_key(value, "the auxiliary data")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Auxiliary) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+def register_node(
+    cls: Class,
+    flatten: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten: Callable[[Any, tuple[Any, ...]], Any],
+    keys: Sequence[str] | None = None,
+) -> Class:
+    """Makes instances of `cls` trees; returns `cls`.
+
+    flatten: instance -> (children, auxiliary data); unflatten: (auxiliary data, children) ->
+    instance; keys: attribute names of the children, for paths (their positions if not given).
+    The auxiliary data is hashable and part of the structure. ValueError: registered before.
+    """
+
+    def flat(instance: Any) -> tuple[Any, ...]:
+        children, auxiliary = flatten(instance)
+        children = tuple(children)
+        entries = tuple(range(len(children))) if keys is None else tuple(keys)
+        return children, _Auxiliary(auxiliary), entries
+
+    def unflat(auxiliary: Any, children: Iterable[Any]) -> Any:
+        return unflatten(auxiliary.value, tuple(children))
+
+    entry = optree.FlattenedEntry if keys is None else optree.GetAttrEntry
+    for namespace in (_SORTED, _ORDERED):
+        optree.register_pytree_node(cls, flat, unflat, path_entry_type=entry, namespace=namespace)
+    return cls
+
+
+def register_dataclass(
+    cls: Class,
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] | None = None,
+) -> Class:
+    """Makes instances of a dataclass trees; returns `cls`, so it can be a decorator.
+
+    data_fields: fields that are children; meta_fields: fields that are part of the structure
+    (hashable). Without both, fields declared with `metadata={"static": True}` are meta, the other
+    ones data. Instances are rebuilt without `__init__`, so that its checks never see a tracer.
+    TypeError: not a dataclass; ValueError: the fields are not exactly those of the class.
+    """
+    if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
+        raise TypeError(f"register_dataclass: {cls!r} is not a dataclass")
+    declared = dataclasses.fields(cls)
+    if data_fields is None and meta_fields is None:
+        meta_fields = [f.name for f in declared if f.metadata.get("static", False)]
+        data_fields = [f.name for f in declared if f.name not in meta_fields]
+    data, meta = tuple(data_fields or ()), tuple(meta_fields or ())
+    if sorted((*data, *meta)) != sorted(f.name for f in declared):
+        raise ValueError(
+            f"register_dataclass: {cls.__name__} has the fields "
+            f"{', '.join(f.name for f in declared)}; data_fields and meta_fields name "
+            f"{', '.join((*data, *meta)) or 'none'}"
+        )
+
+    def flat(instance: Any) -> tuple[Iterable[Any], Any]:
+        children = tuple(getattr(instance, name) for name in data)
+        return children, tuple(getattr(instance, name) for name in meta)
+
+    def unflat(kept: Any, children: tuple[Any, ...]) -> Any:
+        instance = object.__new__(cls)
+        for name, value in zip((*data, *meta), (*children, *kept), strict=True):
+            object.__setattr__(instance, name, value)
+        return instance
+
+    return register_node(cls, flat, unflat, keys=data)
+
+
+# --- static values --------------------------------------------------------------------------------
+
+
+def strict_key(value: Any, name: str) -> Hashable:
+    """A hashable stand-in of a static value: equal only for values of equal types throughout.
+
+    Numbers are compared by type and bits, functions by what they compute (code, defaults, closure),
+    dataclasses by their fields, other objects by their own equality.
+    raises TraceError: `name`, or a part of it that is named, cannot be hashed
+    """
+    kind = type(value)
+    if kind in (str, int, bool, bytes, type(None)):
+        return kind, value
+    if kind is float:
+        return kind, value.hex()
+    if kind is complex:
+        return kind, value.real.hex(), value.imag.hex()
+    if isinstance(value, (Enum, type)):
+        return kind, value
+    if isinstance(value, tuple):
+        return kind, tuple(strict_key(v, f"{name}[{k}]") for k, v in enumerate(value))
+    if kind is FunctionType:
+        return _function_key(value, name)
+    if kind is functools.partial:
+        bound = (value.func, value.args, tuple(sorted(value.keywords.items())))
+        return kind, strict_key(bound, name)
+    if kind is MethodType:
+        return kind, strict_key(value.__self__, name), strict_key(value.__func__, name)
+    if dataclasses.is_dataclass(value):
+        parts = tuple(
+            strict_key(getattr(value, f.name), f"{name}.{f.name}")
+            for f in dataclasses.fields(value)
+        )
+        return kind, parts
+    try:
+        hash(value)
+    except TypeError:
+        raise TraceError(
+            f"static value `{name}` is a {kind.__name__}, which cannot be hashed",
+            fix=f"Make `{name}` hashable, such as a tuple or a frozen dataclass, or pass it as an "
+            "argument that is not static.",
+        ) from None
+    if kind.__hash__ is object.__hash__ and kind.__flags__ & _MADE_BY_CLASS_STATEMENT:
+        raise TraceError(
+            f"static value `{name}` is a {kind.__name__}, whose attributes may change unnoticed: "
+            "it compares by identity",
+            fix=f"Make {kind.__name__} a dataclass, or give it `__eq__` and `__hash__` over what it "
+            "holds; or register it with `pyc.tree.register_node`.",
+        )
+    return kind, value
+
+
+_MADE_BY_CLASS_STATEMENT = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
+class _Same:
+    """An object compared by identity, kept alive so that its id is not used again."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def _function_key(function: Any, name: str) -> Hashable:
+    """What a function computes: a lambda made again in a loop is the same function, one whose
+    closure now holds another value is not. Arrays in closures count by identity."""
+    parts: list[Any] = [function.__code__, _Same(function.__globals__)]
+    held = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    for cell in function.__closure__ or ():
+        try:
+            held.append(cell.cell_contents)
+        except ValueError:  # a name not yet bound
+            held.append(cell)
+    for value in held:
+        plain = isinstance(value, (str, bytes, int, float, complex, bool, type(None), tuple, Enum))
+        try:
+            parts.append(strict_key(value, name) if plain else _Same(value))
+        except TraceError:
+            parts.append(_Same(value))
+    return FunctionType, tuple(parts)

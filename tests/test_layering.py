@@ -1,0 +1,209 @@
+"""Imports go one way. The table below is the architecture; a new edge is a decision, made here."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import pyc
+
+ROOT = Path(pyc.__file__).parent
+
+ANYWHERE = {"errors", "reasons", "config"}
+"""Modules that every part may import, and that import nothing of pyc."""
+
+IR = {"ir"}
+GLUE = {"ir", "interpreter", "numpy", "trace", "tree", "passes", "kernels", "backends", "runtime"}
+GLUE |= {"array", "device", "cache", "store", "fingerprint"}
+
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "reasons": set(),
+    "config": set(),
+    "ir": set(),
+    "interpreter": IR,
+    "tree": set(),
+    "numpy": IR | {"interpreter", "array", "tree"},
+    "trace": IR | {"interpreter", "numpy", "tree", "array"},
+    "lax": IR | {"interpreter", "numpy", "trace", "tree"},
+    "kernels": IR,
+    "passes": IR | {"kernels"},
+    "backends": IR,
+    "fingerprint": set(),
+    "store": {"fingerprint"},
+    "cache": {"fingerprint", "store"},
+    "device": IR | {"backends"},
+    "array": IR | {"backends", "device", "runtime"},
+    "runtime": IR | {"backends", "store", "cache", "fingerprint"},
+    "compile": GLUE,
+    "eager": GLUE | {"compile"},
+    "jit": GLUE | {"compile", "eager"},
+    "verify": GLUE | {"compile", "eager", "jit"},
+    "demo": {"__init__", "numpy", "lax", "cache", "jit"},
+    "cli": GLUE | {"__init__", "compile", "jit", "demo", "verify", "lax"},
+    "__main__": {"cli"},
+    "__init__": GLUE | {"compile", "eager", "jit", "lax", "cache", "verify"},
+}
+"""Part of pyc (a module, or a package with all in it) -> the parts that it may import."""
+
+LAZY_DOORS = {"backends/__init__.py"}
+"""Files that may import inside functions: heavy packages are loaded on first use there."""
+
+
+def modules(root: Path) -> Iterator[tuple[Path, ast.Module]]:
+    for file in sorted(root.rglob("*.py")):
+        yield file.relative_to(root), ast.parse(file.read_text(), str(file))
+
+
+def part_of(path: Path) -> str:
+    return path.parts[0].removesuffix(".py")
+
+
+def dotted(path: Path) -> str:
+    """The module name below pyc: `ir/ops/__init__.py` is `ir.ops`, the top itself is empty."""
+    names = list(path.with_suffix("").parts)
+    return ".".join(names[:-1] if names[-1] == "__init__" else names)
+
+
+def imports(tree: ast.Module, known: set[str], *, types: bool) -> Iterator[tuple[int, str]]:
+    """Line and module (below pyc) of every import of pyc's own; known: the modules there are.
+
+    types: whether imports under `if TYPE_CHECKING` count.
+    """
+    skipped: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if not types and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            skipped.update(n for statement in node.body for n in ast.walk(statement))
+    for node in ast.walk(tree):
+        if node in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: write absolute imports"
+            base = node.module or ""
+            names = [f"{base}.{a.name}" for a in node.names] if base.startswith("pyc") else [base]
+        else:
+            continue
+        for name in names:
+            top, _, below = name.partition(".")
+            if top == "pyc":
+                while below and below not in known:
+                    below = below.rpartition(".")[0]
+                yield node.lineno, below
+
+
+def forbidden_edges(root: Path) -> list[str]:
+    """Imports that the table does not allow."""
+    found = []
+    known = {dotted(path) for path, _ in modules(root)}
+    for path, tree in modules(root):
+        part = part_of(path)
+        if part not in ALLOWED:
+            found.append(f"{path}: `{part}` is not in the table of tests/test_layering.py")
+            continue
+        for line, target in imports(tree, known, types=True):
+            to = target.split(".")[0] or "__init__"
+            if to != part and to not in ALLOWED[part] | (
+                ANYWHERE if part not in ANYWHERE else set()
+            ):
+                found.append(f"{path}:{line}: {part} must not import {to}")
+    return found
+
+
+def hidden_imports(root: Path) -> list[str]:
+    """Imports inside functions, but for the sanctioned doors."""
+    found = []
+    for path, tree in modules(root):
+        if path.as_posix() in LAZY_DOORS:
+            continue
+        for function in ast.walk(tree):
+            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                found += [
+                    f"{path}:{node.lineno}: import inside a function"
+                    for node in ast.walk(function)
+                    if isinstance(node, (ast.Import, ast.ImportFrom))
+                ]
+    return found
+
+
+def cycle(root: Path) -> list[str]:
+    """Modules that import each other when loaded; empty if none do."""
+    known = {dotted(path) for path, _ in modules(root)}
+    graph = {
+        dotted(path): {to for _, to in imports(tree, known, types=False)} - {dotted(path)}
+        for path, tree in modules(root)
+    }
+    # A package and its modules load as one: `pyc.ir.ops` imports its families to register them.
+    packages = {name for name in graph if (root / name.replace(".", "/")).is_dir()}
+    for name in graph:
+        graph[name] = {
+            to for to in graph[name] if to not in packages or not f"{name}.".startswith(f"{to}.")
+        }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_every_import_is_an_allowed_edge() -> None:
+    assert forbidden_edges(ROOT) == []
+
+
+def test_imports_are_at_the_top() -> None:
+    assert hidden_imports(ROOT) == []
+
+
+def test_modules_do_not_import_each_other_in_a_circle() -> None:
+    assert cycle(ROOT) == []
+
+
+def test_the_table_itself_has_no_circle() -> None:
+    """`__init__` is left out: the command line and the demo programs use pyc as users do."""
+    TopologicalSorter({k: v - {"__init__"} for k, v in ALLOWED.items()}).prepare()
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "check", "message"),
+    [
+        (
+            "ir/graph.py",
+            "from pyc.passes import fuse",
+            forbidden_edges,
+            "ir must not import passes",
+        ),
+        ("errors.py", "import pyc.reasons", forbidden_edges, "errors must not import reasons"),
+        ("backends/x86.py", "import pyc", forbidden_edges, "backends must not import __init__"),
+        ("helpers.py", "", forbidden_edges, "`helpers` is not in the table"),
+        ("jit.py", "def f():\n    import json", hidden_imports, "import inside a function"),
+        ("jit.py", "f = lambda: __import__", hidden_imports, None),
+        ("backends/__init__.py", "def f():\n    import llvmlite", hidden_imports, None),
+    ],
+)
+def test_a_planted_violation_is_found(tmp_path, file, source, check, message) -> None:
+    for name in ("passes/__init__.py", "passes/fuse.py", "reasons.py", "__init__.py", file):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source if name == file else "")
+    found = check(tmp_path)
+    assert (found == []) if message is None else any(message in line for line in found), found
+
+
+def test_a_planted_circle_is_found(tmp_path) -> None:
+    (tmp_path / "a.py").write_text("from pyc.b import x")
+    (tmp_path / "b.py").write_text(
+        textwrap.dedent("""
+        from typing import TYPE_CHECKING
+        if TYPE_CHECKING:
+            from pyc.a import y
+        """)
+    )
+    assert cycle(tmp_path) == []
+    (tmp_path / "b.py").write_text("import pyc.a")
+    assert set(cycle(tmp_path)) == {"a", "b"}
