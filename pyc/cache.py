@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pyc import config, reasons
 from pyc.errors import CacheMissError
@@ -38,7 +38,7 @@ MEMORY_BYTES = 1 << 28
 # --- what is counted ------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, repr=False)
 class Counts:
     """Counts of one function, or of all.
 
@@ -73,8 +73,7 @@ class Counts:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CacheStats:
+class CacheStats(NamedTuple):
     """A snapshot of the cache; `print` it.
 
     total, per_function: counts of this process; entries, bytes, corrupt: what lies in `directory`
@@ -99,7 +98,8 @@ class CacheStats:
         lines += [f"  {name}: {counts}" for name, counts in sorted(self.per_function.items())]
         return "\n".join(lines)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
     def as_dict(self) -> dict[str, Any]:
         """The same in plain values, as `python -m pyc cache stats --json` prints it."""
@@ -232,6 +232,12 @@ def _store(writable: bool) -> LocalStore:
         if found not in _stores:
             _stores[found] = LocalStore(found[0], writable=writable)
         return _stores[found]
+
+
+def problem() -> Miss | None:
+    """Why the cache directory is not used at all; None if it is."""
+    mode = config.current().cache
+    return None if mode == "off" else _store(mode == "rw").problem
 
 
 def lookup(document: Document, facts: Document, function: str = "") -> Entry | Miss:
@@ -370,8 +376,7 @@ def clear() -> int:
     return _store(config.current().cache == "rw").clear()
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """A field of the key document that differs: its path, the stored value, the value asked for."""
 
     field: str
@@ -379,8 +384,7 @@ class Difference:
     asked: str
 
 
-@dataclass(frozen=True, slots=True)
-class MissReport:
+class MissReport(NamedTuple):
     """Whether a program is on the disk and, if not, how the nearest one differs.
 
     reason: None for a hit; nearest_key: of the entry with the fewest differing fields, or None if
@@ -509,6 +513,7 @@ __all__ = [
     "lookup",
     "ls",
     "memory",
+    "problem",
     "reset_stats",
     "source_digest",
     "stats",

@@ -260,6 +260,13 @@ class CacheMissError(PycError):
     remedy = "Fill the cache by running once with PYC_CACHE=rw, or unfreeze it."
 
 
+class CommandError(PycError):
+    """The command line names something that is not there, or is not of the form it asks for."""
+
+    code = "PYC1900"
+    remedy = "`python -m pyc COMMAND --help` shows what a command takes."
+
+
 # --- text -----------------------------------------------------------------------------------------
 
 

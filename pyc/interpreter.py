@@ -9,7 +9,7 @@ a concrete array.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 
 from pyc.errors import DTypeError
 from pyc.ir import dtype as dt
+from pyc.ir.graph import Graph
 from pyc.ir.op import OPS, Op
 from pyc.ir.types import ArrayType
 
@@ -36,6 +37,10 @@ class Interpreter(ABC):
     def lift(self, x: Any) -> Any:
         """`x` as a value of this interpreter: itself if it is one, else a concrete array or scalar
         taken in. TypeError (a PycError) names what cannot be one."""
+
+    @abstractmethod
+    def inline(self, graph: Graph, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Results of a closed `graph`; every argument was lifted by this interpreter."""
 
 
 _current: ContextVar[Interpreter | None] = ContextVar("pyc_interpreter", default=None)

@@ -12,20 +12,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from enum import Enum
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 LOG_LENGTH = 4096
 """Events kept per process; counts go on beyond that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What a reason means. code: stable; meaning: what happened; remedy: what to do about it."""
 
     code: str
@@ -291,12 +289,11 @@ BY_CODE: dict[str, Reason] = {r.code: r for r in Reason}
 """Every reason by its code."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """Something that happened, and why. details: names to numbers, texts, or lists of these."""
 
     reason: Reason
-    details: dict[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any]
 
     def __str__(self) -> str:
         details = ", ".join(f"{k}={v}" for k, v in self.details.items())

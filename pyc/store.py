@@ -21,8 +21,9 @@ import itertools
 import os
 import stat
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 import msgpack
 
@@ -42,8 +43,7 @@ ABANDONED_SECONDS = 600.0
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A stored program.
 
     label: name of the function it was first compiled for; document: its key document; facts: the
@@ -60,13 +60,12 @@ class Entry:
     nbytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
+class Miss(NamedTuple):
     """Why there is no entry, or why one was not stored. details: texts by name."""
 
     reason: Reason
     key: str
-    details: dict[str, str] = field(default_factory=dict)
+    details: Mapping[str, str] = MappingProxyType({})
 
 
 class LocalStore:

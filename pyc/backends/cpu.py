@@ -15,7 +15,6 @@ import numpy as np
 
 from pyc.backends.base import Code, Driver, SiteFailed
 from pyc.backends.image import Image
-from pyc.backends.image import load as load_image
 from pyc.ir.plan import (
     ALIGNMENT,
     ARGUMENT_BYTES,
@@ -69,7 +68,7 @@ class Cpu(Driver[CpuExecutable]):
         self._cancel = cancel or ctypes.addressof(self._flag)
 
     def load(self, code: Code, plan: Plan) -> CpuExecutable:
-        image = load_image(code.object)
+        image = Image(code.object)
         missing = [name for name in code.externals if name not in self._routines]
         if missing:
             raise KeyError(f"no address for external routines {', '.join(missing)}")

@@ -207,7 +207,7 @@ class KernelEmitter(MemoryEmitter):
         if s.kind in (Kind.GRID, Kind.WARP, Kind.THREAD):
             self.hardware_loop(s)
         elif s.kind is Kind.VECTOR and s.extent != 1:
-            self._vector(s)
+            self._vector_loop(s)
         elif s.kind is Kind.UNROLL:
             self._unroll(s)
         elif s.kind is Kind.PARALLEL and (bounds := self.parallel_range(s)) is not None:
@@ -427,7 +427,7 @@ class KernelEmitter(MemoryEmitter):
 
     # --- vector loops and masks -------------------------------------------------------------------
 
-    def _vector(self, s: For) -> None:
+    def _vector_loop(self, s: For) -> None:
         if not isinstance(s.extent, int):
             raise ValueError(f"vector loop over {s.var.name} needs a constant extent")
         if self.lockstep is not None:

@@ -307,10 +307,16 @@ class ExpressionEmitter(ABC):
             result = self.constant(folded, dtype)
             result.scope = needed
             return result
+        key = (name, dtype, *(a.ref for a in args))
+        found = self._derived.get(key)
+        if found is not None and found.scope.open:
+            return found
         place = scope or self.builder.placement(needed)
         ref = llvm_scalar.emit(self.builder, name, dtype, args, 0, place)
         low, high = _range(name, dtype, args)
-        return Value(ref, dtype, place, low=low, high=high, multiple=_multiple(name, args))
+        result = Value(ref, dtype, place, low=low, high=high, multiple=_multiple(name, args))
+        self._derived[key] = result
+        return result
 
     def _fold(self, name: str, dtype: DType, args: Sequence[Value]) -> Value | object | None:
         """A constant, an operand, or None."""

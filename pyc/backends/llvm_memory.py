@@ -171,6 +171,17 @@ class MemoryEmitter(ExpressionEmitter):
         here = self.builder.scope
         element = self.linear(buffer, node.index, piece, None)
         safe = self.in_bounds(buffer, node.index, piece)
+        mask = None if safe or piece < 0 else self.mask_of(piece)
+        key = ("load", id(buffer), element.ref or (element.base.ref, element.stride), piece, mask.ref if mask else "")
+        if not volatile and (found := self._derived.get(key)) is not None and found.scope.open:
+            return found
+        result = self._load(buffer, element, piece, safe, mask, volatile)
+        if not volatile:
+            self._derived[key] = result
+        return result
+
+    def _load(self, buffer, element, piece, safe, mask, volatile) -> Value:
+        here = self.builder.scope
         if volatile or (self.mask is not None and not safe):
             scope = here
         else:

@@ -1,12 +1,15 @@
 """Monoids, and the one order in which pyc reduces: a function of the sequence length only.
 
-The reduced axes in row-major order form one sequence x[0..n). With LANES = 128 and CHUNK = 1024:
+The reduced axes in row-major order form one sequence x[0..n). With LANES = 128, CHUNK = 1024 and
+KEEP = 16:
 
-1. chunk c gives a vector v_c of LANES lanes: v_c[l] = x[c, 0, l] . x[c, 1, l] . ... . x[c, 7, l],
-   left to right, where x[c, j, l] = x[CHUNK c + LANES j + l];
-2. chunk vectors are combined lane by lane in the pairwise tree by chunk number: level by level,
-   v'[k] = v[2k] . v[2k + 1]; an odd one out moves up unchanged;
-3. the lanes last, by halves: lane l . lane l + 64, then + 32, ... + 1; lane 0 is the result.
+1. chunk c gives a vector of LANES lanes: lane l is x[c, 0, l] . x[c, 1, l] . ... . x[c, 7, l], left
+   to right, where x[c, j, l] = x[CHUNK c + LANES j + l];
+2. within the chunk the lanes meet by halves until KEEP are left: lane l . lane l + 64, then + 32,
+   then + 16;
+3. the chunks' vectors of KEEP lanes are combined lane by lane in the pairwise tree by chunk number:
+   level by level, v'[k] = v[2k] . v[2k + 1]; an odd one out moves up unchanged;
+4. the lanes that are left meet by halves: lane l . lane l + 8, + 4, + 2, + 1; lane 0 is the result.
 
 Elements beyond n are the monoid's neutral element, which never changes a value (for floating-point
 add it is -0.0). Every schedule on every target produces exactly these bits. `reduce` here is that
@@ -27,6 +30,7 @@ from pyc.ir.expr import Const, Expr, apply, select
 
 LANES = 128
 CHUNK = 1024
+KEEP = 16
 
 Array = np.ndarray[Any, Any]
 Values = tuple[Expr, ...]
@@ -120,6 +124,7 @@ def reduce(
     vectors = rows[0]
     for row in rows[1:]:
         vectors = combine(vectors, row)
+    vectors = _halved(combine, vectors, LANES // 2, KEEP)
     while vectors[0].shape[-2] > 1:
         count = vectors[0].shape[-2]
         even = tuple(v[..., 0 : count - 1 : 2, :] for v in vectors)
@@ -129,11 +134,19 @@ def reduce(
             last = tuple(v[..., -1:, :] for v in vectors)
             pairs = tuple(np.concatenate(p, axis=-2) for p in zip(pairs, last, strict=True))
         vectors = pairs
-    lanes = tuple(v[..., 0, :] for v in vectors)
-    width = LANES // 2
-    while width:
-        lanes = combine(
-            tuple(v[..., :width] for v in lanes), tuple(v[..., width : 2 * width] for v in lanes)
-        )
-        width //= 2
+    lanes = _halved(combine, tuple(v[..., 0, :] for v in vectors), KEEP // 2, 1)
     return tuple(v[..., 0] for v in lanes)
+
+
+def _halved(
+    combine: Callable[[tuple[Array, ...], tuple[Array, ...]], tuple[Array, ...]],
+    lanes: tuple[Array, ...],
+    width: int,
+    keep: int,
+) -> tuple[Array, ...]:
+    """Lane l . lane l + width over the last axis, halving the width, until `keep` lanes are left."""
+    while width >= keep:
+        low = tuple(v[..., :width] for v in lanes)
+        lanes = combine(low, tuple(v[..., width : 2 * width] for v in lanes))
+        width //= 2
+    return lanes

@@ -152,7 +152,7 @@ class _Parser:
         self._words("{")
         for k, kernel in enumerate(self._kernels):
             self._words("kernel", str(k), _quoted(kernel.name))
-        buffers = []
+        buffers: list[PlanBuffer] = []
         while self._skip("buffer"):
             self._words(f"b{len(buffers)}", ":")
             buffers.append(self._buffer())
@@ -164,7 +164,7 @@ class _Parser:
         constants = b""
         if self._skip("constants"):
             constants = bytes.fromhex(self._token("bytes", "bytes")[2:])
-        sites = []
+        sites: list[Site] = []
         while self._skip("site"):
             self._words(str(len(sites)))
             rule = str(json.loads(self._token("string", "a rule")))

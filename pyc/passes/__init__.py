@@ -1,0 +1,76 @@
+"""The passes, in order, and the one function that runs those on Graphs.
+
+    Graph          fold -> simplify -> dce -> expand_scans
+    Graph -> Plan  memory: fuse, then per group lower (with index) and schedule, then offsets
+
+Each Graph pass takes a valid Graph and returns an equal one (bit for bit); `optimise` runs them on
+nested Graphs first, so a pass sees bodies that are done. With PYC_DEBUG the verifier runs after
+each, and every pass is timed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
+from pyc.ir.verify_graph import verify_graph
+from pyc.passes.dce import dce
+from pyc.passes.fold import fold
+from pyc.passes.loops import expand_scans
+from pyc.passes.simplify import simplify
+
+GRAPH_PASSES: tuple[tuple[str, Callable[[Graph], Graph], str], ...] = (
+    ("fold", fold, "constants first, so that rules see them"),
+    ("simplify", simplify, "before fusion, which charges for every equation"),
+    ("dce", dce, "rules leave their operands behind"),
+    ("expand_scans", expand_scans, "the planner knows while only"),
+    ("fold", fold, "expansion made constants"),
+    ("simplify", simplify, "expansion made reshapes"),
+    ("dce", dce, "and left operands behind"),
+)
+"""(name, pass, why it stands here)."""
+
+
+def optimise(
+    graph: Graph, timings: dict[str, float] | None = None, *, check: bool = False
+) -> Graph:
+    """The Graph after all Graph passes, bodies of control flow included. timings: seconds by pass
+    are added here; check: verify after each pass."""
+    graph = _with_bodies(graph, timings, check=check)
+    for name, run, _ in GRAPH_PASSES:
+        start = perf_counter()
+        graph = run(graph)
+        if timings is not None:
+            timings[name] = timings.get(name, 0.0) + perf_counter() - start
+        if check:
+            verify_graph(graph)
+    return graph
+
+
+def _with_bodies(graph: Graph, timings: dict[str, float] | None, *, check: bool) -> Graph:
+    """`graph` with the Graphs in its equations' params optimised."""
+    if not any(_holds_graph(v) for e in graph.eqns for v in e.params.values()):
+        return graph
+
+    def inner(value: Any) -> Any:
+        if isinstance(value, Graph):
+            return optimise(value, timings, check=check)
+        if isinstance(value, tuple):
+            return tuple(inner(v) for v in value)
+        return value
+
+    def rule(builder: Builder, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, ...] | None:
+        if not any(_holds_graph(v) for v in eqn.params.values()):
+            return None
+        params = {k: inner(v) for k, v in eqn.params.items()}
+        return builder.bind(eqn.op, *args, loc=eqn.loc, **params)
+
+    return Rewriter(rule)(graph)
+
+
+def _holds_graph(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(_holds_graph(v) for v in value)
+    return isinstance(value, Graph)

@@ -279,6 +279,8 @@ class _Fuser:
                         scale[a] = scale.get(a, 0.0) + 1.0
                 else:
                     self._store(a)
+        cost = {e: _cost(e) for e in live}
+        per_row: set[Value] = set()  # values that follow from a reduction: one per row, hoisted
         members: dict[Value, frozenset[Eqn]] = {}
         repeated: dict[Value, float] = {}
         depth: dict[Value, int] = {}
@@ -294,23 +296,29 @@ class _Fuser:
             else:
                 inside = frozenset((e,))
                 again = sum(
-                    repeated.get(a, 0.0) + sum(m.op.cost for m in members.get(a, none))
-                    for a in args
+                    repeated.get(a, 0.0) + sum(cost[m] for m in members.get(a, none)) for a in args
                 )
                 level = 1 + max((depth.get(a, 0) for a in args), default=0)
-            work = again + sum(m.op.cost for m in inside)
+            work = again + sum(cost[m] for m in inside)
+            if any(a in per_row or self._is_reduction(a) for a in args):
+                per_row.update(e.outs)
             for out in e.outs:
                 members[out], repeated[out], depth[out] = inside, again, level
                 if work > WORK_LIMIT or level > DEPTH_LIMIT:
                     self._store(out, Reason.FUSION_EXPRESSION_LIMIT, f"{work:.0f} instructions")
                 elif len(uses.get(out, ())) > 1 or scale.get(out, 0.0) > 1.5:
-                    extra = work * (scale.get(out, 1.0) - 1.0)
+                    times = len(uses.get(out, ())) if out in per_row else scale.get(out, 1.0)
+                    extra = work * (times - 1.0)
                     if extra > REPEAT_LIMIT and prod(out.shape) > 1:
                         self._store(
                             out,
                             Reason.FUSION_EXPENSIVE_PRODUCER,
                             f"inlining would repeat {extra:.0f} instructions per element",
                         )
+
+    def _is_reduction(self, value: Value) -> bool:
+        eqn = self.walker.producer.get(value)
+        return eqn is not None and eqn.op.kind is Kind.REDUCE
 
     # --- placing ----------------------------------------------------------------------------------
 
@@ -533,6 +541,11 @@ class _Fuser:
 def units_index(shape: tuple[int, ...], index: Index) -> Index:
     """The part of an index that lies along axes of extent other than 1."""
     return tuple(e for d, e in zip(shape, index, strict=True) if d != 1)
+
+
+def _cost(eqn: Eqn) -> int:
+    """Instructions per element; moving data by fixed index maps costs none."""
+    return max(eqn.op.cost - 1, 0) if eqn.op.kind is Kind.INDEX else eqn.op.cost
 
 
 def _same(a: Iterable[Expr], b: Iterable[Expr]) -> bool:

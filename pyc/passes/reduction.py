@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Expr, Load, Shuffle, Var, apply, const, postorder, select
 from pyc.ir.loops import Buffer, Carry, For, If, Kind, Let, Stmt, Store
-from pyc.ir.order import CHUNK, LANES, MONOIDS, Monoid, neutral
+from pyc.ir.order import CHUNK, KEEP, LANES, MONOIDS, Monoid, neutral
 
 ROWS = CHUNK // LANES
 CHEAP = 4
@@ -164,11 +164,11 @@ def bind(results: Sequence[Var], values: Components) -> list[Stmt]:
 
 
 class AcrossLanes(_Counter):
-    """Reduces along the vector, with vectors of `width` lanes (a power of two up to LANES)."""
+    """Reduces along the vector, with vectors of `width` lanes (a power of two up to KEEP)."""
 
     def __init__(self, types: Sequence[DType], monoid: str, allocate: Allocate, width: int) -> None:
         super().__init__(types, monoid, allocate)
-        self.width = min(width, LANES)
+        self.width = min(width, KEEP)
 
     def reduce(self, results: Sequence[Var], value: Value, n: int) -> list[Stmt]:
         """Statements that bind `results` to the reduction of value(0 .. n)."""
@@ -176,165 +176,187 @@ class AcrossLanes(_Counter):
             return bind(results, self.neutral)
         if n <= TINY:
             return bind(results, self.tree([value(const(k)) for k in range(n)]))
-        lanes = self.buffers("lanes", LANES)
-        chunks = -(-n // CHUNK)
-        body = self.block(lanes, value, const(0), chunks, n)
-        return [*body, *self.finish(results, lanes, min(n, LANES))]
+        if n < LANES:
+            lanes = self.buffers("lanes", LANES)
+            return [*self._partial(lanes, value, n, 0), *self.finish(results, lanes, n)]
+        lanes = self.buffers("lanes", KEEP)
+        body = self.block(lanes, value, const(0), -(-n // CHUNK), n)
+        return [*body, *self.finish(results, lanes, KEEP)]
 
     def finish(self, results: Sequence[Var], lanes: Sequence[Buffer], present: int) -> list[Stmt]:
         """The lanes step over `lanes`, of which the first `present` may not be neutral."""
-        body: list[Stmt] = []
-        present = -(-present // self.width) * self.width
-        width = LANES // 2
-        while width >= self.width:
-            count = min(width, present - width)
-            if count > 0:
-                body += self._pieces(self._half(lanes, width), count // self.width)
-                present = width
-            width //= 2
         lane = Var("l")
-        total = loads(lanes, lane)
+        vectors = -(-present // self.width)
+        pieces = [loads(lanes, lane + p * self.width if p else lane) for p in range(vectors)]
+        total = self._halved(pieces, LANES // self.width, 1)[0]
+        width = min(self.width, 1 << (present - 1).bit_length()) // 2
         while width:
             total = self.monoid.combine(total, tuple(Shuffle(x, lane, width) for x in total))
             width //= 2
-        body.append(For(lane, self.width, Kind.VECTOR, tuple(stores(lanes, lane, total))))
-        return [*body, *bind(results, loads(lanes, const(0)))]
-
-    def _half(self, lanes: Sequence[Buffer], width: int) -> Callable[[Expr], list[Stmt]]:
-        def body(lane: Expr) -> list[Stmt]:
-            pair = self.monoid.combine(loads(lanes, lane), loads(lanes, lane + width))
-            return stores(lanes, lane, pair)
-
-        return body
-
-    def _pieces(self, body: Callable[[Expr], list[Stmt]], count: int, first: int = 0) -> list[Stmt]:
-        """`body` over the lanes of `count` vectors from vector `first` on."""
-        lane, p = Var("l"), Var("p")
-        if count == 0:
-            return []
-        if count == 1:
-            inner = tuple(body(lane + first * self.width if first else lane))
-            return [For(lane, self.width, Kind.VECTOR, inner)]
-        inner = tuple(body((p + first if first else p) * self.width + lane))
-        return [For(p, count, Kind.SERIAL, (For(lane, self.width, Kind.VECTOR, inner),))]
+        vector = For(lane, self.width, Kind.VECTOR, tuple(stores(lanes, lane, total)))
+        return [vector, *bind(results, loads(lanes, const(0)))]
 
     def block(
-        self,
-        lanes: Sequence[Buffer],
-        value: Value,
-        first: Expr,
-        count: int | Expr,
-        n: int,
+        self, lanes: Sequence[Buffer], value: Value, first: Expr, count: int | Expr, n: int
     ) -> list[Stmt]:
-        """Fills `lanes` with the combined vectors of the chunks [first, first + count) of a
-        sequence of n elements; `first` is a multiple of a power of two that is >= count."""
+        """Fills the KEEP `lanes` with the combined vectors of the chunks [first, first + count) of
+        a sequence of n >= LANES elements; `first` is a multiple of a power of two >= count."""
         full, rest = divmod(n, CHUNK)
         if isinstance(count, int) and count == 1:
-            return self._partial(lanes, value, rest) if rest else self._whole(lanes, value, first)
-        levels = self.buffers("level", LEVELS * LANES)
-        chunk = self.buffers("chunk", LANES) if rest else []
-        c = Var("c")
-
-        def at(lane: Expr) -> At:
-            return lambda k: k * LANES + lane
-
-        def add(lane: Expr) -> list[Stmt]:
-            body, total = self._chunk(value, (first + c) * CHUNK + lane)
-            return [*body, *self.merge(levels, at(lane), c, total)]
-
-        def add_kept(number: Expr) -> Callable[[Expr], list[Stmt]]:
-            return lambda lane: self.merge(levels, at(lane), number, loads(chunk, lane))
-
-        every = LANES // self.width
-        body: list[Stmt]
-        if not rest:
-            body = [For(c, count, Kind.SERIAL, tuple(self._pieces(add, every)))]
-        elif isinstance(count, int):
-            body = [For(c, full, Kind.SERIAL, tuple(self._pieces(add, every)))]
-            body += self._partial(chunk, value, rest, full * CHUNK)
-            body += self._pieces(add_kept(const(full)), every)
-        else:
-            ragged = (first + c).equal(full)
-            last = (
-                *self._partial(chunk, value, rest, full * CHUNK),
-                *self._pieces(add_kept(c), every),
+            if not rest:
+                return self._vector(
+                    lambda lane: self._store_kept(lanes, lane, *self._chunk(value, first, lane))
+                )
+            chunk = self.buffers("chunk", LANES)
+            kept = self._vector(
+                lambda lane: self._store_kept(lanes, lane, [], self._kept(chunk, lane))
             )
-            choose = If(ragged, last, tuple(self._pieces(add, every)))
-            body = [For(c, count, Kind.SERIAL, (choose,))]
-
-        def gather(lane: Expr) -> list[Stmt]:
-            inner, total = self.collect(levels, at(lane), count)
-            return [*inner, *stores(lanes, lane, total)]
-
-        return [*body, *self._pieces(gather, every)]
+            return [*self._partial(chunk, value, rest, 0), *kept]
+        levels = self.buffers("level", LEVELS * KEEP)
+        c = Var("c")
+        whole = self._vector(
+            lambda lane: self._merged(levels, c, lane, *self._chunk(value, first + c, lane))
+        )
+        body: list[Stmt] = []
+        if not rest:
+            body = [For(c, count, Kind.SERIAL, tuple(whole))]
+        else:
+            chunk = self.buffers("chunk", LANES)
+            number: Expr = const(full) if isinstance(count, int) else c
+            last = [
+                *self._partial(chunk, value, rest, full * CHUNK),
+                *self._vector(
+                    lambda lane: self._merged(levels, number, lane, [], self._kept(chunk, lane))
+                ),
+            ]
+            if isinstance(count, int):
+                body = [For(c, full, Kind.SERIAL, tuple(whole)), *last]
+            else:
+                choose = If((first + c).equal(full), tuple(last), tuple(whole))
+                body = [For(c, count, Kind.SERIAL, (choose,))]
+        return [*body, *self._gather(lanes, levels, count)]
 
     def join(self, lanes: Sequence[Buffer], vector: Value, count: int) -> list[Stmt]:
-        """Fills `lanes` with the combination of `count` vectors; vector(k * LANES + lane) is lane
-        `lane` of vector k."""
-        every = LANES // self.width
-        if count == 1:
-            return self._pieces(lambda lane: stores(lanes, lane, vector(lane)), every)
-        levels = self.buffers("joined", LEVELS * LANES)
+        """Fills `lanes` with the combination of `count` vectors of KEEP lanes; vector(k * KEEP + l)
+        is lane l of vector k."""
+        levels = self.buffers("joined", LEVELS * KEEP)
         c = Var("c")
 
         def add(lane: Expr) -> list[Stmt]:
-            total = vector(c * LANES + lane)
-            return self.merge(levels, lambda k: k * LANES + lane, c, total)
+            kept = [vector(c * KEEP + q * self.width + lane) for q in range(KEEP // self.width)]
+            return self._merged(levels, c, lane, [], kept)
 
-        def gather(lane: Expr) -> list[Stmt]:
-            inner, total = self.collect(levels, lambda k: k * LANES + lane, count)
-            return [*inner, *stores(lanes, lane, total)]
+        loop = For(c, count, Kind.SERIAL, tuple(self._vector(add)))
+        return [loop, *self._gather(lanes, levels, count)]
 
-        loop = For(c, count, Kind.SERIAL, tuple(self._pieces(add, every)))
-        return [loop, *self._pieces(gather, every)]
+    # --- pieces -----------------------------------------------------------------------------------
 
-    def _chunk(self, value: Value, base: Expr) -> tuple[list[Stmt], Components]:
-        return self.fold(lambda j: value(base + j * LANES), ROWS)
+    def _vector(self, body: Callable[[Expr], list[Stmt]]) -> list[Stmt]:
+        lane = Var("l")
+        return [For(lane, self.width, Kind.VECTOR, tuple(body(lane)))]
 
-    def _whole(self, lanes: Sequence[Buffer], value: Value, first: Expr) -> list[Stmt]:
-        def add(lane: Expr) -> list[Stmt]:
-            body, total = self._chunk(value, first * CHUNK + lane)
-            return [*body, *stores(lanes, lane, total)]
+    def _halved(self, pieces: list[Components], slots: int, keep: int) -> list[Components]:
+        """The halves step over vectors, `slots` of them with the missing ones neutral, until `keep`
+        are left."""
+        slots //= 2
+        while slots >= keep:
+            for k in range(min(slots, max(len(pieces) - slots, 0))):
+                pieces[k] = self.monoid.combine(pieces[k], pieces[k + slots])
+            pieces = pieces[:slots]
+            slots //= 2
+        return pieces
 
-        return self._pieces(add, LANES // self.width)
+    def _chunk(self, value: Value, number: Expr, lane: Expr) -> tuple[list[Stmt], list[Components]]:
+        """A whole chunk as its KEEP lanes: all LANES are carried over the rows at once."""
+        pieces = LANES // self.width
+        base = number * CHUNK
+        j = Var("j")
+        carries: list[Carry] = []
+        ends: list[Components] = []
+        for p in range(pieces):
+            inside, after = self.names(f"a{p}_"), self.names(f"e{p}_")
+            element = value(base + (j * LANES + (lane + p * self.width)))
+            columns = zip(
+                inside, self.neutral, self.monoid.combine(inside, element), after, strict=True
+            )
+            carries += [Carry(v, i, n, r) for v, i, n, r in columns]
+            ends.append(after)
+        loop = For(j, ROWS, Kind.SERIAL, (), tuple(carries))
+        return [loop], self._halved(ends, pieces, KEEP // self.width)
 
-    def _partial(
-        self, lanes: Sequence[Buffer], value: Value, rest: int, start: int = 0
+    def _kept(self, chunk: Sequence[Buffer], lane: Expr) -> list[Components]:
+        """The KEEP lanes of a chunk whose LANES lie in a buffer."""
+        pieces = LANES // self.width
+        vectors = [loads(chunk, lane + p * self.width if p else lane) for p in range(pieces)]
+        return self._halved(vectors, pieces, KEEP // self.width)
+
+    def _store_kept(
+        self, lanes: Sequence[Buffer], lane: Expr, body: list[Stmt], kept: list[Components]
     ) -> list[Stmt]:
-        """Fills the present lanes of a chunk of `rest` < CHUNK elements from `start` on; where the
-        rest is less than a row, lanes beyond the vectors touched are left alone if start is 0."""
+        done = [stores(lanes, lane + q * self.width, v) for q, v in enumerate(kept)]
+        return [*body, *(s for group in done for s in group)]
+
+    def _merged(
+        self,
+        levels: Sequence[Buffer],
+        number: Expr,
+        lane: Expr,
+        body: list[Stmt],
+        kept: list[Components],
+    ) -> list[Stmt]:
+        result = list(body)
+        for q, total in enumerate(kept):
+            result += self.merge(levels, self._at(q, lane), number, total)
+        return result
+
+    def _at(self, q: int, lane: Expr) -> At:
+        return lambda k: k * KEEP + (lane + q * self.width if q else lane)
+
+    def _gather(
+        self, lanes: Sequence[Buffer], levels: Sequence[Buffer], count: int | Expr
+    ) -> list[Stmt]:
+        """The counter's value, stored in `lanes`."""
+
+        def body(lane: Expr) -> list[Stmt]:
+            result: list[Stmt] = []
+            for q in range(KEEP // self.width):
+                inner, total = self.collect(levels, self._at(q, lane), count)
+                result += [*inner, *stores(lanes, lane + q * self.width, total)]
+            return result
+
+        return self._vector(body)
+
+    def _partial(self, lanes: Sequence[Buffer], value: Value, rest: int, start: int) -> list[Stmt]:
+        """Fills LANES `lanes` from the `rest` < CHUNK elements from `start` on. Vectors of lanes
+        that no element reaches are set to the neutral element, unless all is less than one row."""
         rows, tail = divmod(rest, LANES)
-        every = LANES // self.width
-        body: list[Stmt] = []
+        vectors, ragged = divmod(tail, self.width)
+
+        def each(body: Callable[[Expr], list[Stmt]], first: int, count: int) -> list[Stmt]:
+            var = Var("p")
+            inner = self._vector(lambda lane: body((var + first) * self.width + lane))
+            return [For(var, count, Kind.SERIAL, tuple(inner))] if count > 0 else []
 
         def whole(lane: Expr) -> list[Stmt]:
             inner, total = self.fold(lambda j: value(start + j * LANES + lane), rows)
             return [*inner, *stores(lanes, lane, total)]
 
-        def one(lane: Expr) -> Components:
-            return value(lane + (start + rows * LANES))
-
         def add(lane: Expr) -> list[Stmt]:
-            if not rows:
-                return stores(lanes, lane, one(lane))
-            return stores(lanes, lane, self.monoid.combine(loads(lanes, lane), one(lane)))
+            element = value(lane + (start + rows * LANES))
+            before = loads(lanes, lane)
+            return stores(lanes, lane, self.monoid.combine(before, element) if rows else element)
 
-        if rows:
-            body += self._pieces(whole, every)
-        vectors, ragged = divmod(tail, self.width)
-        body += self._pieces(add, vectors)
-        if ragged:
+        def masked(lane: Expr) -> list[Stmt]:
+            before = [] if rows else stores(lanes, lane, self.neutral)
+            return [*before, If(lane < tail, tuple(add(lane)))]
 
-            def masked(lane: Expr) -> list[Stmt]:
-                before = [] if rows else stores(lanes, lane, self.neutral)
-                return [*before, If(lane < tail, tuple(add(lane)))]
-
-            body += self._pieces(masked, 1, vectors)
-        untouched = every - vectors - (1 if ragged else 0)
-        if not rows and start:
-            body += self._pieces(
-                lambda lane: stores(lanes, lane, self.neutral), untouched, every - untouched
-            )
+        body: list[Stmt] = each(whole, 0, LANES // self.width) if rows else []
+        body += each(add, 0, vectors)
+        body += each(masked, vectors, 1 if ragged else 0)
+        if not rows and (start or rest >= LANES):
+            reached = vectors + (1 if ragged else 0)
+            empty = LANES // self.width - reached
+            body += each(lambda lane: stores(lanes, lane, self.neutral), reached, empty)
         return body
 
 
@@ -347,38 +369,53 @@ class WithinLane(_Counter):
             return bind(results, self.neutral)
         if n <= LANES and (n <= TINY or n * (cost(value(const(0))) + 1) <= 64):
             return bind(results, self.tree([value(const(k)) for k in range(n)]))
-        lanes = min(LANES, 1 << (n - 1).bit_length())
-        bits = lanes.bit_length() - 1
+        if n <= CHUNK:
+            body, total = self._tree(lambda lane: self._rows(value, lane, 0, n), min(n, LANES), 1)
+            return [*body, *bind(results, total)]
+        body, total = self._tree(lambda lane: self._chunks(value, lane, n), KEEP, 1)
+        return [*body, *bind(results, total)]
+
+    def _tree(
+        self, leaf: Callable[[Expr], tuple[list[Stmt], Components]], count: int, stride: int
+    ) -> tuple[list[Stmt], Components]:
+        """The halves step over leaf(0), leaf(stride) ..., `count` of them: visited bit-reversed it
+        is a counter."""
+        bits = max(count - 1, 0).bit_length()
+        if bits == 0:
+            return leaf(const(0))
         halves = self.buffers("half", bits + 1)
         q, lane = Var("q"), Var("lane")
-        inner, total = self._lane(value, lane, n)
+        inner, total = leaf(lane)
         merged = self.merge(halves, lambda k: k, q, total)
-        loop = For(q, lanes, Kind.SERIAL, (Let(lane, reversed_bits(q, bits)), *inner, *merged))
-        return [loop, *bind(results, loads(halves, const(bits)))]
+        bind_lane = Let(lane, reversed_bits(q, bits) * stride)
+        loop = For(q, 1 << bits, Kind.SERIAL, (bind_lane, *inner, *merged))
+        return [loop], loads(halves, const(bits))
 
-    def _lane(self, value: Value, lane: Expr, n: int) -> tuple[list[Stmt], Components]:
-        """The lane's total over all chunks."""
+    def _rows(
+        self, value: Value, lane: Expr, start: int | Expr, n: int
+    ) -> tuple[list[Stmt], Components]:
+        """The fold of one lane over the rows of a chunk of n <= CHUNK elements from `start` on."""
+        count: int | Expr = n // LANES
+        if n % LANES:
+            count = apply("quotient", const(n + LANES - 1) - lane, const(LANES))
+        return self.fold(lambda j: value(lane + j * LANES + start), count)
+
+    def _chunks(self, value: Value, kept: Expr, n: int) -> tuple[list[Stmt], Components]:
+        """One of the KEEP lanes over all chunks."""
         full, rest = divmod(n, CHUNK)
-
-        def rows(start: int | Expr, count: int | Expr) -> tuple[list[Stmt], Components]:
-            return self.fold(lambda j: value(lane + j * LANES + start), count)
-
-        left: int | Expr = rest // LANES
-        if rest % LANES:
-            left = apply("quotient", const(rest + LANES - 1) - lane, const(LANES))
-        if not full:
-            return rows(0, left)
-        if full == 1 and not rest:
-            return rows(0, ROWS)
         levels = self.buffers("level", (full + 1).bit_length() + 1)
         c = Var("c")
-        inner, total = rows(c * CHUNK, ROWS)
+
+        def chunk(start: int | Expr, size: int) -> tuple[list[Stmt], Components]:
+            return self._tree(
+                lambda lane: self._rows(value, kept + lane, start, size), LANES // KEEP, KEEP
+            )
+
+        inner, total = chunk(c * CHUNK, CHUNK)
         merged = self.merge(levels, lambda k: k, c, total)
         body: list[Stmt] = [For(c, full, Kind.SERIAL, (*inner, *merged))]
-        count = full
         if rest:
-            inner, total = rows(full * CHUNK, left)
+            inner, total = chunk(full * CHUNK, rest)
             body += [*inner, *self.merge(levels, lambda k: k, const(full), total)]
-            count += 1
-        end, total = self.collect(levels, lambda k: k, count)
+        end, total = self.collect(levels, lambda k: k, full + (1 if rest else 0))
         return [*body, *end], total

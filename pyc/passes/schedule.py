@@ -40,7 +40,7 @@ from pyc.ir.loops import (
     expressions,
     walk,
 )
-from pyc.ir.order import CHUNK, LANES
+from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter
 from pyc.passes.index import Simplifier
@@ -590,35 +590,34 @@ class _Scheduler:
             types = [r.dtype for r in s.results]
             across = AcrossLanes(types, s.monoid, self._allocate, width)
             lanes_of.append(across)
-            lanes = across.buffers("lanes", LANES)
+            lanes = across.buffers("lanes", KEEP)
             held = [
-                Buffer(f"part{number}_{k}", t, (kept * blocks * LANES,), role="inout", alignment=64)
+                Buffer(f"part{number}_{k}", t, (kept * blocks * KEEP,), role="inout", alignment=64)
                 for k, t in enumerate(types)
             ]
             scratch.append(held)
             first += across.block(lanes, value, block * BLOCK, count, n)
-            start = (position * blocks + block) * LANES
+            start = (position * blocks + block) * KEEP
             lane = Var("l")
             copies = [
                 Store(h, (start + lane,), Load(b, (lane,)))
                 for h, b in zip(held, lanes, strict=True)
             ]
-            piece = self._vectors(Loop(lane, LANES), LANES, tuple(copies), width)
-            first += piece
+            first += self._vectors(Loop(lane, KEEP), KEEP, tuple(copies), across.width)
         tasks = self._rows([*loops, Loop(block, blocks)], self._allocated(first), parallel=True)
         everything = [b for held in scratch for b in held]
         one = self._stage("_blocks", tasks, everything)
         self.locals = []
         second: list[Stmt] = []
         for s, across, held in zip(reduces, lanes_of, scratch, strict=True):
-            joined = across.buffers("total", LANES)
-            start = position * (blocks * LANES)
+            joined = across.buffers("total", KEEP)
+            start = position * (blocks * KEEP)
 
             def vector(k: Expr, held: list[Buffer] = held, start: Expr = start) -> Components:
                 return tuple(Load(b, (start + k,)) for b in held)
 
             second += across.join(joined, vector, blocks)
-            second += across.finish(s.results, joined, LANES)
+            second += across.finish(s.results, joined, KEEP)
         second += [s for s in core if not isinstance(s, Reduce)]
         two = self._stage(
             "_join", self._wrap(loops, self._allocated(second), parallel=False), everything

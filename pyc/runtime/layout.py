@@ -28,6 +28,13 @@ TUPLE_SIZE, TUPLE_ITEMS, LIST_ITEMS = HEADER, HEADER + 8, HEADER + 8
 TYPE_FLAGS = 168
 """Offset of `tp_flags` in a type object of a 64-bit build."""
 
+OFFSETS = {
+    **{"header": HEADER, "type": TYPE, "rank": RANK, "dimensions": DIMENSIONS},
+    **{"descriptor": DESCRIPTOR, "flags": FLAGS},
+    **{"tuple_items": TUPLE_ITEMS, "list_items": LIST_ITEMS},
+}
+"""The offsets under the names that the native text has for them."""
+
 C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED = 0x1, 0x2, 0x100
 
 _SLOTS = {"PyArray_Type": 2, "PyArray_Scalar": 60, "PyArray_NewFromDescr": 94}

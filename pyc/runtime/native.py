@@ -30,7 +30,7 @@ _EXTERNALS = (*text_threads.EXTERNALS, *text_interrupt.EXTERNALS, *text_dispatch
 def text() -> str:
     """The LLVM IR module of the runtime, for this version of Python and NumPy."""
     variables = "\n".join(f"@f_{name} = hidden global ptr null" for name in _EXTERNALS)
-    parts = (variables, text_threads.TEXT, text_interrupt.TEXT, text_dispatch.text(layout.HEADER))
+    parts = (variables, text_threads.TEXT, text_interrupt.TEXT, text_dispatch.text(layout.OFFSETS))
     return "\n".join(parts)
 
 

@@ -45,10 +45,10 @@ def locate(code: CodeType, instruction: int) -> Location:
 def _location(code: CodeType, positions: tuple[int | None, ...]) -> Location:
     line, end_line, column, end_column = positions
     if column is None or end_column is None:
-        return Location(code.co_filename, line or code.co_firstlineno, code.co_qualname)
+        return Location(code.co_filename, line or code.co_firstlineno, code.co_name)
     end = end_column + 1 if end_line == line else 0
     return Location(
-        code.co_filename, line or code.co_firstlineno, code.co_qualname, column + 1, end
+        code.co_filename, line or code.co_firstlineno, code.co_name, column + 1, end
     )
 
 

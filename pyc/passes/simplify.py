@@ -1,0 +1,154 @@
+"""Exact simplifications of the Graph: a table of rules, each bit-identical for every input.
+
+A rule takes (`Match`, equation, arguments) and returns the replacing values, or None. NaN,
+infinities and -0.0 included: `x + 0.0` is not `x` (it turns -0.0 into 0.0), `x + -0.0` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
+from pyc.ir.op import Kind
+
+Values = tuple[Value, ...]
+
+
+class Match:
+    """What rules may look at: the builder, and who made each of its values."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self._maker: dict[Value, Eqn] = {}
+        self._seen = 0
+
+    def maker(self, value: Value, name: str) -> Eqn | None:
+        """The equation that made `value`, if its op is `name`."""
+        for e in self.builder.eqns[self._seen :]:
+            self._maker.update((out, e) for out in e.outs)
+        self._seen = len(self.builder.eqns)
+        eqn = self._maker.get(value)
+        return eqn if eqn is not None and eqn.op.name == name else None
+
+    def scalar(self, value: Value) -> Any:
+        """The one element that all of `value` is known to equal (a NumPy scalar), or None."""
+        while True:
+            moved = self.maker(value, "broadcast") or self.maker(value, "reshape")
+            if moved is None:
+                break
+            value = moved.args[0]
+        constant = self.maker(value, "constant")
+        if constant is None or constant.params["value"].size != 1:
+            return None
+        return constant.params["value"].reshape(-1)[0]
+
+
+def _same_bits(a: Any, b: Any) -> bool:
+    return bool(np.asarray(a).tobytes() == np.asarray(b).astype(np.asarray(a).dtype).tobytes())
+
+
+def _to_own_type(m: Match, e: Eqn, args: Values) -> Values | None:
+    """cast, broadcast, reshape or slice that changes nothing."""
+    return (args[0],) if args[0].type == e.out.type else None
+
+
+def _full_slice(m: Match, e: Eqn, args: Values) -> Values | None:
+    """A slice of all elements in order."""
+    forward = all(s > 0 for s in e.params["strides"])
+    return (args[0],) if args[0].type == e.out.type and forward else None
+
+
+def _of_itself(m: Match, e: Eqn, args: Values) -> Values | None:
+    """reshape(reshape(x)) and broadcast(broadcast(x)) need the outer one only."""
+    inner = m.maker(args[0], e.op.name)
+    return m.builder.bind(e.op, inner.args[0], loc=e.loc, **e.params) if inner else None
+
+
+def _transpose(m: Match, e: Eqn, args: Values) -> Values | None:
+    """An identity permutation vanishes; two permutations are one."""
+    axes = e.params["axes"]
+    if list(axes) == sorted(axes):
+        return (args[0],)
+    inner = m.maker(args[0], "transpose")
+    if inner is None:
+        return None
+    both = tuple(inner.params["axes"][a] for a in axes)
+    return m.builder.bind(e.op, inner.args[0], loc=e.loc, axes=both)
+
+
+def _involution(m: Match, e: Eqn, args: Values) -> Values | None:
+    """neg(neg(x)) and not(not(x)) are x."""
+    inner = m.maker(args[0], e.op.name)
+    return (inner.args[0],) if inner else None
+
+
+def _select(m: Match, e: Eqn, args: Values) -> Values | None:
+    """A select between equal values, or by a known condition."""
+    condition, then, otherwise = args
+    if then is otherwise:
+        return (then,)
+    known = m.scalar(condition)
+    return None if known is None else ((then,) if known else (otherwise,))
+
+
+RULES: dict[str, tuple[Callable[[Match, Eqn, Values], Values | None], ...]] = {
+    "cast": (_to_own_type,),
+    "broadcast": (_to_own_type, _of_itself),
+    "reshape": (_to_own_type, _of_itself),
+    "slice": (_full_slice,),
+    "transpose": (_transpose,),
+    "neg": (_involution,),
+    "logical_not": (_involution,),
+    "bitwise_not": (_involution,),
+    "select": (_select,),
+}
+"""Rules by op name, tried in order."""
+
+
+def _unit(m: Match, e: Eqn, args: Values) -> Values | None:
+    """An operand that the op's entry calls a unit, or absorbing, of a two-argument op. Not for
+    complex numbers: (a + bi) (1 + 0i) is not a + bi when b is infinite, or -0.0."""
+    if (
+        e.out.dtype.is_complex
+        or len(args) != 2
+        or args[0].type != e.out.type
+        or args[1].type != e.out.type
+    ):
+        return None
+    for position, table in ((p, t) for t in (e.op.unit, e.op.absorbing) for p in t):
+        known = m.scalar(args[position])
+        if known is not None and _same_bits(known, table[position]):
+            return (args[1 - position] if table is e.op.unit else args[position],)
+    return None
+
+
+def _scalars_first(m: Match, e: Eqn, args: Values) -> Values | None:
+    """A pointwise op over broadcast scalars is a broadcast of one result."""
+    if e.op.fails is not None or not args or e.out.type.size <= 1:
+        return None
+    inner = [m.maker(a, "broadcast") for a in args]
+    if any(b is None or b.args[0].shape != () for b in inner):
+        return None
+    scalars = [b.args[0] for b in inner if b is not None]
+    (one,) = m.builder.bind(e.op, *scalars, loc=e.loc, **e.params)
+    return m.builder.bind("broadcast", one, loc=e.loc, shape=e.out.shape)
+
+
+def simplify(graph: Graph) -> Graph:
+    """The Graph after the rules above, each equation once, in order."""
+    builder = Builder()
+    match = Match(builder)
+
+    def rule(builder: Builder, eqn: Eqn, args: Values) -> Values | None:
+        for each in RULES.get(eqn.op.name, ()):
+            found = each(match, eqn, args)
+            if found is not None:
+                return found
+        if eqn.op.kind is Kind.POINTWISE:
+            return _unit(match, eqn, args) or _scalars_first(match, eqn, args)
+        return None
+
+    return Rewriter(rule, builder)(graph)

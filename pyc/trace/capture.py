@@ -1,0 +1,243 @@
+"""Tracing: the Graph of what a Python function does with arrays.
+
+`Trace` is the interpreter that records equations; `capture` runs a function under it. A trace may
+have a parent: the body of a loop or a branch is traced into a closed Graph of its own, and what it
+uses of its surroundings becomes a capture, a parameter that the parent gives.
+
+A concrete NumPy array that meets a traced value was captured from outside (a global, a closure, an
+attribute). Nothing here reads it again at the next call, so it must be unable to change: read-only
+arrays up to `CONSTANT_BYTES` become constants, others are refused. Python numbers captured that way
+cannot be told from literals: they keep the value that they had at the trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import DTypeError, LeakedTracerError, PycError, TraceError, format_place
+from pyc.interpreter import WEAK, Interpreter, type_of, using
+from pyc.ir import dtype as dt
+from pyc.ir.graph import Builder, Graph, Location, Value
+from pyc.ir.op import Op
+from pyc.ir.types import ArrayType
+from pyc.trace import location
+from pyc.trace.tracer import Tracer
+
+CONSTANT_BYTES = 1 << 16
+"""The largest captured array that becomes a constant of the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What a traced function is given for a leaf: its type, whether it stands for a Python number
+    (which type), and its name in messages."""
+
+    type: ArrayType
+    weak: type | None = None
+    name: str = ""
+
+
+class Trace(Interpreter):
+    """Records equations until it is closed. parent: whoever interprets around it, if values of
+    there may be captured."""
+
+    def __init__(self, parent: Interpreter | None = None) -> None:
+        self.builder = Builder()
+        self.parent = parent
+        self.open = True
+        self.captured: list[Any] = []
+        """What the parent gives for the captures, in order."""
+        self.inputs: list[Tracer] = []
+        self._captures: dict[int, Tracer] = {}
+        self._capture_values: list[Value] = []
+        self._names: dict[Value, str] = {}
+        self._scalars: dict[tuple[type, Any], Tracer] = {}
+        self._arrays: dict[int, tuple[Any, Tracer]] = {}
+        outer = parent if isinstance(parent, Trace) else None
+        self._locator = outer._locator if outer else location.Locator()
+
+    # --- interpreting -----------------------------------------------------------------------------
+
+    def bind(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+        """Tracers of the results of a new equation."""
+        loc = self._locator.here()
+        values = self.builder.bind(op, *[a.value for a in args], loc=loc, **params)
+        return tuple([Tracer(self, v) for v in values])
+
+    def lift(self, x: Any) -> Any:
+        """`x` as a tracer of this trace; see the module docstring for arrays."""
+        kind = type(x)
+        if kind is Tracer:
+            return x if x.owner is self and self.open else self._enter(x)
+        if kind in WEAK:
+            # Zeros differ by sign and NaNs are not equal: numbers are known by their text.
+            key = (kind, x if kind is int else repr(x))
+            if key not in self._scalars:
+                if kind is int and not -(1 << 63) <= x < 1 << 63:
+                    raise DTypeError(
+                        f"the Python integer {x} does not fit int64",
+                        fix="Write it as a NumPy scalar of a wider type, such as "
+                        f"`np.uint64({x})`." if 0 <= x < 1 << 64 else "",
+                    )
+                self._scalars[key] = Tracer(self, self.builder.constant(x, WEAK[kind]), kind)
+            return self._scalars[key]
+        type_of(x)  # raises for what is not an array
+        if isinstance(x, np.generic):
+            return Tracer(self, self.builder.constant(x, dt.of(x.dtype)))
+        return self._array(x)
+
+    def inline(self, graph: Graph, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Tracers of the results of `graph`, its equations recorded here."""
+        values = self.builder.inline(graph, [a.value for a in args])
+        return tuple(Tracer(self, v) for v in values)
+
+    def _array(self, array: Any) -> Tracer:
+        known = self._arrays.get(id(array))
+        if known is not None:
+            return known[1]
+        if self.parent is not None:
+            tracer = self._capture(id(array), self.parent.lift(array), type_of(array), None)
+        else:
+            _check_constant(array)
+            tracer = Tracer(self, self.builder.constant(array, dt.of(array.dtype)))
+        self._arrays[id(array)] = (array, tracer)  # the array is kept, so that its id stays its own
+        return tracer
+
+    # --- values of surrounding traces -------------------------------------------------------------
+
+    def _enter(self, x: Tracer) -> Tracer:
+        """A tracer of another trace as one of this: a capture, if that surrounds this one."""
+        owner: Any = x.owner
+        if not owner.open:
+            raise LeakedTracerError(
+                lambda: f"{x.owner.describe(x.value)} is used after the trace that it belongs to "
+                "has ended",
+                fix="Return it from the traced function in place of storing it in a global, an "
+                "attribute, a closure or a container.",
+                place=location.here(),
+            )
+        around = self.parent
+        while around is not None and around is not owner:
+            around = around.parent if isinstance(around, Trace) else None
+        if around is None or not self.open:
+            raise LeakedTracerError(
+                lambda: f"{x.owner.describe(x.value)} is used in another trace than the one that "
+                "it belongs to",
+                fix="Pass it as an argument to the function that uses it.",
+                place=location.here(),
+            )
+        assert self.parent is not None
+        outer = self.parent.lift(x)
+        return self._capture(id(outer.value), outer, outer.type, x.weak)
+
+    def _capture(self, key: int, outer: Any, type: ArrayType, weak: type | None) -> Tracer:
+        tracer = self._captures.get(key)
+        if tracer is None:
+            tracer = Tracer(self, self.builder.param(type), weak)
+            self._captures[key] = tracer
+            self._capture_values.append(tracer.value)
+            self.captured.append(outer)
+        return tracer if tracer.weak is weak else Tracer(self, tracer.value, weak)
+
+    # --- messages ---------------------------------------------------------------------------------
+
+    def describe(self, value: Value) -> str:
+        """What `value` is: an argument, or where it was made."""
+        if value in self._names:
+            return f"`{self._names[value]}` ({value.type})"
+        for eqn in self.builder.eqns:
+            if value in eqn.outs:
+                made = f", made at {format_place(eqn.loc)}" if eqn.loc else ""
+                return f"a traced {value.type} ({eqn.op}{made})"
+        return f"a traced {value.type}"
+
+    def is_argument(self, value: Value) -> bool:
+        """Whether `value` is an argument of the outermost function."""
+        return self.parent is None and value in self.builder.params
+
+    # --- the result -------------------------------------------------------------------------------
+
+    def add_inputs(self, inputs: Sequence[Input]) -> list[Tracer]:
+        """Tracers of new parameters."""
+        found = []
+        for given in inputs:
+            value = self.builder.param(given.type)
+            if given.name:
+                self._names[value] = given.name
+            found.append(Tracer(self, value, given.weak))
+        self.inputs += found
+        return found
+
+    def build(self, results: Sequence[Tracer], captures: Sequence[Value] | None = None) -> Graph:
+        """The Graph (captures, inputs) -> results."""
+        values = self._capture_values if captures is None else list(captures)
+        self.builder.params[:] = [*values, *(t.value for t in self.inputs)]
+        return self.builder.build([r.value for r in results])
+
+    def capture_value(self, outer: Any) -> Value:
+        """The parameter for a value of the parent, a new one if it was not captured here."""
+        key = id(outer.value) if isinstance(outer, Tracer) else id(outer)
+        for known, value in zip(self.captured, self._capture_values, strict=True):
+            known_key = id(known.value) if isinstance(known, Tracer) else id(known)
+            if known_key == key:
+                return value
+        return self.builder.param(type_of(outer))
+
+
+def _check_constant(array: Any) -> None:
+    """TraceError unless a captured array is small and cannot change."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    fixed = not array.flags.writeable and not owner.flags.writeable
+    fixed = fixed and (owner.base is None or isinstance(owner.base, bytes))
+    if fixed and array.nbytes <= CONSTANT_BYTES:
+        return
+    found = f"{array.dtype}[{','.join(map(str, array.shape))}]"
+    why = (
+        f"it has {array.nbytes} bytes, and constants are limited to {CONSTANT_BYTES}"
+        if fixed
+        else "it may change between calls, and the compiled program would not see that"
+    )
+    raise TraceError(
+        f"a NumPy array that is not an argument, {found}, meets a traced value: {why}",
+        fix="Pass it as an argument of the jitted function. If it was made inside the function, "
+        "make it with `pyc.numpy`\n(`pyc.numpy.array`, `zeros`, `arange`, ...); a small constant "
+        "table may be made read-only: `a.flags.writeable = False`.",
+        place=location.here(),
+    )
+
+
+@contextmanager
+def tracing(trace: Trace) -> Iterator[None]:
+    """Makes `trace` current within the block and closes it; errors get the user's line."""
+    try:
+        with using(trace):
+            yield
+    except PycError as error:
+        error.at(location.of_traceback(error.__traceback__))
+        raise
+    finally:
+        trace.open = False
+
+
+def capture(
+    function: Callable[..., Sequence[Any]], inputs: Sequence[Input]
+) -> tuple[Graph, list[Tracer]]:
+    """The Graph of `function`, and the tracers of its results (for their weakness).
+
+    function: takes one tracer per input, returns arrays, tracers and numbers.
+    raises PycError: with the user's line; whatever else `function` raises
+    """
+    trace = Trace()
+    with tracing(trace):
+        results = [trace.lift(r) for r in function(*trace.add_inputs(inputs))]
+        return trace.build(results), results
+
+
+__all__ = ["CONSTANT_BYTES", "Input", "Location", "Trace", "capture", "tracing"]

@@ -1,0 +1,266 @@
+"""NumPy's functions on traced arrays, by NumPy's two protocols.
+
+A table leads from the NumPy function to the function of `pyc.numpy` that has its name, so what
+pyc.numpy has is what NumPy code may call. Arguments are matched by NumPy's own signature and handed
+on by name: a position never changes its meaning. What has no counterpart is an error that names the
+function or the argument, never a conversion to a NumPy array.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, NoReturn
+
+import numpy as np
+
+import pyc.numpy as pnp
+from pyc.errors import TraceError, UnsupportedOpError
+from pyc.trace import location
+
+Function = Callable[..., Any]
+
+_RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction"}
+"""Parameters of NumPy that pyc.numpy knows by another name."""
+
+_WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
+    "order": ("K", "C", "A", None),
+    "casting": ("same_kind", "unsafe", "safe", "equiv", "no"),
+    "subok": (True, False),
+    "where": (True,),
+    "out": (None, (None,)),
+    "kind": (None, "quicksort", "stable", "mergesort", "heapsort"),
+    "like": (None,),
+    "signature": (None,),
+}
+"""Arguments that ask for nothing that would change the result, and their values."""
+
+_REDUCTIONS = {
+    np.add: "sum",
+    np.multiply: "prod",
+    np.maximum: "max",
+    np.minimum: "min",
+    np.logical_and: "all",
+    np.logical_or: "any",
+}
+_ACCUMULATIONS = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
+
+_IN_PLACE = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis")
+"""NumPy functions that write into their first argument."""
+
+
+def _shape(x: Any) -> tuple[int, ...]:
+    return tuple(x.shape)
+
+
+def _ndim(x: Any) -> int:
+    return len(x.shape)
+
+
+def _size(x: Any, axis: int | None = None) -> int:
+    return int(x.size if axis is None else x.shape[axis])
+
+
+def _copy(x: Any) -> Any:
+    return x
+
+
+def _is_complex(x: Any) -> bool:
+    return bool(x.dtype.kind == "c")
+
+
+def _is_real(x: Any) -> bool:
+    return bool(x.dtype.kind != "c")
+
+
+def _text(x: Any) -> str:
+    return repr(x)
+
+
+_FACTS: dict[Any, Function] = {
+    np.shape: _shape,
+    np.ndim: _ndim,
+    np.size: _size,
+    np.copy: _copy,
+    np.iscomplexobj: _is_complex,
+    np.isrealobj: _is_real,
+    np.array_repr: _text,
+    np.array_str: _text,
+    np.array2string: _text,
+}
+"""NumPy functions of what is known while tracing."""
+
+
+@cache
+def table() -> Mapping[Any, Function]:
+    """NumPy's functions and ufuncs, and what stands for them in pyc.numpy."""
+    found: dict[Any, Function] = {}
+    spaces = [(np, pnp)]
+    for name in ("linalg", "fft"):
+        if hasattr(pnp, name):
+            spaces.append((getattr(np, name), getattr(pnp, name)))
+    for theirs, ours in spaces:
+        for name in ours.__all__:
+            function = getattr(theirs, name, None)
+            if callable(function) and not isinstance(function, type):
+                found[function] = getattr(ours, name)
+    return {**found, **_FACTS}
+
+
+def _refuse(message: str, fix: str = "") -> NoReturn:
+    raise UnsupportedOpError(
+        message,
+        fix=fix or "Write it with functions that `pyc.numpy` has, or do it outside the jitted "
+        "function.",
+        place=location.here(),
+    )
+
+
+def _name(function: Any) -> str:
+    module = (getattr(function, "__module__", None) or "numpy").replace("numpy", "np")
+    return f"{module}.{function.__name__}" if module.startswith("np") else function.__name__
+
+
+# --- functions ------------------------------------------------------------------------------------
+
+
+def call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of a NumPy function some arguments of which are traced.
+
+    raises UnsupportedOpError: no counterpart, or an argument that it does not have
+    """
+    ours = table().get(function)
+    if ours is None:
+        if function.__name__ in _IN_PLACE:
+            raise TraceError(
+                f"{_name(function)} would write traced values into an array in place",
+                fix="Make a new array: `x.at[index].set(values)`, `pyc.numpy.where`, "
+                "`pyc.numpy.full`.",
+                place=location.here(),
+            )
+        _refuse(f"{_name(function)} cannot be traced: pyc.numpy has no such function")
+    positional, named = _arranged(function, ours, args, kwargs)
+    return ours(*positional, **named)
+
+
+@cache
+def _parameters(function: Any) -> tuple[inspect.Parameter, ...] | None:
+    """The parameters of a function, None if Python cannot tell."""
+    try:
+        return tuple(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def _arranged(
+    theirs: Any, ours: Function, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """Arguments of NumPy's function as arguments of ours."""
+    own = _parameters(ours) or ()
+    names = {p.name for p in own if p.kind is not p.POSITIONAL_ONLY}
+    open_ended = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
+    given = _parameters(theirs)
+    named: dict[str, Any] = {}
+    positional: list[Any] = []
+    if given is None or open_ended or any(p.kind is p.VAR_POSITIONAL for p in given):
+        positional = list(args)
+    else:
+        # Leading parameters correspond by position while they are arrays or have equal names.
+        aligned = True
+        for k, value in enumerate(args):
+            same = k < len(own) and (
+                own[k].kind is inspect.Parameter.POSITIONAL_ONLY
+                or own[k].name == _RENAMED.get(given[k].name, given[k].name)
+                or k == 0
+            )
+            aligned = aligned and same
+            if aligned and own[k].kind is not inspect.Parameter.KEYWORD_ONLY:
+                positional.append(value)
+            else:
+                named[given[k].name] = value
+    named.update(kwargs)
+    if given and not positional and given[0].name in named and given[0].name not in names:
+        positional.append(named.pop(given[0].name))
+    out: dict[str, Any] = {}
+    for name, value in named.items():
+        renamed = name if name in names else _RENAMED.get(name, name)
+        if renamed in names or open_ended:
+            out[renamed] = value
+        elif not _changes_nothing(name, value):
+            _refuse_argument(_name(theirs), name)
+    return positional, out
+
+
+def _changes_nothing(name: str, value: Any) -> bool:
+    if value is np._NoValue:
+        return True
+    return any(value is v or (type(value) is type(v) and value == v) for v in
+               _WITHOUT_EFFECT.get(name, (None,)))
+
+
+def _refuse_argument(function: str, name: str) -> NoReturn:
+    if name == "out":
+        raise TraceError(
+            f"{function}: `out=` would write traced values into an array in place",
+            fix="Use the result: `y = f(x)` in place of `f(x, out=y)`.",
+            place=location.here(),
+        )
+    _refuse(
+        f"{function}: the argument `{name}` cannot be traced",
+        "Leave it out, or apply its effect to the arguments or the result.",
+    )
+
+
+# --- ufuncs ---------------------------------------------------------------------------------------
+
+
+def call_ufunc(
+    ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]
+) -> Any:
+    """The result of a method of a ufunc some inputs of which are traced.
+
+    raises UnsupportedOpError: no counterpart, or an argument that it does not have; TraceError: it
+    writes into an array (`out=`, and `a += traced` for a NumPy array `a`)
+    """
+    name = f"np.{ufunc.__name__}"
+    if options.get("out") not in (None, (None,)):
+        raise TraceError(
+            f"{name}: a traced value would be written into a NumPy array in place (`out=`, or an "
+            "augmented assignment such as `a += x`)",
+            fix="Make a new array: `a = a + x`, `y = f(x)`.",
+            place=location.here(),
+        )
+    rest = {k: v for k, v in options.items() if not _changes_nothing(k, v)}
+    if method == "__call__":
+        ours = table().get(ufunc)
+        if ours is None:
+            _refuse(f"{name} cannot be traced: pyc.numpy has no such function")
+        dtype = rest.pop("dtype", None)
+        if rest:
+            _refuse_argument(name, next(iter(rest)))
+        if dtype is not None:
+            inputs = [pnp.astype(pnp.asarray(x), dtype) for x in inputs]
+        return ours(*inputs)
+    if method == "outer":
+        if rest or len(inputs) != 2:
+            _refuse_argument(f"{name}.outer", next(iter(rest), "inputs"))
+        x, y = (pnp.asarray(v) for v in inputs)
+        return call_ufunc(ufunc, "__call__", (pnp.reshape(x, x.shape + (1,) * y.ndim), y), {})
+    known = {"reduce": _REDUCTIONS, "accumulate": _ACCUMULATIONS}.get(method, {})
+    if ufunc not in known:
+        _refuse(f"{name}.{method} cannot be traced")
+    (x,) = inputs
+    if method == "reduce" and rest.get("keepdims") is False:
+        del rest["keepdims"]
+    axis = rest.pop("axis", None) if "axis" in options else 0
+    allowed = {"dtype", "keepdims"} if method == "reduce" and ufunc in (np.add, np.multiply) else (
+        {"keepdims"} if method == "reduce" else {"dtype"}
+    )
+    for option in rest:
+        if option not in allowed:
+            _refuse_argument(f"{name}.{method}", option)
+    return getattr(pnp, known[ufunc])(x, axis=axis, **rest)
+
+
+__all__ = ["call_function", "call_ufunc", "table"]

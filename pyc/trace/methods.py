@@ -1,0 +1,218 @@
+"""The methods of arrays, each a call of the function of `pyc.numpy` of that name.
+
+Takes what `numpy.ndarray`'s methods take, less `out=`. Methods that change an array in place are
+refused by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import pyc.numpy as pnp
+from pyc.errors import ConcretizationError, TraceError
+from pyc.trace import location
+
+
+def _sizes(shape: tuple[Any, ...]) -> Any:
+    """The one shape of `x.reshape(2, 3)` and `x.reshape((2, 3))`."""
+    return shape[0] if len(shape) == 1 else shape
+
+
+class ArrayMethods:
+    """Methods that `Tracer` has of NumPy's arrays."""
+
+    __slots__ = ()
+
+    # --- reductions -------------------------------------------------------------------------------
+
+    def sum(self, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+        """`pyc.numpy.sum` of the array."""
+        return pnp.sum(self, axis=axis, dtype=dtype, keepdims=keepdims)
+
+    def prod(self, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+        """`pyc.numpy.prod` of the array."""
+        return pnp.prod(self, axis=axis, dtype=dtype, keepdims=keepdims)
+
+    def mean(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """`pyc.numpy.mean` of the array."""
+        return pnp.mean(self, axis=axis, keepdims=keepdims)
+
+    def max(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """`pyc.numpy.max` of the array."""
+        return pnp.max(self, axis=axis, keepdims=keepdims)
+
+    def min(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """`pyc.numpy.min` of the array."""
+        return pnp.min(self, axis=axis, keepdims=keepdims)
+
+    def std(self, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+        """`pyc.numpy.std` of the array."""
+        return pnp.std(self, axis=axis, correction=ddof, keepdims=keepdims)
+
+    def var(self, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+        """`pyc.numpy.var` of the array."""
+        return pnp.var(self, axis=axis, correction=ddof, keepdims=keepdims)
+
+    def any(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """`pyc.numpy.any` of the array."""
+        return pnp.any(self, axis=axis, keepdims=keepdims)
+
+    def all(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """`pyc.numpy.all` of the array."""
+        return pnp.all(self, axis=axis, keepdims=keepdims)
+
+    def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
+        """`pyc.numpy.argmax` of the array."""
+        return pnp.argmax(self, axis=axis, keepdims=keepdims)
+
+    def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
+        """`pyc.numpy.argmin` of the array."""
+        return pnp.argmin(self, axis=axis, keepdims=keepdims)
+
+    def cumsum(self, axis: int | None = None, dtype: Any = None) -> Any:
+        """`pyc.numpy.cumulative_sum` of the array, flat without an axis."""
+        flat = self if axis is not None else self.ravel()
+        return pnp.cumulative_sum(flat, axis=-1 if axis is None else axis, dtype=dtype)
+
+    def cumprod(self, axis: int | None = None, dtype: Any = None) -> Any:
+        """`pyc.numpy.cumulative_prod` of the array, flat without an axis."""
+        flat = self if axis is not None else self.ravel()
+        return pnp.cumulative_prod(flat, axis=-1 if axis is None else axis, dtype=dtype)
+
+    # --- shape ------------------------------------------------------------------------------------
+
+    def reshape(self, *shape: Any) -> Any:
+        """The elements in row-major order in another shape."""
+        return pnp.reshape(self, _sizes(shape))
+
+    def ravel(self) -> Any:
+        """The elements in row-major order along one axis."""
+        return pnp.reshape(self, -1)
+
+    def flatten(self) -> Any:
+        """The elements in row-major order along one axis."""
+        return pnp.reshape(self, -1)
+
+    def transpose(self, *axes: Any) -> Any:
+        """The array with its axes in another order, reversed by default."""
+        order = _sizes(axes) if axes else None
+        if order is None:
+            order = tuple(reversed(range(len(pnp.shape(self)))))
+        return pnp.permute_dims(self, order)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """The array without axes of length 1."""
+        if axis is None:
+            axis = tuple(k for k, n in enumerate(pnp.shape(self)) if n == 1)
+        return pnp.squeeze(self, axis=axis)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """The array with two axes exchanged."""
+        return pnp.swapaxes(self, axis1, axis2)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> Any:
+        """`pyc.numpy.repeat` of the array."""
+        return pnp.repeat(self, repeats, axis=axis)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        """`pyc.numpy.diagonal` of the array."""
+        return pnp.diagonal(self, offset=offset, axis1=axis1, axis2=axis2)
+
+    def trace(self, offset: int = 0) -> Any:
+        """The sum of a diagonal."""
+        return pnp.trace(self, offset=offset)
+
+    # --- elements ---------------------------------------------------------------------------------
+
+    def astype(self, dtype: Any, *, copy: bool = True) -> Any:
+        """The elements converted to `dtype`."""
+        return pnp.astype(self, dtype, copy=copy)
+
+    def copy(self) -> Any:
+        """The array: what is traced never changes, so nothing needs copying."""
+        return self
+
+    def take(self, indices: Any, axis: int | None = None) -> Any:
+        """`pyc.numpy.take` of the array, flat without an axis."""
+        if axis is None:
+            return pnp.take(self.ravel(), indices, axis=0)
+        return pnp.take(self, indices, axis=axis)
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:
+        """`pyc.numpy.clip` of the array."""
+        return pnp.clip(self, min, max)
+
+    def round(self, decimals: int = 0) -> Any:
+        """The elements rounded to `decimals`, halves to even."""
+        return pnp.round(self, decimals)
+
+    def conj(self) -> Any:
+        """The complex conjugate."""
+        return pnp.conj(self)
+
+    def conjugate(self) -> Any:
+        """The complex conjugate."""
+        return pnp.conj(self)
+
+    def dot(self, other: Any) -> Any:
+        """`pyc.numpy.dot` of the array."""
+        return pnp.dot(self, other)
+
+    def argsort(self, axis: int | None = -1, *, stable: bool = True) -> Any:
+        """`pyc.numpy.argsort` of the array, flat if `axis` is None; always stable."""
+        if axis is None:
+            return pnp.argsort(self.ravel(), axis=-1, stable=stable)
+        return pnp.argsort(self, axis=axis, stable=stable)
+
+    def searchsorted(self, values: Any, side: str = "left") -> Any:
+        """`pyc.numpy.searchsorted` of the array."""
+        return pnp.searchsorted(self, values, side=side)
+
+    # --- refused ----------------------------------------------------------------------------------
+
+    def _refuse_in_place(self, name: str, rewrite: str) -> NoReturn:
+        raise TraceError(
+            lambda: f"`.{name}()` would change {self!r} in place",
+            fix=f"Write `{rewrite}`, which makes a new array.",
+            place=location.here(),
+        )
+
+    def sort(self, *args: Any, **options: Any) -> NoReturn:
+        """TraceError: it works in place."""
+        self._refuse_in_place("sort", "x = pyc.numpy.sort(x)")
+
+    def fill(self, value: Any) -> NoReturn:
+        """TraceError: it works in place."""
+        self._refuse_in_place("fill", "x = pyc.numpy.full_like(x, value)")
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> NoReturn:
+        """TraceError: it works in place."""
+        self._refuse_in_place("put", "x = x.at[index].set(values)")
+
+    def resize(self, *shape: Any, **options: Any) -> NoReturn:
+        """TraceError: it works in place."""
+        self._refuse_in_place("resize", "x = pyc.numpy.reshape(x, shape)")
+
+    def partition(self, *args: Any, **options: Any) -> NoReturn:
+        """TraceError: it works in place."""
+        self._refuse_in_place("partition", "x = pyc.numpy.sort(x)")
+
+    def _refuse_value(self, name: str) -> NoReturn:
+        raise ConcretizationError(
+            lambda: f"`.{name}()` needs the value of {self!r}, which is not known while the "
+            "function is traced",
+            fix="Keep it an array; convert the result outside the jitted function.",
+            place=location.here(),
+        )
+
+    def item(self, *args: Any) -> NoReturn:
+        """ConcretizationError: the elements are not known yet."""
+        self._refuse_value("item")
+
+    def tolist(self) -> NoReturn:
+        """ConcretizationError: the elements are not known yet."""
+        self._refuse_value("tolist")
+
+    def tobytes(self, *args: Any) -> NoReturn:
+        """ConcretizationError: the elements are not known yet."""
+        self._refuse_value("tobytes")
