@@ -308,9 +308,13 @@ def _short_path(path: str) -> str:
     return path[len(here) :] if path.startswith(here) else path
 
 
+def meaning(cls: type[PycError]) -> str:
+    """What an error class stands for, in one line: the first paragraph of its docstring."""
+    return " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
+
+
 def page(code: str) -> str:
     """What is known about an error code; KeyError if there is none such."""
     cls = CLASSES[code]
     bases = " > ".join(c.__name__ for c in reversed(cls.__mro__) if issubclass(c, PycError))
-    meaning = " ".join((cls.__doc__ or "").split())
-    return f"{code} {cls.__name__}\n\n{meaning}\n\nWhat to do: {cls.remedy}\n\nClass: {bases}"
+    return f"{code} {cls.__name__}\n\n{meaning(cls)}\n\nWhat to do: {cls.remedy}\n\nClass: {bases}"

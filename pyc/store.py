@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator, Mapping
@@ -39,6 +40,12 @@ QUARANTINE_FILES = 64
 
 ABANDONED_SECONDS = 600.0
 """Age from which a temporary file is taken to be left over by a writer that died."""
+
+# Only what has our names is ever read or removed: the directory is the user's choice.
+_SHARD = re.compile(r"[0-9a-f]{2}")
+_ENTRY = re.compile(r"[0-9a-f]{62}-[0-9a-f]{16}\.msgpack")
+_TEMPORARY = re.compile(rf"\.{_ENTRY.pattern}\.\d+\.\d+")
+_SET_ASIDE = re.compile(rf"cache_[a-z_]+-[0-9a-f]{{2}}{_ENTRY.pattern}")
 
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -164,17 +171,14 @@ class LocalStore:
 
     def paths(self) -> Iterator[str]:
         """The files of all entries, in no particular order."""
-        for shard in _listing(self.directory):
-            if len(shard) == 2:
-                folder = os.path.join(self.directory, shard)
-                yield from (
-                    os.path.join(folder, name) for name in _listing(folder) if _is_entry(name)
-                )
+        for shard in _listing(self.directory, _SHARD):
+            folder = os.path.join(self.directory, shard)
+            yield from (os.path.join(folder, name) for name in _listing(folder, _ENTRY))
 
     def set_aside(self) -> list[str]:
         """The files in quarantine, by name."""
         folder = os.path.join(self.directory, QUARANTINE)
-        return [os.path.join(folder, name) for name in sorted(_listing(folder))]
+        return [os.path.join(folder, name) for name in sorted(_listing(folder, _SET_ASIDE))]
 
     def size(self) -> tuple[int, int]:
         """Number of entries, and their bytes."""
@@ -192,15 +196,14 @@ class LocalStore:
 
         Returns how many entries were removed.
         """
-        removed = 0
-        for shard in _listing(self.directory):
-            if len(shard) != 2 and shard != QUARANTINE:
-                continue
-            folder = os.path.join(self.directory, shard)
-            for name in _listing(folder):
-                path = os.path.join(folder, name)
-                if not name.startswith(".") or _age(path) > ABANDONED_SECONDS:
-                    removed += _remove(path) and _is_entry(name) and shard != QUARANTINE
+        removed = sum(map(_remove, self.paths()))
+        for path in self.set_aside():
+            _remove(path)
+        for shard in _listing(self.directory, _SHARD):
+            for name in _listing(os.path.join(self.directory, shard), _TEMPORARY):
+                path = os.path.join(self.directory, shard, name)
+                if _age(path) > ABANDONED_SECONDS:
+                    _remove(path)
         return removed
 
     @staticmethod
@@ -222,7 +225,8 @@ class LocalStore:
             return self._unavailable(error) if self.writable else None
         except OSError as error:
             return self._unavailable(error)
-        if not stat.S_ISDIR(found.st_mode) or not os.access(self.directory, os.R_OK | os.X_OK):
+        usable = os.access(self.directory, os.R_OK | os.X_OK, effective_ids=True)
+        if not usable or not stat.S_ISDIR(found.st_mode):
             return self._unavailable(None)
         if found.st_uid != os.geteuid() or found.st_mode & _OTHERS_MAY_WRITE:
             details = {
@@ -245,7 +249,7 @@ class LocalStore:
 
     def _manifest(self, key: str) -> list[str]:
         folder, start = os.path.join(self.directory, key[:2]), key[2:] + "-"
-        names = sorted(n for n in _listing(folder) if n.startswith(start) and _is_entry(n))
+        names = sorted(name for name in _listing(folder, _ENTRY) if name.startswith(start))
         return [os.path.join(folder, name) for name in names]
 
     def _write(self, path: str, content: bytes) -> None:
@@ -342,13 +346,10 @@ def _differing_facts(used: Document, facts: Document) -> dict[str, str]:
     }
 
 
-def _is_entry(name: str) -> bool:
-    return name.endswith(SUFFIX) and not name.startswith(".")
-
-
-def _listing(folder: str) -> list[str]:
+def _listing(folder: str, pattern: re.Pattern[str]) -> list[str]:
+    """Names in a directory that match; none if it cannot be read."""
     try:
-        return os.listdir(folder)
+        return [name for name in os.listdir(folder) if pattern.fullmatch(name)]
     except OSError:
         return []
 

@@ -30,8 +30,9 @@ Class = TypeVar("Class", bound=type)
 
 _SORTED = "pyc"
 _ORDERED = "pyc.ordered"
-# Entered for good: the mode belongs to the namespace, which is ours alone.
-optree.dict_insertion_ordered(True, namespace=_ORDERED).__enter__()
+# Entered for good, and kept: the mode belongs to the namespace, which is ours alone.
+_insertion_ordered = optree.dict_insertion_ordered(True, namespace=_ORDERED)
+_insertion_ordered.__enter__()
 
 _MISSING = object()
 
@@ -263,8 +264,8 @@ def strict_key(value: Any, name: str) -> Hashable:
         raise TraceError(
             f"static value `{name}` is a {kind.__name__}, whose attributes may change unnoticed: "
             "it compares by identity",
-            fix=f"Make {kind.__name__} a dataclass, or give it `__eq__` and `__hash__` over what it "
-            "holds; or register it with `pyc.tree.register_node`.",
+            fix=f"Make {kind.__name__} a dataclass, or give it `__eq__` and `__hash__` over what "
+            "it holds; or register it with `pyc.tree.register_node`.",
         )
     return kind, value
 

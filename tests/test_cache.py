@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from importlib import metadata
 from pathlib import Path
 
@@ -420,17 +421,40 @@ def test_a_directory_that_cannot_be_written_is_read_on(cache_dir, monkeypatch, c
     assert [p for p in cache_dir.rglob("*") if p.is_file()] == [only_file(cache_dir)]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to read-only directories")
-def test_a_read_only_directory_is_read_on(cache_dir) -> None:
-    fill()
-    for folder in (*cache_dir.glob("??"), cache_dir):
-        folder.chmod(0o500)
-    assert hit().payload == PAYLOAD
-    only_file(cache_dir).chmod(0o600)
-    assert not cache.store({**DOCUMENT, "k": 1}, USED, PAYLOAD, 0.1)
-    assert reasons.events("cache")[-1].reason is Reason.CACHE_READ_ONLY
-    for folder in (cache_dir, *cache_dir.glob("??")):
-        folder.chmod(0o700)
+@pytest.fixture
+def unprivileged():
+    """The test runs as a user whom permissions stop, also if root runs the tests."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    yield
+    if root:
+        os.seteuid(0)
+
+
+@pytest.mark.usefixtures("unprivileged")
+def test_a_read_only_directory_is_read_on() -> None:
+    with tempfile.TemporaryDirectory() as base:
+        folder = Path(base) / "cache"
+        with config.using(cache="rw", cache_dir=str(folder)):
+            fill()
+            for part in (*folder.glob("??"), folder):
+                part.chmod(0o500)
+            assert hit().payload == PAYLOAD
+            assert not cache.store({**DOCUMENT, "k": 1}, USED, PAYLOAD, 0.1)
+            assert reasons.events("cache")[-1].reason is Reason.CACHE_READ_ONLY
+            assert hit().payload == PAYLOAD
+            for part in (folder, *folder.glob("??")):
+                part.chmod(0o700)
+
+
+@pytest.mark.usefixtures("unprivileged")
+def test_a_directory_that_cannot_be_read_is_a_miss() -> None:
+    with tempfile.TemporaryDirectory() as base:
+        folder = Path(base) / "cache"
+        folder.mkdir(mode=0)
+        with config.using(cache="rw", cache_dir=str(folder)):
+            assert miss().reason is Reason.CACHE_DIRECTORY_UNAVAILABLE
 
 
 def test_files_are_of_this_user_alone(cache_dir) -> None:
@@ -555,17 +579,21 @@ def test_ls_filters_by_function_and_key() -> None:
 def test_clear_removes_everything(cache_dir) -> None:
     fill()
     fill({**DOCUMENT, "k": 1})
-    abandoned, in_progress = (
-        cache_dir / "ab" / ".cd.msgpack.1.1",
-        cache_dir / "ab" / ".cd.msgpack.2.1",
+    shard = cache_dir / "ab"
+    shard.mkdir(exist_ok=True)
+    name = f".{'c' * 62}-{'d' * 16}.msgpack"
+    abandoned, in_progress, foreign = (
+        shard / f"{name}.1.1",
+        shard / f"{name}.2.1",
+        shard / "mine.txt",
     )
-    abandoned.parent.mkdir(exist_ok=True)
-    for file in (abandoned, in_progress):
+    for file in (abandoned, in_progress, foreign):
         file.write_bytes(b"half")
     os.utime(abandoned, (1, 1))
+    os.utime(foreign, (1, 1))
     cache.memory.put("k", 1, 1)
     assert cache.clear() == 2
-    assert [p for p in cache_dir.rglob("*") if p.is_file()] == [in_progress]
+    assert {p for p in cache_dir.rglob("*") if p.is_file()} == {in_progress, foreign}
     assert len(cache.memory) == 0
     assert miss().reason is Reason.CACHE_EMPTY
 

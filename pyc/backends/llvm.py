@@ -171,6 +171,8 @@ class KernelEmitter(MemoryEmitter):
             elif self.form(s.value) == VARYING:
                 binding = Binding(pieces=[None] * self.lockstep.count, expr=s.value)
                 self.bindings[s.var] = binding
+                if self.is_lazy(s.value):
+                    continue
                 varying.append((s, binding))
                 pieces.append(s)
             else:
@@ -238,16 +240,12 @@ class KernelEmitter(MemoryEmitter):
             raise ValueError(f"unrolled loop over {s.var.name} needs a constant extent")
         for c in s.carried:
             self._bind_carry(c.var, self._initial(c))
+        known = self.known_count()
         for number in range(s.extent):
-            scope = self.builder.open("block")
-            value = self.index(number)
-            value.scope = scope  # what depends on this iteration stays in it
-            self.bind(s.var, value)
+            self.bind(s.var, self.index(number))
             self.body(s.body)
             self._advance(s.carried)
-            self.builder.close()
-            for c in s.carried:
-                self._bind_carry(c.var, self._rescope(self._bound_values(c.var)))
+            self.forget(known)
         for c in s.carried:
             self.bindings[c.result] = self.bindings[c.var]
 
@@ -403,12 +401,6 @@ class KernelEmitter(MemoryEmitter):
     def _phi_values(self, initial: Sequence[Value], scope: Scope) -> list[Value]:
         return [self._fresh(v, scope) for v in initial]
 
-    def _bound_values(self, var: Var) -> list[Value]:
-        binding = self.bindings[var]
-        if binding.value is not None:
-            return [binding.value]
-        return [v for v in binding.pieces if v is not None]
-
     def _bind_carry(self, var: Var, values: Sequence[Value]) -> None:
         if self.lockstep is not None and var in self._varying_carries:
             self.bindings[var] = Binding(pieces=list(values))
@@ -418,12 +410,7 @@ class KernelEmitter(MemoryEmitter):
     def _rescope(self, values: Sequence[Value]) -> list[Value]:
         """Values of a loop that has ended, as seen behind it."""
         here = self.builder.scope
-        return [
-            v
-            if v.scope.open
-            else Value(v.ref, v.dtype, here, v.lanes, v.const, v.low, v.high, multiple=v.multiple)
-            for v in values
-        ]
+        return [v if v.scope.open else _moved(v, here) for v in values]
 
     # --- vector loops and masks -------------------------------------------------------------------
 
@@ -596,6 +583,13 @@ class KernelEmitter(MemoryEmitter):
         if binding is None:
             return False
         return binding.value is None or binding.value.base is not None
+
+
+def _moved(v: Value, scope: Scope) -> Value:
+    """The same register seen as a value of another scope."""
+    return Value(
+        *(v.ref, v.dtype, scope, v.lanes, v.const, v.low, v.high, v.base, v.stride, v.multiple)
+    )
 
 
 def _loads_any(s: Let | Store, stored: set[Buffer]) -> bool:

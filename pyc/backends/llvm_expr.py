@@ -12,6 +12,7 @@ writes are *volatile*: evaluated at their statement and forgotten after it.
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -43,6 +44,7 @@ LARGEST_SIZE = 1 << 48
 _LINEAR = frozenset(("add", "sub"))
 _COMPARES = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+_FOLDED = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 _I64_LOW, _I64_HIGH = -(1 << 63), (1 << 63) - 1
 
 
@@ -118,6 +120,17 @@ class ExpressionEmitter(ABC):
         self._info.clear()
         self._volatile_memo.clear()
 
+    def known_count(self) -> int:
+        """A mark for `forget`."""
+        return len(self._memo)
+
+    def forget(self, known: int) -> None:
+        """Forgets the values of nodes computed since `known_count` gave `known`: variables are about
+        to be bound again."""
+        while len(self._memo) > known:
+            self._memo.popitem()
+        self._info.clear()
+
     # --- forms ------------------------------------------------------------------------------------
 
     def form(self, node: Expr) -> int:
@@ -146,6 +159,13 @@ class ExpressionEmitter(ABC):
                 volatile = volatile or node.buffer in self.written
             info[id(node)] = (self._form_of(node, [f for f, _ in inner]), volatile)
         return info[id(root)]
+
+    def is_lazy(self, node: Expr) -> bool:
+        """Whether a `Let` of this value is best computed where it is used: few lanes of a shuffle
+        tree are ever asked for."""
+        if self._information(node)[1]:
+            return False
+        return any(isinstance(n, Shuffle) for n in postorder([node]))
 
     def _form_of(self, node: Expr, inner: list[int]) -> int:
         if isinstance(node, Const):
@@ -194,7 +214,9 @@ class ExpressionEmitter(ABC):
         """The value in its own form: a scalar, a sequence, or the vector of `piece`."""
         return self._evaluate(root, piece)
 
-    def _find(self, key: tuple[int, int]) -> Value | None:
+    def _find(self, node: Expr, piece: int) -> Value | None:
+        """The value of a node if it is known here."""
+        key = (id(node), piece)
         found = self._volatile_memo.get(key) or self._memo.get(key)
         return found if found is not None and found.scope.open else None
 
@@ -207,7 +229,7 @@ class ExpressionEmitter(ABC):
             node, wanted, ready = stack.pop()
             at = wanted if info[id(node)][0] == VARYING else -1
             key = (id(node), at)
-            result = self._find(key)
+            result = self._find(node, at)
             if result is not None:
                 continue
             operands = () if ready else self._operands(node, at)
@@ -216,6 +238,8 @@ class ExpressionEmitter(ABC):
                 stack.extend((c, p, False) for c, p in reversed(operands))
                 continue
             result = self._compute(node, at)
+            if isinstance(node, Var):  # loops that are expanded bind it again
+                continue
             memo = self._volatile_memo if info[id(node)][1] else self._memo
             memo[key] = result
         assert result is not None
@@ -241,8 +265,7 @@ class ExpressionEmitter(ABC):
 
     def _known(self, node: Expr, piece: int) -> Value:
         """The value of an operand that was just computed."""
-        found = self._find((id(node), piece if self._info[id(node)][0] == VARYING else -1))
-        # A deep operand may have been evicted by a nested branch that closed; compute it again.
+        found = self._find(node, piece if self._info[id(node)][0] == VARYING else -1)
         return found if found is not None else self._evaluate(node, piece)
 
     def _compute(self, node: Expr, piece: int) -> Value:
@@ -307,7 +330,7 @@ class ExpressionEmitter(ABC):
             result = self.constant(folded, dtype)
             result.scope = needed
             return result
-        key = (name, dtype, *(a.ref for a in args))
+        key = (name, dtype, *((a.dtype, a.ref) for a in args))
         found = self._derived.get(key)
         if found is not None and found.scope.open:
             return found
@@ -321,6 +344,10 @@ class ExpressionEmitter(ABC):
     def _fold(self, name: str, dtype: DType, args: Sequence[Value]) -> Value | object | None:
         """A constant, an operand, or None."""
         constants = [a.const for a in args]
+        if name in _FOLDED and dtype is dt.i64 and None not in constants:
+            number = int(_FOLDED[name](*constants))
+            if _I64_LOW <= number <= _I64_HIGH:
+                return number
         if None not in constants and name not in ("cast", "bitcast"):
             arrays = tuple(
                 np.asarray(c, dtype=a.dtype.numpy) for c, a in zip(constants, args, strict=True)

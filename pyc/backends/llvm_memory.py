@@ -75,7 +75,7 @@ class MemoryEmitter(ExpressionEmitter):
     def _extent(self, extent: int | Expr) -> Value:
         return self.index(extent) if isinstance(extent, int) else self.uniform(extent)
 
-    def linear(self, buffer: Buffer, index: Sequence[Expr], piece: int, scope: Scope | None) -> Value:
+    def linear(self, buffer: Buffer, index: Sequence[Expr], piece: int) -> Value:
         """The element number of buffer[index]: a scalar, a sequence, or the vector of a piece."""
         if len(index) != len(buffer.shape):
             raise ValueError(f"buffer {buffer.name} of rank {len(buffer.shape)} has {len(index)} indices")
@@ -87,11 +87,9 @@ class MemoryEmitter(ExpressionEmitter):
             strides = tuple(self.scalar("mul", dt.i64, [s, lanes]) for s in strides)
             axes.append(self.make_sequence(self.index(0), 1))
             strides = (*strides, self.index(1))
-        return self._dot(axes, strides, piece, scope)
+        return self._dot(axes, strides, piece)
 
-    def _dot(
-        self, axes: Sequence[Value], strides: Sequence[Value], piece: int, scope: Scope | None
-    ) -> Value:
+    def _dot(self, axes: Sequence[Value], strides: Sequence[Value], piece: int) -> Value:
         """The sum of axes[k] * strides[k]; outer-loop terms first, so that they leave the loop."""
         scalars: list[Value] = []
         vectors: list[Value] = []
@@ -99,28 +97,24 @@ class MemoryEmitter(ExpressionEmitter):
         for value, stride in zip(axes, strides, strict=True):
             if value.base is not None and stride.const is not None:
                 lane_stride += value.stride * stride.const
-                scalars.append(self.scalar("mul", dt.i64, [value.base, stride], scope))
+                scalars.append(self.scalar("mul", dt.i64, [value.base, stride]))
             elif value.base is not None or value.lanes:
-                vectors.append(self._scaled(self.as_vector(value, piece), stride, piece, scope))
+                vectors.append(self._scaled(self.as_vector(value, piece), stride, piece))
             else:
-                scalars.append(self.scalar("mul", dt.i64, [value, stride], scope))
+                scalars.append(self.scalar("mul", dt.i64, [value, stride]))
         scalars.sort(key=lambda v: v.scope.depth)
         total = self.index(0)
         for term in scalars:
-            total = self.scalar("add", dt.i64, [total, term], scope)
+            total = self.scalar("add", dt.i64, [total, term])
         combined = self.make_sequence(total, lane_stride)
         for vector in vectors:
-            combined = self._vector_op("add", self.as_vector(combined, piece), vector, scope)
+            combined = self._vector("add", dt.i64, [combined, vector], piece, None)
         return combined
 
-    def _scaled(self, value: Value, stride: Value, piece: int, scope: Scope | None) -> Value:
+    def _scaled(self, value: Value, stride: Value, piece: int) -> Value:
         if stride.const == 1:
             return value
-        return self._vector_op("mul", value, self.as_vector(stride, piece), scope)
-
-    def _vector_op(self, name: str, a: Value, b: Value, scope: Scope | None) -> Value:
-        assert self.lockstep is not None
-        return self._vector(name, dt.i64, [a, b], 0, scope)
+        return self._vector("mul", dt.i64, [value, stride], piece, None)
 
     def _pointer(self, buffer: Buffer, element: Value) -> str:
         """The address of a scalar element number."""
@@ -168,11 +162,11 @@ class MemoryEmitter(ExpressionEmitter):
     def load(self, node: Load, piece: int) -> Value:
         buffer = node.buffer
         volatile = buffer in self.written
-        here = self.builder.scope
-        element = self.linear(buffer, node.index, piece, None)
+        element = self.linear(buffer, node.index, piece)
         safe = self.in_bounds(buffer, node.index, piece)
         mask = None if safe or piece < 0 else self.mask_of(piece)
-        key = ("load", id(buffer), element.ref or (element.base.ref, element.stride), piece, mask.ref if mask else "")
+        number = element.ref if element.base is None else (element.base.ref, element.stride)
+        key = ("load", id(buffer), number, piece, mask.ref if mask is not None else "")
         if not volatile and (found := self._derived.get(key)) is not None and found.scope.open:
             return found
         result = self._load(buffer, element, piece, safe, mask, volatile)
@@ -180,7 +174,15 @@ class MemoryEmitter(ExpressionEmitter):
             self._derived[key] = result
         return result
 
-    def _load(self, buffer, element, piece, safe, mask, volatile) -> Value:
+    def _load(
+        self,
+        buffer: Buffer,
+        element: Value,
+        piece: int,
+        safe: bool,
+        mask: Value | None,
+        volatile: bool,
+    ) -> Value:
         here = self.builder.scope
         if volatile or (self.mask is not None and not safe):
             scope = here
@@ -193,9 +195,6 @@ class MemoryEmitter(ExpressionEmitter):
             address = self._pointer(buffer, element)
             alignment = self.alignment(buffer, element)
             return self._plain_load(buffer, address, alignment, 0, scope)
-        mask = None if safe else self.mask_of(piece)
-        if mask is not None:
-            scope = here
         return self._load_lanes(buffer, element, piece, mask, scope)
 
     def mask_of(self, piece: int) -> Value | None:
@@ -321,7 +320,7 @@ class MemoryEmitter(ExpressionEmitter):
     def store(self, buffer: Buffer, index: Sequence[Expr], value: Expr) -> None:
         """buffer[index] = value, outside of a vector loop."""
         b = self.builder
-        element = self.linear(buffer, index, -1, None)
+        element = self.linear(buffer, index, -1)
         self._plain_store(buffer, element, self.uniform(value), b.scope)
 
     def _plain_store(self, buffer: Buffer, element: Value, value: Value, scope: Scope) -> None:
@@ -337,7 +336,7 @@ class MemoryEmitter(ExpressionEmitter):
         mask = self.mask_of(piece)
         if mask is not None and isinstance(mask.const, tuple) and not any(mask.const):
             return
-        element = self.linear(buffer, index, piece, None)
+        element = self.linear(buffer, index, piece)
         if not element.lanes and element.base is None:
             self._store_uniform(buffer, element, value, piece, mask)
             return
@@ -425,7 +424,7 @@ class MemoryEmitter(ExpressionEmitter):
 
     def accumulate(self, buffer: Buffer, index: Sequence[Expr], value: Expr, name: str) -> None:
         """buffer[index] = buffer[index] . value outside of a vector loop; name: the instruction."""
-        element = self.linear(buffer, index, -1, None)
+        element = self.linear(buffer, index, -1)
         self._accumulate_one(buffer, element, self.uniform(value), name)
 
     def _accumulate_one(self, buffer: Buffer, element: Value, value: Value, name: str) -> None:
@@ -444,7 +443,7 @@ class MemoryEmitter(ExpressionEmitter):
         mask = self.mask_of(piece)
         if mask is not None and isinstance(mask.const, tuple) and not any(mask.const):
             return
-        element = self.linear(buffer, index, piece, None)
+        element = self.linear(buffer, index, piece)
         if element.base is not None:  # distinct elements
             old = self._load_lanes(buffer, element, piece, mask, b.scope)
             new = llvm_scalar.emit(

@@ -196,6 +196,11 @@ def _shift(site: _Site, result: DType, args: Sequence[Value], left: bool) -> str
     return site.select(inside, shifted, zero, result)
 
 
+def _popcount(site: _Site, result: DType, args: Sequence[Value]) -> str:
+    """Set bits of the absolute value, as NumPy's `bitwise_count` counts."""
+    return site.call("llvm.ctpop", site.type(result), _abs(site, result, args))
+
+
 def _compare(signed: str, unsigned: str, real: str) -> Emitter:
     def emit(site: _Site, result: DType, args: Sequence[Value]) -> str:
         source = args[0].dtype
@@ -434,7 +439,7 @@ TABLE: dict[str, Emitter] = {
     "not": _not,
     "shl": lambda s, r, a: _shift(s, r, a, left=True),
     "shr": lambda s, r, a: _shift(s, r, a, left=False),
-    "popcount": _call("llvm.ctpop"),
+    "popcount": _popcount,
     "clz": _call("llvm.ctlz", tail=", i1 false"),
     "eq": _compare("eq", "eq", "oeq"),
     "ne": _compare("ne", "ne", "une"),

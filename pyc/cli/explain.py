@@ -50,8 +50,7 @@ def markdown() -> str:
         "| --- | --- | --- | --- |",
     ]
     for code, cls in sorted(errors.CLASSES.items()):
-        meaning = " ".join((cls.__doc__ or "").split())
-        lines.append(_row(code, f"`{cls.__name__}`", meaning, cls.remedy))
+        lines.append(_row(code, f"`{cls.__name__}`", errors.meaning(cls), cls.remedy))
     for group in reasons.GROUPS.values():
         members = [r for r in reasons.Reason if r.group == group]
         if members:

@@ -20,7 +20,7 @@ import pyc
 from pyc.errors import CommandError
 from pyc.ir.types import parse_type
 
-STAGES = ("graph", "kernels", "plan", "llvm", "asm")
+STAGES = ("traced", "graph", "logical", "kernels", "plan", "llvm", "asm")
 
 
 _RANK_0 = re.compile(r"\[\s*\]")

@@ -207,7 +207,7 @@ def cast(a: Array, type: DType) -> Array:
 
 def bitcast(a: Array, type: DType) -> Array:
     """The same bits read as another type of the same size."""
-    return np.ascontiguousarray(a).view(type.numpy)
+    return np.ascontiguousarray(a).view(type.numpy).reshape(a.shape)
 
 
 # --- the table ------------------------------------------------------------------------------------

@@ -29,11 +29,13 @@ def contraction(
     outer: list[tuple[Var, int]] = []
     domain: list[tuple[Var, int]] = []
     for k, (i, j) in enumerate(zip(a_batch, b_batch, strict=True)):
-        a_index[i] = b_index[j] = Var(f"n{k}")
-        outer.append((a_index[i] or Var(""), a.shape[i]))
+        var = Var(f"n{k}")
+        a_index[i] = b_index[j] = var
+        outer.append((var, a.shape[i]))
     for k, (i, j) in enumerate(zip(a_contract, b_contract, strict=True)):
-        a_index[i] = b_index[j] = Var(f"k{k}")
-        domain.append((a_index[i] or Var(""), a.shape[i]))
+        var = Var(f"k{k}")
+        a_index[i] = b_index[j] = var
+        domain.append((var, a.shape[i]))
     for letter, array, index in (("i", a, a_index), ("j", b, b_index)):
         for axis, taken in enumerate(index):
             if taken is None:

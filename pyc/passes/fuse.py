@@ -267,9 +267,10 @@ class _Fuser:
             if e not in live:
                 continue
             for a in e.args:
-                if e.op.in_place is not None and a not in (e.args[0], e.args[-1]):
-                    continue
-                if e.op.kind is Kind.INDEX and e.op.in_place is None:
+                if e.op.kind is Kind.INDEX and e.op.in_place is not None:
+                    if a is e.args[0]:
+                        self._store(a)
+                elif e.op.kind is Kind.INDEX:
                     uses.setdefault(a, set()).add(e)
                     ratio = prod(e.outs[0].shape) / max(prod(a.shape), 1)
                     scale[a] = scale.get(a, 0.0) + ratio

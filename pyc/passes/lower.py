@@ -14,7 +14,7 @@ and kept in a row buffer.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from pyc.ir.element import Element, components_of, fails_of, literal, result_of, scalar_of
@@ -74,14 +74,21 @@ def load(buffer: Buffer, index: Index, *, is_complex: bool) -> Element:
     return Load(buffer, index)
 
 
-def store(buffer: Buffer, index: Index, element: Element) -> tuple[Stmt, ...]:
-    """Statements that store an element of a value."""
-    if isinstance(element, Complex):
-        return (
-            Store(buffer, (*index, const(0)), element.re),
-            Store(buffer, (*index, const(1)), element.im),
-        )
-    return (Store(buffer, index, element),)
+def store(elements: Sequence[tuple[Buffer, Index, Element]]) -> list[Stmt]:
+    """Statements that store elements; all are computed before any is stored, because a buffer that
+    is stored to may be one that another element is loaded from."""
+    parts: list[tuple[Buffer, Index, Expr]] = []
+    for buffer, index, element in elements:
+        if isinstance(element, Complex):
+            parts.append((buffer, (*index, const(0)), element.re))
+            parts.append((buffer, (*index, const(1)), element.im))
+        else:
+            parts.append((buffer, index, element))
+    if len(parts) == 1:
+        return [Store(*parts[0])]
+    names = [Var(f"x{k}", value.dtype) for k, (_, _, value) in enumerate(parts)]
+    lets = [Let(v, value) for v, (_, _, value) in zip(names, parts, strict=True)]
+    return [*lets, *(Store(b, i, v) for v, (b, i, _) in zip(names, parts, strict=True))]
 
 
 class Puller:
@@ -338,8 +345,8 @@ class _Lowerer:
         target = eqn.op.target(
             lambda k, at: self.pull.element(values[k], tuple(at)), index, types, **eqn.params
         )
-        out = self.outputs[eqn.out]
-        stores = store(out, self.walker.canonical(tuple(target)), element)
+        out = replace(self.outputs[eqn.out], role="inout")
+        stores = store([(out, self.walker.canonical(tuple(target)), element)])
         inner = self._loop(list(zip(variables, domain, strict=True)), stores)
         kernel = Kernel(name, (*self.inputs.values(), out), tuple(inner))
         return Lowered(kernel, tuple(self.inputs), (eqn.out,))
@@ -395,15 +402,15 @@ class _Lowerer:
                 continue
             index = self.walker.canonical(full_index(value.shape, self.kept))
             element = self.pull.element(value, index)
-            body += [*self.pull.take_fails(), *store(buffer, index, element)]
+            body += [*self.pull.take_fails(), *store([(buffer, index, element)])]
         if not full:
             return body
         fresh, index_variables = self._row_variables()
-        inner: list[Stmt] = []
+        elements: list[tuple[Buffer, Index, Element]] = []
         for value in full:
             index = self.walker.canonical(full_index(value.shape, index_variables))
-            inner += store(self.outputs[value], index, self.pull.element(value, index))
-        return body + self._loop(fresh, inner)
+            elements.append((self.outputs[value], index, self.pull.element(value, index)))
+        return body + self._loop(fresh, store(elements))
 
 
 def lower(

@@ -154,8 +154,12 @@ def loads(buffers: Sequence[Buffer], index: Expr) -> Components:
 
 
 def stores(buffers: Sequence[Buffer], index: Expr, values: Components) -> list[Stmt]:
-    """Statements that store the components at `index`."""
-    return [Store(b, (index,), v) for b, v in zip(buffers, values, strict=True)]
+    """Statements that store the components at `index`; all are computed before any is stored."""
+    if len(buffers) == 1:
+        return [Store(buffers[0], (index,), values[0])]
+    names = [Var("x", v.dtype) for v in values]
+    pairs = zip(buffers, names, strict=True)
+    return [*bind(names, values), *(Store(b, (index,), v) for b, v in pairs)]
 
 
 def bind(results: Sequence[Var], values: Components) -> list[Stmt]:

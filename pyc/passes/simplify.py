@@ -57,7 +57,7 @@ def _to_own_type(m: Match, e: Eqn, args: Values) -> Values | None:
 
 def _full_slice(m: Match, e: Eqn, args: Values) -> Values | None:
     """A slice of all elements in order."""
-    forward = all(s > 0 for s in e.params["strides"])
+    forward = all(step == 1 for step in e.params["step"])
     return (args[0],) if args[0].type == e.out.type and forward else None
 
 

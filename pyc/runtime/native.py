@@ -14,6 +14,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from pyc.backends.assemble import assemble
@@ -65,6 +66,7 @@ def image() -> Image:
     return _loaded[0] if _loaded else load(object_code())
 
 
+@cache
 def python_function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
     """Function `name` for ctypes, called with the GIL; Python errors it sets are raised."""
     return ctypes.PYFUNCTYPE(result, *arguments)(image().address(name))

@@ -1,8 +1,8 @@
 """LLVM IR of the native call: from a Python call to an entry and back to its results.
 
-    PyObject *dispatch(self, args, nargs, kwnames)     the vectorcall of the `_Dispatch` type
+    PyObject *dispatch(self, args, nargs, kwnames)     the vectorcall of a `Dispatcher`
 
-`self` heads a list of records, one per specialisation. The first whose steps all hold is run: its
+`self` heads a list of records, one per specialisation, each inside a Python object, its owner. The first whose steps all hold is run: its
 steps check the arguments and put their addresses and values into the 16-byte slots of the entry's
 argument area; then the results are allocated, the entry is called, and the results are returned.
 If no record fits, or no arena is free, `slow` is called with the same arguments: always correct.
@@ -57,8 +57,8 @@ _TEMPLATE = Template("""
 ;   descriptor, rank, dimensions, maker
 %arena = type { i64, i64, ptr }
 ;   claimed, bytes, data
-%callable = type { [$header x i8], ptr, ptr, ptr, ptr }
-;   header, vectorcall, first record, slow, keep
+%callable = type { [$header x i8], ptr, ptr, ptr }
+;   header, vectorcall, owner of the first record, slow
 
 @arenas = hidden global [$arenas x %arena] zeroinitializer, align 64
 
@@ -393,7 +393,7 @@ no:
 }
 
 ; An arena of so many bytes, claimed; null if none is free.
-define internal ptr @claim_arena(i64 %bytes) nounwind {
+define hidden ptr @claim_arena(i64 %bytes) nounwind {
 entry:
   br label %next
 next:
@@ -697,9 +697,9 @@ entry:
   %values = alloca [$slots x ptr], align 16
   %slots = alloca [$slots x [16 x i8]], align 16
   %positional = and i64 %count.flag, 9223372036854775807
-  %first.at = getelementptr %callable, ptr %self, i64 0, i32 2
+  %first.owner.at = getelementptr %callable, ptr %self, i64 0, i32 2
   %slow.at = getelementptr %callable, ptr %self, i64 0, i32 3
-  %first = load ptr, ptr %first.at
+  %first.owner = load ptr, ptr %first.owner.at
   %hold = load ptr, ptr @f_Py_IncRef
   %drop = load ptr, ptr @f_Py_DecRef
   %has.names = icmp ne ptr %names, null
@@ -711,11 +711,11 @@ named:
   br label %begin
 begin:
   %count = phi i64 [%positional, %entry], [%with.names, %named]
-  %any = icmp ne ptr %first, null
+  %any = icmp ne ptr %first.owner, null
   br i1 %any, label %hold.first, label %fallback
 hold.first:
-  %first.owner.at = getelementptr %record, ptr %first, i64 0, i32 7
-  %first.owner = load ptr, ptr %first.owner.at
+  %first.at = getelementptr i8, ptr %first.owner, i64 $header
+  %first = load ptr, ptr %first.at
   call void %hold(ptr %first.owner)
   br label %try
 try:
@@ -769,69 +769,14 @@ broken:
   call void %bad()
   ret ptr null
 }
-
-define hidden i32 @dispatch_traverse(ptr %self, ptr %visit, ptr %data) nounwind {
-entry:
-  %slow.at = getelementptr %callable, ptr %self, i64 0, i32 3
-  %keep.at = getelementptr %callable, ptr %self, i64 0, i32 4
-  %type = call ptr @type_of(ptr %self)
-  %slow = load ptr, ptr %slow.at
-  %keep = load ptr, ptr %keep.at
-  %first = call i32 %visit(ptr %type, ptr %data)
-  %stop.first = icmp ne i32 %first, 0
-  br i1 %stop.first, label %end, label %two
-two:
-  %has.slow = icmp ne ptr %slow, null
-  br i1 %has.slow, label %visit.slow, label %three
-visit.slow:
-  %second = call i32 %visit(ptr %slow, ptr %data)
-  %stop.second = icmp ne i32 %second, 0
-  br i1 %stop.second, label %end, label %three
-three:
-  %has.keep = icmp ne ptr %keep, null
-  br i1 %has.keep, label %visit.keep, label %end
-visit.keep:
-  %third = call i32 %visit(ptr %keep, ptr %data)
-  br label %end
-end:
-  %result = phi i32 [%first, %entry], [%second, %visit.slow], [0, %three], [%third, %visit.keep]
-  ret i32 %result
-}
-
-define hidden i32 @dispatch_clear(ptr %self) nounwind {
-  %first.at = getelementptr %callable, ptr %self, i64 0, i32 2
-  %slow.at = getelementptr %callable, ptr %self, i64 0, i32 3
-  %keep.at = getelementptr %callable, ptr %self, i64 0, i32 4
-  %slow = load ptr, ptr %slow.at
-  %keep = load ptr, ptr %keep.at
-  store ptr null, ptr %first.at
-  store ptr null, ptr %slow.at
-  store ptr null, ptr %keep.at
-  %drop = load ptr, ptr @f_Py_DecRef
-  call void %drop(ptr %slow)
-  call void %drop(ptr %keep)
-  ret i32 0
-}
-
-define hidden void @dispatch_dealloc(ptr %self) nounwind {
-  %type = call ptr @type_of(ptr %self)
-  %untrack = load ptr, ptr @f_PyObject_GC_UnTrack
-  %free = load ptr, ptr @f_PyObject_GC_Del
-  %drop = load ptr, ptr @f_Py_DecRef
-  call void %untrack(ptr %self)
-  %cleared = call i32 @dispatch_clear(ptr %self)
-  call void %free(ptr %self)
-  call void %drop(ptr %type)
-  ret void
-}
 """)
 
 EXTERNALS = (
     *("Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyObject_CallNoArgs"),
     *("PyObject_CallOneArg", "PyTuple_New", "PyTuple_SetItem", "PyDict_Size", "PyDict_Next"),
     *("PyDict_GetItem", "PyLong_AsLongLongAndOverflow", "PyLong_FromLongLong"),
-    *("PyErr_BadInternalCall", "PyObject_GC_UnTrack", "PyObject_GC_Del"),
-    *("PyArray_Type", "PyArray_NewFromDescr", "PyArray_Scalar"),
+    *("PyErr_BadInternalCall", "PyArray_Type", "PyArray_NewFromDescr"),
+    "PyArray_Scalar",
 )
 """C functions (and NumPy's array type) that the code reaches through a variable `f_NAME` each."""
 

@@ -81,8 +81,9 @@ class Trace(Interpreter):
                 if kind is int and not -(1 << 63) <= x < 1 << 63:
                     raise DTypeError(
                         f"the Python integer {x} does not fit int64",
-                        fix="Write it as a NumPy scalar of a wider type, such as "
-                        f"`np.uint64({x})`." if 0 <= x < 1 << 64 else "",
+                        fix=f"Write it as a NumPy scalar of a wider type, such as `np.uint64({x})`."
+                        if 0 <= x < 1 << 64
+                        else "",
                     )
                 self._scalars[key] = Tracer(self, self.builder.constant(x, WEAK[kind]), kind)
             return self._scalars[key]
@@ -115,8 +116,10 @@ class Trace(Interpreter):
         owner: Any = x.owner
         if not owner.open:
             raise LeakedTracerError(
-                lambda: f"{x.owner.describe(x.value)} is used after the trace that it belongs to "
-                "has ended",
+                lambda: (
+                    f"{x.owner.describe(x.value)} is used after the trace that it belongs to "
+                    "has ended"
+                ),
                 fix="Return it from the traced function in place of storing it in a global, an "
                 "attribute, a closure or a container.",
                 place=location.here(),
@@ -126,8 +129,10 @@ class Trace(Interpreter):
             around = around.parent if isinstance(around, Trace) else None
         if around is None or not self.open:
             raise LeakedTracerError(
-                lambda: f"{x.owner.describe(x.value)} is used in another trace than the one that "
-                "it belongs to",
+                lambda: (
+                    f"{x.owner.describe(x.value)} is used in another trace than the one that "
+                    "it belongs to"
+                ),
                 fix="Pass it as an argument to the function that uses it.",
                 place=location.here(),
             )

@@ -118,7 +118,12 @@ def _same_structure(what: str, given: str, expected: tree.TreeDef, found: tree.T
 
 
 def _shown(treedef: tree.TreeDef) -> str:
-    return str(treedef).removeprefix("PyTreeSpec(").removesuffix(", namespace='pyc')").removesuffix(")")
+    return (
+        str(treedef)
+        .removeprefix("PyTreeSpec(")
+        .removesuffix(", namespace='pyc')")
+        .removesuffix(")")
+    )
 
 
 # --- bodies of loops ------------------------------------------------------------------------------
@@ -182,7 +187,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     (Python numbers take the type of the other branches).
     raises DTypeError, ShapeError, TraceError: the results of two branches differ
     """
-    with _placed():
+    with _Placed():
         branches = tuple(branches)
         if not branches:
             raise ValueError("switch: needs at least one branch")
@@ -202,7 +207,7 @@ def cond(
     take the type of the other branch).
     raises DTypeError, ShapeError, TraceError: the results of the branches differ
     """
-    with _placed():
+    with _Placed():
         type = type_of(pred)
         if type.shape != ():
             raise ShapeError(
@@ -273,9 +278,7 @@ def _branch_dtype(what: str, names: Sequence[str], leaf: str, found: Sequence[An
     types = [type_of(x) for x in found]
     weak = [weak_type(x) for x in found]
     wide = [w for w in weak if w in _WIDTH]
-    strong = [
-        (t.dtype, n) for t, w, n in zip(types, weak, names, strict=True) if w not in _WIDTH
-    ]
+    strong = [(t.dtype, n) for t, w, n in zip(types, weak, names, strict=True) if w not in _WIDTH]
     for type, name in zip(types, names, strict=True):
         if type.shape != types[0].shape:
             raise ShapeError(
@@ -305,14 +308,16 @@ def _branch_dtype(what: str, names: Sequence[str], leaf: str, found: Sequence[An
 # --- loops ----------------------------------------------------------------------------------------
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
     """The first of init_val, body_fun(init_val), body_fun(body_fun(init_val)), ... for which
     cond_fun is false.
 
     init_val: pytree, whose structure, shapes and dtypes stay the same; cond_fun gives a bool.
     raises DTypeError, ShapeError, TraceError: a carried value that changes its type (named)
     """
-    with _placed():
+    with _Placed():
         init = _apart(init_val, "init_val")
         return _while("while_loop", cond_fun, body_fun, init)
 
@@ -327,7 +332,9 @@ def _while(
         truth = cond_fun(init.treedef.unflatten(trace.add_inputs(loop.carries)))
         found = _apart(truth, "result")
         if found.treedef != tree.structure(0) or type_of(truth) != ArrayType((), dt.b1):
-            got = str(type_of(truth)) if found.treedef == tree.structure(0) else _shown(found.treedef)
+            got = (
+                str(type_of(truth)) if found.treedef == tree.structure(0) else _shown(found.treedef)
+            )
             raise DTypeError(
                 f"{what}: the condition must return a bool scalar, it returns {got}",
                 fix="Compare it, or reduce it with `.any()` or `.all()`.",
@@ -352,7 +359,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     Python integers. init_val: pytree, whose structure, shapes and dtypes stay the same.
     raises DTypeError, ShapeError, TraceError: a carried value that changes its type (named)
     """
-    with _placed():
+    with _Placed():
         for name, bound in (("lower", lower), ("upper", upper)):
             type = type_of(bound)
             if type.shape != () or not type.dtype.is_integer:
@@ -418,7 +425,7 @@ def scan(
     (the results are the same).
     raises DTypeError, ShapeError, TraceError: a carried value that changes its type (named)
     """
-    with _placed():
+    with _Placed():
         stepped = _apart(xs, "xs")
         size = _scan_length(stepped, length)
         factor = max(size, 1) if unroll is True else max(int(unroll), 1)
@@ -550,9 +557,7 @@ def _unrolled(loop: _Loop, xs: Sequence[ArrayType], unroll: int, reverse: bool) 
     with tracing(trace):
         captured = trace.add_inputs([Input(type_of(c)) for c in loop.captured])
         carry: list[Any] = list(trace.add_inputs(loop.carries))
-        blocks = trace.add_inputs(
-            [Input(ArrayType((unroll, *x.shape[1:]), x.dtype)) for x in xs]
-        )
+        blocks = trace.add_inputs([Input(ArrayType((unroll, *x.shape[1:]), x.dtype)) for x in xs])
         inner = replace(loop, captured=list(captured))
         carry, ys = _straight(inner, carry, list(blocks), unroll, reverse)
         return trace.build([*carry, *ys])
@@ -564,7 +569,7 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     xs: pytree of arrays with equal first axes.
     raises ShapeError: the first axes differ, or there is none
     """
-    with _placed():
+    with _Placed():
         stepped = _apart(xs, "xs")
         size = _scan_length(stepped, None)
         _, ys = _scan(
@@ -573,7 +578,7 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
         return ys
 
 
-class _placed:
+class _Placed:
     """Gives errors the line of the call; bodies have placed theirs already."""
 
     def __enter__(self) -> None:

@@ -111,8 +111,8 @@ def table() -> Mapping[Any, Function]:
 def _refuse(message: str, fix: str = "") -> NoReturn:
     raise UnsupportedOpError(
         message,
-        fix=fix or "Write it with functions that `pyc.numpy` has, or do it outside the jitted "
-        "function.",
+        fix=fix
+        or "Write it with functions that `pyc.numpy` has, or do it outside the jitted function.",
         place=location.here(),
     )
 
@@ -195,8 +195,10 @@ def _arranged(
 def _changes_nothing(name: str, value: Any) -> bool:
     if value is np._NoValue:
         return True
-    return any(value is v or (type(value) is type(v) and value == v) for v in
-               _WITHOUT_EFFECT.get(name, (None,)))
+    return any(
+        value is v or (type(value) is type(v) and value == v)
+        for v in _WITHOUT_EFFECT.get(name, (None,))
+    )
 
 
 def _refuse_argument(function: str, name: str) -> NoReturn:
@@ -254,8 +256,10 @@ def call_ufunc(
     if method == "reduce" and rest.get("keepdims") is False:
         del rest["keepdims"]
     axis = rest.pop("axis", None) if "axis" in options else 0
-    allowed = {"dtype", "keepdims"} if method == "reduce" and ufunc in (np.add, np.multiply) else (
-        {"keepdims"} if method == "reduce" else {"dtype"}
+    allowed = (
+        {"dtype", "keepdims"}
+        if method == "reduce" and ufunc in (np.add, np.multiply)
+        else ({"keepdims"} if method == "reduce" else {"dtype"})
     )
     for option in rest:
         if option not in allowed:

@@ -47,9 +47,7 @@ def _location(code: CodeType, positions: tuple[int | None, ...]) -> Location:
     if column is None or end_column is None:
         return Location(code.co_filename, line or code.co_firstlineno, code.co_name)
     end = end_column + 1 if end_line == line else 0
-    return Location(
-        code.co_filename, line or code.co_firstlineno, code.co_name, column + 1, end
-    )
+    return Location(code.co_filename, line or code.co_firstlineno, code.co_name, column + 1, end)
 
 
 def user_frame() -> FrameType | None:

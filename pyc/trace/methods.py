@@ -199,8 +199,10 @@ class ArrayMethods:
 
     def _refuse_value(self, name: str) -> NoReturn:
         raise ConcretizationError(
-            lambda: f"`.{name}()` needs the value of {self!r}, which is not known while the "
-            "function is traced",
+            lambda: (
+                f"`.{name}()` needs the value of {self!r}, which is not known while the "
+                "function is traced"
+            ),
             fix="Keep it an array; convert the result outside the jitted function.",
             place=location.here(),
         )

@@ -83,7 +83,7 @@ def _in_place(method: str, symbol: str) -> Any:
 
     def operator(self: Tracer, other: Any) -> Any:
         if self.ndim or (self.weak is None and self.owner.is_argument(self.value)):
-            self._refuse(
+            raise self._refusal(
                 TraceError,
                 f"`{symbol}=` would change {self._described()} in place",
                 f"Write `a = a {symbol} b`, which makes a new array; for a part of an array "
@@ -124,7 +124,7 @@ class Tracer(ArrayMethods):
 
     @shape.setter
     def shape(self, value: Any) -> None:
-        self._refuse_assignment("shape", "x = x.reshape(shape)")
+        raise self._assignment_refusal("shape", "x = x.reshape(shape)")
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -133,7 +133,7 @@ class Tracer(ArrayMethods):
 
     @dtype.setter
     def dtype(self, value: Any) -> None:
-        self._refuse_assignment("dtype", "x = x.astype(dtype)")
+        raise self._assignment_refusal("dtype", "x = x.astype(dtype)")
 
     @property
     def ndim(self) -> int:
@@ -172,7 +172,7 @@ class Tracer(ArrayMethods):
 
     @real.setter
     def real(self, value: Any) -> None:
-        self._refuse_assignment("real", "x = value + 1j * x.imag")
+        raise self._assignment_refusal("real", "x = value + 1j * x.imag")
 
     @property
     def imag(self) -> Any:
@@ -181,7 +181,7 @@ class Tracer(ArrayMethods):
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        self._refuse_assignment("imag", "x = x.real + 1j * value")
+        raise self._assignment_refusal("imag", "x = x.real + 1j * value")
 
     @property
     def at(self) -> At:
@@ -255,7 +255,7 @@ class Tracer(ArrayMethods):
         return (self[k] for k in range(self.shape[0]))
 
     def __contains__(self, item: Any) -> NoReturn:
-        self._refuse(
+        raise self._refusal(
             TracerBoolConversionError,
             lambda: f"`in` asks for the truth of a comparison with {self._described()}",
             "Write `(x == item).any()`, and decide with `where` or `pyc.lax.cond`.",
@@ -282,19 +282,21 @@ class Tracer(ArrayMethods):
     def _described(self) -> str:
         return str(self.owner.describe(self.value))
 
-    def _refuse(self, error: type[TraceError], message: Text, fix: str) -> NoReturn:
-        raise error(message, fix=fix, place=location.here())
+    def _refusal(self, error: type[TraceError], message: Text, fix: str) -> TraceError:
+        return error(message, fix=fix, place=location.here())
 
-    def _refuse_number(self, asked: str, fix: str) -> NoReturn:
-        self._refuse(
+    def _number_refusal(self, asked: str, fix: str) -> TraceError:
+        return self._refusal(
             ConcretizationError,
-            lambda: f"{asked} needs the value of {self._described()}, which is not known while the "
-            "function is traced",
+            lambda: (
+                f"{asked} needs the value of {self._described()}, which is not known while the "
+                "function is traced"
+            ),
             fix,
         )
 
-    def _refuse_assignment(self, name: str, rewrite: str) -> NoReturn:
-        self._refuse(
+    def _assignment_refusal(self, name: str, rewrite: str) -> TraceError:
+        return self._refusal(
             TraceError,
             lambda: f"assigning to `.{name}` would change {self._described()} in place",
             f"Write `{rewrite}`, which makes a new array.",
@@ -303,7 +305,7 @@ class Tracer(ArrayMethods):
     def __bool__(self) -> bool:
         if self.size != 1:
             raise ValueError(f"the truth of {self!r} is ambiguous: use .any() or .all()")
-        self._refuse(
+        raise self._refusal(
             TracerBoolConversionError,
             lambda: f"the truth of {self._described()} is needed while the function is traced",
             "Write `pyc.numpy.where(c, a, b)` for `a if c else b`, "
@@ -314,38 +316,42 @@ class Tracer(ArrayMethods):
         )
 
     def __int__(self) -> int:
-        self._refuse(
+        raise self._refusal(
             TracerIntegerConversionError,
-            lambda: f"int() needs the value of {self._described()}, which is not known while the "
-            "function is traced",
+            lambda: (
+                f"int() needs the value of {self._described()}, which is not known while the "
+                "function is traced"
+            ),
             'Write `x.astype("int64")`, or make the argument it comes from static: '
             "`pyc.jit(static_argnames=...)`.",
         )
 
     def __index__(self) -> int:
-        self._refuse(
+        raise self._refusal(
             TracerIntegerConversionError,
-            lambda: f"{self._described()} is used as a Python integer (a shape, an axis, a range, "
-            "or an index of a list), which needs its value",
+            lambda: (
+                f"{self._described()} is used as a Python integer (a shape, an axis, a range, "
+                "or an index of a list), which needs its value"
+            ),
             "Make the argument it comes from static: `pyc.jit(static_argnames=...)`; loop with "
             "`pyc.lax.fori_loop`; index an array in place of a list.",
         )
 
     def __float__(self) -> float:
-        self._refuse_number(
+        raise self._number_refusal(
             "float()",
             'Write `x.astype("float64")`; call functions of `numpy` in place of `math`.',
         )
 
     def __complex__(self) -> complex:
-        self._refuse_number("complex()", 'Write `x.astype("complex128")`.')
+        raise self._number_refusal("complex()", 'Write `x.astype("complex128")`.')
 
     def __round__(self, digits: int | None = None) -> Any:
         """The elements rounded to `digits` decimals, as an array."""
         return pnp.round(self, digits or 0)
 
     def __hash__(self) -> int:
-        self._refuse(
+        raise self._refusal(
             TraceError,
             lambda: f"{self._described()} is used as a key or in a set, which needs its value",
             "Use its position or its name as the key.",
@@ -353,21 +359,25 @@ class Tracer(ArrayMethods):
 
     def __format__(self, spec: str) -> str:
         if spec:
-            self._refuse_number(f"the format {spec!r}", "Format the result outside the function.")
+            raise self._number_refusal(
+                f"the format {spec!r}", "Format the result outside the function."
+            )
         return repr(self)
 
     def __array__(self, *args: Any, **options: Any) -> NoReturn:
-        self._refuse(
+        raise self._refusal(
             TracerArrayConversionError,
-            lambda: f"NumPy asked for the elements of {self._described()}, which are not known "
-            "while the function is traced",
+            lambda: (
+                f"NumPy asked for the elements of {self._described()}, which are not known "
+                "while the function is traced"
+            ),
             "Call the function of `pyc.numpy` in place of NumPy's: `pyc.numpy.asarray(x)`, "
             "`pyc.numpy.stack([x, y])` for `np.array([x, y])`;\n"
             "or do this step outside the jitted function.",
         )
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._refuse(
+        raise self._refusal(
             TraceError,
             lambda: f"`x[index] = value` would change {self._described()} in place",
             "Write `x = x.at[index].set(value)`, or `x = x.at[index].add(value)` for "
@@ -384,7 +394,9 @@ class Tracer(ArrayMethods):
         return self
 
     def __reduce__(self) -> NoReturn:
-        self._refuse_number("pickling", "Return the value from the jitted function, then pickle.")
+        raise self._number_refusal(
+            "pickling", "Return the value from the jitted function, then pickle."
+        )
 
 
 class At:

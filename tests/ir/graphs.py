@@ -70,7 +70,7 @@ def constants(draw: Any) -> np.ndarray[Any, Any]:
 
 def _bind(draw: Any, builder: Builder, values: list[Value]) -> tuple[Value, ...]:
     x, y = draw(st.sampled_from(values)), draw(st.sampled_from(values))
-    kind = draw(st.integers(0, 6))
+    kind = draw(st.integers(0, 9))
     if kind == 0:
         return builder.bind(draw(st.sampled_from(UNARY)), x)
     if kind == 1:
@@ -84,4 +84,43 @@ def _bind(draw: Any, builder: Builder, values: list[Value]) -> tuple[Value, ...]
         return builder.bind("transpose", x, axes=tuple(reversed(range(len(x.shape)))))
     if kind == 5:
         return builder.bind("iota", shape=(2, 3), axis=1, dtype=draw(st.sampled_from(TYPES)))
-    return builder.bind("broadcast", x, shape=(2, *x.shape))
+    if kind == 6:
+        return builder.bind("broadcast", x, shape=(2, *x.shape))
+    if kind == 7:
+        index = builder.constant(draw(st.integers(-1, 2)), dt.i64)
+        branches = tuple(_inner(draw, (x.type, y.type)) for _ in range(draw(st.integers(1, 3))))
+        return builder.bind("cond", index, x, y, branches=branches)
+    if kind == 8:
+        condition = Builder()
+        condition.param(x.type)
+        never = condition.build([condition.constant(False)])
+        body = _inner(draw, (x.type,))
+        captures = {"condition_captures": 0, "body_captures": 0}
+        return builder.bind("while", x, condition=never, body=body, **captures)
+    if not y.shape:
+        return ()
+    slices = ArrayType(y.shape[1:], y.dtype)
+    body = _inner(draw, (x.type, slices))
+    return builder.bind(
+        "scan",
+        x,
+        y,
+        body=body,
+        length=y.shape[0],
+        captures=0,
+        carries=1,
+        reverse=draw(st.booleans()),
+    )
+
+
+def _inner(draw: Any, types: tuple[ArrayType, ...]) -> Graph:
+    """A closed graph from values of `types` to values of the same types."""
+    builder = Builder()
+    params = [builder.param(t) for t in types]
+    results = []
+    for x in params:
+        try:
+            results.append(builder.bind1(draw(st.sampled_from(("neg", "logical_not", "add"))), x))
+        except (PycError, TypeError, ValueError):
+            results.append(builder.bind1("select", builder.bind1("eq", x, x), x, x))
+    return builder.build(results)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, find, given, settings
 
 from pyc.errors import VerificationError
 from pyc.ir import dtype as dt
@@ -92,6 +92,13 @@ def test_random_graphs_parse_back_and_are_valid(graph) -> None:
     assert print_graph(again) == text
     assert graph_key(again) == graph_key(graph)
     verify_graph(again)
+
+
+def test_random_graphs_hold_control_flow() -> None:
+    """The property above is worth little if the generator never draws some construct."""
+    for name in ("cond", "while", "scan", "reduce_sum", "constant"):
+        found = find(graphs(), lambda g, name=name: any(e.op.name == name for e in g.eqns))
+        assert found.eqns
 
 
 @settings(max_examples=150, deadline=None)

@@ -1,0 +1,58 @@
+"""The processor this process runs on, as a `Target`, without LLVM.
+
+Reads the feature flags of the first processor in /proc/cpuinfo (Linux) and maps them to one of the
+x86-64 psABI levels that pyc generates code for. Levels, and not single features, keep the number of
+different codes small: machines of one level share cache entries.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from pyc.errors import DeviceError
+from pyc.ir.target import X86_64_V3, X86_64_V4, Target
+
+_V3_FLAGS = frozenset(["avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "popcnt", "cx16"])
+_V4_FLAGS = frozenset(["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"])
+
+
+def targets_of(flags: frozenset[str]) -> tuple[Target, ...]:
+    """The targets that a processor with these cpuinfo flags can run, the best first."""
+    if not flags >= _V3_FLAGS:
+        return ()
+    return (X86_64_V4, X86_64_V3) if flags >= _V4_FLAGS else (X86_64_V3,)
+
+
+@cache
+def host_flags() -> frozenset[str]:
+    """The feature flags of this machine's first processor; empty where there is no cpuinfo."""
+    try:
+        with Path("/proc/cpuinfo").open(encoding="ascii", errors="replace") as lines:
+            for line in lines:
+                name, _, flags = line.partition(":")
+                if name.strip() == "flags":
+                    return frozenset(flags.split())
+    except OSError:
+        pass
+    return frozenset()
+
+
+def host_target(wanted: str = "native") -> Target:
+    """The Target named `wanted`: "native" is the best this processor runs.
+
+    raises DeviceError: the processor lacks x86-64-v3, or the level that was asked for
+    """
+    possible = targets_of(host_flags())
+    if not possible:
+        raise DeviceError(
+            "pyc needs an x86-64-v3 processor (AVX2, FMA, BMI2; 2013 and newer); "
+            "this one does not report these features"
+        )
+    if wanted == "native":
+        return possible[0]
+    for target in possible:
+        if target.id == wanted:
+            return target
+    names = ", ".join(t.id for t in possible)
+    raise DeviceError(f"target {wanted!r} cannot run here; this processor runs {names}")

@@ -1,0 +1,379 @@
+"""From a Graph to something that runs: the whole pipeline as functions that read as a list.
+
+    trace's Graph ── optimise ──▶ Graph ── plan ──▶ Plan ── compile_plan ──▶ Code ── load ──▶ native
+
+`lower_graph` does the first two, `Lowered.compile` the rest, through the cache: the key document is
+the traced Graph's text, the options that affect code, and the versions of all that makes it; what
+the cache holds is the object code and the few facts that running it needs, so a process that finds
+it loads no compiler.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from pyc import cache, config
+from pyc.backends.base import Code, SiteFailed
+from pyc.backends.cpu import Cpu, CpuExecutable
+from pyc.backends.host import host_target
+from pyc.backends.x86 import X86
+from pyc.errors import PycError
+from pyc.fingerprint import Document, key_of, source_digest, versions
+from pyc.ir import dtype as dt
+from pyc.ir.expr import Apply, postorder
+from pyc.ir.graph import Eqn, Graph, subgraphs
+from pyc.ir.loops import expressions, walk
+from pyc.ir.plan import Place, Plan, PlanBuffer, Site
+from pyc.ir.target import Target
+from pyc.ir.text_graph import print_graph
+from pyc.ir.text_kernel import print_kernel
+from pyc.ir.text_plan import print_plan
+from pyc.ir.types import ArrayType
+from pyc.passes import optimise
+from pyc.passes.fuse import Decision
+from pyc.passes.memory import Planned, plan
+from pyc.store import Entry
+
+Array = np.ndarray[Any, Any]
+_LIBRARIES = ("llvmlite",)
+"""Distributions whose version decides the code."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAnalysis:
+    """Bytes of one call. peak: the arena; lower_bound: the most bytes alive at once; requested: the
+    sum of all arena buffers; largest: the largest of them; reused: requested less peak; arguments,
+    results, constants: outside the arena; copies: whole-buffer copies in the Plan."""
+
+    peak: int
+    lower_bound: int
+    requested: int
+    largest: int
+    arguments: int
+    results: int
+    constants: int
+    copies: int
+
+    @property
+    def reused(self) -> int:
+        """Bytes that would be needed more if no buffer shared memory."""
+        return max(self.requested - self.peak, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class CostAnalysis:
+    """Per call: kernels launched, bytes that kernels must at least move (each buffer once), and
+    instructions per element of the largest kernel body."""
+
+    kernels: int
+    bytes_moved: int
+    instructions: int
+
+
+class Lowered:
+    """An optimised Graph and its Plan for one target; nothing is compiled yet."""
+
+    def __init__(self, traced: Graph, target: Target, options: Document, name: str) -> None:
+        self.traced = traced
+        self.target = target
+        self.options = options
+        self.name = name
+        self.timings: dict[str, float] = {}
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The Graph after all passes."""
+        return optimise(self.traced, self.timings, check=config.current().debug)
+
+    @cached_property
+    def planned(self) -> Planned:
+        """The Plan with its decisions."""
+        graph = self.graph
+        start = perf_counter()
+        found = plan(graph, self.target)
+        self.timings["plan"] = perf_counter() - start
+        return found
+
+    @property
+    def plan(self) -> Plan:
+        """The steps and buffers."""
+        return self.planned.plan
+
+    @property
+    def kernels(self) -> tuple[Any, ...]:
+        """The scheduled kernels."""
+        return self.plan.kernels
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """What was fused, stored and copied, each with its reason."""
+        return self.planned.decisions
+
+    @cached_property
+    def key_document(self) -> Document:
+        """What the cache key is made of."""
+        return {
+            "graph": print_graph(self.traced),
+            "options": self.options,
+            "sources": source_digest(),
+            "versions": versions(_LIBRARIES),
+        }
+
+    @property
+    def target_facts(self) -> Document:
+        """The facts of the target that the code relies on."""
+        return {"target": self.target.id, "features": self.target.features}
+
+    def as_text(self, stage: str = "graph") -> str:
+        """The text of one level: "traced", "graph", "logical", "kernels" or "plan"."""
+        if stage == "traced":
+            return print_graph(self.traced)
+        if stage == "graph":
+            return print_graph(self.graph)
+        if stage == "logical":
+            return "\n".join(print_kernel(k) for k in self.planned.logical)
+        if stage == "kernels":
+            return "\n".join(print_kernel(k) for k in self.kernels)
+        if stage == "plan":
+            return print_plan(self.plan)
+        raise ValueError(f"no stage {stage!r}: traced, graph, logical, kernels or plan")
+
+    def memory_analysis(self) -> MemoryAnalysis:
+        """Bytes by use; the peak is what a call allocates."""
+        by_place = dict.fromkeys(Place, 0)
+        sizes = [
+            b.nbytes for b in self.plan.buffers if b.place is Place.ARENA and b.last >= b.first
+        ]
+        for b in self.plan.buffers:
+            by_place[b.place] += b.nbytes
+        return MemoryAnalysis(
+            peak=self.plan.peak,
+            lower_bound=self.plan.lower_bound,
+            requested=sum(sizes),
+            largest=max(sizes, default=0),
+            arguments=by_place[Place.ARGUMENT],
+            results=by_place[Place.RESULT],
+            constants=len(self.plan.constants),
+            copies=self.planned.copies,
+        )
+
+    def cost_analysis(self) -> CostAnalysis:
+        """Kernels, least bytes moved and instructions."""
+        moved = sum(
+            int(np.prod([d for d in b.shape if isinstance(d, int)])) * b.dtype.itemsize
+            for k in self.kernels
+            for b in k.buffers
+        )
+        sizes = [
+            sum(
+                isinstance(e, Apply)
+                for e in postorder([r for s in walk(k.body) for r in expressions(s)])
+            )
+            for k in self.planned.logical
+        ]
+        return CostAnalysis(len(self.kernels), moved, max(sizes, default=0))
+
+    def compile(self) -> Compiled:
+        """Native code, from the cache or made now."""
+        key = key_of({"document": self.key_document, "facts": self.target_facts})
+        loaded = cache.memory.get(key, self.name)
+        if loaded is None:
+            loaded = self._load()
+            cache.memory.put(key, loaded, len(loaded.code.object))
+        return Compiled(self, loaded)
+
+    def _load(self) -> _Loaded:
+        found = cache.lookup(self.key_document, self.target_facts, self.name)
+        if isinstance(found, Entry):
+            return _Loaded.of_payload(found.payload)
+        start = perf_counter()
+        program = self.plan
+        before = perf_counter()
+        code = X86().compile_plan(program, self.target)
+        self.timings["codegen"] = perf_counter() - before
+        loaded = _Loaded(code, _skeleton(program), self.graph.types)
+        seconds = perf_counter() - start
+        cache.store(self.key_document, self.target_facts, loaded.payload(), seconds, self.name)
+        return loaded
+
+
+def _skeleton(program: Plan) -> Plan:
+    """The part of a Plan that running it needs: no steps, no kernels."""
+    arguments = tuple(b for b in program.buffers if b.place in (Place.ARGUMENT, Place.RESULT))
+    return Plan(
+        kernels=(),
+        buffers=arguments,
+        steps=(),
+        arguments=(),
+        results=(),
+        peak=program.peak,
+        lower_bound=program.lower_bound,
+        constants=program.constants,
+        sites=program.sites,
+    )
+
+
+@dataclass(eq=False)
+class _Loaded:
+    """Code in this process. results: the types of the results."""
+
+    code: Code
+    plan: Plan
+    results: tuple[ArrayType, ...]
+    executable: CpuExecutable = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.executable = driver().load(self.code, self.plan)
+
+    def payload(self) -> Document:
+        """What the cache keeps."""
+        p = self.plan
+        return {
+            "object": self.code.object,
+            "externals": list(self.code.externals),
+            "llvm": self.code.llvm,
+            "buffers": [[b.nbytes, b.place.value, b.index, b.scalar] for b in p.buffers],
+            "peak": p.peak,
+            "lower_bound": p.lower_bound,
+            "constants": p.constants,
+            "sites": [[s.rule, s.equation] for s in p.sites],
+            "results": [[list(t.shape), t.dtype.short] for t in self.results],
+        }
+
+    @classmethod
+    def of_payload(cls, payload: Document) -> _Loaded:
+        """The program that a cache entry holds."""
+        buffers = tuple(
+            PlanBuffer(nbytes, Place(place), index, scalar)
+            for nbytes, place, index, scalar in payload["buffers"]
+        )
+        program = Plan(
+            (),
+            buffers,
+            (),
+            (),
+            (),
+            payload["peak"],
+            payload["lower_bound"],
+            payload["constants"],
+            tuple(Site(rule, equation) for rule, equation in payload["sites"]),
+        )
+        code = Code(payload["object"], tuple(payload["externals"]), payload["llvm"])
+        types = tuple(ArrayType(tuple(s), dt.parse(d)) for s, d in payload["results"])
+        return cls(code, program, types)
+
+
+_drivers: list[Cpu] = []
+
+
+def driver() -> Cpu:
+    """The CPU driver of this process."""
+    if not _drivers:
+        _drivers.append(Cpu())
+    return _drivers[0]
+
+
+class Compiled:
+    """Native code of one Graph: call it with one array for each parameter."""
+
+    def __init__(self, lowered: Lowered, loaded: _Loaded) -> None:
+        self.lowered = lowered
+        self._loaded = loaded
+        self.results = loaded.results
+        self.plan = loaded.plan
+
+    @property
+    def executable(self) -> CpuExecutable:
+        """The mapped code, its entry address and its constants."""
+        return self._loaded.executable
+
+    @property
+    def key(self) -> str:
+        """The key of the cache entry."""
+        return key_of(self.lowered.key_document)
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM text."""
+        return self._loaded.code.llvm
+
+    @property
+    def asm(self) -> str:
+        """The machine code as assembly."""
+        return X86().assembly(self._loaded.code, self.lowered.target)
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds by pass, of what was run in this process."""
+        return dict(self.lowered.timings)
+
+    def as_text(self, stage: str = "llvm") -> str:
+        """The text of one level, "llvm" and "asm" included."""
+        if stage in ("llvm", "asm"):
+            return self.llvm if stage == "llvm" else self.asm
+        return self.lowered.as_text(stage)
+
+    def memory_analysis(self) -> MemoryAnalysis:
+        """See `Lowered.memory_analysis`."""
+        return self.lowered.memory_analysis()
+
+    def cost_analysis(self) -> CostAnalysis:
+        """See `Lowered.cost_analysis`."""
+        return self.lowered.cost_analysis()
+
+    def __call__(self, *arguments: Array) -> tuple[Array, ...]:
+        """Fresh results. arguments: native, aligned, C-ordered arrays (rank 0 for scalars) of the
+        Graph's parameter types. Raises what a failed check stands for."""
+        results = tuple(np.empty(t.shape, t.dtype.numpy) for t in self.results)
+        try:
+            driver().run(self._loaded.executable, arguments, results)
+        except SiteFailed as failed:
+            raise self.failure(failed.site, failed.value) from None
+        return results
+
+    def failure(self, site: int, value: int) -> Exception:
+        """The error that a failed site stands for, at the user's line."""
+        number = self.plan.sites[site].equation
+        eqn = _equations(self.lowered.graph)[number]
+        assert eqn.op.failure is not None
+        error = eqn.op.failure(value, **eqn.params)
+        if isinstance(error, PycError) and eqn.loc is not None:
+            error.at(eqn.loc)
+        return error
+
+
+def _equations(graph: Graph) -> list[Eqn]:
+    """Equations in the numbering of `passes/memory`: text order, nested Graphs after their own."""
+    found: list[Eqn] = []
+    for e in graph.eqns:
+        found.append(e)
+        for inner in subgraphs(e):
+            found += _equations(inner)
+    return found
+
+
+def lower_graph(
+    graph: Graph,
+    *,
+    target: Target | None = None,
+    options: Document | None = None,
+    name: str = "",
+) -> Lowered:
+    """The first half of the pipeline. target: default this machine's, or PYC_TARGET."""
+    return Lowered(graph, target or host_target(config.current().target), options or {}, name)
+
+
+def compile_graph(
+    graph: Graph,
+    *,
+    target: Target | None = None,
+    options: Document | None = None,
+    name: str = "",
+) -> Compiled:
+    """Native code of a Graph. options: what affects code, for the key; name: for statistics."""
+    return lower_graph(graph, target=target, options=options, name=name).compile()

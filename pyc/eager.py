@@ -1,0 +1,150 @@
+"""The base interpreter: one op at a time, compiled like everything else.
+
+Outside a trace `pyc.numpy` and `pyc.lax` act on concrete arrays through this interpreter. Each
+(op, argument types, params) is a Graph of one equation that goes through the same compile path, so
+results have the bits that they have under `jit`. Arrays in are NumPy arrays and numbers of any
+layout; arrays out are fresh NumPy arrays, NumPy scalars for rank 0.
+
+`dense` brings arguments into the form that compiled programs take; `jit` uses it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from pyc.compile import compile_graph
+from pyc.errors import DTypeError, LeakedTracerError
+from pyc.interpreter import WEAK, Interpreter, set_base, type_of
+from pyc.ir import dtype as dt
+from pyc.ir.graph import Builder, Graph, freeze, graph_key
+from pyc.ir.op import Op
+from pyc.ir.types import ArrayType
+from pyc.reasons import Reason, record
+from pyc.trace import location
+from pyc.trace.tracer import Tracer
+
+Array = np.ndarray[Any, Any]
+
+PROGRAMS = 4096
+"""Compiled single ops that are kept."""
+
+
+def dense(x: Any, name: str = "") -> Array:
+    """`x` as a C-contiguous, aligned array of native byte order: itself if it is one, else a copy,
+    for a recorded reason. Numbers become arrays of rank 0.
+
+    raises DTypeError: a Python integer beyond int64
+    """
+    if type(x) in WEAK:
+        try:
+            return np.array(x, WEAK[type(x)].numpy)
+        except OverflowError:
+            raise DTypeError(
+                f"`{name}`: the Python integer {x} does not fit int64"
+                if name
+                else f"the Python integer {x} does not fit int64",
+                fix="Pass it as a NumPy scalar of a wider type, such as `np.uint64(...)`, or as a "
+                "float.",
+            ) from None
+    array = np.asarray(x)
+    flags = array.flags
+    if flags.c_contiguous and flags.aligned and array.dtype.isnative:
+        return array
+    if not array.dtype.isnative:
+        reason = Reason.ARGUMENT_COPIED_BYTE_SWAPPED
+    elif not flags.aligned:
+        reason = Reason.ARGUMENT_COPIED_MISALIGNED
+    else:
+        reason = Reason.ARGUMENT_COPIED_NOT_CONTIGUOUS
+    record(reason, argument=name, nbytes=array.nbytes)
+    return np.array(array, array.dtype.newbyteorder("="), order="C", copy=True)
+
+
+def finish(array: Array) -> Any:
+    """A result as NumPy gives it: a scalar for rank 0."""
+    return array if array.ndim else array[()]
+
+
+class _Call:
+    """A single op on arguments of given types; equal for equal calls."""
+
+    __slots__ = ("key", "op", "params", "types")
+
+    def __init__(self, op: Op, types: tuple[ArrayType, ...], params: dict[str, Any]) -> None:
+        self.op = op
+        self.types = types
+        self.params = params
+        self.key = (op.name, types, tuple((k, freeze(params[k])) for k in sorted(params)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Call) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+class _Program:
+    """A Graph; equal for equal programs."""
+
+    __slots__ = ("graph", "key")
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.key = graph_key(graph)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Program) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@lru_cache(maxsize=PROGRAMS)
+def _compiled_call(call: _Call) -> Any:
+    builder = Builder()
+    args = [builder.param(t) for t in call.types]
+    return compile_graph(builder.build(builder.bind(call.op, *args, **call.params)))
+
+
+@lru_cache(maxsize=PROGRAMS)
+def _compiled_program(program: _Program) -> Any:
+    return compile_graph(program.graph)
+
+
+class Eager(Interpreter):
+    """Runs each op at once on NumPy arrays."""
+
+    def bind(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+        """NumPy arrays and scalars, the results of `op`."""
+        if op.name == "constant":
+            return (finish(np.array(params["value"])),)
+        types = tuple(type_of(a) for a in args)
+        executable = _compiled_call(_Call(op, types, params))
+        return tuple(finish(out) for out in executable(*map(dense, args)))
+
+    def lift(self, x: Any) -> Any:
+        """`x` as a NumPy array or scalar.
+
+        raises LeakedTracerError: a traced value outside of its trace; DTypeError: not an array
+        """
+        if isinstance(x, Tracer):
+            raise LeakedTracerError(
+                lambda: f"{x.owner.describe(x.value)} is used outside of its trace",
+                fix="Return it from the traced function in place of storing it in a global, an "
+                "attribute, a closure or a container.",
+                place=location.here(),
+            )
+        type = type_of(x)
+        return x if isinstance(x, np.ndarray) else np.asarray(dense(x), dt.of(type.dtype).numpy)
+
+    def inline(self, graph: Graph, args: Sequence[Any]) -> tuple[Any, ...]:
+        """NumPy arrays and scalars, the results of `graph`."""
+        executable = _compiled_program(_Program(graph))
+        return tuple(finish(out) for out in executable(*map(dense, args)))
+
+
+set_base(Eager())

@@ -1,0 +1,168 @@
+"""Every scalar instruction, as scalars and as vectors of both widths, gives the bits of its
+definition in `ir/instructions.py`, for awkward inputs too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyc.backends.cpu import Cpu
+from pyc.backends.x86 import compile_plan
+from pyc.ir import dtype as dt
+from pyc.ir import plan as plans
+from pyc.ir.dtype import DType
+from pyc.ir.expr import Apply, Expr, Load, Var, apply
+from pyc.ir.instructions import INSTRUCTIONS, bitcast, cast
+from pyc.ir.loops import Buffer, For, Kernel, Kind, Store
+from pyc.ir.target import X86_64_V3, X86_64_V4, Target
+
+Array = np.ndarray[Any, Any]
+SCALARS = [t for t in dt.ALL if not t.is_complex]
+WIDTHS = {
+    "256": X86_64_V3,
+    "512": X86_64_V4,
+    "512 split": replace(X86_64_V4, vector_bytes=32),
+}
+LANES = 64
+
+
+def same(a: Array, b: Array) -> bool:
+    """Bit equality, where any NaN equals any NaN."""
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype.kind in "biu":
+        return bool((a == b).all())
+    nans = np.isnan(a.astype(np.float64)), np.isnan(b.astype(np.float64))
+    raw = f"u{a.dtype.itemsize}"
+    return bool(((a.view(raw) == b.view(raw)) | (nans[0] & nans[1])).all())
+
+
+def awkward(t: DType) -> Array:
+    """Values at the edges of a type, then random bits: a multiple of LANES of them."""
+    rng = np.random.default_rng(7)
+    if t is dt.b1:
+        return np.arange(LANES * 2) % 3 == 0
+    raw = rng.integers(0, 1 << t.bits, LANES * 8, dtype=np.uint64, endpoint=False) if t.bits < 64 else rng.integers(0, (1 << 64) - 1, LANES * 8, dtype=np.uint64, endpoint=True)
+    values = raw.astype(f"u{t.itemsize}").view(t.numpy).copy()
+    if t.is_integer:
+        info = np.iinfo(t.numpy)
+        edge = [info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 3, t.bits - 1, t.bits]
+        if t.kind == "int":
+            edge += [-1, -2, -t.bits]
+        values[: len(edge)] = np.array(edge, t.numpy)
+        values[64:192] = (np.arange(128) % 17).astype(t.numpy)
+        return values
+    edge = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, np.inf, -np.inf, np.nan, 1e-45, 6e-8, 65504.0,
+            65519.99, 65520.0, 448.0, 464.0, 465.0, 240.0, 2.0**31, -(2.0**31), 2.0**63, -(2.0**63),
+            2.0**64, 2.0**32, 127.5, 128.0, -128.5, -129.0, 255.5, 256.0, 32767.5, 3.4e38, 2.0**-149,
+            2.0**-126, 2.0**-9, 2.0**-10, 3 * 2.0**-11, 2.0**-17, 57344.0, 61440.0, 61441.0]
+    with np.errstate(all="ignore"):
+        values[: len(edge)] = np.array(edge).astype(t.numpy)
+        values[64 : 64 + 256] = (rng.standard_normal(256) * 10.0 ** rng.integers(-9, 9, 256)).astype(t.numpy)
+    return values
+
+
+def pairs(t: DType, arity: int) -> list[Array]:
+    """Operands that meet every edge value with every other."""
+    base = awkward(t)
+    if arity == 1:
+        return [base]
+    edge = base[:48]
+    a, b = (np.ascontiguousarray(x.reshape(-1)) for x in np.meshgrid(edge, edge))
+    a, b = np.concatenate([base, a]), np.concatenate([np.roll(base, 1), b])
+    if arity == 2:
+        return [a, b]
+    return [a, b, np.roll(a, 5)]
+
+
+def elementwise(name: str, expr: Callable[..., Expr], types: list[DType], result: DType, n: int, lanes: int) -> Kernel:
+    """A kernel that applies `expr` to n elements, in vectors of `lanes` (0: as scalars)."""
+    ins = [Buffer(f"x{k}", t, (n,), role="in") for k, t in enumerate(types)]
+    out = Buffer("out", result, (n,), role="out")
+    chunk, lane = Var("c"), Var("l")
+    index = chunk * lanes + lane if lanes else chunk
+    store = Store(out, (index,), expr(*(Load(x, (index,)) for x in ins)))
+    inner = For(lane, lanes, Kind.VECTOR, (store,)) if lanes else store
+    body = (For(chunk, n // max(lanes, 1), Kind.SERIAL, (inner,)),)
+    return Kernel(name, (*ins, out), body)
+
+
+class Case:
+    """One instruction over given operands and its expected result."""
+
+    def __init__(self, expr: Callable[..., Expr], operands: list[Array], expected: Array, label: str) -> None:
+        n = len(operands[0]) // LANES * LANES
+        self.expr = expr
+        self.operands = [np.ascontiguousarray(x[:n]) for x in operands]
+        self.expected = expected[:n]
+        self.label = label
+
+
+def cases(t: DType) -> Iterator[Case]:
+    """Every instruction whose operands may be of type t."""
+    for name, instruction in INSTRUCTIONS.items():
+        types = (t,) * instruction.arity
+        if name in ("select", "rare_select"):
+            types = (dt.b1, t, t)
+        try:
+            result = instruction.result(types)
+        except TypeError:
+            continue
+        operands = pairs(t, instruction.arity)
+        if types[0] is not t:
+            operands[0] = np.arange(len(operands[0])) % 5 < 2
+        if name in ("shl", "shr"):
+            operands[1] = (operands[1].astype(np.int64) % (t.bits + 4)).astype(t.numpy)
+        expected = instruction.evaluate(tuple(operands), result)
+        yield Case(lambda *a, name=name: apply(name, *a), operands, expected, name)
+    for to in SCALARS:
+        operands = pairs(t, 1)
+        if to is not t:
+            expected = cast(operands[0], to)
+            yield Case(lambda a, to=to: Apply("cast", (a,), to), operands, expected, f"cast to {to}")
+        if to is not t and to.bits == t.bits and to is not dt.b1:
+            expected = bitcast(operands[0], to)
+            yield Case(lambda a, to=to: a.bitcast(to), operands, expected, f"bitcast to {to}")
+
+
+def run_cases(found: list[Case], lanes: int, target: Target) -> list[str]:
+    """The labels of the cases that differ: all in one module, one launch each."""
+    kernels, buffers, steps, arrays, outs = [], [], [], [], []
+    for k, case in enumerate(found):
+        types = [dt.of(x.dtype) for x in case.operands]
+        result = dt.of(case.expected.dtype)
+        assert result is not None
+        n = len(case.expected)
+        kernels.append(elementwise(f"k{k}", case.expr, types, result, n, lanes))  # type: ignore[arg-type]
+        slots = []
+        for x in case.operands:
+            slots.append(len(buffers))
+            buffers.append(plans.PlanBuffer(x.nbytes, plans.Place.ARGUMENT, len(arrays)))
+            arrays.append(x)
+        slots.append(len(buffers))
+        buffers.append(plans.PlanBuffer(case.expected.nbytes, plans.Place.RESULT, len(outs)))
+        outs.append(np.empty_like(case.expected))
+        steps.append(plans.Launch(k, tuple(slots)))
+    plan = plans.Plan(tuple(kernels), tuple(buffers), tuple(steps), tuple(range(len(arrays))), ())
+    cpu = Cpu()
+    cpu.run(cpu.load(compile_plan(plan, target), plan), arrays, outs)
+    wrong = []
+    for case, out in zip(found, outs, strict=True):
+        if not same(out, case.expected):
+            bad = [k for k in range(len(out)) if not same(out[k : k + 1], case.expected[k : k + 1])]
+            k = bad[0]
+            wrong.append(f"{case.label}({[x[k] for x in case.operands]}) = {out[k]!r}, not {case.expected[k]!r} ({len(bad)})")
+    return wrong
+
+
+@pytest.mark.parametrize("width", ["scalar", *WIDTHS])
+@pytest.mark.parametrize("t", SCALARS, ids=repr)
+def test_every_instruction_has_the_bits_of_its_definition(t: DType, width: str) -> None:
+    found = list(cases(t))
+    assert found
+    wrong = run_cases(found, 0 if width == "scalar" else LANES, WIDTHS.get(width, X86_64_V4))
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,628 @@
+"""Kernels and whole Plans as x86 code, against the kernel interpreter, at both vector widths."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyc.backends.base import SiteFailed
+from pyc.backends.cpu import Cpu
+from pyc.backends.x86 import X86, compile_plan, module_text, native_target
+from pyc.ir import dtype as dt
+from pyc.ir import plan as plans
+from pyc.ir import simulate
+from pyc.ir.dtype import DType
+from pyc.ir.expr import (
+    Const,
+    Expr,
+    Load,
+    Operand,
+    Shuffle,
+    Var,
+    apply,
+    const,
+    fma,
+    maximum,
+    minimum,
+    rare_select,
+    select,
+)
+from pyc.ir.loops import (
+    Accumulate,
+    Alloc,
+    Body,
+    Buffer,
+    Carry,
+    Fail,
+    For,
+    If,
+    Kernel,
+    Kind,
+    Let,
+    Space,
+    Stmt,
+    Store,
+    While,
+)
+from pyc.ir.target import X86_64_V3, X86_64_V4, Target
+
+Array = np.ndarray[Any, Any]
+TARGETS = [X86_64_V3, X86_64_V4, replace(X86_64_V4, id="v4 narrow", vector_bytes=32)]
+each_target = pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.id)
+NUMBERS = np.random.default_rng(3)
+
+
+def one_kernel_plan(kernel: Kernel, arrays: Sequence[Array], sizes: Sequence[int] = ()) -> plans.Plan:
+    """A Plan of one launch whose arguments are all of the kernel's buffers."""
+    buffers = tuple(
+        plans.PlanBuffer(a.nbytes, plans.Place.ARGUMENT, k) for k, a in enumerate(arrays)
+    )
+    slots = tuple(range(len(arrays)))
+    return plans.Plan((kernel,), buffers, (plans.Launch(0, slots, tuple(sizes)),), slots, ())
+
+
+def native(kernel: Kernel, arrays: Sequence[Array], target: Target, sizes: Sequence[int] = (), cpu: Cpu | None = None) -> list[Array]:
+    """The arrays after the kernel ran on copies of them as native code."""
+    plan = one_kernel_plan(kernel, arrays, sizes)
+    copies = [a.copy() for a in arrays]
+    cpu = cpu or Cpu()
+    cpu.run(cpu.load(compile_plan(plan, target), plan), copies, [])
+    return copies
+
+
+def check(kernel: Kernel, arrays: Sequence[Array], target: Target, sizes: Sequence[int] = ()) -> list[Array]:
+    """Runs a kernel natively and in the kernel interpreter and demands equal bits."""
+    expected = [a.copy() for a in arrays]
+    simulate.run(kernel, expected, sizes, check_outputs=False)
+    found = native(kernel, arrays, target, sizes)
+    for buffer, a, b in zip(kernel.buffers, found, expected, strict=True):
+        raw = f"u{a.dtype.itemsize}"
+        nan = np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64)) if a.dtype.kind == "f" else np.zeros(a.shape, bool)
+        wrong = (a.view(raw) != b.view(raw)) & ~nan
+        if buffer.role != "in":
+            assert not wrong.any(), f"{buffer.name}: {a[wrong][:5]} instead of {b[wrong][:5]} at {np.argwhere(wrong)[:5]}"
+    return found
+
+
+def serial(var: Var, extent: Any, *body: Stmt, carried: tuple[Carry, ...] = ()) -> For:
+    return For(var, extent, Kind.SERIAL, body, carried)
+
+
+def vector(var: Var, extent: int, *body: Stmt) -> For:
+    return For(var, extent, Kind.VECTOR, body)
+
+
+def normal(*shape: int, dtype: Any = np.float32) -> Array:
+    return NUMBERS.standard_normal(shape).astype(dtype)
+
+
+# --- element-wise loops ---------------------------------------------------------------------------
+
+
+@each_target
+@pytest.mark.parametrize("n", [1, 15, 16, 64, 127, 1000])
+@pytest.mark.parametrize("t", [dt.f32, dt.f64, dt.i8, dt.b1, dt.bf16], ids=repr)
+def test_a_masked_tail_touches_only_its_elements(target: Target, n: int, t: DType) -> None:
+    """The last vector hangs over the end of the array; what lies behind it must stay."""
+    x = Buffer("x", t, (n,), role="in")
+    out = Buffer("out", t, (n + 64,), role="inout")
+    c, v = Var("c"), Var("v")
+    i = c * 64 + v
+    value = Load(x, (i,))
+    result: Expr = ~value if t is dt.b1 else value if t.is_half else value * value + value
+    body = (serial(c, -(-n // 64), vector(v, 64, If(i < n, (Store(out, (i,), result),)))),)
+    before = (NUMBERS.standard_normal(n + 64) > 0).astype(t.numpy) if t is dt.b1 else normal(n + 64).astype(t.numpy)
+    data = (normal(n) * 5).astype(t.numpy)
+    found = check(Kernel("k", (x, out), body), [data, before], target)
+    assert (found[1][n:] == before[n:]).all()
+
+
+@each_target
+@pytest.mark.parametrize("kind", ["transpose", "reverse", "stride2", "stride3", "row", "mixed", "gather"])
+def test_every_access_pattern(target: Target, kind: str) -> None:
+    n, m = 5, 64
+    x = Buffer("x", dt.f32, (m, m), role="in")
+    table = Buffer("table", dt.i64, (m,), role="in")
+    out = Buffer("out", dt.f32, (n, m), role="out")
+    r, v = Var("r"), Var("v")
+    row = r
+    index: tuple[Expr, Expr] = {
+        "transpose": (v, row),
+        "reverse": (row, (m - 1) - v),
+        "stride2": (row * 2 + apply("quotient", v, const(32)), apply("remainder", v * 2, const(m))),
+        "stride3": (row, apply("remainder", v * 3, const(m))),
+        "row": (row, row),
+        "mixed": (apply("quotient", v, const(7)), apply("remainder", v + row, const(m))),
+        "gather": (row, Load(table, (v,))),
+    }[kind]
+    body = (serial(r, n, vector(v, m, Store(out, (r, v), Load(x, index) + 1.0))),)
+    permutation = NUMBERS.permutation(m).astype(np.int64)
+    check(Kernel("k", (x, table, out), body), [normal(m, m), permutation, normal(n, m)], target)
+
+
+@each_target
+def test_scatter_and_strided_stores(target: Target) -> None:
+    m = 64
+    x = Buffer("x", dt.f32, (m,), role="in")
+    table = Buffer("table", dt.i64, (m,), role="in")
+    out = Buffer("out", dt.f32, (m,), role="inout")
+    wide = Buffer("wide", dt.i8, (m, 3), role="inout")
+    v, w = Var("v"), Var("w")
+    body = (
+        vector(v, m, If(Load(x, (v,)) > 0.0, (Store(out, (Load(table, (v,)),), Load(x, (v,))),))),
+        vector(w, m, Store(wide, (w, const(1)), Load(x, (w,)).cast(dt.i8))),
+    )
+    permutation = NUMBERS.permutation(m).astype(np.int64)
+    arrays = [normal(m) * 20, permutation, normal(m), np.zeros((m, 3), np.int8)]
+    check(Kernel("k", (x, table, out, wide), body), arrays, target)
+
+
+@each_target
+def test_symbolic_sizes_and_empty_loops(target: Target) -> None:
+    n, m = Var("n"), Var("m")
+    x = Buffer("x", dt.f32, (n, m), role="in")
+    out = Buffer("out", dt.f32, (m, n), role="out")
+    last = Buffer("last", dt.f32, (), role="out")
+    r, c, v = Var("r"), Var("c"), Var("v")
+    total, after = Var("t", dt.f32), Var("a", dt.f32)
+    i = c * 16 + v
+    chunks = apply("quotient", m + 15, const(16))
+    body = (
+        serial(r, n, serial(c, chunks, vector(v, 16, If(i < m, (Store(out, (i, r), Load(x, (r, i))),))))),
+        serial(Var("q"), n, carried=(Carry(total, Const(7, dt.f32), total * 2.0, after),)),
+        Store(last, (), after),
+    )
+    kernel = Kernel("k", (x, out, last), body, (n, m))
+    for shape in ((3, 5), (0, 4), (4, 0), (2, 33)):
+        arrays = [normal(*shape), normal(*shape[::-1]), normal()]
+        arrays[2] = np.asarray(arrays[2])
+        check(kernel, arrays, target, shape)
+
+
+@each_target
+def test_conditions_mask_or_branch(target: Target) -> None:
+    """Nested and uniform conditions, both arms, with values from before."""
+    m = 64
+    x = Buffer("x", dt.f32, (4, m), role="in")
+    out = Buffer("out", dt.f32, (4, m), role="inout")
+    r, v = Var("r"), Var("v")
+    a = Var("a", dt.f32)
+    inner = If(
+        a > 0.0,
+        (If(v < 37, (Store(out, (r, v), a * 2.0),), (Store(out, (r, v), a * 3.0),)),),
+        (If(r > 1, (Store(out, (r, v), Load(x, (r - 2, v)) - a),)),),
+    )
+    body = (
+        serial(r, 4, If((r & 1).equal(0), (vector(v, m, Let(a, Load(x, (r, v))), inner),), (Store(out, (r, const(3)), Const(9, dt.f32)),))),
+    )
+    check(Kernel("k", (x, out), body), [normal(4, m), normal(4, m)], target)
+
+
+# --- carried values, reductions -------------------------------------------------------------------
+
+
+def sum_rows(rows: int, chunks: int) -> Kernel:
+    """Row sums over 1024-element chunks in 128 lanes, lanes by halves."""
+    x = Buffer("x", dt.f32, (rows, chunks * 1024), role="in")
+    out = Buffer("out", dt.f32, (rows,), role="out")
+    r, c, j, lane = Var("r"), Var("c"), Var("j"), Var("l")
+    acc, done, inner, part, total = (
+        Var(s, dt.f32) for s in ("acc", "done", "in", "part", "total")
+    )
+    step = Carry(inner, Const(-0.0, dt.f32), inner + Load(x, (r, c * 1024 + j * 128 + lane)), part)
+    outer = Carry(acc, Const(-0.0, dt.f32), acc + part, done)
+    tree: Expr = done
+    for distance in (64, 32, 16, 8, 4, 2, 1):
+        tree = tree + Shuffle(tree, lane, distance)
+    body = serial(
+        r,
+        rows,
+        vector(
+            lane,
+            128,
+            For(c, chunks, Kind.SERIAL, (serial(j, 8, carried=(step,)),), (outer,)),
+            Let(total, tree),
+            If(lane.equal(0), (Store(out, (r,), total),)),
+        ),
+    )
+    return Kernel("sum", (x, out), (replace(body, kind=Kind.PARALLEL),))
+
+
+@each_target
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_a_lane_reduction_with_a_shuffle_tree(target: Target, chunks: int) -> None:
+    check(sum_rows(3, chunks), [normal(3, 1024 * chunks), normal(3)], target)
+
+
+@each_target
+def test_shuffles_of_wide_and_narrow_types_store_everywhere(target: Target) -> None:
+    for t in (dt.i8, dt.f64, dt.i64, dt.b1):
+        x = Buffer("x", t, (32,), role="in")
+        out = Buffer("out", t, (5, 32), role="out")
+        v = Var("v")
+        stores = tuple(
+            Store(out, (const(k), v), Shuffle(Load(x, (v,)), v, 1 << k)) for k in range(5)
+        )
+        data = (normal(32) > 0) if t is dt.b1 else (normal(32) * 9).astype(t.numpy)
+        check(Kernel("k", (x, out), (vector(v, 32, *stores),)), [data, np.zeros((5, 32), t.numpy)], target)
+
+
+@each_target
+def test_serial_loops_inside_a_vector_loop_carry_lanes_and_scalars(target: Target) -> None:
+    """A column sum with a running index: one carried value differs by lane, the other does not."""
+    n, m = 9, 64
+    x = Buffer("x", dt.f64, (n, m), role="in")
+    out = Buffer("out", dt.f64, (m,), role="out")
+    v, j = Var("v"), Var("j")
+    acc, row = Var("acc", dt.f64), Var("row")
+    total, final = Var("total", dt.f64), Var("final")
+    loop = serial(
+        j,
+        n,
+        carried=(
+            Carry(acc, Const(0, dt.f64), acc * 0.5 + Load(x, (row, v)), total),
+            Carry(row, const(n - 1), row - 1, final),
+        ),
+    )
+    body = (vector(v, m, loop, Store(out, (v,), total + final.cast(dt.f64))),)
+    check(Kernel("k", (x, out), body), [normal(n, m, dtype=np.float64), normal(m, dtype=np.float64)], target)
+
+
+@each_target
+def test_unrolled_loops_fold_their_index(target: Target) -> None:
+    x = Buffer("x", dt.f32, (4, 32), role="in")
+    out = Buffer("out", dt.f32, (4, 32), role="out")
+    u, v = Var("u"), Var("v")
+    acc, total = Var("acc", dt.f32), Var("total", dt.f32)
+    loop = For(
+        u,
+        4,
+        Kind.UNROLL,
+        (Store(out, (u, v), acc * u.cast(dt.f32)),),
+        (Carry(acc, Load(x, (const(0), v)), acc + Load(x, (u, v)), total),),
+    )
+    body = (vector(v, 32, loop, Store(out, (const(0), v), total)),)
+    check(Kernel("k", (x, out), body), [normal(4, 32), normal(4, 32)], target)
+
+
+@each_target
+@pytest.mark.parametrize("lanes", [0, 64])
+def test_while_stops_lane_by_lane(target: Target, lanes: int) -> None:
+    """Collatz lengths: finished lanes keep their values, and a masked tail never starts."""
+    n = 50
+    x = Buffer("x", dt.i64, (n,), role="in")
+    out = Buffer("out", dt.i64, (n,), role="out")
+    trace = Buffer("trace", dt.i64, (n,), role="inout")
+    v = Var("v")
+    value, count, last, length = Var("value"), Var("count"), Var("last"), Var("length")
+    even = (value & 1).equal(0)
+    following = select(even, value >> const(1), value * 3 + 1)
+    loop = While(
+        (
+            Carry(value, Load(x, (v,)), following, last),
+            Carry(count, const(0), count + 1, length),
+        ),
+        value > 1,
+        (Store(trace, (v,), maximum(Load(trace, (v,)), value)),),
+    )
+    inner = (loop, Store(out, (v,), length * 1000 + last))
+    body: Body = (vector(v, lanes, If(v < n, inner)),) if lanes else (serial(v, n, *inner),)
+    check(Kernel("k", (x, out, trace), body), [np.arange(1, n + 1), np.zeros(n, np.int64), np.zeros(n, np.int64)], target)
+
+
+@each_target
+@pytest.mark.parametrize("lanes", [0, 32])
+def test_rare_select_computes_its_operand_only_where_needed(target: Target, lanes: int) -> None:
+    """The rare operand shares a node with the usual one and nests another rare one."""
+    n = 96
+    x = Buffer("x", dt.f32, (n,), role="in")
+    out = Buffer("out", dt.f32, (n,), role="out")
+    c, v = Var("c"), Var("v")
+    i = c * lanes + v if lanes else c
+    value = Load(x, (i,))
+    shared = value * value
+    deep = shared
+    for k in range(6):
+        deep = fma(deep, value, Const(k, dt.f32))
+    nested = rare_select(value > 2.0, deep + 1.0, deep - shared)
+    result = rare_select(value > 1.0, nested, shared + 2.0)
+    chain = rare_select(result < 0.1, result - 5.0, result)
+    store = Store(out, (i,), chain + shared)
+    body = (serial(c, n // max(lanes, 1), vector(v, lanes, store) if lanes else store),)
+    for data in (normal(n) * 2, np.zeros(n, np.float32), np.full(n, 3, np.float32)):
+        check(Kernel("k", (x, out), body), [data, normal(n)], target)
+
+
+# --- local memory, accumulation -------------------------------------------------------------------
+
+
+@each_target
+@pytest.mark.parametrize("space", [Space.STACK, Space.REGISTER])
+def test_local_buffers_hold_a_row_or_belong_to_each_lane(target: Target, space: Space) -> None:
+    n, m = 3, 64
+    x = Buffer("x", dt.f32, (n, m), role="in")
+    out = Buffer("out", dt.f32, (n, m), role="out")
+    line = Buffer("line", dt.f32, (m,), space)
+    mine = Buffer("mine", dt.f32, (4,), space)
+    r, v, w, u, q = Var("r"), Var("v"), Var("w"), Var("u"), Var("q")
+    fill = For(u, 4, Kind.UNROLL, (Store(mine, (u,), Load(line, (w,)) * u.cast(dt.f32)),))
+    back = serial(q, 4, Store(mine, (const(3) - q,), Load(mine, (q,)) + Load(mine, (const(3) - q,))))
+    body = serial(
+        r,
+        n,
+        Alloc(
+            line,
+            (
+                vector(v, m, Store(line, (v,), Load(x, (r, v)) * 3.0)),
+                vector(w, m, Alloc(mine, (fill, back, Store(out, (r, w), Load(mine, (const(1),)) + Load(line, ((m - 1) - w,)))))),
+            ),
+        ),
+    )
+    check(Kernel("k", (x, out), (body,)), [normal(n, m), normal(n, m)], target)
+
+
+@each_target
+@pytest.mark.parametrize("lanes", [0, 64])
+def test_colliding_accumulation_is_in_lane_order(target: Target, lanes: int) -> None:
+    n = 64
+    x = Buffer("x", dt.f32, (n,), role="in")
+    bins = Buffer("bins", dt.i64, (n,), role="in")
+    out = Buffer("out", dt.f32, (8,), role="inout")
+    direct = Buffer("direct", dt.f32, (n,), role="inout")
+    v = Var("v")
+    inner = (
+        Accumulate(out, (Load(bins, (v,)),), Load(x, (v,)), "add"),
+        Accumulate(direct, (v,), Load(x, (v,)), "maximum"),
+        If(Load(x, (v,)) > 0.0, (Accumulate(out, (const(5),), Load(x, (v,)), "add"),)),
+    )
+    body = (For(v, n, Kind.VECTOR if lanes else Kind.SERIAL, inner),)
+    arrays = [normal(n) * 1e3, NUMBERS.integers(0, 8, n), normal(8), normal(n)]
+    check(Kernel("k", (x, bins, out, direct), body), arrays, target)
+
+
+@each_target
+def test_stores_order_loads_of_the_same_buffer(target: Target) -> None:
+    """A recurrence through memory, and a load that must not leave its loop."""
+    n = 20
+    x = Buffer("x", dt.f64, (n,), role="inout")
+    s = Buffer("s", dt.f64, (), role="inout")
+    i, j, v = Var("i"), Var("j"), Var("v")
+    kept = Var("kept", dt.f64)
+    body = (
+        serial(i, n - 1, Let(kept, Load(x, (i,))), Store(x, (i + 1,), kept + Load(x, (i + 1,))), Store(s, (), Load(s, ()) + kept)),
+        serial(j, 3, Store(s, (), Load(s, ()) * 2.0), vector(v, 8, Store(x, (v,), Load(x, (v,)) + Load(s, ())))),
+    )
+    check(Kernel("k", (x, s), body), [normal(n, dtype=np.float64), np.zeros((), np.float64)], target)
+
+
+# --- failures, cancellation, tasks ----------------------------------------------------------------
+
+
+def checked_gather(n: int, lanes: int) -> Kernel:
+    table = Buffer("table", dt.f32, (10,), role="in")
+    index = Buffer("index", dt.i64, (n,), role="in")
+    out = Buffer("out", dt.f32, (n,), role="out")
+    c, v = Var("c"), Var("v")
+    i = c * lanes + v if lanes else c
+    k = Load(index, (i,))
+    safe = minimum(maximum(k, 0), 9)
+    inner = (
+        Fail(4, (k < 0) | (k > 9), k),
+        Fail(2, k.equal(3), k),
+        Store(out, (i,), Load(table, (safe,))),
+    )
+    body: Body = (vector(v, lanes, If(i < n, inner)),) if lanes else inner
+    return Kernel("k", (table, index, out), (For(c, -(-n // max(lanes, 1)), Kind.PARALLEL, body),))
+
+
+@each_target
+@pytest.mark.parametrize("lanes", [0, 16, 64])
+def test_the_lowest_failed_site_is_reported(target: Target, lanes: int) -> None:
+    n = 100
+    kernel = checked_gather(n, lanes)
+    index = np.full(n, 5)
+    arrays = [normal(10), index, normal(n)]
+    found = native(kernel, arrays, target)
+    assert (found[2] == arrays[0][5]).all()
+    index[40], index[70] = 12, 11
+    with pytest.raises(SiteFailed) as failed:
+        native(kernel, arrays, target)
+    assert (failed.value.site, failed.value.value) == (4, 11)
+    index[99] = 3
+    with pytest.raises(SiteFailed) as failed:
+        native(kernel, arrays, target)
+    assert (failed.value.site, failed.value.value) == (2, 3)
+
+
+@each_target
+@pytest.mark.parametrize("lanes", [0, 32])
+def test_a_raised_cancel_flag_ends_an_endless_while(target: Target, lanes: int) -> None:
+    out = Buffer("out", dt.i64, (32,), role="inout")
+    v, k, last = Var("v"), Var("k"), Var("last")
+    loop = While((Carry(k, v, k + 1, last),), k > -1, ())
+    body = (For(v, 32, Kind.VECTOR if lanes else Kind.SERIAL, (loop, Store(out, (v,), last))),)
+    flag = ctypes.c_int32(1)
+    with pytest.raises(KeyboardInterrupt):
+        native(Kernel("k", (out,), body), [np.zeros(32, np.int64)], target, cpu=Cpu(cancel=ctypes.addressof(flag)))
+
+
+TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+PARALLEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+
+def test_parallel_loops_hand_their_range_to_the_pool() -> None:
+    """Tasks come in any order and any split; the result is that of the serial loop."""
+    ranges: list[tuple[int, int]] = []
+
+    def parallel(pool: int, function: int, frame: int, tasks: int) -> None:
+        middle = tasks // 3
+        for begin, end in ((middle, tasks), (0, middle)):
+            ranges.append((begin, end))
+            TASK(function)(frame, begin, end)
+
+    keep = PARALLEL(parallel)
+    address = ctypes.cast(keep, ctypes.c_void_p).value
+    assert address is not None
+    kernel = sum_rows(7, 1)
+    arrays = [normal(7, 1024), np.zeros(7, np.float32)]
+    found = native(kernel, arrays, X86_64_V4, cpu=Cpu(pool=8, parallel=address))
+    assert ranges == [(2, 7), (0, 2)]
+    assert (found[1] == native(kernel, arrays, X86_64_V4)[1]).all()
+
+
+# --- whole plans ----------------------------------------------------------------------------------
+
+
+def scale_kernel(n: int, factor: float) -> Kernel:
+    x, out = Buffer("x", dt.f32, (n,), role="in"), Buffer("out", dt.f32, (n,), role="out")
+    c, v = Var("c"), Var("v")
+    i = c * 16 + v
+    store = If(i < n, (Store(out, (i,), Load(x, (i,)) * factor),))
+    return Kernel("scale", (x, out), (serial(c, -(-n // 16), vector(v, 16, store)),))
+
+
+def countdown_kernel() -> Kernel:
+    """counter -= 1; flag = counter >= 0."""
+    counter = Buffer("counter", dt.i64, (), role="inout")
+    flag = Buffer("flag", dt.b1, (), role="out")
+    value = Var("value")
+    return Kernel(
+        "countdown",
+        (counter, flag),
+        (Let(value, Load(counter, ()) - 1), Store(counter, (), value), Store(flag, (), value > -1)),
+    )
+
+
+LIBRARY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int64))
+
+
+def test_a_plan_with_loop_rotation_branch_library_arena_and_constants() -> None:
+    n = 21
+    size = 4 * n
+    place = plans.Place
+    buffers = (
+        plans.PlanBuffer(size, place.ARGUMENT, 0),  # 0: x
+        plans.PlanBuffer(8, place.ARGUMENT, 1, scalar=True),  # 1: repetitions
+        plans.PlanBuffer(8, place.ARGUMENT, 2, scalar=True),  # 2: case
+        plans.PlanBuffer(size, place.RESULT, 0),  # 3
+        plans.PlanBuffer(size, place.ARENA, 0),  # 4: ping
+        plans.PlanBuffer(size, place.ARENA, 128),  # 5: pong
+        plans.PlanBuffer(8, place.ARENA, 256),  # 6: counter
+        plans.PlanBuffer(1, place.ARENA, 320),  # 7: flag
+        plans.PlanBuffer(size, place.CONSTANT, 64),  # 8: ones
+        plans.PlanBuffer(size, place.RESULT, 1),  # 9
+    )
+    add = Buffer("a", dt.f32, (n,), role="in"), Buffer("b", dt.f32, (n,), role="in"), Buffer("o", dt.f32, (n,), role="out")
+    v = Var("v")
+    add_kernel = Kernel("add", add, (serial(v, n, Store(add[2], (v,), Load(add[0], (v,)) + Load(add[1], (v,)))),))
+    steps: tuple[plans.Step, ...] = (
+        plans.Launch(2, (0, 8, 4)),
+        plans.Copy(6, 1),
+        plans.Loop(
+            (plans.Launch(1, (6, 7)),), 7, (plans.Launch(0, (4, 5)),), ((4, 5),)
+        ),
+        plans.Copy(3, 4),
+        plans.Branch(2, ((plans.Copy(9, 0),), (plans.Copy(9, 8),), (plans.Library("fill", (9, 0), (n, 5)),))),
+    )
+    constants = bytes(64) + np.arange(n, dtype=np.float32).tobytes()
+    plan = plans.Plan((scale_kernel(n, 3.0), countdown_kernel(), add_kernel), buffers, steps, (0, 1, 2), (3, 9), 321, 321, constants)
+    seen = []
+
+    def fill(context: int, slots: Any, integers: Any) -> int:
+        count, number = integers[0], integers[1]
+        ctypes.memset(slots[0], 0, 4 * count)
+        seen.append((count, number))
+        return 0
+
+    keep = LIBRARY(fill)
+    address = ctypes.cast(keep, ctypes.c_void_p).value
+    assert address is not None
+    for target in TARGETS:
+        cpu = Cpu({"fill": address})
+        executable = cpu.load(compile_plan(plan, target), plan)
+        x = normal(n)
+        ones = np.arange(n, dtype=np.float32)
+        for repeat, case in ((0, 0), (1, 1), (2, 2), (5, 99), (3, -4)):
+            out, second = np.zeros(n, np.float32), np.ones(n, np.float32)
+            cpu.run(executable, [x, np.int64(repeat), np.int64(case)], [out, second])
+            expected = x + ones
+            for _ in range(repeat):
+                expected = expected * np.float32(3)
+            assert (out == expected).all()
+            choice = {0: x, 1: ones}.get(max(case, 0), np.zeros(n, np.float32))
+            assert (second == choice).all()
+    assert seen == [(n, 5)] * (2 * len(TARGETS))
+
+
+def test_a_failing_launch_ends_the_call_and_later_calls_are_clean() -> None:
+    kernel = checked_gather(8, 0)
+    arrays = [normal(10), np.full(8, 5), np.zeros(8, np.float32)]
+    plan = one_kernel_plan(kernel, arrays)
+    cpu = Cpu()
+    executable = cpu.load(compile_plan(plan, X86_64_V4), plan)
+    arrays[1][2] = -1
+    with pytest.raises(SiteFailed):
+        cpu.run(executable, arrays, [])
+    arrays[1][2] = 1
+    cpu.run(executable, arrays, [])
+    assert arrays[2][2] == arrays[0][1]
+
+
+def test_the_entry_runs_in_the_default_floating_point_mode() -> None:
+    """A caller that flushes subnormals gets exact results, and its own mode back."""
+    kernel = scale_kernel(4, 0.5)
+    arrays = [np.full(4, 1e-40, np.float32), np.zeros(4, np.float32)]
+    plan = one_kernel_plan(kernel, arrays)
+    code = compile_plan(plan, X86_64_V4)
+    assert "stmxcsr" in X86().assembly(code, X86_64_V4)
+    cpu = Cpu()
+    cpu.run(cpu.load(code, plan), arrays, [])
+    assert (arrays[1] == np.float32(1e-40) * np.float32(0.5)).all()
+
+
+# --- artefacts ------------------------------------------------------------------------------------
+
+_DIGEST = """
+import hashlib, sys
+sys.path.insert(0, sys.argv[1])
+from test_x86 import *
+kernels = [sum_rows(3, 3), checked_gather(100, 64), scale_kernel(100, 2.0)]
+for kernel in kernels:
+    arrays = [np.zeros(1, np.float32)] * len(kernel.buffers)
+    print(hashlib.sha256(compile_plan(one_kernel_plan(kernel, arrays), X86_64_V4).object).hexdigest())
+"""
+
+
+def test_equal_kernels_give_equal_bytes_in_every_process() -> None:
+    here = os.path.dirname(__file__)
+    outputs = set()
+    for seed in ("0", "1", "12345"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run([sys.executable, "-c", _DIGEST, here], env=environment, capture_output=True, text=True, check=True)
+        outputs.add(done.stdout)
+    assert len(outputs) == 1
+
+
+def test_the_native_target_is_stable_and_runs_here() -> None:
+    target = native_target()
+    assert target is native_target()
+    assert target.id.startswith("native:")
+    assert target.cpu in ("x86-64-v3", "x86-64-v4")
+    check(sum_rows(2, 1), [normal(2, 1024), normal(2)], target)
+
+
+def test_wide_vectors_are_used_where_asked() -> None:
+    plan = one_kernel_plan(scale_kernel(256, 2.0), [normal(256), normal(256)])
+    assert "zmm" in X86().assembly(compile_plan(plan, X86_64_V4), X86_64_V4)
+    narrow = TARGETS[2]
+    listing = X86().assembly(compile_plan(plan, narrow), narrow)
+    assert "ymm" in listing
+    assert "zmm" not in listing

@@ -1,0 +1,394 @@
+"""Random Graphs for differential tests: every construct, from a seed.
+
+`random_graph(seed)` makes a closed Graph of about `size` equations over several shapes and types,
+with nested control flow and several results; `random_arguments` makes awkward inputs for it. The
+same seed gives the same program everywhere (only `random.Random` decides).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import pyc.ir.ops  # noqa: F401 - fills the op table
+from pyc.errors import PycError
+from pyc.ir import dtype as dt
+from pyc.ir.expr import Var
+from pyc.ir.graph import Builder, Graph, Value
+from pyc.ir.op import OPS, Complex, Kind, Op
+from pyc.ir.types import ArrayType
+
+SHAPES: tuple[tuple[int, ...], ...] = (
+    *((), (5,), (17,), (3, 5), (5, 3), (4, 17), (2, 3, 5), (1, 5), (300,), (2, 140)),
+    *((0,), (3, 0)),
+)
+DTYPES = (dt.f32, dt.f64, dt.i32, dt.i64, dt.b1, dt.u8, dt.f16, dt.bf16, dt.c64)
+WEIGHTS = (10, 4, 3, 3, 3, 1, 1, 1, 1)
+LARGE = 4096
+"""Most elements of a value: programs stay quick to interpret."""
+
+
+@cache
+def _arity(op: Op) -> int:
+    """How many elements a pointwise op takes; 0 if it needs params too."""
+    assert op.scalar is not None
+    samples = {"bool": dt.b1, "int": dt.i64, "uint": dt.u8, "float": dt.f32}
+    for kind in op.kinds.split():
+        element = Complex(Var("x", dt.f32), Var("y", dt.f32))
+        x = element if kind == "complex" else Var("x", samples[kind])
+        for count in (1, 2, 3):
+            try:
+                op.scalar(*[x] * count)
+            except TypeError:
+                continue
+            return count
+    return 0
+
+
+class Program:
+    """A Graph under construction, and what may be used next."""
+
+    def __init__(self, rng: random.Random, coverage: Counter[str], depth: int = 0) -> None:
+        self.rng = rng
+        self.builder = Builder()
+        self.values: list[Value] = []
+        self.coverage = coverage
+        self.depth = depth
+
+    def param(self, type: ArrayType) -> Value:
+        """A new parameter, ready to use."""
+        value = self.builder.param(type)
+        self.values.append(value)
+        return value
+
+    def bind(self, name: str, *args: Value, **params: Any) -> Value | None:
+        """The result of an op, or None if its type rule refuses."""
+        try:
+            outs = self.builder.bind(name, *args, **params)
+        except PycError:
+            return None
+        self.coverage[f"{name}:{args[0].dtype if args else outs[0].dtype}"] += 1
+        self.values.extend(o for o in outs if o.type.size <= LARGE)
+        return outs[0]
+
+    def pick(self, test: Any = lambda v: True) -> Value | None:
+        """A random known value that passes `test`, newer ones more often."""
+        found = [v for v in self.values if test(v)]
+        if not found:
+            return None
+        return found[int(len(found) * self.rng.random() ** 0.6)]
+
+    def of_type(self, type: ArrayType) -> Value:
+        """A value of exactly this type, converted if need be."""
+        rng = self.rng
+        exact = [v for v in self.values if v.type == type]
+        if exact and rng.random() < 0.8:
+            return rng.choice(exact)
+        x = self.pick(lambda v: v.shape == type.shape and not v.dtype.is_complex)
+        if x is None:
+            number = rng.choice([0, 1, 2, -1, 3]) if type.dtype is not dt.b1 else rng.random() < 0.5
+            array = np.asarray(number).astype(type.dtype.numpy)
+            scalar = self.builder.constant(array)
+            return self.builder.bind1("broadcast", scalar, shape=type.shape)
+        if x.dtype is type.dtype:
+            return x
+        return self.builder.bind1("cast", x, dtype=type.dtype)
+
+    # --- one step of each construct ---------------------------------------------------------------
+
+    def step(self) -> None:
+        """Adds one construct."""
+        steps = [
+            (12, self.pointwise),
+            (3, self.shape_op),
+            (2, self.stencil),
+            (3, self.reduction),
+            (1, self.row_program),
+            (1, self.contraction),
+            (2, self.indexing),
+            (2, self.update),
+        ]
+        if self.depth < 2:
+            steps.append((1, self.control))
+        weights = [w for w, _ in steps]
+        self.rng.choices([s for _, s in steps], weights)[0]()
+
+    def pointwise(self) -> None:
+        """A pointwise op over values of one shape and type."""
+        rng = self.rng
+        names = sorted(n for n, o in OPS.items() if o.kind is Kind.POINTWISE and o.fails is None)
+        x = self.pick()
+        if x is None:
+            return
+        for _ in range(8):
+            name = rng.choice(names)
+            op = OPS[name]
+            if name == "cast":
+                self.bind("cast", x, dtype=rng.choices(DTYPES, WEIGHTS)[0])
+                return
+            if name == "select":
+                condition = self.of_type(ArrayType(x.shape, dt.b1))
+                self.bind("select", condition, x, self.of_type(x.type))
+                return
+            others = [self.of_type(x.type) for _ in range(_arity(op) - 1)]
+            if _arity(op) and self.bind(name, x, *others) is not None:
+                return
+
+    def shape_op(self) -> None:
+        """Moves data by a fixed index map."""
+        rng = self.rng
+        x = self.pick()
+        if x is None:
+            return
+        kind = rng.choice(["transpose", "reshape", "broadcast", "slice", "concatenate", "pad"])
+        rank = len(x.shape)
+        if kind == "transpose":
+            self.bind("transpose", x, axes=tuple(rng.sample(range(rank), rank)))
+        elif kind == "reshape":
+            options = [s for s in SHAPES if int(np.prod(s)) == x.type.size] + [(x.type.size,)]
+            self.bind("reshape", x, shape=rng.choice(options))
+        elif kind == "broadcast":
+            self.bind("broadcast", x, shape=(rng.choice([1, 2, 3, 7]), *x.shape))
+        elif kind == "slice":
+            ranges = []
+            for n in x.shape:
+                a, b = sorted((rng.randint(0, n), rng.randint(0, n)))
+                whole = range(a, b, rng.choice([1, 1, 1, 2, 3]))
+                ranges.append(whole[::-1] if rng.random() < 0.2 else whole)
+            self.bind(
+                "slice",
+                x,
+                start=tuple(r.start if len(r) else 0 for r in ranges),
+                size=tuple(len(r) for r in ranges),
+                step=tuple(r.step for r in ranges),
+            )
+        elif kind == "concatenate" and rank:
+            axis = rng.randrange(rank)
+            self.bind("concatenate", x, self.of_type(x.type), x, axis=axis)
+        elif kind == "pad" and rank:
+            low = tuple(rng.choice([0, 0, 1, 2]) for _ in x.shape)
+            high = tuple(rng.choice([0, 0, 1, 3]) for _ in x.shape)
+            zero = self.builder.constant(np.zeros((), x.dtype.numpy))
+            self.bind("pad", x, zero, low=low, high=high)
+
+    def stencil(self) -> None:
+        """The sum of shifted slices of one value."""
+        x = self.pick(lambda v: v.shape and v.shape[-1] >= 3 and v.dtype.is_float)
+        if x is None:
+            return
+        n, rest = x.shape[-1], x.shape[:-1]
+        parts = []
+        for shift in range(3):
+            part = self.bind(
+                "slice",
+                x,
+                start=(*[0] * len(rest), shift),
+                size=(*rest, n - 2),
+                step=(1,) * len(x.shape),
+            )
+            parts.append(part)
+        if all(p is not None for p in parts):
+            total = self.bind("add", parts[0], parts[1])
+            if total is not None:
+                self.bind("sub", total, parts[2])
+
+    def reduction(self) -> None:
+        """A reduction over some axes."""
+        rng = self.rng
+        x = self.pick(lambda v: v.shape and 0 not in v.shape)
+        if x is None:
+            return
+        axes = tuple(k for k in range(len(x.shape)) if rng.random() < 0.6)
+        names = sorted(n for n, o in OPS.items() if o.kind is Kind.REDUCE)
+        for _ in range(6):
+            if self.bind(rng.choice(names), x, axes=axes) is not None:
+                return
+
+    def row_program(self) -> None:
+        """x minus its maximum along an axis, over its sum: a softmax without the exponential."""
+        x = self.pick(lambda v: v.shape and 0 not in v.shape and v.dtype in (dt.f32, dt.f64))
+        if x is None:
+            return
+        axis = self.rng.randrange(len(x.shape))
+        keep = tuple(1 if k == axis else n for k, n in enumerate(x.shape))
+
+        def spread(v: Value) -> Value:
+            kept = self.builder.bind1("reshape", v, shape=keep)
+            return self.builder.bind1("broadcast", kept, shape=x.shape)
+
+        top = self.builder.bind1("reduce_max", x, axes=(axis,))
+        moved = self.builder.bind1("sub", x, spread(top))
+        power = self.builder.bind1("mul", moved, moved)
+        total = self.builder.bind1("reduce_sum", power, axes=(axis,))
+        self.values.append(total)
+        self.bind("div", power, spread(total))
+        self.coverage["row_program"] += 1
+
+    def contraction(self) -> None:
+        """A product over the last axis of one value and the first of another."""
+        a = self.pick(lambda v: len(v.shape) in (1, 2) and v.dtype.kind in ("int", "float"))
+        if a is None:
+            return
+        b = self.pick(
+            lambda v: len(v.shape) == 2 and v.dtype is a.dtype and v.shape[0] == a.shape[-1]
+        )
+        if b is None or self.depth:
+            return
+        self.bind("dot_general", a, b, dimensions=(((len(a.shape) - 1,), (0,)), ((), ())))
+
+    def indexing(self) -> None:
+        """Reads at computed places."""
+        rng = self.rng
+        x = self.pick(lambda v: v.shape and 0 not in v.shape)
+        if x is None:
+            return
+        places = self.of_type(ArrayType(rng.choice([(), (4,), (2, 3)]), dt.i64))
+        if rng.random() < 0.5:
+            axis = rng.randrange(len(x.shape))
+            self.bind("gather", x, places, axes=(axis,), position=0)
+            return
+        start = self.of_type(ArrayType((), dt.i64))
+        sizes = tuple(rng.randint(1, n) for n in x.shape)
+        starts = (None, *(rng.randint(0, n - s) for n, s in zip(x.shape[1:], sizes[1:])))
+        self.bind("dynamic_slice", x, start, starts=starts, sizes=sizes)
+
+    def update(self) -> None:
+        """Writes a box, or scattered elements, of a value."""
+        rng = self.rng
+        x = self.pick(lambda v: v.shape and 0 not in v.shape)
+        if x is None:
+            return
+        if rng.random() < 0.6:
+            sizes = tuple(rng.randint(1, n) for n in x.shape)
+            start = self.of_type(ArrayType((), dt.i64))
+            update = self.of_type(ArrayType(sizes, x.dtype))
+            if update.dtype is not x.dtype:
+                return
+            starts = (None, *(rng.randint(0, n - s) for n, s in zip(x.shape[1:], sizes[1:])))
+            self.bind("update_slice", x, update, start, starts=starts, strides=(1,) * len(sizes))
+            return
+        places = self.of_type(ArrayType((4,), dt.i64))
+        update = self.of_type(ArrayType((4, *x.shape[1:]), x.dtype))
+        mode = rng.choice(["set", "add", "max"])
+        self.bind("scatter", x, update, places, axes=(0,), position=0, mode=mode)
+
+    def control(self) -> None:
+        """A cond, a counted while, or a scan over what is here."""
+        rng = self.rng
+        if not self.values:
+            return
+        kind = rng.choice(["cond", "while", "scan"])
+        some = [self.pick(lambda v: v.type.size < 400) for _ in range(rng.randint(1, 3))]
+        operands = [v for v in some if v is not None]
+        if not operands:
+            return
+        types = tuple(v.type for v in operands)
+        if kind == "cond":
+            branches = tuple(self._body(types, types) for _ in range(rng.choice([1, 2, 3])))
+            index = self.of_type(ArrayType((), dt.i64))
+            self.bind("cond", index, *operands, branches=branches)
+        elif kind == "while":
+            self._while(operands, types)
+        else:
+            self._scan(operands, types)
+
+    def _while(self, operands: list[Value], types: tuple[ArrayType, ...]) -> None:
+        count = ArrayType((), dt.i64)
+        test = Builder()
+        counter, *_ = [test.param(t) for t in (count, *types)]
+        limit = test.constant(self.rng.randint(0, 4), dt.i64)
+        condition = test.build([test.bind1("lt", counter, limit)])
+        inner = Program(self.rng, self.coverage, self.depth + 1)
+        number = inner.builder.param(count)
+        state = [inner.param(t) for t in types]
+        outs = inner.finish(types)
+        if self.rng.random() < 0.3 and len(state) > 1 and types[0] == types[1]:
+            outs[0], outs[1] = state[1], outs[0]  # swapped carries
+        one = inner.builder.constant(1, dt.i64)
+        following = inner.builder.bind1("add", number, one)
+        body = inner.builder.build([following, *outs])
+        start = self.builder.constant(0, dt.i64)
+        self.bind(
+            "while",
+            start,
+            *operands,
+            condition=condition,
+            body=body,
+            condition_captures=0,
+            body_captures=0,
+        )
+
+    def _scan(self, operands: list[Value], types: tuple[ArrayType, ...]) -> None:
+        rng = self.rng
+        xs = self.pick(lambda v: v.shape and 0 < v.shape[0] <= 6)
+        if xs is None:
+            return
+        row = ArrayType(xs.shape[1:], xs.dtype)
+        body = self._body((*types, row), (*types, row))
+        self.bind(
+            "scan",
+            *operands,
+            xs,
+            body=body,
+            length=xs.shape[0],
+            captures=0,
+            carries=len(types),
+            reverse=rng.random() < 0.3,
+        )
+
+    def _body(self, takes: tuple[ArrayType, ...], gives: tuple[ArrayType, ...]) -> Graph:
+        inner = Program(self.rng, self.coverage, self.depth + 1)
+        for t in takes:
+            inner.param(t)
+        return inner.builder.build(inner.finish(gives))
+
+    def finish(self, types: tuple[ArrayType, ...]) -> list[Value]:
+        """Some steps, then values of the types wanted."""
+        for _ in range(self.rng.randint(1, 5)):
+            self.step()
+        return [self.of_type(t) for t in types]
+
+
+def random_graph(seed: int, size: int = 24, coverage: Counter[str] | None = None) -> Graph:
+    """The program of a seed."""
+    rng = random.Random(seed)
+    program = Program(rng, coverage if coverage is not None else Counter())
+    for _ in range(rng.randint(1, 4)):
+        program.param(ArrayType(rng.choice(SHAPES), rng.choices(DTYPES, WEIGHTS)[0]))
+    while len(program.builder.eqns) < size:
+        program.step()
+        if not program.values:
+            program.param(ArrayType((5,), dt.f32))
+        size -= 0.2  # ends even where few steps apply
+    results = rng.sample(program.values, min(len(program.values), rng.randint(1, 4)))
+    return program.builder.build(results)
+
+
+def random_arguments(graph: Graph, seed: int) -> list[np.ndarray[Any, Any]]:
+    """Inputs with the awkward values of each type among plain ones."""
+    rng = np.random.default_rng(seed)
+    arrays = []
+    for p in graph.params:
+        size, numpy_type = p.type.size, p.dtype.numpy
+        if p.dtype is dt.b1:
+            flat = rng.random(size) < 0.5
+        elif p.dtype.is_integer:
+            info = np.iinfo(numpy_type)
+            flat = rng.integers(max(info.min, -9), min(info.max, 9), size).astype(numpy_type)
+            flat[rng.random(size) < 0.05] = info.min
+            flat[rng.random(size) < 0.05] = info.max
+        else:
+            wide = rng.standard_normal(size) * rng.choice([1.0, 10.0, 1e-3], size)
+            special = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-42, 1.0])
+            where = rng.random(size) < 0.08
+            wide[where] = rng.choice(special, int(where.sum()))
+            with np.errstate(all="ignore"):
+                flat = wide.astype(p.dtype.real.numpy)
+                if p.dtype.is_complex:
+                    flat = (flat + 1j * rng.permutation(flat)).astype(numpy_type)
+        arrays.append(np.array(flat.reshape(p.shape), order="C"))
+    return arrays

@@ -1,0 +1,235 @@
+"""The command line, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyc import cache
+from pyc.__main__ import main
+from pyc.cli import doctor, explain
+from pyc.cli.ir_command import load_function, parse_arguments
+from pyc.errors import CLASSES, CommandError
+from pyc.reasons import BY_CODE
+
+ROOT = Path(__file__).parents[1]
+DOCUMENT = {"graph": "graph() {\n  return\n}\n", "options": {"fastmath": False}}
+
+
+@pytest.fixture
+def run(capsys):
+    """run(*arguments) -> (exit status, standard output, standard error)"""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = main(arguments)
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return call
+
+
+def test_the_module_runs_as_a_program() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pyc", "explain", "PYC1300"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    assert done.stdout.startswith("PYC1300 ShapeError\n")
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    command = f"{sys.executable} -m pyc explain --markdown | head -1"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert (done.stdout, done.stderr) == ("# Codes\n", "")
+
+
+def test_no_command_shows_the_usage(run, capsys) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run()
+    assert caught.value.code == 2
+    assert "COMMAND" in capsys.readouterr().err
+
+
+# --- explain --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", ["PYC1102", "PYC2304", "pyc2801"])
+def test_explain_prints_the_page_of_a_code(run, golden, code) -> None:
+    status, out, _ = run("explain", code)
+    assert status == 0
+    golden(out)
+
+
+def test_explain_without_a_code_lists_all(run) -> None:
+    status, out, _ = run("explain")
+    assert status == 0
+    assert len(out.splitlines()) == len(CLASSES) + len(BY_CODE)
+
+
+def test_explain_says_when_there_is_no_such_code(run) -> None:
+    assert run("explain", "PYC9999") == (
+        1,
+        "",
+        "there is no code PYC9999; `python -m pyc explain` lists all\n",
+    )
+
+
+def test_the_page_of_codes_is_up_to_date() -> None:
+    """Renew with `python -m pyc explain --markdown > docs/codes.md`."""
+    assert (ROOT / "docs" / "codes.md").read_text() == explain.markdown()
+
+
+# --- cache ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def filled(cache_dir) -> str:
+    """The key of one of two entries."""
+    for k, function in enumerate(("wave.step", "tree")):
+        cache.store({**DOCUMENT, "k": k}, {"vector_bytes": 32}, {"image": b"1234"}, 0.5, function)
+    assert len(list(cache_dir.glob("??/*"))) == 2
+    return cache.ls("wave.*")[0].key
+
+
+def test_cache_stats(run, filled, cache_dir, golden) -> None:
+    status, out, _ = run("cache", "stats")
+    assert status == 0
+    golden(out.replace(str(cache_dir), "DIRECTORY"))
+    found = json.loads(run("cache", "stats", "--json")[1])
+    assert (found["entries"], found["directory"]) == (2, str(cache_dir))
+
+
+def test_cache_ls(run, filled, golden) -> None:
+    golden(run("cache", "ls")[1])
+    assert run("cache", "ls", "wave.*")[1].splitlines() == [
+        line for line in run("cache", "ls")[1].splitlines() if "wave" in line
+    ]
+    assert run("cache", "ls", "nothing")[1] == ""
+
+
+def test_cache_show(run, filled, cache_dir, golden) -> None:
+    status, out, _ = run("cache", "show", filled[:10])
+    assert status == 0
+    golden(out.replace(str(cache_dir), "DIRECTORY"))
+    assert run("cache", "show", "zzz") == (1, "", "no cache keys begin with 'zzz'\n")
+
+
+def test_cache_explain_compares_two_entries(run, filled) -> None:
+    other = cache.ls("tree")[0].key
+    assert run("cache", "explain", filled, other)[:2] == (0, "k: 0 / 1\n")
+    assert run("cache", "explain", filled, filled)[:2] == (0, "the two are one key\n")
+    assert run("cache", "explain", filled, "zzz")[0] == 1
+
+
+def test_cache_clear_and_path(run, filled, cache_dir) -> None:
+    assert run("cache", "path")[1] == f"{cache_dir}\n"
+    assert run("cache", "clear")[1] == f"removed 2 entries from {cache_dir}\n"
+    assert cache.stats().entries == 0
+
+
+# --- doctor ---------------------------------------------------------------------------------------
+
+
+def test_doctor_finds_no_problem_here(run, cache_dir) -> None:
+    status, out, _ = run("doctor")
+    assert status == 0, out
+    findings = {f["name"]: f for f in json.loads(run("doctor", "--json")[1])}
+    assert findings["numpy"]["state"] == "ok"
+    assert findings["python"]["text"].startswith("CPython 3.")
+    assert findings["cache"]["text"].startswith(f"{cache_dir} (rw): 0 entries")
+
+
+def test_doctor_finds_an_unsafe_cache_and_bad_settings(run, cache_dir, monkeypatch) -> None:
+    cache_dir.mkdir()
+    cache_dir.chmod(0o777)
+    monkeypatch.setenv("PYC_CACH", "ro")
+    status, out, _ = run("doctor")
+    assert status == 1
+    assert "[PYC2308]\n" in out
+    assert "-> chown it to yourself and chmod 700 it" in out
+    assert "unknown environment variable PYC_CACH; did you mean PYC_CACHE?" in out
+
+
+def test_doctor_notes_a_missing_package(monkeypatch) -> None:
+    monkeypatch.setattr(doctor, "CORE", ("numpy", "no-such-package"))
+    found = {f.name: f for f in doctor.examine()}["no-such-package"]
+    assert (found.state, found.fix) == ("problem", "pip install no-such-package")
+
+
+def test_doctor_notes_more_threads_than_processors(monkeypatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    monkeypatch.setattr(doctor.threads, "get_num_threads", lambda: 5)
+    found = {f.name: f for f in doctor.examine()}["threads"]
+    assert found.state == "note"
+    assert found.text.startswith("5 threads on 1 usable of ")
+
+
+# --- ir -------------------------------------------------------------------------------------------
+
+
+def describe(value):
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(describe, value))
+    if isinstance(value, dict):
+        return {k: describe(v) for k, v in value.items()}
+    return (str(value.dtype), value.shape) if hasattr(value, "dtype") else value
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("", ()),
+        ("f32[8,8]", (("float32", (8, 8)),)),
+        ("f32[], bf16[ 3 ], b1[0]", (("float32", ()), ("bfloat16", (3,)), ("bool", (0,)))),
+        ("3, -0.5, True, 'x', None", (3, -0.5, True, "x", None)),
+        ("(f64[2], [1, i8[]])", ((("float64", (2,)), [1, ("int8", ())]),)),
+        ("{'a': c64[2,1], 'b': (1,)}", ({"a": ("complex64", (2, 1)), "b": (1,)},)),
+    ],
+)
+def test_arguments_are_types_or_literals(text, arguments) -> None:
+    assert describe(parse_arguments(text)) == arguments
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("f33[8]", r"'f33\[8\]' is not an array type such as f32\[8,8\]"),
+        ("f32[n]", r"'f32\[n\]' is not an array type"),
+        ("f32", "'f32' is neither a type nor a literal"),
+        ("f32[8", r"cannot read the arguments 'f32\[8'"),
+    ],
+)
+def test_arguments_that_are_neither_are_named(text, message) -> None:
+    with pytest.raises(CommandError, match=message):
+        parse_arguments(text)
+
+
+def test_functions_are_found_in_files(tmp_path) -> None:
+    file = tmp_path / "cli_model.py"
+    file.write_text("class A:\n    def f(x):\n        return x + 1\n")
+    assert load_function(f"{file}:A.f")(1) == 2
+    for name, message in (
+        (f"{file}:A.g", "has no `A.g`"),
+        (f"{tmp_path}/none.py:f", "there is no file"),
+        ("f", "is not of the form FILE:FUNC"),
+    ):
+        with pytest.raises(CommandError, match=message):
+            load_function(name)
+
+
+def test_mistakes_on_the_command_line_have_a_code(run) -> None:
+    status, out, err = run("ir", "nothing.py:f")
+    assert (status, out) == (1, "")
+    assert err.splitlines() == [
+        "CommandError: there is no file nothing.py",
+        "  more: python -m pyc explain PYC1900",
+    ]
