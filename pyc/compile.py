@@ -10,7 +10,8 @@ it loads no compiler.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pyc import cache, config
-from pyc.backends.base import Code, SiteFailed
+from pyc.backends.base import Code
 from pyc.backends.cpu import Cpu, CpuExecutable
 from pyc.backends.host import host_target
 from pyc.backends.x86 import X86
@@ -28,7 +29,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, postorder
 from pyc.ir.graph import Eqn, Graph, subgraphs
 from pyc.ir.loops import expressions, walk
-from pyc.ir.plan import Place, Plan, PlanBuffer, Site
+from pyc.ir.plan import CANCELLED, Loop, Place, Plan, PlanBuffer, Site, Step
 from pyc.ir.target import Target
 from pyc.ir.text_graph import print_graph
 from pyc.ir.text_kernel import print_kernel
@@ -37,9 +38,12 @@ from pyc.ir.types import ArrayType
 from pyc.passes import optimise
 from pyc.passes.fuse import Decision
 from pyc.passes.memory import Planned, plan
+from pyc.runtime import call, native, pool
 from pyc.store import Entry
 
 Array = np.ndarray[Any, Any]
+RELEASE_BYTES = 1 << 16
+"""Bytes of arguments and results from which a call (some 10 us) lets other Python threads run."""
 _LIBRARIES = ("llvmlite",)
 """Distributions whose version decides the code."""
 
@@ -196,7 +200,7 @@ class Lowered:
         before = perf_counter()
         code = X86().compile_plan(program, self.target)
         self.timings["codegen"] = perf_counter() - before
-        loaded = _Loaded(code, _skeleton(program), self.graph.types)
+        loaded = _Loaded(code, _skeleton(program), self.graph.types, _is_long(program))
         seconds = perf_counter() - start
         cache.store(self.key_document, self.target_facts, loaded.payload(), seconds, self.name)
         return loaded
@@ -205,30 +209,51 @@ class Lowered:
 def _skeleton(program: Plan) -> Plan:
     """The part of a Plan that running it needs: no steps, no kernels."""
     arguments = tuple(b for b in program.buffers if b.place in (Place.ARGUMENT, Place.RESULT))
-    return Plan(
-        kernels=(),
-        buffers=arguments,
-        steps=(),
-        arguments=(),
-        results=(),
-        peak=program.peak,
-        lower_bound=program.lower_bound,
-        constants=program.constants,
-        sites=program.sites,
-    )
+    return replace(program, kernels=(), buffers=arguments, steps=(), arguments=(), results=())
+
+
+def _is_long(program: Plan) -> bool:
+    """Whether a call is long enough to release the interpreter lock for it."""
+    moved = sum(b.nbytes for b in program.buffers if b.place is not Place.CONSTANT)
+    return moved >= RELEASE_BYTES or _has_loop(program.steps)
+
+
+def _has_loop(steps: Sequence[Step]) -> bool:
+    return any(isinstance(s, Loop) or _has_loop(_inner(s)) for s in steps)
+
+
+def _inner(step: Step) -> list[Step]:
+    return [s for case in getattr(step, "cases", ()) for s in case]
+
+
+def load_runtime() -> None:
+    """Maps the runtime's own native code, from the cache or compiled now."""
+    if native.loaded():
+        return
+    document: Document = {"runtime": native.text(), "versions": versions(_LIBRARIES)}
+    found = cache.lookup(document, {}, "pyc runtime")
+    if isinstance(found, Entry):
+        native.load(found.payload["object"])
+        return
+    start = perf_counter()
+    code = native.object_code()
+    cache.store(document, {}, {"object": code}, perf_counter() - start, "pyc runtime")
+    native.load(code)
 
 
 @dataclass(eq=False)
 class _Loaded:
-    """Code in this process. results: the types of the results."""
+    """Code in this process. results: the types of the results; release: run without the lock."""
 
     code: Code
     plan: Plan
     results: tuple[ArrayType, ...]
+    release: bool
     executable: CpuExecutable = field(init=False)
 
     def __post_init__(self) -> None:
-        self.executable = driver().load(self.code, self.plan)
+        load_runtime()
+        self.executable = Cpu().load(self.code, self.plan)
 
     def payload(self) -> Document:
         """What the cache keeps."""
@@ -243,6 +268,7 @@ class _Loaded:
             "constants": p.constants,
             "sites": [[s.rule, s.equation] for s in p.sites],
             "results": [[list(t.shape), t.dtype.short] for t in self.results],
+            "release": self.release,
         }
 
     @classmethod
@@ -265,17 +291,7 @@ class _Loaded:
         )
         code = Code(payload["object"], tuple(payload["externals"]), payload["llvm"])
         types = tuple(ArrayType(tuple(s), dt.parse(d)) for s, d in payload["results"])
-        return cls(code, program, types)
-
-
-_drivers: list[Cpu] = []
-
-
-def driver() -> Cpu:
-    """The CPU driver of this process."""
-    if not _drivers:
-        _drivers.append(Cpu())
-    return _drivers[0]
+        return cls(code, program, types, payload["release"])
 
 
 class Compiled:
@@ -329,11 +345,20 @@ class Compiled:
     def __call__(self, *arguments: Array) -> tuple[Array, ...]:
         """Fresh results. arguments: native, aligned, C-ordered arrays (rank 0 for scalars) of the
         Graph's parameter types. Raises what a failed check stands for."""
-        results = tuple(np.empty(t.shape, t.dtype.numpy) for t in self.results)
-        try:
-            driver().run(self._loaded.executable, arguments, results)
-        except SiteFailed as failed:
-            raise self.failure(failed.site, failed.value) from None
+        results = tuple(pool.empty(t.shape, t.dtype.numpy) for t in self.results)
+        outcome = call.run(
+            self.executable.address,
+            [a[()] if a.ndim == 0 else a for a in arguments],
+            results,
+            arena_bytes=self.plan.peak,
+            constants=self.executable.constants.ctypes.data,
+            externals=self.executable.externals.ctypes.data,
+            release=self._loaded.release,
+        )
+        if outcome.code == CANCELLED:
+            raise KeyboardInterrupt
+        if outcome.code:
+            raise self.failure(outcome.site, outcome.value)
         return results
 
     def failure(self, site: int, value: int) -> Exception:

@@ -19,7 +19,6 @@ import numpy as np
 from pyc.compile import compile_graph
 from pyc.errors import DTypeError, LeakedTracerError
 from pyc.interpreter import WEAK, Interpreter, set_base, type_of
-from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Graph, freeze, graph_key
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
@@ -49,6 +48,7 @@ def dense(x: Any, name: str = "") -> Array:
                 else f"the Python integer {x} does not fit int64",
                 fix="Pass it as a NumPy scalar of a wider type, such as `np.uint64(...)`, or as a "
                 "float.",
+                place=location.here(),
             ) from None
     array = np.asarray(x)
     flags = array.flags
@@ -138,8 +138,8 @@ class Eager(Interpreter):
                 "attribute, a closure or a container.",
                 place=location.here(),
             )
-        type = type_of(x)
-        return x if isinstance(x, np.ndarray) else np.asarray(dense(x), dt.of(type.dtype).numpy)
+        type_of(x)  # raises for what is not an array
+        return x if isinstance(x, np.ndarray) else dense(x)
 
     def inline(self, graph: Graph, args: Sequence[Any]) -> tuple[Any, ...]:
         """NumPy arrays and scalars, the results of `graph`."""

@@ -74,10 +74,10 @@ def using(interpreter: Interpreter) -> Iterator[None]:
 
 def bind(op: str | Op, *args: Any, **params: Any) -> tuple[Any, ...]:
     """Results of `op` over values or concrete arrays, on the current interpreter."""
-    interpreter = current()
+    interpreter = _current.get() or _base[0]
     if isinstance(op, str):
         op = OPS[op]
-    return interpreter.bind(op, tuple(interpreter.lift(a) for a in args), params)
+    return interpreter.bind(op, tuple([interpreter.lift(a) for a in args]), params)
 
 
 def bind1(op: str | Op, *args: Any, **params: Any) -> Any:

@@ -25,11 +25,11 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from pyc import compile as compiler
 from pyc import tree
-from pyc.compile import compile_graph
 from pyc.eager import dense, finish
 from pyc.errors import ConcretizationError, DTypeError, TraceError
-from pyc.interpreter import WEAK, is_tracing, type_of
+from pyc.interpreter import WEAK, current, is_tracing, type_of
 from pyc.ir.graph import Graph
 from pyc.ir.text_graph import print_graph
 from pyc.reasons import Reason, record
@@ -67,7 +67,7 @@ def _leaf_key(x: Any) -> Hashable:
     if kind is np.ndarray or isinstance(x, np.generic) or kind in _EXACT_ARRAYS:
         return x.shape, x.dtype
     if kind is float or kind is int or kind is complex:
-        return kind
+        return kind.__name__
     return None
 
 
@@ -127,7 +127,7 @@ class _Entry:
     """A compiled signature."""
 
     traced: Traced
-    executable: Callable[..., Sequence[np.ndarray[Any, Any]]]
+    executable: compiler.Compiled
     text: str
 
     def run(self, leaves: Sequence[Any]) -> Any:
@@ -224,11 +224,13 @@ class Jitted:
         """The function as a Graph, as written, for the signature of these arguments."""
         return self._traced(self._call(args, kwargs))
 
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The optimised program and its plan for the signature of these arguments."""
+        return Lowered(self, self._call(args, kwargs))
+
     def compile(self, *args: Any, **kwargs: Any) -> Compiled:
         """The compiled program for the signature of these arguments, without running it."""
-        call = self._call(args, kwargs)
-        entry = self._entries.get(call.key) or self._compiled(call)
-        return Compiled(self, call.key, entry)
+        return Compiled(self, self._call(args, kwargs))
 
     def signatures(self) -> tuple[str, ...]:
         """The signatures that are compiled, oldest first."""
@@ -283,6 +285,8 @@ class Jitted:
             key = _leaf_key(leaf)
             if key is None:
                 name = self._names.leaf(tree.paths(treedef)[k])
+                if isinstance(leaf, Tracer):
+                    current().lift(leaf)  # raises: it has leaked out of its trace
                 if not _is_static(leaf):
                     raise _not_an_argument(self.__name__, name, leaf)
                 key = ("static", tree.strict_key(leaf, name))
@@ -327,8 +331,8 @@ class Jitted:
             leaves = list(call.leaves)
             for k, tracer in zip(places, tracers, strict=True):
                 leaves[k] = tracer
-            args, kwargs = call.treedef.unflatten(leaves)
-            args = list(args)
+            given: Any = call.treedef.unflatten(leaves)
+            args, kwargs = list(given[0]), given[1]
             for place, value in call.static:
                 if isinstance(place, int):
                     args[place] = value
@@ -356,10 +360,10 @@ class Jitted:
         with self._lock:
             entry = self._entries.get(call.key)
             if entry is None:
+                traced = self._traced(call)
                 text = self._text(call)
                 record(_reason(call.key, self._entries), function=self.__name__, signature=text)
-                traced = self._traced(call)
-                executable = compile_graph(traced.graph, name=self.__name__)
+                executable = compiler.compile_graph(traced.graph, name=self.__name__)
                 entry = _Entry(traced, executable, text)
                 self._entries[call.key] = entry
                 self._misses += 1
@@ -398,20 +402,78 @@ class Bound:
         """As `Jitted.trace`."""
         return self.__func__.trace(self.__self__, *args, **kwargs)
 
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """As `Jitted.lower`."""
+        return self.__func__.lower(self.__self__, *args, **kwargs)
+
     def compile(self, *args: Any, **kwargs: Any) -> Compiled:
         """As `Jitted.compile`."""
         return self.__func__.compile(self.__self__, *args, **kwargs)
 
 
+class Lowered:
+    """The optimised program of one signature, and its plan."""
+
+    def __init__(self, jitted: Jitted, call: _Call) -> None:
+        self._jitted = jitted
+        self._call = call
+        self.traced = jitted._traced(call)
+        self._program = compiler.lower_graph(self.traced.graph, name=jitted.__name__)
+
+    def __repr__(self) -> str:
+        return f"<lowered {self._jitted._text(self._call)}>"
+
+    @property
+    def graph(self) -> Graph:
+        """The Graph after all passes."""
+        return self._program.graph
+
+    @property
+    def kernels(self) -> tuple[Any, ...]:
+        """The scheduled kernels."""
+        return self._program.kernels
+
+    @property
+    def plan(self) -> Any:
+        """The steps and buffers."""
+        return self._program.plan
+
+    @property
+    def key_document(self) -> dict[str, Any]:
+        """What the cache key is made of."""
+        return self._program.key_document
+
+    @property
+    def target_facts(self) -> dict[str, Any]:
+        """The facts of the target that the code relies on."""
+        return self._program.target_facts
+
+    def as_text(self, stage: str = "graph") -> str:
+        """The text of a level: "traced", "graph", "logical", "kernels" or "plan"."""
+        return self._program.as_text(stage)
+
+    def memory_analysis(self) -> compiler.MemoryAnalysis:
+        """Bytes of one call by use; the peak is what a call allocates."""
+        return self._program.memory_analysis()
+
+    def cost_analysis(self) -> compiler.CostAnalysis:
+        """Kernels, least bytes moved and instructions."""
+        return self._program.cost_analysis()
+
+    def compile(self) -> Compiled:
+        """The compiled program."""
+        return Compiled(self._jitted, self._call)
+
+
 class Compiled:
     """The compiled program of one signature."""
 
-    def __init__(self, jitted: Jitted, key: Hashable, entry: _Entry) -> None:
+    def __init__(self, jitted: Jitted, call: _Call) -> None:
         self._jitted = jitted
-        self._key = key
-        self._entry = entry
-        self.traced = entry.traced
-        self.executable = entry.executable
+        self._key = call.key
+        self._entry = jitted._entries.get(call.key) or jitted._compiled(call)
+        self.traced = self._entry.traced
+        self.executable = self._entry.executable
 
     def __repr__(self) -> str:
         return f"<compiled {self._entry.text}>"
@@ -427,6 +489,28 @@ class Compiled:
                 place=location.here(),
             )
         return self._entry.run(call.leaves)
+
+    @property
+    def key(self) -> str:
+        """The key of its cache entry."""
+        return self.executable.key
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds by pass, of what was run in this process."""
+        return self.executable.timings
+
+    def as_text(self, stage: str = "llvm") -> str:
+        """The text of a level: those of `Lowered`, "llvm" and "asm"."""
+        return self.executable.as_text(stage)
+
+    def memory_analysis(self) -> compiler.MemoryAnalysis:
+        """Bytes of one call by use; the peak is what a call allocates."""
+        return self.executable.memory_analysis()
+
+    def cost_analysis(self) -> compiler.CostAnalysis:
+        """Kernels, least bytes moved and instructions."""
+        return self.executable.cost_analysis()
 
 
 # --- signatures -----------------------------------------------------------------------------------
@@ -492,11 +576,8 @@ def _not_an_argument(function: str, name: str, leaf: Any) -> DTypeError:
     elif isinstance(leaf, (np.ndarray, np.generic)):
         found = f"an array of dtype {leaf.dtype}"
         fix = "Convert it to numbers, or make the argument static: `pyc.jit(static_argnames=...)`."
-    elif isinstance(leaf, Tracer):
-        found = "a traced value of a trace that is not current"
-        fix = "Return values from traced functions in place of storing them."
     else:
-        found = f"a {kind}"
+        found = f"of type {kind}"
         fix = (
             "Arguments are arrays, numbers, and tuples, lists and dicts of them.\n"
             f"Register {kind} with `pyc.tree.register_node` or `register_dataclass`, or make the "
@@ -514,6 +595,7 @@ def _check_result(function: str, result: Any, out_tree: tree.TreeDef, k: int) ->
         raise DTypeError(
             f"{function}: `{name}` is of type {type(result).__name__}, not an array or a number",
             fix="Return arrays, numbers, None, and tuples, lists and dicts of them.",
+            place=location.here(),
         ) from None
 
 
@@ -629,4 +711,4 @@ def jit(
     return Jitted(fun, numbers, names, keep_unused, found)
 
 
-__all__ = ["Bound", "CacheInfo", "Compiled", "Jitted", "Traced", "jit"]
+__all__ = ["Bound", "CacheInfo", "Compiled", "Jitted", "Lowered", "Traced", "jit"]

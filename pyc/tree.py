@@ -260,7 +260,8 @@ def strict_key(value: Any, name: str) -> Hashable:
             fix=f"Make `{name}` hashable, such as a tuple or a frozen dataclass, or pass it as an "
             "argument that is not static.",
         ) from None
-    if kind.__hash__ is object.__hash__ and kind.__flags__ & _MADE_BY_CLASS_STATEMENT:
+    by_identity = getattr(kind, "__hash__", None) is object.__hash__
+    if by_identity and kind.__flags__ & _MADE_BY_CLASS_STATEMENT:
         raise TraceError(
             f"static value `{name}` is a {kind.__name__}, whose attributes may change unnoticed: "
             "it compares by identity",

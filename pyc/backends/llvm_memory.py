@@ -358,6 +358,14 @@ class MemoryEmitter(ExpressionEmitter):
             if mask is None:
                 b.line(f"store {type} {text}, {pointer} {address}, align {alignment}")
                 return
+            if isinstance(mask.const, tuple) and sum(mask.const) == 1:
+                # LLVM 22 widens such a store of a truncated vector: it would write beyond the lane.
+                lane = mask.const.index(True)
+                one = b.emit(f"extractelement {type} {text}, i64 {lane}")
+                address = self._offset(buffer, element.base, piece * width + lane, b.scope)
+                size = buffer.dtype.itemsize
+                b.line(f"store {memory_type(buffer.dtype)} {one}, {pointer} {address}, align {size}")
+                return
             head = b.intrinsic(
                 f"llvm.masked.store.{suffix(type)}.{suffix(pointer)}", "void", [type, pointer, masks]
             )

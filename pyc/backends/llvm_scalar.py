@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.backends.llvm_builder import (
@@ -259,6 +261,8 @@ def _convert(site: _Site, source: DType, result: DType, x: str) -> str:
         return site.op(f"{word} {s} {x} to {t}")
     if source.is_float and result.is_float:
         return site.op(f"{'fpext' if result.bits > source.bits else 'fptrunc'} {s} {x} to {t}")
+    if source.is_float and site.lanes:
+        return _saturate(site, source, result, x)
     if source.is_float:
         name = "llvm.fptosi.sat" if result.kind == "int" else "llvm.fptoui.sat"
         head = site.builder.intrinsic(f"{name}.{suffix(t)}.{suffix(s)}", t, [s])
@@ -270,6 +274,28 @@ def _convert(site: _Site, source: DType, result: DType, x: str) -> str:
     if result.bits == source.bits:
         return x
     return site.op(f"{'sext' if source.kind == 'int' else 'zext'} {s} {x} to {t}")
+
+
+def _saturate(site: _Site, source: DType, result: DType, x: str) -> str:
+    """A vector of floats to integers: LLVM takes its own saturating conversion apart by lane. The
+    plain conversion is poison outside of the range, where no select chooses it."""
+    s, i1 = site.type(source), site.type(dt.b1)
+    info = np.iinfo(result.numpy)
+    word = dt.i32 if result.bits < 32 else result
+    name = "fptosi" if word.kind == "int" else "fptoui"
+    t = site.type(word)
+    value = site.op(f"{name} {s} {x} to {t}")
+    high = site.const(2.0 ** (result.bits - (result.kind == "int")), source)
+    above = site.op(f"fcmp oge {s} {x}, {high}")
+    value = site.op(f"select {i1} {above}, {t} {site.const(info.max, word)}, {t} {value}")
+    if result.kind == "int":
+        below = site.op(f"fcmp olt {s} {x}, {site.const(float(info.min), source)}")
+        value = site.op(f"select {i1} {below}, {t} {site.const(info.min, word)}, {t} {value}")
+        wrong = site.op(f"fcmp uno {s} {x}, {x}")
+    else:
+        wrong = site.op(f"fcmp ult {s} {x}, {site.const(0.0, source)}")
+    value = site.op(f"select {i1} {wrong}, {t} {site.const(0, word)}, {t} {value}")
+    return value if word is result else site.op(f"trunc {t} {value} to {site.type(result)}")
 
 
 def _half_is_nonzero(site: _Site, source: DType, x: str) -> str:

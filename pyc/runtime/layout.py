@@ -132,7 +132,12 @@ def _container_problem() -> str | None:
 def problem() -> tuple[Reason, str] | None:
     """Why calls must go through Python: a reason and a detail; None if they can be native."""
     free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-    build = (sys.implementation.name, sys.platform, platform.machine(), ctypes.sizeof(ctypes.c_void_p))
+    build = (
+        sys.implementation.name,
+        sys.platform,
+        platform.machine(),
+        ctypes.sizeof(ctypes.c_void_p),
+    )
     if build != ("cpython", "linux", "x86_64", 8) or free_threaded:
         return Reason.DISPATCH_SLOW_PYTHON, f"{sys.implementation.name} on {platform.machine()}"
     if not (3, 11) <= sys.version_info[:2] <= (3, 13) or HEADER != 16:

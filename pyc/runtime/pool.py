@@ -188,6 +188,4 @@ def statistics() -> PoolStatistics:
     """What is kept and lent now, and how large results were allocated so far."""
     arenas = sum(b.nbytes for b in _blocks.values())
     kept = sum(b.nbytes for b in _free)
-    return PoolStatistics(
-        arenas, kept, _counts["lent"], _counts["fresh"], _counts["recycled"]
-    )
+    return PoolStatistics(arenas, kept, _counts["lent"], _counts["fresh"], _counts["recycled"])

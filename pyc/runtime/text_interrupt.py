@@ -21,6 +21,8 @@ TEXT = """
 @never = hidden global i32 0
 @depth = internal global i32 0
 @previous = internal global ptr null
+@earlier = internal global ptr null
+@chaining = internal global i32 0
 @main_thread = hidden global i64 0
 
 define hidden void @on_interrupt(i32 %signal, ptr %info, ptr %machine) nounwind {
@@ -32,13 +34,21 @@ set:
   store atomic i32 1, ptr @cancel monotonic, align 4
   br label %chain
 chain:
-  %previous = load atomic ptr, ptr @previous monotonic, align 8
-  %has = icmp ne ptr %previous, null
-  br i1 %has, label %call, label %end
+  ; Somebody who hooked in front of us, and whom we hooked in turn, calls us again: then it is
+  ; the turn of the handler that we chained to before.
+  %level = atomicrmw add ptr @chaining, i32 1 seq_cst
+  %first = icmp eq i32 %level, 0
+  %deep = icmp ugt i32 %level, 1
+  %next.at = select i1 %first, ptr @previous, ptr @earlier
+  %next = load atomic ptr, ptr %next.at monotonic, align 8
+  %none = icmp eq ptr %next, null
+  %nothing = or i1 %none, %deep
+  br i1 %nothing, label %end, label %call
 call:
-  call void %previous(i32 %signal, ptr %info, ptr %machine)
+  call void %next(i32 %signal, ptr %info, ptr %machine)
   br label %end
 end:
+  %back = atomicrmw sub ptr @chaining, i32 1 seq_cst
   ret void
 }
 
@@ -55,7 +65,14 @@ entry:
   %nothing = or i1 %plain, %there
   br i1 %nothing, label %end, label %put
 put:
+  %known = load atomic ptr, ptr @previous monotonic, align 8
+  %same = icmp eq ptr %known, %handler
+  br i1 %same, label %replace, label %shift
+shift:
+  store atomic ptr %known, ptr @earlier monotonic, align 8
   store atomic ptr %handler, ptr @previous monotonic, align 8
+  br label %replace
+replace:
   store ptr @on_interrupt, ptr %action
   %written = call i32 %sigaction(i32 2, ptr %action, ptr null)
   br label %end

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,13 +32,16 @@ CONSTANT_BYTES = 1 << 16
 """The largest captured array that becomes a constant of the program."""
 
 
+PythonType: TypeAlias = type
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
     """What a traced function is given for a leaf: its type, whether it stands for a Python number
     (which type), and its name in messages."""
 
     type: ArrayType
-    weak: type | None = None
+    weak: PythonType | None = None
     name: str = ""
 
 
@@ -58,8 +61,9 @@ class Trace(Interpreter):
         self._names: dict[Value, str] = {}
         self._scalars: dict[tuple[type, Any], Tracer] = {}
         self._arrays: dict[int, tuple[Any, Tracer]] = {}
-        outer = parent if isinstance(parent, Trace) else None
-        self._locator = outer._locator if outer else location.Locator()
+        self._locator: location.Locator = (
+            parent._locator if isinstance(parent, Trace) else location.Locator()
+        )
 
     # --- interpreting -----------------------------------------------------------------------------
 
@@ -73,7 +77,9 @@ class Trace(Interpreter):
         """`x` as a tracer of this trace; see the module docstring for arrays."""
         kind = type(x)
         if kind is Tracer:
-            return x if x.owner is self and self.open else self._enter(x)
+            if x.owner is self and self.open:
+                return x
+            return self._enter(x)
         if kind in WEAK:
             # Zeros differ by sign and NaNs are not equal: numbers are known by their text.
             key = (kind, x if kind is int else repr(x))
@@ -155,6 +161,9 @@ class Trace(Interpreter):
         """What `value` is: an argument, or where it was made."""
         if value in self._names:
             return f"`{self._names[value]}` ({value.type})"
+        for known, outer in zip(self._capture_values, self.captured, strict=True):
+            if known is value and isinstance(outer, Tracer):
+                return outer.owner.describe(outer.value)
         for eqn in self.builder.eqns:
             if value in eqn.outs:
                 made = f", made at {format_place(eqn.loc)}" if eqn.loc else ""
@@ -225,8 +234,13 @@ def tracing(trace: Trace) -> Iterator[None]:
         with using(trace):
             yield
     except PycError as error:
-        error.at(location.of_traceback(error.__traceback__))
-        raise
+        raise error.at(location.of_traceback(error.__traceback__)) from error.__cause__
+    except (TypeError, ValueError) as error:
+        # NumPy wraps what a conversion raises, as in `array[0] = traced`.
+        cause = error.__cause__
+        if not isinstance(cause, PycError):
+            raise
+        raise cause.at(location.of_traceback(error.__traceback__)) from None
     finally:
         trace.open = False
 

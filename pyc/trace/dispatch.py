@@ -29,14 +29,14 @@ _WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "casting": ("same_kind", "unsafe", "safe", "equiv", "no"),
     "subok": (True, False),
     "where": (True,),
-    "out": (None, (None,)),
+    "out": (None,),
     "kind": (None, "quicksort", "stable", "mergesort", "heapsort"),
     "like": (None,),
     "signature": (None,),
 }
 """Arguments that ask for nothing that would change the result, and their values."""
 
-_REDUCTIONS = {
+_REDUCTIONS: dict[Any, str] = {
     np.add: "sum",
     np.multiply: "prod",
     np.maximum: "max",
@@ -44,7 +44,7 @@ _REDUCTIONS = {
     np.logical_and: "all",
     np.logical_or: "any",
 }
-_ACCUMULATIONS = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
+_ACCUMULATIONS: dict[Any, str] = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
 
 _IN_PLACE = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis")
 """NumPy functions that write into their first argument."""
@@ -226,14 +226,14 @@ def call_ufunc(
     writes into an array (`out=`, and `a += traced` for a NumPy array `a`)
     """
     name = f"np.{ufunc.__name__}"
-    if options.get("out") not in (None, (None,)):
+    if any(o is not None for o in options.get("out", ())):
         raise TraceError(
             f"{name}: a traced value would be written into a NumPy array in place (`out=`, or an "
             "augmented assignment such as `a += x`)",
             fix="Make a new array: `a = a + x`, `y = f(x)`.",
             place=location.here(),
         )
-    rest = {k: v for k, v in options.items() if not _changes_nothing(k, v)}
+    rest = {k: v for k, v in options.items() if k != "out" and not _changes_nothing(k, v)}
     if method == "__call__":
         ours = table().get(ufunc)
         if ours is None:

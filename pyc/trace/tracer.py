@@ -311,7 +311,7 @@ class Tracer(ArrayMethods):
             "Write `pyc.numpy.where(c, a, b)` for `a if c else b`, "
             "`pyc.lax.cond(c, true_fun, false_fun, *operands)` for `if`, "
             "`pyc.lax.while_loop` for `while`,\n"
-            "`&`, `|`, `~` for `and`, `or`, `not`; "
+            "`&`, `|`, `~` for `and`, `or`, `not`, `pyc.numpy.maximum` for `max`; "
             "or make the argument it comes from static: `pyc.jit(static_argnames=...)`.",
         )
 
@@ -334,7 +334,8 @@ class Tracer(ArrayMethods):
                 "or an index of a list), which needs its value"
             ),
             "Make the argument it comes from static: `pyc.jit(static_argnames=...)`; loop with "
-            "`pyc.lax.fori_loop`; index an array in place of a list.",
+            "`pyc.lax.fori_loop`;\nto pick from a list or a NumPy array, pass that as an array "
+            "argument and index it.",
         )
 
     def __float__(self) -> float:
@@ -372,8 +373,8 @@ class Tracer(ArrayMethods):
                 "while the function is traced"
             ),
             "Call the function of `pyc.numpy` in place of NumPy's: `pyc.numpy.asarray(x)`, "
-            "`pyc.numpy.stack([x, y])` for `np.array([x, y])`;\n"
-            "or do this step outside the jitted function.",
+            "`pyc.numpy.stack([x, y])` for `np.array([x, y])`,\n"
+            "`x.astype(np.float32)` for `np.float32(x)`; or do this step outside the jitted function.",
         )
 
     def __setitem__(self, key: Any, value: Any) -> None:

@@ -52,44 +52,11 @@ from pyc.ir.loops import (
     Store,
     While,
 )
-from pyc.ir.target import X86_64_V3, X86_64_V4, Target
+from pyc.ir.target import X86_64_V4, Target
+from tests.backends.native_kernels import TARGETS, check, each_target, native, one_kernel_plan
 
 Array = np.ndarray[Any, Any]
-TARGETS = [X86_64_V3, X86_64_V4, replace(X86_64_V4, id="v4 narrow", vector_bytes=32)]
-each_target = pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.id)
 NUMBERS = np.random.default_rng(3)
-
-
-def one_kernel_plan(kernel: Kernel, arrays: Sequence[Array], sizes: Sequence[int] = ()) -> plans.Plan:
-    """A Plan of one launch whose arguments are all of the kernel's buffers."""
-    buffers = tuple(
-        plans.PlanBuffer(a.nbytes, plans.Place.ARGUMENT, k) for k, a in enumerate(arrays)
-    )
-    slots = tuple(range(len(arrays)))
-    return plans.Plan((kernel,), buffers, (plans.Launch(0, slots, tuple(sizes)),), slots, ())
-
-
-def native(kernel: Kernel, arrays: Sequence[Array], target: Target, sizes: Sequence[int] = (), cpu: Cpu | None = None) -> list[Array]:
-    """The arrays after the kernel ran on copies of them as native code."""
-    plan = one_kernel_plan(kernel, arrays, sizes)
-    copies = [a.copy() for a in arrays]
-    cpu = cpu or Cpu()
-    cpu.run(cpu.load(compile_plan(plan, target), plan), copies, [])
-    return copies
-
-
-def check(kernel: Kernel, arrays: Sequence[Array], target: Target, sizes: Sequence[int] = ()) -> list[Array]:
-    """Runs a kernel natively and in the kernel interpreter and demands equal bits."""
-    expected = [a.copy() for a in arrays]
-    simulate.run(kernel, expected, sizes, check_outputs=False)
-    found = native(kernel, arrays, target, sizes)
-    for buffer, a, b in zip(kernel.buffers, found, expected, strict=True):
-        raw = f"u{a.dtype.itemsize}"
-        nan = np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64)) if a.dtype.kind == "f" else np.zeros(a.shape, bool)
-        wrong = (a.view(raw) != b.view(raw)) & ~nan
-        if buffer.role != "in":
-            assert not wrong.any(), f"{buffer.name}: {a[wrong][:5]} instead of {b[wrong][:5]} at {np.argwhere(wrong)[:5]}"
-    return found
 
 
 def serial(var: Var, extent: Any, *body: Stmt, carried: tuple[Carry, ...] = ()) -> For:
@@ -593,7 +560,7 @@ def test_the_entry_runs_in_the_default_floating_point_mode() -> None:
 _DIGEST = """
 import hashlib, sys
 sys.path.insert(0, sys.argv[1])
-from test_x86 import *
+from tests.backends.test_x86 import *
 kernels = [sum_rows(3, 3), checked_gather(100, 64), scale_kernel(100, 2.0)]
 for kernel in kernels:
     arrays = [np.zeros(1, np.float32)] * len(kernel.buffers)
@@ -602,7 +569,7 @@ for kernel in kernels:
 
 
 def test_equal_kernels_give_equal_bytes_in_every_process() -> None:
-    here = os.path.dirname(__file__)
+    here = os.path.abspath(os.path.join(os.path.dirname(__file__), '..', '..'))
     outputs = set()
     for seed in ("0", "1", "12345"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -116,6 +116,38 @@ assert run(SHORT) == 0
 """)
 
 
+def test_a_hook_in_front_that_calls_back_makes_no_circle() -> None:
+    """Another library may put its handler before ours, as we put ours before its."""
+    run_child("""
+import ctypes
+HOOK = '''
+@before = global ptr null
+@calls = global i32 0
+define void @theirs(i32 %signal, ptr %info, ptr %machine) {
+  %old = load i32, ptr @calls
+  %new = add i32 %old, 1
+  store i32 %new, ptr @calls
+  %before = load ptr, ptr @before
+  call void %before(i32 %signal, ptr %info, ptr %machine)
+  ret void
+}'''
+hook = Image(assemble(HOOK))
+libc = ctypes.CDLL(None)
+libc.signal.restype = ctypes.c_void_p
+libc.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
+ours = libc.signal(signal.SIGINT, hook.address("theirs"))
+ctypes.c_void_p.from_address(hook.address("before")).value = ours
+assert run(SHORT) == 0
+interrupt_soon()
+try:
+    run(LONG)
+    time.sleep(1)
+except KeyboardInterrupt:
+    sys.exit(ctypes.c_int32.from_address(hook.address("calls")).value - 1)
+sys.exit(2)
+""")
+
+
 def test_an_ignored_signal_stays_ignored() -> None:
     run_child("""
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -141,12 +173,13 @@ other = threading.Thread(target=lambda: codes.append(run(np.int64(1 << 30))))
 other.start()
 time.sleep(0.05)
 interrupt_soon(0.05)
-try:
-    other.join()
-except KeyboardInterrupt:
-    pass
-other.join()
-assert codes == [0], codes
+seen = 0
+while not codes:
+    try:
+        time.sleep(0.01)
+    except KeyboardInterrupt:
+        seen += 1
+assert codes == [0] and seen == 1, (codes, seen)
 """)
 
 
@@ -157,17 +190,16 @@ steps = 0
 def count():
     global steps
     while not stop:
+        time.sleep(0.001)
         steps += 1
 stop = False
 other = threading.Thread(target=count)
 other.start()
-time.sleep(0.05)
-sys.setswitchinterval(0.5)
 before = steps
-code = call.run(spin, [np.int64(1 << 27)], [], release={release}).code
+code = call.run(spin, [np.int64(1 << 28)], [], release={release}).code
 during = steps - before
 stop = True
 other.join()
 assert code == 0
-assert (during > 1000) is {release}, during
+assert (during > 20) is {release}, during
 """)

@@ -1,0 +1,260 @@
+"""Functions that cannot be traced, one reason each; `test_refusals.py` holds the texts of the errors.
+
+Keep the lines where they are: the golden files name them.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyc import lax
+from pyc.jit import jit
+
+ARRAY = np.arange(3.0)
+VECTOR = np.array([1.0, 2.0, 3.0])
+KEPT = []
+
+
+class Plain:
+    """A class that pyc knows nothing of."""
+
+
+@dataclass
+class Settings:
+    """A dataclass with a field that cannot be hashed."""
+
+    layers: list
+
+
+def truth_of_an_array(x):
+    if x.sum() > 2:
+        return x
+    return -x
+
+
+def maximum_of_python(x):
+    return max(x.sum(), x.prod())
+
+
+def membership(x):
+    return 1.0 in x
+
+
+def python_integer(x, n):
+    return x + np.zeros(n).sum()
+
+
+def python_range(x, n):
+    for _ in range(n):
+        x = x + 1
+    return x
+
+
+def python_float(x):
+    return math.sqrt(x.sum())
+
+
+def python_int(x):
+    return x + int(x.sum())
+
+
+def python_complex(x):
+    return x + complex(x.sum())
+
+
+def formatted(x):
+    return x, f"{x.sum():.3f}"
+
+
+def numpy_conversion(x):
+    return np.asarray(x) + 1
+
+
+def numpy_array_of_traced(x):
+    return np.array([x.sum(), x.prod()])
+
+
+def numpy_scalar_of_traced(x):
+    return np.float32(x.sum())
+
+
+def dictionary_key(x):
+    return {x: 1}
+
+
+def item_assignment(x):
+    x[0] = 1
+    return x
+
+
+def augmented_assignment(x):
+    x += 1
+    return x
+
+
+def augmented_assignment_to_a_scalar_argument(x, n=np.float64(1)):
+    n += x.sum()
+    return n
+
+
+def augmented_assignment_of_a_numpy_array(x):
+    total = np.zeros(3)
+    total += x
+    return total
+
+
+def item_assignment_of_a_numpy_array(x):
+    KEPT_ARRAY = np.zeros(3)
+    KEPT_ARRAY[0] = x.sum()
+    return KEPT_ARRAY
+
+
+def shape_assignment(x):
+    x.shape = (3, 1)
+    return x
+
+
+def in_place_sort(x):
+    x.sort()
+    return x
+
+
+def item(x):
+    return x.sum().item()
+
+
+def captured_array(x):
+    return x + ARRAY
+
+
+def captured_large_array(x):
+    table = np.zeros(10_000)
+    table.flags.writeable = False
+    return x + table.sum() + table[:3] + table
+
+
+def returned_array(x):
+    return x, ARRAY
+
+
+def returned_text(x):
+    return {"name": ["text"], "x": x}
+
+
+def leaked(x):
+    KEPT.append(x * 2)
+    return x
+
+
+def leaked_of_a_loop(x):
+    kept = []
+
+    def body(carry, item):
+        kept.append(carry * item)
+        return carry, None
+
+    lax.scan(body, 0.0, x)
+    return kept[0] + 1
+
+
+def uses_leaked(x):
+    return x + KEPT[0]
+
+
+def unknown_function(x):
+    return np.interp(x, x, x)
+
+
+def unknown_keyword(x):
+    return np.sum(x, where=x > 1)
+
+
+def unknown_ufunc_method(x):
+    return np.add.at(x, 0, 1)
+
+
+def output_argument(x):
+    return np.sqrt(x, out=np.zeros(3))
+
+
+def copied_into(x):
+    np.copyto(np.zeros(3), x)
+    return x
+
+
+def large_python_integer(x):
+    return x + 2**70
+
+
+def carry_changes_dtype(x):
+    return lax.scan(lambda c, v: ({"h": c["h"].astype("float32")}, None), {"h": x}, length=3)
+
+
+def carry_changes_shape(x):
+    return lax.while_loop(lambda c: c.sum() < 9, lambda c: c.sum(), x)
+
+
+def carry_changes_structure(x):
+    return lax.fori_loop(0, 3, lambda i, c: [c, c], x)
+
+
+def scan_without_pair(x):
+    return lax.scan(lambda c, v: c + v, 0.0, x)
+
+
+def scan_over_different_lengths(x):
+    return lax.scan(lambda c, v: (c, None), 0.0, (x, x.reshape(1, 3)))
+
+
+def scan_over_a_scalar(x):
+    return lax.scan(lambda c, v: (c, None), 0.0, x.sum())
+
+
+def scan_over_nothing(x):
+    return lax.scan(lambda c, v: (c, None), x)
+
+
+def condition_of_a_number(x):
+    return lax.while_loop(lambda c: c, lambda c: c - 1, x.sum())
+
+
+def condition_of_an_array(x):
+    return lax.cond(x > 1, lambda: x, lambda: -x)
+
+
+def branches_differ_in_structure(x):
+    return lax.cond(x.sum() > 1, lambda: (x, x), lambda: x)
+
+
+def branches_differ_in_shape(x):
+    return lax.cond(x.sum() > 1, lambda: x, lambda: x.sum())
+
+
+def branches_differ_in_dtype(x):
+    return lax.cond(x.sum() > 1, lambda: x.astype("float32"), lambda: x)
+
+
+def branch_returns_a_wider_number(x):
+    return lax.cond(x.sum() > 1, lambda: x.sum().astype("int32"), lambda: 0.5)
+
+
+def switch_by_a_float(x):
+    return lax.switch(x.sum(), [lambda: x, lambda: -x])
+
+
+def loop_over_floats(x):
+    return lax.fori_loop(0, x.sum(), lambda i, c: c, x)
+
+
+def loop_carries_a_text(x):
+    return lax.fori_loop(0, 3, lambda i, c: c, {"x": x, "name": "text"})
+
+
+def static_of_the_inner_function_is_traced(x, n):
+    return jit(lambda y, power: y**power, static_argnames="power")(x, n)
+
+
+def place_of_a_shape_error(x):
+    first = x.sum()
+    return first + x.reshape(2, 2)

@@ -1,0 +1,111 @@
+"""What cannot be traced is refused: the error names the user's line and the rewrite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyc.errors import PycError
+from pyc.jit import jit
+from tests.trace import programs
+
+ROOT = Path(__file__).parents[2]
+VECTOR = programs.VECTOR
+
+CALLS = {
+    **{name: (VECTOR,) for name, f in vars(programs).items() if callable(f) and f.__module__
+       == programs.__name__ and not isinstance(f, type)},
+    "python_integer": (VECTOR, 3),
+    "python_range": (VECTOR, 3),
+    "augmented_assignment_to_a_scalar_argument": (VECTOR, np.float64(1)),
+    "static_of_the_inner_function_is_traced": (VECTOR, 2),
+}
+"""Arguments of each program."""
+
+TRACEABLE = ("leaked",)
+"""Programs that set the scene for another."""
+
+ARGUMENTS = {
+    "object_array": ((np.array([object()]),), {}),
+    "text_array": ((np.array(["a"]),), {}),
+    "masked_array": ((np.ma.array([1.0]),), {}),
+    "unknown_class": (([VECTOR, {"model": programs.Plain()}],), {}),
+    "unknown_class_by_keyword": ((), {"x": programs.Plain()}),
+    "large_integer": ((1 << 63,), {}),
+    "static_list": ((VECTOR,), {"how": [1, 2]}),
+    "static_array": ((VECTOR,), {"how": VECTOR}),
+    "static_dataclass_with_a_list": ((VECTOR,), {"how": programs.Settings([1])}),
+    "static_object": ((VECTOR,), {"how": programs.Plain()}),
+}
+
+
+@pytest.fixture(autouse=True)
+def at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths in messages are relative to the working directory."""
+    monkeypatch.chdir(ROOT)
+
+
+def text_of(function, *args, **kwargs) -> str:
+    with pytest.raises(PycError) as found:
+        function(*args, **kwargs)
+    return f"{type(found.value).__name__}: {found.value}"
+
+
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - set(TRACEABLE)))
+def test_refused(name, golden) -> None:
+    programs.KEPT.clear()
+    jit(programs.leaked)(VECTOR)
+    golden(text_of(jit(getattr(programs, name)), *CALLS[name]))
+
+
+@pytest.mark.parametrize("name", sorted(ARGUMENTS))
+def test_refused_argument(name, golden) -> None:
+    def function(x, how="fast"):
+        return x
+
+    args, kwargs = ARGUMENTS[name]
+    golden(text_of(jit(function, static_argnames="how"), *args, **kwargs))
+
+
+def test_refused_leak_outside_of_any_trace(golden) -> None:
+    programs.KEPT.clear()
+    jit(programs.leaked)(VECTOR)
+    golden(text_of(lambda: programs.KEPT[0] + 1))
+
+
+def test_refused_leak_as_an_argument(golden) -> None:
+    programs.KEPT.clear()
+    jit(programs.leaked)(VECTOR)
+    golden(text_of(jit(lambda x: x), programs.KEPT[0]))
+
+
+def test_refused_call_of_a_compiled_program(golden) -> None:
+    def function(x, n=2):
+        return x
+
+    golden(text_of(jit(function).compile(VECTOR), VECTOR[:2], n=3))
+
+
+def test_refused_decoration(golden) -> None:
+    def function(x, n=2):
+        return x
+
+    found = []
+    for options in ({"static_argnums": 2}, {"static_argnums": -3}, {"static_argnames": "m"}):
+        with pytest.raises(ValueError) as error:
+            jit(function, **options)
+        found.append(str(error.value))
+    with pytest.raises(TypeError) as error:
+        jit(3)
+    golden("\n".join([*found, str(error.value)]))
+
+
+def test_a_refused_program_leaves_no_trace_behind() -> None:
+    """The next call traces afresh: an error must not leave its interpreter current."""
+    function = jit(programs.truth_of_an_array)
+    for _ in range(2):
+        with pytest.raises(PycError):
+            function(VECTOR)
+    assert jit(lambda x: x * 2)(VECTOR).tolist() == [2.0, 4.0, 6.0]
