@@ -28,7 +28,7 @@ import numpy as np
 from pyc import compile as compiler
 from pyc import tree
 from pyc.eager import dense, finish
-from pyc.errors import ConcretizationError, DTypeError, TraceError
+from pyc.errors import ConcretizationError, DTypeError, PycError, TraceError
 from pyc.interpreter import WEAK, current, is_tracing, type_of
 from pyc.ir.graph import Graph
 from pyc.ir.text_graph import print_graph
@@ -69,6 +69,14 @@ def _leaf_key(x: Any) -> Hashable:
     if kind is float or kind is int or kind is complex:
         return kind.__name__
     return None
+
+
+def _strict_key(value: Any, name: str) -> Hashable:
+    """`tree.strict_key`, its errors at the user's line."""
+    try:
+        return tree.strict_key(value, name)
+    except PycError as error:
+        raise error.at(location.here()) from None
 
 
 def _is_static(x: Any) -> bool:
@@ -289,11 +297,9 @@ class Jitted:
                     current().lift(leaf)  # raises: it has leaked out of its trace
                 if not _is_static(leaf):
                     raise _not_an_argument(self.__name__, name, leaf)
-                key = ("static", tree.strict_key(leaf, name))
+                key = ("static", _strict_key(leaf, name))
             keys.append(key)
-        fixed = tuple(
-            (place, tree.strict_key(value, self._name_of(place))) for place, value in static
-        )
+        fixed = tuple((place, _strict_key(value, self._name_of(place))) for place, value in static)
         return _Call((treedef, tuple(keys), fixed), leaves, treedef, static)
 
     def _name_of(self, place: int | str) -> str:
@@ -343,7 +349,10 @@ class Jitted:
                 _check_result(self.__name__, result, out_tree, k)
             return results
 
-        graph, _ = capture(flat, inputs)
+        try:
+            graph, _ = capture(flat, inputs)
+        except PycError as error:
+            raise error.at(location.of_function(self.__wrapped__)) from error.__cause__
         assert out_tree is not None
         kept = range(len(inputs)) if self._keep_unused else _used(graph)
         return Traced(
@@ -595,7 +604,6 @@ def _check_result(function: str, result: Any, out_tree: tree.TreeDef, k: int) ->
         raise DTypeError(
             f"{function}: `{name}` is of type {type(result).__name__}, not an array or a number",
             fix="Return arrays, numbers, None, and tuples, lists and dicts of them.",
-            place=location.here(),
         ) from None
 
 

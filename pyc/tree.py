@@ -256,15 +256,15 @@ def strict_key(value: Any, name: str) -> Hashable:
         hash(value)
     except TypeError:
         raise TraceError(
-            f"static value `{name}` is a {kind.__name__}, which cannot be hashed",
+            f"static value `{name}` is of type {kind.__name__}, which cannot be hashed",
             fix=f"Make `{name}` hashable, such as a tuple or a frozen dataclass, or pass it as an "
             "argument that is not static.",
         ) from None
     by_identity = getattr(kind, "__hash__", None) is object.__hash__
     if by_identity and kind.__flags__ & _MADE_BY_CLASS_STATEMENT:
         raise TraceError(
-            f"static value `{name}` is a {kind.__name__}, whose attributes may change unnoticed: "
-            "it compares by identity",
+            f"static value `{name}` is of type {kind.__name__}, which compares by identity: a "
+            "change of its attributes would go unnoticed",
             fix=f"Make {kind.__name__} a dataclass, or give it `__eq__` and `__hash__` over what "
             "it holds; or register it with `pyc.tree.register_node`.",
         )

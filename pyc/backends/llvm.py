@@ -18,7 +18,7 @@ from pyc.backends.llvm_builder import Builder, Lines, Scope, Value
 from pyc.backends.llvm_expr import LARGEST_SIZE, VARYING, Binding, Lockstep
 from pyc.backends.llvm_memory import MemoryEmitter, Place
 from pyc.ir import dtype as dt
-from pyc.ir.expr import Apply, Expr, Load, Var, postorder
+from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, postorder
 from pyc.ir.loops import (
     Accumulate,
     Alloc,
@@ -118,20 +118,17 @@ class KernelEmitter(MemoryEmitter):
                 self.statement(s)
             return
         run: list[Let | Store] = []
-        stored: set[Buffer] = set()
         for s in statements:
-            joins = isinstance(s, (Let, Store)) and not _loads_any(s, stored)
-            if run and not joins:
+            if not isinstance(s, (Let, Store)):
                 self._run(run)
-                run, stored = [], set()
-            if isinstance(s, (Let, Store)):
-                run.append(s)
-                if isinstance(s, Store):
-                    stored.add(s.buffer)
-            else:
+                run = []
                 self.statement(s)
-        if run:
-            self._run(run)
+                continue
+            if _disturbs(run, s):
+                self._run(run)
+                run = []
+            run.append(s)
+        self._run(run)
 
     def statement(self, s: Stmt) -> None:
         """Emits one statement."""
@@ -161,6 +158,8 @@ class KernelEmitter(MemoryEmitter):
     def _run(self, run: Sequence[Let | Store]) -> None:
         """Lets and stores of a vector loop that do not disturb one another: all of them for one
         piece, then for the next, so that few registers are alive."""
+        if not run:
+            return
         assert self.lockstep is not None
         self.begin([e for s in run for e in expressions(s)])
         varying: list[tuple[Let, Binding]] = []
@@ -177,6 +176,10 @@ class KernelEmitter(MemoryEmitter):
                 pieces.append(s)
             else:
                 self.bind(s.var, self.any_form(s.value, -1))
+        if len(run) == 1 and _disturbs(run, run[0]):  # all lanes read before any writes
+            for piece in range(self.lockstep.count):
+                for e in expressions(run[0]):
+                    self.any_form(e, piece)
         for piece in range(self.lockstep.count):
             for s in pieces:
                 if isinstance(s, Store):
@@ -200,8 +203,11 @@ class KernelEmitter(MemoryEmitter):
         if self.lockstep is None:
             self.accumulate(s.buffer, s.index, s.value, s.monoid)
             return
-        for piece in range(self.lockstep.count):
-            self.accumulate_piece(s.buffer, s.index, s.value, s.monoid, piece)
+        pieces = range(self.lockstep.count)
+        terms = [self.any_form(s.value, piece) for piece in pieces]
+        elements = [self.linear(s.buffer, s.index, piece) for piece in pieces]
+        for piece in pieces:
+            self.accumulate_piece(s.buffer, elements[piece], terms[piece], s.monoid, piece)
 
     # --- loops ------------------------------------------------------------------------------------
 
@@ -592,10 +598,37 @@ def _moved(v: Value, scope: Scope) -> Value:
     )
 
 
-def _loads_any(s: Let | Store, stored: set[Buffer]) -> bool:
-    if not stored:
+def _disturbs(run: Sequence[Let | Store], s: Let | Store) -> bool:
+    """Whether `s` may not join `run` piece by piece: one stores what the other loads or stores,
+    other than each lane its own element."""
+    loads: list[tuple[Load, bool]] = []
+    stores: list[Store] = [x for x in (*run, s) if isinstance(x, Store)]
+    if not stores:
         return False
-    return any(isinstance(n, Load) and n.buffer in stored for n in postorder(expressions(s)))
+    for x in dict.fromkeys((*run, s)):
+        nodes = postorder(expressions(x))
+        moves = any(isinstance(n, Shuffle) for n in nodes)
+        loads.extend((n, moves) for n in nodes if isinstance(n, Load))
+    for store in stores:
+        for load, moves in loads:
+            if load.buffer is store.buffer:
+                if moves or not _same_index(load.index, store.index):
+                    return True
+            elif load.buffer.may_alias and store.buffer.may_alias:
+                return True
+    return any(
+        (a.buffer is b.buffer and not _same_index(a.index, b.index))
+        or (a.buffer is not b.buffer and a.buffer.may_alias and b.buffer.may_alias)
+        for k, a in enumerate(stores)
+        for b in stores[:k]
+    )
+
+
+def _same_index(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
+    return all(
+        x is y or (isinstance(x, Const) and isinstance(y, Const) and x.value == y.value)
+        for x, y in zip(a, b, strict=True)
+    )
 
 
 def _written(kernel: Kernel) -> frozenset[Buffer]:

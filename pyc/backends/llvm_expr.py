@@ -162,10 +162,11 @@ class ExpressionEmitter(ABC):
 
     def is_lazy(self, node: Expr) -> bool:
         """Whether a `Let` of this value is best computed where it is used: few lanes of a shuffle
-        tree are ever asked for."""
-        if self._information(node)[1]:
+        tree are ever asked for. (Not with loads, which a mask may cover there.)"""
+        nodes = postorder([node])
+        if any(isinstance(n, Load) for n in nodes):
             return False
-        return any(isinstance(n, Shuffle) for n in postorder([node]))
+        return any(isinstance(n, Shuffle) for n in nodes)
 
     def _form_of(self, node: Expr, inner: list[int]) -> int:
         if isinstance(node, Const):
@@ -473,6 +474,8 @@ class ExpressionEmitter(ABC):
     ) -> Value:
         assert self.lockstep is not None
         width = self.lockstep.width
+        if all(not a.lanes and a.base is None for a in args):  # folding made them uniform
+            return self.scalar(name, dtype, args, scope)
         if name in _COMPARES:
             special = self._compare_sequence(name, args, piece)
             if special is not None:

@@ -166,7 +166,8 @@ class MemoryEmitter(ExpressionEmitter):
         safe = self.in_bounds(buffer, node.index, piece)
         mask = None if safe or piece < 0 else self.mask_of(piece)
         number = element.ref if element.base is None else (element.base.ref, element.stride)
-        key = ("load", id(buffer), number, piece, mask.ref if mask is not None else "")
+        width = self.lockstep.width if self.lockstep is not None else 0
+        key = ("load", id(buffer), number, piece, width, mask.ref if mask is not None else "")
         if not volatile and (found := self._derived.get(key)) is not None and found.scope.open:
             return found
         result = self._load(buffer, element, piece, safe, mask, volatile)
@@ -189,7 +190,7 @@ class MemoryEmitter(ExpressionEmitter):
         else:
             needed = deepest((element.scope, self.places[buffer].scope))
             scope = self.builder.placement(needed, speculative=safe)
-        if piece < 0:
+        if not element.lanes and element.base is None:
             if self.mask is not None and not safe:
                 return self._load_if_any(buffer, element, scope)
             address = self._pointer(buffer, element)
@@ -246,9 +247,6 @@ class MemoryEmitter(ExpressionEmitter):
     ) -> Value:
         assert self.lockstep is not None
         width = self.lockstep.width
-        if not element.lanes and element.base is None:
-            # A private buffer never gets here; a uniform index under a varying form does not exist.
-            raise ValueError(f"load of {buffer.name}: uniform address in a varying load")
         if element.base is not None and element.stride == 1:
             address = self._offset(buffer, element.base, piece * width, scope)
             alignment = self.alignment(buffer, element.base, piece * width)
@@ -443,7 +441,7 @@ class MemoryEmitter(ExpressionEmitter):
         self._plain_store(buffer, element, Value(ref, buffer.dtype, scope), scope)
 
     def accumulate_piece(
-        self, buffer: Buffer, index: Sequence[Expr], value: Expr, name: str, piece: int
+        self, buffer: Buffer, element: Value, term: Value, name: str, piece: int
     ) -> None:
         """The same for the active lanes of one piece, in lane order where they may collide."""
         assert self.lockstep is not None
@@ -451,37 +449,26 @@ class MemoryEmitter(ExpressionEmitter):
         mask = self.mask_of(piece)
         if mask is not None and isinstance(mask.const, tuple) and not any(mask.const):
             return
-        element = self.linear(buffer, index, piece)
         if element.base is not None:  # distinct elements
             old = self._load_lanes(buffer, element, piece, mask, b.scope)
-            new = llvm_scalar.emit(
-                b, name, buffer.dtype, [old, self.varying(value, piece)], width, b.scope
-            )
+            vector = self.as_vector(term, piece)
+            new = llvm_scalar.emit(b, name, buffer.dtype, [old, vector], width, b.scope)
             self.store_lanes(buffer, element, Value(new, buffer.dtype, b.scope, width), piece, mask)
             return
         for lane in range(width):
-            if mask is not None and isinstance(mask.const, tuple):
-                if mask.const[lane]:
-                    self._accumulate_lane(buffer, element, value, name, piece, lane)
-                continue
-            if mask is None:
-                self._accumulate_lane(buffer, element, value, name, piece, lane)
-                continue
-            active, done = b.name("active"), b.name("done")
-            bit = b.emit(f"extractelement {mask}, i64 {lane}")
-            b.line(f"br i1 {bit}, label %{active}, label %{done}")
-            b.open("branch")
-            b.label(active)
-            self._accumulate_lane(buffer, element, value, name, piece, lane)
-            b.line(f"br label %{done}")
-            b.close()
-            b.label(done)
-
-    def _accumulate_lane(
-        self, buffer: Buffer, element: Value, value: Expr, name: str, piece: int, lane: int
-    ) -> None:
-        term = self._lane(self.any_form(value, piece), piece, lane)
-        self._accumulate_one(buffer, self._lane(element, piece, lane), term, name)
+            at, one = self._lane(element, piece, lane), self._lane(term, piece, lane)
+            if mask is None or (isinstance(mask.const, tuple) and mask.const[lane]):
+                self._accumulate_one(buffer, at, one, name)
+            elif not isinstance(mask.const, tuple):
+                active, done = b.name("active"), b.name("done")
+                bit = b.emit(f"extractelement {mask}, i64 {lane}")
+                b.line(f"br i1 {bit}, label %{active}, label %{done}")
+                b.open("branch")
+                b.label(active)
+                self._accumulate_one(buffer, at, one, name)
+                b.line(f"br label %{done}")
+                b.close()
+                b.label(done)
 
     # --- local buffers ----------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from pyc.ir.loops import (
     TileMultiply,
     Wait,
     While,
+    walk,
 )
 
 Index = tuple[Expr, ...]
@@ -107,7 +108,7 @@ class Rewriter:
             replace(c, initial=self.expr(c.initial), next=self.expr(c.next)) for c in carried
         )
 
-    def stmt(self, s: Stmt) -> Stmt:  # noqa: PLR0911 - one return per statement of the grammar
+    def stmt(self, s: Stmt) -> Stmt:
         """The rewritten statement."""
         if isinstance(s, For):
             extent = self.extent(s.extent)
@@ -156,3 +157,50 @@ class Rewriter:
             return Fail(s.site, self.expr(s.condition), self.expr(s.value))
         assert isinstance(s, Barrier)
         return s
+
+
+def renamed(body: Body, binding: Mapping[Var, Expr] | None = None) -> Body:
+    """A copy of `body` in which every variable bound inside is a new one, and the variables of
+    `binding` are replaced: what a body needs to stand in a kernel a second time."""
+    fresh: dict[Var, Var] = {}
+    for s in walk(body):
+        for var in bound(s):
+            fresh[var] = Var(var.name, var.dtype)
+    variables: dict[Var, Expr] = {**fresh, **(binding or {})}
+    return _bind(Rewriter(variables=variables).body(body), fresh)
+
+
+def bound(s: Stmt) -> tuple[Var, ...]:
+    """The variables that a statement itself binds."""
+    if isinstance(s, For):
+        return (s.var, *(v for c in s.carried for v in (c.var, c.result)))
+    if isinstance(s, While):
+        return tuple(v for c in s.carried for v in (c.var, c.result))
+    if isinstance(s, Let):
+        return (s.var,)
+    return s.results if isinstance(s, Reduce) else ()
+
+
+def _bind(body: Body, fresh: Mapping[Var, Var]) -> Body:
+    """The binders of `body` under their new names."""
+
+    def carried(carries: tuple[Carry, ...]) -> tuple[Carry, ...]:
+        return tuple(replace(c, var=fresh[c.var], result=fresh[c.result]) for c in carries)
+
+    result: list[Stmt] = []
+    for s in body:
+        if isinstance(s, For):
+            inner = _bind(s.body, fresh)
+            s = replace(s, var=fresh[s.var], body=inner, carried=carried(s.carried))
+        elif isinstance(s, While):
+            s = replace(s, body=_bind(s.body, fresh), carried=carried(s.carried))
+        elif isinstance(s, If):
+            s = replace(s, then=_bind(s.then, fresh), orelse=_bind(s.orelse, fresh))
+        elif isinstance(s, Alloc):
+            s = Alloc(s.buffer, _bind(s.body, fresh))
+        elif isinstance(s, Let):
+            s = Let(fresh[s.var], s.value)
+        elif isinstance(s, Reduce):
+            s = replace(s, results=tuple(fresh[r] for r in s.results))
+        result.append(s)
+    return tuple(result)

@@ -1,4 +1,4 @@
-"""`scan` in terms of `while`: what the planner runs.
+"""`scan` in terms of `while`, where the loop is not one kernel: what the planner runs.
 
 A scan is a counted loop that slices its inputs at the counter and stores its outputs there; as a
 `while` whose stacked outputs are carried, these stores are updates, which the planner does in
@@ -10,15 +10,22 @@ from __future__ import annotations
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
 from pyc.ir.types import ArrayType
+from pyc.passes.lower_loops import NotAKernelError, lower_loop
 
 _COUNTER = ArrayType((), dt.i64)
 
 
 def expand_scans(graph: Graph) -> Graph:
-    """The Graph with every scan (nested ones were expanded before) as a while."""
+    """The Graph with every scan that `lower_loops` cannot make a kernel as a while."""
 
     def rule(builder: Builder, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, ...] | None:
-        return _as_while(builder, eqn, args) if eqn.op.name == "scan" else None
+        if eqn.op.name != "scan":
+            return None
+        try:
+            lower_loop(eqn, "trial", lambda _: 0)
+        except NotAKernelError:
+            return _as_while(builder, eqn, args)
+        return None
 
     return Rewriter(rule)(graph)
 

@@ -44,6 +44,7 @@ from pyc.ir.visit import Rewriter
 from pyc.kernels.registry import candidates
 from pyc.passes.fuse import Decision, Fusion, Group, Walker, fuse
 from pyc.passes.lower import Lowered, lower, lower_update
+from pyc.passes.lower_loops import NotAKernelError, lower_loop
 from pyc.passes.schedule import Stage, schedule
 from pyc.reasons import Reason
 
@@ -345,9 +346,18 @@ class _Planner:
     def _control(self, scope: _Scope, eqn: Eqn) -> None:
         if eqn.op.name == "cond":
             self._cond(scope, eqn)
-        else:
+            return
+        try:
+            kernels = lower_loop(eqn, f"k{len(self.logical)}", self.site)
+        except NotAKernelError as why:
             assert eqn.op.name == "while", f"{eqn.op} is rewritten before planning"
+            reason = Reason.FUSION_WHOLE_ARRAY_LOOP
+            self.decisions.append(Decision(reason, self._numbers[eqn], str(why)))
             self._while(scope, eqn)
+            return
+        self._out_slots(scope, eqn)
+        for lowered in kernels:
+            self._run(scope, lowered.kernel, [self._where(scope, v) for v in lowered.values])
 
     def _out_slots(self, scope: _Scope, eqn: Eqn) -> list[int]:
         for out in eqn.outs:

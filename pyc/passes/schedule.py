@@ -37,12 +37,13 @@ from pyc.ir.loops import (
     Space,
     Stmt,
     Store,
+    While,
     expressions,
     walk,
 )
 from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.ir.target import Target
-from pyc.ir.visit import Rewriter
+from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.index import Simplifier
 from pyc.passes.reduction import AcrossLanes, Components, Value, WithinLane
 
@@ -56,6 +57,8 @@ SHORT_ROW = 32
 """Elements of an inner loop below which outer loops are not collapsed into one."""
 
 
+LOOP_WORK = 64
+"""Iterations that a loop of one element is taken to run."""
 SIDE_VECTORS = 8
 """Vectors of neighbouring kept positions that cheap rows are reduced in at once: each row then
 reads some 512 contiguous bytes (measured: three times one vector's speed beyond the caches)."""
@@ -148,7 +151,7 @@ class _Scheduler:
             return (Stage(self.kernel, tuple(range(len(self.kernel.buffers)))),)
         if any(x.extent == 0 for x in loops):
             return ()
-        if any(isinstance(s, (Reduce, For)) for s in core):
+        if any(isinstance(s, (Reduce, For)) and not self._is_element_loop(s) for s in core):
             return self._row_program(loops, allocated, core)
         loops, core = self._collapse(loops, core)
         return (self._stage("", self._nest(loops, core)),)
@@ -190,6 +193,8 @@ class _Scheduler:
     def _is_loop_program(self, core: Body) -> bool:
         """Whether the core is what `lower` makes: reductions, bindings, stores, row loops."""
         for s in core:
+            if self._is_element_loop(s):
+                continue
             if isinstance(s, For):
                 loops, inner = self._peel((s,))
                 if not loops or not all(isinstance(x, (Store, Fail, Let)) for x in inner):
@@ -200,6 +205,12 @@ class _Scheduler:
             elif not isinstance(s, (Store, Fail, Let)):
                 return False
         return True
+
+    @staticmethod
+    def _is_element_loop(s: Stmt) -> bool:
+        """Whether a statement is a loop that one element of the domain runs by itself."""
+        ordered = isinstance(s, While) or (isinstance(s, For) and s.kind is Kind.SERIAL)
+        return ordered and all(isinstance(x, (Store, Fail, Let)) for x in s.body)  # type: ignore[attr-defined]
 
     def _collapse(self, loops: list[Loop], core: Sequence[Stmt]) -> tuple[list[Loop], Body]:
         """Merges neighbouring loops that every access walks as one."""
@@ -283,6 +294,8 @@ class _Scheduler:
                 stack.extend(s.values)
             elif isinstance(s, Let):
                 stack.append(s.value)
+            elif isinstance(s, (For, While)):
+                stack.extend(e for c in s.carried for e in (c.initial, c.next))
         seen: set[int] = set()
         while stack:
             e = stack.pop()
@@ -298,7 +311,8 @@ class _Scheduler:
         """Work of one element: instructions over the lanes of a vector, and bytes moved."""
         instructions = sum(isinstance(e, Apply) for e in self._values(body))
         moved = sum(b.dtype.itemsize for b, _ in accesses(body) if b.space is Space.GLOBAL)
-        return instructions * 4 / self._width(body) + moved
+        once = instructions * 4 / self._width(body) + moved
+        return once * (LOOP_WORK if any(self._is_element_loop(s) for s in body) else 1)
 
     # --- pointwise nests --------------------------------------------------------------------------
 
@@ -375,14 +389,7 @@ class _Scheduler:
 
     def _at(self, var: Var, value: Expr, core: Body) -> Body:
         """`core` with the loop variable replaced, its own bindings renamed."""
-        binding: dict[Var, Expr] = {var: value}
-        renamed: dict[Var, Var] = {}
-        for s in core:
-            if isinstance(s, Let):
-                renamed[s.var] = Var(s.var.name, s.var.dtype)
-                binding[s.var] = renamed[s.var]
-        body = Rewriter(variables=binding).body(core)
-        return tuple(Let(renamed[s.var], s.value) if isinstance(s, Let) else s for s in body)
+        return renamed(core, {var: value})
 
     def _wrap(self, loops: Sequence[Loop], body: Sequence[Stmt], *, parallel: bool) -> list[Stmt]:
         """Loops around `body`, the outermost one parallel if there is work for tasks."""

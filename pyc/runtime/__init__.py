@@ -1,0 +1,1 @@
+"""What runs compiled programs: native calls, the worker pool, memory that is used again."""

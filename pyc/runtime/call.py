@@ -7,7 +7,7 @@ arguments are what the entry was compiled for.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,18 +41,30 @@ def run(
     results: arrays that are written; the rest as in `Specialisation`. Raises what a signal handler
     raised before the start.
     """
-    slots = np.zeros((len(arguments), ARGUMENT_BYTES), np.uint8)
-    for slot, argument in zip(slots, arguments):
-        if isinstance(argument, np.generic):
-            slot[: argument.itemsize] = np.frombuffer(argument.tobytes(), np.uint8)
-        else:
-            slot[:8].view(np.int64)[0] = argument.ctypes.data
-    addresses = np.array([r.ctypes.data for r in results], np.int64)
-    context = (ctypes.c_int64 * 8)(*pool.context_fields(constants, externals, parallel))
-    pointers = (ctypes.c_void_p,) * 4
-    invoke = native.python_function("invoke", ctypes.c_int32, *pointers, ctypes.c_int32)
+    slots = b"".join(map(_slot, arguments))
+    addresses = _words(*(_address(r) for r in results))
+    context = _words(*pool.context_fields(constants, externals, parallel))
     with pool.arena(arena_bytes) as arena:
         context[0] = arena
-        where = ctypes.addressof(context), slots.ctypes.data, addresses.ctypes.data
-        code = invoke(entry, *where, int(release))
+        code = _invoke()(entry, context, slots, addresses, release)
     return Outcome(code, context[4], context[5])
+
+
+def _invoke() -> Callable[..., int]:
+    pointers = (ctypes.c_void_p,) * 4
+    return native.python_function("invoke", ctypes.c_int32, *pointers, ctypes.c_int32)
+
+
+def _address(array: np.ndarray[Any, Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _slot(argument: np.ndarray[Any, Any] | np.generic) -> bytes:
+    if isinstance(argument, np.generic):
+        return argument.tobytes().ljust(ARGUMENT_BYTES, b"\0")
+    return _address(argument).to_bytes(ARGUMENT_BYTES, "little")
+
+
+def _words(*values: int) -> ctypes.Array[ctypes.c_int64]:
+    return (ctypes.c_int64 * len(values))(*values)

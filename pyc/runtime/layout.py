@@ -30,9 +30,14 @@ TYPE_FLAGS = 168
 """Offset of `tp_flags` in a type object of a 64-bit build."""
 
 OFFSETS = {
-    **{"header": HEADER, "type": TYPE, "rank": RANK, "dimensions": DIMENSIONS},
-    **{"descriptor": DESCRIPTOR, "flags": FLAGS},
-    **{"tuple_items": TUPLE_ITEMS, "list_items": LIST_ITEMS},
+    "header": HEADER,
+    "type": TYPE,
+    "rank": RANK,
+    "dimensions": DIMENSIONS,
+    "descriptor": DESCRIPTOR,
+    "flags": FLAGS,
+    "tuple_items": TUPLE_ITEMS,
+    "list_items": LIST_ITEMS,
 }
 """The offsets under the names that the native text has for them."""
 

@@ -19,20 +19,23 @@ from typing import Any
 
 from pyc.backends.assemble import assemble
 from pyc.backends.image import Image
-from pyc.runtime import layout, text_dispatch, text_interrupt, text_threads
+from pyc.runtime import layout, text_dispatch, text_interrupt, text_match, text_threads
 
 _lock = threading.Lock()
 _loaded: list[Image] = []
 
 _PYTHON = ("Py", "_Py")
-_EXTERNALS = (*text_threads.EXTERNALS, *text_interrupt.EXTERNALS, *text_dispatch.EXTERNALS)
+_EXTERNALS = (
+    *(*text_threads.EXTERNALS, *text_interrupt.EXTERNALS),
+    *(*text_match.EXTERNALS, *text_dispatch.EXTERNALS),
+)
 
 
 def text() -> str:
     """The LLVM IR module of the runtime, for this version of Python and NumPy."""
     variables = "\n".join(f"@f_{name} = hidden global ptr null" for name in _EXTERNALS)
-    parts = (variables, text_threads.TEXT, text_interrupt.TEXT, text_dispatch.text(layout.OFFSETS))
-    return "\n".join(parts)
+    calls = text_match.text(layout.OFFSETS), text_dispatch.text(layout.OFFSETS)
+    return "\n".join((variables, text_threads.TEXT, text_interrupt.TEXT, *calls))
 
 
 def object_code() -> bytes:

@@ -147,7 +147,7 @@ def recycled_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[A
     # The owner that the array holds: NumPy drops it with the last view.
     owner = (ctypes.c_char * nbytes).from_address(block.ctypes.data)
     weakref.finalize(owner, _give_back, block).atexit = False
-    return np.ndarray(shape, dtype, owner)
+    return np.frombuffer(memoryview(owner), dtype).reshape(shape)
 
 
 def maker(

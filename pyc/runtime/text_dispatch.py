@@ -2,26 +2,24 @@
 
     PyObject *dispatch(self, args, nargs, kwnames)     the vectorcall of a `Dispatcher`
 
-`self` heads a list of records, one per specialisation, each inside a Python object, its owner. The first whose steps all hold is run: its
-steps check the arguments and put their addresses and values into the 16-byte slots of the entry's
-argument area; then the results are allocated, the entry is called, and the results are returned.
-If no record fits, or no arena is free, `slow` is called with the same arguments: always correct.
+`self` heads a list of records, one per specialisation, each inside a Python object, its owner. The
+first that `match` (in `text_match`) accepts is run: the results are allocated, the entry is
+called, the results are returned. If no record fits, or no arena is free, `slow` is called with the
+same arguments: always correct.
 
-Steps only look: none runs Python code. So an argument cannot change between its check and its use
-as long as the GIL is held. Where the entry runs without it, what was taken out of lists and dicts
-is held by a reference of our own; the caller holds the arguments themselves. The record's owner is
-held from before its steps to the end of the call.
+Where the entry runs without the GIL, what was taken out of lists and dicts is held by a reference
+of our own; the caller holds the arguments themselves. The record's owner is held from before its
+steps to the end of the call, so specialisations may be taken out at any time.
 
-Records, steps and results are plain data that `dispatch` writes; their layouts are the structures
-below, field by field.
+Records and results are plain data that `records` writes; their layouts are the structures here and
+in `text_match`, field by field.
 """
 
 from __future__ import annotations
 
 from string import Template
 
-MAXIMUM_SLOTS = 256
-"""Slots, and objects inside containers, of one call at most."""
+from pyc.runtime.text_match import MAXIMUM_SLOTS
 
 MAXIMUM_RESULTS = 64
 """Results of one call at most."""
@@ -29,30 +27,11 @@ MAXIMUM_RESULTS = 64
 ARENAS = 8
 """Arenas that native calls may claim, in all."""
 
-KINDS = (
-    *("array", "same", "float_f64", "float_f32", "int", "int_f64", "int_f32", "bool"),
-    *("complex_c128", "complex_c64", "bytes8", "bytes16", "tuple", "list", "dict"),
-    *("name", "word"),
-)
-"""Kinds of steps; a step's `kind` is the place in this row.
-
-array: the data address of an array of this element type, rank, layout and shape; same: the very
-object, no slot; X_Y: a Python X as a Y; int: within [low, high]; bytes: a NumPy scalar's value;
-tuple, list, dict: `low` items go to the values from `high` on (a dict's keys are the very objects,
-in this order); name: a dict maps a key to the very object, or lacks it; word: the same of an address.
-"""
-
 RELEASE, TUPLE = 1, 2
 """Flags of a record: run without the GIL and interruptible; return a tuple even of one result."""
 
 _TEMPLATE = Template("""
 ; --- native calls
-%record = type { ptr, i64, ptr, ptr, ptr, i64, i64, ptr, i64, ptr, i64, ptr, i64, ptr, ptr, i64,
-                 [8 x i64] }
-;   next, arguments, keyword names, valid, entry, flags, calls, owner, step count, steps,
-;   result count, results, arena bytes, failure, wrap, value count, context
-%step = type { i64, i64, ptr, i64, ptr, ptr, i64, i64, ptr }
-;   kind, position, object, slot, type, identity, low, high, more
 %result = type { ptr, i64, ptr, ptr }
 ;   descriptor, rank, dimensions, maker
 %arena = type { i64, i64, ptr }
@@ -61,336 +40,6 @@ _TEMPLATE = Template("""
 ;   header, vectorcall, owner of the first record, slow
 
 @arenas = hidden global [$arenas x %arena] zeroinitializer, align 64
-
-define internal ptr @type_of(ptr %object) alwaysinline nounwind {
-  %at = getelementptr i8, ptr %object, i64 $type
-  %type = load ptr, ptr %at
-  ret ptr %type
-}
-
-; Whether an array has the element type, rank, layout and shape of a step.
-define internal i1 @fits(ptr %object, ptr %step) alwaysinline nounwind {
-entry:
-  %descriptor.at = getelementptr i8, ptr %object, i64 $descriptor
-  %rank.at = getelementptr i8, ptr %object, i64 $rank
-  %flags.at = getelementptr i8, ptr %object, i64 $flags
-  %dimensions.at = getelementptr i8, ptr %object, i64 $dimensions
-  %wanted.at = getelementptr %step, ptr %step, i64 0, i32 5
-  %wanted.rank.at = getelementptr %step, ptr %step, i64 0, i32 6
-  %wanted.flags.at = getelementptr %step, ptr %step, i64 0, i32 7
-  %shape.at = getelementptr %step, ptr %step, i64 0, i32 8
-  %descriptor = load ptr, ptr %descriptor.at
-  %wanted = load ptr, ptr %wanted.at
-  %same.type = icmp eq ptr %descriptor, %wanted
-  %rank = load i32, ptr %rank.at
-  %rank.wide = zext i32 %rank to i64
-  %wanted.rank = load i64, ptr %wanted.rank.at
-  %same.rank = icmp eq i64 %rank.wide, %wanted.rank
-  %flags = load i32, ptr %flags.at
-  %flags.wide = zext i32 %flags to i64
-  %wanted.flags = load i64, ptr %wanted.flags.at
-  %has = and i64 %flags.wide, %wanted.flags
-  %same.flags = icmp eq i64 %has, %wanted.flags
-  %both = and i1 %same.type, %same.rank
-  %all = and i1 %both, %same.flags
-  br i1 %all, label %shape, label %no
-shape:
-  %dimensions = load ptr, ptr %dimensions.at
-  %shape.wanted = load ptr, ptr %shape.at
-  br label %next
-next:
-  %k = phi i64 [0, %shape], [%k.next, %compare]
-  %left = icmp ult i64 %k, %wanted.rank
-  br i1 %left, label %compare, label %yes
-compare:
-  %extent.at = getelementptr i64, ptr %dimensions, i64 %k
-  %extent.wanted.at = getelementptr i64, ptr %shape.wanted, i64 %k
-  %extent = load i64, ptr %extent.at
-  %extent.wanted = load i64, ptr %extent.wanted.at
-  %k.next = add i64 %k, 1
-  %same = icmp eq i64 %extent, %extent.wanted
-  br i1 %same, label %next, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}
-
-; Whether two tuples of names hold the same objects. One call site always passes one tuple.
-define internal i1 @same_names(ptr %given, ptr %wanted) nounwind {
-entry:
-  %given.none = icmp eq ptr %given, null
-  %wanted.none = icmp eq ptr %wanted, null
-  %none = or i1 %given.none, %wanted.none
-  br i1 %none, label %no, label %sizes
-sizes:
-  %given.size.at = getelementptr i8, ptr %given, i64 $header
-  %wanted.size.at = getelementptr i8, ptr %wanted, i64 $header
-  %given.size = load i64, ptr %given.size.at
-  %wanted.size = load i64, ptr %wanted.size.at
-  %same.size = icmp eq i64 %given.size, %wanted.size
-  br i1 %same.size, label %next, label %no
-next:
-  %k = phi i64 [0, %sizes], [%k.next, %compare]
-  %left = icmp ult i64 %k, %given.size
-  br i1 %left, label %compare, label %yes
-compare:
-  %given.items = getelementptr i8, ptr %given, i64 $tuple_items
-  %wanted.items = getelementptr i8, ptr %wanted, i64 $tuple_items
-  %given.at = getelementptr ptr, ptr %given.items, i64 %k
-  %wanted.at = getelementptr ptr, ptr %wanted.items, i64 %k
-  %given.item = load ptr, ptr %given.at
-  %wanted.item = load ptr, ptr %wanted.at
-  %k.next = add i64 %k, 1
-  %same = icmp eq ptr %given.item, %wanted.item
-  br i1 %same, label %next, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}
-
-; Copies the items of a dict with exactly these keys to `into`; false if it has others.
-define internal i1 @take_dict(ptr %object, ptr %keys, i64 %count, ptr %into) nounwind {
-entry:
-  %position = alloca i64
-  %key = alloca ptr
-  %value = alloca ptr
-  store i64 0, ptr %position
-  %size = load ptr, ptr @f_PyDict_Size
-  %next.item = load ptr, ptr @f_PyDict_Next
-  %found = call i64 %size(ptr %object)
-  %right = icmp eq i64 %found, %count
-  br i1 %right, label %next, label %no
-next:
-  %k = phi i64 [0, %entry], [%k.next, %take]
-  %left = icmp ult i64 %k, %count
-  br i1 %left, label %step, label %yes
-step:
-  %there = call i32 %next.item(ptr %object, ptr %position, ptr %key, ptr %value)
-  %is = icmp ne i32 %there, 0
-  br i1 %is, label %compare, label %no
-compare:
-  %wanted.at = getelementptr ptr, ptr %keys, i64 %k
-  %wanted = load ptr, ptr %wanted.at
-  %given = load ptr, ptr %key
-  %same = icmp eq ptr %given, %wanted
-  br i1 %same, label %take, label %no
-take:
-  %item = load ptr, ptr %value
-  %into.at = getelementptr ptr, ptr %into, i64 %k
-  store ptr %item, ptr %into.at
-  %k.next = add i64 %k, 1
-  br label %next
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}
-
-; Whether a call fits a record. Fills `slots`, and `values` with what is inside containers.
-define internal i1 @match(ptr %record, ptr %args, i64 %count, ptr %names, ptr %values, ptr %slots)
-    nounwind {
-entry:
-  %overflow = alloca i32
-  %count.at = getelementptr %record, ptr %record, i64 0, i32 1
-  %names.at = getelementptr %record, ptr %record, i64 0, i32 2
-  %valid.at = getelementptr %record, ptr %record, i64 0, i32 3
-  %steps.count.at = getelementptr %record, ptr %record, i64 0, i32 8
-  %steps.at = getelementptr %record, ptr %record, i64 0, i32 9
-  %count.wanted = load i64, ptr %count.at
-  %same.count = icmp eq i64 %count, %count.wanted
-  br i1 %same.count, label %valid, label %no
-valid:
-  %valid.flag = load ptr, ptr %valid.at
-  %valid.now = load i32, ptr %valid.flag
-  %is.valid = icmp ne i32 %valid.now, 0
-  br i1 %is.valid, label %names.check, label %no
-names.check:
-  %names.wanted = load ptr, ptr %names.at
-  %identical = icmp eq ptr %names, %names.wanted
-  br i1 %identical, label %start, label %names.compare
-names.compare:
-  %alike = call i1 @same_names(ptr %names, ptr %names.wanted)
-  br i1 %alike, label %start, label %no
-start:
-  %steps.count = load i64, ptr %steps.count.at
-  %steps = load ptr, ptr %steps.at
-  br label %next
-next:
-  %k = phi i64 [0, %start], [%k.next, %ok]
-  %left = icmp ult i64 %k, %steps.count
-  br i1 %left, label %look, label %yes
-look:
-  %step = getelementptr %step, ptr %steps, i64 %k
-  %position.at = getelementptr %step, ptr %step, i64 0, i32 1
-  %object.at = getelementptr %step, ptr %step, i64 0, i32 2
-  %slot.at = getelementptr %step, ptr %step, i64 0, i32 3
-  %type.at = getelementptr %step, ptr %step, i64 0, i32 4
-  %identity.at = getelementptr %step, ptr %step, i64 0, i32 5
-  %low.at = getelementptr %step, ptr %step, i64 0, i32 6
-  %high.at = getelementptr %step, ptr %step, i64 0, i32 7
-  %more.at = getelementptr %step, ptr %step, i64 0, i32 8
-  %kind = load i64, ptr %step
-  %fixed = load ptr, ptr %object.at
-  %is.fixed = icmp ne ptr %fixed, null
-  br i1 %is.fixed, label %have, label %fetch
-fetch:
-  %position = load i64, ptr %position.at
-  %is.argument = icmp ult i64 %position, %count
-  %beyond = sub i64 %position, %count
-  %argument.at = getelementptr ptr, ptr %args, i64 %position
-  %value.at = getelementptr ptr, ptr %values, i64 %beyond
-  %given.at = select i1 %is.argument, ptr %argument.at, ptr %value.at
-  %given = load ptr, ptr %given.at
-  br label %have
-have:
-  %object = phi ptr [%fixed, %look], [%given, %fetch]
-  %slot.number = load i64, ptr %slot.at
-  %slot = getelementptr [16 x i8], ptr %slots, i64 %slot.number
-  %identity = load ptr, ptr %identity.at
-  %content = getelementptr i8, ptr %object, i64 $header
-  switch i64 %kind, label %typed [ i64 $same, label %same
-                                   i64 $name, label %name
-                                   i64 $word, label %word ]
-same:
-  %is.same = icmp eq ptr %object, %identity
-  br i1 %is.same, label %ok, label %no
-word:
-  %word.now = load ptr, ptr %object
-  %same.word = icmp eq ptr %word.now, %identity
-  br i1 %same.word, label %ok, label %no
-name:
-  %key = load ptr, ptr %more.at
-  %get = load ptr, ptr @f_PyDict_GetItem
-  %named = call ptr %get(ptr %object, ptr %key)
-  %same.named = icmp eq ptr %named, %identity
-  br i1 %same.named, label %ok, label %no
-typed:
-  %type = call ptr @type_of(ptr %object)
-  %type.wanted = load ptr, ptr %type.at
-  %same.type = icmp eq ptr %type, %type.wanted
-  br i1 %same.type, label %convert, label %no
-convert:
-  switch i64 %kind, label %no [ i64 $array, label %array
-                                i64 $float_f64, label %bytes8
-                                i64 $float_f32, label %float.f32
-                                i64 $int, label %int
-                                i64 $int_f64, label %int
-                                i64 $int_f32, label %int
-                                i64 $bool, label %bool
-                                i64 $complex_c128, label %bytes16
-                                i64 $complex_c64, label %complex.c64
-                                i64 $bytes8, label %bytes8
-                                i64 $bytes16, label %bytes16
-                                i64 $tuple, label %tuple
-                                i64 $list, label %list
-                                i64 $dict, label %dict ]
-array:
-  %fits = call i1 @fits(ptr %object, ptr %step)
-  br i1 %fits, label %address, label %no
-address:
-  %data = load ptr, ptr %content
-  store ptr %data, ptr %slot
-  br label %ok
-bytes8:
-  %eight = load i64, ptr %content
-  store i64 %eight, ptr %slot
-  br label %ok
-bytes16:
-  %sixteen = load [2 x i64], ptr %content
-  store [2 x i64] %sixteen, ptr %slot
-  br label %ok
-float.f32:
-  %double = load double, ptr %content
-  %float = fptrunc double %double to float
-  store float %float, ptr %slot
-  br label %ok
-complex.c64:
-  %imaginary.at = getelementptr double, ptr %content, i64 1
-  %real = load double, ptr %content
-  %imaginary = load double, ptr %imaginary.at
-  %real.f32 = fptrunc double %real to float
-  %imaginary.f32 = fptrunc double %imaginary to float
-  %second = getelementptr float, ptr %slot, i64 1
-  store float %real.f32, ptr %slot
-  store float %imaginary.f32, ptr %second
-  br label %ok
-bool:
-  %is.true = icmp eq ptr %object, %identity
-  %truth = zext i1 %is.true to i64
-  store i64 %truth, ptr %slot
-  br label %ok
-int:
-  %as.long = load ptr, ptr @f_PyLong_AsLongLongAndOverflow
-  %long = call i64 %as.long(ptr %object, ptr %overflow)
-  %overflowed = load i32, ptr %overflow
-  %whole = icmp eq i32 %overflowed, 0
-  %low = load i64, ptr %low.at
-  %high = load i64, ptr %high.at
-  %not.below = icmp sge i64 %long, %low
-  %not.above = icmp sle i64 %long, %high
-  %between = and i1 %not.below, %not.above
-  %in.range = and i1 %whole, %between
-  br i1 %in.range, label %int.store, label %no
-int.store:
-  ; NumPy goes by way of a double, also to float32.
-  %long.double = sitofp i64 %long to double
-  %long.float = fptrunc double %long.double to float
-  switch i64 %kind, label %int.whole [ i64 $int_f64, label %int.double
-                                       i64 $int_f32, label %int.float ]
-int.whole:
-  store i64 %long, ptr %slot
-  br label %ok
-int.double:
-  store double %long.double, ptr %slot
-  br label %ok
-int.float:
-  store float %long.float, ptr %slot
-  br label %ok
-tuple:
-  %tuple.items = getelementptr i8, ptr %object, i64 $tuple_items
-  br label %items
-list:
-  %list.items.at = getelementptr i8, ptr %object, i64 $list_items
-  %list.items = load ptr, ptr %list.items.at
-  br label %items
-items:
-  %from = phi ptr [%tuple.items, %tuple], [%list.items, %list]
-  %size = load i64, ptr %content
-  %size.wanted = load i64, ptr %low.at
-  %base = load i64, ptr %high.at
-  %base.value = sub i64 %base, %count
-  %to = getelementptr ptr, ptr %values, i64 %base.value
-  %same.size = icmp eq i64 %size, %size.wanted
-  br i1 %same.size, label %item, label %no
-item:
-  %i = phi i64 [0, %items], [%i.next, %item.copy]
-  %more.items = icmp ult i64 %i, %size
-  br i1 %more.items, label %item.copy, label %ok
-item.copy:
-  %item.at = getelementptr ptr, ptr %from, i64 %i
-  %item.to = getelementptr ptr, ptr %to, i64 %i
-  %item.value = load ptr, ptr %item.at
-  store ptr %item.value, ptr %item.to
-  %i.next = add i64 %i, 1
-  br label %item
-dict:
-  %keys = load ptr, ptr %more.at
-  %dict.size = load i64, ptr %low.at
-  %dict.base = load i64, ptr %high.at
-  %dict.value = sub i64 %dict.base, %count
-  %dict.to = getelementptr ptr, ptr %values, i64 %dict.value
-  %taken = call i1 @take_dict(ptr %object, ptr %keys, i64 %dict.size, ptr %dict.to)
-  br i1 %taken, label %ok, label %no
-ok:
-  %k.next = add i64 %k, 1
-  br label %next
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}
 
 ; An arena of so many bytes, claimed; null if none is free.
 define hidden ptr @claim_arena(i64 %bytes) nounwind {
@@ -417,7 +66,8 @@ none:
   ret ptr null
 }
 
-define internal void @drop_all(ptr %objects, i64 %count) nounwind {
+define internal void @drop_all(ptr %objects, i64 %count)
+    alwaysinline nounwind {
 entry:
   %drop = load ptr, ptr @f_Py_DecRef
   br label %next
@@ -435,7 +85,8 @@ end:
   ret void
 }
 
-define internal void @hold_all(ptr %objects, i64 %count) nounwind {
+define internal void @hold_all(ptr %objects, i64 %count)
+    alwaysinline nounwind {
 entry:
   %hold = load ptr, ptr @f_Py_IncRef
   br label %next
@@ -455,7 +106,8 @@ end:
 
 ; Allocates the results: arrays, and 16 bytes of `scalars` each for those of rank 0. False if a
 ; Python error is set; nothing is then left allocated.
-define internal i1 @allocate(ptr %record, ptr %objects, ptr %addresses, ptr %scalars) nounwind {
+define internal i1 @allocate(ptr %record, ptr %objects, ptr %addresses, ptr %scalars)
+    alwaysinline nounwind {
 entry:
   %count.at = getelementptr %record, ptr %record, i64 0, i32 10
   %results.at = getelementptr %record, ptr %record, i64 0, i32 11
@@ -519,7 +171,8 @@ undo:
 }
 
 ; What the call returns; takes over the references in `objects`. Null if a Python error is set.
-define internal ptr @give(ptr %record, ptr %objects, ptr %addresses) nounwind {
+define internal ptr @give(ptr %record, ptr %objects, ptr %addresses)
+    alwaysinline nounwind {
 entry:
   %flags.at = getelementptr %record, ptr %record, i64 0, i32 5
   %count.at = getelementptr %record, ptr %record, i64 0, i32 10
@@ -631,7 +284,8 @@ end:
 }
 
 ; Runs a record whose steps held, in a claimed arena or without one.
-define internal ptr @run(ptr %record, ptr %arena, ptr %slots, ptr %values, i64 %held) nounwind {
+define internal ptr @run(ptr %record, ptr %arena, ptr %slots, ptr %values, i64 %held)
+    alwaysinline nounwind {
 entry:
   %objects = alloca [$results x ptr], align 16
   %addresses = alloca [$results x ptr], align 16
@@ -773,10 +427,8 @@ broken:
 
 EXTERNALS = (
     *("Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyObject_CallNoArgs"),
-    *("PyObject_CallOneArg", "PyTuple_New", "PyTuple_SetItem", "PyDict_Size", "PyDict_Next"),
-    *("PyDict_GetItem", "PyLong_AsLongLongAndOverflow", "PyLong_FromLongLong"),
-    *("PyErr_BadInternalCall", "PyArray_Type", "PyArray_NewFromDescr"),
-    "PyArray_Scalar",
+    *("PyObject_CallOneArg", "PyTuple_New", "PyTuple_SetItem", "PyLong_FromLongLong"),
+    *("PyErr_BadInternalCall", "PyArray_Type", "PyArray_NewFromDescr", "PyArray_Scalar"),
 )
 """C functions (and NumPy's array type) that the code reaches through a variable `f_NAME` each."""
 
@@ -784,6 +436,4 @@ EXTERNALS = (
 def text(offsets: dict[str, int]) -> str:
     """The IR, for objects whose fields lie at `offsets`."""
     sizes = {"slots": MAXIMUM_SLOTS, "results": MAXIMUM_RESULTS, "arenas": ARENAS}
-    flags = {"release": RELEASE, "tuple_flag": TUPLE}
-    kinds = {name: number for number, name in enumerate(KINDS)}
-    return _TEMPLATE.substitute(**offsets, **sizes, **flags, **kinds)
+    return _TEMPLATE.substitute(offsets, **sizes, release=RELEASE, tuple_flag=TUPLE)

@@ -102,7 +102,7 @@ place:
 wait:
   %last = phi i32 [%first, %entry], [%first, %place], [%region, %outside], [%region, %out],
                   [%region, %rouse]
-  %bound = phi i64 [60000, %entry], [60000, %place], [%bound.seen, %outside],
+  %bound = phi i64 [600000, %entry], [600000, %place], [%bound.seen, %outside],
                    [%bound.seen, %out], [%bound.seen, %rouse]
   %start = call i64 @llvm.readcyclecounter()
   br label %spin
@@ -125,7 +125,13 @@ pause:
   %bound.next = select i1 %late, i64 %halved, i64 %bound.spin
   %spent = sub i64 %now, %start
   %over = icmp ugt i64 %spent, %bound.next
-  br i1 %over, label %sleep, label %again
+  br i1 %over, label %sleep, label %polite
+polite:
+  %early = icmp ult i64 %spent, 30000
+  br i1 %early, label %again, label %yield
+yield:
+  %yielded = call i64 (i64, ...) %syscall(i64 24)
+  br label %again
 again:
   br label %spin
 sleep:
@@ -148,7 +154,7 @@ hot:
   br label %seen
 seen:
   %state.seen = phi i64 [%state, %hot], [%state.woken, %woken.up], [%state.other, %enter]
-  %bound.seen = phi i64 [%bound.grown, %hot], [60000, %woken.up], [%bound.seen, %enter]
+  %bound.seen = phi i64 [%bound.grown, %hot], [600000, %woken.up], [%bound.seen, %enter]
   %ended = load atomic i32, ptr %stop.at acquire, align 4
   %end = icmp ne i32 %ended, 0
   br i1 %end, label %leave, label %look

@@ -128,7 +128,6 @@ class Trace(Interpreter):
                 ),
                 fix="Return it from the traced function in place of storing it in a global, an "
                 "attribute, a closure or a container.",
-                place=location.here(),
             )
         around = self.parent
         while around is not None and around is not owner:
@@ -140,7 +139,6 @@ class Trace(Interpreter):
                     "it belongs to"
                 ),
                 fix="Pass it as an argument to the function that uses it.",
-                place=location.here(),
             )
         assert self.parent is not None
         outer = self.parent.lift(x)
@@ -212,18 +210,24 @@ def _check_constant(array: Any) -> None:
     fixed = fixed and (owner.base is None or isinstance(owner.base, bytes))
     if fixed and array.nbytes <= CONSTANT_BYTES:
         return
-    found = f"{array.dtype}[{','.join(map(str, array.shape))}]"
     why = (
         f"it has {array.nbytes} bytes, and constants are limited to {CONSTANT_BYTES}"
         if fixed
         else "it may change between calls, and the compiled program would not see that"
     )
-    raise TraceError(
-        f"a NumPy array that is not an argument, {found}, meets a traced value: {why}",
-        fix="Pass it as an argument of the jitted function. If it was made inside the function, "
+    fix = (
+        "Pass it as an argument of the jitted function. If it was made inside the function, "
         "make it with `pyc.numpy`\n(`pyc.numpy.array`, `zeros`, `arange`, ...); a small constant "
-        "table may be made read-only: `a.flags.writeable = False`.",
-        place=location.here(),
+        "table may be made read-only: `a.flags.writeable = False`."
+    )
+    if array.ndim == 0:
+        fix += (
+            "\nOn the left of a comparison NumPy makes an array of a scalar: write `x > s` for "
+            "`s < x`, or `s.item()`."
+        )
+    raise TraceError(
+        f"a NumPy array that is not an argument, {type_of(array)}, meets a traced value: {why}",
+        fix=fix,
     )
 
 
@@ -240,6 +244,10 @@ def tracing(trace: Trace) -> Iterator[None]:
         cause = error.__cause__
         if not isinstance(cause, PycError):
             raise
+        cause.fix = (
+            "If this writes into a NumPy array: make it with `pyc.numpy`, such as "
+            "`a = pyc.numpy.zeros(n)`,\nand write `a = a.at[index].set(x)`."
+        )
         raise cause.at(location.of_traceback(error.__traceback__)) from None
     finally:
         trace.open = False

@@ -38,11 +38,12 @@ _WIDTH = {int: 0, float: 1, complex: 2}
 
 @dataclass(frozen=True)
 class _Tree:
-    """A pytree taken apart: leaves, structure, and the name of each leaf."""
+    """A pytree taken apart: leaves, structure, the name of each leaf and of the tree."""
 
     leaves: list[Any]
     treedef: tree.TreeDef
     names: list[str]
+    root: str
 
 
 def _apart(value: Any, root: str) -> _Tree:
@@ -57,7 +58,7 @@ def _apart(value: Any, root: str) -> _Tree:
                 f"`{name}` must be an array or a number, it is of type {type(leaf).__name__}",
                 fix="Leave it out of the tree: functions may use such values from outside.",
             ) from None
-    return _Tree(leaves, treedef, names)
+    return _Tree(leaves, treedef, names, root)
 
 
 def _input(leaf: Any, name: str) -> Input:
@@ -118,6 +119,7 @@ def _same_structure(what: str, given: str, expected: tree.TreeDef, found: tree.T
 
 
 def _shown(treedef: tree.TreeDef) -> str:
+    """A structure as Python writes it, each leaf as `array`."""
     return (
         str(treedef)
         .removeprefix("PyTreeSpec(")
@@ -157,7 +159,7 @@ def _trace_loop(
             sliced = trace.add_inputs(xs)
             after, y = step(init.treedef.unflatten(given), x_treedef.unflatten(sliced))
             out = _apart(after, "carry")
-            _same_structure(what, "the initial value", init.treedef, out.treedef)
+            _same_structure(what, f"`{init.root}`", init.treedef, out.treedef)
             found = [
                 _joined(what, c, type_of(x), weak_type(x))
                 for c, x in zip(carries, out.leaves, strict=True)
@@ -368,12 +370,15 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
         weak = weak_type(lower) is int and weak_type(upper) is int
         known = not isinstance(lower, Tracer) and not isinstance(upper, Tracer)
         start = lower if weak else _lifted(lower, dtype)
-        init = _apart((start, init_val), "init_val")
-        init = replace(init, names=["i", *_renamed(init.names[1:])])
+        inner = _apart(init_val, "init_val")
+        treedef = tree.structure((0, init_val))
+        init = _Tree([start, *inner.leaves], treedef, ["i", *inner.names], "init_val")
 
         def step(carry: Any) -> Any:
             i, value = carry
-            return i + 1, body_fun(i, value)
+            after = body_fun(i, value)
+            _same_structure("fori_loop", "`init_val`", inner.treedef, tree.structure(after))
+            return i + 1, after
 
         if not known:
             stop = upper if weak else _lifted(upper, dtype)
@@ -389,11 +394,6 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
             1,
         )
         return value
-
-
-def _renamed(names: Sequence[str]) -> list[str]:
-    """Names of the leaves of (i, init_val) as those of init_val."""
-    return [name.replace("init_val[1]", "init_val", 1) for name in names]
 
 
 def _common_integer(lower: Any, upper: Any) -> DType:
@@ -491,6 +491,8 @@ def _run_scan(
 ) -> tuple[list[Any], list[Any]]:
     """Carried and stacked results: a loop over blocks of `unroll` steps, and straight code for
     what is left over, which comes last in the order of the steps."""
+    if length == 0:
+        return _straight(loop, carry, xs, 0, reverse)
     if unroll == 1:
         return _bind_scan(loop.graph, loop, carry, xs, length, reverse)
     blocks, left = divmod(length, unroll)
@@ -506,7 +508,7 @@ def _run_scan(
     elif blocks:
         carry, ys = _straight(loop, carry, [x[main] for x in xs], unroll, reverse)
         parts.append(ys)
-    if left or not parts:
+    if left:
         carry, ys = _straight(loop, carry, [x[rest] for x in xs], left, reverse)
         parts.append(ys)
     if reverse:

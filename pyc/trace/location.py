@@ -82,6 +82,14 @@ def of_traceback(traceback: TracebackType | None) -> Location | None:
     return None if found is None else locate(*found)
 
 
+def of_function(function: object) -> Location | None:
+    """Where a function is defined, None if it is not written in Python."""
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, CodeType):
+        return None
+    return Location(code.co_filename, code.co_firstlineno, code.co_name)
+
+
 class Locator:
     """Places of one trace."""
 

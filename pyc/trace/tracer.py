@@ -374,7 +374,9 @@ class Tracer(ArrayMethods):
             ),
             "Call the function of `pyc.numpy` in place of NumPy's: `pyc.numpy.asarray(x)`, "
             "`pyc.numpy.stack([x, y])` for `np.array([x, y])`,\n"
-            "`x.astype(np.float32)` for `np.float32(x)`; or do this step outside the jitted function.",
+            "`x.astype(np.float32)` for `np.float32(x)`, `pyc.numpy.take(a, i)` for `a[i]` of a "
+            "NumPy array `a`;\n"
+            "or do this step outside the jitted function.",
         )
 
     def __setitem__(self, key: Any, value: Any) -> None:

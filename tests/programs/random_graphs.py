@@ -229,8 +229,8 @@ class Program:
         self.coverage["row_program"] += 1
 
     def contraction(self) -> None:
-        """A product over the last axis of one value and the first of another."""
-        a = self.pick(lambda v: len(v.shape) in (1, 2) and v.dtype.kind in ("int", "float"))
+        """An integer product (floats have a bound, not bits: tested by themselves)."""
+        a = self.pick(lambda v: len(v.shape) in (1, 2) and v.dtype.kind == "int")
         if a is None:
             return
         b = self.pick(

@@ -23,14 +23,14 @@ from pyc import reasons
 from pyc.ir import dtype as dtypes
 from pyc.ir.plan import ARGUMENT_BYTES
 from pyc.reasons import Reason
-from pyc.runtime import dispatch, layout, pool
-from pyc.runtime.dispatch import (
+from pyc.runtime import dispatch, layout, pool, records
+from pyc.runtime.dispatch import Dispatcher
+from pyc.runtime.specialisation import (
     MISSING,
     ArrayArgument,
     Capture,
     CellGuard,
     DictArgument,
-    Dispatcher,
     ListArgument,
     NameGuard,
     Result,
@@ -520,7 +520,7 @@ def test_what_cannot_be_native_is_refused_with_a_reason() -> None:
     many = specialise(lambda *_: None, (ONE,) * 300)
     wide = specialise(lambda *_: None, (), (Result(F32, ()),) * 65)
     for specialisation in (half, many, wide):
-        assert specialisation.problem is not None
+        assert records.problem(specialisation) is not None
         assert not function.add(specialisation)
     assert function(0.5) == "slow"
     assert reasons.counts()[Reason.DISPATCH_SLOW_ARGUMENT] == 3
@@ -703,15 +703,13 @@ def test_threads_may_call_one_function() -> None:
 
 
 def test_a_function_in_a_cycle_is_collected() -> None:
-    function = Function(print)
-    function.itself = function  # type: ignore[attr-defined]
+    def make() -> weakref.ref[Function]:
+        function = Function(print)
+        held = [function]
+        function.add(specialise(lambda *_: len(held), (VECTOR,), wrap=lambda _: held))
+        return weakref.ref(function)
 
-    def body(*_: Any) -> None:
-        return function and None
-
-    function.add(specialise(body, (VECTOR,), wrap=lambda _: function))
-    watch = weakref.ref(function)
-    del function, body
+    watch = make()
     gc.collect()
     assert watch() is None
 
@@ -736,7 +734,7 @@ def test_calls_leak_nothing() -> None:
     )
     inner, number = {key: x}, 1.5
     objects = [x, weights, key, inner, number, function, np.dtype(np.float32), np.dtype(np.float64)]
-    objects += [np.ndarray, None, namespace, function._a_first]
+    objects += [np.ndarray, None, namespace, function._first]
 
     def call_often(times: int) -> None:
         for _ in range(times):

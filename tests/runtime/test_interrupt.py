@@ -16,8 +16,10 @@ import _thread, os, signal, sys, threading, time
 import numpy as np
 from pyc.backends.assemble import assemble
 from pyc.backends.image import Image
-from pyc.runtime import call, dispatch
-from pyc.runtime.dispatch import Dispatcher, Specialisation
+from pyc.runtime import call
+from pyc.ir import dtype
+from pyc.runtime.dispatch import Dispatcher
+from pyc.runtime.specialisation import ScalarArgument, Specialisation
 
 # Counts until the flag is set, or up to a limit (some seconds); -1 if the flag was set.
 SPIN = '''
@@ -88,7 +90,7 @@ def test_an_endless_native_call_ends_with_a_keyboard_interrupt() -> None:
 def failed(specialisation, code, site, value):
     assert code == -1
     raise KeyboardInterrupt
-argument = dispatch.ScalarArgument(int, dispatch.dtypes.i64)
+argument = ScalarArgument(int, dtype.i64)
 function = Dispatcher(print)
 assert function.add(Specialisation((argument,), (), spin, failed, release=True))
 assert function(1000) == ()

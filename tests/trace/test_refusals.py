@@ -15,8 +15,11 @@ ROOT = Path(__file__).parents[2]
 VECTOR = programs.VECTOR
 
 CALLS = {
-    **{name: (VECTOR,) for name, f in vars(programs).items() if callable(f) and f.__module__
-       == programs.__name__ and not isinstance(f, type)},
+    **{
+        name: (VECTOR,)
+        for name, f in vars(programs).items()
+        if callable(f) and f.__module__ == programs.__name__ and not isinstance(f, type)
+    },
     "python_integer": (VECTOR, 3),
     "python_range": (VECTOR, 3),
     "augmented_assignment_to_a_scalar_argument": (VECTOR, np.float64(1)),

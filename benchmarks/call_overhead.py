@@ -1,0 +1,168 @@
+"""Call overhead: a 16-element axpy natively dispatched, against Python, NumPy, and peers.
+
+    python benchmarks/call_overhead.py [--repeats 9] [--json FILE]
+
+All rows run in turn in one process, several times; the least and the median time of a call are
+shown, and the ratio to a Python function that does nothing. Numba and JAX are rows where they can
+be imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import statistics
+import sys
+import timeit
+from typing import Any
+
+import numpy as np
+
+from pyc.backends.assemble import assemble
+from pyc.backends.image import Image
+from pyc.ir import dtype as dtypes
+from pyc.runtime import call
+from pyc.runtime.dispatch import Dispatcher
+from pyc.runtime.specialisation import (
+    ArrayArgument,
+    DictArgument,
+    NameGuard,
+    Result,
+    ScalarArgument,
+    Specialisation,
+)
+
+CALLS = 20_000
+
+AXPY = """
+define i32 @axpy(ptr %context, ptr %arguments, ptr %results) {
+  %scale = load float, ptr %arguments
+  %x.at = getelementptr i8, ptr %arguments, i64 16
+  %y.at = getelementptr i8, ptr %arguments, i64 32
+  %x = load ptr, ptr %x.at
+  %y = load ptr, ptr %y.at
+  %out = load ptr, ptr %results
+  %xs = load <16 x float>, ptr %x, align 4
+  %ys = load <16 x float>, ptr %y, align 4
+  %one = insertelement <16 x float> poison, float %scale, i32 0
+  %scales = shufflevector <16 x float> %one, <16 x float> poison, <16 x i32> zeroinitializer
+  %product = fmul <16 x float> %scales, %xs
+  %sum = fadd <16 x float> %product, %ys
+  store <16 x float> %sum, ptr %out, align 4
+  ret i32 0
+}
+define i32 @nothing(ptr %context, ptr %arguments, ptr %results) {
+  ret i32 0
+}
+"""
+
+
+def failed(*details: Any) -> Any:
+    raise RuntimeError(details)
+
+
+def slow(*args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError("a call was not native")
+
+
+def empty(*args: Any) -> None:
+    return None
+
+
+class Function(Dispatcher):
+    """Like what `pyc.jit` makes: a subclass with attributes."""
+
+
+def dispatcher(specialisations: list[Specialisation]) -> Function:
+    made = Function(slow)
+    for specialisation in specialisations:
+        if not made.add(specialisation):
+            sys.exit("native calls are not available here")
+    return made
+
+
+def rows(image: Image) -> dict[str, tuple[str, dict[str, Any]]]:
+    x, y = np.arange(16, dtype=np.float32), np.ones(16, np.float32)
+    scale = ScalarArgument(float, dtypes.f32)
+    axpy, nothing = image.address("axpy"), image.address("nothing")
+
+    def axpy_for(size: int, **options: Any) -> Specialisation:
+        array, result = ArrayArgument(dtypes.f32, (size,)), Result(dtypes.f32, (size,))
+        return Specialisation((scale, array, array), (result,), axpy, failed, keep=image, **options)
+
+    vector = ArrayArgument(dtypes.f32, (16,))
+    keys = tuple(f"weight_{k}" for k in range(20))
+    weights = dict.fromkeys(keys, x)
+    nested = Specialisation(
+        *((vector, DictArgument(keys, (vector,) * 20)), (Result(dtypes.f32, (16,)),)),
+        *(nothing, failed, ("weights",)),
+        keep=image,
+    )
+    guards = tuple(NameGuard(globals(), n, globals()[n]) for n in ("np", "slow", "failed"))
+    out = np.empty(16, np.float32)
+    scalar = np.float32(2)
+    names: dict[str, Any] = {"x": x, "y": y, "np": np, "empty": empty, "weights": weights}
+    names["f"] = dispatcher([axpy_for(16)])
+    names["f8"] = dispatcher([axpy_for(16), *(axpy_for(n) for n in range(1, 8))])
+    names["guarded"] = dispatcher([axpy_for(16, guards=guards)])
+    names["unlocked"] = dispatcher([axpy_for(16, release=True)])
+    names["tree"] = dispatcher([nested])
+    names["none"] = dispatcher([Specialisation((), (), nothing, failed, keep=image)])
+    names["slow_call"] = lambda: call.run(axpy, [scalar, x, y], [out])
+    assert (names["f"](2.0, x, y) == 2 * x + y).all()
+    found: dict[str, Any] = {
+        "Python function that does nothing": "empty(2.0, x, y)",
+        "native, no arguments": "none()",
+        "native axpy": "f(2.0, x, y)",
+        "native axpy, 8th specialisation": "f8(2.0, x, y)",
+        "native axpy, 3 guarded names": "guarded(2.0, x, y)",
+        "native axpy, GIL released, Ctrl-C": "unlocked(2.0, x, y)",
+        "native, keyword, dict of 20 arrays": "tree(x, weights=weights)",
+        "entry called from Python": "slow_call()",
+        "NumPy a * x + y": "2.0 * x + y",
+        "np.empty": "np.empty(16, np.float32)",
+    }
+    if importlib.util.find_spec("numba"):
+        compiled = importlib.import_module("numba").njit(lambda a, x, y: a * x + y)
+        compiled(2.0, x, y)
+        names["numba_axpy"] = compiled
+        found["Numba"] = "numba_axpy(2.0, x, y)"
+    if importlib.util.find_spec("jax"):
+        jax = importlib.import_module("jax")
+        jitted = jax.jit(lambda a, x, y: a * x + y)
+        names["jax_axpy"] = lambda a, x, y: np.asarray(jitted(a, x, y))
+        names["jax_axpy"](2.0, x, y)
+        found["JAX, NumPy in and out"] = "jax_axpy(2.0, x, y)"
+    return {label: (statement, names) for label, statement in found.items()}
+
+
+def measure(repeats: int) -> dict[str, dict[str, float]]:
+    """Least and median nanoseconds of a call, by row."""
+    timers = {k: timeit.Timer(s, globals=g) for k, (s, g) in rows(Image(assemble(AXPY))).items()}
+    times: dict[str, list[float]] = {label: [] for label in timers}
+    for _ in range(repeats):
+        for label, timer in timers.items():
+            times[label].append(timer.timeit(CALLS) / CALLS * 1e9)
+    return {k: {"least": min(t), "median": statistics.median(t)} for k, t in times.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--json", help="write the figures there")
+    options = parser.parse_args()
+    found = measure(options.repeats)
+    base = next(iter(found.values()))["least"]
+    print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}; ns a call")
+    for label, times in found.items():
+        over = times["least"] - base
+        print(f"{label:<36} {times['least']:8.0f} {times['median']:8.0f}  empty {over:+8.0f}")
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(found, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""`Specialisation`: one compiled program, the calls it is for, and what they return.
+
+Plain data that the compiler's glue fills in and `dispatch` reads. The leaves of the arguments take
+the entry's 16-byte slots in order, depth first, then the captures.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Union
+
+import numpy as np
+
+from pyc.ir.dtype import DType
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayArgument:
+    """An `ndarray` (no subclass) of this dtype and shape; its data address goes to the slot.
+
+    order: "C" or "F": contiguous in that order (both are aligned).
+    """
+
+    dtype: DType
+    shape: tuple[int, ...]
+    order: str = "C"
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarArgument:
+    """A scalar of exactly this type; its value, converted to `dtype`, goes to the slot.
+
+    type: float, int, bool or complex, or the NumPy scalar type of `dtype`.
+    """
+
+    type: type
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class SameArgument:
+    """This very object, such as None or a static value; it takes no slot."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class TupleArgument:
+    """A tuple (no subclass) of these items."""
+
+    items: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListArgument:
+    """A list (no subclass) of these items."""
+
+    items: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DictArgument:
+    """A dict (no subclass) with these keys (the same objects, in this order) and items."""
+
+    keys: tuple[Any, ...]
+    items: tuple[Argument, ...]
+
+
+Container = Union[TupleArgument, ListArgument, DictArgument]
+Argument = Union[ArrayArgument, ScalarArgument, SameArgument, Container]
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """An array that the function reads besides its arguments, checked as an argument is."""
+
+    array: np.ndarray[Any, Any]
+    argument: ArrayArgument
+
+
+MISSING = object()
+"""What a name maps to that must not be there."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameGuard:
+    """`namespace[name]` must be the very object `value`, or absent if that is MISSING."""
+
+    namespace: dict[str, Any]
+    name: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class CellGuard:
+    """The closure cell must hold the very object `value`, or nothing if that is MISSING."""
+
+    cell: Any
+    value: Any
+
+
+Guard = Union[NameGuard, CellGuard]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A fresh C-ordered array of this dtype and shape; of rank 0, a NumPy scalar."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array."""
+        return prod(self.shape) * self.dtype.itemsize
+
+
+@dataclass(frozen=True, eq=False)
+class Specialisation:
+    """One compiled program and the calls it is for.
+
+    arguments: the positional ones, then one for each of `keywords`, in this order;
+    results: what the entry writes; one is returned as it is, several as a tuple, unless `as_tuple`
+    says otherwise; `wrap` is called on that and gives what the call returns;
+    entry, constants, externals: addresses (`pyc.ir.plan`); arena_bytes: of its arena;
+    failed(specialisation, code, site, value): called if the entry does not return 0; should raise;
+    release: run without the GIL, and so that Ctrl-C ends it (for work over some 10 us, and for
+    loops of unknown length); parallel: may use the worker pool;
+    valid: a cell that is not 0 as long as calls may use it; captures, guards: checked per call;
+    keep: whatever must live as long as the code is used, such as its `Image`.
+    """
+
+    arguments: tuple[Argument, ...]
+    results: tuple[Result, ...]
+    entry: int
+    failed: Callable[[Specialisation, int, int, int], Any]
+    keywords: tuple[str, ...] = ()
+    arena_bytes: int = 0
+    constants: int = 0
+    externals: int = 0
+    release: bool = False
+    parallel: bool = True
+    as_tuple: bool | None = None
+    wrap: Callable[[Any], Any] | None = None
+    valid: ctypes.c_int32 | None = None
+    captures: tuple[Capture, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    keep: Any = None

@@ -1,0 +1,98 @@
+"""Runs random Graphs through one executor and compares each result with the Graph interpreter.
+
+    python -m tests.programs.differential FIRST LAST {optimise,plan,compile}
+
+A process of its own, so that an abort of LLVM costs one shard: the seed at work is printed before
+it runs (to stderr), the findings and the coverage as one line of JSON at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyc import config
+from pyc.backends.oracle import run_plan
+from pyc.compile import compile_graph
+from pyc.ir.evaluate import evaluate
+from pyc.ir.graph import Graph
+from pyc.ir.target import X86_64_V3
+from pyc.passes import optimise
+from pyc.passes.memory import plan
+from tests.programs.random_graphs import random_arguments, random_graph
+
+Array = np.ndarray[Any, Any]
+
+
+def same_bits(a: Any, b: Any) -> bool:
+    """Equal types, shapes and bits, any NaN equal to any NaN."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype.kind == "c":
+        return same_bits(a.real.copy(), b.real.copy()) and same_bits(a.imag.copy(), b.imag.copy())
+    if a.dtype.kind in "fV":
+        a_nan, b_nan = np.isnan(a), np.isnan(b)
+        unsigned = np.dtype(f"u{a.dtype.itemsize}")
+        bits = [np.where(n, 0, np.array(x).view(unsigned)) for x, n in ((a, a_nan), (b, b_nan))]
+        return bool(np.array_equal(a_nan, b_nan) and np.array_equal(bits[0], bits[1]))
+    return bool(np.array_equal(a, b))
+
+
+def _optimised(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
+    return evaluate(optimise(graph, check=True), list(arguments))
+
+
+def _planned(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
+    planned = plan(optimise(graph, check=True), X86_64_V3).plan
+    return run_plan(planned, arguments, [(v.shape, v.dtype.numpy) for v in graph.results])
+
+
+def _compiled(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
+    return compile_graph(graph)(*arguments)
+
+
+EXECUTORS: dict[str, Callable[[Graph, Sequence[Array]], Sequence[Array]]] = {
+    "optimise": _optimised,
+    "plan": _planned,
+    "compile": _compiled,
+}
+
+
+def compare(seed: int, executor: str, coverage: Counter[str]) -> str:
+    """What is wrong with the program of a seed; empty if nothing is."""
+    graph = random_graph(seed, coverage=coverage)
+    arguments = random_arguments(graph, seed)
+    expected = evaluate(graph, arguments)
+    try:
+        found = EXECUTORS[executor](graph, arguments)
+    except Exception:
+        return traceback.format_exc()
+    for k, (a, b) in enumerate(zip(expected, found, strict=True)):
+        if not same_bits(a, b):
+            return f"result {k} ({a.dtype}{list(a.shape)}): expected {a}, found {b}"
+    return ""
+
+
+def main(first: int, last: int, executor: str) -> int:
+    """Runs the seeds [first, last); prints {"findings": ..., "coverage": ...}."""
+    config.update("cache", "off")
+    coverage: Counter[str] = Counter()
+    findings: dict[str, str] = {}
+    for seed in range(first, last):
+        print(seed, file=sys.stderr, flush=True)
+        wrong = compare(seed, executor, coverage)
+        if wrong:
+            findings[str(seed)] = wrong
+    print(json.dumps({"findings": findings, "coverage": coverage}))
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))

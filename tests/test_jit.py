@@ -1,0 +1,385 @@
+"""`jit`: arguments, signatures, results, stages, methods, threads."""
+
+from __future__ import annotations
+
+import enum
+import os
+import threading
+from collections import namedtuple
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyc import reasons, tree
+from pyc.errors import DTypeError, PycError
+from pyc.jit import Jitted, jit
+from pyc.reasons import Reason
+
+X = np.arange(6.0).reshape(2, 3)
+Pair = namedtuple("Pair", "left right")
+
+
+class Mode(enum.Enum):
+    FAST = 1
+    SLOW = 2
+
+
+# --- arguments ------------------------------------------------------------------------------------
+
+
+def test_positions_keywords_and_defaults_are_one_signature() -> None:
+    function = jit(lambda x, scale, *, shift: x * scale + shift)
+    expected = X * 2.0 + 1.0
+    for got in (
+        function(X, 2.0, shift=1.0),
+        function(X, scale=2.0, shift=1.0),
+        function(shift=1.0, scale=2.0, x=X),
+    ):
+        np.testing.assert_array_equal(got, expected)
+    assert function.cache_info() == (1, 1)
+
+
+def test_wrong_arguments_are_pythons_own_error() -> None:
+    function = jit(lambda x, *, n=1: x)
+    with pytest.raises(TypeError, match="missing"):
+        function()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'm'"):
+        function(X, m=1)
+    assert function.cache_info() == (0, 0)
+
+
+def test_open_argument_lists() -> None:
+    function = jit(lambda x, *rest, **named: x + sum(rest) + named.get("y", 0))
+    assert function(1.0, 2.0, 3.0, y=4.0) == 10.0
+    with pytest.raises(DTypeError) as found:
+        function(1.0, 2.0, object())
+    assert found.value.message.endswith("`rest[1]` is of type object")
+    with pytest.raises(DTypeError) as found:
+        function(1.0, y={"z": object()})
+    assert found.value.message.endswith("`y['z']` is of type object")
+
+
+def test_python_numbers_are_traced_and_new_values_do_not_compile_again() -> None:
+    function = jit(lambda x, n, s: x * s + n)
+    for n, s in ((1, 0.5), (7, -2.5), (-3, 1e300)):
+        np.testing.assert_array_equal(function(X, n, s), X * s + n)
+    assert function.signatures() == (f"{function.__name__}(x: f64[2,3], n: int, s: float)",)
+    assert function(X, 1.0, 0.5).dtype == np.float64
+    assert len(function.signatures()) == 2, "an int and a float are two types"
+
+
+def test_bools_strings_none_enums_types_and_functions_are_static() -> None:
+    def function(x, options, op):
+        y = op(x) if options["negate"] else x
+        if options["name"] == "twice":
+            y = y * 2
+        if options["mode"] is Mode.FAST:
+            y = y + 1
+        return y.astype(options["dtype"]) if options["dtype"] is not None else y
+
+    jitted = jit(function)
+    for negate in (False, True):
+        for name in ("once", "twice"):
+            for mode in Mode:
+                for dtype in (None, np.float32):
+                    options = {"negate": negate, "name": name, "mode": mode, "dtype": dtype}
+                    got, expected = (
+                        jitted(X, options, np.negative),
+                        function(X, options, np.negative),
+                    )
+                    assert got.dtype == expected.dtype
+                    np.testing.assert_array_equal(got, expected)
+    assert len(jitted.signatures()) == 16
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"static_argnums": 1},
+        {"static_argnames": "n"},
+        {"static_argnums": (-1,)},
+        {"static_argnames": ["n"]},
+    ],
+)
+def test_static_arguments_shape_the_program(options) -> None:
+    function = jit(lambda x, n: sum(x * k for k in range(n)), **options)
+    np.testing.assert_array_equal(function(X, 4), X * 6)
+    np.testing.assert_array_equal(function(X, n=4), X * 6)
+    np.testing.assert_array_equal(function(n=3, x=X), X * 3)
+    assert len(function.signatures()) == 2
+    assert function.signatures()[0].endswith("(x: f64[2,3], n=4)")
+
+
+def test_static_values_are_told_apart_by_type_and_bits() -> None:
+    """1 == 1.0 == True in Python, but they give other dtypes."""
+    function = jit(lambda x, s: x * s, static_argnames="s")
+    bytes_ = np.ones(2, np.int8)
+    assert [function(bytes_, s).dtype for s in (1, 1.0, True, np.float32(1), np.int16(1))] == [
+        *(np.int8, np.float64, np.int8, np.float32, np.int16)
+    ]
+    assert np.signbit(function(np.ones(1), -0.0)) and not np.signbit(function(np.ones(1), 0.0))
+
+
+def test_a_lambda_made_again_hits() -> None:
+    function = jit(lambda x, f: f(x))
+    for _ in range(3):
+        function(X, lambda v: v * 2)
+    assert len(function.signatures()) == 1
+    scale = 3
+    np.testing.assert_array_equal(function(X, lambda v: v * scale), X * 3)
+    scale = 4
+    np.testing.assert_array_equal(function(X, lambda v: v * scale), X * 4)
+
+
+def test_pytrees_in_and_out() -> None:
+    @tree.register_dataclass
+    @dataclass
+    class State:
+        h: object
+        parts: object
+
+    def function(state, pair, rest):
+        assert isinstance(pair, Pair) and rest[1] is None
+        parts = {name: value * 2 for name, value in state.parts.items()}
+        return State(state.h + pair.left, parts), [rest[0], None, ()], {"z": pair, "a": 3}
+
+    args = State(X, {"b": X + 1, "a": 2.0}), Pair(1.0, X), [X, None]
+    state, rest, named = jit(function)(*args)
+    np.testing.assert_array_equal(state.h, X + 1.0)
+    assert list(state.parts) == ["b", "a"] and state.parts["a"] == 4.0
+    assert rest[1:] == [None, ()] and list(named) == ["z", "a"]
+    assert type(named["z"]) is Pair and (named["a"], named["a"].dtype) == (3, np.int64)
+    assert type(jit(lambda: (1, 2.0, True))()[2]) is np.bool_
+
+
+def test_the_order_of_a_dict_is_kept_and_is_part_of_the_signature() -> None:
+    function = jit(lambda d: list(d.values()))
+    assert function({"b": 1, "a": 2}) == [1, 2]
+    assert function({"a": 2, "b": 1}) == [2, 1]
+
+
+# --- layouts --------------------------------------------------------------------------------------
+
+layouts = st.sampled_from(
+    [
+        (lambda a: a, None),
+        (lambda a: np.asfortranarray(a), Reason.ARGUMENT_COPIED_NOT_CONTIGUOUS),
+        (lambda a: np.repeat(a, 2, axis=0)[::2], Reason.ARGUMENT_COPIED_NOT_CONTIGUOUS),
+        (lambda a: a[::-1][::1], Reason.ARGUMENT_COPIED_NOT_CONTIGUOUS),
+        (lambda a: a.astype(a.dtype.newbyteorder(">")), Reason.ARGUMENT_COPIED_BYTE_SWAPPED),
+        (lambda a: misaligned(a), Reason.ARGUMENT_COPIED_MISALIGNED),
+    ]
+)
+
+
+def misaligned(a):
+    room = np.zeros(a.nbytes + 1, np.uint8)
+    out = room[1:].view(a.dtype).reshape(a.shape)
+    out[...] = a
+    return out
+
+
+twice = jit(lambda x: x + x)
+
+
+@settings(max_examples=40, deadline=None)
+@given(layout=layouts, dtype=st.sampled_from(["i4", "f8", "f4", "i8", "u2"]))
+def test_any_layout_gives_the_same_result(layout, dtype) -> None:
+    change, reason = layout
+    x = change(np.arange(12).reshape(3, 4).astype(dtype))
+    before = x.copy()
+    with reasons.collecting() as events:
+        got = twice(x)
+    np.testing.assert_array_equal(got, before + before)
+    assert got.dtype == np.dtype(dtype) and got.flags.c_contiguous and got.flags.writeable
+    np.testing.assert_array_equal(x, before)
+    copied = [e for e in events if e.reason.name.startswith("ARGUMENT_COPIED")]
+    assert [e.reason for e in copied] == ([reason] if reason else [])
+    assert not copied or copied[0].details == {"argument": "x", "nbytes": x.nbytes}
+
+
+def test_layouts_do_not_compile_again() -> None:
+    function = jit(lambda x: x + 1)
+    x = np.arange(12.0).reshape(3, 4)
+    for y in (x, np.asfortranarray(x), x.astype(">f8"), misaligned(x), x[::-1]):
+        np.testing.assert_array_equal(function(y), y + 1)
+    assert len(function.signatures()) <= 2
+
+
+def test_special_arrays() -> None:
+    function = jit(lambda x: (x, x.sum()))
+    for x in (np.zeros((0, 3)), np.float32(2), np.array(3), np.zeros((2, 0), bool), np.int8(-1)):
+        same, total = function(x)
+        assert np.asarray(same).shape == np.shape(x) and same.dtype == np.asarray(x).dtype
+        assert total == np.sum(x)
+        assert isinstance(same, np.generic) == (np.ndim(x) == 0)
+
+
+# --- results --------------------------------------------------------------------------------------
+
+
+def test_results_never_share_memory() -> None:
+    x = X.copy()
+    results = jit(lambda x: (x, x, x.reshape(3, 2), x.T, x + 0.0, x[0]))(x)
+    arrays = [x, *results]
+    for i, a in enumerate(arrays):
+        assert a.flags.writeable and a.flags.c_contiguous
+        for b in arrays[i + 1 :]:
+            assert not np.shares_memory(a, b)
+
+
+def test_unused_arguments_are_left_out_of_the_program() -> None:
+    assert len(jit(lambda x, y: x).trace(X, X).graph.params) == 1
+    function = jit(lambda x, y: x, keep_unused=True)
+    assert len(function.trace(X, X).graph.params) == 2
+    np.testing.assert_array_equal(function(X, X + 1), X)
+
+
+# --- signatures -----------------------------------------------------------------------------------
+
+
+def test_each_compilation_has_a_reason() -> None:
+    function = jit(lambda x, how="a": tree.leaves(x)[0] * 2)
+    calls = [
+        ((X,), Reason.COMPILE_FIRST_CALL),
+        ((X[:1],), Reason.COMPILE_NEW_SHAPE),
+        ((X.astype(np.float32),), Reason.COMPILE_NEW_DTYPE),
+        ((X, "b"), Reason.COMPILE_NEW_STRUCTURE),
+        ((X, "c"), Reason.COMPILE_NEW_STATIC),
+        (([X],), Reason.COMPILE_NEW_STRUCTURE),
+        ((2,), Reason.COMPILE_NEW_DTYPE),
+    ]
+    for args, reason in calls:
+        for expected in ([reason], []):
+            with reasons.collecting() as events:
+                function(*args)
+            assert [e.reason for e in events if "COMPILE" in e.reason.name] == expected
+    assert function.cache_info() == (7, 7)
+    function.clear_cache()
+    assert function.cache_info() == (7, 0)
+    function(X)
+    assert function.cache_info() == (8, 1)
+
+
+def test_decorator_forms() -> None:
+    @jit
+    def plain(x):
+        """Doc."""
+        return x + 1
+
+    @jit(static_argnames=("n",), name="renamed")
+    def with_options(x, n):
+        return x + n
+
+    assert (plain.__name__, plain.__doc__, plain.__wrapped__(1)) == ("plain", "Doc.", 2)
+    assert repr(with_options) == "<jitted renamed>"
+    assert isinstance(plain, Jitted) and plain(1) == 2 and with_options(1, 2) == 3
+    assert jit(partial(lambda a, b: a - b, 5))(3) == 2
+    assert jit(plain)(1) == 2
+    assert jit(lambda f, x: f(x))(plain, 1) == 2
+
+
+def test_methods() -> None:
+    @tree.register_dataclass
+    @dataclass
+    class Model:
+        w: object
+
+        @jit
+        def apply(self, x):
+            return x * self.w
+
+    model = Model(X)
+    np.testing.assert_array_equal(model.apply(2.0), X * 2)
+    model.w = X + 1
+    np.testing.assert_array_equal(model.apply(x=2.0), (X + 1) * 2)
+    np.testing.assert_array_equal(model.apply.compile(2.0)(model, 3.0), (X + 1) * 3)
+    assert len(model.apply.trace(2.0).graph.params) == 2
+    assert isinstance(Model.apply, Jitted)
+
+
+# --- stages ---------------------------------------------------------------------------------------
+
+
+def test_stages() -> None:
+    function = jit(lambda x, y: {"z": x * 2 + y})
+    traced = function.trace(X, 1.0)
+    assert traced.as_text().startswith("graph(%0: f64[2,3], %1: f64[]) {\n")
+    assert "test_jit.py" in traced.as_text()
+    lowered = function.lower(X, 1.0)
+    assert lowered.as_text("graph").startswith("graph(")
+    assert len(lowered.kernels) == 1 and lowered.key_document["graph"] == lowered.as_text("traced")
+    assert lowered.memory_analysis().arguments == X.nbytes + 8
+    assert lowered.cost_analysis().kernels == 1
+    assert function.cache_info().entries == 0
+    compiled = lowered.compile()
+    np.testing.assert_array_equal(compiled(X, 1.0)["z"], X * 2 + 1.0)
+    assert "define" in compiled.as_text("llvm") and compiled.key == function.compile(X, 2.0).key
+    assert compiled.memory_analysis() == lowered.memory_analysis()
+    assert function.cache_info() == (1, 1)
+
+
+def test_tracing_the_same_function_twice_gives_the_same_text() -> None:
+    def make():
+        def function(d, n):
+            return {k: v * n + len(d) for k, v in d.items()}, sorted(d)[0] == "a" and n
+
+        return jit(function).trace({"b": X, "a": X + 1}, 2.5).as_text()
+
+    assert make() == make()
+
+
+# --- threads and processes ------------------------------------------------------------------------
+
+
+def test_many_threads_compile_once_and_agree() -> None:
+    function = jit(lambda x, s: (x * s).sum())
+    results, errors = [], []
+
+    def work(k):
+        try:
+            results.append((k, float(function(X, float(k)))))
+        except Exception as error:  # reported below
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(16)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert errors == [] and sorted(results) == [(k, 15.0 * k) for k in range(16)]
+    assert function.cache_info() == (1, 1)
+
+
+def test_a_forked_child_can_compile_while_a_thread_of_the_parent_did() -> None:
+    function = jit(lambda x: x + 1)
+    held, release = threading.Event(), threading.Event()
+
+    def hold():
+        with function._lock:
+            held.set()
+            release.wait(30)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if function._lock.acquire(timeout=5) else 1)
+    _, status = os.waitpid(child, 0)
+    release.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_a_failed_trace_is_tried_again() -> None:
+    scale = [None]
+    function = jit(lambda x: x * scale[0])
+    with pytest.raises((PycError, TypeError)):
+        function(X)
+    scale[0] = 2.0
+    np.testing.assert_array_equal(function(X), X * 2)
