@@ -1,6 +1,6 @@
 """Prints `pyc/ir/ops/math_tables.py`, the coefficients of pyc's math functions.
 
-    python benchmarks/fit_math.py > pyc/ir/ops/math_tables.py     (all; about a minute)
+    python benchmarks/fit_math.py > pyc/ir/ops/math_tables.py     (all; half a minute; ruff format)
     python benchmarks/fit_math.py EXP_TAIL LOG_TAIL               (only these, to look at)
 
 Each row of `TABLES` is a function to approximate, an interval, the exponents of the basis and a
@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import mpmath as mp
+import mpmath as mp  # type: ignore[import-untyped]
 import numpy as np
 
 mp.mp.dps = 60
@@ -30,7 +30,8 @@ class Fit:
     """Approximate `function` on [low, high] by a polynomial of the given degree.
 
     The error is measured as weight(x) * (function(x) - p(x)); bits: 24 or 53, the precision that
-    coefficients are rounded to.
+    coefficients are rounded to; split_first: the first coefficient takes two entries, a value and
+    what it lacks.
     """
 
     function: Real
@@ -40,6 +41,7 @@ class Fit:
     bits: int
     weight: Real = lambda x: mp.mpf(1)
     points: int = 400
+    split_first: bool = False
 
 
 def rounded(value: mp.mpf, bits: int) -> mp.mpf:
@@ -123,7 +125,7 @@ def fit(task: Fit) -> tuple[list[float], float]:
     fixed: list[mp.mpf] = []
     rest = ys
     coefficients: list[mp.mpf] = []
-    refit = True
+    refit, best = True, mp.inf
     for order in range(task.degree + 1):
         coefficients = coefficients[1:]
         # Around an inner zero, x^order .. x^degree is no Haar system and the exchange may diverge.
@@ -134,9 +136,12 @@ def fit(task: Fit) -> tuple[list[float], float]:
                 coefficients = found if refit else coefficients
             except ZeroDivisionError:
                 refit = False
-            best = error if order == 0 else min(best, error)
+            best = min(best, error)
         value = rounded(coefficients[0], task.bits)
         fixed.append(value)
+        if order == 0 and task.split_first:
+            fixed.append(rounded(coefficients[0] - value, task.bits))
+            value += fixed[-1]
         rest = [y - value * x**order for x, y in zip(xs, rest, strict=True)]
     error = max(abs(w * y) for w, y in zip(ws, rest, strict=True))
     return [float(c) for c in fixed], float(error)
@@ -197,90 +202,151 @@ class Table:
     degrees: tuple[int, int]
     weight: Real
     high64: mp.mpf | float | None = None
-    low64: mp.mpf | float | None = None
+    split_first: bool = False
 
     def fit(self, bits: int) -> Fit:
         """The task for 24 or 53 bits."""
         wide = bits == 53
         high = self.high64 if wide and self.high64 is not None else self.high
-        low = self.low64 if wide and self.low64 is not None else self.low
         degree = self.degrees[wide]
-        return Fit(self.function, low, high, degree, bits, self.weight, 400 if wide else 240)
+        points = 400 if wide else 240
+        return Fit(
+            self.function, self.low, high, degree, bits, self.weight, points, self.split_first
+        )
 
 
 TABLES: dict[str, Table] = {
     "EXP_TAIL": Table(
         "(exp(r) - 1 - r) / r^2, |r| <= ln(2) / 2",
-        near_zero(_exp_tail, 0.5), -HALF_LN2, HALF_LN2, (4, 9), lambda r: r * r,
+        near_zero(_exp_tail, 0.5),
+        -HALF_LN2,
+        HALF_LN2,
+        (4, 9),
+        lambda r: r * r,
     ),
     "EXP2_TAIL": Table(
         "(2^r - 1 - r ln(2)) / r^2, |r| <= 1/2",
-        near_zero(lambda r: _exp_tail(r * LN2) * LN2**2, LN2**2 / 2), -0.5, 0.5, (4, 9),
+        near_zero(lambda r: _exp_tail(r * LN2) * LN2**2, LN2**2 / 2),
+        -0.5,
+        0.5,
+        (4, 9),
         lambda r: r * r,
     ),
     "EXPM1_TAIL": Table(
         "(exp(r) - 1 - r) / r^2, ln(0.75) <= r <= ln(1.5)",
-        near_zero(_exp_tail, 0.5), *EXPM1_RANGE, (4, 10), abs,
+        near_zero(_exp_tail, 0.5),
+        *EXPM1_RANGE,
+        (4, 10),
+        abs,
     ),
     "LOG_TAIL": Table(
         "(log(1 + f) - f) / f^2, sqrt(1/2) <= 1 + f <= sqrt(2)",
-        near_zero(_log_tail, -0.5), *LOG_RANGE, (8, 19), abs,
+        near_zero(_log_tail, -0.5),
+        *LOG_RANGE,
+        (8, 19),
+        abs,
     ),
     "LOG2_TAIL": Table(
         "(log2(1 + f) - f log2(e)) / f^2",
-        near_zero(lambda f: _log_tail(f) / LN2, -0.5 / LN2), *LOG_RANGE, (8, 19), abs,
+        near_zero(lambda f: _log_tail(f) / LN2, -0.5 / LN2),
+        *LOG_RANGE,
+        (8, 19),
+        abs,
     ),
     "LOG10_TAIL": Table(
         "(log10(1 + f) - f log10(e)) / f^2",
-        near_zero(lambda f: _log_tail(f) / mp.log(10), -0.5 / mp.log(10)), *LOG_RANGE,
-        (8, 19), abs,
+        near_zero(lambda f: _log_tail(f) / mp.log(10), -0.5 / mp.log(10)),
+        *LOG_RANGE,
+        (8, 19),
+        abs,
     ),
     "SIN_TAIL": Table(
         "(1 - sin(x) / x) / x^2 in s = x^2, |x| <= 0.8",
-        odd_tail(lambda x: 2 * x - mp.sin(x), mp.mpf(1) / 6), *QUARTER, (3, 6), lambda s: s,
+        odd_tail(lambda x: 2 * x - mp.sin(x), mp.mpf(1) / 6),
+        *QUARTER,
+        (3, 6),
+        lambda s: s,
     ),
     "COS_TAIL": Table(
         "(cos(x) - 1 + x^2 / 2) / x^4 in s = x^2, |x| <= 0.8",
-        near_zero(_cos_tail, mp.mpf(1) / 24), *QUARTER, (2, 6), lambda s: s * s,
+        near_zero(_cos_tail, mp.mpf(1) / 24),
+        *QUARTER,
+        (2, 6),
+        lambda s: s * s,
     ),
     "TAN_TAIL": Table(
         "(tan(x) / x - 1) / x^2 in s = x^2, |x| <= 0.8",
-        odd_tail(mp.tan, THIRD), *QUARTER, (6, 13), lambda s: s,
+        odd_tail(mp.tan, THIRD),
+        *QUARTER,
+        (6, 13),
+        lambda s: s,
     ),
     "ASIN_TAIL": Table(
         "(asin(x) / x - 1) / x^2 in s = x^2, |x| <= 1/2",
-        odd_tail(mp.asin, mp.mpf(1) / 6), 0, mp.mpf("0.2501"), (4, 12), lambda s: s,
+        odd_tail(mp.asin, mp.mpf(1) / 6),
+        0,
+        mp.mpf("0.2501"),
+        (4, 12),
+        lambda s: s,
     ),
     "ATAN_TAIL": Table(
         "(atan(x) / x - 1) / x^2 in s = x^2, |x| <= 1",
-        odd_tail(mp.atan, -THIRD), 0, 1, (8, 19), lambda s: s,
+        odd_tail(mp.atan, -THIRD),
+        0,
+        1,
+        (8, 19),
+        lambda s: s,
     ),
     "TANH_TAIL": Table(
         "(tanh(x) / x - 1) / x^2 in s = x^2, |x| <= 0.81",
-        odd_tail(mp.tanh, -THIRD), 0, mp.mpf("0.81") ** 2, (5, 12), lambda s: s,
+        odd_tail(mp.tanh, -THIRD),
+        0,
+        mp.mpf("0.81") ** 2,
+        (5, 12),
+        lambda s: s,
     ),
     "SINH_TAIL": Table(
         "(sinh(x) / x - 1) / x^2 in s = x^2, |x| <= 1",
-        odd_tail(mp.sinh, mp.mpf(1) / 6), 0, mp.mpf("1.001"), (3, 7), lambda s: s,
+        odd_tail(mp.sinh, mp.mpf(1) / 6),
+        0,
+        mp.mpf("1.001"),
+        (3, 7),
+        lambda s: s,
     ),
     "ERF_SMALL": Table(
         "erf(x) / x - 1 in s = x^2, |x| <= 0.93",
-        near_zero(_erf_small, 2 / mp.sqrt(mp.pi) - 1), 0, mp.mpf("0.93") ** 2, (6, 13),
+        near_zero(_erf_small, 2 / mp.sqrt(mp.pi) - 1),
+        0,
+        mp.mpf("0.93") ** 2,
+        (6, 13),
         lambda s: mp.mpf(1),
     ),
     "ERF_LARGE": Table(
         "log2(erfc(x)) / x, 0.92 <= x <= 4 (f32), 6 (f64)",
-        lambda x: mp.log(mp.erfc(x)) / LN2 / x, mp.mpf("0.92"), 4, (7, 17),
-        lambda x: x * mp.erfc(x), high64=6,
+        lambda x: mp.log(mp.erfc(x)) / LN2 / x,
+        mp.mpf("0.92"),
+        4,
+        (7, 17),
+        lambda x: x * mp.erfc(x),
+        high64=6,
     ),
     "ERFC_SCALED": Table(
-        "(x + 2) exp(x^2) erfc(x) in v = (x - 2) / (x + 2), 0 <= x <= 10.1 (f32), 27.3 (f64)",
-        _erfc_scaled, -1, mp.mpf("8.1") / mp.mpf("12.1"), (10, 25), lambda v: 1 / _erfc_scaled(v),
+        "(x + 2) exp(x^2) erfc(x) in v = (x - 2) / (x + 2), 0.45 <= x <= 10.1 or 27.3",
+        _erfc_scaled,
+        mp.mpf("-1.55") / mp.mpf("2.45"),
+        mp.mpf("8.1") / mp.mpf("12.1"),
+        (9, 23),
+        lambda v: 1 / _erfc_scaled(v),
         high64=mp.mpf("25.3") / mp.mpf("29.3"),
+        split_first=True,
     ),
     "CBRT_INVERSE": Table(
         "m^(-1/3), 1 <= m <= 2",
-        lambda m: m ** (-THIRD), 1, 2, (4, 6), lambda m: mp.mpf(1),
+        lambda m: m ** (-THIRD),
+        1,
+        2,
+        (4, 6),
+        lambda m: mp.mpf(1),
     ),
 }
 
@@ -294,7 +360,11 @@ POW_TABLES: dict[str, tuple[str, Fit]] = {
         "(log(1 + f) - f + f^2 / 2) / f^3, |f| <= 0.045",
         Fit(
             near_zero(lambda f: (_log_tail(f) + mp.mpf(1) / 2) / f, THIRD),
-            mp.mpf("-0.045"), mp.mpf("0.045"), 9, 53, lambda f: f * f,
+            mp.mpf("-0.045"),
+            mp.mpf("0.045"),
+            9,
+            53,
+            lambda f: f * f,
         ),
     ),
 }
@@ -311,7 +381,7 @@ CONSTANTS: dict[str, tuple[mp.mpf, int]] = {
     "CBRT4": (mp.cbrt(4), 1),
 }
 
-HEADER = '''"""Coefficients of pyc's math functions: generated by `benchmarks/fit_math.py`, not by hand.
+HEADER = '''"""Coefficients of the math functions: written by `benchmarks/fit_math.py`, not by hand.
 
 Each table maps a type to the coefficients of a polynomial, lowest order first, or to a constant cut
 into parts of that type whose sum is the constant. The comment gives the fitted function and the
@@ -337,6 +407,16 @@ def parts(value: mp.mpf, count: int, bits: int) -> list[float]:
         out.append(float(rounded(value, bits)))
         value = value - mp.mpf(out[-1])
     return out
+
+
+def parts_downwards(value: mp.mpf, count: int, bits: int) -> list[float]:
+    """`value` > 0 as a sum of `count` floats, each but the last rounded down: all are positive."""
+    out = []
+    for _ in range(count - 1):
+        mantissa, exponent = mp.frexp(value)
+        out.append(float(mp.ldexp(mp.floor(mp.ldexp(mantissa, bits)), exponent - bits)))
+        value = value - mp.mpf(out[-1])
+    return [*out, float(rounded(value, bits))]
 
 
 def short_hex(value: float) -> str:
@@ -384,7 +464,7 @@ def pow_table_text(name: str) -> str:
 def pow_centers_text() -> str:
     """The table of multipliers c near 1/m for pow, with -log(c) in two parts."""
     lines = [
-        "# (m up to which c is used, c, -log(c) to 42 bits after the point, the rest), m ascending:",
+        "# (m up to which c is used, c, -log(c) to 42 bits after the point, the rest):",
         "# |m c - 1| <= 0.045 for m in [sqrt(1/2), sqrt(2)], and c has four bits after the point.",
         "POW_CENTERS: tuple[tuple[float, ...], ...] = (",
     ]
@@ -397,8 +477,14 @@ def pow_centers_text() -> str:
     high = mp.nint(mp.ldexp(LN2, 42)) / mp.mpf(2) ** 42
     split = [float(high), float(LN2 - high)]
     return "\n".join(
-        [*lines, ")", "# ln(2) to 42 bits after the point, and the rest", "POW_LN2 = _row("]
-        + [f'    "{" ".join(map(short_hex, split))}"', ")"]
+        [
+            *lines,
+            ")",
+            "# ln(2) to 42 bits after the point, and the rest",
+            "POW_LN2 = _row(",
+            f'    "{" ".join(map(short_hex, split))}"',
+            ")",
+        ]
     )
 
 
@@ -412,6 +498,8 @@ def main(names: Sequence[str]) -> None:
     print(HEADER)
     for name, (value, count) in CONSTANTS.items():
         print(text_of(name, mp.nstr(value, 20), [parts(value, count, b) for b in (24, 53)]))
+    steps = [parts_downwards(mp.pi / 2, 3, b) for b in (24, 53)]
+    print(text_of("REDUCTION", "pi/2 in positive parts", steps))
     print("\n".join([*tables, *map(pow_table_text, POW_TABLES), pow_centers_text()]))
 
 

@@ -1,3 +1,24 @@
 """pyc: a tracing JIT for NumPy-style array code, on x86 and NVIDIA GPUs."""
 
+from __future__ import annotations
+
+import pyc.ir.ops  # fills the op table
+from pyc import cache, config, lax, numpy, tree
+from pyc.jit import Jitted, jit
+from pyc.lax import cond, fori_loop, scan, switch, while_loop
+
+__all__ = [
+    "Jitted",
+    "cache",
+    "cond",
+    "config",
+    "fori_loop",
+    "jit",
+    "lax",
+    "numpy",
+    "scan",
+    "switch",
+    "tree",
+    "while_loop",
+]
 __version__ = "0.1.0"

@@ -309,6 +309,11 @@ class Compiled:
         return self._loaded.executable
 
     @property
+    def release(self) -> bool:
+        """Whether it runs without the interpreter's lock."""
+        return self._loaded.release
+
+    @property
     def key(self) -> str:
         """The key of the cache entry."""
         return key_of(self.lowered.key_document)

@@ -8,10 +8,13 @@ a concrete array.
 
 from __future__ import annotations
 
+import ctypes
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -62,13 +65,32 @@ def is_tracing() -> bool:
     return _current.get() is not None
 
 
+native_calls = ctypes.c_int32(1)
+"""0 while any thread traces: jitted functions called then must be inlined into the trace, so calls
+may not bypass Python. (Calls of other threads take the slower way meanwhile.)"""
+
+_lock = Lock()
+_traces = [0]
+os.register_at_fork(
+    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+)
+
+
+def _count(change: int) -> None:
+    with _lock:
+        _traces[0] += change
+        native_calls.value = int(_traces[0] == 0)
+
+
 @contextmanager
 def using(interpreter: Interpreter) -> Iterator[None]:
     """Makes `interpreter` current within the block."""
     token = _current.set(interpreter)
+    _count(1)
     try:
         yield
     finally:
+        _count(-1)
         _current.reset(token)
 
 

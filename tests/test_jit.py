@@ -232,11 +232,8 @@ def test_results_never_share_memory() -> None:
             assert not np.shares_memory(a, b)
 
 
-def test_unused_arguments_are_left_out_of_the_program() -> None:
-    assert len(jit(lambda x, y: x).trace(X, X).graph.params) == 1
-    function = jit(lambda x, y: x, keep_unused=True)
-    assert len(function.trace(X, X).graph.params) == 2
-    np.testing.assert_array_equal(function(X, X + 1), X)
+def test_unused_arguments_are_allowed() -> None:
+    np.testing.assert_array_equal(jit(lambda x, y, n: x)(X, X[::-1], 3), X)
 
 
 # --- signatures -----------------------------------------------------------------------------------
@@ -300,6 +297,22 @@ def test_methods() -> None:
     np.testing.assert_array_equal(model.apply.compile(2.0)(model, 3.0), (X + 1) * 3)
     assert len(model.apply.trace(2.0).graph.params) == 2
     assert isinstance(Model.apply, Jitted)
+    assert jit(lambda self, x: self * x)(self=2.0, x=3.0) == 6.0
+
+
+def test_a_method_of_a_hashable_instance_is_a_static_value() -> None:
+    @dataclass(frozen=True)
+    class Scale:
+        by: float
+
+        @partial(jit, static_argnums=0)
+        def apply(self, x):
+            return x * self.by
+
+    function = jit(lambda x, f: f(x))
+    for by in (2.0, 3.0, 2.0):
+        assert function(1.5, Scale(by).apply) == 1.5 * by
+    assert len(function.signatures()) == 2
 
 
 # --- stages ---------------------------------------------------------------------------------------
@@ -331,6 +344,100 @@ def test_tracing_the_same_function_twice_gives_the_same_text() -> None:
         return jit(function).trace({"b": X, "a": X + 1}, 2.5).as_text()
 
     assert make() == make()
+
+
+# --- native calls ---------------------------------------------------------------------------------
+
+
+def native_calls(function) -> int:
+    return sum(function.native_calls(s) for s in function.specialisations())
+
+
+def test_the_second_call_is_native() -> None:
+    function = jit(lambda a, x, y: a * x + y)
+    for k in range(4):
+        np.testing.assert_array_equal(function(2.0, X, X), 2.0 * X + X)
+        assert native_calls(function) == k
+    assert function(3, X, X).sum() == 60.0, "another signature: a Python int"
+    assert native_calls(function) == 3
+
+
+def test_native_calls_take_containers_keywords_and_static_values() -> None:
+    def function(state, pair=(1.0, 2.0), how="a", *, flag=False):
+        x = -state["h"] if flag else state["h"]
+        return {"x": x * pair[0], "y": [pair[1] + x, None], "z": x if how == "a" else x + 1}
+
+    jitted = jit(function)
+    forms = [
+        (({"h": X},), {}),
+        (({"h": X}, (3.0, 4.0)), {"flag": True}),
+        (({"h": X},), {"pair": (3.0, 4.0), "how": "b"}),
+        (({"h": X}, (3.0, 4.0), "b"), {"flag": True}),
+    ]
+    for args, kwargs in forms:
+        before = native_calls(jitted)
+        for _ in range(3):
+            got, expected = jitted(*args, **kwargs), function(*args, **kwargs)
+            assert got["y"][1] is None and list(got) == ["x", "y", "z"]
+            for a, b in zip(tree.leaves(got), tree.leaves(expected), strict=True):
+                np.testing.assert_array_equal(a, b)
+        assert native_calls(jitted) == before + 2
+
+
+def test_keywords_in_another_order_do_not_mix_up_arguments() -> None:
+    function = jit(lambda x, y: x - y)
+    for _ in range(2):
+        assert function(x=5.0, y=3.0) == 2.0
+        assert function(y=3.0, x=5.0) == 2.0
+    for _ in range(2):
+        assert function(y=5.0, x=5.0) == 0.0
+        assert function(y=1.0, x=5.0) == 4.0
+
+
+def test_what_may_change_unnoticed_is_looked_at_each_time() -> None:
+    """The same object need not be the same value: native calls compare objects only."""
+
+    @dataclass
+    class Options:
+        scale: float
+
+    options, factor = Options(2.0), 2.0
+    by_options = jit(lambda x, o: x * o.scale, static_argnames="o")
+    by_function = jit(lambda x, f: f(x))
+
+    def scaled(x):
+        return x * factor
+
+    for value in (2.0, 2.0, 5.0, 5.0):
+        options.scale = factor = value
+        np.testing.assert_array_equal(by_options(X, options), X * value)
+        np.testing.assert_array_equal(by_function(X, scaled), X * value)
+
+
+def test_a_jitted_function_is_inlined_even_if_it_could_run_natively() -> None:
+    """Else the program of the outer function would depend on what was called before."""
+    inner = jit(lambda a: a * 2.0 + 1.0)
+    outer = jit(lambda x: x * inner(3.0))
+    before = outer.trace(X).as_text()
+    for _ in range(3):
+        assert inner(3.0) == 7.0
+    assert native_calls(inner) == 2
+    assert outer.trace(X).as_text() == before
+    assert inner(3.0) == 7.0 and native_calls(inner) == 3
+
+
+def test_the_reason_of_slow_calls_is_recorded_once() -> None:
+    @tree.register_dataclass
+    @dataclass
+    class Box:
+        x: object
+
+    function = jit(lambda box: box.x + 1)
+    with reasons.collecting() as events:
+        for _ in range(3):
+            function(Box(X))
+    slow = [e for e in events if e.reason is Reason.DISPATCH_SLOW_ARGUMENT]
+    assert [e.details["detail"] for e in slow] == ["an argument of type Box"]
 
 
 # --- threads and processes ------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Native code: emitters of LLVM text, and the drivers that load and run what they give.
 
-This module is the one lazy door to heavy imports: `llvm_binding()` imports llvmlite on first use (25
-to 45 ms), so that a process that finds all its code in the cache never loads it.
+This module is the one lazy door to heavy imports: `llvm_binding()` imports llvmlite on first use
+(25 to 45 ms), so that a process that finds all its code in the cache never loads it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The CPU driver: maps object code, lays out its context, and calls its entry through ctypes.
 
-This is the plain route, always correct and slow; the native dispatcher calls the same entry with the
-same context. A call owns its arena, so that calls may run at the same time.
+This is the plain route, always correct and slow; the native dispatcher calls the same entry with
+the same context. A call owns its arena, so that calls may run at the same time.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ class Cpu(Driver[CpuExecutable]):
         self._cancel = cancel or ctypes.addressof(self._flag)
 
     def load(self, code: Code, plan: Plan) -> CpuExecutable:
+        """The mapped code; KeyError if a routine that it names has no address."""
         image = Image(code.object)
         missing = [name for name in code.externals if name not in self._routines]
         if missing:
@@ -80,6 +81,7 @@ class Cpu(Driver[CpuExecutable]):
     def run(
         self, executable: CpuExecutable, arguments: Sequence[Any], results: Sequence[Any]
     ) -> None:
+        """Runs the entry once, with an arena of its own. See `Driver.run`."""
         plan = executable.plan
         arena = aligned_bytes(max(plan.peak, 1))
         context = aligned_bytes(8 * len(CONTEXT_FIELDS)).view(np.int64)
@@ -106,17 +108,13 @@ class Cpu(Driver[CpuExecutable]):
             raise SiteFailed(answer - 1, value)
 
 
-def pack_arguments(
-    plan: Plan, arguments: Sequence[Any]
-) -> tuple[np.ndarray[Any, Any], list[Any]]:
+def pack_arguments(plan: Plan, arguments: Sequence[Any]) -> tuple[np.ndarray[Any, Any], list[Any]]:
     """The 16-byte slots of a call, and what must stay alive while it runs.
 
     An argument whose plan buffer is `scalar` is stored in its slot, with the bytes of its NumPy
     scalar; any other must be a C-ordered array and is passed by address.
     """
-    scalars = {
-        b.index for b in plan.buffers if b.place is Place.ARGUMENT and b.scalar
-    }
+    scalars = {b.index for b in plan.buffers if b.place is Place.ARGUMENT and b.scalar}
     packed = np.zeros(max(len(arguments), 1) * ARGUMENT_BYTES, np.uint8)
     keep: list[Any] = []
     for k, argument in enumerate(arguments):

@@ -5,7 +5,7 @@ directly: no LLVM optimisation pipeline is needed behind it (but for `sroa` wher
 are used). What differs between targets is abstract here: how buffers arrive, loops that are
 hardware (grid, warp, thread), shared memory, barriers, copies, matrix steps, failures and
 cancellation. Layers: `llvm_builder` (names and scopes), `llvm_scalar` (instructions), `llvm_expr`
-(expressions), `llvm_memory` (loads and stores).
+(expressions), `llvm_memory` (loads and stores), `llvm_runs` (runs of them in a vector loop).
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from collections.abc import Callable, Sequence
 
 from pyc.backends import llvm_memory, llvm_scalar
 from pyc.backends.llvm_builder import Builder, Lines, Scope, Value
-from pyc.backends.llvm_expr import LARGEST_SIZE, VARYING, Binding, Lockstep
-from pyc.backends.llvm_memory import MemoryEmitter, Place
+from pyc.backends.llvm_expr import LARGEST_SIZE, VARYING, Binding, Lockstep, nodes_under
+from pyc.backends.llvm_memory import Place
+from pyc.backends.llvm_runs import RunEmitter
 from pyc.ir import dtype as dt
-from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, postorder
+from pyc.ir.expr import Apply, Expr, Load, Shuffle, Var
 from pyc.ir.loops import (
     Accumulate,
     Alloc,
@@ -51,7 +52,7 @@ INTRINSICS = (*llvm_scalar.INTRINSICS, *llvm_memory.INTRINSICS)
 """Intrinsics that the shared emitter uses; a target adds its own."""
 
 
-class KernelEmitter(MemoryEmitter):
+class KernelEmitter(RunEmitter):
     """Emits one kernel. A subclass binds `places` and sizes, then calls `body`."""
 
     def __init__(
@@ -87,9 +88,7 @@ class KernelEmitter(MemoryEmitter):
         """Memory of the block for a local buffer of space SHARED."""
 
     @abstractmethod
-    def device_statement(
-        self, statement: Copy | Barrier | Signal | Wait | TileMultiply
-    ) -> None:
+    def device_statement(self, statement: Copy | Barrier | Signal | Wait | TileMultiply) -> None:
         """A statement that only some targets have."""
 
     @abstractmethod
@@ -107,10 +106,6 @@ class KernelEmitter(MemoryEmitter):
 
     # --- bodies -----------------------------------------------------------------------------------
 
-    def bind(self, var: Var, value: Value) -> None:
-        """Binds a variable to a uniform value or a sequence."""
-        self.bindings[var] = Binding(value)
-
     def body(self, statements: Body) -> None:
         """Emits statements in order."""
         if self.lockstep is None:
@@ -120,15 +115,15 @@ class KernelEmitter(MemoryEmitter):
         run: list[Let | Store] = []
         for s in statements:
             if not isinstance(s, (Let, Store)):
-                self._run(run)
+                self.run(run)
                 run = []
                 self.statement(s)
                 continue
-            if _disturbs(run, s):
-                self._run(run)
+            if self.disturbs(run, s):
+                self.run(run)
                 run = []
             run.append(s)
-        self._run(run)
+        self.run(run)
 
     def statement(self, s: Stmt) -> None:
         """Emits one statement."""
@@ -154,40 +149,6 @@ class KernelEmitter(MemoryEmitter):
         else:
             assert isinstance(s, (Copy, Barrier, Signal, Wait, TileMultiply)), s
             self.device_statement(s)
-
-    def _run(self, run: Sequence[Let | Store]) -> None:
-        """Lets and stores of a vector loop that do not disturb one another: all of them for one
-        piece, then for the next, so that few registers are alive."""
-        if not run:
-            return
-        assert self.lockstep is not None
-        self.begin([e for s in run for e in expressions(s)])
-        varying: list[tuple[Let, Binding]] = []
-        pieces: list[Let | Store] = []
-        for s in run:
-            if not isinstance(s, Let):
-                pieces.append(s)
-            elif self.form(s.value) == VARYING:
-                binding = Binding(pieces=[None] * self.lockstep.count, expr=s.value)
-                self.bindings[s.var] = binding
-                if self.is_lazy(s.value):
-                    continue
-                varying.append((s, binding))
-                pieces.append(s)
-            else:
-                self.bind(s.var, self.any_form(s.value, -1))
-        if len(run) == 1 and _disturbs(run, run[0]):  # all lanes read before any writes
-            for piece in range(self.lockstep.count):
-                for e in expressions(run[0]):
-                    self.any_form(e, piece)
-        for piece in range(self.lockstep.count):
-            for s in pieces:
-                if isinstance(s, Store):
-                    self.store_piece(s.buffer, s.index, s.value, piece)
-                else:
-                    self.bindings[s.var].pieces[piece] = self.varying(s.value, piece)
-        for _, binding in varying:
-            binding.expr = None
 
     def _alloc(self, s: Alloc) -> None:
         if s.buffer.space is Space.SHARED:
@@ -265,9 +226,7 @@ class KernelEmitter(MemoryEmitter):
     def _counted(self, s: For, begin: Value, end: Value) -> None:
         """A loop over [begin, end), tested at its end where it surely runs once."""
         b = self.builder
-        certain = (
-            begin.high is not None and end.low is not None and begin.high < end.low
-        )
+        certain = begin.high is not None and end.low is not None and begin.high < end.low
         initial = [self._initial(c) for c in s.carried]
         start, inside, latch, leave = (b.name(p) for p in ("start", "loop", "latch", "done"))
         scope = b.open("loop", certain)
@@ -303,9 +262,7 @@ class KernelEmitter(MemoryEmitter):
             if not certain:
                 result = [
                     Value(
-                        b.emit(
-                            f"phi {old.type} [ {old.ref}, %{start} ], [ {new.ref}, %{latch} ]"
-                        ),
+                        b.emit(f"phi {old.type} [ {old.ref}, %{start} ], [ {new.ref}, %{latch} ]"),
                         old.dtype,
                         b.scope,
                         old.lanes,
@@ -465,7 +422,12 @@ class KernelEmitter(MemoryEmitter):
             if condition.const is not None:
                 self.body(s.then if condition.const else s.orelse)
             else:
-                self._branch(condition, lambda: self.body(s.then), lambda: self.body(s.orelse), bool(s.orelse))
+                self._branch(
+                    condition,
+                    lambda: self.body(s.then),
+                    lambda: self.body(s.orelse),
+                    bool(s.orelse),
+                )
             return
         pieces = range(self.lockstep.count)
         conditions = [self.varying(s.condition, p) for p in pieces]
@@ -544,25 +506,28 @@ class KernelEmitter(MemoryEmitter):
         if test.const is False:
             return
         cold, join = b.name("fail"), b.name("join")
-        scope = b.open("branch")
+        b.open("branch")
         b.line(f"br i1 {test.ref}, label %{cold}, label %{join}, !prof !0")
         b.label(cold)
         for piece, mask in enumerate(masks):
-            if mask.lanes:
-                value = self._as_bits(self.varying(s.value, piece))
-                ones = f"splat (i64 -1)"
-                chosen = b.emit(f"select {mask}, {value}, {value.type} {ones}")
-                value = self.reduce_lanes("umin", Value(chosen, dt.i64, scope, value.lanes))
-                some = self.any_lane([mask])
-                self._branch(some, lambda value=value: self.fail(s.site, value), lambda: None, False)  # type: ignore[misc]
-            elif self.lockstep is not None and self.form(s.value) == VARYING:
-                first = self.reduce_lanes("umin", self._as_bits(self.varying(s.value, 0)))
-                self.fail(s.site, first)
-            else:
-                self.fail(s.site, self._as_bits(self.uniform(s.value)))
+            self._fail_piece(s, piece, mask)
         b.line(f"br label %{join}")
         b.close()
         b.label(join)
+
+    def _fail_piece(self, s: Fail, piece: int, mask: Value) -> None:
+        """The cold part for one piece (or a uniform condition): the least value of its lanes."""
+        b = self.builder
+        if not mask.lanes:
+            varying = self.lockstep is not None and self.form(s.value) == VARYING
+            value = self.varying(s.value, 0) if varying else self.uniform(s.value)
+            self.fail(s.site, self.reduce_lanes("umin", self._as_bits(value)))
+            return
+        value = self._as_bits(self.varying(s.value, piece))
+        chosen = b.emit(f"select {mask}, {value}, {value.type} splat (i64 -1)")
+        least = self.reduce_lanes("umin", Value(chosen, dt.i64, b.scope, value.lanes))
+        some = self.any_lane([mask])
+        self._branch(some, lambda: self.fail(s.site, least), lambda: None, False)
 
     def _as_bits(self, value: Value) -> Value:
         """A failing value as i64: integers extended, floats as the bits of their float64."""
@@ -579,9 +544,9 @@ class KernelEmitter(MemoryEmitter):
 
     def _condition_varies(self, s: While) -> bool:
         return any(
-            isinstance(n, Var) and (n in self._varying_carries or self._is_varying_var(n))
+            (isinstance(n, Var) and (n in self._varying_carries or self._is_varying_var(n)))
             or (isinstance(n, Load) and self.is_private(n.buffer))
-            for n in postorder([s.condition])
+            for n in nodes_under([s.condition])
         )
 
     def _is_varying_var(self, var: Var) -> bool:
@@ -595,39 +560,6 @@ def _moved(v: Value, scope: Scope) -> Value:
     """The same register seen as a value of another scope."""
     return Value(
         *(v.ref, v.dtype, scope, v.lanes, v.const, v.low, v.high, v.base, v.stride, v.multiple)
-    )
-
-
-def _disturbs(run: Sequence[Let | Store], s: Let | Store) -> bool:
-    """Whether `s` may not join `run` piece by piece: one stores what the other loads or stores,
-    other than each lane its own element."""
-    loads: list[tuple[Load, bool]] = []
-    stores: list[Store] = [x for x in (*run, s) if isinstance(x, Store)]
-    if not stores:
-        return False
-    for x in dict.fromkeys((*run, s)):
-        nodes = postorder(expressions(x))
-        moves = any(isinstance(n, Shuffle) for n in nodes)
-        loads.extend((n, moves) for n in nodes if isinstance(n, Load))
-    for store in stores:
-        for load, moves in loads:
-            if load.buffer is store.buffer:
-                if moves or not _same_index(load.index, store.index):
-                    return True
-            elif load.buffer.may_alias and store.buffer.may_alias:
-                return True
-    return any(
-        (a.buffer is b.buffer and not _same_index(a.index, b.index))
-        or (a.buffer is not b.buffer and a.buffer.may_alias and b.buffer.may_alias)
-        for k, a in enumerate(stores)
-        for b in stores[:k]
-    )
-
-
-def _same_index(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
-    return all(
-        x is y or (isinstance(x, Const) and isinstance(y, Const) and x.value == y.value)
-        for x, y in zip(a, b, strict=True)
     )
 
 
@@ -659,7 +591,7 @@ def _varying_carries(loop: For) -> frozenset[Var]:
     def depends(*roots: Expr) -> bool:
         return any(
             (isinstance(n, Var) and n in varying) or (isinstance(n, Load) and n.buffer in private)
-            for n in postorder(roots)
+            for n in nodes_under(roots)
         )
 
     before = -1
@@ -679,14 +611,26 @@ def _varying_carries(loop: For) -> frozenset[Var]:
 
 def _widest(loop: For) -> int:
     """Bytes of the widest element that a vector loop loads, stores or computes with floats; at
-    least 1. Index arithmetic does not count."""
+    least 1. Index arithmetic and rare operands do not count."""
     widest = 1
     for s in walk(loop.body):
         if isinstance(s, (Store, Accumulate)):
             widest = max(widest, s.buffer.dtype.itemsize)
-        for n in postorder(expressions(s)):
-            if isinstance(n, Load) or (isinstance(n, Apply) and n.dtype.is_float):
-                widest = max(widest, n.dtype.itemsize)
         if isinstance(s, (For, While)):
             widest = max([widest, *(c.var.dtype.itemsize for c in s.carried)])
+        seen: set[int] = set()
+        stack = list(expressions(s))
+        while stack:
+            n = stack.pop()
+            if id(n) in seen:
+                continue
+            seen.add(id(n))
+            if isinstance(n, Load):
+                widest = max(widest, n.dtype.itemsize)
+            elif isinstance(n, Apply):
+                if n.dtype.is_float:
+                    widest = max(widest, n.dtype.itemsize)
+                stack.extend(n.args if n.name != "rare_select" else (n.args[0], n.args[2]))
+            elif isinstance(n, Shuffle):
+                stack.append(n.value)
     return widest

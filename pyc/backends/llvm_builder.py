@@ -15,7 +15,7 @@ from typing import Any, Union
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 
-Lines = list[Union[str, "Lines"]]  # type: ignore[misc]
+Lines = list[Union[str, "Lines"]]
 
 SCALAR_TYPES = {
     dt.b1: "i1",
@@ -80,7 +80,7 @@ class Scope:
         self.certain = certain
         self.lines = lines
         self.before = before
-        self.depth = 0 if parent is None else parent.depth + 1
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.open = True
 
 
@@ -90,12 +90,13 @@ class Value:
     ref: its text, "" for a lane sequence that has not been materialised; lanes: 0 for a uniform
     value; scope: where it was computed; const: its value if known while emitting (an int, a bool,
     or a tuple of bools for a mask); low, high: bounds of an integer, None if unknown; multiple: a
-    number that divides it (0 for zero itself); base, stride: a lane sequence `base + stride * lane`
-    of the whole vector loop.
+    number that divides it (0 for zero itself); plus: the value and the constant that it is the sum
+    of; base, stride: a lane sequence `base + stride * lane` of the whole vector loop.
     """
 
     __slots__ = (
-        *("base", "const", "dtype", "high", "lanes", "low", "multiple", "ref", "scope", "stride"),
+        *("base", "const", "dtype", "high", "lanes", "low", "multiple", "plus", "ref", "scope"),
+        "stride",
     )
 
     def __init__(
@@ -121,6 +122,12 @@ class Value:
         self.base = base
         self.stride = stride
         self.multiple = multiple
+        self.plus: tuple[Value, int] | None = None
+
+    @property
+    def anchor(self) -> tuple[Value, int]:
+        """A value and the constant whose sum this is."""
+        return self.plus if self.plus is not None else (self, 0)
 
     @property
     def type(self) -> str:

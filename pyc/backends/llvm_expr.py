@@ -12,11 +12,9 @@ writes are *volatile*: evaluated at their statement and forgotten after it.
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import gcd
 
 import numpy as np
 
@@ -32,9 +30,10 @@ from pyc.backends.llvm_builder import (
     splat,
     suffix,
 )
+from pyc.backends.llvm_facts import I64_HIGH, I64_LOW, divisor, fold, value_range
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, children, postorder
+from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, children
 from pyc.ir.instructions import INSTRUCTIONS
 from pyc.ir.loops import Buffer
 
@@ -44,8 +43,20 @@ LARGEST_SIZE = 1 << 48
 _LINEAR = frozenset(("add", "sub"))
 _COMPARES = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
-_FOLDED = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
-_I64_LOW, _I64_HIGH = -(1 << 63), (1 << 63) - 1
+
+
+def nodes_under(roots: Iterable[Expr]) -> list[Expr]:
+    """Every node reachable from `roots` once, in a fixed order."""
+    found: list[Expr] = []
+    seen: set[int] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            found.append(node)
+            stack.extend(children(node))
+    return found
 
 
 @dataclass(slots=True)
@@ -87,6 +98,7 @@ class ExpressionEmitter(ABC):
         self._volatile_memo: dict[tuple[int, int], Value] = {}
         self._derived: dict[tuple[object, ...], Value] = {}
         self._info: dict[int, tuple[int, bool]] = {}
+        self._orders: dict[int, list[Expr]] = {}
         self._roots: tuple[Expr, ...] = ()
         self._users: dict[int, int] | None = None
         self._keep: list[Expr] = []
@@ -111,6 +123,7 @@ class ExpressionEmitter(ABC):
         """Starts a statement (or a run of them) that evaluates `roots`: what was read from written
         buffers before is forgotten."""
         self._volatile_memo.clear()
+        self._orders.clear()
         self._roots = tuple(roots)
         self._users = None
 
@@ -125,8 +138,8 @@ class ExpressionEmitter(ABC):
         return len(self._memo)
 
     def forget(self, known: int) -> None:
-        """Forgets the values of nodes computed since `known_count` gave `known`: variables are about
-        to be bound again."""
+        """Forgets the values of nodes computed since `known_count` gave `known`: variables are
+        about to be bound again."""
         while len(self._memo) > known:
             self._memo.popitem()
         self._info.clear()
@@ -151,29 +164,30 @@ class ExpressionEmitter(ABC):
             operands = children(node)
             if not ready and operands:
                 stack.append((node, True))
-                stack.extend((c, False) for c in operands if id(c) not in info)
+                stack.extend([(c, False) for c in operands if id(c) not in info])
                 continue
-            inner = [info[id(c)] for c in operands]
-            volatile = any(v for _, v in inner)
-            if isinstance(node, Load):
-                volatile = volatile or node.buffer in self.written
-            info[id(node)] = (self._form_of(node, [f for f, _ in inner]), volatile)
+            most, volatile = UNIFORM, False
+            for c in operands:
+                form, unstable = info[id(c)]
+                most = form if form > most else most
+                volatile = volatile or unstable
+            if type(node) is Load and node.buffer in self.written:
+                volatile = True
+            info[id(node)] = (self._form_of(node, most), volatile)
         return info[id(root)]
 
     def is_lazy(self, node: Expr) -> bool:
         """Whether a `Let` of this value is best computed where it is used: few lanes of a shuffle
-        tree are ever asked for. (Not with loads, which a mask may cover there.)"""
-        nodes = postorder([node])
+        tree are ever asked for. Not with loads, which a mask may cover there."""
+        nodes = nodes_under([node])
         if any(isinstance(n, Load) for n in nodes):
             return False
         return any(isinstance(n, Shuffle) for n in nodes)
 
-    def _form_of(self, node: Expr, inner: list[int]) -> int:
-        if isinstance(node, Const):
-            return UNIFORM
+    def _form_of(self, node: Expr, most: int) -> int:
+        """The form of a node whose operands are at most of form `most`."""
         if isinstance(node, Var):
             return self._form_of_var(node)
-        most = max(inner, default=UNIFORM)
         if isinstance(node, Load):
             private = self.is_private(node.buffer)
             return VARYING if most != UNIFORM or private else UNIFORM
@@ -222,58 +236,60 @@ class ExpressionEmitter(ABC):
         return found if found is not None and found.scope.open else None
 
     def _evaluate(self, root: Expr, piece: int) -> Value:
-        self._information(root)
         info = self._info
-        stack: list[tuple[Expr, int, bool]] = [(root, piece, False)]
-        result: Value | None = None
-        while stack:
-            node, wanted, ready = stack.pop()
-            at = wanted if info[id(node)][0] == VARYING else -1
-            key = (id(node), at)
-            result = self._find(node, at)
-            if result is not None:
-                continue
-            operands = () if ready else self._operands(node, at)
-            if operands:
-                stack.append((node, at, True))
-                stack.extend((c, p, False) for c, p in reversed(operands))
-                continue
-            result = self._compute(node, at)
-            if isinstance(node, Var):  # loops that are expanded bind it again
-                continue
-            memo = self._volatile_memo if info[id(node)][1] else self._memo
-            memo[key] = result
-        assert result is not None
-        return result
+        at = piece if self._information(root)[0] == VARYING else -1
+        if type(root) is Var:
+            return self._bound(root, piece)
+        found = self._find(root, at)
+        if found is not None:
+            return found
+        order = self._orders.get(id(root))
+        if order is None:
+            order = self._orders[id(root)] = self._order(root)
+        for node in order:
+            form, volatile = info[id(node)]
+            key = (id(node), piece if form == VARYING else -1)
+            memo = self._volatile_memo if volatile else self._memo
+            found = memo.get(key)
+            if found is None or not found.scope.open:
+                memo[key] = self._compute(node, key[1])
+        return self._known(root, piece)
 
-    def _operands(self, node: Expr, piece: int) -> tuple[tuple[Expr, int], ...]:
-        """What must be known before `node`, as (node, piece)."""
-        if isinstance(node, Var):
-            binding = self.bindings[node]
-            expr = binding.expr
-            if expr is None or binding.pieces[piece] is not None:
-                return ()
-            self._information(expr)
-            return ((expr, piece),)
-        if isinstance(node, Load):  # the memory emitter asks for the forms that it needs
-            return ()
-        if isinstance(node, Shuffle):
-            return ((node.value, self._source_piece(node, piece)),)
-        if isinstance(node, Apply) and node.name == "rare_select":
-            condition, rare, usual = node.args
-            return tuple((c, piece) for c in (condition, usual, *self._shared_with(node, rare)))
-        return tuple((c, piece) for c in children(node))
+    def _order(self, root: Expr) -> list[Expr]:
+        """The nodes to compute for `root`, operands first; not what rare operands alone need, nor
+        indices of loads (the memory emitter asks for the forms that it needs), nor variables."""
+        order: list[Expr] = []
+        seen: set[int] = set()
+        stack: list[tuple[Expr, bool]] = [(root, False)]
+        while stack:
+            node, ready = stack.pop()
+            if ready:
+                order.append(node)
+                continue
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            if type(node) is Apply:
+                stack.append((node, True))
+                operands = node.args
+                if node.name == "rare_select":
+                    condition, rare, usual = operands
+                    operands = (condition, usual, *self._shared_with(rare))
+                stack.extend([(c, False) for c in reversed(operands)])
+            elif type(node) is not Var:
+                order.append(node)
+        return order
 
     def _known(self, node: Expr, piece: int) -> Value:
-        """The value of an operand that was just computed."""
+        """The value of an operand, which mostly was just computed."""
+        if type(node) is Var:
+            return self._bound(node, piece)
         found = self._find(node, piece if self._info[id(node)][0] == VARYING else -1)
         return found if found is not None else self._evaluate(node, piece)
 
     def _compute(self, node: Expr, piece: int) -> Value:
         if isinstance(node, Const):
             return self.constant(node.value, node.dtype)
-        if isinstance(node, Var):
-            return self._bound(node, piece)
         if isinstance(node, Load):
             return self.load(node, piece)
         if isinstance(node, Shuffle):
@@ -294,6 +310,7 @@ class ExpressionEmitter(ABC):
         binding = self.bindings[var]
         if binding.value is not None:
             return binding.value
+        assert piece >= 0, f"{var.name} differs by lane where one value is needed"
         found = binding.pieces[piece]
         if found is None and binding.expr is not None:
             return self.varying(binding.expr, piece)
@@ -324,52 +341,54 @@ class ExpressionEmitter(ABC):
     ) -> Value:
         """An instruction over scalars; integer constants are folded."""
         needed = deepest(a.scope for a in args)
-        folded = self._fold(name, dtype, args)
+        folded = fold(name, dtype, args)
         if folded is not None:
             if isinstance(folded, Value):
                 return folded
             result = self.constant(folded, dtype)
             result.scope = needed
             return result
+        if dtype is dt.i64 and scope is None and len(args) == 2:
+            moved = self._constant_last(name, args)
+            if moved is not None:
+                return moved
         key = (name, dtype, *((a.dtype, a.ref) for a in args))
         found = self._derived.get(key)
         if found is not None and found.scope.open:
             return found
         place = scope or self.builder.placement(needed)
         ref = llvm_scalar.emit(self.builder, name, dtype, args, 0, place)
-        low, high = _range(name, dtype, args)
-        result = Value(ref, dtype, place, low=low, high=high, multiple=_multiple(name, args))
+        low, high = value_range(name, dtype, args)
+        result = Value(ref, dtype, place, low=low, high=high, multiple=divisor(name, args))
+        if name == "add" and dtype is dt.i64 and args[1].const is not None:
+            result.plus = (args[0], args[1].const)
         self._derived[key] = result
         return result
 
-    def _fold(self, name: str, dtype: DType, args: Sequence[Value]) -> Value | object | None:
-        """A constant, an operand, or None."""
-        constants = [a.const for a in args]
-        if name in _FOLDED and dtype is dt.i64 and None not in constants:
-            number = int(_FOLDED[name](*constants))
-            if _I64_LOW <= number <= _I64_HIGH:
-                return number
-        if None not in constants and name not in ("cast", "bitcast"):
-            arrays = tuple(
-                np.asarray(c, dtype=a.dtype.numpy) for c, a in zip(constants, args, strict=True)
-            )
-            return INSTRUCTIONS[name].evaluate(arrays, dtype)[()]
-        if name == "select" and constants[0] is not None:
-            return args[1] if constants[0] else args[2]
-        if not dtype.is_integer or len(args) != 2:
+    def _constant_last(self, name: str, args: Sequence[Value]) -> Value | None:
+        """Index arithmetic with its constant added last (exact: it wraps), so that neighbouring
+        elements share an address and differ in the displacement; None if it is so already."""
+        (left, first), (right, second) = args[0].anchor, args[1].anchor
+        if name == "add" and args[0].const is not None:
+            return self.scalar("add", dt.i64, [args[1], args[0]])
+        if name == "sub" and args[1].const is not None:
+            number = -args[1].const
+            return self.scalar("add", dt.i64, [args[0], self.index(number)])
+        if first == 0 and second == 0:
             return None
-        left, right = constants
-        if name == "add":
-            return args[1] if left == 0 else args[0] if right == 0 else None
-        if name == "sub" and right == 0:
-            return args[0]
-        if name == "mul" and (left == 1 or right == 1):
-            return args[1] if left == 1 else args[0]
-        if name == "mul" and (left == 0 or right == 0):
-            return 0
-        if name == "quotient" and right == 1:
-            return args[0]
-        return None
+        if name == "add" and args[1].const is not None:
+            inner, number = left, first + args[1].const
+        elif name in ("add", "sub"):
+            inner = self.scalar(name, dt.i64, [left, right])
+            number = first + second if name == "add" else first - second
+        elif name == "mul" and args[1].const is not None:
+            inner = self.scalar("mul", dt.i64, [left, args[1]])
+            number = first * args[1].const
+        else:
+            return None
+        if not -(1 << 62) < number < 1 << 62:
+            return None
+        return self.scalar("add", dt.i64, [inner, self.index(number)])
 
     # --- sequences --------------------------------------------------------------------------------
 
@@ -398,8 +417,10 @@ class ExpressionEmitter(ABC):
 
     def is_inside(self, value: Value, extent: int) -> bool:
         """Whether an index is known to be in [0, extent)."""
-        return value.low is not None and value.high is not None and (
-            value.low >= 0 and value.high < extent
+        return (
+            value.low is not None
+            and value.high is not None
+            and (value.low >= 0 and value.high < extent)
         )
 
     # --- vectors ----------------------------------------------------------------------------------
@@ -431,9 +452,7 @@ class ExpressionEmitter(ABC):
             return found
         place = self.builder.placement(value.scope)
         one, many = register_type(value.dtype), register_type(value.dtype, width)
-        first = self.builder.emit(
-            f"insertelement {many} poison, {one} {value.ref}, i64 0", place
-        )
+        first = self.builder.emit(f"insertelement {many} poison, {one} {value.ref}, i64 0", place)
         text = f"shufflevector {many} {first}, {many} poison, <{width} x i32> zeroinitializer"
         ref = self.builder.emit(text, place)
         result = Value(ref, value.dtype, place, width, low=value.low, high=value.high)
@@ -450,7 +469,7 @@ class ExpressionEmitter(ABC):
         low, high = value.low, value.high
         if base.const is not None:
             numbers = [base.const + k for k in offsets]
-            if _I64_LOW <= min(numbers) and max(numbers) <= _I64_HIGH:
+            if min(numbers) >= I64_LOW and max(numbers) <= I64_HIGH:
                 text = lane_constants(numbers, dtype)
                 return Value(text, dtype, base.scope, width, low=low, high=high)
         key = ("lanes", base.ref, value.stride, piece, width, dtype)
@@ -462,9 +481,7 @@ class ExpressionEmitter(ABC):
         spread = self._splat(base, width) if base.ref.startswith("%") else None
         spread_text = spread.ref if spread else splat(base.ref, dtype, width)
         place = self.builder.placement(base.scope)
-        ref = self.builder.emit(
-            f"add {register_type(dtype, width)} {spread_text}, {lanes}", place
-        )
+        ref = self.builder.emit(f"add {register_type(dtype, width)} {spread_text}, {lanes}", place)
         result = Value(ref, dtype, place, width, low=low, high=high)
         self._derived[key] = result
         return result
@@ -474,7 +491,7 @@ class ExpressionEmitter(ABC):
     ) -> Value:
         assert self.lockstep is not None
         width = self.lockstep.width
-        if all(not a.lanes and a.base is None for a in args):  # folding made them uniform
+        if not any(a.lanes or a.base is not None for a in args):  # folding made them uniform
             return self.scalar(name, dtype, args, scope)
         if name in _COMPARES:
             special = self._compare_sequence(name, args, piece)
@@ -484,15 +501,14 @@ class ExpressionEmitter(ABC):
             special = self._divide_narrow(name, args, piece, scope)
             if special is not None:
                 return special
-        vectors = [self.as_vector(a, piece) for a in args]
-        if name == "select" and not args[0].lanes:
-            vectors[0] = self.as_vector(args[0], piece)
-        place = scope or self.builder.placement(deepest(v.scope for v in vectors))
-        masked = self._fold_mask(name, vectors)
-        if masked is not None:
+        vectors = [a if a.lanes else self.as_vector(a, piece) for a in args]
+        place = scope or self.builder.placement(deepest([v.scope for v in vectors]))
+        if dtype is dt.b1 and (masked := self._fold_mask(name, vectors)) is not None:
             return masked
         ref = llvm_scalar.emit(self.builder, name, dtype, vectors, width, place)
-        low, high = _range(name, dtype, args)
+        if dtype is not dt.i64:
+            return Value(ref, dtype, place, width)
+        low, high = value_range(name, dtype, args)
         return Value(ref, dtype, place, width, low=low, high=high)
 
     def _fold_mask(self, name: str, vectors: Sequence[Value]) -> Value | None:
@@ -571,7 +587,7 @@ class ExpressionEmitter(ABC):
         wide = self.builder.emit(
             f"zext {register_type(dt.i32, width)} {ref} to {register_type(dt.i64, width)}", place
         )
-        low, high = _range(name, dt.i64, args)
+        low, high = value_range(name, dt.i64, args)
         return Value(wide, dt.i64, place, width, low=low, high=high)
 
     # --- shuffles ---------------------------------------------------------------------------------
@@ -583,7 +599,7 @@ class ExpressionEmitter(ABC):
         return piece ^ (node.distance // lockstep.width)
 
     def _shuffle(self, node: Shuffle, piece: int) -> Value:
-        value = self._known(node.value, self._source_piece(node, piece))
+        value = self._evaluate(node.value, self._source_piece(node, piece))
         lockstep = self.lockstep
         if lockstep is None or node.var is not lockstep.var:
             return self.thread_shuffle(node, value)
@@ -621,31 +637,40 @@ class ExpressionEmitter(ABC):
         bits = b.emit(f"bitcast {kept[0].type} {ref} to i{lanes}")
         return Value(b.emit(f"icmp ne i{lanes} {bits}, 0"), dt.b1, b.scope)
 
-    def _shared_with(self, node: Apply, rare: Expr) -> list[Expr]:
-        """Nodes under `rare` that other parts of the statement need too: computed before the branch,
-        so that they are computed once."""
+    def _shared_with(self, rare: Expr) -> list[Expr]:
+        """Nodes under `rare` that other parts of the statement need too: computed before the
+        branch, so that they are computed once."""
+        users = self._user_counts()
+        if users.get(id(rare), 1) > 1:
+            return [rare]
+        reached: dict[int, int] = {}
+        touched: list[Expr] = []
+        stack = [rare]
+        while stack:  # every node here is used by `rare` alone
+            for c in children(stack.pop()):
+                count = reached.get(id(c), 0) + 1
+                reached[id(c)] = count
+                if count == 1:
+                    touched.append(c)
+                if count == users.get(id(c), count):
+                    stack.append(c)
+        return [
+            c
+            for c in touched
+            if reached[id(c)] < users.get(id(c), 0) and not isinstance(c, (Const, Var))
+        ]
+
+    def _user_counts(self) -> dict[int, int]:
+        """How often each node of the statement is used in it."""
         if self._users is None:
-            self._users = {}
-            for n in postorder(self._roots):
-                for c in children(n):
-                    self._users[id(c)] = self._users.get(id(c), 0) + 1
+            users: dict[int, int] = {}
             for r in self._roots:
-                self._users[id(r)] = self._users.get(id(r), 0) + 1
-        inside = postorder([rare])
-        reached = {id(rare): 1}
-        exclusive: set[int] = set()
-        shared: list[Expr] = []
-        for n in reversed(inside):
-            uses = reached.get(id(n), 0)
-            if uses == 0:
-                continue
-            if uses < self._users.get(id(n), uses):
-                shared.append(n)
-                continue
-            exclusive.add(id(n))
-            for c in children(n):
-                reached[id(c)] = reached.get(id(c), 0) + 1
-        return [n for n in reversed(shared) if not isinstance(n, (Const, Var))]
+                users[id(r)] = users.get(id(r), 0) + 1
+            for n in nodes_under(self._roots):
+                for c in children(n):
+                    users[id(c)] = users.get(id(c), 0) + 1
+            self._users = users
+        return self._users
 
     def _rare_select(self, node: Apply, piece: int) -> Value:
         b = self.builder
@@ -687,45 +712,3 @@ class ExpressionEmitter(ABC):
         full = f"llvm.vector.reduce.{name}.{suffix(value.type)}"
         head = self.builder.intrinsic(full, one, [value.type])
         return Value(self.builder.emit(f"{head}({value})"), value.dtype, self.builder.scope)
-
-
-def _range(name: str, dtype: DType, args: Sequence[Value]) -> tuple[int | None, int | None]:
-    """Bounds of an index computation, from those of its operands; None where it may wrap."""
-    if dtype is not dt.i64 or not args or args[0].low is None or args[0].high is None:
-        return None, None
-    low, high = args[0].low, args[0].high
-    if name == "cast" and args[0].dtype.is_integer:
-        return low, high
-    if len(args) != 2 or args[1].low is None or args[1].high is None:
-        return None, None
-    other_low, other_high = args[1].low, args[1].high
-    if name == "add":
-        found = (low + other_low, high + other_high)
-    elif name == "sub":
-        found = (low - other_high, high - other_low)
-    elif name == "mul":
-        corners = [x * y for x in (low, high) for y in (other_low, other_high)]
-        found = (min(corners), max(corners))
-    elif name == "minimum":
-        found = (min(low, other_low), min(high, other_high))
-    elif name == "maximum":
-        found = (max(low, other_low), max(high, other_high))
-    elif name == "quotient" and low >= 0 and other_low > 0:
-        found = (low // other_high, high // other_low)
-    elif name == "remainder" and low >= 0 and other_low > 0:
-        found = (0, min(high, other_high - 1))
-    else:
-        return None, None
-    if found[0] < _I64_LOW or found[1] > _I64_HIGH:
-        return None, None
-    return found
-
-
-def _multiple(name: str, args: Sequence[Value]) -> int:
-    """A divisor of the result, from those of the operands (wrapping keeps powers of two only, and
-    only these are asked for)."""
-    if name in ("add", "sub") and len(args) == 2:
-        return gcd(args[0].multiple, args[1].multiple)
-    if name == "mul":
-        return args[0].multiple * args[1].multiple
-    return 1

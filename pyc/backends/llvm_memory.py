@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, prod
 
 from pyc.backends import llvm_scalar
 from pyc.backends.llvm_builder import (
@@ -57,6 +57,7 @@ class MemoryEmitter(ExpressionEmitter):
         """Text after a plain load of `buffer` (", !invariant.load !1" and the like), or ""."""
 
     def is_private(self, buffer: Buffer) -> bool:
+        """Whether each lane of the vector loop has its own `buffer`."""
         return self.places[buffer].lanes > 0
 
     # --- addresses --------------------------------------------------------------------------------
@@ -78,7 +79,9 @@ class MemoryEmitter(ExpressionEmitter):
     def linear(self, buffer: Buffer, index: Sequence[Expr], piece: int) -> Value:
         """The element number of buffer[index]: a scalar, a sequence, or the vector of a piece."""
         if len(index) != len(buffer.shape):
-            raise ValueError(f"buffer {buffer.name} of rank {len(buffer.shape)} has {len(index)} indices")
+            raise ValueError(
+                f"buffer {buffer.name} of rank {len(buffer.shape)} has {len(index)} indices"
+            )
         axes = [self.any_form(i, piece) for i in index]
         place = self.places[buffer]
         strides = self.strides(buffer)
@@ -118,6 +121,9 @@ class MemoryEmitter(ExpressionEmitter):
 
     def _pointer(self, buffer: Buffer, element: Value) -> str:
         """The address of a scalar element number."""
+        root, constant = element.anchor
+        if constant:
+            return self._offset(buffer, root, constant, self.builder.placement(element.scope))
         place = self.places[buffer]
         if element.const == 0:
             return place.address
@@ -127,21 +133,29 @@ class MemoryEmitter(ExpressionEmitter):
             return found.ref
         where = deepest((element.scope, place.scope))
         target = self.builder.placement(where)
-        text = f"getelementptr inbounds {memory_type(buffer.dtype)}, {place.pointer} {place.address}"
+        # Not `inbounds`: the constant of the index is added behind it.
+        text = f"getelementptr {memory_type(buffer.dtype)}, {place.pointer} {place.address}"
         ref = self.builder.emit(f"{text}, i64 {element.ref}", target)
         self._derived[key] = Value(ref, dt.i64, target)
         return ref
 
     def _offset(self, buffer: Buffer, base: Value, elements: int, scope: Scope) -> str:
         """The address of `elements` after a scalar element number."""
-        address = self._pointer(buffer, base)
+        root, constant = base.anchor
+        elements += constant
+        address = self._pointer(buffer, root)
         if elements == 0:
             return address
         place = self.places[buffer]
+        key = ("displaced", address, elements, buffer.dtype.itemsize)
+        found = self._derived.get(key)
+        if found is not None and found.scope.open:
+            return found.ref
         size = elements * buffer.dtype.itemsize
-        return self.builder.emit(
-            f"getelementptr inbounds i8, {place.pointer} {address}, i64 {size}", scope
-        )
+        text = f"getelementptr i8, {place.pointer} {address}, i64 {size}"
+        ref = self.builder.emit(text, scope)
+        self._derived[key] = Value(ref, dt.i64, scope)
+        return ref
 
     def alignment(self, buffer: Buffer, base: Value, elements: int = 0) -> int:
         """The power of two that divides the address of `elements` after element `base`."""
@@ -160,6 +174,7 @@ class MemoryEmitter(ExpressionEmitter):
     # --- loads ------------------------------------------------------------------------------------
 
     def load(self, node: Load, piece: int) -> Value:
+        """The element(s) that `node` reads; piece is -1 for a uniform read."""
         buffer = node.buffer
         volatile = buffer in self.written
         element = self.linear(buffer, node.index, piece)
@@ -257,6 +272,8 @@ class MemoryEmitter(ExpressionEmitter):
             return self._from_memory(ref, buffer, width, scope)
         if element.base is not None and element.stride == -1 and mask is None:
             return self._load_reversed(buffer, element, piece, scope)
+        if element.base is not None and 2 <= element.stride <= 4 and mask is None:
+            return self._load_strided(buffer, element, piece, scope)
         pointers = self._pointers(buffer, element, piece, scope)
         type = memory_type(buffer.dtype, width)
         many = self._many(buffer, width)
@@ -267,10 +284,8 @@ class MemoryEmitter(ExpressionEmitter):
         )
         lanes = mask.ref if mask is not None else lane_constants([True] * width, dt.b1)
         size = buffer.dtype.itemsize
-        ref = self.builder.emit(
-            f"{head}({many} align {size} {pointers}, <{width} x i1> {lanes}, {type} zeroinitializer)",
-            scope,
-        )
+        arguments = f"{many} align {size} {pointers}, <{width} x i1> {lanes}"
+        ref = self.builder.emit(f"{head}({arguments}, {type} zeroinitializer)", scope)
         return self._from_memory(ref, buffer, width, scope)
 
     def _load_reversed(self, buffer: Buffer, element: Value, piece: int, scope: Scope) -> Value:
@@ -288,6 +303,59 @@ class MemoryEmitter(ExpressionEmitter):
         text = f"shufflevector {value}, {value.type} poison, <{value.lanes} x i32> <{order}>"
         return Value(self.builder.emit(text, scope), value.dtype, scope, value.lanes)
 
+    def _load_strided(self, buffer: Buffer, element: Value, piece: int, scope: Scope) -> Value:
+        """Every second to fourth element, from vector loads that cover them and nothing beyond.
+
+        The loads start at a multiple of the stride where the buffer is known to hold the whole
+        group, so that its other members (real and imaginary parts) use the same loads.
+        """
+        assert self.lockstep is not None and element.base is not None
+        width, stride = self.lockstep.width, element.stride
+        member = element.base.anchor[1] % stride
+        first = piece * width * stride - member
+        size = _constant_size(buffer)
+        before, after = element.low, element.high
+        grouped = (
+            size is not None
+            and before is not None
+            and after is not None
+            and before >= member
+            and after + stride - 1 - member < size
+        )
+        if not grouped:
+            first, member = piece * width * stride, 0
+        starts = [k * width for k in range(stride)]
+        if not grouped:
+            starts[-1] = stride * (width - 1) + 1 - width
+        parts = []
+        for start in starts:
+            address = self._offset(buffer, element.base, first + start, scope)
+            alignment = self.alignment(buffer, element.base, first + start)
+            key = ("part", id(buffer), address, width)
+            part = self._derived.get(key)
+            if part is None or not part.scope.open or buffer in self.written:
+                part = self._plain_load(buffer, address, alignment, width, scope)
+                self._derived[key] = part
+            parts.append(part)
+        gathered = parts[0]
+        for number in range(1, stride):
+            order = []
+            for lane in range(width):
+                at = stride * lane + member
+                source = min(at // width, stride - 1)
+                if source == number:
+                    order.append(f"i32 {width + at - starts[number]}")
+                elif source < number:
+                    order.append(f"i32 {at if number == 1 else lane}")
+                else:
+                    order.append("i32 poison")
+            text = (
+                f"shufflevector {gathered}, {parts[number]}, <{width} x i32> <{', '.join(order)}>"
+            )
+            ref = self.builder.emit(text, scope)
+            gathered = Value(ref, buffer.dtype, scope, width)
+        return gathered
+
     def _many(self, buffer: Buffer, width: int) -> str:
         return f"<{width} x {self.places[buffer].pointer}>"
 
@@ -298,14 +366,15 @@ class MemoryEmitter(ExpressionEmitter):
         width = self.lockstep.width
         place = self.places[buffer]
         offsets = str(vector)
-        if element.low is not None and element.high is not None:
-            if element.low >= 0 and element.high < 1 << 31:
-                narrow = register_type(dt.i32, width)
-                if element.base is not None:
-                    offsets = f"{narrow} {self._materialise(element, piece, dt.i32).ref}"
-                else:
-                    offsets = f"{narrow} {self.builder.emit(f'trunc {vector} to {narrow}', scope)}"
-        text = f"getelementptr inbounds {memory_type(buffer.dtype)}, {place.pointer} {place.address}"
+        if self.is_inside(element, 1 << 31):
+            narrow = register_type(dt.i32, width)
+            if element.base is not None:
+                offsets = f"{narrow} {self._materialise(element, piece, dt.i32).ref}"
+            else:
+                offsets = f"{narrow} {self.builder.emit(f'trunc {vector} to {narrow}', scope)}"
+        text = (
+            f"getelementptr inbounds {memory_type(buffer.dtype)}, {place.pointer} {place.address}"
+        )
         return self.builder.emit(f"{text}, {offsets}", scope)
 
     # --- stores -----------------------------------------------------------------------------------
@@ -362,12 +431,18 @@ class MemoryEmitter(ExpressionEmitter):
                 one = b.emit(f"extractelement {type} {text}, i64 {lane}")
                 address = self._offset(buffer, element.base, piece * width + lane, b.scope)
                 size = buffer.dtype.itemsize
-                b.line(f"store {memory_type(buffer.dtype)} {one}, {pointer} {address}, align {size}")
+                b.line(
+                    f"store {memory_type(buffer.dtype)} {one}, {pointer} {address}, align {size}"
+                )
                 return
             head = b.intrinsic(
-                f"llvm.masked.store.{suffix(type)}.{suffix(pointer)}", "void", [type, pointer, masks]
+                f"llvm.masked.store.{suffix(type)}.{suffix(pointer)}",
+                "void",
+                [type, pointer, masks],
             )
-            b.line(f"{head}({type} {text}, {pointer} align {alignment} {address}, {masks} {mask.ref})")
+            b.line(
+                f"{head}({type} {text}, {pointer} align {alignment} {address}, {masks} {mask.ref})"
+            )
             return
         text = self._to_memory(value)
         pointers = self._pointers(buffer, element, piece, b.scope)
@@ -378,6 +453,26 @@ class MemoryEmitter(ExpressionEmitter):
         lanes = mask.ref if mask is not None else lane_constants([True] * width, dt.b1)
         size = buffer.dtype.itemsize
         b.line(f"{head}({type} {text}, {many} align {size} {pointers}, {masks} {lanes})")
+
+    def store_interleaved(
+        self, buffer: Buffer, element: Value, even: Value, odd: Value, piece: int
+    ) -> None:
+        """Stores even[k], odd[k] to elements 2 k and 2 k + 1 behind a sequence of stride 2."""
+        assert self.lockstep is not None and element.base is not None
+        b, width = self.builder, self.lockstep.width
+        pointer, type = self.places[buffer].pointer, memory_type(buffer.dtype, width)
+        first, second = self._to_memory(even), self._to_memory(odd)
+        for half in range(2):
+            places = range(half * width, (half + 1) * width)
+            order = [f"i32 {at // 2 + width * (at % 2)}" for at in places]
+            mixed = b.emit(
+                f"shufflevector {type} {first}, {type} {second}, "
+                f"<{width} x i32> <{', '.join(order)}>"
+            )
+            at = (2 * piece + half) * width
+            address = self._offset(buffer, element.base, at, b.scope)
+            alignment = self.alignment(buffer, element.base, at)
+            b.line(f"store {type} {mixed}, {pointer} {address}, align {alignment}")
 
     def _store_uniform(
         self, buffer: Buffer, element: Value, value: Expr, piece: int, mask: Value | None
@@ -391,7 +486,9 @@ class MemoryEmitter(ExpressionEmitter):
                 lane = max(k for k, on in enumerate(mask.const) if on)
             elif self.lockstep is not None:
                 lane = self.lockstep.width - 1
-            self._plain_store(buffer, element, self._lane(self.any_form(value, piece), piece, lane), b.scope)
+            self._plain_store(
+                buffer, element, self._lane(self.any_form(value, piece), piece, lane), b.scope
+            )
             return
         assert mask is not None and self.lockstep is not None
         width = self.lockstep.width
@@ -484,3 +581,10 @@ class MemoryEmitter(ExpressionEmitter):
         alignment = max(64, buffer.alignment)
         address = self.builder.allocate(memory_type(buffer.dtype), total, alignment)
         return Place(address, "ptr", self.builder.root, lanes)
+
+
+def _constant_size(buffer: Buffer) -> int | None:
+    """Elements of a dense buffer of constant shape, else None."""
+    if buffer.strides is not None or not all(isinstance(e, int) for e in buffer.shape):
+        return None
+    return prod(e for e in buffer.shape if isinstance(e, int))

@@ -1,8 +1,8 @@
 """Scalar instructions as LLVM text: one entry per name of `ir/instructions.py`.
 
 `emit(builder, name, result, args, lanes, scope)` returns the register that holds the instruction
-applied to scalars (lanes 0) or to vectors. Each entry has exactly the meaning given there, for every
-input: no flags, no contraction, nothing undefined or poisoned reaches a result.
+applied to scalars (lanes 0) or to vectors. Each entry has exactly the meaning given there, for
+every input: no flags, no contraction, nothing undefined or poisoned reaches a result.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pyc.ir import dtype as dt
-from pyc.ir.dtype import DType
 from pyc.backends.llvm_builder import (
     Builder,
     Scope,
@@ -22,6 +20,8 @@ from pyc.backends.llvm_builder import (
     splat,
     suffix,
 )
+from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
 
 INTRINSICS = (
     *("llvm.fma", "llvm.sqrt", "llvm.fabs", "llvm.floor", "llvm.ceil", "llvm.trunc", "llvm.rint"),
@@ -164,7 +164,9 @@ def _mul_high_64(site: _Site, result: DType, args: Sequence[Value]) -> str:
     cross = site.op(f"add {t} {site.op(f'mul {t} {a1}, {b0}')}, {low}")
     cross_low = site.op(f"and {t} {cross}, {low_bits}")
     other = site.op(f"add {t} {site.op(f'mul {t} {a0}, {b1}')}, {cross_low}")
-    high = site.op(f"add {t} {site.op(f'mul {t} {a1}, {b1}')}, {site.op(f'lshr {t} {cross}, {half}')}")
+    high = site.op(
+        f"add {t} {site.op(f'mul {t} {a1}, {b1}')}, {site.op(f'lshr {t} {cross}, {half}')}"
+    )
     high = site.op(f"add {t} {high}, {site.op(f'lshr {t} {other}, {half}')}")
     if result.kind == "uint":
         return high

@@ -1,10 +1,10 @@
 """x86-64: a Plan as one LLVM module, and that module as one relocatable object.
 
 Each kernel is an internal function `void k(ptr frame, i64 begin, i64 end)`: frame[0] is the
-context, then come the addresses of the kernel's buffers, then its sizes, 8 bytes each; begin and end
-are the iterations of its outermost parallel loop (a kernel without one ignores them). That is the
-function that the context's `parallel` calls, so no trampoline stands between. `entry` follows the
-ABI in `ir/plan.py`; it sets the default floating-point mode where the caller has another.
+context, then come the addresses of the kernel's buffers, then its sizes, 8 bytes each; begin and
+end are the iterations of its outermost parallel loop (a kernel without one ignores them). That is
+the function that the context's `parallel` calls, so no trampoline stands between. `entry` follows
+the ABI in `ir/plan.py`; it sets the default floating-point mode where the caller has another.
 
 No LLVM optimisation pipeline runs (but `sroa` where a kernel has register buffers): the emitter
 gives vector SSA code with invariants already hoisted. The object has no undefined symbols.
@@ -27,6 +27,7 @@ from pyc.backends.llvm_builder import Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_memory import Place
 from pyc.ir import dtype as dt
+from pyc.ir import plan as plans
 from pyc.ir.evaluate_expr import evaluate
 from pyc.ir.expr import Shuffle
 from pyc.ir.loops import (
@@ -46,8 +47,8 @@ from pyc.ir.loops import (
     While,
     walk,
 )
-from pyc.ir import plan as plans
-from pyc.ir.plan import CANCELLED, CONTEXT_FIELDS, Place as PlanPlace, Plan
+from pyc.ir.plan import CANCELLED, CONTEXT_FIELDS, Plan
+from pyc.ir.plan import Place as PlanPlace
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 
 X86_INTRINSICS = (*INTRINSICS, "llvm.x86.sse.ldmxcsr", "llvm.x86.sse.stmxcsr")
@@ -64,6 +65,7 @@ class X86Kernel(KernelEmitter):
         self.parallel = outermost_parallel(kernel)
 
     def function(self, name: str) -> str:
+        """The text of `void name(ptr frame, i64 begin, i64 end)`."""
         b = self.builder
         for k, buffer in enumerate(self.kernel.buffers):
             address = self._field("ptr", k + 1)
@@ -88,6 +90,7 @@ class X86Kernel(KernelEmitter):
         return self.builder.emit(f"load {type}, ptr {address}, align 8")
 
     def parallel_range(self, loop: For) -> tuple[Value, Value] | None:
+        """The function's own range for its outermost parallel loop."""
         if loop is not self.parallel:
             return None
         high = loop.extent if isinstance(loop.extent, int) else LARGEST_SIZE
@@ -98,9 +101,11 @@ class X86Kernel(KernelEmitter):
         )
 
     def load_metadata(self, buffer: Buffer) -> str:
+        """Nothing: plain loads."""
         return ""
 
     def poll_cancel(self) -> None:
+        """Returns from the function if the flag is raised; the entry sees the flag too."""
         b = self.builder
         flag = b.emit("load volatile i32, ptr %cancel, align 4")
         raised = b.emit(f"icmp ne i32 {flag}, 0")
@@ -151,18 +156,23 @@ class X86Kernel(KernelEmitter):
         return self._pair(value, site)
 
     def hardware_loop(self, loop: For) -> None:
+        """Refused: a CPU has none."""
         raise ValueError(f"x86 has no {loop.kind.value} loops (kernel {self.kernel.name})")
 
     def shared_place(self, buffer: Buffer) -> Place:
+        """Refused: a CPU has none."""
         raise ValueError(f"x86 has no shared memory (buffer {buffer.name})")
 
     def device_statement(self, statement: Copy | Barrier | Signal | Wait | TileMultiply) -> None:
+        """Refused: schedules for a CPU have none."""
         raise ValueError(f"x86 has no {type(statement).__name__} (kernel {self.kernel.name})")
 
     def role_branch(self, statement: If) -> None:
+        """Refused: a CPU has no warps."""
         raise ValueError(f"x86 has no warp roles (kernel {self.kernel.name})")
 
     def thread_shuffle(self, node: Shuffle, value: Value) -> Value:
+        """Refused: a CPU has no warps."""
         raise ValueError(f"shuffle over {node.var.name}: not the vector loop around it")
 
 
@@ -290,7 +300,9 @@ class _Entry:
 
     def _fill(self, fields: Sequence[str]) -> None:
         for k, text in enumerate(fields):
-            address = "%frame" if k == 0 else self.emit(f"getelementptr i8, ptr %frame, i64 {8 * k}")
+            address = (
+                "%frame" if k == 0 else self.emit(f"getelementptr i8, ptr %frame, i64 {8 * k}")
+            )
             self.line(f"store {text}, ptr {address}, align 8")
 
     def _launch(self, s: plans.Launch) -> None:
@@ -551,12 +563,14 @@ class X86(Codegen):
     """The x86-64 code generator."""
 
     def compile_plan(self, plan: Plan, target: Target) -> Code:
+        """The object of a Plan; ValueError names what its kernels have that x86 lacks."""
         text, externals, registers = module_text(plan, target)
         machine = _machine(target.triple, target.cpu, target.features)
         image = machine.emit_object(_parse(text, registers, machine))
         return Code(bytes(image), externals, text)
 
     def assembly(self, code: Code, target: Target) -> str:
+        """The assembler text of the same module."""
         machine = _machine(target.triple, target.cpu, target.features)
         registers = "alloca" in code.llvm
         return str(machine.emit_assembly(_parse(code.llvm, registers, machine)))
@@ -579,5 +593,3 @@ def native_target() -> Target:
     base = X86_64_V4 if wide else X86_64_V3
     digest = hashlib.sha256(features.encode()).hexdigest()[:12]
     return replace(base, id=f"native:{digest}", features=features)
-
-

@@ -114,15 +114,52 @@ def _fma(a: Array, b: Array, c: Array, type: DType) -> Array:
     """a * b + c with one rounding.
 
     float32: the product is exact in float64, the sum is rounded to odd there (Boldo, Melquiond,
-    "Emulation of FMA and correctly rounded sums", IEEE TC 2008). float64: the C library's fma.
+    "Emulation of FMA and correctly rounded sums", IEEE TC 2008). float64: the same article's
+    algorithm where neither overflow nor underflow is near, else the C library's fma.
     """
     a, b, c = np.broadcast_arrays(a, b, c)
     if type is dt.f32:
         wide = _round_to_odd_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
         return wide.astype(np.float32)
-    fma = _libm.fma
-    flat = [fma(x, y, z) for x, y, z in zip(a.flat, b.flat, c.flat, strict=True)]
-    return np.array(flat, dtype=np.float64).reshape(a.shape)
+    usual = _between(a, -450, 450) & _between(b, -450, 450) & (_between(c, -900, 900) | (c == 0))
+    result = _fma_of_usual(*(np.where(usual, v, 1.0) for v in (a, b, c)))
+    # A zero factor makes the product exact (or, beside an infinity, the NaN that is due).
+    result = np.where((a == 0) | (b == 0), a * b + c, result)
+    rest = ~(usual | (a == 0) | (b == 0))
+    if rest.any():
+        rows = zip(a[rest].tolist(), b[rest].tolist(), c[rest].tolist(), strict=True)
+        result[rest] = [_libm.fma(*row) for row in rows]
+    return result
+
+
+def _between(x: Array, low: int, high: int) -> Array:
+    """2**low <= |x| <= 2**high."""
+    size = np.abs(x)
+    return (size >= 2.0**low) & (size <= 2.0**high)
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """The rounded sum and its exact error (Knuth, TAOCP volume 2, 4.2.2)."""
+    s = a + b
+    moved = s - a
+    return s, (a - (s - moved)) + (b - moved)
+
+
+def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """The rounded product and its exact error, by Veltkamp's splitting (Dekker, 1971)."""
+    p = a * b
+    a_scaled, b_scaled = a * 134217729.0, b * 134217729.0  # 2**27 + 1
+    a_high, b_high = a_scaled - (a_scaled - a), b_scaled - (b_scaled - b)
+    a_low, b_low = a - a_high, b - b_high
+    return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _fma_of_usual(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c in float64, the lower halves rounded to odd (Boldo, Melquiond, algorithm 5)."""
+    product, product_error = _two_product(a, b)
+    low, low_error = _two_sum(c, product_error)
+    high, high_error = _two_sum(product, low)
+    return np.asarray(high + _round_to_odd_sum(low_error, high_error))
 
 
 def _minimum(a: Array, b: Array) -> Array:

@@ -293,7 +293,8 @@ class _Machine:
         self._arrivals = {p.buffer: p.arrivals for p in kernel.phased}
         phases = [math.prod(d for d in p.shape if isinstance(d, int)) for p in self._arrivals]
         self._phases = sum(phases)
-        self._roles = {s.role.name: s.role for s in self._statements if _is_role(s) and s.role}
+        branches = [s for s in self._statements if isinstance(s, lo.If)]
+        self._roles = {s.role.name: s.role for s in branches if s.role is not None}
         # Owners at or above the base belong to the parallel loop that runs now: all older accesses
         # happened before it.
         self._owner_base = 0
@@ -684,19 +685,15 @@ class _Machine:
         else:
             active = np.broadcast_to(frame.mask, shape)
             positions, owner, inner = (a[active] for a in arrays)
-        if frame.warps is None and not self._in_block(frame):
+        if self._concurrent_iterations:
             clock = np.full(inner.shape, self._inner_epoch)
         else:
             clock = self._block.clocks[inner, inner]
         if write and not atomic:
-            same = (
-                inner // self._thread_extent if lanes_ordered and frame.warps is not None else inner
-            )
-            self._collisions(s, storage, positions, owner, same)
+            # Lanes of one thread loop accumulate in lane order: only other warps can collide.
+            apart = self._thread_extent if lanes_ordered and frame.warps is not None else 1
+            self._collisions(s, storage, positions, owner, inner // apart)
         self._access(s, storage, positions, owner, inner, clock, write=write, atomic=atomic)
-
-    def _in_block(self, frame: _Frame) -> bool:
-        return Kind.PARALLEL not in frame.kinds
 
     def _collisions(
         self, s: Stmt, storage: _Storage, positions: Array, owner: Array, inner: Array
@@ -780,7 +777,7 @@ class _Machine:
     ) -> Array:
         """Where the access remembered in `slot` did not happen before the present one."""
         then_owner = shadow.owner[slot, positions]
-        now = then_owner >= self._owner_base
+        now: Array = then_owner >= self._owner_base
         if not now.any():
             return now
         then_inner, then = shadow.inner[slot, positions], shadow.clock[slot, positions]

@@ -14,6 +14,7 @@ from pyc.ir.loops import Kernel
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import contraction
+from pyc.kernels.matmul import applies, matmul
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +37,7 @@ def candidates(
     """The ways to run `op`, the preferred one first."""
     if op != "dot_general":
         raise NotImplementedError(f"no kernel for {op}")
-    return [Candidate("contraction", contraction(types, **params))]
+    found: list[Candidate] = []
+    if applies(types, params["dimensions"], target):
+        found.append(Candidate("matmul", matmul(types, target, **params), scheduled=True))
+    return [*found, Candidate("contraction", contraction(types, **params))]

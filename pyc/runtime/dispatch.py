@@ -15,7 +15,10 @@ knows a reason not to, `add` refuses with it and the word stays empty.
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 from pyc.reasons import Reason, record
@@ -68,13 +71,17 @@ def _make_base() -> Any:
     return make(ctypes.addressof(spec))
 
 
-_Callable: Any = _make_base()
+_Callable: Any = _make_base() if layout.problem() is None else object
+
+_writing = Lock()
+"""Held while a list of records is changed; calls read it without."""
 
 
 class Dispatcher(_Callable):  # type: ignore[misc]
     """A callable that runs specialisations natively and calls `_slow` for everything else.
 
-    Subclasses may have attributes and methods, but no other `__call__`.
+    Subclasses may have attributes and methods. A `__call__` of theirs must give what `_slow` gives:
+    it is called until the first specialisation comes, `_slow` from then on.
     """
 
     # Native code reads the last two: CPython places them in the order of their names.
@@ -90,7 +97,7 @@ class Dispatcher(_Callable):  # type: ignore[misc]
         super().__init_subclass__(**options)
         _enable_native_calls(cls)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """What the slow way returns; native calls do not come here."""
         return self._slow(*args, **kwargs)
 
@@ -105,19 +112,21 @@ class Dispatcher(_Callable):  # type: ignore[misc]
         if refused is not None:
             record(refused[0], detail=refused[1])
             return False
-        self._first = make_record(specialisation, getattr(self, "_first", None))
+        with _writing:
+            self._first = make_record(specialisation, getattr(self, "_first", None))
         word = ctypes.c_void_p.from_address(id(self) + layout.HEADER)
         word.value = native.image().address("dispatch")
         return True
 
     def discard(self, specialisation: Specialisation) -> None:
         """Takes `specialisation` out, if it is there. Calls under way end as they began."""
-        kept = [r for r in self._records() if r.specialisation is not specialisation]
-        self._relink(kept)
+        with _writing:
+            self._relink([r for r in self._records() if r.specialisation is not specialisation])
 
     def clear(self) -> None:
         """Takes all specialisations out."""
-        self._relink([])
+        with _writing:
+            self._relink([])
 
     def specialisations(self) -> tuple[Specialisation, ...]:
         """Those added, in the order in which they are tried."""
@@ -183,3 +192,27 @@ def _check_layout() -> tuple[Reason, str] | None:
 def available() -> tuple[Reason, str] | None:
     """None if calls can be native here; else why not."""
     return layout.problem() or _layout_of_callables()
+
+
+@contextmanager
+def suspended() -> Iterator[None]:
+    """Inside the block all calls in the process go the slow way, as while a function is traced:
+    a native call would run what should become part of the trace."""
+    with _writing:
+        native.suspended.value += 1
+    try:
+        yield
+    finally:
+        with _writing:
+            native.suspended.value = max(native.suspended.value - 1, 0)
+
+
+def _resume() -> None:
+    """In a forked child: the blocks of other threads did not come along."""
+    native.suspended.value = 0
+    _writing.release()
+
+
+os.register_at_fork(
+    before=_writing.acquire, after_in_parent=_writing.release, after_in_child=_resume
+)

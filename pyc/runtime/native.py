@@ -24,6 +24,13 @@ from pyc.runtime import layout, text_dispatch, text_interrupt, text_match, text_
 _lock = threading.Lock()
 _loaded: list[Image] = []
 
+suspended = ctypes.c_int32(0)
+"""How many blocks want calls to go the slow way now; native calls look at it."""
+
+os.register_at_fork(
+    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+)
+
 _PYTHON = ("Py", "_Py")
 _EXTERNALS = (
     *(*text_threads.EXTERNALS, *text_interrupt.EXTERNALS),
@@ -53,6 +60,7 @@ def load(code: bytes) -> Image:
             found = Image(code)
             for name in _EXTERNALS:
                 _pointer(found, f"f_{name}").value = _external(name)
+            _pointer(found, "suspended").value = ctypes.addressof(suspended)
             ctypes.c_int64.from_address(found.address("main_thread")).value = _main_thread()
             _loaded.append(found)
             os.register_at_fork(after_in_child=_renew_main_thread)

@@ -115,38 +115,48 @@ def _clear_arenas() -> None:
 
 # --- results --------------------------------------------------------------------------------------
 
-_free: list[Block] = []
-_counts = {"fresh": 0, "recycled": 0, "lent": 0}
+_free: dict[int, Block] = {}
+"""Unused blocks by their address, the one that came back first in front."""
+
+_lent: dict[int, Block] = {}
+"""Blocks that arrays use, by their address."""
+
+_counts = {"fresh": 0, "recycled": 0}
 
 
 def _take(nbytes: int) -> Block:
     """The smallest unused block that fits and is at most an eighth larger, or a new one."""
-    # No lock: blocks come back from finalizers, which may run at any point. `remove` decides.
-    fitting = [b for b in list(_free) if nbytes <= b.nbytes <= nbytes + nbytes // 8]
-    for block in sorted(fitting, key=len):
-        for k, kept in enumerate(_free):
-            if kept is block:
-                _counts["recycled"] += 1
-                return _free.pop(k)
+    fitting = [b for b in list(_free.values()) if nbytes <= b.nbytes <= nbytes + nbytes // 8]
+    for candidate in sorted(fitting, key=len):
+        # No lock: blocks come back from finalizers, which run at any point. Who pops it has it.
+        block = _free.pop(candidate.ctypes.data, None)
+        if block is not None:
+            _counts["recycled"] += 1
+            return block
     _counts["fresh"] += 1
     return _new_block(nbytes)
 
 
-def _give_back(block: Block) -> None:
-    _counts["lent"] -= block.nbytes
-    _free.append(block)
-    while sum(b.nbytes for b in _free) > KEPT_BYTES:
-        _free.pop(0)
+def _give_back(address: int) -> None:
+    _free[address] = _lent.pop(address)
+    kept = list(_free.items())
+    total = sum(block.nbytes for _, block in kept)
+    for oldest, block in kept:
+        if total <= KEPT_BYTES:
+            break
+        _free.pop(oldest, None)
+        total -= block.nbytes
 
 
 def recycled_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """A writable C-ordered array with undefined values, over a block that is used again later."""
     nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     block = _take(nbytes)
-    _counts["lent"] += block.nbytes
+    address = block.ctypes.data
+    _lent[address] = block
     # The owner that the array holds: NumPy drops it with the last view.
-    owner = (ctypes.c_char * nbytes).from_address(block.ctypes.data)
-    weakref.finalize(owner, _give_back, block).atexit = False
+    owner = (ctypes.c_char * nbytes).from_address(address)
+    weakref.finalize(owner, _give_back, address).atexit = False
     return np.frombuffer(memoryview(owner), dtype).reshape(shape)
 
 
@@ -186,6 +196,6 @@ class PoolStatistics:
 
 def statistics() -> PoolStatistics:
     """What is kept and lent now, and how large results were allocated so far."""
-    arenas = sum(b.nbytes for b in _blocks.values())
-    kept = sum(b.nbytes for b in _free)
-    return PoolStatistics(arenas, kept, _counts["lent"], _counts["fresh"], _counts["recycled"])
+    arenas = sum(b.nbytes for b in list(_blocks.values()))
+    kept, lent = (sum(b.nbytes for b in list(d.values())) for d in (_free, _lent))
+    return PoolStatistics(arenas, kept, lent, _counts["fresh"], _counts["recycled"])

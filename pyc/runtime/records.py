@@ -18,6 +18,8 @@ from pyc.ir.dtype import DType
 from pyc.runtime import layout, pool
 from pyc.runtime.specialisation import (
     MISSING,
+    NEXT,
+    UNUSED,
     Argument,
     ArrayArgument,
     CellGuard,
@@ -97,20 +99,20 @@ def _scalar_kind(python: type, dtype: DType) -> str | None:
 
 
 class _Steps:
-    """The steps of a specialisation. slots: taken by leaves; values: arguments and contents;
+    """The steps of a specialisation. slots: that leaves need; values: arguments and contents;
     problem: what native calls do not know in it, or None."""
 
     def __init__(self, specialisation: Specialisation) -> None:
         self.rows: list[_Step] = []
         self.kept: list[Any] = []
-        self.slots = 0
+        self.slots = self.next = 0
         self.problem: str | None = None
         self.values = len(specialisation.arguments)
         for position, argument in enumerate(specialisation.arguments):
             self._argument(argument, position)
         for capture in specialisation.captures:
-            self.kept.append(capture.array)
-            self._leaf(capture.argument, object=id(capture.array))
+            self.kept.append(capture.value)
+            self._leaf(capture.argument, object=id(capture.value))
         for guard in specialisation.guards:
             self._guard(guard)
 
@@ -146,12 +148,20 @@ class _Steps:
             self.kept.append(argument.value)
             self._add("same", **where, identity=id(argument.value))
             return
-        slot = self.slots
-        self.slots += 1
+        slot = self._slot(argument.slot)
         if isinstance(argument, ArrayArgument):
             self._array(argument, slot, where)
         else:
             self._scalar(argument, slot, where)
+
+    def _slot(self, wanted: int) -> int:
+        """The place where a leaf goes; those that are not used share one behind all others."""
+        if wanted == UNUSED:
+            return MAXIMUM_SLOTS
+        slot = self.next if wanted == NEXT else wanted
+        self.next = slot + 1
+        self.slots = max(self.slots, self.next)
+        return slot
 
     def _scalar(self, argument: ScalarArgument, slot: int, where: dict[str, int]) -> None:
         kind = _scalar_kind(argument.type, argument.dtype)
@@ -168,15 +178,18 @@ class _Steps:
         shape = (ctypes.c_int64 * len(argument.shape))(*argument.shape)
         self.kept.append(shape)
         contiguous = layout.C_CONTIGUOUS if argument.order == "C" else layout.F_CONTIGUOUS
+        if argument.by_value and argument.shape:
+            self.problem = f"the value of an array of shape {argument.shape}"
+        more = argument.dtype.itemsize if argument.by_value else ctypes.addressof(shape)
         self._add(
-            "array",
+            "element" if argument.by_value else "array",
             **where,
             slot=slot,
             type=id(np.ndarray),
             identity=id(argument.dtype.numpy),
             low=len(argument.shape),
             high=contiguous | layout.ALIGNED,
-            more=ctypes.addressof(shape),
+            more=more,
         )
 
     def _guard(self, guard: Guard) -> None:

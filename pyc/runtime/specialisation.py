@@ -1,7 +1,7 @@
 """`Specialisation`: one compiled program, the calls it is for, and what they return.
 
-Plain data that the compiler's glue fills in and `dispatch` reads. The leaves of the arguments take
-the entry's 16-byte slots in order, depth first, then the captures.
+Plain data that the compiler's glue fills in and `dispatch` reads. Unless they say otherwise, the
+leaves of the arguments take the entry's 16-byte slots in order, depth first, then the captures.
 """
 
 from __future__ import annotations
@@ -12,32 +12,38 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Union
 
-import numpy as np
-
 from pyc.ir.dtype import DType
+
+NEXT, UNUSED = -1, -2
+"""Slots of a leaf: the one after the last leaf's; none, for a leaf that is only checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayArgument:
     """An `ndarray` (no subclass) of this dtype and shape; its data address goes to the slot.
 
-    order: "C" or "F": contiguous in that order (both are aligned).
+    order: "C" or "F": contiguous in that order (both are aligned); by_value: of rank 0, its value
+    goes to the slot; slot: the number of the slot, NEXT or UNUSED.
     """
 
     dtype: DType
     shape: tuple[int, ...]
     order: str = "C"
+    by_value: bool = False
+    slot: int = NEXT
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarArgument:
     """A scalar of exactly this type; its value, converted to `dtype`, goes to the slot.
 
-    type: float, int, bool or complex, or the NumPy scalar type of `dtype`.
+    type: float, int, bool or complex, or the NumPy scalar type of `dtype`;
+    slot: the number of the slot, NEXT or UNUSED.
     """
 
     type: type
     dtype: DType
+    slot: int = NEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +81,11 @@ Argument = Union[ArrayArgument, ScalarArgument, SameArgument, Container]
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """An array that the function reads besides its arguments, checked as an argument is."""
+    """An array or scalar that the entry gets besides the arguments, such as a captured array or a
+    default; it is read at each call and checked as an argument is."""
 
-    array: np.ndarray[Any, Any]
-    argument: ArrayArgument
+    value: Any
+    argument: ArrayArgument | ScalarArgument
 
 
 MISSING = object()
@@ -149,3 +156,19 @@ class Specialisation:
     captures: tuple[Capture, ...] = ()
     guards: tuple[Guard, ...] = ()
     keep: Any = None
+
+
+def describe(value: Any, leaf: Callable[[Any], Argument]) -> Argument:
+    """The argument that `value` is: tuples, lists and dicts (no subclasses) of what `leaf` gives.
+
+    `leaf` is called for everything else but None, depth first, dicts in their order.
+    """
+    if value is None:
+        return SameArgument(None)
+    if type(value) is tuple:
+        return TupleArgument(tuple(describe(item, leaf) for item in value))
+    if type(value) is list:
+        return ListArgument(tuple(describe(item, leaf) for item in value))
+    if type(value) is dict:
+        return DictArgument(tuple(value), tuple(describe(v, leaf) for v in value.values()))
+    return leaf(value)

@@ -4,8 +4,8 @@
 
 `self` heads a list of records, one per specialisation, each inside a Python object, its owner. The
 first that `match` (in `text_match`) accepts is run: the results are allocated, the entry is
-called, the results are returned. If no record fits, or no arena is free, `slow` is called with the
-same arguments: always correct.
+called, the results are returned. If no record fits, or no arena is free, or native calls are
+suspended, `slow` is called with the same arguments: always correct.
 
 Where the entry runs without the GIL, what was taken out of lists and dicts is held by a reference
 of our own; the caller holds the arguments themselves. The record's owner is held from before its
@@ -39,6 +39,7 @@ _TEMPLATE = Template("""
 %callable = type { [$header x i8], ptr, ptr, ptr }
 ;   header, vectorcall, owner of the first record, slow
 
+@suspended = hidden global ptr null
 @arenas = hidden global [$arenas x %arena] zeroinitializer, align 64
 
 ; An arena of so many bytes, claimed; null if none is free.
@@ -349,7 +350,7 @@ end:
 define hidden ptr @dispatch(ptr %self, ptr %args, i64 %count.flag, ptr %names) nounwind {
 entry:
   %values = alloca [$slots x ptr], align 16
-  %slots = alloca [$slots x [16 x i8]], align 16
+  %slots = alloca [$slots_and_one x [16 x i8]], align 16
   %positional = and i64 %count.flag, 9223372036854775807
   %first.owner.at = getelementptr %callable, ptr %self, i64 0, i32 2
   %slow.at = getelementptr %callable, ptr %self, i64 0, i32 3
@@ -365,7 +366,11 @@ named:
   br label %begin
 begin:
   %count = phi i64 [%positional, %entry], [%with.names, %named]
-  %any = icmp ne ptr %first.owner, null
+  %suspended.at = load ptr, ptr @suspended
+  %suspended = load i32, ptr %suspended.at
+  %running = icmp eq i32 %suspended, 0
+  %has = icmp ne ptr %first.owner, null
+  %any = and i1 %running, %has
   br i1 %any, label %hold.first, label %fallback
 hold.first:
   %first.at = getelementptr i8, ptr %first.owner, i64 $header
@@ -435,5 +440,6 @@ EXTERNALS = (
 
 def text(offsets: dict[str, int]) -> str:
     """The IR, for objects whose fields lie at `offsets`."""
-    sizes = {"slots": MAXIMUM_SLOTS, "results": MAXIMUM_RESULTS, "arenas": ARENAS}
+    slots = {"slots": MAXIMUM_SLOTS, "slots_and_one": MAXIMUM_SLOTS + 1}
+    sizes = slots | {"results": MAXIMUM_RESULTS, "arenas": ARENAS}
     return _TEMPLATE.substitute(offsets, **sizes, release=RELEASE, tuple_flag=TUPLE)

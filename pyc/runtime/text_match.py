@@ -6,8 +6,9 @@ goes through the steps of the record. They look at the arguments and put their a
 into the 16-byte slots of the entry's argument area; what lies inside tuples, lists and dicts is
 copied to `values`. A step may also look at an object of its own: a capture or a guard.
 
-Steps only look: none runs Python code (the keys of the dicts they search are interned names). So
-nothing changes between a check and the call as long as the GIL is held.
+Steps only look: none runs Python code (the keys of the dicts they search are interned names), so
+nothing changes while they look. Afterwards the arguments are held alive; to resize an array in
+place while a function works on it is as wrong as it is with NumPy.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MAXIMUM_SLOTS = 256
 KINDS = (
     *("array", "same", "float_f64", "float_f32", "int", "int_f64", "int_f32", "bool"),
     *("complex_c128", "complex_c64", "bytes8", "bytes16", "tuple", "list", "dict"),
-    *("name", "word"),
+    *("name", "word", "element"),
 )
 """Kinds of steps; a step's `kind` is the place in this row.
 
@@ -28,7 +29,7 @@ array: the data address of an array of this element type, rank, layout and shape
 same: the very object, no slot; X_Y: a Python X as a Y; int: within [low, high];
 bytes: a NumPy scalar's value; tuple, list, dict: `low` items go to the values from `high` on (a
 dict's keys are the very objects, in this order); name: a dict maps a key to the very object, or
-lacks it; word: an address holds the very object.
+lacks it; word: an address holds the very object; element: the value in an array of rank 0.
 """
 
 _TEMPLATE = Template("""
@@ -263,7 +264,25 @@ convert:
                                 i64 $bytes16, label %bytes16
                                 i64 $tuple, label %tuple
                                 i64 $list, label %list
-                                i64 $dict, label %dict ]
+                                i64 $dict, label %dict
+                                i64 $element, label %element ]
+element:
+  %is.element = call i1 @fits(ptr %object, ptr %step)
+  br i1 %is.element, label %element.copy, label %no
+element.copy:
+  %element.data = load ptr, ptr %content
+  %element.bytes = load i64, ptr %more.at
+  br label %byte
+byte:
+  ; Byte by byte: there may be nothing readable behind the element.
+  %b = phi i64 [0, %element.copy], [%b.next, %byte]
+  %byte.from = getelementptr i8, ptr %element.data, i64 %b
+  %byte.to = getelementptr i8, ptr %slot, i64 %b
+  %byte.value = load i8, ptr %byte.from
+  store i8 %byte.value, ptr %byte.to
+  %b.next = add i64 %b, 1
+  %more.bytes = icmp ult i64 %b.next, %element.bytes
+  br i1 %more.bytes, label %byte, label %ok
 array:
   %fits = call i1 @fits(ptr %object, ptr %step)
   br i1 %fits, label %address, label %no

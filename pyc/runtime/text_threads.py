@@ -45,6 +45,7 @@ TEXT = """
 
 declare i64 @llvm.readcyclecounter()
 declare void @llvm.x86.sse2.pause()
+declare void @llvm.x86.sse.ldmxcsr(ptr)
 
 ; Runs the tasks that the counter hands out, until none are left.
 define internal void @run_share(ptr %pool) nounwind {
@@ -93,6 +94,10 @@ entry:
   %helped.at = getelementptr %pool, ptr %pool, i64 0, i32 21
   %slept.at = getelementptr %pool, ptr %pool, i64 0, i32 22
   %longest = load i64, ptr %longest.at
+  ; Threads inherit the floating-point mode of their creator; ours is the default one.
+  %mode = alloca i32
+  store i32 8064, ptr %mode
+  call void @llvm.x86.sse.ldmxcsr(ptr %mode)
   %syscall = load ptr, ptr @f_syscall
   %pin = icmp ne i32 %pinned, 0
   br i1 %pin, label %place, label %wait

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 from pyc import config
@@ -110,7 +111,7 @@ def default_threads() -> int:
     """Threads if none are set: the processors this process may use, cut by its time quota."""
     quota = _quota()
     usable = len(usable_processors())
-    return usable if quota >= usable else max(1, round(quota + 0.49))
+    return usable if quota >= usable else max(1, ceil(quota))
 
 
 def get_num_threads() -> int:

@@ -241,7 +241,10 @@ def _branch(
         trace = Trace(interpreter)
         with tracing(trace):
             taken = trace.add_inputs(inputs)
-            outs.append(_apart(function(*given.treedef.unflatten(taken)), "result"))
+            out = _apart(function(*given.treedef.unflatten(taken)), "result")
+            # Lifted here, so that what is returned as it came is known to be a capture.
+            leaves = [x if type(x) in WEAK else trace.lift(x) for x in out.leaves]
+            outs.append(replace(out, leaves=leaves))
         traces.append(trace)
     for name, out in zip(names, outs, strict=True):
         if out.treedef != outs[0].treedef:

@@ -54,7 +54,7 @@ def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
     """The method of a binary operator; `name` is its function in pyc.numpy."""
 
     def operator(self: Tracer, other: Any) -> Any:
-        if not isinstance(other, (Tracer, *_OPERANDS)):
+        if type(other) is not Tracer and not isinstance(other, _OPERANDS):
             return NotImplemented
         function = getattr(pnp, name)
         out = function(other, self) if reflected else function(self, other)
@@ -348,8 +348,12 @@ class Tracer(ArrayMethods):
         raise self._number_refusal("complex()", 'Write `x.astype("complex128")`.')
 
     def __round__(self, digits: int | None = None) -> Any:
-        """The elements rounded to `digits` decimals, as an array."""
-        return pnp.round(self, digits or 0)
+        """The elements rounded to `digits` decimals; an integer for a scalar without `digits`, as
+        Python and NumPy give it."""
+        out = pnp.round(self, digits or 0)
+        if digits is None and not self.ndim:
+            return pnp.astype(out, np.int64).weakened()
+        return out.weakened() if self.weak is not None else out
 
     def __hash__(self) -> int:
         raise self._refusal(

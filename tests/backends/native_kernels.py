@@ -1,4 +1,4 @@
-"""Runs kernels as x86 code and in the kernel interpreter, and compares: helpers of the tests here."""
+"""Helpers of the tests here: run kernels natively and in the kernel interpreter, and compare."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ TARGETS = [X86_64_V3, X86_64_V4, replace(X86_64_V4, id="v4 narrow", vector_bytes
 each_target = pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.id)
 
 
-def one_kernel_plan(kernel: Kernel, arrays: Sequence[Array], sizes: Sequence[int] = ()) -> plans.Plan:
+def one_kernel_plan(
+    kernel: Kernel, arrays: Sequence[Array], sizes: Sequence[int] = ()
+) -> plans.Plan:
     """A Plan of one launch whose arguments are all of the kernel's buffers."""
     buffers = tuple(
         plans.PlanBuffer(a.nbytes, plans.Place.ARGUMENT, k) for k, a in enumerate(arrays)
@@ -30,7 +32,13 @@ def one_kernel_plan(kernel: Kernel, arrays: Sequence[Array], sizes: Sequence[int
     return plans.Plan((kernel,), buffers, (plans.Launch(0, slots, tuple(sizes)),), slots, ())
 
 
-def native(kernel: Kernel, arrays: Sequence[Array], target: Target, sizes: Sequence[int] = (), cpu: Cpu | None = None) -> list[Array]:
+def native(
+    kernel: Kernel,
+    arrays: Sequence[Array],
+    target: Target,
+    sizes: Sequence[int] = (),
+    cpu: Cpu | None = None,
+) -> list[Array]:
     """The arrays after the kernel ran on copies of them as native code."""
     plan = one_kernel_plan(kernel, arrays, sizes)
     copies = [a.copy() for a in arrays]
@@ -39,15 +47,22 @@ def native(kernel: Kernel, arrays: Sequence[Array], target: Target, sizes: Seque
     return copies
 
 
-def check(kernel: Kernel, arrays: Sequence[Array], target: Target, sizes: Sequence[int] = ()) -> list[Array]:
+def check(
+    kernel: Kernel, arrays: Sequence[Array], target: Target, sizes: Sequence[int] = ()
+) -> list[Array]:
     """Runs a kernel natively and in the kernel interpreter and demands equal bits."""
     expected = [a.copy() for a in arrays]
     simulate.run(kernel, expected, sizes, check_outputs=False)
     found = native(kernel, arrays, target, sizes)
     for buffer, a, b in zip(kernel.buffers, found, expected, strict=True):
         raw = f"u{a.dtype.itemsize}"
-        nan = np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64)) if a.dtype.kind == "f" else np.zeros(a.shape, bool)
+        nan = (
+            np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64))
+            if a.dtype.kind == "f"
+            else np.zeros(a.shape, bool)
+        )
         wrong = (a.view(raw) != b.view(raw)) & ~nan
         if buffer.role != "in":
-            assert not wrong.any(), f"{buffer.name}: {a[wrong][:5]} instead of {b[wrong][:5]} at {np.argwhere(wrong)[:5]}"
+            found_here, wanted, where = a[wrong][:5], b[wrong][:5], np.argwhere(wrong)[:5]
+            assert not wrong.any(), f"{buffer.name}: {found_here} instead of {wanted} at {where}"
     return found

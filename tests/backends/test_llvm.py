@@ -36,7 +36,8 @@ def same(a: Array, b: Array) -> bool:
         return False
     if a.dtype.kind in "biu":
         return bool((a == b).all())
-    nans = np.isnan(a.astype(np.float64)), np.isnan(b.astype(np.float64))
+    with np.errstate(invalid="ignore"):
+        nans = np.isnan(a.astype(np.float64)), np.isnan(b.astype(np.float64))
     raw = f"u{a.dtype.itemsize}"
     return bool(((a.view(raw) == b.view(raw)) | (nans[0] & nans[1])).all())
 
@@ -46,7 +47,11 @@ def awkward(t: DType) -> Array:
     rng = np.random.default_rng(7)
     if t is dt.b1:
         return np.arange(LANES * 2) % 3 == 0
-    raw = rng.integers(0, 1 << t.bits, LANES * 8, dtype=np.uint64, endpoint=False) if t.bits < 64 else rng.integers(0, (1 << 64) - 1, LANES * 8, dtype=np.uint64, endpoint=True)
+    raw = (
+        rng.integers(0, 1 << t.bits, LANES * 8, dtype=np.uint64, endpoint=False)
+        if t.bits < 64
+        else rng.integers(0, (1 << 64) - 1, LANES * 8, dtype=np.uint64, endpoint=True)
+    )
     values = raw.astype(f"u{t.itemsize}").view(t.numpy).copy()
     if t.is_integer:
         info = np.iinfo(t.numpy)
@@ -56,13 +61,56 @@ def awkward(t: DType) -> Array:
         values[: len(edge)] = np.array(edge, t.numpy)
         values[64:192] = (np.arange(128) % 17).astype(t.numpy)
         return values
-    edge = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, np.inf, -np.inf, np.nan, 1e-45, 6e-8, 65504.0,
-            65519.99, 65520.0, 448.0, 464.0, 465.0, 240.0, 2.0**31, -(2.0**31), 2.0**63, -(2.0**63),
-            2.0**64, 2.0**32, 127.5, 128.0, -128.5, -129.0, 255.5, 256.0, 32767.5, 3.4e38, 2.0**-149,
-            2.0**-126, 2.0**-9, 2.0**-10, 3 * 2.0**-11, 2.0**-17, 57344.0, 61440.0, 61441.0]
+    edge = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        1.5,
+        2.5,
+        -2.5,
+        np.inf,
+        -np.inf,
+        np.nan,
+        1e-45,
+        6e-8,
+        65504.0,
+        65519.99,
+        65520.0,
+        448.0,
+        464.0,
+        465.0,
+        240.0,
+        2.0**31,
+        -(2.0**31),
+        2.0**63,
+        -(2.0**63),
+        2.0**64,
+        2.0**32,
+        127.5,
+        128.0,
+        -128.5,
+        -129.0,
+        255.5,
+        256.0,
+        32767.5,
+        3.4e38,
+        2.0**-149,
+        2.0**-126,
+        2.0**-9,
+        2.0**-10,
+        3 * 2.0**-11,
+        2.0**-17,
+        57344.0,
+        61440.0,
+        61441.0,
+    ]
     with np.errstate(all="ignore"):
         values[: len(edge)] = np.array(edge).astype(t.numpy)
-        values[64 : 64 + 256] = (rng.standard_normal(256) * 10.0 ** rng.integers(-9, 9, 256)).astype(t.numpy)
+        values[64 : 64 + 256] = (
+            rng.standard_normal(256) * 10.0 ** rng.integers(-9, 9, 256)
+        ).astype(t.numpy)
     return values
 
 
@@ -79,7 +127,9 @@ def pairs(t: DType, arity: int) -> list[Array]:
     return [a, b, np.roll(a, 5)]
 
 
-def elementwise(name: str, expr: Callable[..., Expr], types: list[DType], result: DType, n: int, lanes: int) -> Kernel:
+def elementwise(
+    name: str, expr: Callable[..., Expr], types: list[DType], result: DType, n: int, lanes: int
+) -> Kernel:
     """A kernel that applies `expr` to n elements, in vectors of `lanes` (0: as scalars)."""
     ins = [Buffer(f"x{k}", t, (n,), role="in") for k, t in enumerate(types)]
     out = Buffer("out", result, (n,), role="out")
@@ -94,7 +144,9 @@ def elementwise(name: str, expr: Callable[..., Expr], types: list[DType], result
 class Case:
     """One instruction over given operands and its expected result."""
 
-    def __init__(self, expr: Callable[..., Expr], operands: list[Array], expected: Array, label: str) -> None:
+    def __init__(
+        self, expr: Callable[..., Expr], operands: list[Array], expected: Array, label: str
+    ) -> None:
         n = len(operands[0]) // LANES * LANES
         self.expr = expr
         self.operands = [np.ascontiguousarray(x[:n]) for x in operands]
@@ -123,7 +175,9 @@ def cases(t: DType) -> Iterator[Case]:
         operands = pairs(t, 1)
         if to is not t:
             expected = cast(operands[0], to)
-            yield Case(lambda a, to=to: Apply("cast", (a,), to), operands, expected, f"cast to {to}")
+            yield Case(
+                lambda a, to=to: Apply("cast", (a,), to), operands, expected, f"cast to {to}"
+            )
         if to is not t and to.bits == t.bits and to is not dt.b1:
             expected = bitcast(operands[0], to)
             yield Case(lambda a, to=to: a.bitcast(to), operands, expected, f"bitcast to {to}")
@@ -155,7 +209,8 @@ def run_cases(found: list[Case], lanes: int, target: Target) -> list[str]:
         if not same(out, case.expected):
             bad = [k for k in range(len(out)) if not same(out[k : k + 1], case.expected[k : k + 1])]
             k = bad[0]
-            wrong.append(f"{case.label}({[x[k] for x in case.operands]}) = {out[k]!r}, not {case.expected[k]!r} ({len(bad)})")
+            call = f"{case.label}({[x[k] for x in case.operands]})"
+            wrong.append(f"{call} = {out[k]!r}, not {case.expected[k]!r} ({len(bad)} differ)")
     return wrong
 
 

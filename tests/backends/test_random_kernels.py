@@ -1,7 +1,7 @@
 """Random loop nests as native code against the kernel interpreter.
 
-The nests mix what the emitter must keep apart: values hoisted out of loops and branches, values that
-a store changes, loops that are expanded, lanes that stop, masks in masks, rare operands.
+The nests mix what the emitter must keep apart: values hoisted out of loops and branches, values
+that a store changes, loops that are expanded, lanes that stop, masks in masks, rare operands.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class Generator:
         self.random = np.random.default_rng(seed)
         self.read = Buffer("read", dt.f32, (ROWS, COLUMNS), role="in")
         self.table = Buffer("table", dt.i64, (COLUMNS,), role="in")
+        self.wide = Buffer("wide", dt.f32, (COLUMNS * 4,), role="in")
+        self.pairs = Buffer("pairs", dt.f32, (COLUMNS, 2), role="inout")
         self.out = Buffer("out", dt.f32, (ROWS, COLUMNS), role="inout")
         self.total = Buffer("total", dt.f32, (ROWS,), role="inout")
         self.locals: list[Buffer] = []
@@ -101,6 +103,10 @@ class Generator:
         if self.chance(30):
             last = self.lane if self.lane is not None else self.index(scope, COLUMNS, 1)
             return Load(self.out, (self.index(scope, ROWS, 1), last))
+        if self.lane is not None and self.chance(20):
+            stride = 1 + self.number(4)
+            flat = self.lane * stride + self.number(COLUMNS * (4 - stride) + stride)
+            return Load(self.wide, (flat,))
         if self.lane is not None and self.chance(50):
             return Load(self.read, (self.index(scope, ROWS, 1), self.lane))
         return Load(self.read, (self.index(scope, ROWS, 1), self.index(scope, COLUMNS, depth)))
@@ -136,6 +142,10 @@ class Generator:
 
     def statement(self, scope: list[Var], depth: int) -> list[Stmt]:
         kind = self.number(10)
+        if self.lane is not None and self.chance(15):
+            parts = [Load(self.pairs, (self.lane, const(k))) for k in range(2)]
+            values = [self.real(scope, 1) * p for p in parts]
+            return [Store(self.pairs, (self.lane, const(k)), values[k]) for k in range(2)]
         if depth == 0 or kind < 2:
             return [self.store(scope)]
         if kind < 4:
@@ -147,7 +157,9 @@ class Generator:
         if kind == 4:
             return [self.branch(scope, depth)]
         if kind == 5 and not self.locals:
-            buffer = Buffer(f"l{self.count}", dt.f32, (4,), (Space.STACK, Space.REGISTER)[self.number(2)])
+            buffer = Buffer(
+                f"l{self.count}", dt.f32, (4,), (Space.STACK, Space.REGISTER)[self.number(2)]
+            )
             k = self.name()
             fill = For(k, 4, Kind.UNROLL, (Store(buffer, (k,), self.real(scope, 1)),))
             self.locals.append(buffer)
@@ -187,7 +199,12 @@ class Generator:
 
     def close(self, started: list[tuple[Var, Expr, Var]], scope: list[Var]) -> tuple[Carry, ...]:
         return tuple(
-            Carry(v, first, self.real(scope, 2) if v.dtype is dt.f32 else self.integer(scope, 1), result)
+            Carry(
+                v,
+                first,
+                self.real(scope, 2) if v.dtype is dt.f32 else self.integer(scope, 1),
+                result,
+            )
             for v, first, result in started
         )
 
@@ -223,7 +240,8 @@ class Generator:
 
     def kernel(self) -> Kernel:
         body = (*self.body([], 3), self.vector([], 3), self.loop([], 3))
-        return Kernel("random", (self.read, self.table, self.out, self.total), body)
+        buffers = (self.read, self.table, self.out, self.total, self.wide, self.pairs)
+        return Kernel("random", buffers, body)
 
 
 def arrays(seed: int) -> list[np.ndarray]:
@@ -233,6 +251,8 @@ def arrays(seed: int) -> list[np.ndarray]:
         rng.integers(-40, 40, COLUMNS),
         rng.standard_normal((ROWS, COLUMNS)).astype(np.float32),
         rng.standard_normal(ROWS).astype(np.float32),
+        rng.standard_normal(COLUMNS * 4).astype(np.float32),
+        rng.standard_normal((COLUMNS, 2)).astype(np.float32),
     ]
 
 

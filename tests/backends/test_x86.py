@@ -6,7 +6,6 @@ import ctypes
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,16 +14,14 @@ import pytest
 
 from pyc.backends.base import SiteFailed
 from pyc.backends.cpu import Cpu
-from pyc.backends.x86 import X86, compile_plan, module_text, native_target
+from pyc.backends.x86 import X86, compile_plan, native_target
 from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
-from pyc.ir import simulate
 from pyc.ir.dtype import DType
 from pyc.ir.expr import (
     Const,
     Expr,
     Load,
-    Operand,
     Shuffle,
     Var,
     apply,
@@ -34,6 +31,7 @@ from pyc.ir.expr import (
     minimum,
     rare_select,
     select,
+    substitute,
 )
 from pyc.ir.loops import (
     Accumulate,
@@ -51,6 +49,7 @@ from pyc.ir.loops import (
     Stmt,
     Store,
     While,
+    expressions,
 )
 from pyc.ir.target import X86_64_V4, Target
 from tests.backends.native_kernels import TARGETS, check, each_target, native, one_kernel_plan
@@ -86,14 +85,20 @@ def test_a_masked_tail_touches_only_its_elements(target: Target, n: int, t: DTyp
     value = Load(x, (i,))
     result: Expr = ~value if t is dt.b1 else value if t.is_half else value * value + value
     body = (serial(c, -(-n // 64), vector(v, 64, If(i < n, (Store(out, (i,), result),)))),)
-    before = (NUMBERS.standard_normal(n + 64) > 0).astype(t.numpy) if t is dt.b1 else normal(n + 64).astype(t.numpy)
+    before = (
+        (NUMBERS.standard_normal(n + 64) > 0).astype(t.numpy)
+        if t is dt.b1
+        else normal(n + 64).astype(t.numpy)
+    )
     data = (normal(n) * 5).astype(t.numpy)
     found = check(Kernel("k", (x, out), body), [data, before], target)
     assert (found[1][n:] == before[n:]).all()
 
 
 @each_target
-@pytest.mark.parametrize("kind", ["transpose", "reverse", "stride2", "stride3", "row", "mixed", "gather"])
+@pytest.mark.parametrize(
+    "kind", ["transpose", "reverse", "stride2", "stride3", "row", "mixed", "gather"]
+)
 def test_every_access_pattern(target: Target, kind: str) -> None:
     n, m = 5, 64
     x = Buffer("x", dt.f32, (m, m), role="in")
@@ -113,6 +118,75 @@ def test_every_access_pattern(target: Target, kind: str) -> None:
     body = (serial(r, n, vector(v, m, Store(out, (r, v), Load(x, index) + 1.0))),)
     permutation = NUMBERS.permutation(m).astype(np.int64)
     check(Kernel("k", (x, table, out), body), [normal(m, m), permutation, normal(n, m)], target)
+
+
+@each_target
+@pytest.mark.parametrize("t", [dt.f32, dt.f64], ids=repr)
+def test_complex_pairs_in_place_and_with_a_tail(target: Target, t: DType) -> None:
+    """z = z * w + z over pairs: strided loads share vectors, the two stores are interleaved."""
+    n = 77
+    z = Buffer("z", t, (n, 2), role="inout")
+    w = Buffer("w", t, (n, 2), role="in")
+    c, v = Var("c"), Var("v")
+    i = c * 16 + v
+    a, b = Load(z, (i, const(0))), Load(z, (i, const(1)))
+    x, y = Load(w, (i, const(0))), Load(w, (i, const(1)))
+    re, im = Var("re", t), Var("im", t)
+    inner = (
+        Let(re, a * x - b * y + a),
+        Let(im, a * y + b * x + b),
+        Store(z, (i, const(0)), re),
+        Store(z, (i, const(1)), im),
+    )
+    body = (
+        serial(c, n // 16, vector(v, 16, *inner)),
+        vector(w0 := Var("w0"), 16, If(w0 < n % 16, _moved(inner, v, w0, c, n // 16))),
+    )
+    data = normal(n, 2, dtype=t.numpy)
+    check(Kernel("k", (z, w), body), [data, normal(n, 2, dtype=t.numpy)], target)
+
+
+def _moved(body: Body, lane: Var, other: Var, chunk: Var, number: int) -> Body:
+    """The statements with new variables: each is bound once."""
+    names: dict[Var, Expr] = {lane: other, chunk: const(number)}
+    out: list[Stmt] = []
+    for s in body:
+        roots = substitute(expressions(s), names)
+        if isinstance(s, Let):
+            names[s.var] = Var(s.var.name + "t", s.var.dtype)
+            fresh = names[s.var]
+            assert isinstance(fresh, Var)
+            out.append(Let(fresh, roots[0]))
+        else:
+            assert isinstance(s, Store)
+            out.append(Store(s.buffer, tuple(roots[:-1]), roots[-1]))
+    return tuple(out)
+
+
+@each_target
+@pytest.mark.parametrize("stride", [2, 3, 4, 5])
+@pytest.mark.parametrize("t", [dt.f32, dt.i8, dt.b1, dt.f64], ids=repr)
+def test_strided_loads_read_no_further_than_their_last_element(
+    target: Target, stride: int, t: DType
+) -> None:
+    """The array ends at the last element; every member of a group is asked for."""
+    lanes = 32
+    x = Buffer("x", t, (lanes * stride,), role="in")
+    out = Buffer("out", t, (stride, lanes), role="out")
+    v = Var("v")
+    stores = [Store(out, (const(k), v), Load(x, (v * stride + k,))) for k in range(stride)]
+    data = (normal(lanes * stride) * 50).astype(t.numpy)
+    arrays = [data, np.zeros((stride, lanes), t.numpy)]
+    check(Kernel("k", (x, out), (vector(v, lanes, *stores),)), arrays, target)
+
+
+@each_target
+def test_stores_that_may_meet_keep_their_order(target: Target) -> None:
+    """out[i] = 1, then out[i + 1] = 2: the later statement wins for every lane."""
+    out = Buffer("out", dt.f32, (65,), role="inout")
+    v = Var("v")
+    stores = (Store(out, (v,), Const(1, dt.f32)), Store(out, (v + 1,), Const(2, dt.f32)))
+    check(Kernel("k", (out,), (vector(v, 64, *stores),)), [normal(65)], target)
 
 
 @each_target
@@ -143,7 +217,11 @@ def test_symbolic_sizes_and_empty_loops(target: Target) -> None:
     i = c * 16 + v
     chunks = apply("quotient", m + 15, const(16))
     body = (
-        serial(r, n, serial(c, chunks, vector(v, 16, If(i < m, (Store(out, (i, r), Load(x, (r, i))),))))),
+        serial(
+            r,
+            n,
+            serial(c, chunks, vector(v, 16, If(i < m, (Store(out, (i, r), Load(x, (r, i))),)))),
+        ),
         serial(Var("q"), n, carried=(Carry(total, Const(7, dt.f32), total * 2.0, after),)),
         Store(last, (), after),
     )
@@ -168,7 +246,15 @@ def test_conditions_mask_or_branch(target: Target) -> None:
         (If(r > 1, (Store(out, (r, v), Load(x, (r - 2, v)) - a),)),),
     )
     body = (
-        serial(r, 4, If((r & 1).equal(0), (vector(v, m, Let(a, Load(x, (r, v))), inner),), (Store(out, (r, const(3)), Const(9, dt.f32)),))),
+        serial(
+            r,
+            4,
+            If(
+                (r & 1).equal(0),
+                (vector(v, m, Let(a, Load(x, (r, v))), inner),),
+                (Store(out, (r, const(3)), Const(9, dt.f32)),),
+            ),
+        ),
     )
     check(Kernel("k", (x, out), body), [normal(4, m), normal(4, m)], target)
 
@@ -181,9 +267,7 @@ def sum_rows(rows: int, chunks: int) -> Kernel:
     x = Buffer("x", dt.f32, (rows, chunks * 1024), role="in")
     out = Buffer("out", dt.f32, (rows,), role="out")
     r, c, j, lane = Var("r"), Var("c"), Var("j"), Var("l")
-    acc, done, inner, part, total = (
-        Var(s, dt.f32) for s in ("acc", "done", "in", "part", "total")
-    )
+    acc, done, inner, part, total = (Var(s, dt.f32) for s in ("acc", "done", "in", "part", "total"))
     step = Carry(inner, Const(-0.0, dt.f32), inner + Load(x, (r, c * 1024 + j * 128 + lane)), part)
     outer = Carry(acc, Const(-0.0, dt.f32), acc + part, done)
     tree: Expr = done
@@ -219,7 +303,11 @@ def test_shuffles_of_wide_and_narrow_types_store_everywhere(target: Target) -> N
             Store(out, (const(k), v), Shuffle(Load(x, (v,)), v, 1 << k)) for k in range(5)
         )
         data = (normal(32) > 0) if t is dt.b1 else (normal(32) * 9).astype(t.numpy)
-        check(Kernel("k", (x, out), (vector(v, 32, *stores),)), [data, np.zeros((5, 32), t.numpy)], target)
+        check(
+            Kernel("k", (x, out), (vector(v, 32, *stores),)),
+            [data, np.zeros((5, 32), t.numpy)],
+            target,
+        )
 
 
 @each_target
@@ -240,7 +328,11 @@ def test_serial_loops_inside_a_vector_loop_carry_lanes_and_scalars(target: Targe
         ),
     )
     body = (vector(v, m, loop, Store(out, (v,), total + final.cast(dt.f64))),)
-    check(Kernel("k", (x, out), body), [normal(n, m, dtype=np.float64), normal(m, dtype=np.float64)], target)
+    check(
+        Kernel("k", (x, out), body),
+        [normal(n, m, dtype=np.float64), normal(m, dtype=np.float64)],
+        target,
+    )
 
 
 @each_target
@@ -282,7 +374,11 @@ def test_while_stops_lane_by_lane(target: Target, lanes: int) -> None:
     )
     inner = (loop, Store(out, (v,), length * 1000 + last))
     body: Body = (vector(v, lanes, If(v < n, inner)),) if lanes else (serial(v, n, *inner),)
-    check(Kernel("k", (x, out, trace), body), [np.arange(1, n + 1), np.zeros(n, np.int64), np.zeros(n, np.int64)], target)
+    check(
+        Kernel("k", (x, out, trace), body),
+        [np.arange(1, n + 1), np.zeros(n, np.int64), np.zeros(n, np.int64)],
+        target,
+    )
 
 
 @each_target
@@ -321,7 +417,9 @@ def test_local_buffers_hold_a_row_or_belong_to_each_lane(target: Target, space: 
     mine = Buffer("mine", dt.f32, (4,), space)
     r, v, w, u, q = Var("r"), Var("v"), Var("w"), Var("u"), Var("q")
     fill = For(u, 4, Kind.UNROLL, (Store(mine, (u,), Load(line, (w,)) * u.cast(dt.f32)),))
-    back = serial(q, 4, Store(mine, (const(3) - q,), Load(mine, (q,)) + Load(mine, (const(3) - q,))))
+    back = serial(
+        q, 4, Store(mine, (const(3) - q,), Load(mine, (q,)) + Load(mine, (const(3) - q,)))
+    )
     body = serial(
         r,
         n,
@@ -329,7 +427,20 @@ def test_local_buffers_hold_a_row_or_belong_to_each_lane(target: Target, space: 
             line,
             (
                 vector(v, m, Store(line, (v,), Load(x, (r, v)) * 3.0)),
-                vector(w, m, Alloc(mine, (fill, back, Store(out, (r, w), Load(mine, (const(1),)) + Load(line, ((m - 1) - w,)))))),
+                vector(
+                    w,
+                    m,
+                    Alloc(
+                        mine,
+                        (
+                            fill,
+                            back,
+                            Store(
+                                out, (r, w), Load(mine, (const(1),)) + Load(line, ((m - 1) - w,))
+                            ),
+                        ),
+                    ),
+                ),
             ),
         ),
     )
@@ -364,10 +475,23 @@ def test_stores_order_loads_of_the_same_buffer(target: Target) -> None:
     i, j, v = Var("i"), Var("j"), Var("v")
     kept = Var("kept", dt.f64)
     body = (
-        serial(i, n - 1, Let(kept, Load(x, (i,))), Store(x, (i + 1,), kept + Load(x, (i + 1,))), Store(s, (), Load(s, ()) + kept)),
-        serial(j, 3, Store(s, (), Load(s, ()) * 2.0), vector(v, 8, Store(x, (v,), Load(x, (v,)) + Load(s, ())))),
+        serial(
+            i,
+            n - 1,
+            Let(kept, Load(x, (i,))),
+            Store(x, (i + 1,), kept + Load(x, (i + 1,))),
+            Store(s, (), Load(s, ()) + kept),
+        ),
+        serial(
+            j,
+            3,
+            Store(s, (), Load(s, ()) * 2.0),
+            vector(v, 8, Store(x, (v,), Load(x, (v,)) + Load(s, ()))),
+        ),
     )
-    check(Kernel("k", (x, s), body), [normal(n, dtype=np.float64), np.zeros((), np.float64)], target)
+    check(
+        Kernel("k", (x, s), body), [normal(n, dtype=np.float64), np.zeros((), np.float64)], target
+    )
 
 
 # --- failures, cancellation, tasks ----------------------------------------------------------------
@@ -418,7 +542,12 @@ def test_a_raised_cancel_flag_ends_an_endless_while(target: Target, lanes: int) 
     body = (For(v, 32, Kind.VECTOR if lanes else Kind.SERIAL, (loop, Store(out, (v,), last))),)
     flag = ctypes.c_int32(1)
     with pytest.raises(KeyboardInterrupt):
-        native(Kernel("k", (out,), body), [np.zeros(32, np.int64)], target, cpu=Cpu(cancel=ctypes.addressof(flag)))
+        native(
+            Kernel("k", (out,), body),
+            [np.zeros(32, np.int64)],
+            target,
+            cpu=Cpu(cancel=ctypes.addressof(flag)),
+        )
 
 
 TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -468,7 +597,9 @@ def countdown_kernel() -> Kernel:
     )
 
 
-LIBRARY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int64))
+LIBRARY = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int64)
+)
 
 
 def test_a_plan_with_loop_rotation_branch_library_arena_and_constants() -> None:
@@ -487,20 +618,35 @@ def test_a_plan_with_loop_rotation_branch_library_arena_and_constants() -> None:
         plans.PlanBuffer(size, place.CONSTANT, 64),  # 8: ones
         plans.PlanBuffer(size, place.RESULT, 1),  # 9
     )
-    add = Buffer("a", dt.f32, (n,), role="in"), Buffer("b", dt.f32, (n,), role="in"), Buffer("o", dt.f32, (n,), role="out")
+    add = (
+        Buffer("a", dt.f32, (n,), role="in"),
+        Buffer("b", dt.f32, (n,), role="in"),
+        Buffer("o", dt.f32, (n,), role="out"),
+    )
     v = Var("v")
-    add_kernel = Kernel("add", add, (serial(v, n, Store(add[2], (v,), Load(add[0], (v,)) + Load(add[1], (v,)))),))
+    add_kernel = Kernel(
+        "add", add, (serial(v, n, Store(add[2], (v,), Load(add[0], (v,)) + Load(add[1], (v,)))),)
+    )
     steps: tuple[plans.Step, ...] = (
         plans.Launch(2, (0, 8, 4)),
         plans.Copy(6, 1),
-        plans.Loop(
-            (plans.Launch(1, (6, 7)),), 7, (plans.Launch(0, (4, 5)),), ((4, 5),)
-        ),
+        plans.Loop((plans.Launch(1, (6, 7)),), 7, (plans.Launch(0, (4, 5)),), ((4, 5),)),
         plans.Copy(3, 4),
-        plans.Branch(2, ((plans.Copy(9, 0),), (plans.Copy(9, 8),), (plans.Library("fill", (9, 0), (n, 5)),))),
+        plans.Branch(
+            2, ((plans.Copy(9, 0),), (plans.Copy(9, 8),), (plans.Library("fill", (9, 0), (n, 5)),))
+        ),
     )
     constants = bytes(64) + np.arange(n, dtype=np.float32).tobytes()
-    plan = plans.Plan((scale_kernel(n, 3.0), countdown_kernel(), add_kernel), buffers, steps, (0, 1, 2), (3, 9), 321, 321, constants)
+    plan = plans.Plan(
+        (scale_kernel(n, 3.0), countdown_kernel(), add_kernel),
+        buffers,
+        steps,
+        (0, 1, 2),
+        (3, 9),
+        321,
+        321,
+        constants,
+    )
     seen = []
 
     def fill(context: int, slots: Any, integers: Any) -> int:
@@ -564,16 +710,27 @@ from tests.backends.test_x86 import *
 kernels = [sum_rows(3, 3), checked_gather(100, 64), scale_kernel(100, 2.0)]
 for kernel in kernels:
     arrays = [np.zeros(1, np.float32)] * len(kernel.buffers)
-    print(hashlib.sha256(compile_plan(one_kernel_plan(kernel, arrays), X86_64_V4).object).hexdigest())
+    code = compile_plan(one_kernel_plan(kernel, arrays), X86_64_V4)
+    print(hashlib.sha256(code.object).hexdigest())
 """
 
 
 def test_equal_kernels_give_equal_bytes_in_every_process() -> None:
-    here = os.path.abspath(os.path.join(os.path.dirname(__file__), '..', '..'))
+    here = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
     outputs = set()
     for seed in ("0", "1", "12345"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
-        done = subprocess.run([sys.executable, "-c", _DIGEST, here], env=environment, capture_output=True, text=True, check=True)
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", _DIGEST, here],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         outputs.add(done.stdout)
     assert len(outputs) == 1
 

@@ -306,3 +306,57 @@ def test_a_hot_fork_and_join_takes_less_than_two_microseconds(tasks: Image) -> N
 
 def test_the_native_code_is_the_same_each_time() -> None:
     assert native.object_code() == native.object_code()
+
+
+MODE = """
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+declare void @llvm.x86.sse.stmxcsr(ptr)
+; Sets the mode of this thread; what it was before comes back.
+define i32 @exchange(i32 %new) {
+  %at = alloca i32
+  %old.at = alloca i32
+  store i32 %new, ptr %at
+  call void @llvm.x86.sse.stmxcsr(ptr %old.at)
+  call void @llvm.x86.sse.ldmxcsr(ptr %at)
+  %old = load i32, ptr %old.at
+  ret i32 %old
+}
+define void @read(ptr %frame, i64 %begin, i64 %end) {
+  %p = getelementptr i32, ptr %frame, i64 %begin
+  call void @llvm.x86.sse.stmxcsr(ptr %p)
+  ret void
+}
+"""
+
+
+def test_workers_have_the_default_floating_point_mode() -> None:
+    """Also if the thread that starts them flushes subnormals."""
+    image = Image(assemble(MODE))
+    exchange = image.function("exchange", ctypes.c_int32, ctypes.c_int32)
+    pause = ctypes.CFUNCTYPE(None, POINTER, LONG, LONG)
+    read = pause(image.address("read"))
+
+    @pause
+    def slow(frame: int, begin: int, end: int) -> None:
+        time.sleep(0.01)
+        read(frame, begin, end)
+
+    modes = np.zeros(8, np.int32)
+    with threads.threads(1):
+        before = exchange(0x9FC0)
+    try:
+        with threads.threads(2):
+            parallel(ctypes.cast(slow, POINTER).value or 0, modes.ctypes.data, 8)
+    finally:
+        exchange(before)
+    default = modes & 0x8040 == 0
+    assert default.any() and not default.all()
+
+
+@pytest.mark.parametrize(("quota", "expected"), [(0.5, 1), (1.0, 1), (1.5, 2), (1e9, None)])
+def test_the_default_is_the_quota_rounded_up(
+    monkeypatch: pytest.MonkeyPatch, quota: float, expected: int | None
+) -> None:
+    monkeypatch.setattr(threads, "_quota", lambda: quota)
+    monkeypatch.setattr(threads, "usable_processors", lambda: tuple(range(64)))
+    assert threads.default_threads() == (expected or 64)

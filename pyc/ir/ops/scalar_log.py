@@ -49,7 +49,7 @@ def split_normal(x: Expr, scaled: Expr | bool) -> Split:
         exponent = (difference & ~mask).bitcast(dt.i32).cast(dt.f32)
         unit = 2.0**-23
     else:
-        # e + bias is non-negative; OR-ed into the bits of 2^52 it reads as the float 2^52 + e + bias
+        # e + bias is not negative: OR-ed into the bits of 2^52 it reads as 2^52 + e + bias
         # (processors without AVX-512 do not convert 64-bit integers).
         difference = bits - (root - f.one)
         raised = ((difference >> 52) | 0x4330000000000000).bitcast(dt.f64)

@@ -20,7 +20,7 @@ from pyc.ir.ops.floating import (
 def erf(x: Expr) -> Expr:
     """The error function: x + x P(x^2) up to 0.92, 1 - 2^(|x| U(|x|)) beyond, with the sign of x.
 
-    U approximates log2(erfc(x)) / x. The power is at most 0.2, so its relative error counts a fifth.
+    U approximates log2(erfc(x)) / x. The power is at most 0.2: its relative error counts a fifth.
     """
     f, t = format_of(x), x.dtype
     a = absolute(x)
@@ -39,10 +39,11 @@ def erf(x: Expr) -> Expr:
 def erfc(x: Expr) -> Expr:
     """1 - erf(x), accurate down to its underflow.
 
-    For a = |x|: erfc(a) = exp(-a^2) H(v) / (a + 2) with v = (a - 2) / (a + 2), H smooth on all of
-    a >= 0 (the substitution of Shepherd and Laframboise, "Chebyshev approximation of
-    (1 + 2x) exp(x^2) erfc x", Math. Comp. 36, 1981). a^2, the exponential, H and the quotient are
-    pairs of a value and what it lacks; the lacks join to first order. 2 - erfc(a) for x < 0.
+    1 - erf(x) for a = |x| up to 1/2. Beyond, erfc(a) = exp(-a^2) H(v) / (a + 2) with
+    v = (a - 2) / (a + 2) and H smooth (after the substitution of Shepherd and Laframboise,
+    "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x", Math. Comp. 36, 1981). a^2, the
+    exponential, H and the quotient are pairs of a value and what it lacks; the lacks join to first
+    order. 2 - erfc(a) for x < 0.
     """
     f, t = format_of(x), x.dtype
     a = not_above(absolute(x), 10.1 if f.mantissa == 23 else 27.3)
@@ -62,16 +63,20 @@ def erfc(x: Expr) -> Expr:
     d_low = select(a > 2.0, 2.0 - (d - a), d_low)
     q = 1.0 / d
     q_rest = fma(-q, d, 1.0) - q * d_low
-    # H(v) = h + h_low
+    # H(v) = h + h_low, with what v lacks times a rough slope of H
     v = fma(q, -4.0, 1.0)
-    first, *others = tables.ERFC_SCALED[t]
+    v_low = fma(q * q_rest, -4.0, fma(q, -4.0, 1.0 - v))
+    first, first_low, *others = tables.ERFC_SCALED[t]
     h, h_low = fast_two_sum(Const(first, t), horner(v, others) * v)
+    h_low = h_low + fma(v_low, horner(v, others[0], 2.0 * others[1]), first_low)
     product, product_low = two_product(e, h)
     product_low = product_low + fma(e, h_low, e_low * h)
     value, value_low = two_product(product, q)
     value = value + fma(fma(product, q_rest, product_low), q, value_low)
     positive = scaled_twice(value, rounded)
-    return select(x < 0.0, 2.0 - positive, positive)
+    far = select(x < 0.0, 2.0 - positive, positive)
+    near = 1.0 - fma(horner(x * x, tables.ERF_SMALL[t]), x, x)
+    return select(absolute(x) < 0.5, near, far)
 
 
 def cbrt(x: Expr) -> Expr:
@@ -91,9 +96,7 @@ def cbrt(x: Expr) -> Expr:
     # With e = biased - base: e + 3 lift >= 0, and k + lift = (e + 3 lift) // 3.
     lift = f.bias
     base = f.bias - 3 * lift
-    biased = (bits >> f.mantissa) - select(
-        subnormal, Const(base + shift, f.unsigned), base
-    )
+    biased = (bits >> f.mantissa) - select(subnormal, Const(base + shift, f.unsigned), base)
     third = (biased * 21846) >> 16  # biased // 3 for biased < 32768
     remainder = biased - third * 3
     m = ((bits & mask) | f.one).bitcast(t)

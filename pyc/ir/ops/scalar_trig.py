@@ -39,10 +39,11 @@ def _reduce(x: Expr) -> Reduced:
     x - n P1 is exact: both are multiples of half an ulp of P1 and the difference is below 1. Then
     n P2 is taken off as an exact pair. What that subtraction rounds away is found exactly, in
     either order of magnitude: where n P2 is the larger, x - n P1 is a multiple of its ulp. It is
-    kept in `low` together with n P3. The signs are arranged for -0: high = -0 and low = +0.
+    kept in `low` together with n P3. The signs are arranged for -0: high = -0 and low = +0 (the
+    parts are positive for that).
     """
     f, t = format_of(x), x.dtype
-    first, second, third = tables.HALF_PI[t]
+    first, second, third = tables.REDUCTION[t]
     rounded = fma(x, tables.TWO_OVER_PI[t][0], f.magic)
     n = rounded - f.magic
     exact = fma(n, -first, x)
@@ -148,9 +149,7 @@ def _reduce_large_f64(x: Expr) -> Reduced:
     scaled = (bits - ((k * 48) << 52)).bitcast(dt.f64)
     words = [0.0, 0.0, *(w * 2.0**-48 for w in _digits(25, 48))]
     window = _window(words, k, 6)
-    pairs = [
-        two_product(scaled * 2.0 ** (48 * (2 - j)), word) for j, word in enumerate(window)
-    ]
+    pairs = [two_product(scaled * 2.0 ** (48 * (2 - j)), word) for j, word in enumerate(window)]
     # Quarters count quadrants, so whole multiples of 4 vanish before integers are split off.
     integers: Expr = Const(0.0, dt.f64)
 
@@ -164,9 +163,7 @@ def _reduce_large_f64(x: Expr) -> Reduced:
     fine = without_integer(
         without_integer(_modulo_four(pairs[1][0])) + without_integer(_modulo_four(pairs[1][1]))
     )
-    total, e1 = two_sum(
-        without_integer(coarse + fine), without_integer(_modulo_four(pairs[2][0]))
-    )
+    total, e1 = two_sum(without_integer(coarse + fine), without_integer(_modulo_four(pairs[2][0])))
     total, e2 = two_sum(total, pairs[3][0])
     total, e3 = two_sum(total, pairs[2][1])
     total = without_integer(total)
@@ -180,7 +177,7 @@ def _reduce_large_f64(x: Expr) -> Reduced:
     first, second, _ = tables.HALF_PI[dt.f64]
     r, rest = two_product(high, Const(first, dt.f64))
     rest = rest + fma(high, second, low * first)
-    r, rest = fast_two_sum(r, rest)
+    r, rest = fast_two_sum(r + (x - x), rest)  # x - x: NaN for infinities
     negative = x < 0.0
     return Reduced(
         select(negative, -r, r),
@@ -246,5 +243,4 @@ def _tangent(reduced: Reduced) -> Expr:
 
 def tan(x: Expr) -> Expr:
     """The tangent; NaN for infinities, tan(-0) = -0."""
-    result = _for_any_size(x, _tangent)
-    return select(x.equal(0.0), x, result)
+    return _for_any_size(x, _tangent)

@@ -1,0 +1,134 @@
+"""Runs of `Let` and `Store` in a vector loop, emitted piece by piece.
+
+Statements that do not disturb one another are emitted for one piece of the vector, then for the
+next, so that few registers are alive. The meaning is that of lock-step lanes: each statement reads
+for all lanes before it, or a later one, writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyc.backends.llvm_builder import Value
+from pyc.backends.llvm_expr import VARYING, Binding, nodes_under
+from pyc.backends.llvm_memory import MemoryEmitter
+from pyc.ir.expr import Const, Expr, Load, Shuffle, Var
+from pyc.ir.loops import Let, Store, expressions
+
+
+class RunEmitter(MemoryEmitter):
+    """Emits runs of simple statements."""
+
+    def bind(self, var: Var, value: Value) -> None:
+        """Binds a variable to a uniform value or a sequence."""
+        self.bindings[var] = Binding(value)
+
+    def run(self, run: Sequence[Let | Store]) -> None:
+        """Lets and stores of a vector loop that do not disturb one another: all of them for one
+        piece, then for the next, so that few registers are alive."""
+        if not run:
+            return
+        assert self.lockstep is not None
+        self.begin([e for s in run for e in expressions(s)])
+        varying: list[tuple[Let, Binding]] = []
+        pieces: list[Let | Store] = []
+        for s in run:
+            if not isinstance(s, Let):
+                pieces.append(s)
+            elif self.form(s.value) == VARYING:
+                binding = Binding(pieces=[None] * self.lockstep.count, expr=s.value)
+                self.bindings[s.var] = binding
+                if self.is_lazy(s.value):
+                    continue
+                varying.append((s, binding))
+                pieces.append(s)
+            else:
+                self.bind(s.var, self.any_form(s.value, -1))
+        if len(run) == 1 and self.disturbs(run, run[0]):  # all lanes read before any writes
+            for piece in range(self.lockstep.count):
+                for e in expressions(run[0]):
+                    self.any_form(e, piece)
+        for piece in range(self.lockstep.count):
+            waiting: Store | None = None
+            for s in pieces:
+                if isinstance(s, Let):
+                    self.bindings[s.var].pieces[piece] = self.varying(s.value, piece)
+                elif waiting is None:
+                    waiting = s
+                elif self._store_both(waiting, s, piece):
+                    waiting = None
+                else:
+                    self.store_piece(waiting.buffer, waiting.index, waiting.value, piece)
+                    waiting = s
+            if waiting is not None:
+                self.store_piece(waiting.buffer, waiting.index, waiting.value, piece)
+        for _, binding in varying:
+            binding.expr = None
+
+    def disturbs(self, run: Sequence[Let | Store], s: Let | Store) -> bool:
+        """Whether `s` may not join `run` piece by piece: one stores what the other loads or stores,
+        other than each lane its own element."""
+        stores: list[Store] = [x for x in (*run, s) if isinstance(x, Store)]
+        if not stores:
+            return False
+        loads: list[tuple[Load, bool]] = []
+        for x in dict.fromkeys((*run, s)):
+            nodes = nodes_under(expressions(x))
+            moves = any(isinstance(n, Shuffle) for n in nodes)
+            loads.extend((n, moves) for n in nodes if isinstance(n, Load))
+        for store in stores:
+            for load, moves in loads:
+                if load.buffer is store.buffer:
+                    if moves or not _same_index(load.index, store.index):
+                        return True
+                elif load.buffer.may_alias and store.buffer.may_alias:
+                    return True
+        return any(
+            self._may_meet(a, b) for k, a in enumerate(stores) for b in stores[:k] if a is not b
+        )
+
+    def _store_both(self, a: Store, b: Store, piece: int) -> bool:
+        """Stores two vectors to even and odd elements (real and imaginary parts) as two whole
+        vectors; False if they are not such a pair."""
+        if a.buffer is not b.buffer or self.mask_of(piece) is not None:
+            return False
+        element = self._element(a, piece)
+        if self._distance(element, self._element(b, piece)) != (1, 2) or element.stride != 2:
+            return False
+        even, odd = self.varying(a.value, piece), self.varying(b.value, piece)
+        self.store_interleaved(a.buffer, element, even, odd, piece)
+        return True
+
+    def _may_meet(self, a: Store, b: Store) -> bool:
+        """Whether two stores may write one element from different lanes."""
+        if a.buffer is not b.buffer:
+            return a.buffer.may_alias and b.buffer.may_alias
+        if _same_index(a.index, b.index):
+            return False
+        for n in nodes_under((*a.index, *b.index)):
+            if isinstance(n, Load) or (isinstance(n, Var) and n not in self.bindings):
+                return True
+        self.begin((*a.index, *b.index))
+        distance = self._distance(self._element(a, 0), self._element(b, 0))
+        return distance is None or distance[0] % distance[1] == 0
+
+    def _element(self, s: Store, piece: int) -> Value:
+        return self.linear(s.buffer, s.index, piece)
+
+    def _distance(self, a: Value, b: Value) -> tuple[int, int] | None:
+        """(constant distance, common stride) of two lane sequences, None if they are no such."""
+        if a.base is None or b.base is None or a.stride != b.stride:
+            return None
+        (first, left), (second, right) = a.base.anchor, b.base.anchor
+        if first.ref != second.ref:
+            if first.const is None or second.const is None:
+                return None
+            left, right = left + first.const, right + second.const
+        return right - left, abs(a.stride)
+
+
+def _same_index(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
+    return all(
+        x is y or (isinstance(x, Const) and isinstance(y, Const) and x.value == y.value)
+        for x, y in zip(a, b, strict=True)
+    )

@@ -1,0 +1,686 @@
+"""The verifier of Kernels: passes run it between each other in debug mode, tests always.
+
+Takes a Kernel, returns nothing, or raises `VerificationError` that names the statement, with the
+printed kernel as an exception note. Checked:
+
+* variables and buffers are bound once, above their uses; expressions have the types that the
+  instruction table gives; indices are i64 and have the buffer's rank;
+* loops nest as `loops.py` says: grid outermost, threads in them, constant extents where lanes are
+  made, values carried only through serial and unrolled loops, `Reduce` only in logical kernels;
+* inputs are never stored to; private buffers of a block are allocated inside its threads, shared
+  ones outside; what a block does together stands in its threads, outside of vector loops;
+* barriers, tile steps and shuffles do not stand under a condition that varies between the threads
+  or lanes they take: what varies is found by a fixpoint over the values;
+* no index is out of range for certain: either all its values are, or one that is surely reached
+  (an index such as `16 * i + lane` outside of any condition takes its extremes).
+
+What depends on values (races, phases, an index under a condition) is `simulate`'s to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from pyc.errors import VerificationError
+from pyc.ir import dtype as dt
+from pyc.ir import loops as lo
+from pyc.ir.dtype import DType
+from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, children, postorder
+from pyc.ir.instructions import INSTRUCTIONS
+from pyc.ir.loops import Body, Buffer, Extent, Kernel, Kind, Space, Stmt
+from pyc.ir.order import MONOIDS
+from pyc.ir.text_kernel import print_kernel, print_statements
+
+WARP = 32
+MAX_GRID = 3
+
+_LANES = (Kind.VECTOR, Kind.WARP, Kind.THREAD)
+_THREADS = (Kind.WARP, Kind.THREAD)
+_PRIVATE = (Space.STACK, Space.REGISTER)
+_CONSTANT_EXTENT = (Kind.UNROLL, *_LANES)
+
+
+def verify(kernel: Kernel, *, scheduled: bool = False) -> None:
+    """Returns if `kernel` keeps every invariant of its level; VerificationError says which fails.
+
+    scheduled: the kernel comes after `passes/schedule`, so that a `Reduce` is left over.
+    """
+    try:
+        _Verifier(kernel, scheduled).run()
+    except _Broken as broken:
+        where = "its parameters"
+        if broken.statement is not None:
+            where = print_statements(kernel).get(broken.statement, "?")
+        error = VerificationError(f"kernel {kernel.name}: {broken.message}\n  at: {where}")
+        error.add_note(print_kernel(kernel))
+        raise error from None
+
+
+class _Broken(Exception):
+    """An invariant that fails, and the statement."""
+
+    def __init__(self, statement: Stmt | None, message: str) -> None:
+        super().__init__(message)
+        self.statement = statement
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What encloses a statement: its loops, outermost first.
+
+    conditional: it may not be executed; dead: it surely is not; varying: the lane variables that
+    the conditions above it depend on; role: the innermost; grid_ended: no grid loop may follow.
+    """
+
+    loops: tuple[lo.For, ...] = ()
+    conditional: bool = False
+    dead: bool = False
+    varying: frozenset[Var] = frozenset()
+    role: lo.Role | None = None
+    grid_ended: bool = False
+
+    def kinds(self) -> tuple[Kind, ...]:
+        return tuple(loop.kind for loop in self.loops)
+
+    def in_threads(self) -> bool:
+        return Kind.THREAD in self.kinds()
+
+
+class _Verifier:
+    """Verifies one kernel; recursion is over nesting of statements only."""
+
+    def __init__(self, kernel: Kernel, scheduled: bool) -> None:
+        self.kernel = kernel
+        self.scheduled = scheduled
+        self._bound: set[Var] = set()
+        self._visible: set[Var] = set()
+        self._made: set[Buffer] = set()
+        self._known: set[Buffer] = set()
+        self._ranges: dict[Var, _Range] = {}
+        self._phased = {p.buffer: p.arrivals for p in kernel.phased}
+        self._roles: dict[str, tuple[int, int]] = {}
+        statements = list(lo.walk(kernel.body))
+        self._has_threads = any(isinstance(s, lo.For) and s.kind is Kind.THREAD for s in statements)
+        self._grids = any(isinstance(s, lo.For) and s.kind is Kind.GRID for s in statements)
+        self._lane_extents: dict[Kind, int] = {}
+        self._accumulators = {s.accumulators for s in statements if isinstance(s, lo.TileMultiply)}
+        for s in statements:
+            if isinstance(s, lo.If) and s.role is not None:
+                span = (s.role.first_warp, s.role.warps)
+                if self._roles.setdefault(s.role.name, span) != span:
+                    raise _Broken(s, f"role {s.role.name} has other warps elsewhere")
+        self._variation = _Variation(kernel)
+
+    def run(self) -> None:
+        for size in self.kernel.sizes:
+            self._bind(None, size, dt.i64, _Range(0, _SIZE_LIMIT))
+        for b in self.kernel.buffers:
+            if b.role not in ("in", "out", "inout") or b.space is not Space.GLOBAL:
+                raise _Broken(None, f"parameter {b.name} is {b.role} in {b.space.value} memory")
+            self._make(None, b)
+        self._body(self.kernel.body, _Around())
+        for phased in self.kernel.phased:
+            b = phased.buffer
+            if b not in self._made or b.space is not Space.SHARED or b.dtype is not dt.i64:
+                raise _Broken(None, f"phased barriers {b.name} are no allocated shared i64 buffer")
+            if phased.arrivals < 1 or not all(isinstance(d, int) for d in b.shape):
+                raise _Broken(None, f"phased barriers {b.name} need a constant shape and arrivals")
+
+    # -- binding and expressions
+
+    def _bind(self, s: Stmt | None, var: Var, dtype: DType, values: _Range | None = None) -> None:
+        if var in self._bound:
+            raise _Broken(s, f"variable {var.name} is bound twice")
+        if var.dtype is not dtype:
+            raise _Broken(s, f"variable {var.name} is {var.dtype}, its value {dtype}")
+        self._bound.add(var)
+        self._visible.add(var)
+        self._ranges[var] = values or _full(dtype)
+
+    def _make(self, s: Stmt | None, buffer: Buffer) -> None:
+        if buffer in self._made:
+            raise _Broken(s, f"buffer {buffer.name} is made twice")
+        if buffer.dtype.is_complex:
+            raise _Broken(s, f"buffer {buffer.name} is complex: use pairs of its real type")
+        if buffer.alignment < 1 or buffer.alignment & (buffer.alignment - 1):
+            raise _Broken(s, f"buffer {buffer.name} is aligned to {buffer.alignment} bytes")
+        if buffer.strides is not None and len(buffer.strides) != len(buffer.shape):
+            raise _Broken(s, f"buffer {buffer.name} has {len(buffer.strides)} strides")
+        for extent in (*buffer.shape, *(buffer.strides or ())):
+            self._extent(s, extent, _Around())
+        self._made.add(buffer)
+        self._known.add(buffer)
+
+    def _extent(self, s: Stmt | None, extent: Extent, around: _Around) -> _Range:
+        if isinstance(extent, int):
+            if extent < 0:
+                raise _Broken(s, f"an extent is {extent}")
+            return _Range(extent, extent, exact=True)
+        if extent.dtype is not dt.i64:
+            raise _Broken(s, f"an extent is {extent.dtype}, not i64")
+        (found,) = self._values(s, [extent], around)
+        return found
+
+    def _values(self, s: Stmt | None, roots: Sequence[Expr], around: _Around) -> list[_Range]:
+        """Checks expressions; the ranges of the roots."""
+        found: dict[int, _Range] = {}
+        for node in postorder(roots):
+            inner = [found[id(c)] for c in children(node)]
+            if isinstance(node, Var):
+                if node not in self._visible:
+                    raise _Broken(s, f"variable {node.name} is not bound here")
+                found[id(node)] = self._ranges[node]
+                continue
+            if isinstance(node, Load):
+                self._element(s, node.buffer, node.index, inner, around)
+                if node.dtype is not node.buffer.dtype:
+                    raise _Broken(s, f"a load of {node.buffer.name} is {node.dtype}")
+            elif isinstance(node, Shuffle):
+                self._shuffle(s, node, around)
+            elif isinstance(node, Apply):
+                self._apply(s, node)
+            elif not isinstance(node, Const):
+                raise _Broken(s, f"no such expression: {type(node).__name__}")
+            found[id(node)] = _range_of(node, inner)
+        return [found[id(r)] for r in roots]
+
+    def _apply(self, s: Stmt | None, node: Apply) -> None:
+        types = tuple(a.dtype for a in node.args)
+        if node.name in ("cast", "bitcast"):
+            if len(types) != 1 or types[0].is_complex or node.dtype.is_complex:
+                raise _Broken(s, f"{node.name} from {types} to {node.dtype}")
+            if node.name == "bitcast" and types[0].bits != node.dtype.bits:
+                raise _Broken(s, f"bitcast from {types[0]} to {node.dtype}: sizes differ")
+            return
+        instruction = INSTRUCTIONS.get(node.name)
+        if instruction is None or instruction.arity != len(types):
+            raise _Broken(s, f"no instruction {node.name} of {len(types)} arguments")
+        try:
+            result = instruction.result(types)
+        except TypeError as error:
+            raise _Broken(s, f"{node.name} {error}") from None
+        if result is not node.dtype:
+            raise _Broken(s, f"{node.name} gives {result}, it says {node.dtype}")
+
+    def _shuffle(self, s: Stmt | None, node: Shuffle, around: _Around) -> None:
+        loop = next((x for x in around.loops if x.var is node.var), None)
+        if loop is None or loop.kind not in (Kind.VECTOR, Kind.THREAD):
+            raise _Broken(s, f"shuffles over {node.var.name}, no vector or thread loop around")
+        extent = loop.extent
+        assert isinstance(extent, int)
+        reach = extent if loop.kind is Kind.VECTOR else min(extent, WARP)
+        if extent & (extent - 1) or not 0 < node.distance < reach:
+            raise _Broken(s, f"shuffles at distance {node.distance} in a loop of {extent}")
+        if loop.var in around.varying:
+            raise _Broken(s, f"shuffles where some lanes of {loop.var.name} may not be active")
+
+    def _element(
+        self,
+        s: Stmt | None,
+        buffer: Buffer,
+        index: Sequence[Expr],
+        ranges: Sequence[_Range],
+        around: _Around,
+        box: int = 0,
+    ) -> None:
+        """An element, or the first of a box over the last `box` axes, which may reach out."""
+        if buffer not in self._known:
+            raise _Broken(s, f"buffer {buffer.name} is not a parameter and not allocated here")
+        if len(index) != len(buffer.shape) or box > len(index):
+            rank = len(buffer.shape)
+            raise _Broken(s, f"{buffer.name} has {rank} axes, the index {len(index)}, a box {box}")
+        for axis, (i, values) in enumerate(zip(index, ranges, strict=True)):
+            if i.dtype is not dt.i64:
+                raise _Broken(s, f"index {axis} of {buffer.name} is {i.dtype}, not i64")
+            extent = buffer.shape[axis]
+            if box + axis >= len(index) or not isinstance(extent, int) or around.dead:
+                continue
+            surely = values.exact and not around.conditional
+            never = values.low >= extent or values.high < 0
+            if never or (surely and (values.low < 0 or values.high >= extent)):
+                span = f"{values.low}..{values.high}" if values.low < values.high else values.low
+                message = f"index {axis} of {buffer.name} is {span}, its extent {extent}"
+                raise _Broken(s, message)
+
+    # -- statements
+
+    def _body(self, body: Body, around: _Around) -> None:
+        """Statements in order; what they bind is visible to those after, in this body."""
+        visible = set(self._visible)
+        for s in body:
+            self._statement(s, around)
+        self._visible = visible
+
+    def _statement(self, s: Stmt, around: _Around) -> None:
+        if isinstance(s, lo.For):
+            self._for(s, around)
+        elif isinstance(s, lo.While):
+            self._while(s, around)
+        elif isinstance(s, lo.If):
+            self._if(s, around)
+        elif isinstance(s, lo.Let):
+            (values,) = self._values(s, [s.value], around)
+            self._bind(s, s.var, s.value.dtype, values)
+        elif isinstance(s, lo.Reduce):
+            self._reduce(s, around)
+        elif isinstance(s, (lo.Store, lo.Accumulate)):
+            *ranges, _ = self._values(s, (*s.index, s.value), around)
+            self._element(s, s.buffer, s.index, ranges, around)
+            self._written(s, s.buffer, around)
+            if s.value.dtype is not s.buffer.dtype:
+                raise _Broken(s, f"stores {s.value.dtype} into {s.buffer.dtype} {s.buffer.name}")
+            if isinstance(s, lo.Accumulate):
+                self._monoid(s, s.monoid, 1)
+        elif isinstance(s, lo.Alloc):
+            self._alloc(s, around)
+        elif isinstance(s, lo.Copy):
+            self._copy(s, around)
+        elif isinstance(s, lo.Barrier):
+            self._barrier(s, around)
+        elif isinstance(s, (lo.Signal, lo.Wait)):
+            self._meets(s, around)
+            if s.buffer not in self._phased:
+                raise _Broken(s, f"{s.buffer.name} holds no phased barriers")
+            self._element(s, s.buffer, s.index, self._values(s, s.index, around), around)
+            if isinstance(s, lo.Signal):
+                self._extent(s, s.bytes, around)
+            else:
+                self._values(s, [s.parity], around)
+                if not s.parity.dtype.is_integer and s.parity.dtype is not dt.b1:
+                    raise _Broken(s, f"the parity is {s.parity.dtype}")
+        elif isinstance(s, lo.TileMultiply):
+            self._multiply(s, around)
+        elif isinstance(s, lo.Fail):
+            self._values(s, [s.condition, s.value], around)
+            self._truth(s, s.condition)
+            if s.site < 0:
+                raise _Broken(s, f"site {s.site}")
+        else:
+            raise _Broken(s, f"no such statement: {type(s).__name__}")
+
+    def _truth(self, s: Stmt, condition: Expr) -> None:
+        if condition.dtype is not dt.b1:
+            raise _Broken(s, f"the condition is {condition.dtype}, not b1")
+
+    def _monoid(self, s: Stmt, name: str, components: int) -> None:
+        monoid = MONOIDS.get(name)
+        if monoid is None or monoid.components != components:
+            raise _Broken(s, f"no monoid {name} of {components} components")
+
+    def _for(self, s: lo.For, around: _Around) -> None:
+        kinds = around.kinds()
+        extent = self._extent(s, s.extent, around)
+        self._nesting(s, around, kinds)
+        self._values(s, [c.initial for c in s.carried], around)
+        visible = set(self._visible)
+        constant = isinstance(s.extent, int)
+        high = max(extent.high - 1, 0)
+        self._bind(s, s.var, dt.i64, _Range(0, high, constant, frozenset((s.var,))))
+        for c in s.carried:
+            self._bind(s, c.var, c.initial.dtype)
+        inner = replace(
+            around,
+            loops=(*around.loops, s),
+            conditional=around.conditional or extent.low < 1,
+            dead=around.dead or extent.high < 1,
+            varying=around.varying | self._variation.of_extent(s.extent),
+            grid_ended=around.grid_ended or s.kind is not Kind.GRID,
+        )
+        if s.kind is Kind.GRID and len(s.body) != 1:
+            inner = replace(inner, grid_ended=True)
+        # `next` stands at the end of the body, so it sees what the body binds.
+        for statement in s.body:
+            self._statement(statement, inner)
+        self._values(s, [c.next for c in s.carried], inner)
+        self._visible = visible
+        self._results(s, s.carried)
+
+    def _results(self, s: Stmt, carried: Iterable[lo.Carry]) -> None:
+        for c in carried:
+            if c.next.dtype is not c.initial.dtype:
+                message = f"{c.var.name} starts as {c.initial.dtype} and goes on as {c.next.dtype}"
+                raise _Broken(s, message)
+            self._bind(s, c.result, c.initial.dtype)
+
+    def _nesting(self, s: lo.For, around: _Around, kinds: tuple[Kind, ...]) -> None:
+        """Where a loop of this kind may stand."""
+        kind = s.kind
+        name = f"a {kind.value} loop"
+        if kind in _CONSTANT_EXTENT and not isinstance(s.extent, int):
+            raise _Broken(s, f"the extent of {name} must be a constant")
+        if s.carried and kind not in (Kind.SERIAL, Kind.UNROLL):
+            raise _Broken(s, f"{name} carries no values")
+        if s.var.dtype is not dt.i64:
+            raise _Broken(s, f"the loop variable is {s.var.dtype}, not i64")
+        if kind is Kind.GRID:
+            if around.grid_ended or len(self.kernel.body) > 1:
+                raise _Broken(s, "grid loops stand outermost, perfectly nested")
+            if len(kinds) >= MAX_GRID:
+                raise _Broken(s, f"more than {MAX_GRID} grid loops")
+        if kind is Kind.PARALLEL and (self._grids or any(k in _LANES for k in kinds)):
+            raise _Broken(s, "a parallel loop in a kernel of blocks, or inside of lanes")
+        if kind not in _THREADS:
+            return
+        if any(k in (Kind.VECTOR, Kind.THREAD, kind) for k in kinds):
+            raise _Broken(s, f"{name} inside of {'/'.join(k.value for k in kinds)}")
+        assert isinstance(s.extent, int)
+        if self._lane_extents.setdefault(kind, s.extent) != s.extent:
+            raise _Broken(s, f"{name} of {s.extent}, another of {self._lane_extents[kind]}")
+        if kind is Kind.THREAD and Kind.WARP in kinds and s.extent != WARP:
+            raise _Broken(s, f"a warp has {WARP} threads, not {s.extent}")
+
+    def _while(self, s: lo.While, around: _Around) -> None:
+        self._values(s, [c.initial for c in s.carried], around)
+        visible = set(self._visible)
+        for c in s.carried:
+            self._bind(s, c.var, c.initial.dtype)
+        self._values(s, [s.condition], around)
+        self._truth(s, s.condition)
+        varying = around.varying | self._variation.of([s.condition])
+        inner = replace(around, conditional=True, varying=varying, grid_ended=True)
+        for statement in s.body:
+            self._statement(statement, inner)
+        self._values(s, [c.next for c in s.carried], inner)
+        self._visible = visible
+        self._results(s, s.carried)
+
+    def _if(self, s: lo.If, around: _Around) -> None:
+        if (s.condition is None) == (s.role is None):
+            raise _Broken(s, "an If has either a condition or a role")
+        inner = replace(around, conditional=True, grid_ended=True)
+        if s.role is not None:
+            if not around.in_threads() or Kind.VECTOR in around.kinds():
+                raise _Broken(s, f"role {s.role.name} stands inside the threads of a block")
+            if s.role.first_warp < 0 or s.role.warps < 1:
+                raise _Broken(s, f"role {s.role.name} has no warps")
+            self._body(s.then, replace(inner, role=s.role))
+            self._body(s.orelse, inner)
+            return
+        assert s.condition is not None
+        (values,) = self._values(s, [s.condition], around)
+        self._truth(s, s.condition)
+        varying = around.varying | self._variation.of([s.condition])
+        for body, never in ((s.then, values.high == 0), (s.orelse, values.low == 1)):
+            self._body(body, replace(inner, varying=varying, dead=around.dead or never))
+
+    def _reduce(self, s: lo.Reduce, around: _Around) -> None:
+        if self.scheduled:
+            raise _Broken(s, "a Reduce is left in a scheduled kernel")
+        if any(k not in (Kind.SERIAL, Kind.PARALLEL) for k in around.kinds()):
+            raise _Broken(s, "a Reduce in a kernel that is no longer logical")
+        self._monoid(s, s.monoid, len(s.values))
+        visible = set(self._visible)
+        inner = around
+        for var, extent in s.domain:
+            values = self._extent(s, extent, around)
+            high, exact = max(values.high - 1, 0), isinstance(extent, int)
+            self._bind(s, var, dt.i64, _Range(0, high, exact, frozenset((var,))))
+            if values.low < 1:
+                inner = replace(inner, conditional=True, dead=inner.dead or values.high < 1)
+        self._values(s, s.values, inner)
+        self._visible = visible
+        if len(s.results) != len(s.values):
+            raise _Broken(s, f"{len(s.values)} values reduce to {len(s.results)} results")
+        for result, value in zip(s.results, s.values, strict=True):
+            self._bind(s, result, value.dtype)
+
+    def _written(self, s: Stmt, buffer: Buffer, around: _Around) -> None:
+        if buffer.role == "in":
+            raise _Broken(s, f"stores to the input {buffer.name}")
+        if buffer in self._phased:
+            raise _Broken(s, f"stores to the phased barriers {buffer.name}")
+        if self._has_threads and not around.in_threads():
+            raise _Broken(s, f"every thread of the block would store to {buffer.name}")
+
+    def _alloc(self, s: lo.Alloc, around: _Around) -> None:
+        b = s.buffer
+        if b.role != "local":
+            raise _Broken(s, f"allocates {b.name}, whose role is {b.role}")
+        lanes = [k for k in around.kinds() if k in _LANES]
+        if b.space is Space.SHARED and lanes:
+            raise _Broken(s, f"shared {b.name} is allocated inside of a {lanes[-1].value} loop")
+        if self._has_threads and b.space in _PRIVATE and not around.in_threads():
+            raise _Broken(s, f"private {b.name} is allocated outside of the threads")
+        self._make(s, b)
+        self._body(s.body, replace(around, grid_ended=True))
+        self._known.discard(b)
+
+    def _meets(self, s: Stmt, around: _Around) -> None:
+        """Threads meet in their own code, not in the lanes of one of them."""
+        if Kind.VECTOR in around.kinds():
+            raise _Broken(s, "threads meet inside of a vector loop")
+        if self._has_threads and not around.in_threads():
+            raise _Broken(s, "threads meet outside of the thread loop")
+
+    def _barrier(self, s: lo.Barrier, around: _Around) -> None:
+        if s.scope not in ("block", "warp", *self._roles):
+            raise _Broken(s, f"no scope {s.scope}: it is a block, a warp or a role")
+        if Kind.VECTOR in around.kinds():
+            raise _Broken(s, "threads meet inside of a vector loop")
+        if not around.in_threads() and (s.scope != "block" or Kind.WARP in around.kinds()):
+            raise _Broken(s, f"a barrier of a {s.scope} stands inside the thread loop")
+        if s.scope in self._roles:
+            first, warps = self._roles[s.scope]
+            inside = around.role
+            low = -1 if inside is None else inside.first_warp
+            high = -1 if inside is None else inside.first_warp + inside.warps
+            if not first <= low < high <= first + warps:
+                raise _Broken(s, f"threads outside of role {s.scope} arrive")
+        self._converged(s, around, within_warp=s.scope == "warp")
+
+    def _converged(self, s: Stmt, around: _Around, *, within_warp: bool) -> None:
+        kinds = (Kind.THREAD,) if within_warp else _THREADS
+        for loop in around.loops:
+            if loop.kind in kinds and loop.var in around.varying:
+                message = f"stands under a condition that varies with {loop.kind.value}"
+                raise _Broken(s, f"{message} {loop.var.name}: not all threads arrive")
+
+    def _copy(self, s: lo.Copy, around: _Around) -> None:
+        for buffer, index in ((s.destination, s.destination_index), (s.source, s.source_index)):
+            ranges = self._values(s, index, around)
+            self._element(s, buffer, index, ranges, around, box=len(s.extents))
+        if s.destination.role == "in" or s.destination in self._phased:
+            raise _Broken(s, f"copies into {s.destination.name}")
+        if s.destination.dtype is not s.source.dtype:
+            raise _Broken(s, f"copies {s.source.dtype} into {s.destination.dtype}")
+        if any(e < 1 for e in s.extents):
+            raise _Broken(s, f"copies a box of {s.extents}")
+        shared = Space.SHARED in (s.destination.space, s.source.space)
+        if s.asynchronous and (not shared or Kind.VECTOR in around.kinds()):
+            raise _Broken(s, "asynchronous copies go to or from shared memory, once per block")
+        if s.signal is None:
+            return
+        if not s.asynchronous or s.signal not in self._phased:
+            raise _Broken(s, "an asynchronous copy signals a phased barrier")
+        ranges = self._values(s, s.signal_index, around)
+        self._element(s, s.signal, s.signal_index, ranges, around)
+
+    def _multiply(self, s: lo.TileMultiply, around: _Around) -> None:
+        m, n, k = s.shape
+        tiles = ((s.a, s.a_index, (m, k)), (s.b, s.b_index, (n, k) if s.transpose_b else (k, n)))
+        for buffer, index, shape in tiles:
+            ranges = self._values(s, index, around)
+            self._element(s, buffer, index, ranges, around, box=2)
+            trailing = buffer.shape[-2:]
+            for extent, size, first in zip(trailing, shape, ranges[-2:], strict=True):
+                if isinstance(extent, int) and first.low + size > extent and not around.dead:
+                    raise _Broken(s, f"tile {shape} of {buffer.name} reaches out of it")
+        if s.accumulators not in self._known:
+            raise _Broken(s, f"buffer {s.accumulators.name} is not allocated here")
+        if s.accumulators.shape != (m, n) or s.accumulators.space not in _PRIVATE:
+            name = s.accumulators.name
+            raise _Broken(s, f"accumulators {name} are no register tile of {m} by {n}")
+        if s.accumulators.dtype is not dt.f32 or s.a.dtype is not s.b.dtype:
+            types = f"{s.a.dtype} @ {s.b.dtype} into {s.accumulators.dtype}"
+            raise _Broken(s, f"tile product of {types}")
+        if s.first is not None:
+            self._values(s, [s.first], around)
+            self._truth(s, s.first)
+        if Kind.VECTOR in around.kinds():
+            raise _Broken(s, "a tile step inside of a vector loop")
+        self._converged(s, around, within_warp=False)
+
+
+# --- what varies between lanes --------------------------------------------------------------------
+
+
+class _Variation:
+    """The lane variables (vector, warp, thread) that each value may differ by.
+
+    A load from a private buffer differs by every lane around the allocation; one from memory that
+    threads share differs as its index does. Carried values make it a fixpoint.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._of: dict[Var, frozenset[Var]] = {}
+        self._private: dict[Buffer, frozenset[Var]] = {}
+        while True:
+            before = dict(self._of), dict(self._private)
+            self._body(kernel.body, frozenset(), frozenset())
+            if (self._of, self._private) == before:
+                return
+
+    def of(self, roots: Sequence[Expr]) -> frozenset[Var]:
+        """What the values of `roots` vary with."""
+        found: frozenset[Var] = frozenset()
+        for node in postorder(roots):
+            if isinstance(node, Var):
+                found |= self._of.get(node, frozenset())
+            elif isinstance(node, Load):
+                found |= self._private.get(node.buffer, frozenset())
+        return found
+
+    def of_extent(self, extent: Extent) -> frozenset[Var]:
+        """What an extent varies with."""
+        return self.of([extent]) if isinstance(extent, Expr) else frozenset()
+
+    def _add(self, var: Var, varying: frozenset[Var]) -> None:
+        self._of[var] = self._of.get(var, frozenset()) | varying
+
+    def _body(self, body: Body, lanes: frozenset[Var], control: frozenset[Var]) -> None:
+        """lanes: the lane loops around; control: what the conditions around vary with."""
+        for s in body:
+            inner, under = lanes, control
+            if isinstance(s, lo.For):
+                if s.kind in _LANES:
+                    inner = lanes | {s.var}
+                    self._add(s.var, frozenset((s.var,)))
+                under = control | self.of_extent(s.extent)
+            elif isinstance(s, (lo.While, lo.If)):
+                under = control | (self.of([s.condition]) if s.condition is not None else set())
+            elif isinstance(s, lo.Alloc):
+                if s.buffer.space in _PRIVATE:
+                    self._private[s.buffer] = self._private.get(s.buffer, frozenset()) | lanes
+            elif isinstance(s, lo.Let):
+                self._add(s.var, self.of([s.value]))
+            elif isinstance(s, lo.Reduce):
+                for result in s.results:
+                    self._add(result, self.of(lo.expressions(s)))
+            elif isinstance(s, lo.Store) and s.buffer in self._private:
+                # A private buffer made outside of a vector loop holds what its lanes put there.
+                self._private[s.buffer] |= self.of((*s.index, s.value)) | control
+            if isinstance(s, (lo.For, lo.While)):
+                for c in s.carried:
+                    self._add(c.var, self.of([c.initial, c.next]))
+                    self._add(c.result, self.of([c.var]) | (under - control))
+            for nested in lo.bodies(s):
+                self._body(nested, inner, under)
+
+
+# --- ranges of integers ---------------------------------------------------------------------------
+
+_SIZE_LIMIT = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Bounds of an integer. exact: both are reached while the loop variables in `over` run through
+    their ranges, whatever the other variables do."""
+
+    low: int
+    high: int
+    exact: bool = False
+    over: frozenset[Var] = frozenset()
+
+
+def _full(t: DType) -> _Range:
+    if t is dt.b1:
+        return _Range(0, 1)
+    bits = t.bits if t.is_integer else 64
+    if t.kind == "uint":
+        return _Range(0, (1 << bits) - 1)
+    return _Range(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
+def _range_of(node: Expr, inner: Sequence[_Range]) -> _Range:
+    """The range of a node from those of its operands; that of its type where nothing is known."""
+    full = _full(node.dtype)
+    if isinstance(node, Const):
+        if node.dtype.is_integer or node.dtype is dt.b1:
+            value = int(node.value)
+            return _Range(value, value, exact=True)
+        return full
+    if not isinstance(node, Apply) or not inner or node.args[-1].dtype.is_float:
+        return full
+    found = _integer(node.name, inner)
+    if found is None or found.low < full.low or found.high > full.high:  # unknown, or it may wrap
+        return full
+    return found
+
+
+def _integer(name: str, args: Sequence[_Range]) -> _Range | None:
+    """The range of an instruction over integers as if they were unbounded."""
+    a, b = args[0], args[-1]
+    over = a.over | b.over
+    exact = a.exact and b.exact and not (a.over & b.over)
+    if name == "add":
+        return _Range(a.low + b.low, a.high + b.high, exact, over)
+    if name == "sub":
+        return _Range(a.low - b.high, a.high - b.low, exact, over)
+    if name == "mul":
+        corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+        return _Range(min(corners), max(corners), exact, over)
+    if name == "neg":
+        return _Range(-a.high, -a.low, a.exact, a.over)
+    if name == "cast":
+        return a
+    if name in ("minimum", "maximum"):
+        pick = min if name == "minimum" else max
+        return _Range(pick(a.low, b.low), pick(a.high, b.high), exact, over)
+    if name in ("select", "rare_select"):
+        then = args[1]
+        if a.low == a.high:
+            return then if a.low else b
+        return _Range(min(then.low, b.low), max(then.high, b.high))
+    if name in ("quotient", "remainder", "shl", "shr", "and"):
+        return _by_constant(name, a, b)
+    return _comparison(name, a, b)
+
+
+def _by_constant(name: str, a: _Range, b: _Range) -> _Range | None:
+    """Division, shifts and masks by a known number; of what is not negative."""
+    if b.low != b.high or b.low < 0 or a.low < 0:
+        return None
+    n = b.low
+    if name == "quotient":
+        return _Range(a.low // n, a.high // n, a.exact, a.over) if n else None
+    if name == "remainder":
+        return (a if a.high < n else _Range(0, n - 1)) if n else None
+    if name == "and":
+        return _Range(0, min(a.high, n))
+    if n > 62:
+        return None
+    low, high = (a.low << n, a.high << n) if name == "shl" else (a.low >> n, a.high >> n)
+    return _Range(low, high, a.exact, a.over)
+
+
+def _comparison(name: str, a: _Range, b: _Range) -> _Range | None:
+    """Comparisons: known where the ranges do not overlap."""
+    always = {"lt": a.high < b.low, "le": a.high <= b.low, "gt": a.low > b.high}
+    never = {"lt": a.low >= b.high, "le": a.low > b.high, "gt": a.high <= b.low}
+    always["ge"], never["ge"] = a.low >= b.high, a.high < b.low
+    if name not in always:
+        return None
+    return _Range(1, 1) if always[name] else _Range(0, 0) if never[name] else _Range(0, 1)

@@ -1,0 +1,226 @@
+"""Matrix products on a CPU: a scheduled nest in shape-cut tiles with the accumulators in registers.
+
+    for each task: a tile of TILE_ROWS rows and one vector panel of columns     (parallel)
+      for each block of DEPTH terms:
+        the panel of b is packed into a buffer that stays in the first-level cache
+        for each group of ROWS rows: ROWS x PANEL accumulators over the terms of the block, by fma
+
+Partial sums of a block are added to the result in block order, so bits depend on the shape, the type
+and the vector width only (tasks never share an element). Ragged rows read the last row again and do
+not store; ragged columns are masked. Half types are widened when packed and read; the accumulator is
+float32, and the result is rounded once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyc.ir.dtype import DType
+from pyc.ir.element import widened
+from pyc.ir.expr import Expr, Load, Var, apply, const, fma, minimum
+from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kernel, Kind, Let, Space, Stmt, Store
+from pyc.ir.target import Target
+from pyc.ir.types import ArrayType
+
+Axes = tuple[int, ...]
+Dimensions = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
+
+DEPTH = 256
+TILE_ROWS = 96
+MINIMUM_WORK = 1 << 13
+"""Products below which the generic nest is as quick."""
+PARALLEL_WORK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A contraction as batched rows x terms times terms x columns; each a product of axes."""
+
+    batch: Axes
+    rows: Axes
+    columns: Axes
+    terms: Axes
+
+
+def applies(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> bool:
+    """Whether this nest can and should do the contraction."""
+    a, b = types
+    if target.has_blocks or not a.dtype.is_float or a.dtype.bits < 16:
+        return False
+    shape = _split(types, dimensions)
+    if len(shape.terms) != 1 or len(shape.columns) != 1 or len(shape.rows) != 1:
+        return False
+    m, n, k = shape.rows[0], shape.columns[0], shape.terms[0]
+    return n >= target.lanes(4) // 2 and m >= 4 and k >= 4 and m * n * k >= MINIMUM_WORK
+
+
+def _split(types: tuple[ArrayType, ...], dimensions: Dimensions) -> _Shape:
+    a, b = types
+    (a_contract, b_contract), (a_batch, b_batch) = dimensions
+    a_free = [k for k in range(a.rank) if k not in (*a_contract, *a_batch)]
+    b_free = [k for k in range(b.rank) if k not in (*b_contract, *b_batch)]
+    return _Shape(
+        tuple(a.shape[k] for k in a_batch),
+        tuple(a.shape[k] for k in a_free),
+        tuple(b.shape[k] for k in b_free),
+        tuple(a.shape[k] for k in a_contract),
+    )
+
+
+class _Nest:
+    def __init__(
+        self,
+        types: tuple[ArrayType, ...],
+        dimensions: Dimensions,
+        result: DType | None,
+        target: Target,
+    ) -> None:
+        a, b = types
+        self.types, self.dimensions = types, dimensions
+        self.accumulator = widened(a.dtype)
+        shape = _split(types, dimensions)
+        self.batch = shape.batch
+        (self.m,), (self.n,), (self.k,) = shape.rows, shape.columns, shape.terms
+        lanes = target.lanes(self.accumulator.itemsize)
+        wide = target.registers >= 32 or target.vector_bytes >= 64
+        self.rows = 12 if wide else 6
+        self.width = min(lanes * 2, max(lanes, 1 << (self.n - 1).bit_length()))
+        self.depth = min(DEPTH, self.k)
+        self.tile = min(-(-TILE_ROWS // self.rows), -(-self.m // self.rows)) * self.rows
+        self.a = Buffer("a", a.dtype, a.shape, role="in")
+        self.b = Buffer("b", b.dtype, b.shape, role="in")
+        out_type = result or a.dtype
+        self.out = Buffer("out", out_type, (*self.batch, self.m, self.n), role="out")
+        self.panel = Buffer(
+            "panel", self.accumulator, (self.depth, self.width), Space.STACK, alignment=64
+        )
+        self.sums = Buffer(
+            "sums", self.accumulator, (self.tile, self.width), Space.STACK, alignment=64
+        )
+
+    def kernel(self) -> Kernel:
+        """The scheduled kernel over (a, b, out)."""
+        batch = [Var(f"n{k}") for k in range(len(self.batch))]
+        row_tiles, panels = -(-self.m // self.tile), -(-self.n // self.width)
+        tile, panel = Var("tile"), Var("panel")
+        body = self._tile(batch, tile, panel)
+        loops = [*zip(batch, self.batch, strict=True), (panel, panels), (tile, row_tiles)]
+        task, total = Var("task"), 1
+        for _, extent in loops:
+            total *= extent
+        lets: list[Stmt] = []
+        rest: Expr = task
+        for var, extent in reversed(loops[1:]):
+            lets.append(Let(var, apply("remainder", rest, const(extent))))
+            rest = apply("quotient", rest, const(extent))
+        lets.append(Let(loops[0][0], rest))
+        work = self.m * self.n * self.k
+        for extent in self.batch:
+            work *= extent
+        kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
+        nest = For(task, total, kind, (*lets, *body))
+        return Kernel("matmul", (self.a, self.b, self.out), (nest,))
+
+    # --- one tile ---------------------------------------------------------------------------------
+
+    def _tile(self, batch: list[Var], tile: Expr, panel: Expr) -> Body:
+        first_row, first_column = tile * self.tile, panel * self.width
+        blocks, rest = divmod(self.k, self.depth)
+        total = blocks + (1 if rest else 0)
+        body: list[Stmt] = []
+        if total == 1:
+            body += self._block(batch, first_row, first_column, const(0), self.k, True, True)
+        else:
+            last = self.k - (total - 1) * self.depth
+            body += self._block(batch, first_row, first_column, const(0), self.depth, True, False)
+            if total > 2:
+                block = Var("block")
+                inner = self._block(
+                    batch,
+                    first_row,
+                    first_column,
+                    (block + 1) * self.depth,
+                    self.depth,
+                    False,
+                    False,
+                )
+                body.append(For(block, total - 2, Kind.SERIAL, tuple(inner)))
+            start = const((total - 1) * self.depth)
+            body += self._block(batch, first_row, first_column, start, last, False, True)
+        inside: Body = (Alloc(self.panel, tuple(body)),)
+        return (Alloc(self.sums, inside),) if total > 1 else inside
+
+    def _block(
+        self,
+        batch: list[Var],
+        first_row: Expr,
+        first_column: Expr,
+        start: Expr,
+        count: int,
+        first: bool,
+        last: bool,
+    ) -> list[Stmt]:
+        """The terms [start, start + count) of a tile."""
+        packed = self._pack(batch, first_column, start, count)
+        group, lane, k = Var("group"), Var("lane"), Var("k")
+        row = [group * self.rows + r for r in range(self.rows)]
+        names = [Var(f"s{r}", self.accumulator) for r in range(self.rows)]
+        ends = [Var(f"e{r}", self.accumulator) for r in range(self.rows)]
+        term = Load(self.panel, (k, lane))
+        zero = const(0, self.accumulator)
+        carried = []
+        for r in range(self.rows):
+            at = minimum(first_row + row[r], const(self.m - 1))
+            x = self._element(self.a, 0, batch, at, start + k)
+            initial = zero if first else Load(self.sums, (row[r], lane))
+            carried.append(Carry(names[r], initial, fma(x, term, names[r]), ends[r]))
+        loop = For(k, count, Kind.SERIAL, (), tuple(carried))
+        inside: list[Stmt] = []
+        for r in range(self.rows):
+            if not last:
+                inside.append(Store(self.sums, (row[r], lane), ends[r]))
+                continue
+            place = (*batch, first_row + row[r], first_column + lane)
+            store = Store(self.out, place, ends[r].cast(self.out.dtype))
+            inside.append(If(first_row + row[r] < self.m, (store,)))
+        if last and self.n % self.width:
+            inside = [If(first_column + lane < self.n, tuple(inside))]
+        vector = For(lane, self.width, Kind.VECTOR, (loop, *inside))
+        groups = For(group, self.tile // self.rows, Kind.SERIAL, (vector,))
+        return [*packed, groups]
+
+    def _pack(self, batch: list[Var], first_column: Expr, start: Expr, count: int) -> list[Stmt]:
+        """The block's terms of the panel, zero beyond the last column."""
+        lane, k = Var("lane"), Var("k")
+        column = first_column + lane
+        element = self._element(self.b, 1, batch, column, start + k)
+        fill: list[Stmt] = [Store(self.panel, (k, lane), element)]
+        if self.n % self.width:
+            zero = Store(self.panel, (k, lane), const(0, self.accumulator))
+            fill = [zero, If(column < self.n, tuple(fill))]
+        vector = For(lane, self.width, Kind.VECTOR, tuple(fill))
+        return [For(k, count, Kind.SERIAL, (vector,))]
+
+    def _element(self, buffer: Buffer, side: int, batch: list[Var], free: Expr, term: Expr) -> Expr:
+        """An element of an argument at (batch, free axis, contracted axis), widened."""
+        contract, batch_axes = self.dimensions[0][side], self.dimensions[1][side]
+        index: list[Expr] = []
+        for axis in range(len(buffer.shape)):
+            if axis in contract:
+                index.append(term)
+            elif axis in batch_axes:
+                index.append(batch[batch_axes.index(axis)])
+            else:
+                index.append(free)
+        return Load(buffer, index).cast(self.accumulator)
+
+
+def matmul(
+    types: tuple[ArrayType, ...],
+    target: Target,
+    *,
+    dimensions: Dimensions,
+    result: DType | None = None,
+) -> Kernel:
+    """The scheduled kernel of a contraction that `applies`, over buffers (a, b, out)."""
+    return _Nest(types, dimensions, result, target).kernel()

@@ -1,0 +1,190 @@
+"""What every chapter of `pyc.numpy` shares: operands, promotion, broadcasting, axes.
+
+Operands are whatever users pass: traced values, NumPy arrays and scalars, Python numbers, nested
+lists. `operands` makes them values of one shape and type by NumPy 2's rules (Python numbers are
+weak), with the `cast` and `broadcast` equations that the Graph level wants explicit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import DTypeError, ShapeError
+from pyc.interpreter import WEAK, bind1, type_of, weak_type
+from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
+from pyc.ir.types import ArrayType
+
+Shape = tuple[int, ...]
+
+
+def value(x: Any) -> Any:
+    """`x` as something that has a type: lists and tuples of numbers become arrays, or are stacked
+    if they hold traced values."""
+    if not isinstance(x, (list, tuple)):
+        return x
+    if any(_holds_value(e) for e in x):
+        return stacked([value(e) for e in x])
+    array = np.array(x)
+    if array.dtype.kind in "OUSV":
+        raise DTypeError(
+            f"expected numbers, got a list of {type(x[0]).__name__ if x else 'nothing'}"
+        )
+    array.flags.writeable = False
+    return array
+
+
+def _holds_value(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        return any(_holds_value(e) for e in x)
+    return not isinstance(x, (np.ndarray, np.generic)) and type(x) not in WEAK
+
+
+def stacked(items: Sequence[Any]) -> Any:
+    """Values along a new first axis."""
+    same = operands("array", *items)
+    shape = type_of(same[0]).shape
+    rows = [bind1("reshape", x, shape=(1, *shape)) for x in same]
+    return rows[0] if len(rows) == 1 else bind1("concatenate", *rows, axis=0)
+
+
+def shape_of(x: Any) -> Shape:
+    """The shape of an operand."""
+    return type_of(x).shape
+
+
+def dtype_of(x: Any) -> DType:
+    """The element type of an operand."""
+    return type_of(x).dtype
+
+
+def to_dtype(dtype: Any) -> DType:
+    """A pyc type from anything NumPy takes as a dtype; DTypeError for others."""
+    if isinstance(dtype, DType):
+        return dtype
+    if dtype in WEAK:
+        return WEAK[dtype]
+    try:
+        found = dt.of(dtype)
+    except TypeError:
+        found = None
+    if found is None:
+        raise DTypeError(f"dtype {dtype!r} is not supported")
+    return found
+
+
+def cast(x: Any, dtype: DType) -> Any:
+    """`x` in a type; itself if it has it."""
+    if type(x) in WEAK:
+        return literal(x, dtype)
+    return x if dtype_of(x) is dtype else bind1("cast", x, dtype=dtype)
+
+
+def literal(x: Any, dtype: DType) -> Any:
+    """A Python number as a constant of a type; OverflowError as NumPy if it does not fit."""
+    if dtype.is_integer and isinstance(x, int):
+        info = np.iinfo(dtype.numpy)
+        if not info.min <= x <= info.max:
+            raise OverflowError(f"Python integer {x} out of bounds for {dtype.name}")
+    with np.errstate(all="ignore"):
+        array = np.asarray(x).astype(dtype.numpy)
+    return constant(array)
+
+
+def constant(array: Any) -> Any:
+    """A constant equation of a concrete array."""
+    array = np.array(array, order="C")
+    array.flags.writeable = False
+    return bind1("constant", value=array)
+
+
+def result_dtype(*items: Any) -> DType:
+    """The common type of operands, Python numbers weak."""
+    strong = [dtype_of(x) for x in items if weak_type(x) is None]
+    weak = [w for w in map(weak_type, items) if w is not None]
+    if not strong:
+        order = (bool, int, float, complex)
+        return WEAK[max(weak, key=order.index)]
+    try:
+        common = dt.promote(*strong)
+        for w in weak:
+            common = dt.promote_weak(w, common)
+    except TypeError as error:
+        raise DTypeError(str(error)) from None
+    return common
+
+
+def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
+    """The common shape by NumPy's rules; ShapeError names the shapes."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        found = ", ".join(map(str, shapes))
+        raise ShapeError(f"{name}: shapes {found} do not broadcast together") from None
+
+
+def broadcast(x: Any, shape: Shape) -> Any:
+    """`x` of a larger shape; itself if it has it."""
+    return x if shape_of(x) == shape else bind1("broadcast", x, shape=shape)
+
+
+def operands(name: str, *items: Any, dtype: DType | None = None) -> list[Any]:
+    """Operands of one shape and type."""
+    values = [value(x) for x in items]
+    kind = dtype or result_dtype(*values)
+    shape = broadcast_shape(name, [shape_of(x) for x in values])
+    return [broadcast(cast(x, kind), shape) for x in values]
+
+
+def axis_of(name: str, axis: Any, rank: int) -> int:
+    """An axis counted from the front; ShapeError (as NumPy's AxisError) if there is none."""
+    try:
+        found = axis.__index__()
+    except AttributeError:
+        raise DTypeError(f"{name}: an axis must be an integer, got {axis!r}") from None
+    if not -rank <= found < rank:
+        raise ShapeError(f"{name}: axis {found} is out of bounds for an array of rank {rank}")
+    return int(found % rank)
+
+
+def axes_of(name: str, axis: Any, rank: int) -> Shape:
+    """Axes in increasing order; None is all of them. ShapeError for one given twice."""
+    if axis is None:
+        return tuple(range(rank))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    found = sorted(axis_of(name, a, rank) for a in given)
+    if len(set(found)) != len(found):
+        raise ShapeError(f"{name}: an axis occurs twice in {tuple(given)}")
+    return tuple(found)
+
+
+def to_shape(name: str, shape: Any) -> Shape:
+    """A shape from an integer or a sequence of them; ShapeError for negative ones."""
+    items = shape if isinstance(shape, (tuple, list)) else (shape,)
+    try:
+        found = tuple(int(n.__index__()) for n in items)
+    except AttributeError:
+        raise DTypeError(f"{name}: a shape must hold integers, got {shape!r}") from None
+    if any(n < 0 for n in found):
+        raise ShapeError(f"{name}: negative dimensions in shape {found}")
+    return found
+
+
+def floating(x: Any) -> DType:
+    """The type in which a function of real or complex floats computes: integers and bools go to
+    float64, as NumPy does (int8 and uint8 to float16, int16 and uint16 to float32)."""
+    kind = dtype_of(x)
+    if kind.kind in ("float", "complex"):
+        return kind
+    if weak_type(x) is not None or kind.bits > 16:
+        return dt.f64
+    return dt.f16 if kind.bits == 8 else dt.f32
+
+
+def type_text(x: Any) -> str:
+    """The type of an operand for messages."""
+    found: ArrayType = type_of(x)
+    return str(found)

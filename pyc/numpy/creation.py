@@ -1,0 +1,229 @@
+"""Making arrays: constants, ranges, and arrays like others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import DTypeError, ShapeError
+from pyc.interpreter import bind1, current, type_of, weak_type
+from pyc.ir import dtype as dt
+from pyc.numpy.core import (
+    broadcast,
+    broadcast_shape,
+    cast,
+    constant,
+    literal,
+    shape_of,
+    to_dtype,
+    to_shape,
+    value,
+)
+
+_SMALL = 64 * 1024
+"""Bytes of data written out in a program; larger ones are computed or are arguments."""
+
+
+def asarray(x: Any, dtype: Any = None) -> Any:
+    """`x` as an array: any shape, its own dtype or `dtype`. Lists may hold traced values."""
+    x = value(x)
+    x = constant(np.asarray(x)) if weak_type(x) is not None and not hasattr(x, "type") else x
+    found = current().lift(x)
+    return found if dtype is None else cast(found, to_dtype(dtype))
+
+
+def array(x: Any, dtype: Any = None, copy: bool = True) -> Any:
+    """As `asarray`: values never share memory that can be written."""
+    del copy
+    return asarray(x, dtype)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """An array of `shape` with every element `fill_value`; dtype: that of the value by default."""
+    fill = value(fill_value)
+    kind = to_dtype(dtype) if dtype is not None else type_of(fill).dtype
+    return broadcast(cast(fill, kind), to_shape("full", shape))
+
+
+def zeros(shape: Any, dtype: Any = None) -> Any:
+    """Zeros; dtype: float64 by default."""
+    return full(shape, literal(0, to_dtype(dtype or np.float64)))
+
+
+def ones(shape: Any, dtype: Any = None) -> Any:
+    """Ones; dtype: float64 by default."""
+    return full(shape, literal(1, to_dtype(dtype or np.float64)))
+
+
+def empty(shape: Any, dtype: Any = None) -> Any:
+    """Zeros: an element that was never set has no value that would be the same every time."""
+    return zeros(shape, dtype)
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """`full` with the shape and dtype of `x`."""
+    kind = type_of(value(x))
+    return full(kind.shape, fill_value, dtype or kind.dtype)
+
+
+def zeros_like(x: Any, dtype: Any = None) -> Any:
+    """Zeros of the shape and dtype of `x`."""
+    return full_like(x, 0, dtype)
+
+
+def ones_like(x: Any, dtype: Any = None) -> Any:
+    """Ones of the shape and dtype of `x`."""
+    return full_like(x, 1, dtype)
+
+
+def empty_like(x: Any, dtype: Any = None) -> Any:
+    """As `zeros_like`."""
+    return zeros_like(x, dtype)
+
+
+def iota(shape: tuple[int, ...], axis: int, dtype: dt.DType) -> Any:
+    """The position along `axis` at each place of `shape`."""
+    return bind1("iota", shape=shape, axis=axis, dtype=dtype)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+    """start, start + step, ... below stop (from 0 if only one number is given). The three must be
+    concrete: they decide the shape."""
+    if stop is None:
+        start, stop = 0, start
+    for x in (start, stop, step):
+        if hasattr(x, "weak") or not isinstance(x, (int, float, np.generic)):
+            x = x.__index__()
+    whole = np.arange(start, stop, step, None if dtype is None else to_dtype(dtype).numpy)
+    kind = dt.of(whole.dtype)
+    if kind is None:
+        raise DTypeError(f"arange: dtype {whole.dtype} is not supported")
+    if whole.nbytes <= _SMALL // 16 or kind.kind != "int":
+        return constant(whole) if whole.nbytes <= _SMALL else _computed(whole, kind)
+    first, by = int(whole[0]), int(whole[1] - whole[0])
+    return bind1(
+        "add",
+        bind1("mul", iota(whole.shape, 0, kind), broadcast(literal(by, kind), whole.shape)),
+        broadcast(literal(first, kind), whole.shape),
+    )
+
+
+def _computed(whole: Any, kind: dt.DType) -> Any:
+    """A large arithmetic sequence of floats, as NumPy fills it: first + k * (second - first)."""
+    first, by = whole[0], whole[1] - whole[0]
+    shape = whole.shape
+    return bind1(
+        "add",
+        bind1("mul", iota(shape, 0, kind), broadcast(constant(by), shape)),
+        broadcast(constant(first), shape),
+    )
+
+
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Any:
+    """`num` evenly spaced numbers from start to stop. Float64 by default; start and stop may be
+    traced scalars."""
+    if num < 0:
+        raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
+    if not hasattr(start, "type") and not hasattr(stop, "type"):
+        whole = np.linspace(start, stop, num, endpoint=endpoint)
+        if dtype is not None:
+            whole = whole.astype(to_dtype(dtype).numpy)
+        if whole.nbytes <= _SMALL:
+            return constant(whole)
+    kind = dt.f64
+    parts = max(num - 1 if endpoint else num, 1)
+    a, b = broadcast(cast(start, kind), (num,)), broadcast(cast(stop, kind), (num,))
+    step = bind1("div", bind1("sub", b, a), broadcast(literal(parts, kind), (num,)))
+    place = iota((num,), 0, kind)
+    found = bind1("add", bind1("mul", place, step), a)
+    if endpoint and num > 1:
+        last = bind1("eq", place, broadcast(literal(num - 1, kind), (num,)))
+        found = bind1("select", last, b, found)
+    return found if dtype is None else cast(found, to_dtype(dtype))
+
+
+def eye(n: int, m: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+    """Ones on diagonal k of an (n, m) array, zeros elsewhere."""
+    shape = to_shape("eye", (n, n if m is None else m))
+    row, column = iota(shape, 0, dt.i64), iota(shape, 1, dt.i64)
+    moved = bind1("add", row, broadcast(literal(k, dt.i64), shape))
+    return cast(bind1("eq", moved, column), to_dtype(dtype or np.float64))
+
+
+def identity(n: int, dtype: Any = None) -> Any:
+    """`eye(n)`."""
+    return eye(n, dtype=dtype)
+
+
+def _triangle(name: str, x: Any, k: int, test: str) -> Any:
+    x = value(x)
+    shape = shape_of(x)
+    if len(shape) < 2:
+        raise ShapeError(f"{name}: needs an array of rank 2 or more, got {type_of(x)}")
+    rank = len(shape)
+    row, column = iota(shape, rank - 2, dt.i64), iota(shape, rank - 1, dt.i64)
+    keep = bind1(test, column, bind1("add", row, broadcast(literal(k, dt.i64), shape)))
+    zero = broadcast(literal(0, type_of(x).dtype), shape)
+    return bind1("select", keep, x, zero)
+
+
+def tril(x: Any, k: int = 0) -> Any:
+    """`x` (..., m, n) with zeros above diagonal k."""
+    return _triangle("tril", x, k, "le")
+
+
+def triu(x: Any, k: int = 0) -> Any:
+    """`x` (..., m, n) with zeros below diagonal k."""
+    return _triangle("triu", x, k, "ge")
+
+
+def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+    """Ones at and below diagonal k of an (n, m) array."""
+    return tril(ones((n, n if m is None else m), dtype or np.float64), k)
+
+
+def meshgrid(*xs: Any, indexing: str = "xy") -> tuple[Any, ...]:
+    """Coordinate arrays of coordinate vectors: shape (len(x2), len(x1), ...) for "xy", in order of
+    the arguments for "ij"."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    lines = [asarray(x) for x in xs]
+    order = list(range(len(lines)))
+    if indexing == "xy" and len(lines) > 1:
+        order[:2] = [1, 0]
+    sizes = [int(np.prod(shape_of(x))) for x in lines]
+    shape = tuple(sizes[k] for k in order)
+    found = []
+    for k, x in enumerate(lines):
+        at = order.index(k)
+        line = bind1(
+            "reshape", x, shape=tuple(sizes[k] if a == at else 1 for a in range(len(lines)))
+        )
+        found.append(broadcast(line, shape))
+    return tuple(found)
+
+
+def copy(x: Any) -> Any:
+    """`x`: values cannot be written, so none needs a copy."""
+    return asarray(x)
+
+
+def broadcast_to(x: Any, shape: Any) -> Any:
+    """`x` repeated along new and unit axes to `shape`."""
+    x, shape = asarray(x), to_shape("broadcast_to", shape)
+    if broadcast_shape("broadcast_to", [shape_of(x), shape]) != shape:
+        raise ShapeError(f"broadcast_to: {type_of(x)} does not broadcast to {shape}")
+    return broadcast(x, shape)
+
+
+def broadcast_arrays(*xs: Any) -> tuple[Any, ...]:
+    """The arguments broadcast to their common shape."""
+    values = [asarray(x) for x in xs]
+    shape = broadcast_shape("broadcast_arrays", [shape_of(x) for x in values])
+    return tuple(broadcast(x, shape) for x in values)
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that these broadcast to."""
+    return broadcast_shape("broadcast_shapes", [to_shape("broadcast_shapes", s) for s in shapes])

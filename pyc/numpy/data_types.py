@@ -1,0 +1,66 @@
+"""dtypes by name, limits, and questions about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from pyc.errors import DTypeError
+from pyc.numpy.core import result_dtype, to_dtype, value
+
+bool_ = np.bool_
+int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
+uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
+float16, float32, float64 = np.float16, np.float32, np.float64
+bfloat16 = ml_dtypes.bfloat16
+complex64, complex128 = np.complex64, np.complex128
+
+_KINDS = {
+    "bool": ("bool",),
+    "signed integer": ("int",),
+    "unsigned integer": ("uint",),
+    "integral": ("int", "uint"),
+    "real floating": ("float",),
+    "complex floating": ("complex",),
+    "numeric": ("int", "uint", "float", "complex"),
+}
+
+
+def result_type(*items: Any) -> np.dtype[Any]:
+    """The dtype that arrays, dtypes and Python numbers promote to."""
+    values = []
+    for x in items:
+        is_type = isinstance(x, (type, np.dtype, str))
+        values.append(np.zeros((), to_dtype(x).numpy) if is_type else value(x))
+    return result_dtype(*values).numpy
+
+
+def can_cast(source: Any, target: Any) -> bool:
+    """Whether every value of `source` (a dtype or an array) is kept by dtype `target`."""
+    is_type = isinstance(source, (type, np.dtype, str))
+    kind = to_dtype(source) if is_type else result_dtype(value(source))
+    return bool(np.can_cast(kind.numpy, to_dtype(target).numpy))
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether a dtype is of a kind of the array API standard, is a dtype, or any of a tuple."""
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, k) for k in kind)
+    found = to_dtype(dtype)
+    if isinstance(kind, str):
+        if kind not in _KINDS:
+            raise DTypeError(f"isdtype: unknown kind {kind!r}")
+        return found.kind in _KINDS[kind]
+    return found is to_dtype(kind)
+
+
+def finfo(dtype: Any) -> Any:
+    """Limits of a float type."""
+    return ml_dtypes.finfo(to_dtype(dtype).real.numpy)
+
+
+def iinfo(dtype: Any) -> Any:
+    """Limits of an integer type."""
+    return np.iinfo(to_dtype(dtype).numpy)

@@ -1,0 +1,552 @@
+"""Element-by-element functions, with NumPy's promotion and values.
+
+Each takes arrays, numbers or lists that broadcast together and returns an array of the broadcast
+shape. `out=`, `where=` and other ufunc options do not exist: write `where(condition, f(x), x)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+
+from pyc.errors import DTypeError
+from pyc.interpreter import bind1, weak_type
+from pyc.ir import dtype as dt
+from pyc.numpy.core import (
+    broadcast,
+    broadcast_shape,
+    cast,
+    dtype_of,
+    floating,
+    literal,
+    operands,
+    result_dtype,
+    shape_of,
+    type_text,
+    value,
+)
+
+Function = Callable[..., Any]
+
+
+def _unary(name: str, op: str, summary: str, kinds: str = "") -> Function:
+    """A function of one array that keeps its type; kinds: those it takes (all if empty)."""
+    allowed = set(kinds.split())
+
+    def function(x: Any) -> Any:
+        (x,) = operands(name, x)
+        if allowed and dtype_of(x).kind not in allowed:
+            raise DTypeError(f"{name}: needs {kinds.replace(' ', ' or ')}, got {type_text(x)}")
+        return bind1(op, x)
+
+    return _named(function, name, summary)
+
+
+def _named(function: Function, name: str, summary: str) -> Function:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = summary
+    return function
+
+
+def _real(name: str, op: str, summary: str) -> Function:
+    """A function of one array of real floats; integers are converted as NumPy does."""
+
+    def function(x: Any) -> Any:
+        x = value(x)
+        return bind1(op, cast(x, floating(x)))
+
+    return _named(function, name, summary)
+
+
+def _rounding(name: str, op: str, summary: str) -> Function:
+    """Rounding leaves integers and bools as they are."""
+
+    def function(x: Any) -> Any:
+        (x,) = operands(name, x)
+        return bind1(op, x) if dtype_of(x).is_float else x
+
+    return _named(function, name, summary)
+
+
+def _binary(name: str, op: str, summary: str) -> Function:
+    def function(x: Any, y: Any) -> Any:
+        x, y = operands(name, x, y)
+        return bind1(op, x, y)
+
+    return _named(function, name, summary)
+
+
+def _binary_float(name: str, op: str, summary: str) -> Function:
+    def function(x: Any, y: Any) -> Any:
+        x, y = value(x), value(y)
+        kind = result_dtype(x, y)
+        if kind.kind not in ("float", "complex"):
+            kind = (
+                dt.promote(*(floating(v) for v in (x, y) if weak_type(v) is None))
+                if any(weak_type(v) is None for v in (x, y))
+                else dt.f64
+            )
+        x, y = operands(name, x, y, dtype=kind)
+        return bind1(op, x, y)
+
+    return _named(function, name, summary)
+
+
+# --- arithmetic -----------------------------------------------------------------------------------
+
+
+def add(x: Any, y: Any) -> Any:
+    """x + y. Bools: logical or."""
+    x, y = operands("add", x, y)
+    return bind1("logical_or" if dtype_of(x) is dt.b1 else "add", x, y)
+
+
+def multiply(x: Any, y: Any) -> Any:
+    """x * y. Bools: logical and."""
+    x, y = operands("multiply", x, y)
+    return bind1("logical_and" if dtype_of(x) is dt.b1 else "mul", x, y)
+
+
+def subtract(x: Any, y: Any) -> Any:
+    """x - y; DTypeError for bools, as in NumPy."""
+    x, y = operands("subtract", x, y)
+    if dtype_of(x) is dt.b1:
+        raise DTypeError("subtract: bools cannot be subtracted; use logical_xor")
+    return bind1("sub", x, y)
+
+
+divide = _binary_float("divide", "div", "x / y; integers give float64.")
+true_divide = divide
+arctan2 = _binary_float("arctan2", "atan2", "The angle of the point (y, x), -pi to pi.")
+atan2 = arctan2
+hypot = _binary_float("hypot", "hypot", "sqrt(x^2 + y^2) without overflow.")
+copysign = _binary_float("copysign", "copysign", "|x| with the sign of y.")
+nextafter = _binary_float("nextafter", "nextafter", "The next float from x towards y.")
+
+
+def _integers_for_bools(name: str, op: str, summary: str) -> Function:
+    """NumPy computes these on bools as int8."""
+
+    def function(x: Any, y: Any) -> Any:
+        x, y = operands(name, x, y)
+        if dtype_of(x) is dt.b1:
+            x, y = cast(x, dt.i8), cast(y, dt.i8)
+        return bind1(op, x, y)
+
+    return _named(function, name, summary)
+
+
+floor_divide = _integers_for_bools(
+    "floor_divide", "floor_divide", "The largest integer at most x / y; integer x // 0 is 0."
+)
+remainder = _integers_for_bools(
+    "remainder", "remainder", "x - floor_divide(x, y) * y, with the sign of y; integer x % 0 is 0."
+)
+mod = remainder
+fmod = _integers_for_bools("fmod", "fmod", "The remainder of truncating division, sign of x.")
+
+
+def divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    """(floor_divide(x, y), remainder(x, y))."""
+    return floor_divide(x, y), remainder(x, y)
+
+
+def power(x: Any, y: Any) -> Any:
+    """x ** y. Integers to a negative integer power fail, as in NumPy. A Python exponent of 2, 3,
+    0.5 or -1 is computed by multiplication, square root or division, as NumPy does for some."""
+    if type(y) in (int, float) and y in (1, 2, 3, 0.5, -1):
+        base = value(x)
+        kind = result_dtype(base, y)
+        if kind.is_float or (kind.is_integer and y in (1, 2, 3)):
+            base = cast(base, kind)
+            if y == 1:
+                return base
+            if y == 0.5:
+                return bind1("sqrt", base)
+            if y == -1:
+                return bind1("reciprocal", base)
+            two = bind1("square", base)
+            return two if y == 2 else bind1("mul", two, base)
+    x, y = operands("power", x, y)
+    kind = dtype_of(x)
+    if kind is dt.b1:
+        x, y, kind = cast(x, dt.i8), cast(y, dt.i8), dt.i8
+    return bind1("integer_power" if kind.is_integer else "power", x, y)
+
+
+pow = power
+float_power = _binary_float("float_power", "power", "x ** y in floats.")
+
+
+def negative(x: Any) -> Any:
+    """-x; DTypeError for bools."""
+    (x,) = operands("negative", x)
+    if dtype_of(x) is dt.b1:
+        raise DTypeError("negative: bools have no negative; use logical_not")
+    return bind1("neg", x)
+
+
+def positive(x: Any) -> Any:
+    """+x: x itself."""
+    return operands("positive", x)[0]
+
+
+def absolute(x: Any) -> Any:
+    """|x|; the modulus of complex numbers; the most negative integer stays itself."""
+    (x,) = operands("absolute", x)
+    return x if dtype_of(x).kind in ("bool", "uint") else bind1("abs", x)
+
+
+abs = absolute
+fabs = _real("fabs", "abs", "|x| in floats.")
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1; x / |x| of complex numbers; NaN of NaN."""
+    return bind1("sign", *operands("sign", x))
+
+
+square = _unary("square", "square", "x * x.")
+
+
+def reciprocal(x: Any) -> Any:
+    """1 / x; truncated for integers."""
+    (x,) = operands("reciprocal", x)
+    kind = dtype_of(x)
+    if kind.is_integer:
+        return floor_quotient(x)
+    return bind1("reciprocal", x)
+
+
+def floor_quotient(x: Any) -> Any:
+    """1 // x towards zero for integers: 1 and -1 are themselves, 0 and the rest give 0."""
+    one = broadcast(literal(1, dtype_of(x)), shape_of(x))
+    unit = bind1("eq", bind1("abs", x) if dtype_of(x).kind == "int" else x, one)
+    return bind1("select", unit, x, broadcast(literal(0, dtype_of(x)), shape_of(x)))
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """The lesser; NaN if either is."""
+    x, y = operands("minimum", x, y)
+    return bind1("logical_and" if dtype_of(x) is dt.b1 else "minimum", x, y)
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """The greater; NaN if either is."""
+    x, y = operands("maximum", x, y)
+    return bind1("logical_or" if dtype_of(x) is dt.b1 else "maximum", x, y)
+
+
+def fmin(x: Any, y: Any) -> Any:
+    """The lesser; the other one if one is NaN."""
+    x, y = operands("fmin", x, y)
+    return bind1("fmin" if dtype_of(x).is_float else "minimum", x, y)
+
+
+def fmax(x: Any, y: Any) -> Any:
+    """The greater; the other one if one is NaN."""
+    x, y = operands("fmax", x, y)
+    return bind1("fmax" if dtype_of(x).is_float else "maximum", x, y)
+
+
+def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    """x held within [a_min, a_max]; either bound may be None."""
+    low = a_min if a_min is not None else min
+    high = a_max if a_max is not None else max
+    x = value(x)
+    if low is not None:
+        x = maximum(x, low)
+    return minimum(x, high) if high is not None else operands("clip", x)[0]
+
+
+# --- roots, exponentials, logarithms --------------------------------------------------------------
+
+sqrt = _real("sqrt", "sqrt", "The square root, exactly rounded; NaN of negative numbers.")
+cbrt = _real("cbrt", "cbrt", "The cube root.")
+exp = _real("exp", "exp", "e ** x.")
+exp2 = _real("exp2", "exp2", "2 ** x.")
+expm1 = _real("expm1", "expm1", "e ** x - 1, exact near 0.")
+log = _real("log", "log", "The natural logarithm; -inf of 0, NaN of negative numbers.")
+log2 = _real("log2", "log2", "The logarithm to base 2.")
+log10 = _real("log10", "log10", "The logarithm to base 10.")
+log1p = _real("log1p", "log1p", "log(1 + x), exact near 0.")
+sin = _real("sin", "sin", "The sine of x radians, of any size.")
+cos = _real("cos", "cos", "The cosine of x radians, of any size.")
+tan = _real("tan", "tan", "The tangent of x radians, of any size.")
+arcsin = _real("arcsin", "asin", "The angle in [-pi/2, pi/2] with sine x.")
+arccos = _real("arccos", "acos", "The angle in [0, pi] with cosine x.")
+arctan = _real("arctan", "atan", "The angle in (-pi/2, pi/2) with tangent x.")
+asin, acos, atan = arcsin, arccos, arctan
+sinh = _real("sinh", "sinh", "The hyperbolic sine.")
+cosh = _real("cosh", "cosh", "The hyperbolic cosine.")
+tanh = _real("tanh", "tanh", "The hyperbolic tangent.")
+erf = _real("erf", "erf", "The error function.")
+erfc = _real("erfc", "erfc", "1 - erf(x), exact for large x.")
+
+
+def arcsinh(x: Any) -> Any:
+    """The inverse of sinh: log1p(|x| + x^2 / (1 + sqrt(x^2 + 1))) with the sign of x."""
+    x = value(x)
+    x = cast(x, floating(x))
+    size = absolute(x)
+    wide = greater(size, 1e9)
+    square_part = where(wide, 0.0, multiply(size, size))
+    near = log1p(add(size, divide(square_part, add(1.0, sqrt(add(square_part, 1.0))))))
+    far = add(log(size), 0.6931471805599453)
+    return copysign(where(wide, far, near), x)
+
+
+def arccosh(x: Any) -> Any:
+    """The inverse of cosh, for x >= 1: log(x + sqrt((x - 1) (x + 1)))."""
+    x = value(x)
+    x = cast(x, floating(x))
+    less = subtract(x, 1.0)
+    near = log1p(add(less, sqrt(multiply(less, add(x, 1.0)))))
+    return where(greater(x, 1e9), add(log(x), 0.6931471805599453), near)
+
+
+def arctanh(x: Any) -> Any:
+    """The inverse of tanh: log1p(2 |x| / (1 - |x|)) / 2 with the sign of x."""
+    x = value(x)
+    x = cast(x, floating(x))
+    size = absolute(x)
+    found = multiply(0.5, log1p(divide(multiply(2.0, size), subtract(1.0, size))))
+    return copysign(found, x)
+
+
+asinh, acosh, atanh = arcsinh, arccosh, arctanh
+
+
+def logaddexp(x: Any, y: Any) -> Any:
+    """log(e^x + e^y) without overflow."""
+    kind = result_dtype(value(x), value(y))
+    x, y = operands("logaddexp", x, y, dtype=kind if kind.is_float else dt.f64)
+    top = maximum(x, y)
+    found = add(top, log1p(exp(negative(absolute(subtract(x, y))))))
+    return where(equal(x, y), add(x, 0.6931471805599453), found)
+
+
+def logaddexp2(x: Any, y: Any) -> Any:
+    """log2(2^x + 2^y) without overflow."""
+    kind = result_dtype(value(x), value(y))
+    x, y = operands("logaddexp2", x, y, dtype=kind if kind.is_float else dt.f64)
+    top = maximum(x, y)
+    rest = log1p(exp2(negative(absolute(subtract(x, y)))))
+    return where(equal(x, y), add(x, 1.0), add(top, multiply(rest, 1.4426950408889634)))
+
+
+def deg2rad(x: Any) -> Any:
+    """Degrees to radians."""
+    return multiply(x, 0.017453292519943295)
+
+
+def rad2deg(x: Any) -> Any:
+    """Radians to degrees."""
+    return multiply(x, 57.29577951308232)
+
+
+radians, degrees = deg2rad, rad2deg
+
+
+def sinc(x: Any) -> Any:
+    """sin(pi x) / (pi x), 1 at 0."""
+    x = value(x)
+    y = multiply(3.141592653589793, where(equal(x, 0), 1e-20, cast(x, floating(x))))
+    return divide(sin(y), y)
+
+
+def heaviside(x: Any, zero: Any) -> Any:
+    """0 below 0, `zero` at 0, 1 above; NaN of NaN."""
+    x = value(x)
+    step = where(less(x, 0), 0.0, where(greater(x, 0), 1.0, zero))
+    return where(isnan(x), x, step)
+
+
+# --- rounding -------------------------------------------------------------------------------------
+
+floor = _rounding("floor", "floor", "The largest integer at most x.")
+ceil = _rounding("ceil", "ceil", "The smallest integer at least x.")
+trunc = _rounding("trunc", "trunc", "x without its fraction.")
+rint = _rounding("rint", "rint", "The nearest integer, halves to even.")
+fix = trunc
+
+
+def round(x: Any, decimals: int = 0) -> Any:
+    """x to `decimals` places, halves to even, as NumPy: rint(x * 10^d) / 10^d."""
+    (x,) = operands("round", x)
+    if decimals == 0 or not dtype_of(x).is_float:
+        return rint(x)
+    scale = 10.0 ** abs_int(decimals)
+    if decimals > 0:
+        return divide(rint(multiply(x, scale)), scale)
+    return multiply(rint(divide(x, scale)), scale)
+
+
+def abs_int(n: int) -> int:
+    """|n| of a Python integer (`abs` is the array function here)."""
+    return n if n >= 0 else -n
+
+
+around = round
+
+
+# --- comparison and logic -------------------------------------------------------------------------
+
+equal = _binary("equal", "eq", "x == y; NaN equals nothing.")
+not_equal = _binary("not_equal", "ne", "x != y.")
+less = _binary("less", "lt", "x < y.")
+less_equal = _binary("less_equal", "le", "x <= y.")
+greater = _binary("greater", "gt", "x > y.")
+greater_equal = _binary("greater_equal", "ge", "x >= y.")
+
+
+def _logical(name: str, op: str, summary: str) -> Function:
+    def function(*xs: Any) -> Any:
+        values = [cast(value(x), dt.b1) for x in xs]
+        shape = broadcast_shape(name, [shape_of(x) for x in values])
+        return bind1(op, *(broadcast(x, shape) for x in values))
+
+    return _named(function, name, summary)
+
+
+logical_and = _logical("logical_and", "logical_and", "Both are non-zero.")
+logical_or = _logical("logical_or", "logical_or", "Either is non-zero.")
+logical_xor = _logical("logical_xor", "logical_xor", "Exactly one is non-zero.")
+logical_not = _logical("logical_not", "logical_not", "x is zero.")
+
+
+def _bits(name: str, op: str, summary: str) -> Function:
+    def function(x: Any, y: Any) -> Any:
+        x, y = operands(name, x, y)
+        if dtype_of(x).kind not in ("bool", "int", "uint"):
+            raise DTypeError(f"{name}: needs integers or bools, got {type_text(x)}")
+        return bind1(op, x, y)
+
+    return _named(function, name, summary)
+
+
+bitwise_and = _bits("bitwise_and", "bitwise_and", "Bits set in both.")
+bitwise_or = _bits("bitwise_or", "bitwise_or", "Bits set in either.")
+bitwise_xor = _bits("bitwise_xor", "bitwise_xor", "Bits set in one of the two.")
+left_shift = _integers_for_bools("left_shift", "shift_left", "x * 2^y; 0 beyond the width.")
+right_shift = _integers_for_bools("right_shift", "shift_right", "floor(x / 2^y).")
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+
+
+def invert(x: Any) -> Any:
+    """The complement of each bit; logical not of bools."""
+    (x,) = operands("invert", x)
+    kind = dtype_of(x)
+    if kind.kind not in ("bool", "int", "uint"):
+        raise DTypeError(f"invert: needs integers or bools, got {type_text(x)}")
+    return bind1("logical_not" if kind is dt.b1 else "bitwise_not", x)
+
+
+bitwise_invert = bitwise_not = invert
+
+
+def bitwise_count(x: Any) -> Any:
+    """The number of bits set in |x|, uint8."""
+    (x,) = operands("bitwise_count", x)
+    size = bind1("abs", x) if dtype_of(x).kind == "int" else x
+    return cast(bind1("popcount", size), dt.u8)
+
+
+def _test(name: str, op: str, otherwise: bool, summary: str) -> Function:
+    """A test of floats that is constant for integers."""
+
+    def function(x: Any) -> Any:
+        (x,) = operands(name, x)
+        if dtype_of(x).kind in ("float", "complex"):
+            return bind1(op, x)
+        return broadcast(literal(otherwise, dt.b1), shape_of(x))
+
+    return _named(function, name, summary)
+
+
+isnan = _test("isnan", "isnan", False, "x is NaN.")
+isinf = _test("isinf", "isinf", False, "x is infinite.")
+isfinite = _test("isfinite", "isfinite", True, "x is neither NaN nor infinite.")
+
+
+def signbit(x: Any) -> Any:
+    """The sign bit is set (-0.0 included)."""
+    (x,) = operands("signbit", x)
+    if dtype_of(x).is_float:
+        return bind1("signbit", x)
+    return less(x, 0)
+
+
+def isneginf(x: Any) -> Any:
+    """x is -inf."""
+    return logical_and(isinf(x), signbit(x))
+
+
+def isposinf(x: Any) -> Any:
+    """x is +inf."""
+    return logical_and(isinf(x), logical_not(signbit(x)))
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """|a - b| <= atol + rtol |b|, infinities equal to themselves."""
+    a, b = value(a), value(b)
+    near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
+    found = where(logical_and(isfinite(a), isfinite(b)), near, equal(a, b))
+    return logical_or(found, logical_and(isnan(a), isnan(b))) if equal_nan else found
+
+
+def nan_to_num(x: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """NaN and infinities replaced, by default with 0 and the largest numbers of the type."""
+    (x,) = operands("nan_to_num", x)
+    if not dtype_of(x).is_float:
+        return x
+    top = float(dt_max(dtype_of(x)))
+    x = where(isnan(x), nan, x)
+    x = where(isposinf(x), top if posinf is None else posinf, x)
+    return where(isneginf(x), -top if neginf is None else neginf, x)
+
+
+def dt_max(kind: dt.DType) -> float:
+    """The largest finite number of a float type."""
+    return float(ml_dtypes.finfo(kind.numpy).max)
+
+
+# --- complex --------------------------------------------------------------------------------------
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate; real numbers are their own."""
+    (x,) = operands("conj", x)
+    return bind1("conj", x) if dtype_of(x).is_complex else x
+
+
+conjugate = conj
+
+
+def real(x: Any) -> Any:
+    """The real part."""
+    (x,) = operands("real", x)
+    return bind1("real", x) if dtype_of(x).is_complex else x
+
+
+def imag(x: Any) -> Any:
+    """The imaginary part; 0 of real numbers."""
+    (x,) = operands("imag", x)
+    if dtype_of(x).is_complex:
+        return bind1("imag", x)
+    return broadcast(literal(0, dtype_of(x)), shape_of(x))
+
+
+def angle(x: Any) -> Any:
+    """The argument of a complex number."""
+    return arctan2(imag(x), real(x))
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """x where the condition is non-zero, else y; the three broadcast together."""
+    test = cast(value(condition), dt.b1)
+    x, y = operands("where", x, y)
+    shape = broadcast_shape("where", [shape_of(test), shape_of(x)])
+    return bind1("select", broadcast(test, shape), broadcast(x, shape), broadcast(y, shape))

@@ -1,0 +1,441 @@
+"""Reading and writing parts of arrays: `x[key]`, `take`, `x.at[key].set(...)`.
+
+A key is what NumPy takes: integers, slices, `...`, `None` and integer arrays, mixed as NumPy orders
+them. An index out of range is an error (while tracing if it is a constant, else when the program
+runs); boolean masks make shapes that depend on data and are refused with what to write instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import ConcretizationError, DTypeError, IndexOutOfRangeError, ShapeError
+from pyc.interpreter import bind1, type_of
+from pyc.ir import dtype as dt
+from pyc.numpy.core import (
+    axis_of,
+    broadcast,
+    broadcast_shape,
+    cast,
+    constant,
+    dtype_of,
+    literal,
+    shape_of,
+    type_text,
+    value,
+)
+from pyc.numpy.creation import asarray
+from pyc.numpy.elementwise import add as add_arrays
+from pyc.numpy.elementwise import (
+    clip,
+    divide,
+    logical_and,
+    maximum,
+    minimum,
+    multiply,
+    power,
+    remainder,
+    where,
+)
+from pyc.numpy.elementwise import subtract as subtract_arrays
+from pyc.numpy.manipulation import ravel, reshape
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A key taken apart against an array.
+
+    box: (start, size, step) of each axis; drop: axes that an integer removes (static); arrays:
+    (axis, index array) of integer arrays and traced integers; insert: for the result after the box
+    and the arrays are applied, where new axes come.
+    """
+
+    box: tuple[tuple[int, int, int], ...]
+    drop: frozenset[int]
+    arrays: tuple[tuple[int, Any], ...]
+    order: tuple[Any, ...]
+    split: bool
+
+
+def _is_static_int(k: Any) -> bool:
+    return isinstance(k, (int, np.integer)) and not isinstance(k, (bool, np.bool_))
+
+
+def _entries(x: Any, key: Any) -> list[Any]:
+    """The key with an entry for each axis (and None for each new one)."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    items = [k if _plain(k) else value(k) for k in items]
+    for k in items:
+        if not _plain(k) and dtype_of(k) is dt.b1:
+            raise ConcretizationError(
+                "a boolean mask selects a number of elements that depends on data",
+                fix="Write `where(mask, x, other)` or `x.at[...]` with `where`; to change the "
+                "elements under a mask: `where(mask, new, x)`.",
+            )
+    rank = len(shape_of(x))
+    used = sum(k is not None and k is not Ellipsis for k in items)
+    if sum(k is Ellipsis for k in items) > 1:
+        raise IndexOutOfRangeError("an index can hold only one ellipsis (...)")
+    if used > rank:
+        raise IndexOutOfRangeError(f"too many indices for {type_text(x)}: {used} were given")
+    full = [slice(None)] * (rank - used)
+    if Ellipsis in [k for k in items if k is Ellipsis]:
+        at = next(n for n, k in enumerate(items) if k is Ellipsis)
+        return [*items[:at], *full, *items[at + 1 :]]
+    return [*items, *full]
+
+
+def _plain(k: Any) -> bool:
+    return k is None or k is Ellipsis or isinstance(k, slice) or _is_static_int(k)
+
+
+def _bounded(k: int, n: int, axis: int, x: Any) -> int:
+    if not -n <= k < n:
+        raise IndexOutOfRangeError(
+            f"index {k} is out of bounds for axis {axis} with size {n} of {type_text(x)}"
+        )
+    return k % n
+
+
+def _parse(x: Any, key: Any) -> _Plan:
+    shape = shape_of(x)
+    box: list[tuple[int, int, int]] = []
+    drop: set[int] = set()
+    arrays: list[tuple[int, Any]] = []
+    order: list[Any] = []
+    seen_array, gap, split = False, False, False
+    entries = _entries(x, key)
+    has_arrays = any(not _plain(k) for k in entries)
+    axis = 0
+    for k in entries:
+        if k is None:
+            order.append(None)
+            gap = gap or seen_array
+            continue
+        n = shape[axis]
+        if isinstance(k, slice):
+            whole = range(n)[_static_slice(k)]
+            start = whole.start if len(whole) else 0
+            box.append((start, len(whole), whole.step))
+            order.append(axis)
+            gap = gap or seen_array
+        elif _is_static_int(k) and not has_arrays:
+            box.append((_bounded(int(k), n, axis, x), 1, 1))
+            drop.add(axis)
+        else:
+            split = split or (gap and seen_array)
+            seen_array = True
+            box.append((0, n, 1))
+            if _is_static_int(k):
+                k = constant(np.int64(_bounded(int(k), n, axis, x)))
+            arrays.append((axis, k))
+            order.append(("array", axis))
+        axis += 1
+    return _Plan(tuple(box), frozenset(drop), tuple(arrays), tuple(order), split)
+
+
+def _static_slice(k: slice) -> slice:
+    parts = []
+    for part in (k.start, k.stop, k.step):
+        if part is None:
+            parts.append(None)
+            continue
+        try:
+            parts.append(int(part.__index__()))
+        except AttributeError:
+            raise DTypeError(f"a slice needs integers, got {part!r}") from None
+    if parts[2] == 0:
+        raise ValueError("slice step cannot be zero")
+    return slice(*parts)
+
+
+def _boxed(x: Any, plan: _Plan) -> Any:
+    """x with the slices applied."""
+    shape = shape_of(x)
+    if all(b == (0, n, 1) for b, n in zip(plan.box, shape, strict=True)):
+        return x
+    start, size, step = zip(*plan.box, strict=True)
+    return bind1("slice", x, start=start, size=size, step=step)
+
+
+def _checked(index: Any, bound: int, axis: int, mode: str, x: Any) -> Any:
+    """An index array as i64 within [0, bound): by an error, or by the mode."""
+    kind = dtype_of(index)
+    if not kind.is_integer:
+        raise DTypeError(f"arrays used as indices must be of integers, got {type_text(index)}")
+    if mode == "raise":
+        if isinstance(index, (np.ndarray, np.generic)):
+            flat = np.asarray(index).reshape(-1)
+            wrong = (flat < -bound) | (flat >= bound)
+            if wrong.any():
+                raise IndexOutOfRangeError(
+                    f"index {flat[wrong][0]} is out of bounds for axis {axis} with size {bound} "
+                    f"of {type_text(x)}"
+                )
+        return bind1("index_check", index, bound=bound, axis=axis)
+    wide = cast(index, dt.i64)
+    if mode == "wrap":
+        return remainder(wide, bound)
+    from_end = where(wide < 0, add_arrays(wide, bound), wide)
+    return clip(from_end, 0, bound - 1) if mode == "clip" else from_end
+
+
+def _arrays(x: Any, plan: _Plan, mode: str) -> tuple[Shape, tuple[int, ...], list[Any], int]:
+    """(index shape, axes of the boxed array, i64 arrays, place among the kept axes)."""
+    shape = broadcast_shape("index", [shape_of(k) for _, k in plan.arrays])
+    bounds = shape_of(x)
+    found = [broadcast(_checked(k, bounds[axis], axis, mode, x), shape) for axis, k in plan.arrays]
+    axes = tuple(axis for axis, _ in plan.arrays)
+    position = 0 if plan.split else sum(k < axes[0] for k in range(len(bounds)) if k not in axes)
+    return shape, axes, found, position
+
+
+def _result_shape(plan: _Plan, inner: Shape) -> Shape:
+    """The shape of `x[key]` with new axes put in and integer axes taken out."""
+    sizes = {axis: size for axis, (_, size, _) in enumerate(plan.box)}
+    array_axes = {axis for axis, _ in plan.arrays}
+    out: list[int] = []
+    placed = not plan.arrays
+    if plan.split:
+        out += inner
+        placed = True
+    for item in plan.order:
+        if item is None:
+            out.append(1)
+        elif isinstance(item, tuple):
+            if not placed:
+                out += inner
+                placed = True
+        elif item not in plan.drop and item not in array_axes:
+            out.append(sizes[item])
+    return tuple(out)
+
+
+def getitem(x: Any, key: Any) -> Any:
+    """`x[key]`."""
+    return gather(x, key, mode="raise")
+
+
+def gather(
+    x: Any, key: Any, *, mode: str = "raise", fill_value: Any = None, unique_indices: bool = False
+) -> Any:
+    """`x[key]`; what is out of range by `mode`: "raise", "clip" (the nearest), "wrap" (modulo), or
+    "fill" (`fill_value`, NaN or 0 by default)."""
+    del unique_indices
+    x = asarray(x)
+    if mode not in ("raise", "clip", "wrap", "fill"):
+        raise ValueError(f"indexing mode {mode!r} is not one of raise, clip, wrap, fill")
+    plan = _parse(x, key)
+    boxed = _boxed(x, plan)
+    if not plan.arrays:
+        return reshape(boxed, _result_shape(plan, ()))
+    inner, axes, indices, position = _arrays(x, plan, mode)
+    found = bind1("gather", boxed, *indices, axes=axes, position=position)
+    if mode == "fill":
+        found = _filled(x, boxed, indices, axes, position, found, fill_value)
+    return reshape(found, _result_shape(plan, inner))
+
+
+def _filled(
+    x: Any,
+    boxed: Any,
+    indices: Sequence[Any],
+    axes: Shape,
+    position: int,
+    found: Any,
+    fill_value: Any,
+) -> Any:
+    inside: Any = None
+    for axis, index in zip(axes, indices, strict=True):
+        n = shape_of(boxed)[axis]
+        test = logical_and(index >= 0, index < n)
+        inside = test if inside is None else logical_and(inside, test)
+    kept = len(shape_of(boxed)) - len(axes)
+    shape = shape_of(inside)
+    wide = (*[1] * position, *shape, *[1] * (kept - position))
+    default = np.nan if dtype_of(x).kind in ("float", "complex") else 0
+    fill = cast(value(default if fill_value is None else fill_value), dtype_of(x))
+    return where(reshape(inside, wide), found, fill)
+
+
+_COMBINE = {
+    "add": ("add", add_arrays),
+    "subtract": (None, subtract_arrays),
+    "multiply": ("mul", multiply),
+    "divide": (None, divide),
+    "min": ("min", minimum),
+    "max": ("max", maximum),
+    "power": (None, power),
+}
+
+
+def update(
+    x: Any,
+    key: Any,
+    values: Any,
+    *,
+    how: str = "set",
+    mode: str = "raise",
+    unique_indices: bool = False,
+) -> Any:
+    """x with x[key] set to `values`, or combined with them (how: add, subtract, multiply, divide,
+    min, max, power, apply). Equal indices act one after the other in row-major order."""
+    x = asarray(x)
+    if mode not in ("raise", "clip", "wrap", "drop", "fill"):
+        raise ValueError(f"update mode {mode!r} is not one of raise, clip, wrap, drop")
+    plan = _parse(x, key)
+    if how == "apply":
+        return update(x, key, values(gather(x, key, mode="clip" if mode != "raise" else mode)))
+    if not plan.arrays:
+        old = getitem(x, key)
+        new = _value_like(values, old, x, how)
+        return _set_box(x, plan, new)
+    inner, axes, indices, position = _arrays(x, plan, "drop" if mode == "fill" else mode)
+    target = _result_shape(plan, inner)
+    scatter_mode, combine = _COMBINE.get(how, ("set", None)) if how != "set" else ("set", None)
+    new = cast(value(values), dtype_of(x))
+    if broadcast_shape("update", [shape_of(new), target]) != target:
+        raise ShapeError(f"update: values of shape {shape_of(new)} do not fit {target}")
+    new = broadcast(new, target)
+    if scatter_mode is None:
+        if not unique_indices and combine is not subtract_arrays:
+            raise DTypeError(
+                f"update: {how} at indices that may repeat has no one order that is usual",
+                fix="Pass unique_indices=True if no place occurs twice.",
+            )
+        old = gather(x, key, mode="clip" if mode != "raise" else "raise")
+        if combine is subtract_arrays:
+            scatter_mode, new = "add", _negated(new)
+        else:
+            assert combine is not None
+            scatter_mode, new = "set", cast(combine(old, new), dtype_of(x))
+    boxed = _boxed(x, plan)
+    sizes = [size for k, (_, size, _) in enumerate(plan.box) if k not in axes]
+    kept = (*sizes[:position], *inner, *sizes[position:])
+    changed = bind1(
+        "scatter",
+        boxed,
+        reshape(new, kept),
+        *indices,
+        axes=axes,
+        position=position,
+        mode=scatter_mode,
+    )
+    if boxed is x:
+        return changed
+    return _set_box(
+        x, _Plan(plan.box, frozenset(), (), tuple(range(len(plan.box))), False), changed
+    )
+
+
+def _negated(x: Any) -> Any:
+    return subtract_arrays(literal(0, dtype_of(x)), x)
+
+
+def _value_like(values: Any, old: Any, x: Any, how: str) -> Any:
+    new = value(values)
+    if how != "set":
+        new = _COMBINE[how][1](old, new)
+    new = cast(new, dtype_of(x))
+    if broadcast_shape("update", [shape_of(new), shape_of(old)]) != shape_of(old):
+        raise ShapeError(f"update: values of shape {shape_of(new)} do not fit {shape_of(old)}")
+    return broadcast(new, shape_of(old))
+
+
+def _set_box(x: Any, plan: _Plan, new: Any) -> Any:
+    """x with its box replaced by `new` (of the shape of x[key])."""
+    sizes = tuple(size for _, size, _ in plan.box)
+    if 0 in sizes:
+        return x
+    new = reshape(new, sizes)
+    backwards = [k for k, (_, size, step) in enumerate(plan.box) if step < 0 and size > 1]
+    if backwards:
+        new = bind1(
+            "slice",
+            new,
+            start=tuple(n - 1 if k in backwards else 0 for k, n in enumerate(sizes)),
+            size=sizes,
+            step=tuple(-1 if k in backwards else 1 for k in range(len(sizes))),
+        )
+    starts = tuple(
+        start + (size - 1) * step if step < 0 else start for start, size, step in plan.box
+    )
+    strides = tuple(step if step > 0 else -step for _, _, step in plan.box)
+    return bind1("update_slice", x, new, starts=starts, strides=strides)
+
+
+def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
+    """Elements of `x` at integer `indices` along an axis (of the flattened array if None)."""
+    x = asarray(x)
+    if axis is None:
+        x, axis = ravel(x), 0
+    place = axis_of("take", axis, len(shape_of(x)))
+    key = (*[slice(None)] * place, indices)
+    if isinstance(indices, (int, np.integer)):
+        return gather(x, (*[slice(None)] * place, int(indices)), mode=mode)
+    return gather(x, key, mode=mode)
+
+
+def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:
+    """x[..., indices[...], ...]: along one axis, the other places stay their own."""
+    x, indices = asarray(x), asarray(indices)
+    rank = len(shape_of(x))
+    place = axis_of("take_along_axis", axis, rank)
+    if len(shape_of(indices)) != rank:
+        raise ShapeError(f"take_along_axis: ranks differ: {type_text(x)} and {type_text(indices)}")
+    count = shape_of(indices)[place]
+    shape = tuple(count if k == place else n for k, n in enumerate(shape_of(x)))
+    indices = broadcast(indices, shape)
+    key = []
+    for k in range(rank):
+        if k == place:
+            key.append(indices)
+        else:
+            line = bind1("iota", shape=shape, axis=k, dtype=dt.i64)
+            key.append(line)
+    return gather(x, tuple(key))
+
+
+def dynamic_slice(x: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """The box of `sizes` at computed `starts`, moved to keep it within x (`jax.lax` semantics)."""
+    x = asarray(x)
+    fixed, moving = _starts(starts, len(shape_of(x)))
+    return bind1("dynamic_slice", x, *moving, starts=fixed, sizes=tuple(int(s) for s in sizes))
+
+
+def dynamic_update_slice(x: Any, new: Any, starts: Sequence[Any]) -> Any:
+    """x with the box at computed `starts` replaced by `new`, moved to keep it within x."""
+    x, new = asarray(x), asarray(new)
+    fixed, moving = _starts(starts, len(shape_of(x)))
+    new = cast(new, dtype_of(x))
+    return bind1("update_slice", x, new, *moving, starts=fixed, strides=(1,) * len(fixed))
+
+
+def _starts(starts: Sequence[Any], rank: int) -> tuple[tuple[int | None, ...], list[Any]]:
+    if len(starts) != rank:
+        raise ShapeError(f"dynamic_slice: needs {rank} starts, got {len(starts)}")
+    fixed: list[int | None] = []
+    moving: list[Any] = []
+    for s in starts:
+        if _is_static_int(s):
+            fixed.append(int(s))
+        else:
+            if type_of(s).shape != ():
+                raise ShapeError(f"dynamic_slice: a start must be a scalar, got {type_text(s)}")
+            fixed.append(None)
+            moving.append(cast(s, dt.i64))
+    return tuple(fixed), moving
+
+
+def select(conditions: Sequence[Any], choices: Sequence[Any], default: Any = 0) -> Any:
+    """The first choice whose condition is true, else the default."""
+    found = default
+    for condition, choice in list(zip(conditions, choices, strict=True))[::-1]:
+        found = where(condition, choice, found)
+    return found

@@ -1,0 +1,226 @@
+"""Products of vectors and matrices. All are contractions (`dot_general`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyc.errors import ShapeError
+from pyc.interpreter import bind1
+from pyc.ir import dtype as dt
+from pyc.numpy.core import (
+    axis_of,
+    broadcast,
+    broadcast_shape,
+    cast,
+    dtype_of,
+    result_dtype,
+    shape_of,
+    type_text,
+)
+from pyc.numpy.creation import asarray
+from pyc.numpy.elementwise import add, conj, imag, multiply, real, subtract
+from pyc.numpy.manipulation import permute_dims, ravel, reshape
+
+Axes = tuple[int, ...]
+
+
+def _contract(a: Any, b: Any, contract: tuple[Axes, Axes], batch: tuple[Axes, Axes]) -> Any:
+    """The contraction of arrays of one type; bools by or of ands, complex numbers by parts."""
+    kind = dtype_of(a)
+    dimensions = (contract, batch)
+    if kind is dt.b1:
+        a, b = cast(a, dt.i64), cast(b, dt.i64)
+        return cast(bind1("dot_general", a, b, dimensions=dimensions), dt.b1)
+    if kind.is_complex:
+        parts = [
+            [bind1("dot_general", x, y, dimensions=dimensions) for y in (real(b), imag(b))]
+            for x in (real(a), imag(a))
+        ]
+        re = subtract(parts[0][0], parts[1][1])
+        return bind1("complex", re, add(parts[0][1], parts[1][0]))
+    return bind1("dot_general", a, b, dimensions=dimensions)
+
+
+def _same_type(a: Any, b: Any) -> tuple[Any, Any]:
+    a, b = asarray(a), asarray(b)
+    kind = result_dtype(a, b)
+    return cast(a, kind), cast(b, kind)
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """Matrix product over the last axis of `a` and the second-to-last of `b`.
+
+    a: (..., m, k), b: (..., k, n), leading axes broadcast  ->  (..., m, n)
+    a line on the left is a row, on the right a column, and its axis is dropped
+    dtype: promoted type of a and b; integer inputs accumulate in their own width
+    raises ShapeError: when the two k differ; names both shapes and the user's line
+    """
+    a, b = _same_type(a, b)
+    left, right = shape_of(a), shape_of(b)
+    if not left or not right:
+        raise ShapeError("matmul: an operand has rank 0; use multiply")
+    k = left[-1]
+    if k != (right[-2] if len(right) > 1 else right[0]):
+        raise ShapeError(
+            f"matmul: inner dimensions differ: a is {type_text(a)}, b is {type_text(b)}",
+            fix=_matmul_fix(left, right),
+        )
+    if len(left) == 1 or len(right) == 1 or (len(right) == 2 and len(left) >= 2):
+        b_axis = max(len(right) - 2, 0)
+        if len(left) == 1 and len(right) > 2:
+            found = _contract(b, a, ((b_axis,), (0,)), ((), ()))
+        else:
+            found = _contract(a, b, ((len(left) - 1,), (b_axis,)), ((), ()))
+        return found
+    batch = broadcast_shape("matmul", [left[:-2], right[:-2]])
+    a = broadcast(a, (*batch, *left[-2:]))
+    b = broadcast(b, (*batch, *right[-2:]))
+    n = len(batch)
+    axes = tuple(range(n))
+    return _contract(a, b, ((n + 1,), (n,)), (axes, axes))
+
+
+def _matmul_fix(left: Axes, right: Axes) -> str:
+    inner = right[-2] if len(right) > 1 else right[0]
+    text = f"{left[-1]} must equal {inner}."
+    if len(right) > 1 and right[-1] == left[-1]:
+        text += " If the right operand is stored transposed, use its `.T`."
+    return text
+
+
+def dot(a: Any, b: Any) -> Any:
+    """The sum of products over the last axis of a and the second-to-last (or only) axis of b."""
+    a, b = _same_type(a, b)
+    left, right = shape_of(a), shape_of(b)
+    if not left or not right:
+        return multiply(a, b)
+    axis = max(len(right) - 2, 0)
+    if left[-1] != right[axis]:
+        raise ShapeError(
+            f"dot: inner dimensions differ: a is {type_text(a)}, b is {type_text(b)}",
+            fix=_matmul_fix(left, right),
+        )
+    return _contract(a, b, ((len(left) - 1,), (axis,)), ((), ()))
+
+
+def vdot(a: Any, b: Any) -> Any:
+    """The sum of conj(a) * b over flattened arrays."""
+    return dot(conj(ravel(a)), ravel(b))
+
+
+def inner(a: Any, b: Any) -> Any:
+    """The sum of products over the last axes."""
+    a, b = _same_type(a, b)
+    if not shape_of(a) or not shape_of(b):
+        return multiply(a, b)
+    return tensordot(a, b, axes=((-1,), (-1,)))
+
+
+def outer(a: Any, b: Any) -> Any:
+    """a[i] * b[j] of flattened arrays."""
+    return multiply(reshape(a, (-1, 1)), reshape(b, (1, -1)))
+
+
+def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
+    """The sum of conj(a) * b over one axis, the others broadcast."""
+    a, b = _same_type(a, b)
+    shape = broadcast_shape("vecdot", [shape_of(a), shape_of(b)])
+    a, b = conj(broadcast(a, shape)), broadcast(b, shape)
+    place = axis_of("vecdot", axis, len(shape))
+    axes = tuple(k for k in range(len(shape)) if k != place)
+    return _contract(a, b, ((place,), (place,)), (axes, axes))
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """The sum of products over pairs of axes: the last n of a and first n of b, or two lists."""
+    a, b = _same_type(a, b)
+    left, right = shape_of(a), shape_of(b)
+    if isinstance(axes, int):
+        pairs = (tuple(range(len(left) - axes, len(left))), tuple(range(axes)))
+    else:
+        first, second = axes
+        lists = [x if isinstance(x, (tuple, list)) else (x,) for x in (first, second)]
+        pairs = (
+            tuple(axis_of("tensordot", k, len(left)) for k in lists[0]),
+            tuple(axis_of("tensordot", k, len(right)) for k in lists[1]),
+        )
+    if len(pairs[0]) != len(pairs[1]) or any(
+        left[i] != right[j] for i, j in zip(*pairs, strict=False)
+    ):
+        raise ShapeError(
+            f"tensordot: axes {pairs[0]} of {type_text(a)} and {pairs[1]} of {type_text(b)} differ"
+        )
+    return _contract(a, b, pairs, ((), ()))
+
+
+def kron(a: Any, b: Any) -> Any:
+    """The Kronecker product of two matrices (or lines)."""
+    a, b = _same_type(a, b)
+    rank = max(len(shape_of(a)), len(shape_of(b)))
+    left = (1,) * (rank - len(shape_of(a))) + shape_of(a)
+    right = (1,) * (rank - len(shape_of(b))) + shape_of(b)
+    x = reshape(a, tuple(n for s in left for n in (s, 1)))
+    y = reshape(b, tuple(n for s in right for n in (1, s)))
+    return reshape(multiply(x, y), tuple(m * n for m, n in zip(left, right, strict=True)))
+
+
+def einsum(subscripts: str, *xs: Any) -> Any:
+    """Einstein summation of one or more operands ("ij,jk->ik"; no ellipsis): pair by pair from the
+    left."""
+    text = subscripts.replace(" ", "")
+    if "." in text:
+        raise NotImplementedError("einsum: an ellipsis is not supported")
+    inputs, arrow, output = text.partition("->")
+    labels = inputs.split(",")
+    if len(labels) != len(xs):
+        raise ShapeError(f"einsum: {subscripts!r} names {len(labels)} operands, got {len(xs)}")
+    if not arrow:
+        joined = "".join(labels)
+        output = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    values = [asarray(x) for x in xs]
+    for name, x in zip(labels, values, strict=True):
+        if len(name) != len(shape_of(x)) or len(set(name)) != len(name):
+            raise ShapeError(f"einsum: {name!r} does not label the axes of {type_text(x)}")
+    kind = result_dtype(*values)
+    current, found = labels[0], cast(values[0], kind)
+    for position in range(1, len(values)):
+        following, x = labels[position], cast(values[position], kind)
+        later = set(output).union(*labels[position + 1 :])
+        current, found = _pair(current, found, following, x, later)
+    return _finish(current, found, output)
+
+
+def _pair(left: str, a: Any, right: str, b: Any, later: set[str]) -> tuple[str, Any]:
+    shared = [c for c in left if c in right]
+    batch = [c for c in shared if c in later]
+    summed = [c for c in shared if c not in later]
+    for c in [c for c in left if c not in right and c not in later]:
+        a, left = _summed(a, left, c)
+    for c in [c for c in right if c not in left and c not in later]:
+        b, right = _summed(b, right, c)
+
+    def places(names: str, wanted: Sequence[str]) -> Axes:
+        return tuple(names.index(c) for c in wanted)
+
+    found = _contract(
+        a,
+        b,
+        (places(left, summed), places(right, summed)),
+        (places(left, batch), places(right, batch)),
+    )
+    rest = [c for c in left if c not in shared] + [c for c in right if c not in shared]
+    return "".join([*batch, *rest]), found
+
+
+def _summed(x: Any, names: str, label: str) -> tuple[Any, str]:
+    axis = names.index(label)
+    return bind1("reduce_sum", x, axes=(axis,)), names[:axis] + names[axis + 1 :]
+
+
+def _finish(names: str, x: Any, output: str) -> Any:
+    for c in [c for c in names if c not in output]:
+        x, names = _summed(x, names, c)
+    if sorted(names) != sorted(output):
+        raise ShapeError(f"einsum: the result {output!r} has labels that no operand has")
+    return permute_dims(x, tuple(names.index(c) for c in output)) if output else x

@@ -1,0 +1,445 @@
+"""Changing shape and order: reshaping, transposing, joining, splitting, repeating.
+
+All of these move data by index maps that fuse into what reads the result: none costs a copy by
+itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import ShapeError
+from pyc.interpreter import bind1, type_of
+from pyc.numpy.core import (
+    axes_of,
+    axis_of,
+    broadcast,
+    cast,
+    dtype_of,
+    literal,
+    operands,
+    result_dtype,
+    shape_of,
+    to_dtype,
+    to_shape,
+    type_text,
+    value,
+)
+from pyc.numpy.creation import asarray
+
+
+def reshape(x: Any, shape: Any = None, *, newshape: Any = None) -> Any:
+    """`x` in row-major order under another shape; one dimension may be -1."""
+    x = asarray(x)
+    wanted = shape if shape is not None else newshape
+    items = list(wanted) if isinstance(wanted, (tuple, list)) else [wanted]
+    sizes = [int(n.__index__()) for n in items]
+    total = int(np.prod(shape_of(x), dtype=int))
+    if sizes.count(-1) > 1:
+        raise ShapeError(f"reshape: only one dimension may be -1, got {tuple(sizes)}")
+    if -1 in sizes:
+        known = int(np.prod([n for n in sizes if n != -1], dtype=int))
+        if known == 0 or total % known:
+            raise ShapeError(f"reshape: {type_text(x)} does not fit shape {tuple(sizes)}")
+        sizes[sizes.index(-1)] = total // known
+    if int(np.prod(sizes, dtype=int)) != total or any(n < 0 for n in sizes):
+        raise ShapeError(
+            f"reshape: {type_text(x)} has {total} elements, not those of {tuple(sizes)}"
+        )
+    return bind1("reshape", x, shape=tuple(sizes))
+
+
+def ravel(x: Any) -> Any:
+    """`x` as one line."""
+    return reshape(x, (-1,))
+
+
+def permute_dims(x: Any, axes: Any = None) -> Any:
+    """`x` with its axes in the order `axes` (reversed if None)."""
+    x = asarray(x)
+    rank = len(shape_of(x))
+    order = (
+        tuple(range(rank))[::-1]
+        if axes is None
+        else tuple(axis_of("transpose", a, rank) for a in axes)
+    )
+    if sorted(order) != list(range(rank)):
+        raise ShapeError(f"transpose: {axes} is not a permutation of the axes of {type_text(x)}")
+    return bind1("transpose", x, axes=order)
+
+
+transpose = permute_dims
+
+
+def matrix_transpose(x: Any) -> Any:
+    """`x` with its last two axes swapped."""
+    x = asarray(x)
+    if len(shape_of(x)) < 2:
+        raise ShapeError(f"matrix_transpose: needs rank 2 or more, got {type_text(x)}")
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
+    """`x` with two axes exchanged."""
+    x = asarray(x)
+    order = list(range(len(shape_of(x))))
+    a, b = (axis_of("swapaxes", k, len(order)) for k in (axis1, axis2))
+    order[a], order[b] = order[b], order[a]
+    return permute_dims(x, order)
+
+
+def moveaxis(x: Any, source: Any, destination: Any) -> Any:
+    """`x` with some axes at new places, the others in order."""
+    x = asarray(x)
+    rank = len(shape_of(x))
+    start = source if isinstance(source, (tuple, list)) else (source,)
+    end = destination if isinstance(destination, (tuple, list)) else (destination,)
+    froms = [axis_of("moveaxis", a, rank) for a in start]
+    tos = [axis_of("moveaxis", a, rank) for a in end]
+    if len(froms) != len(tos) or len(set(froms)) != len(froms) or len(set(tos)) != len(tos):
+        raise ShapeError(f"moveaxis: {source} and {destination} must be as many distinct axes")
+    order = [k for k in range(rank) if k not in froms]
+    for to, axis in sorted(zip(tos, froms, strict=True)):
+        order.insert(to, axis)
+    return permute_dims(x, order)
+
+
+def squeeze(x: Any, axis: Any = None) -> Any:
+    """`x` without axes of extent 1 (all of them, or those given)."""
+    x = asarray(x)
+    shape = shape_of(x)
+    gone = (
+        tuple(k for k, n in enumerate(shape) if n == 1)
+        if axis is None
+        else axes_of("squeeze", axis, len(shape))
+    )
+    if any(shape[k] != 1 for k in gone):
+        raise ShapeError(f"squeeze: axis {axis} of {type_text(x)} is not of extent 1")
+    return reshape(x, tuple(n for k, n in enumerate(shape) if k not in gone))
+
+
+def expand_dims(x: Any, axis: Any = 0) -> Any:
+    """`x` with new axes of extent 1 at the places `axis` of the result."""
+    x = asarray(x)
+    shape = shape_of(x)
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    places = axes_of("expand_dims", tuple(given), len(shape) + len(given))
+    rest = iter(shape)
+    wide = [1 if k in places else next(rest) for k in range(len(shape) + len(given))]
+    return reshape(x, tuple(wide))
+
+
+def atleast_1d(*xs: Any) -> Any:
+    """Arguments of rank 1 or more; a tuple if there are several."""
+    found = tuple(reshape(x, (1,)) if shape_of(asarray(x)) == () else asarray(x) for x in xs)
+    return found[0] if len(found) == 1 else found
+
+
+def atleast_2d(*xs: Any) -> Any:
+    """Arguments of rank 2 or more, new axes in front; a tuple if there are several."""
+    found = []
+    for x in map(asarray, xs):
+        shape = shape_of(x)
+        found.append(reshape(x, (1,) * (2 - len(shape)) + shape) if len(shape) < 2 else x)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def concat(arrays: Sequence[Any], axis: int | None = 0) -> Any:
+    """Arrays one after the other along an axis (each flattened first if it is None)."""
+    if not arrays:
+        raise ShapeError("concatenate: needs at least one array")
+    items = [asarray(x) for x in arrays]
+    if axis is None:
+        items, axis = [ravel(x) for x in items], 0
+    kind = result_dtype(*items)
+    rank = len(shape_of(items[0]))
+    if rank == 0:
+        raise ShapeError("concatenate: arrays of rank 0 have no axis; use stack")
+    place = axis_of("concatenate", axis, rank)
+    first = shape_of(items[0])
+    for x in items[1:]:
+        shape = shape_of(x)
+        fits = len(shape) == rank and all(
+            a == b for k, (a, b) in enumerate(zip(shape, first, strict=True)) if k != place
+        )
+        if not fits:
+            found = ", ".join(map(type_text, items))
+            raise ShapeError(f"concatenate: shapes must agree but along axis {place}: {found}")
+    same = [cast(x, kind) for x in items]
+    return same[0] if len(same) == 1 else bind1("concatenate", *same, axis=place)
+
+
+concatenate = concat
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays of one shape along a new axis."""
+    items = [asarray(x) for x in arrays]
+    if not items:
+        raise ShapeError("stack: needs at least one array")
+    if len({shape_of(x) for x in items}) > 1:
+        raise ShapeError(f"stack: shapes differ: {', '.join(map(type_text, items))}")
+    return concat([expand_dims(x, axis) for x in items], axis)
+
+
+def hstack(arrays: Sequence[Any]) -> Any:
+    """Arrays side by side: along axis 1, or 0 for lines."""
+    items = [atleast_1d(x) for x in arrays]
+    return concat(items, 0 if len(shape_of(items[0])) == 1 else 1)
+
+
+def vstack(arrays: Sequence[Any]) -> Any:
+    """Arrays one below the other; lines become rows."""
+    return concat([atleast_2d(x) for x in arrays], 0)
+
+
+def column_stack(arrays: Sequence[Any]) -> Any:
+    """Lines as the columns of a matrix."""
+    items = [asarray(x) for x in arrays]
+    columns = [reshape(x, (-1, 1)) if len(shape_of(x)) < 2 else x for x in items]
+    return concat(columns, 1)
+
+
+def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+    """The slices of `x` along an axis."""
+    x = moveaxis(x, axis, 0)
+    shape = shape_of(x)
+    return tuple(reshape(_box(x, 0, k, 1), shape[1:]) for k in range(shape[0]))
+
+
+def _box(x: Any, axis: int, start: int, size: int) -> Any:
+    shape = shape_of(x)
+    return bind1(
+        "slice",
+        x,
+        start=tuple(start if k == axis else 0 for k in range(len(shape))),
+        size=tuple(size if k == axis else n for k, n in enumerate(shape)),
+        step=(1,) * len(shape),
+    )
+
+
+def split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
+    """`x` in equal parts, or cut before the given places."""
+    x = asarray(x)
+    shape = shape_of(x)
+    place = axis_of("split", axis, len(shape))
+    if isinstance(indices_or_sections, int):
+        if shape[place] % indices_or_sections:
+            raise ShapeError(
+                f"split: axis {place} of {type_text(x)} does not divide into {indices_or_sections}"
+            )
+        size = shape[place] // indices_or_sections
+        cuts = [size * k for k in range(1, indices_or_sections)]
+    else:
+        cuts = [int(c) for c in indices_or_sections]
+    return _cut(x, place, cuts)
+
+
+def _cut(x: Any, axis: int, cuts: list[int]) -> tuple[Any, ...]:
+    n = shape_of(x)[axis]
+    bounds = [0, *(min(max(c if c >= 0 else c + n, 0), n) for c in cuts), n]
+    return tuple(_box(x, axis, a, max(b - a, 0)) for a, b in pairwise(bounds))
+
+
+def array_split(x: Any, sections: int, axis: int = 0) -> tuple[Any, ...]:
+    """`x` in parts as equal as possible, the longer ones first."""
+    x = asarray(x)
+    place = axis_of("array_split", axis, len(shape_of(x)))
+    size, longer = divmod(shape_of(x)[place], sections)
+    sizes = [size + (k < longer) for k in range(sections)]
+    return _cut(x, place, [int(c) for c in np.cumsum(sizes)[:-1]])
+
+
+def flip(x: Any, axis: Any = None) -> Any:
+    """`x` in reverse order along some axes (all if None)."""
+    x = asarray(x)
+    shape = shape_of(x)
+    axes = axes_of("flip", axis, len(shape))
+    if 0 in shape:
+        return x
+    return bind1(
+        "slice",
+        x,
+        start=tuple(n - 1 if k in axes else 0 for k, n in enumerate(shape)),
+        size=shape,
+        step=tuple(-1 if k in axes else 1 for k in range(len(shape))),
+    )
+
+
+def flipud(x: Any) -> Any:
+    """`flip` along axis 0."""
+    return flip(x, 0)
+
+
+def fliplr(x: Any) -> Any:
+    """`flip` along axis 1."""
+    return flip(x, 1)
+
+
+def roll(x: Any, shift: Any, axis: Any = None) -> Any:
+    """`x` moved by `shift` places along an axis, what falls off coming in at the other end."""
+    x = asarray(x)
+    if axis is None:
+        return reshape(roll(ravel(x), shift, 0), shape_of(x))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
+    for a, s in zip(axes, shifts, strict=True):
+        place = axis_of("roll", a, len(shape_of(x)))
+        n = shape_of(x)[place]
+        by = int(s.__index__()) % n if n else 0
+        if by:
+            x = concat([_box(x, place, n - by, by), _box(x, place, 0, n - by)], place)
+    return x
+
+
+def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """`x` turned by 90 degrees k times, from the first of `axes` towards the second."""
+    x = asarray(x)
+    turns = k % 4
+    if turns == 2:
+        return flip(x, axes)
+    if turns == 0:
+        return x
+    if turns == 1:
+        return swapaxes(flip(x, axes[1]), axes[0], axes[1])
+    return flip(swapaxes(x, axes[0], axes[1]), axes[1])
+
+
+def repeat(x: Any, repeats: int, axis: int | None = None) -> Any:
+    """Each element `repeats` times along an axis (of the flattened array if None)."""
+    x = asarray(x)
+    if axis is None:
+        x, axis = ravel(x), 0
+    shape = shape_of(x)
+    place = axis_of("repeat", axis, len(shape))
+    times = int(repeats.__index__())
+    wide = (*shape[: place + 1], times, *shape[place + 1 :])
+    apart = broadcast(expand_dims(x, place + 1), wide)
+    return reshape(apart, (*shape[:place], shape[place] * times, *shape[place + 1 :]))
+
+
+def tile(x: Any, reps: Any) -> Any:
+    """`x` laid out `reps` times along each axis."""
+    x = asarray(x)
+    times = to_shape("tile", reps)
+    shape = shape_of(x)
+    rank = max(len(shape), len(times))
+    shape = (1,) * (rank - len(shape)) + shape
+    times = (1,) * (rank - len(times)) + times
+    apart = reshape(x, tuple(n for s in shape for n in (1, s)))
+    wide = broadcast(apart, tuple(n for t, s in zip(times, shape, strict=True) for n in (t, s)))
+    return reshape(wide, tuple(t * s for t, s in zip(times, shape, strict=True)))
+
+
+def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+    """`x` with more elements before and after along each axis: constants, or by mode "edge",
+    "wrap", "reflect", "symmetric" elements of x. pad_width: one number, (before, after), or a pair
+    for each axis."""
+    x = asarray(x)
+    shape = shape_of(x)
+    widths = np.broadcast_to(np.asarray(pad_width, dtype=int), (len(shape), 2)).tolist()
+    if any(w < 0 for pair in widths for w in pair):
+        raise ShapeError(f"pad: widths must not be negative, got {pad_width}")
+    if mode == "constant":
+        fill = cast(value(constant_values), dtype_of(x))
+        if shape_of(fill) != ():
+            raise ShapeError("pad: constant_values must be one number")
+        low, high = (tuple(pair[side] for pair in widths) for side in (0, 1))
+        return bind1("pad", x, fill, low=low, high=high)
+    if mode not in ("edge", "wrap", "reflect", "symmetric"):
+        raise ValueError(f"pad: mode {mode!r} is not supported")
+    for axis, (before, after) in enumerate(widths):
+        if before or after:
+            n = shape[axis]
+            places = np.pad(np.arange(n), (before, after), mode=mode)  # type: ignore[call-overload]
+            x = _taken(x, places, axis)
+    return x
+
+
+def _taken(x: Any, places: Any, axis: int) -> Any:
+    """x at concrete places of an axis, as runs of slices."""
+    parts: list[Any] = []
+    start = 0
+    steps = np.diff(places)
+    while start < len(places):
+        end = start + 1
+        while end < len(places) and steps[end - 1] == 1:
+            end += 1
+        parts.append(_box(x, axis, int(places[start]), end - start))
+        start = end
+    return concat(parts, axis)
+
+
+def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
+    """Differences of neighbours along an axis, n times."""
+    x = asarray(x)
+    place = axis_of("diff", axis, len(shape_of(x)))
+    for _ in range(n):
+        size = shape_of(x)[place]
+        later, earlier = _box(x, place, 1, max(size - 1, 0)), _box(x, place, 0, max(size - 1, 0))
+        boolean = dtype_of(x).kind == "bool"
+        x = bind1("logical_xor" if boolean else "sub", later, earlier)
+    return x
+
+
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonal of two axes, as a new last axis."""
+    x = moveaxis(asarray(x), (axis1, axis2), (-2, -1))
+    *rest, m, n = shape_of(x)
+    start = (max(-offset, 0), max(offset, 0))
+    size = max(min(m - start[0], n - start[1]), 0)
+    line = reshape(x, (*rest, m * n))
+    first = start[0] * n + start[1]
+    return bind1(
+        "slice",
+        line,
+        start=(*[0] * len(rest), first if size else 0),
+        size=(*rest, size),
+        step=(*[1] * len(rest), n + 1),
+    )
+
+
+def diag(x: Any, k: int = 0) -> Any:
+    """The diagonal k of a matrix, or a matrix with a line on its diagonal k."""
+    x = asarray(x)
+    shape = shape_of(x)
+    if len(shape) == 2:
+        return diagonal(x, k)
+    if len(shape) != 1:
+        raise ShapeError(f"diag: needs rank 1 or 2, got {type_text(x)}")
+    n = shape[0]
+    size = n + (k if k >= 0 else -k)
+    low, high = (max(k, 0), size - n - max(k, 0))
+    row = bind1("pad", x, literal(0, dtype_of(x)), low=(low,), high=(high,))
+    place = np.arange(size)
+    on = (place[:, None] + k == place[None, :]) if size <= 64 else None
+    if on is not None:
+        mask = asarray(np.asarray(on).tolist())
+    else:
+        i, j = (bind1("iota", shape=(size, size), axis=a, dtype=_I64) for a in (0, 1))
+        moved = bind1("add", i, broadcast(literal(k, _I64), (size, size)))
+        mask = bind1("eq", moved, j)
+    zero = broadcast(literal(0, dtype_of(x)), (size, size))
+    return bind1("select", mask, broadcast(row, (size, size)), zero)
+
+
+_I64 = type_of(0).dtype
+
+
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The sum of a diagonal."""
+    line = diagonal(x, offset, axis1, axis2)
+    kind = dtype_of(line)
+    wide = _I64 if kind.kind in ("bool", "int") and kind.bits < 64 else kind
+    return bind1("reduce_sum", cast(line, wide), axes=(len(shape_of(line)) - 1,))
+
+
+def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
+    """`x` in another dtype: floats to integers truncate and saturate, NaN gives 0."""
+    del copy
+    (x,) = operands("astype", x)
+    return cast(x, to_dtype(dtype))

@@ -1,0 +1,281 @@
+"""Reductions: sums, products, extremes, means, tests of all elements; and running ones.
+
+Sums and products of bools and small integers are 64 bits wide, as in NumPy; half types accumulate
+in float32. The order of additions is the documented one (`pyc/ir/order.py`), whatever the axes.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import DTypeError, ShapeError
+from pyc.interpreter import bind1
+from pyc.ir import dtype as dt
+from pyc.numpy.core import (
+    axes_of,
+    axis_of,
+    broadcast,
+    cast,
+    dtype_of,
+    literal,
+    shape_of,
+    to_dtype,
+    type_text,
+)
+from pyc.numpy.creation import asarray
+from pyc.numpy.elementwise import (
+    divide,
+    isnan,
+    logical_not,
+    multiply,
+    sqrt,
+    square,
+    subtract,
+    where,
+)
+from pyc.numpy.manipulation import moveaxis, ravel, reshape
+
+
+def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any = None) -> Any:
+    """Reduction over axes; empty: the value of no elements (None: an error)."""
+    shape = shape_of(x)
+    axes = axes_of(name, axis, len(shape))
+    kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
+    out = kept if keepdims else tuple(n for k, n in enumerate(shape) if k not in axes)
+    if builtins.any(shape[k] == 0 for k in axes):
+        if empty is None and 0 not in out:
+            raise ShapeError(
+                f"{name}: no elements along axis {axis} of {type_text(x)}, and no identity"
+            )
+        kind = dt.b1 if op in ("reduce_any", "reduce_all") else dtype_of(x)
+        return broadcast(literal(empty or 0, kind), out)
+    found = bind1(op, x, axes=axes) if axes else _unreduced(op, x)
+    return reshape(found, out) if shape_of(found) != out else found
+
+
+def _unreduced(op: str, x: Any) -> Any:
+    """A reduction over no axes: each element by itself."""
+    return cast(x, dt.b1) if op in ("reduce_any", "reduce_all") else x
+
+
+def _wide(x: Any, dtype: Any) -> Any:
+    """Bools and integers below 64 bits become 64 bits wide unless `dtype` is given."""
+    if dtype is not None:
+        return cast(x, to_dtype(dtype))
+    kind = dtype_of(x)
+    if kind.kind == "bool" or (kind.kind == "int" and kind.bits < 64):
+        return cast(x, dt.i64)
+    return cast(x, dt.u64) if kind.kind == "uint" and kind.bits < 64 else x
+
+
+def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """The sum over some axes (all if None); 0 of no elements."""
+    return _reduced("sum", "reduce_sum", _wide(asarray(x), dtype), axis, keepdims, 0)
+
+
+def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """The product over some axes (all if None); 1 of no elements."""
+    return _reduced("prod", "reduce_prod", _wide(asarray(x), dtype), axis, keepdims, 1)
+
+
+def _extreme(name: str, op: str, boolean: str, x: Any, axis: Any, keepdims: bool) -> Any:
+    x = asarray(x)
+    if dtype_of(x).is_complex:
+        raise DTypeError(f"{name}: complex numbers have no order")
+    return _reduced(name, boolean if dtype_of(x) is dt.b1 else op, x, axis, keepdims)
+
+
+def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The greatest over some axes; NaN if any is. ShapeError for no elements."""
+    return _extreme("max", "reduce_max", "reduce_any", x, axis, keepdims)
+
+
+def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The least over some axes; NaN if any is. ShapeError for no elements."""
+    return _extreme("min", "reduce_min", "reduce_all", x, axis, keepdims)
+
+
+amax, amin = max, min
+
+
+def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """max - min."""
+    return subtract(max(x, axis, keepdims), min(x, axis, keepdims))
+
+
+def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Some element is non-zero; False of no elements."""
+    return _reduced("any", "reduce_any", cast(asarray(x), dt.b1), axis, keepdims, False)
+
+
+def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Every element is non-zero; True of no elements."""
+    return _reduced("all", "reduce_all", cast(asarray(x), dt.b1), axis, keepdims, True)
+
+
+def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """How many elements are non-zero, int64."""
+    return sum(cast(asarray(x), dt.b1), axis, keepdims=keepdims)
+
+
+def _count(x: Any, axis: Any, name: str) -> int:
+    shape = shape_of(x)
+    return int(np.prod([shape[k] for k in axes_of(name, axis, len(shape))], dtype=int))
+
+
+def _float(x: Any, dtype: Any) -> Any:
+    if dtype is not None:
+        return cast(x, to_dtype(dtype))
+    kind = dtype_of(x)
+    return x if kind.kind in ("float", "complex") else cast(x, dt.f64)
+
+
+def _internal(x: Any) -> Any:
+    """Half types average in float32."""
+    return cast(x, dt.f32) if dtype_of(x).is_half else x
+
+
+def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """The sum over some axes divided by their size; NaN of no elements. Integers give float64."""
+    x = _float(asarray(x), dtype)
+    wide = _internal(x)
+    n = _count(x, axis, "mean")
+    total = sum(wide, axis, keepdims=keepdims)
+    return cast(divide(total, float(n)), dtype_of(x))
+
+
+def var(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    correction: float | None = None,
+) -> Any:
+    """The mean squared distance from the mean, over n - ddof; two passes."""
+    x = _float(asarray(x), dtype)
+    if dtype_of(x).is_complex:
+        raise DTypeError("var: complex numbers are not supported yet; use var of real and imag")
+    wide = _internal(x)
+    less = correction if correction is not None else ddof
+    n = _count(x, axis, "var") - less
+    apart = subtract(wide, mean(wide, axis, keepdims=True))
+    total = sum(square(apart), axis, keepdims=keepdims)
+    return cast(divide(total, float(n if n > 0 else 0)), dtype_of(x))
+
+
+def std(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    correction: float | None = None,
+) -> Any:
+    """The square root of `var`."""
+    return sqrt(var(x, axis, dtype, ddof, keepdims, correction=correction))
+
+
+def average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
+    """The mean, each element counted with its weight."""
+    if weights is None:
+        return mean(x, axis, keepdims=keepdims)
+    x = asarray(x)
+    w = asarray(weights)
+    if shape_of(w) != shape_of(x):
+        place = axis_of("average", axis, len(shape_of(x)))
+        w = reshape(w, tuple(n if k == place else 1 for k, n in enumerate(shape_of(x))))
+        w = broadcast(w, shape_of(x))
+    return divide(sum(multiply(x, w), axis, keepdims=keepdims), sum(w, axis, keepdims=keepdims))
+
+
+def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The sum with NaN as 0."""
+    x = asarray(x)
+    return sum(where(isnan(x), 0, x), axis, keepdims=keepdims)
+
+
+def nanmean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The mean of the elements that are not NaN."""
+    x = asarray(x)
+    count = sum(logical_not(isnan(x)), axis, keepdims=keepdims)
+    return divide(nansum(x, axis, keepdims), count)
+
+
+def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The greatest element that is not NaN; NaN if all are."""
+    x = asarray(x)
+    found = max(where(isnan(x), -np.inf, x), axis, keepdims)
+    return where(all(isnan(x), axis, keepdims), np.nan, found)
+
+
+def nanmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The least element that is not NaN; NaN if all are."""
+    x = asarray(x)
+    found = min(where(isnan(x), np.inf, x), axis, keepdims)
+    return where(all(isnan(x), axis, keepdims), np.nan, found)
+
+
+def _running(op: str, x: Any, axis: int | None, dtype: Any, wide: bool) -> Any:
+    x = asarray(x)
+    x = _wide(x, dtype) if wide else x
+    if axis is None:
+        x, axis = ravel(x), 0
+    shape = shape_of(x)
+    place = axis_of(op, axis, len(shape))
+    last = moveaxis(x, place, -1)
+    return moveaxis(bind1(op, last), -1, place)
+
+
+def cumulative_sum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    """Running sums along an axis (of the flattened array if None), first to last."""
+    return _running("cumsum", x, axis, dtype, True)
+
+
+def cumulative_prod(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    """Running products along an axis (of the flattened array if None), first to last."""
+    return _running("cumprod", x, axis, dtype, True)
+
+
+cumsum, cumprod = cumulative_sum, cumulative_prod
+
+
+def cummax(x: Any, axis: int = 0) -> Any:
+    """Running maxima along an axis."""
+    return _running("cummax", x, axis, None, False)
+
+
+def cummin(x: Any, axis: int = 0) -> Any:
+    """Running minima along an axis."""
+    return _running("cummin", x, axis, None, False)
+
+
+def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The place of the first greatest element (of the flattened array if axis is None), int64."""
+    return _place("argmax", x, axis, keepdims)
+
+
+def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The place of the first least element (of the flattened array if axis is None), int64."""
+    return _place("argmin", x, axis, keepdims)
+
+
+def _place(name: str, x: Any, axis: int | None, keepdims: bool) -> Any:
+    x = asarray(x)
+    if dtype_of(x) is dt.b1:
+        x = cast(x, dt.u8)
+    rank = len(shape_of(x))
+    where_axis = None if axis is None else axis_of(name, axis, rank)
+    return _reduced(name, name, x, where_axis, keepdims)
+
+
+__all__ = [
+    *("all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cummax"),
+    *("cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "max", "mean", "min"),
+    *("nanmax", "nanmean", "nanmin", "nansum", "prod", "ptp", "std", "sum", "var"),
+]

@@ -1,0 +1,295 @@
+"""Scheduling for targets with blocks: a logical Kernel becomes grid, warp and thread loops.
+
+Takes a kernel of `lower` (or one that an op builds) and returns `Stage`s like `schedule`:
+
+* a nest of independent stores: a one-shot grid, one vector of `Target.vector_bytes` per thread and
+  operand, neighbouring threads on neighbouring vectors;
+* a row program whose rows are contiguous (`row_blocks`): a warp per chunk of the documented order,
+  the row in registers;
+* reductions over other axes: a thread per kept position, and where these are few, the 16 kept
+  lanes and blocks of chunks in threads of their own, joined by a second stage;
+* anything else: parallel loops become threads, everything inside runs in order in its thread.
+
+The choice looks at shapes, types and `Target` facts only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from pyc.ir.expr import Expr, Load, Var, apply, const, postorder
+from pyc.ir.loops import (
+    Alloc,
+    Body,
+    Buffer,
+    For,
+    If,
+    Kernel,
+    Kind,
+    Let,
+    Reduce,
+    Space,
+    Stmt,
+    Store,
+    bodies,
+    expressions,
+    walk,
+)
+from pyc.ir.order import CHUNK, KEEP
+from pyc.ir.target import Target
+from pyc.passes.reduction_blocks import (
+    Components,
+    ThreadReduction,
+    power_above,
+)
+from pyc.passes.row_blocks import RowBlocks
+from pyc.passes.schedule import Loop, Stage, _Scheduler
+
+THREADS = 256
+"""Threads of a block of independent work."""
+MAX_VECTOR = 16
+"""Elements of a thread's vector at most."""
+ENOUGH = 1 << 18
+"""Threads that keep the largest device busy: below, a reduction is cut further."""
+SHORT_ROW = 32
+"""Longest row that one thread reduces where rows are contiguous."""
+
+
+class _BlockScheduler(_Scheduler):
+    """Grid, warp and thread loops for one kernel. Shares the analysis of nests with `schedule`."""
+
+    def stages(self) -> tuple[Stage, ...]:
+        """The launches."""
+        body = self.kernel.body
+        if len(body) > 1 and all(isinstance(s, For) for s in body):
+            return tuple(x for k, s in enumerate(body) for x in self._program((s,), f"_{k}"))
+        return self._program(body, "")
+
+    def _program(self, body: Body, suffix: str) -> tuple[Stage, ...]:
+        loops, core = self._peel(body)
+        if any(x.extent == 0 for x in loops):
+            return ()
+        allocated, core = self._unwrap(core)
+        if not self._is_loop_program(core) or _reads_what_it_stores(core):
+            return (self._in_threads(loops, allocated, core, suffix),)
+        if any(isinstance(s, (Reduce, For)) for s in core):
+            return self._rows_in_blocks(loops, allocated, core, suffix)
+        loops, core = self._collapse(loops, core)
+        return (self._stage(suffix, self._grid_nest(loops, core)),)
+
+    # --- independent work -------------------------------------------------------------------------
+
+    def _grid_nest(self, loops: list[Loop], core: Body) -> list[Stmt]:
+        """One vector along the last loop per thread."""
+        inner = loops[-1] if loops else Loop(self.simplify.variable("one", 1), 1)
+        outer = loops[:-1]
+        width = min(self._width(core), MAX_VECTOR)
+        if not self._contiguous(inner.var, core) or (outer and inner.extent % width):
+            width = 1
+        width = min(width, 1 << (inner.extent.bit_length() - 1))
+        vectors = -(-inner.extent // width)
+        total = vectors * prod(x.extent for x in outer)
+        place = self.simplify.variable("place", total)
+        number: Expr = place
+        binding: list[Stmt] = []
+        if outer:
+            number = apply("remainder", place, const(vectors))
+            rest = apply("quotient", place, const(vectors))
+            binding = self._positions(outer, rest)
+        start = number * width
+        if width == 1:
+            body: list[Stmt] = list(self._at(inner.var, number, core))
+        else:
+            lane = self.simplify.variable("lane", width)
+            body = [For(lane, width, Kind.VECTOR, self._at(inner.var, start + lane, core))]
+            rest_count = inner.extent % width
+            if rest_count:
+                one = self.simplify.variable("rest", rest_count)
+                tail = For(one, rest_count, Kind.SERIAL, self._at(inner.var, start + one, core))
+                body = [If(start + width <= inner.extent, tuple(body), (tail,))]
+        return self._grid(place, total, [*binding, *body])
+
+    def _positions(self, loops: Sequence[Loop], number: Expr) -> list[Stmt]:
+        """Binds the variables of a nest to a row-major position."""
+        binding: list[Stmt] = []
+        for loop in reversed(loops[1:]):
+            binding.append(Let(loop.var, apply("remainder", number, const(loop.extent))))
+            number = apply("quotient", number, const(loop.extent))
+        if loops:
+            binding.append(Let(loops[0].var, number))
+        return binding
+
+    def _grid(self, place: Var, total: int, body: Sequence[Stmt]) -> list[Stmt]:
+        """A thread for each place < total."""
+        threads = min(THREADS, max(power_above(total), self.target.warp_size))
+        blocks = -(-total // threads)
+        block, thread = Var("block"), Var("thread")
+        bound = (Let(place, block * threads + thread), *body)
+        if total % threads:
+            bound = (bound[0], If(place < total, bound[1:]))
+        inner: Body = (For(thread, threads, Kind.THREAD, bound),)
+        return [For(block, blocks, Kind.GRID, inner)]
+
+    def _in_threads(
+        self, loops: list[Loop], allocated: list[Buffer], core: Body, suffix: str
+    ) -> Stage:
+        """A thread per iteration of the outer loops; all else in order within it."""
+        self.locals = list(allocated)
+        inner = tuple(self._allocated(self._in_order(core)))
+        total = prod(x.extent for x in loops)
+        place = self.simplify.variable("place", total)
+        return self._stage_of(suffix, self._grid(place, total, [*self._positions(loops, place), *inner]))
+
+    def _stage_of(self, suffix: str, body: Sequence[Stmt]) -> Stage:
+        """A stage over all the kernel's buffers that its body names, flat or not."""
+        used = {n.buffer for s in walk(tuple(body)) for n in postorder(expressions(s)) if isinstance(n, Load)}
+        used |= {b for s in walk(tuple(body)) for b in _written(s)}
+        known = [(k, b) for k, b in enumerate(self.kernel.buffers) if b in used]
+        kernel = replace(
+            self.kernel,
+            name=self.kernel.name + suffix,
+            buffers=tuple(b for _, b in known),
+            body=tuple(body),
+        )
+        return Stage(kernel, tuple(k for k, _ in known))
+
+    def _in_order(self, body: Sequence[Stmt]) -> list[Stmt]:
+        """Statements for one thread: parallel loops in order, reductions expanded."""
+        result: list[Stmt] = []
+        for s in body:
+            if isinstance(s, Reduce):
+                n, value = self._sequence(s)
+                types = tuple(r.dtype for r in s.results)
+                result += ThreadReduction(types, s.monoid).reduce(s.results, value, n)
+            elif isinstance(s, For):
+                kind = Kind.SERIAL if s.kind is Kind.PARALLEL else s.kind
+                result.append(replace(s, kind=kind, body=tuple(self._in_order(s.body))))
+            elif isinstance(s, If):
+                then, orelse = (tuple(self._in_order(b)) for b in bodies(s))
+                result.append(replace(s, then=then, orelse=orelse))
+            elif bodies(s):
+                result.append(replace(s, body=tuple(self._in_order(bodies(s)[0]))))  # type: ignore[type-var]
+            else:
+                result.append(s)
+        return result
+
+    # --- row programs -----------------------------------------------------------------------------
+
+    def _rows_in_blocks(
+        self, loops: list[Loop], allocated: list[Buffer], core: Body, suffix: str
+    ) -> tuple[Stage, ...]:
+        core = self._collapse_rows(core)
+        lengths = {n for s in core if (n := self._row_length(s)) is not None}
+        kept = prod(x.extent for x in loops)
+        if len(lengths) != 1 or 0 in lengths:
+            return (self._in_threads(loops, allocated, core, suffix),)
+        (row,) = lengths
+        beside = bool(loops) and loops[-1].extent > 1 and self._contiguous(loops[-1].var, core)
+        along = self._contiguous_rows(core)
+        if beside and not along:
+            if row > SHORT_ROW and kept < ENOUGH and self._can_split(core):
+                return self._split_columns(loops, core, row, suffix)
+            return (self._in_threads(loops, allocated, core, suffix),)
+        if row <= SHORT_ROW and kept >= THREADS:
+            return (self._in_threads(loops, allocated, core, suffix),)
+        rows = RowBlocks(self.simplify, core, allocated, row, kept, self._width(core))
+        if not rows.fits:
+            return (self._in_threads(loops, allocated, core, suffix),)
+        if rows.worth_splitting and self._can_split(core):
+            return self._split_rows(rows, loops, core, suffix)
+        place = self.simplify.variable("row", kept)
+        return (self._stage(suffix, rows.body(place, self._positions(loops, place))),)
+
+    def _row_length(self, s: Stmt) -> int | None:
+        """Elements of the row that a region walks; None for a statement of one element."""
+        if isinstance(s, Reduce):
+            return prod(int(e) for _, e in s.domain if isinstance(e, int))
+        if isinstance(s, For):
+            return prod(x.extent for x in self._peel((s,))[0])
+        return None
+
+    # --- long reductions --------------------------------------------------------------------------
+
+    def _scratch(self, reduces: Sequence[Reduce], size: int) -> list[list[Buffer]]:
+        return [
+            [Buffer(f"part{k}_{c}", r.dtype, (size,), role="inout") for c, r in enumerate(s.results)]
+            for k, s in enumerate(reduces)
+        ]
+
+    def _split_rows(
+        self, rows: RowBlocks, loops: list[Loop], core: Body, suffix: str
+    ) -> tuple[Stage, ...]:
+        """Blocks of chunks in blocks of threads, then a block of threads per row that joins."""
+        kept = prod(x.extent for x in loops)
+        reduces = [s for s in core if isinstance(s, Reduce)]
+        after = tuple(s for s in core if not isinstance(s, Reduce))
+        scratch = self._scratch(reduces, kept * rows.blocks * KEEP)
+        everything = [b for held in scratch for b in held]
+        place = self.simplify.variable("row", kept)
+        first = rows.partial(place, self._positions(loops, place), scratch)
+        one = self._stage(suffix + "_blocks", first, everything)
+        place = self.simplify.variable("row", kept)
+        second = rows.join(place, self._positions(loops, place), scratch, after)
+        return one, self._stage(suffix + "_join", second, everything)
+
+    def _split_columns(
+        self, loops: list[Loop], core: Body, row: int, suffix: str
+    ) -> tuple[Stage, ...]:
+        """A thread per kept position, kept lane and block of chunks; then one per kept position."""
+        kept = prod(x.extent for x in loops)
+        chunks = -(-row // CHUNK)
+        size = power_above(chunks)
+        while size > 1 and kept * KEEP * -(-chunks // size) < ENOUGH:
+            size //= 2
+        blocks = -(-chunks // size)
+        reduces = [s for s in core if isinstance(s, Reduce)]
+        scratch = self._scratch(reduces, blocks * KEEP * kept)
+        everything = [b for held in scratch for b in held]
+        place = self.simplify.variable("place", blocks * KEEP * kept)
+        position, lane, block = Var("position"), Var("kept"), Var("first")
+        body: list[Stmt] = [
+            Let(position, apply("remainder", place, const(kept))),
+            Let(lane, apply("remainder", apply("quotient", place, const(kept)), const(KEEP))),
+            Let(block, apply("quotient", place, const(KEEP * kept))),
+            *self._positions(loops, position),
+        ]
+        for s, held in zip(reduces, scratch, strict=True):
+            n, value = self._sequence(s)
+            reduction = ThreadReduction(tuple(r.dtype for r in s.results), s.monoid)
+            inner, total = reduction.kept_lane(value, n, lane, block * size, size)
+            body += inner
+            body += [Store(b, (place,), x) for b, x in zip(held, total, strict=True)]
+        one = self._stage(suffix + "_blocks", self._grid(place, blocks * KEEP * kept, body), everything)
+        place = self.simplify.variable("place", kept)
+        body = self._positions(loops, place)
+        for s, held in zip(reduces, scratch, strict=True):
+            reduction = ThreadReduction(tuple(r.dtype for r in s.results), s.monoid)
+
+            def part(
+                number: Expr, lane: Expr, held: list[Buffer] = held, place: Var = place
+            ) -> Components:
+                return tuple(Load(b, ((number * KEEP + lane) * kept + place,)) for b in held)
+
+            body += reduction.join(s.results, part, blocks)
+        body += [s for s in core if not isinstance(s, Reduce)]
+        return one, self._stage(suffix + "_join", self._grid(place, kept, body), everything)
+
+
+def _written(s: Stmt) -> tuple[Buffer, ...]:
+    buffer = getattr(s, "buffer", None) or getattr(s, "destination", None)
+    return (buffer,) if buffer is not None and not isinstance(s, Alloc) else ()
+
+
+def _reads_what_it_stores(core: Body) -> bool:
+    """Whether a region may need what another thread stored: memory between the regions of a row."""
+    regions = len([s for s in core if isinstance(s, (Reduce, For))])
+    stored = {b for s in walk(core) for b in _written(s) if b.space is Space.GLOBAL}
+    loads = (n for s in walk(core) for n in postorder(expressions(s)) if isinstance(n, Load))
+    return regions > 0 and any(n.buffer in stored for n in loads)
+
+
+def schedule_blocks(kernel: Kernel, target: Target) -> tuple[Stage, ...]:
+    """The launches that do what a logical kernel says, on a target with blocks of threads."""
+    return _BlockScheduler(kernel, target).stages()

@@ -1,0 +1,159 @@
+"""Schedules for targets with blocks give the bits of the logical kernel, without races."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc.ir.ops  # noqa: F401 - fills the op table
+from pyc.ir import dtype as dt
+from pyc.ir import simulate
+from pyc.ir.dtype import DType
+from pyc.ir.graph import Builder, Graph, Value
+from pyc.ir.loops import Buffer, For, Kernel, Kind, walk
+from pyc.ir.target import SM_90, X86_64_V3
+from pyc.ir.types import ArrayType
+from pyc.passes.memory import plan
+from pyc.passes.schedule_blocks import schedule_blocks
+
+Array = np.ndarray[Any, Any]
+Make = Callable[[Builder, list[Value]], list[Value]]
+
+
+def values(shape: tuple[int, ...], dtype: DType, seed: int = 0) -> Array:
+    """Awkward elements: signs, zeros, large and small magnitudes."""
+    rng = np.random.default_rng(seed)
+    if dtype is dt.b1:
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    if dtype.is_integer:
+        return rng.integers(0, 100, shape).astype(dtype.numpy)
+    found = rng.standard_normal(shape) * 10.0 ** rng.integers(-3, 3, shape)
+    return np.asarray(found).astype(dtype.numpy)
+
+
+def graph_of(make: Make, *types: tuple[tuple[int, ...], DType]) -> Graph:
+    """The Graph of `make` over parameters of these types."""
+    builder = Builder()
+    params = [builder.param(ArrayType(shape, dtype)) for shape, dtype in types]
+    return builder.build(make(builder, params))
+
+
+def run_stages(kernel: Kernel, arrays: list[Array]) -> list[Kernel]:
+    """Runs the stages of a logical kernel in place; the scheduled kernels."""
+    stages = schedule_blocks(kernel, SM_90)
+    scratch: dict[Buffer, Array] = {}
+    for stage in stages:
+        here: list[Array] = []
+        for k, buffer in enumerate(stage.kernel.buffers):
+            shape = tuple(d for d in buffer.shape if isinstance(d, int))
+            if k < len(stage.positions):
+                here.append(arrays[stage.positions[k]].reshape(shape))
+            else:
+                scratch.setdefault(buffer, np.full(shape, 7, buffer.dtype.numpy))
+                here.append(scratch[buffer])
+        simulate.run(stage.kernel, here, check_outputs=len(stages) == 1)
+    return [s.kernel for s in stages]
+
+
+def check(make: Make, *types: tuple[tuple[int, ...], DType]) -> list[Kernel]:
+    """Every kernel of the Graph gives the same bits scheduled as logical; the scheduled ones."""
+    found: list[Kernel] = []
+    for kernel in plan(graph_of(make, *types), X86_64_V3).logical:
+        arrays = [
+            np.array(values(tuple(d for d in b.shape if isinstance(d, int)), b.dtype, k))
+            for k, b in enumerate(kernel.buffers)
+        ]
+        expected = [a.copy() for a in arrays]
+        simulate.run(kernel, expected)
+        found += run_stages(kernel, arrays)
+        for buffer, a, e in zip(kernel.buffers, arrays, expected, strict=True):
+            assert a.tobytes() == e.tobytes(), buffer.name
+    return found
+
+
+def extents(kernels: list[Kernel], kind: Kind) -> list[Any]:
+    """Extents of the loops of one kind."""
+    return [s.extent for k in kernels for s in walk(k.body) if isinstance(s, For) and s.kind is kind]
+
+
+@pytest.mark.parametrize("size", [1, 3, 1024, 1030, 4099])
+def test_chains_run_one_vector_per_thread(size: int) -> None:
+    found = check(
+        lambda b, p: [b.bind1("add", b.bind1("mul", p[0], p[1]), p[1])],
+        ((size,), dt.f32),
+        ((size,), dt.f32),
+    )
+    assert len(found) == 1
+    if size >= 1024:
+        assert extents(found, Kind.VECTOR) == [4]
+        assert extents(found, Kind.THREAD) == [256]
+
+
+def test_wide_and_narrow_types_take_the_vector_of_the_widest() -> None:
+    found = check(lambda b, p: [b.bind1("cast", p[0], dtype=dt.f64)], ((4096,), dt.f32))
+    assert extents(found, Kind.VECTOR) == [2]
+    found = check(lambda b, p: [b.bind1("bitwise_not", p[0])], ((4096,), dt.u8))
+    assert extents(found, Kind.VECTOR) == [16]
+
+
+@pytest.mark.parametrize("shape", [(33, 64), (33, 65), (64, 2, 96)])
+def test_transposes_keep_their_values(shape: tuple[int, ...]) -> None:
+    axes = tuple(reversed(range(len(shape))))
+    check(lambda b, p: [b.bind1("transpose", p[0], axes=axes)], (shape, dt.f32))
+
+
+ROWS = [1, 3, 16, 100, 128, 130, 1000, 1024, 1025, 3072, 4096, 5000]
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("op", ["reduce_sum", "reduce_max", "argmax"])
+def test_sums_over_the_last_axis(row: int, op: str) -> None:
+    check(lambda b, p: list(b.bind(op, p[0], axes=(1,))), ((5, row), dt.f32))
+
+
+@pytest.mark.parametrize("dtype", [dt.f64, dt.i32, dt.bf16, dt.u8])
+def test_sums_of_other_types(dtype: DType) -> None:
+    check(lambda b, p: list(b.bind("reduce_sum", p[0], axes=(1,))), ((3, 2048), dtype))
+
+
+@pytest.mark.parametrize("row", [2, 16, 100, 1024, 3000])
+def test_sums_over_the_first_axis(row: int) -> None:
+    check(lambda b, p: list(b.bind("reduce_sum", p[0], axes=(0,))), ((row, 40), dt.f32))
+
+
+def test_sums_over_the_middle_axis() -> None:
+    check(lambda b, p: list(b.bind("reduce_sum", p[0], axes=(1,))), ((3, 130, 6), dt.f32))
+
+
+def test_sums_over_two_axes() -> None:
+    check(lambda b, p: list(b.bind("reduce_sum", p[0], axes=(0, 2))), ((3, 4, 100), dt.f32))
+
+
+@pytest.mark.parametrize("size", [32768, 40000, 70000, 300000])
+def test_long_sums_are_split_and_joined(size: int) -> None:
+    found = check(lambda b, p: list(b.bind("reduce_sum", p[0], axes=(0,))), ((size,), dt.f32))
+    assert len(found) == (1 if size <= 32768 else 2)
+
+
+def softmax(b: Builder, p: list[Value]) -> list[Value]:
+    """exp(x - max) / sum over the last axis."""
+    (x,) = p
+    shape = x.shape
+    top = b.bind1("reduce_max", x, axes=(1,))
+    wide = b.bind1("broadcast", top, shape=shape, axes=(0,))
+    e = b.bind1("exp", b.bind1("sub", x, wide))
+    total = b.bind1("reduce_sum", e, axes=(1,))
+    return [b.bind1("div", e, b.bind1("broadcast", total, shape=shape, axes=(0,)))]
+
+
+@pytest.mark.parametrize("row", [3, 100, 128, 1000, 1024, 2500, 4096])
+def test_softmax_is_one_kernel(row: int) -> None:
+    found = check(softmax, ((9, row), dt.f32))
+    assert len(found) == 1
+
+
+def test_a_row_too_long_for_registers_is_read_again() -> None:
+    check(softmax, ((1, 40000), dt.f32))

@@ -1,0 +1,93 @@
+"""The runtime's own code: ready bytes need no llvmlite, and what is unknown stays slow."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyc.backends.image import Image
+from pyc.errors import CompileError
+from pyc.runtime import native, stats
+
+
+def run_child(body: str, *arguments: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(native.__file__).parents[2])}
+    command = [sys.executable, "-c", body, *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_ready_bytes_are_loaded_without_llvmlite(tmp_path: Path) -> None:
+    file = tmp_path / "runtime.o"
+    file.write_bytes(native.object_code())
+    run_child(
+        """
+import sys
+from pathlib import Path
+from pyc.runtime import native, pool, stats, threads
+assert stats.statistics().code_bytes == 0 and not native.loaded()
+native.load(Path(sys.argv[1]).read_bytes())
+assert threads.addresses()[0] and pool.context_fields(0, 0, True)[1]
+assert stats.statistics().code_bytes > 0
+assert not [m for m in sys.modules if m.startswith("llvmlite")]
+""",
+        str(file),
+    )
+
+
+def test_the_same_code_serves_all_calls_of_load() -> None:
+    first = native.image()
+    assert native.load(native.object_code()) is first
+    assert stats.statistics().code_bytes == first.nbytes
+
+
+def test_every_external_function_has_its_address() -> None:
+    image = native.image()
+    names = [name for name in image.symbols if name.startswith("f_")]
+    assert len(names) == len(set(native._EXTERNALS))
+    assert all(native._pointer(image, name).value for name in names)
+
+
+def test_the_code_is_a_function_of_the_text() -> None:
+    """It must not name anything of this process or machine: it is kept in the cache."""
+    code = native.object_code()
+    assert code == native.object_code()
+    assert Image(code).symbols == native.image().symbols
+
+
+def test_bytes_that_are_no_object_are_refused() -> None:
+    run_child("""
+from pyc.errors import CompileError
+from pyc.runtime import native
+try:
+    native.load(b"not an object")
+except CompileError:
+    assert not native.loaded()
+else:
+    raise SystemExit("loaded")
+""")
+    with pytest.raises(CompileError):
+        Image(b"")
+
+
+def test_an_unknown_python_calls_the_slow_way() -> None:
+    """As newer and free-threaded versions will: everything works, nothing is native."""
+    run_child("""
+import sys
+import numpy, ml_dtypes
+sys.version_info = (3, 99, 0, "final", 0)
+from pyc import reasons
+from pyc.runtime import dispatch
+from pyc.runtime.specialisation import Specialisation
+assert dispatch.available()[0] is reasons.Reason.DISPATCH_SLOW_PYTHON
+class Function(dispatch.Dispatcher):
+    pass
+function = Function(lambda *args, **kwargs: (args, kwargs))
+assert not function.add(Specialisation((), (), 0, print))
+assert function(1, self=2) == ((1,), {"self": 2})
+assert reasons.counts()[reasons.Reason.DISPATCH_SLOW_PYTHON] == 1
+""")

@@ -1,0 +1,78 @@
+"""NumPy's arguments reach the functions of pyc.numpy by meaning, never by position alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pyc.numpy as pnp
+from pyc.errors import PycError, UnsupportedOpError
+from pyc.trace import dispatch
+
+
+def std(x, /, *, axis=None, correction=0.0, keepdims=False):
+    return x, axis, correction, keepdims
+
+
+def clip(x, /, min=None, max=None):
+    return x, min, max
+
+
+def reshape(x, /, shape):
+    return x, shape
+
+
+def moved(x, source, destination, /):
+    return x, source, destination
+
+
+CASES = [
+    (np.std, std, ("x", 1), {}, ("x", 1, 0.0, False)),
+    (np.std, std, ("x", 1, None, None, 1), {}, ("x", 1, 1, False)),
+    (np.std, std, ("x",), {"ddof": 2, "keepdims": True}, ("x", None, 2, True)),
+    (np.std, std, (), {"a": "x", "axis": 0}, ("x", 0, 0.0, False)),
+    (np.std, std, ("x",), {"where": np._NoValue, "out": None}, ("x", None, 0.0, False)),
+    (np.clip, clip, ("x", 1, 2), {}, ("x", 1, 2)),
+    (np.clip, clip, ("x",), {"a_min": 1, "a_max": 2}, ("x", 1, 2)),
+    (np.clip, clip, ("x",), {"min": 1, "max": 2}, ("x", 1, 2)),
+    (np.reshape, reshape, ("x", (2, 3), "C"), {}, ("x", (2, 3))),
+    (np.reshape, reshape, ("x",), {"shape": (2, 3)}, ("x", (2, 3))),
+    (np.moveaxis, moved, ("x", 0, 1), {}, ("x", 0, 1)),
+]
+
+
+@pytest.mark.parametrize(("theirs", "ours", "args", "kwargs", "expected"), CASES)
+def test_arguments_keep_their_meaning(theirs, ours, args, kwargs, expected, monkeypatch) -> None:
+    monkeypatch.setattr(dispatch, "table", lambda: {theirs: ours})
+    assert dispatch.call_function(theirs, args, kwargs) == expected
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "args", "kwargs", "name"),
+    [
+        (np.std, std, ("x", 1, np.float32), {}, "dtype"),
+        (np.std, std, ("x",), {"where": [True]}, "where"),
+        (np.reshape, reshape, ("x", (2, 3), "F"), {}, "order"),
+        (np.clip, clip, ("x", 1, 2), {"casting": "equal"}, "casting"),
+    ],
+)
+def test_what_has_no_counterpart_is_refused(theirs, ours, args, kwargs, name, monkeypatch) -> None:
+    monkeypatch.setattr(dispatch, "table", lambda: {theirs: ours})
+    with pytest.raises(UnsupportedOpError, match=f"the argument `{name}` cannot be traced"):
+        dispatch.call_function(theirs, args, kwargs)
+
+
+def test_an_output_array_is_refused(monkeypatch) -> None:
+    monkeypatch.setattr(dispatch, "table", lambda: {np.std: std})
+    with pytest.raises(PycError, match="in place"):
+        dispatch.call_function(np.std, ("x", None, None, np.zeros(1)), {})
+
+
+def test_the_table_leads_from_each_numpy_function_to_its_namesake() -> None:
+    table = dispatch.table()
+    for name in pnp.__all__:
+        theirs = getattr(np, name, None)
+        if callable(theirs) and not isinstance(theirs, type):
+            assert theirs in table, name
+    assert table[np.add] is pnp.add and table[np.sum] is pnp.sum
+    assert table[np.abs] is table[np.absolute]
