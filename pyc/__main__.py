@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from pyc.cli import cache_command, doctor, explain, ir_command
+from pyc.cli import cache_command, demo_command, doctor, explain, ir_command
 from pyc.errors import PycError
 
-COMMANDS = (doctor, cache_command, ir_command, explain)
+COMMANDS = (doctor, cache_command, ir_command, explain, demo_command)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -28,7 +28,7 @@ from pyc.fingerprint import Document, key_of, source_digest, versions
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, postorder
 from pyc.ir.graph import Eqn, Graph, subgraphs
-from pyc.ir.loops import expressions, walk
+from pyc.ir.loops import While, expressions, walk
 from pyc.ir.plan import CANCELLED, Loop, Place, Plan, PlanBuffer, Site, Step
 from pyc.ir.target import Target
 from pyc.ir.text_graph import print_graph
@@ -215,7 +215,9 @@ def _skeleton(program: Plan) -> Plan:
 def _is_long(program: Plan) -> bool:
     """Whether a call is long enough to release the interpreter lock for it."""
     moved = sum(b.nbytes for b in program.buffers if b.place is not Place.CONSTANT)
-    return moved >= RELEASE_BYTES or _has_loop(program.steps)
+    if moved >= RELEASE_BYTES or _has_loop(program.steps):
+        return True
+    return any(isinstance(s, While) for k in program.kernels for s in walk(k.body))
 
 
 def _has_loop(steps: Sequence[Step]) -> bool:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pyc import cache
@@ -15,7 +16,10 @@ from pyc.__main__ import main
 from pyc.cli import doctor, explain
 from pyc.cli.ir_command import load_function, parse_arguments
 from pyc.errors import CLASSES, CommandError
-from pyc.reasons import BY_CODE
+from pyc.ir.evaluate import evaluate
+from pyc.ir.text_graph import parse_graph
+from pyc.jit import jit
+from pyc.reasons import BY_CODE, Reason
 
 ROOT = Path(__file__).parents[1]
 DOCUMENT = {"graph": "graph() {\n  return\n}\n", "options": {"fastmath": False}}
@@ -233,3 +237,63 @@ def test_mistakes_on_the_command_line_have_a_code(run) -> None:
         "CommandError: there is no file nothing.py",
         "  more: python -m pyc explain PYC1900",
     ]
+
+
+MODEL = """
+import numpy as np
+
+def f(x, scale):
+    return np.sum(np.sqrt(x) * scale, axis=1)
+"""
+
+SHOWN = {
+    "traced": "reduce_sum(",
+    "graph": "reduce_sum(",
+    "logical": "reduce add",
+    "kernels": 'kernel "',
+    "plan": "launch 0 ",
+    "llvm": "define ",
+    "asm": ".text",
+}
+
+
+@pytest.mark.parametrize("stage", SHOWN)
+@pytest.mark.usefixtures("cache_dir")
+def test_ir_prints_every_stage_of_a_function(run, tmp_path, stage) -> None:
+    file = tmp_path / "ir_model.py"
+    file.write_text(MODEL)
+    status, out, err = run("ir", f"{file}:f", "--args", "f32[4,8], f32[4,8]", "--stage", stage)
+    assert (status, err) == (0, "")
+    assert SHOWN[stage] in out
+
+
+@pytest.mark.usefixtures("cache_dir")
+def test_the_graph_that_ir_prints_is_the_program(run, tmp_path) -> None:
+    file = tmp_path / "ir_model.py"
+    file.write_text(MODEL)
+    _, out, _ = run("ir", f"{file}:f", "--args", "f32[4,8], f32[4,8]", "--stage", "traced")
+    x = np.arange(32, dtype=np.float32).reshape(4, 8)
+    scale = np.full((4, 8), 2, np.float32)
+    (found,) = evaluate(parse_graph(out), [x, scale])
+    np.testing.assert_allclose(found, np.sum(np.sqrt(x) * scale, axis=1), rtol=1e-6)
+
+
+# --- demo -----------------------------------------------------------------------------------------
+
+
+def test_demo_names_its_programs(run) -> None:
+    status, out, err = run("demo", "nothing")
+    assert (status, out) == (1, "")
+    assert err.startswith("CommandError: there is no demo program 'nothing'\n  There are ")
+
+
+@pytest.mark.usefixtures("cache_dir")
+def test_explain_of_a_jitted_function_is_a_hit_after_its_first_call() -> None:
+    f = jit(lambda x: x * 2 + 1)
+    x = np.ones(5, np.float32)
+    assert cache.explain(f, x).reason is Reason.CACHE_EMPTY
+    f(x)
+    assert cache.explain(f, x).reason is None
+    report = cache.explain(f, np.ones(6, np.float32))
+    assert report.reason is Reason.CACHE_KEY_DIFFERS
+    assert [d.field for d in report.differing_fields] == ["graph line 1"]

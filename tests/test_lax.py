@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import namedtuple
 
 import numpy as np
@@ -340,3 +342,28 @@ def test_scan_stacks_what_the_body_gives_beyond_the_carries() -> None:
 def test_loops_work_with_functions_of_pyc_numpy() -> None:
     out = everywhere(lambda x: lax.map(lambda v: pnp.where(v > 0, v, 0.0), x), X)
     same(out, np.maximum(X, 0.0))
+
+
+ENDLESS = """
+import os, signal, sys, threading
+import pyc
+function = pyc.jit(lambda x: pyc.while_loop(lambda s: s > -1.0, lambda s: s * 0.5, x))
+calls = {
+    "first": lambda: function(1.0),
+    "eager": lambda: pyc.while_loop(lambda s: s > -1.0, lambda s: s * 0.5, 1.0),
+}
+threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    calls[sys.argv[1]]()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("way", ["first", "eager"])
+def test_an_endless_loop_can_be_interrupted(way) -> None:
+    """A loop over scalars is one kernel, whose back-edge must look for Ctrl-C too."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDLESS, way], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "interrupted\n"

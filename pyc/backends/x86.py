@@ -53,6 +53,8 @@ from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 
 X86_INTRINSICS = (*INTRINSICS, "llvm.x86.sse.ldmxcsr", "llvm.x86.sse.stmxcsr")
 _OFFSET = {name: 8 * k for k, name in enumerate(CONTEXT_FIELDS)}
+_MODE_FLAGS, _DEFAULT_MODE = 0x3F, 0x1F80
+"""MXCSR: the sticky exception flags, and its value when a process starts."""
 _NO_SITE = -1
 """The error slot's site while nothing has failed: the largest unsigned number."""
 
@@ -240,9 +242,13 @@ class _Entry:
         swapped = sorted({k for s in _walk(self.plan.steps) for k in _rotated(s)})
         longest = max((_frame_fields(self.plan, s) for s in _walk(self.plan.steps)), default=1)
         self.line(f"%frame = alloca [{longest} x i64], align 64")
+        self.line("%answer = alloca i32, align 4")
+        self.line("store i32 0, ptr %answer, align 4")
+        self.line("%mode = alloca i32, align 4")
         for slot in swapped:
             self.rotated[slot] = f"%slot{slot}"
             self.line(f"%slot{slot} = alloca ptr, align 8")
+        self._default_mode()
         site = self.emit(f"getelementptr i8, ptr %context, i64 {_OFFSET['error_site']}")
         self.line(f"store i64 {_NO_SITE}, ptr {site}, align 8")
         used = sorted({k for s in _walk(self.plan.steps) for k in _slots(s)})
@@ -251,17 +257,43 @@ class _Entry:
         for slot in swapped:
             self.line(f"store ptr {self.addresses[slot]}, ptr {self.rotated[slot]}, align 8")
         self.steps(self.plan.steps)
-        self.line("ret i32 0")
+        self.line("br label %leave")
+        self._callers_mode()
         body = "\n".join(self.lines)
         parts = [*self.constants]
         if self.copies:
             parts.append(_copy_function(self.width))
         parts.append(
-            "define internal i32 @steps(ptr %context, ptr %arguments, ptr %results) #0 {\n"
+            "define i32 @entry(ptr %context, ptr %arguments, ptr %results) #0 {\n"
             f"entry:\n{body}\n}}\n"
         )
-        parts.append(_ENTRY)
+        parts.append(_MODE_INTRINSICS)
         return "\n".join(parts)
+
+    def _default_mode(self) -> None:
+        """Round to nearest, no flushing, no traps: where the caller has another mode, sets it."""
+        self.line("call void @llvm.x86.sse.stmxcsr(ptr %mode)")
+        self.line("%callers = load i32, ptr %mode, align 4")
+        self.line(f"%control = and i32 %callers, {~_MODE_FLAGS}")
+        self.line(f"%usual = icmp eq i32 %control, {_DEFAULT_MODE}")
+        self.line("br i1 %usual, label %ready, label %change, !prof !1")
+        self.label("change")
+        self.line(f"store i32 {_DEFAULT_MODE}, ptr %mode, align 4")
+        self.line("call void @llvm.x86.sse.ldmxcsr(ptr %mode)")
+        self.line("br label %ready")
+        self.label("ready")
+
+    def _callers_mode(self) -> None:
+        """The end of the function: restores the caller's mode and answers."""
+        self.label("leave")
+        self.line("br i1 %usual, label %done, label %restore, !prof !1")
+        self.label("restore")
+        self.line("store i32 %callers, ptr %mode, align 4")
+        self.line("call void @llvm.x86.sse.ldmxcsr(ptr %mode)")
+        self.line("br label %done")
+        self.label("done")
+        self.line("%code = load i32, ptr %answer, align 4")
+        self.line("ret i32 %code")
 
     def _address(self, slot: int) -> str:
         """The address of a slot when the call starts."""
@@ -344,10 +376,11 @@ class _Entry:
             self._poll()
 
     def _leave_if(self, condition: str, answer: str) -> None:
-        leave, stay = self.name("leave"), self.name("stay")
-        self.line(f"br i1 {condition}, label %{leave}, label %{stay}, !prof !0")
-        self.label(leave)
-        self.line(f"ret i32 {answer}")
+        stop, stay = self.name("stop"), self.name("stay")
+        self.line(f"br i1 {condition}, label %{stop}, label %{stay}, !prof !0")
+        self.label(stop)
+        self.line(f"store i32 {answer}, ptr %answer, align 4")
+        self.line("br label %leave")
         self.label(stay)
 
     def _poll(self) -> None:
@@ -407,26 +440,7 @@ class _Entry:
         self.label(done)
 
 
-_ENTRY = """\
-define i32 @entry(ptr %context, ptr %arguments, ptr %results) #0 {
-entry:
-  %mode = alloca i32, align 4
-  call void @llvm.x86.sse.stmxcsr(ptr %mode)
-  %old = load i32, ptr %mode, align 4
-  %control = and i32 %old, -64
-  %usual = icmp eq i32 %control, 8064
-  br i1 %usual, label %plain, label %other
-plain:
-  %a = call i32 @steps(ptr %context, ptr %arguments, ptr %results)
-  ret i32 %a
-other:
-  store i32 8064, ptr %mode, align 4
-  call void @llvm.x86.sse.ldmxcsr(ptr %mode)
-  %b = call i32 @steps(ptr %context, ptr %arguments, ptr %results)
-  store i32 %old, ptr %mode, align 4
-  call void @llvm.x86.sse.ldmxcsr(ptr %mode)
-  ret i32 %b
-}
+_MODE_INTRINSICS = """\
 declare void @llvm.x86.sse.stmxcsr(ptr)
 declare void @llvm.x86.sse.ldmxcsr(ptr)
 """
@@ -531,6 +545,7 @@ def module_text(plan: Plan, target: Target) -> tuple[str, tuple[str, ...], bool]
             *intrinsics.values(),
             f"attributes #0 = {{ {attributes} }}",
             '!0 = !{!"branch_weights", i32 1, i32 1000000}',
+            '!1 = !{!"branch_weights", i32 1000000, i32 1}',
             "",
         )
     )

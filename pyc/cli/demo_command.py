@@ -28,4 +28,4 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.pictures is not None:
         options.pictures.mkdir(parents=True, exist_ok=True)
-    return demo.run_all(options.name, options.pictures)
+    return demo.run(options.name, options.pictures)

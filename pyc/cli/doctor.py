@@ -19,7 +19,8 @@ from typing import Any
 
 import pyc
 from pyc import cache, config
-from pyc.backends import x86
+from pyc.backends import llvm_binding
+from pyc.backends.host import host_target
 from pyc.errors import PycError
 from pyc.runtime import layout, threads
 
@@ -96,11 +97,15 @@ def _packages() -> Iterator[Finding]:
 
 def _processor() -> Iterator[Finding]:
     try:
-        target = x86.native_target()
-    except (PycError, ImportError, OSError, RuntimeError) as error:
+        version = ".".join(map(str, llvm_binding().llvm_version_info))
+        yield Finding("LLVM", "ok", version)
+    except (ImportError, OSError, RuntimeError) as error:
         yield Finding("LLVM", "problem", f"cannot be loaded: {error}", "pip install llvmlite")
-        return
-    yield Finding("target", "ok", f"{target.id}, vectors of {8 * target.vector_bytes} bits")
+    try:
+        target = host_target(config.current().target)
+        yield Finding("target", "ok", f"{target.id}, vectors of {8 * target.vector_bytes} bits")
+    except PycError as error:
+        yield Finding("target", "problem", error.message, "unset PYC_TARGET")
     usable, count = len(threads.usable_processors()), threads.get_num_threads()
     text = f"{count} threads on {usable} usable of {os.cpu_count()} processors"
     if count > usable:

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-import pyc
 from pyc.errors import CommandError
 from pyc.ir.types import parse_type
+from pyc.jit import jit
 
 STAGES = ("traced", "graph", "logical", "kernels", "plan", "llvm", "asm")
 
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     """Prints the text of a stage."""
     function = load_function(options.function)
     arguments = parse_arguments(options.args)
-    jitted: Any = function if hasattr(function, "lower") else pyc.jit(function)
+    jitted: Any = function if hasattr(function, "lower") else jit(function)
     if options.stage in ("llvm", "asm"):
         text = jitted.compile(*arguments).as_text(options.stage)
     else:

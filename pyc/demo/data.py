@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,11 @@ def sample(name: str) -> Path:
             f"{name} comes with matplotlib, which is not installed: pip install 'pyc-jit[demo]'"
         )
     return folder / name
+
+
+def matplotlib_image() -> Any:
+    """`matplotlib.image`, loaded when a picture is read or written: it is an optional extra."""
+    return importlib.import_module("matplotlib.image")
 
 
 def refine(grid: Array, factor: int) -> Array:

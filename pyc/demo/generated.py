@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pyc import numpy as pnp
 from pyc.demo.program import Program
 from pyc.demo.waves import save
 from pyc.lax import fori_loop, while_loop
@@ -78,7 +79,7 @@ def mandelbrot(x: Any, y: Any) -> Any:
             np.where(inside, steps + 1, steps),
         )
 
-    start = (cr * cr + ci * ci <= 4.0, cr, ci, np.zeros(cr.shape, np.int64))
+    start = (cr * cr + ci * ci <= 4.0, cr, ci, pnp.zeros(cr.shape, np.int64))
     return while_loop(running, body, start)[3]
 
 
@@ -135,7 +136,7 @@ def gelu(x: Any) -> Any:
 
 
 def transformer(x: Any, weights: dict[str, Any]) -> Any:
-    """One encoder layer with attention over all tokens (Vaswani et al. 2017). x: (tokens, width)."""
+    """One encoder layer, attention over all tokens (Vaswani et al. 2017). x: (tokens, width)."""
     tokens, width = x.shape
     y = normalised(x, weights["scale1"], weights["shift1"])
     qkv = (y @ weights["qkv"]).reshape(tokens, 3, HEADS, width // HEADS)

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pyc.demo.data import refine, sample
+from pyc import numpy as pnp
+from pyc.demo.data import matplotlib_image, refine, sample
 from pyc.demo.program import Program
 from pyc.lax import fori_loop
 
@@ -40,8 +41,8 @@ def step(h: Any, u: Any, v: Any, depth: Any, calm: Any, dt: float) -> tuple[Any,
 def simulate(h: Any, depth: Any, calm: Any, dt: float) -> tuple[Any, Any]:
     """The surface after `STEPS` steps, and the highest it was at each place."""
     rows, columns = h.shape
-    u = np.zeros((rows, columns - 1), np.float32)
-    v = np.zeros((rows - 1, columns), np.float32)
+    u = pnp.zeros((rows, columns - 1), np.float32)
+    v = pnp.zeros((rows - 1, columns), np.float32)
 
     def body(_: Any, state: Any) -> Any:
         h, u, v, peak = state
@@ -92,10 +93,8 @@ def picture(arguments: tuple[Any, ...], results: Any, path: Path) -> None:
 
 
 def save(image: Array, path: Path) -> None:
-    """Writes an (rows, columns, 3) image of 0 ... 1 as PNG (matplotlib is there: the data is)."""
-    from matplotlib.image import imsave  # noqa: PLC0415 - only with the demo extra
-
-    imsave(path, np.clip(image, 0, 1))
+    """Writes an (rows, columns, 3) image of 0 ... 1 as PNG."""
+    matplotlib_image().imsave(path, np.clip(image, 0, 1))
 
 
 PROGRAM = Program(

@@ -71,7 +71,11 @@ class ThreadReduction:
         return [For(var, extent, kind, tuple(inner), carried)], after
 
     def nested(
-        self, distances: Sequence[int], start: Expr, leaf: Leaf, reached: Callable[[Expr], Expr] | None = None
+        self,
+        distances: Sequence[int],
+        start: Expr,
+        leaf: Leaf,
+        reached: Callable[[Expr], Expr] | None = None,
     ) -> tuple[list[Stmt], Components]:
         """The tree whose levels join what is `distances` apart, the last one first. Loops whose
         first leaf is not `reached` are skipped."""

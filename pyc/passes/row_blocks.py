@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import prod
 
 from pyc.ir.expr import Expr, Load, Shuffle, Var, apply, const, minimum, postorder
 from pyc.ir.loops import (
@@ -23,7 +22,6 @@ from pyc.ir.loops import (
     Barrier,
     Body,
     Buffer,
-    Fail,
     For,
     If,
     Kind,
@@ -82,9 +80,7 @@ class _Region:
             rest = simplify(apply("quotient", rest, const(extent)))
         if domain:
             binding[domain[0][0]] = rest
-        rewriter = Rewriter(
-            variables=binding, index=lambda _, at: tuple(simplify(e) for e in at)
-        )
+        rewriter = Rewriter(variables=binding, index=lambda _, at: tuple(simplify(e) for e in at))
         self.body = rewriter.body(inner)
 
     @property
@@ -151,12 +147,17 @@ class RowBlocks:
 
     def _keep(self, row_buffers: Sequence[Buffer]) -> bool:
         """Chooses register buffers: for row buffers (always), for inputs read by several regions."""
-        loads = [{(n.buffer, id(n.index[0])): n for n in r.loads() if len(n.index) == 1} for r in self.regions]
+        loads = [
+            {(n.buffer, id(n.index[0])): n for n in r.loads() if len(n.index) == 1}
+            for r in self.regions
+        ]
         at = id(self.simplify(self.position))
         size = self.each * ROWS * PER_ROW
         for b in row_buffers:
             touched = [n for found in loads for n in found.values() if n.buffer is b]
-            stored = [s for r in self.regions for s in r.body if isinstance(s, Store) and s.buffer is b]
+            stored = [
+                s for r in self.regions for s in r.body if isinstance(s, Store) and s.buffer is b
+            ]
             here = all(id(n.index[0]) == at for n in touched)
             if not here or any(id(s.index[0]) != at for s in stored) or self.each > 1:
                 return False
@@ -324,7 +325,9 @@ class RowBlocks:
                 for x in lanes
             ]
         else:
-            pairs = [reduction.monoid.combine(lanes[k], lanes[k + distance]) for k in range(distance)]
+            pairs = [
+                reduction.monoid.combine(lanes[k], lanes[k + distance]) for k in range(distance)
+            ]
         result: list[Components] = []
         for values in pairs:
             lets, names = reduction.bind(values, "half")
@@ -367,7 +370,11 @@ class RowBlocks:
         return chunk < self.chunks
 
     def _finish(
-        self, reduction: ThreadReduction, results: Sequence[Var], lanes: list[Components], thread: Var
+        self,
+        reduction: ThreadReduction,
+        results: Sequence[Var],
+        lanes: list[Components],
+        thread: Var,
     ) -> list[Stmt]:
         """Binds `results` in every thread that holds kept lanes as `_chunk` gives them."""
         body: list[Stmt] = []
@@ -482,7 +489,9 @@ class RowBlocks:
         if self.kept % self.rows:
             whole = (If(place < self.kept, whole),)
         whole = (Let(place, number), *whole)
-        return self._launch(block, -(-self.kept // self.rows), warp, self.warps * self.rows, thread, whole)
+        return self._launch(
+            block, -(-self.kept // self.rows), warp, self.warps * self.rows, thread, whole
+        )
 
     def _launch(
         self, block: Var, blocks: int, warp: Var, warps: int, thread: Var, body: Body
@@ -557,7 +566,9 @@ class RowBlocks:
             inner.append(self._to_memory(lanes, thread, shared, warp * KEEP))
             inner.append(Barrier("block"))
             joined, total = self._together(reduction, shared, SPLIT_WARPS, thread)
-            stores = tuple(Store(b, (block * KEEP + thread,), x) for b, x in zip(held, total, strict=True))
+            stores = tuple(
+                Store(b, (block * KEEP + thread,), x) for b, x in zip(held, total, strict=True)
+            )
             inner += [*joined, If(warp.equal(0) & (thread < KEEP), stores)]
         whole: Body = tuple(inner)
         for w in wraps:
@@ -596,7 +607,9 @@ class RowBlocks:
             lets, total = reduction.bind(total, "part")
             inner += [*body, *lets]
             shared = self._share(reduction, max(groups, 2) * KEEP)
-            inner += [Store(b, (group * KEEP + lane,), x) for b, x in zip(shared, total, strict=True)]
+            inner += [
+                Store(b, (group * KEEP + lane,), x) for b, x in zip(shared, total, strict=True)
+            ]
             inner.append(Barrier("block"))
             inner += self._joined(reduction, region.results, shared, groups, thread)
         for s in after:

@@ -19,10 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import prod
 
+from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Apply, Expr, Load, Var, apply, children, const, minimum, postorder
+from pyc.ir.expr import Apply, Const, Expr, Load, Var, apply, children, const, minimum, postorder
 from pyc.ir.loops import (
     Alloc,
     Body,
@@ -59,6 +61,11 @@ SHORT_ROW = 32
 
 LOOP_WORK = 64
 """Iterations that a loop of one element is taken to run."""
+MOST_CUTS = 6
+"""Places at which a loop is cut into pieces at most."""
+SEGMENT_LIMIT = 800
+"""Instructions that the pieces of a cut loop may add."""
+_CUTTING = ("lt", "le", "gt", "ge", "eq", "ne", "minimum", "maximum")
 SIDE_VECTORS = 8
 """Vectors of neighbouring kept positions that cheap rows are reduced in at once: each row then
 reads some 512 contiguous bytes (measured: three times one vector's speed beyond the caches)."""
@@ -143,6 +150,8 @@ class _Scheduler:
         self.simplify = Simplifier()
         self.kernel = flatten(kernel, self.simplify)
         self.locals: list[Buffer] = []
+        self._index_only: dict[int, bool] = {}
+        self._keep: list[Expr] = []
 
     def run(self) -> tuple[Stage, ...]:
         loops, core = self._peel(self.kernel.body)
@@ -353,6 +362,14 @@ class _Scheduler:
     ) -> list[Stmt]:
         """`core` for first <= var < first + extent: whole vectors, then a masked one."""
         start = first if first is not None else const(0)
+        if isinstance(extent, int) and first is None:
+            pieces = self._segments(loop, core)
+            if len(pieces) > 1:
+                return [
+                    s
+                    for piece, inside in pieces
+                    for s in self._vectors(piece, piece.extent, inside, width, const(0))
+                ]
         if isinstance(extent, int):
             if extent == 1:
                 return list(self._at(loop.var, start, core))
@@ -386,6 +403,61 @@ class _Scheduler:
         vector = For(lane, width, Kind.VECTOR, (If(lane < rest, inner),))
         body.append(vector if isinstance(rest, int) else If(rest > 0, (vector,)))
         return body
+
+    def _segments(self, loop: Loop, core: Body) -> list[tuple[Loop, Body]]:
+        """The loop cut where comparisons of its variable with constants change, as concatenations,
+        pads and shifts have them: within a piece they are decided, so that what was a guarded,
+        clamped access is a contiguous one."""
+        cuts = self._cuts(loop, core)
+        if not cuts:
+            return [(loop, core)]
+        if len(cuts) * sum(isinstance(e, Apply) for e in self._values(core)) > SEGMENT_LIMIT:
+            return [(loop, core)]
+        pieces = []
+        for first, last in pairwise([0, *cuts, loop.extent]):
+            var = self.simplify.variable(loop.var.name, last - first)
+            inside = Rewriter(
+                expr=self._decide, variables={loop.var: var + first}, index=self._simpler
+            ).body(core)
+            pieces.append((Loop(var, last - first), inside))
+        return pieces
+
+    def _cuts(self, loop: Loop, core: Body) -> list[int]:
+        points: set[int] = set()
+        for e in postorder(roots(core)):
+            if not isinstance(e, Apply) or e.name not in _CUTTING or not self._is_index(e):
+                continue
+            form = self.simplify.linear(e.args[0] - e.args[1])
+            if len(form.terms) == 1 and form.terms[0][0] is loop.var:
+                at = -form.constant / form.terms[0][1]
+                points.update((int(at // 1), int(at // 1) + 1))
+        inside = sorted(p for p in points if 0 < p < loop.extent)
+        return inside if len(inside) <= MOST_CUTS else []
+
+    def _is_index(self, e: Expr) -> bool:
+        """Whether an expression is index arithmetic: over loop variables and constants only, for
+        which there is no overflow (data may overflow and wraps)."""
+        known = self._index_only.get(id(e))
+        if known is None:
+            if isinstance(e, (Const, Var)):
+                known = e.dtype is dt.i64
+            elif isinstance(e, Apply):
+                known = e.dtype in (dt.i64, dt.b1) and all(map(self._is_index, e.args))
+            else:
+                known = False
+            self._index_only[id(e)] = known
+            self._keep.append(e)
+        return known
+
+    def _decide(self, e: Expr) -> Expr:
+        if isinstance(e, Apply) and e.name == "select" and isinstance(e.args[0], Const):
+            return e.args[1] if e.args[0].value else e.args[2]
+        if isinstance(e, Apply) and self._is_index(e):
+            return self.simplify(e)
+        return e
+
+    def _simpler(self, _: Buffer, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(self.simplify(e) if self._is_index(e) else e for e in index)
 
     def _at(self, var: Var, value: Expr, core: Body) -> Body:
         """`core` with the loop variable replaced, its own bindings renamed."""

@@ -140,11 +140,18 @@ class _BlockScheduler(_Scheduler):
         inner = tuple(self._allocated(self._in_order(core)))
         total = prod(x.extent for x in loops)
         place = self.simplify.variable("place", total)
-        return self._stage_of(suffix, self._grid(place, total, [*self._positions(loops, place), *inner]))
+        return self._stage_of(
+            suffix, self._grid(place, total, [*self._positions(loops, place), *inner])
+        )
 
     def _stage_of(self, suffix: str, body: Sequence[Stmt]) -> Stage:
         """A stage over all the kernel's buffers that its body names, flat or not."""
-        used = {n.buffer for s in walk(tuple(body)) for n in postorder(expressions(s)) if isinstance(n, Load)}
+        used = {
+            n.buffer
+            for s in walk(tuple(body))
+            for n in postorder(expressions(s))
+            if isinstance(n, Load)
+        }
         used |= {b for s in walk(tuple(body)) for b in _written(s)}
         known = [(k, b) for k, b in enumerate(self.kernel.buffers) if b in used]
         kernel = replace(
@@ -214,7 +221,10 @@ class _BlockScheduler(_Scheduler):
 
     def _scratch(self, reduces: Sequence[Reduce], size: int) -> list[list[Buffer]]:
         return [
-            [Buffer(f"part{k}_{c}", r.dtype, (size,), role="inout") for c, r in enumerate(s.results)]
+            [
+                Buffer(f"part{k}_{c}", r.dtype, (size,), role="inout")
+                for c, r in enumerate(s.results)
+            ]
             for k, s in enumerate(reduces)
         ]
 
@@ -261,7 +271,9 @@ class _BlockScheduler(_Scheduler):
             inner, total = reduction.kept_lane(value, n, lane, block * size, size)
             body += inner
             body += [Store(b, (place,), x) for b, x in zip(held, total, strict=True)]
-        one = self._stage(suffix + "_blocks", self._grid(place, blocks * KEEP * kept, body), everything)
+        one = self._stage(
+            suffix + "_blocks", self._grid(place, blocks * KEEP * kept, body), everything
+        )
         place = self.simplify.variable("place", kept)
         body = self._positions(loops, place)
         for s, held in zip(reduces, scratch, strict=True):

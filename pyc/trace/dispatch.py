@@ -95,17 +95,7 @@ _FACTS: dict[Any, Function] = {
 @cache
 def table() -> Mapping[Any, Function]:
     """NumPy's functions and ufuncs, and what stands for them in pyc.numpy."""
-    found: dict[Any, Function] = {}
-    spaces = [(np, pnp)]
-    for name in ("linalg", "fft"):
-        if hasattr(pnp, name):
-            spaces.append((getattr(np, name), getattr(pnp, name)))
-    for theirs, ours in spaces:
-        for name in ours.__all__:
-            function = getattr(theirs, name, None)
-            if callable(function) and not isinstance(function, type):
-                found[function] = getattr(ours, name)
-    return {**found, **_FACTS}
+    return {**pnp.FROM_NUMPY, **_FACTS}
 
 
 def _refuse(message: str, fix: str = "") -> NoReturn:

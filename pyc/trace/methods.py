@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, TraceError
+from pyc.interpreter import type_of
 from pyc.trace import location
 
 
@@ -97,13 +98,13 @@ class ArrayMethods:
         """The array with its axes in another order, reversed by default."""
         order = _sizes(axes) if axes else None
         if order is None:
-            order = tuple(reversed(range(len(pnp.shape(self)))))
+            order = tuple(reversed(range(type_of(self).rank)))
         return pnp.permute_dims(self, order)
 
     def squeeze(self, axis: Any = None) -> Any:
         """The array without axes of length 1."""
         if axis is None:
-            axis = tuple(k for k, n in enumerate(pnp.shape(self)) if n == 1)
+            axis = tuple(k for k, n in enumerate(type_of(self).shape) if n == 1)
         return pnp.squeeze(self, axis=axis)
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:

@@ -138,15 +138,18 @@ def test_long_sums_are_split_and_joined(size: int) -> None:
     assert len(found) == (1 if size <= 32768 else 2)
 
 
+def along_rows(b: Builder, op: str, x: Value) -> Value:
+    """A reduction over the last axis, stretched back."""
+    (found,) = b.bind(op, x, axes=(1,))
+    column = b.bind1("reshape", found, shape=(x.shape[0], 1))
+    return b.bind1("broadcast", column, shape=x.shape)
+
+
 def softmax(b: Builder, p: list[Value]) -> list[Value]:
     """exp(x - max) / sum over the last axis."""
     (x,) = p
-    shape = x.shape
-    top = b.bind1("reduce_max", x, axes=(1,))
-    wide = b.bind1("broadcast", top, shape=shape, axes=(0,))
-    e = b.bind1("exp", b.bind1("sub", x, wide))
-    total = b.bind1("reduce_sum", e, axes=(1,))
-    return [b.bind1("div", e, b.bind1("broadcast", total, shape=shape, axes=(0,)))]
+    e = b.bind1("exp", b.bind1("sub", x, along_rows(b, "reduce_max", x)))
+    return [b.bind1("div", e, along_rows(b, "reduce_sum", e))]
 
 
 @pytest.mark.parametrize("row", [3, 100, 128, 1000, 1024, 2500, 4096])

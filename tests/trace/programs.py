@@ -184,7 +184,7 @@ def copied_into(x):
 
 
 def large_python_integer(x):
-    return x + 2**70
+    return x, 2**70
 
 
 def carry_changes_dtype(x):
