@@ -360,7 +360,9 @@ def sinc(x: Any) -> Any:
 def heaviside(x: Any, zero: Any) -> Any:
     """0 below 0, `zero` at 0, 1 above; NaN of NaN."""
     x = value(x)
-    step = where(less(x, 0), 0.0, where(greater(x, 0), 1.0, zero))
+    x = cast(x, floating(x))
+    kind = dtype_of(x)
+    step = where(less(x, 0), literal(0, kind), where(greater(x, 0), literal(1, kind), zero))
     return where(isnan(x), x, step)
 
 
@@ -369,14 +371,16 @@ def heaviside(x: Any, zero: Any) -> Any:
 floor = _rounding("floor", "floor", "The largest integer at most x.")
 ceil = _rounding("ceil", "ceil", "The smallest integer at least x.")
 trunc = _rounding("trunc", "trunc", "x without its fraction.")
-rint = _rounding("rint", "rint", "The nearest integer, halves to even.")
+rint = _real("rint", "rint", "The nearest integer, halves to even; integers become floats.")
 fix = trunc
 
 
 def round(x: Any, decimals: int = 0) -> Any:
     """x to `decimals` places, halves to even, as NumPy: rint(x * 10^d) / 10^d."""
     (x,) = operands("round", x)
-    if decimals == 0 or not dtype_of(x).is_float:
+    if not dtype_of(x).is_float:
+        return x
+    if decimals == 0:
         return rint(x)
     scale = 10.0 ** abs_int(decimals)
     if decimals > 0:

@@ -204,7 +204,8 @@ def nanmean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The mean of the elements that are not NaN."""
     x = asarray(x)
     count = sum(logical_not(isnan(x)), axis, keepdims=keepdims)
-    return divide(nansum(x, axis, keepdims), count)
+    total = nansum(x, axis, keepdims)
+    return divide(total, cast(count, dtype_of(total)))
 
 
 def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
