@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyc.backends import llvm_binding
 from pyc.backends.base import SiteFailed
 from pyc.backends.cpu import Cpu
+from pyc.backends.image import Image
 from pyc.backends.x86 import X86, compile_plan, native_target
 from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
@@ -689,16 +691,41 @@ def test_a_failing_launch_ends_the_call_and_later_calls_are_clean() -> None:
     assert arrays[2][2] == arrays[0][1]
 
 
+_SET_MODE = """
+target triple = "x86_64-unknown-linux-gnu"
+declare void @llvm.x86.sse.stmxcsr(ptr)
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+define i32 @exchange(i32 %mode) nounwind {
+  %slot = alloca i32
+  call void @llvm.x86.sse.stmxcsr(ptr %slot)
+  %old = load i32, ptr %slot
+  store i32 %mode, ptr %slot
+  call void @llvm.x86.sse.ldmxcsr(ptr %slot)
+  ret i32 %old
+}
+"""
+
+
 def test_the_entry_runs_in_the_default_floating_point_mode() -> None:
     """A caller that flushes subnormals gets exact results, and its own mode back."""
-    kernel = scale_kernel(4, 0.5)
+    llvm = llvm_binding()
+    machine = llvm.Target.from_triple(X86_64_V4.triple).create_target_machine(reloc="pic")
+    image = Image(bytes(machine.emit_object(llvm.parse_assembly(_SET_MODE))))
+    exchange = image.function("exchange", ctypes.c_int32, ctypes.c_int32)
     arrays = [np.full(4, 1e-40, np.float32), np.zeros(4, np.float32)]
-    plan = one_kernel_plan(kernel, arrays)
-    code = compile_plan(plan, X86_64_V4)
-    assert "stmxcsr" in X86().assembly(code, X86_64_V4)
+    expected = arrays[0] * np.float32(0.5)
+    plan = one_kernel_plan(scale_kernel(4, 0.5), arrays)
     cpu = Cpu()
-    cpu.run(cpu.load(code, plan), arrays, [])
-    assert (arrays[1] == np.float32(1e-40) * np.float32(0.5)).all()
+    executable = cpu.load(compile_plan(plan, X86_64_V4), plan)
+    flushing = 0x1F80 | 0x8040
+    usual = exchange(flushing)
+    try:
+        cpu.run(executable, arrays, [])
+    finally:
+        after = exchange(usual)
+    assert after & ~0x3F == flushing
+    assert (arrays[1].view(np.uint32) == expected.view(np.uint32)).all()
+    assert expected.view(np.uint32).all()
 
 
 # --- artefacts ------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyc.ir.expr import Const, Expr, absolute, fma, select, sqrt
 from pyc.ir.ops import math_tables as tables
-from pyc.ir.ops.floating import bits_of, copysign, fast_two_sum, format_of, horner
+from pyc.ir.ops.floating import INFINITY, bits_of, copysign, fast_two_sum, format_of, horner
 
 
 def _asin_parts(x: Expr) -> tuple[Expr, Expr, Expr, Expr]:
@@ -69,15 +69,20 @@ def atan2(y: Expr, x: Expr) -> Expr:
     """The angle of the point (x, y) in [-pi, pi], with the sign of y; C99's special cases.
 
     q = min / max of |x| and |y|, 1 where they are equal (infinities too), 0 where both are 0; then
-    base +- atan(q) with base 0, pi/2 or pi. A quotient that underflows matters only for base 0,
-    where it is the result.
+    base +- atan(q) with base 0, pi/2 or pi. What the quotient lacks comes from its exact remainder
+    (both are scaled up where the remainder would underflow). A quotient that underflows matters
+    only for base 0, where it is the result.
     """
     f, t = format_of(x), x.dtype
     a, b = absolute(y), absolute(x)
     steep = a > b
     least, most = select(steep, b, a), select(steep, a, b)
+    scale = select(most < f.tiny * 2.0 ** (2 * f.mantissa), Const(2.0 ** (3 * f.mantissa), t), 1.0)
+    least, most = least * scale, most * scale
     equal = select(most.equal(0.0), Const(0.0, t), 1.0)
     q = select(least.equal(most), equal, least / most)
+    proper = (least < most) & (most < INFINITY)
+    q_low = select(proper, fma(-q, most, least) / most, 0.0)
     sign = bits_of(x) & (1 << (t.bits - 1))
     behind = sign.differs(0)
     half_high, half_low = tables.HALF_PI[t][:2]
@@ -86,6 +91,7 @@ def atan2(y: Expr, x: Expr) -> Expr:
     base_low = select(steep, Const(half_low, t), select(behind, Const(whole_low, t), 0.0))
     # The angle falls with q where exactly one of `steep` and `behind` holds.
     flip = select(steep, sign ^ (1 << (t.bits - 1)), sign)
-    q = (bits_of(q) ^ flip).bitcast(f.dtype)
+    q, q_low = ((bits_of(part) ^ flip).bitcast(t) for part in (q, q_low))
     main, lost = fast_two_sum(base, q)
-    return copysign(main + (_atan_unit(q) + (lost + base_low)), y)
+    slope = fma(q * -0.5, q, 1.0)  # of atan, roughly
+    return copysign(main + (_atan_unit(q) + (lost + fma(q_low, slope, base_low))), y)
