@@ -42,7 +42,6 @@ from pyc.ir.expr import (
     absolute,
     apply,
     maximum,
-    postorder,
     select,
 )
 from pyc.ir.ops import scalar_math
@@ -244,6 +243,22 @@ def _machine(jit: bool) -> llvm.TargetMachine:
     )
 
 
+def _usual_instructions(root: Expr) -> int:
+    """Instructions of `root` outside the rare operands, bit casts left out."""
+    stack, seen = [root], {id(root)}
+    count = 0
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, Apply):
+            continue
+        count += node.name != "bitcast"
+        operands = (node.args[0], node.args[2]) if node.name == "rare_select" else node.args
+        fresh = [e for e in operands if id(e) not in seen]
+        seen.update(map(id, fresh))
+        stack.extend(fresh)
+    return count
+
+
 class Kernel:
     """out[i] = root over one array per variable, as a loop over vectors of `width` elements."""
 
@@ -280,7 +295,7 @@ class Kernel:
             ]
         )
         self.dtype, self.width, self.variables = root.dtype, width, tuple(variables)
-        self.instructions = sum(isinstance(node, Apply) for node in postorder([root]))
+        self.instructions = _usual_instructions(root)
         machine = _machine(jit=True)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(self.text), machine)
         self._engine.finalize_object()
@@ -299,8 +314,13 @@ class Kernel:
             assert a.dtype == var.dtype.numpy and a.flags.c_contiguous
         if out is None:
             out = np.empty(n + pad, self.dtype.numpy)
-        self._call(*(a.ctypes.data for a in arrays), out.ctypes.data, n + pad)
+        self.bound(*arrays, out=out)()
         return out[:n]
+
+    def bound(self, *arrays: Array, out: Array) -> Callable[[], object]:
+        """The bare native call over whole vectors."""
+        size = arrays[0].size
+        return partial(self._call, *(a.ctypes.data for a in arrays), out.ctypes.data, size)
 
 
 # --- errors ---------------------------------------------------------------------------------------
@@ -544,7 +564,7 @@ def speed(name: str) -> dict[str, float]:
         inputs = [a.astype(t.numpy) for a in arrays]
         out = np.empty(16384, t.numpy)
         row[f"{t.short} instructions"] = kernel.instructions
-        row[f"{t.short} ns"] = _best(partial(kernel, *inputs, out=out))
+        row[f"{t.short} ns"] = _best(kernel.bound(*inputs, out=out))
         peer = getattr(np, NUMPY_NAMES.get(name, name), None)
         if peer is not None:
             row[f"{t.short} numpy ns"] = _best(partial(peer, *inputs, out=out))

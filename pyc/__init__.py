@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pyc.ir.ops  # fills the op table
+import pyc.ir.ops  # noqa: F401 - fills the op table
 from pyc import cache, config, lax, numpy, tree
 from pyc.jit import Jitted, jit
 from pyc.lax import cond, fori_loop, scan, switch, while_loop

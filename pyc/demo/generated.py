@@ -153,7 +153,8 @@ def tokens() -> tuple[Any, ...]:
     rng = np.random.default_rng(2)
 
     def matrix(rows: int, columns: int) -> Array:
-        return (rng.standard_normal((rows, columns)) / np.sqrt(rows)).astype(np.float32)
+        made = rng.standard_normal((rows, columns)) / np.sqrt(rows)
+        return np.asarray(made, np.float32)
 
     weights = {
         "qkv": matrix(WIDTH, 3 * WIDTH),

@@ -80,7 +80,7 @@ def options_numpy(
         for k in range(3, 240, 2):
             term = term * x * x / k
             total = total + term
-        return 0.5 + total * np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
+        return np.asarray(0.5 + total * np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi))
 
     spread = volatility * np.sqrt(years)
     d1 = (np.log(price / strike) + (rate + 0.5 * volatility**2) * years) / spread

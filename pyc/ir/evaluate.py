@@ -20,8 +20,8 @@ import numpy as np
 from pyc.errors import PycError
 from pyc.ir import dtype as dt
 from pyc.ir import evaluate_expr, order
-from pyc.ir.element import Element, components_of, fails_of, result_of, scalar_of, widened
-from pyc.ir.expr import Expr, Var, const
+from pyc.ir.element import Element, components_of, fails_of, result_of, scalar_of
+from pyc.ir.expr import Expr, Var
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.op import Complex, Kind
 from pyc.ir.types import ArrayType
@@ -64,9 +64,10 @@ def evaluate_eqn(eqn: Eqn, args: Sequence[Array]) -> list[Array]:
 def _checked(type: ArrayType, array: Any) -> Array:
     """`array`, if it is of `type`."""
     array = np.asarray(array)
+    found: Array = array
     if tuple(array.shape) != type.shape or array.dtype != type.dtype.numpy:
         raise TypeError(f"expected {type}, got {array.dtype}[{','.join(map(str, array.shape))}]")
-    return array
+    return found
 
 
 # --- elements as arrays ---------------------------------------------------------------------------

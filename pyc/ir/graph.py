@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from pyc.ir.dtype import DType
-from pyc.ir.op import OPS, Kind, Op
+from pyc.ir.op import OPS, Op
 from pyc.ir.types import ArrayType
 
 

@@ -230,7 +230,7 @@ def cast(a: Array, type: DType) -> Array:
     assert source is not None
     with np.errstate(all="ignore"):
         if type is dt.b1:
-            return a != 0
+            return np.asarray(a != 0)
         if not (source.is_float and type.is_integer):
             return a.astype(type.numpy)
         wide = a.astype(np.float64)

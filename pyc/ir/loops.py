@@ -28,7 +28,8 @@ Meaning of a loop kind:
   encloses it). Threads share `shared` buffers and meet at `Barrier`s. Extents are constants.
 
 A kernel from `passes/lower` is *logical*: only serial and parallel loops, and `Reduce`.
-`passes/schedule` gives it kinds and expands `Reduce`. Both forms run in the kernel interpreter with the same bits.
+`passes/schedule` gives it kinds and expands `Reduce`. Both forms run in the kernel interpreter with
+the same bits.
 
 Invariants, checked by `verify`: every variable is bound once, above its uses; indices are i64 and
 within the buffer's shape; a `Load` is evaluated where its statement stands (use `Let` to keep a

@@ -88,7 +88,7 @@ class Op:
     kind: Kind
     types: Callable[..., Types]
     scalar: Callable[..., Any] | None = None
-    element: Callable[..., Expr] | None = None
+    element: Callable[..., Expr | Complex] | None = None
     monoid: str | None = None
     prepare: Callable[..., tuple[Expr, ...]] | None = None
     finish: Callable[..., Expr] | None = None

@@ -144,7 +144,7 @@ def _halved(
     width: int,
     keep: int,
 ) -> tuple[Array, ...]:
-    """Lane l . lane l + width over the last axis, halving the width, until `keep` lanes are left."""
+    """Lane l . lane l + width over the last axis, by halves until `keep` lanes are left."""
     while width >= keep:
         low = tuple(v[..., :width] for v in lanes)
         lanes = combine(low, tuple(v[..., width : 2 * width] for v in lanes))

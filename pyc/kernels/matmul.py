@@ -5,10 +5,10 @@
         the panel of b is packed into a buffer that stays in the first-level cache
         for each group of ROWS rows: ROWS x PANEL accumulators over the terms of the block, by fma
 
-Partial sums of a block are added to the result in block order, so bits depend on the shape, the type
-and the vector width only (tasks never share an element). Ragged rows read the last row again and do
-not store; ragged columns are masked. Half types are widened when packed and read; the accumulator is
-float32, and the result is rounded once.
+Partial sums of a block are added to the result in block order, so bits depend on the shape, the
+type and the vector width only (tasks never share an element). Ragged rows read the last row again
+and do not store; ragged columns are masked. Half types are widened when packed and read; the
+accumulator is float32, and the result is rounded once.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Shape:
 
 def applies(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> bool:
     """Whether this nest can and should do the contraction."""
-    a, b = types
+    a, _ = types
     if target.has_blocks or not a.dtype.is_float or a.dtype.bits < 16:
         return False
     shape = _split(types, dimensions)

@@ -95,7 +95,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
     for x in (start, stop, step):
         if hasattr(x, "weak") or not isinstance(x, (int, float, np.generic)):
             x = x.__index__()
-    whole = np.arange(start, stop, step, None if dtype is None else to_dtype(dtype).numpy)
+    kind_given: Any = None if dtype is None else to_dtype(dtype).numpy
+    numbers: Any = np.arange
+    whole = numbers(start, stop, step, kind_given)
     kind = dt.of(whole.dtype)
     if kind is None:
         raise DTypeError(f"arange: dtype {whole.dtype} is not supported")

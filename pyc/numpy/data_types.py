@@ -58,7 +58,8 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 def finfo(dtype: Any) -> Any:
     """Limits of a float type."""
-    return ml_dtypes.finfo(to_dtype(dtype).real.numpy)
+    limits: Any = ml_dtypes.finfo
+    return limits(to_dtype(dtype).real.numpy)
 
 
 def iinfo(dtype: Any) -> Any:

@@ -514,7 +514,8 @@ def nan_to_num(x: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None)
 
 def dt_max(kind: dt.DType) -> float:
     """The largest finite number of a float type."""
-    return float(ml_dtypes.finfo(kind.numpy).max)
+    limits: Any = ml_dtypes.finfo
+    return float(limits(kind.numpy).max)
 
 
 # --- complex --------------------------------------------------------------------------------------

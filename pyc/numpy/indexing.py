@@ -141,7 +141,7 @@ def _parse(x: Any, key: Any) -> _Plan:
 
 
 def _static_slice(k: slice) -> slice:
-    parts = []
+    parts: list[int | None] = []
     for part in (k.start, k.stop, k.step):
         if part is None:
             parts.append(None)

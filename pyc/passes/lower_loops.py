@@ -147,7 +147,7 @@ class _LoopPuller(Puller):
         extents = [x.shape[a] for a in axes]
         if not 0 < prod(extents) <= LANES:
             raise NotAKernelError(f"the body reduces over {prod(extents)} elements")
-        values = []
+        values: list[tuple[Expr, ...]] = []
         for number, place in enumerate(product(*map(range, extents))):
             at = _insert(index, axes, place)
             elements = [self.element(x, at)]
@@ -169,7 +169,7 @@ class _LoopPuller(Puller):
         if not 0 < prod(extents) <= LANES:
             raise NotAKernelError(f"the body sums over {prod(extents)} products")
         kind = widened(a.dtype)
-        values = []
+        values: list[tuple[Expr, ...]] = []
         for place in product(*map(range, extents)):
             middle = tuple(const(k) for k in place)
             x = self.element(a, _assemble(a, a_batch, batch, a_contract, middle, rows))

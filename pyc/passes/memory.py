@@ -258,8 +258,13 @@ class _Planner:
         self._run(scope, kernel, slots)
 
     def _run(self, scope: _Scope, kernel: Kernel, slots: Sequence[int]) -> None:
+        """Schedules and launches a kernel; its buffers beyond `slots` are scratch."""
         self.logical.append(kernel)
-        self._stages(scope, schedule(kernel, self.target), slots)
+        scratch = [
+            self.new_slot(ArrayType(tuple(d for d in b.shape if isinstance(d, int)), b.dtype))
+            for b in kernel.buffers[len(slots) :]
+        ]
+        self._stages(scope, schedule(kernel, self.target), [*slots, *scratch])
 
     def _stages(self, scope: _Scope, stages: Sequence[Stage], slots: Sequence[int]) -> None:
         scratch: dict[Buffer, int] = {}

@@ -293,7 +293,7 @@ class _Scheduler:
 
     @staticmethod
     def _values(body: Sequence[Stmt]) -> list[Expr]:
-        """Expressions below what is stored or reduced, index arithmetic left out."""
+        """Expressions below what is stored or reduced, index arithmetic and rare work left out."""
         found: list[Expr] = []
         stack: list[Expr] = []
         for s in walk(tuple(body)):
@@ -312,7 +312,9 @@ class _Scheduler:
                 continue
             seen.add(id(e))
             found.append(e)
-            if not isinstance(e, Load):
+            if isinstance(e, Apply) and e.name == "rare_select":
+                stack.extend((e.args[0], e.args[2]))  # the rare operand is computed seldom
+            elif not isinstance(e, Load):
                 stack.extend(children(e))
         return found
 

@@ -1,5 +1,25 @@
 """The op table: importing this package fills `pyc.ir.op.OPS`, one module per family."""
 
-from pyc.ir.ops import contract, control, elementwise, indexing, math, reduce, shape
+from pyc.ir.ops import (
+    contract,
+    control,
+    cumulative,
+    elementwise,
+    indexing,
+    math,
+    reduce,
+    shape,
+    sort,
+)
 
-__all__ = ["contract", "control", "elementwise", "indexing", "math", "reduce", "shape"]
+__all__ = [
+    "contract",
+    "control",
+    "cumulative",
+    "elementwise",
+    "indexing",
+    "math",
+    "reduce",
+    "shape",
+    "sort",
+]

@@ -27,9 +27,7 @@ Array = np.ndarray[Any, Any]
 Step = Callable[[Element, Element], Element]
 
 
-def running(
-    name: str, kinds: str, step: Step, reference: Callable[[Array], Array]
-) -> Op:
+def running(name: str, kinds: str, step: Step, reference: Callable[[Array], Array]) -> Op:
     """Define a running fold by `step` over elements of `kinds`."""
     allowed = set(kinds.split())
 
@@ -44,9 +42,7 @@ def running(
     def build(types: Types) -> Kernel:
         return _kernel(name, types, step)
 
-    return define(
-        Op(name, Kind.KERNEL, rule, build=build, reference=reference, kinds=kinds)
-    )
+    return define(Op(name, Kind.KERNEL, rule, build=build, reference=reference, kinds=kinds))
 
 
 def _kernel(name: str, types: Types, step: Step) -> Kernel:

@@ -30,8 +30,8 @@ from pyc.ir.instructions import INSTRUCTIONS
 from pyc.ir.loops import Accumulate, Body, Buffer, For, If, Kernel, Let, Stmt, Store
 from pyc.ir.loops import Kind as LoopKind
 from pyc.ir.op import Kind, Op, Types, define
-from pyc.ir.order import MONOIDS
 from pyc.ir.ops.shape import Index, Read, clamped, index_op, plus, times
+from pyc.ir.order import MONOIDS
 from pyc.ir.types import ArrayType
 
 Axes = tuple[int, ...]
@@ -290,7 +290,7 @@ def _search_element(read: Read, index: Index, types: Types, *, right: bool) -> E
 
 def _search_reference(line: Any, values: Any, *, right: bool) -> Any:
     wide = np.float32 if line.dtype.itemsize <= 2 and line.dtype.kind in "fV" else line.dtype
-    side = "right" if right else "left"
+    side: Any = "right" if right else "left"
     return np.asarray(np.searchsorted(line.astype(wide), values.astype(wide), side=side), np.int64)
 
 
@@ -399,7 +399,7 @@ def _scatter_reference(
     for i, a in zip(indices, axes, strict=True):
         inside &= (i >= 0) & (i < x.shape[a])
     moved = x.transpose(*axes, *kept).copy()
-    steps = {"add": np.add, "mul": np.multiply, "min": _least, "max": _greatest}
+    steps: dict[str, Any] = {"add": np.add, "mul": np.multiply, "min": _least, "max": _greatest}
     flat = lines.reshape(-1, *(x.shape[a] for a in kept))
     places = [tuple(int(v) for v in p) for p in zip(*(i.reshape(-1) for i in indices), strict=True)]
     with np.errstate(all="ignore"):

@@ -27,8 +27,9 @@ from pyc.errors import DTypeError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.element import widened
-from pyc.ir.expr import Const, Expr, Load, Var, apply, const, maximum, minimum, select
+from pyc.ir.expr import Const, Expr, Load, Var, const, maximum, minimum, select
 from pyc.ir.loops import (
+    Accumulate,
     Alloc,
     Body,
     Buffer,
@@ -56,7 +57,8 @@ TASK_ELEMENTS = 4096
 """Elements of one task; short rows share one."""
 MAX_TASKS = 64
 """Tasks with scratch buffers of their own."""
-RADIX_BITS = 8
+BUCKETS = 256
+"""Values of a digit: one byte of the key."""
 
 
 # --- keys -----------------------------------------------------------------------------------------
@@ -85,9 +87,10 @@ def _key(x: Expr, descending: bool) -> Expr:
 
 def _largest(dtype: DType) -> int:
     """The bits of the greatest value of a float type: infinity, where there is one."""
-    infinity = np.asarray(np.inf).astype(dtype.numpy)
-    value = np.asarray(dt.f8e4m3_largest).astype(dtype.numpy) if np.isnan(infinity) else infinity
-    return int(value.view(dt.unsigned_of(dtype.bits).numpy))
+    if dtype is dt.f8e4m3:
+        return 0x7E
+    infinity = np.array([np.inf]).astype(dtype.numpy)
+    return int(infinity.view(dt.unsigned_of(dtype.bits).numpy)[0])
 
 
 # --- sorting a row --------------------------------------------------------------------------------
@@ -95,24 +98,334 @@ def _largest(dtype: DType) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Where a row's elements are kept, with their places: buffers and the index of the row in
-    them; each may be absent."""
+    """The elements of one row, and their places in x unless None. row: the index of the row in
+    both buffers; none where they are on the stack."""
 
     values: Buffer
     places: Buffer | None
     row: tuple[Expr, ...]
-    places_row: tuple[Expr, ...]
+    places_row: tuple[Expr, ...] = ()
 
     def value(self, at: Expr) -> Expr:
+        """The element at `at`."""
         return Load(self.values, (*self.row, at))
 
-    def place(self, at: Expr) -> Expr:
-        assert self.places is not None
-        return Load(self.places, (*self.places_row, at))
+    def place(self, at: Expr) -> Expr | None:
+        """The place in x of the element at `at`, where places are kept."""
+        return None if self.places is None else Load(self.places, (*self.places_row, at))
 
     def store(self, at: Expr, value: Expr, place: Expr | None) -> Body:
-        stores: list[Stmt] = [Store(self.values, (*self.row, at), value)]
+        """Stores an element and its place at `at`."""
+        body: list[Stmt] = [Store(self.values, (*self.row, at), value)]
         if self.places is not None:
             assert place is not None
-            stores.append(Store(self.places, (*self.places_row, at), place))
-        return tuple(stores)
+            body.append(Store(self.places, (*self.places_row, at), place))
+        return tuple(body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """How one row is sorted. source: the row of x, whose places are the positions themselves;
+    length: its elements; count: how many of the first are wanted."""
+
+    source: _Line
+    length: int
+    count: int
+    descending: bool
+
+    def key(self, x: Expr) -> Expr:
+        return _key(x, self.descending)
+
+    # --- by insertion
+
+    def inserted(self, target: _Line) -> Body:
+        """Keeps the `count` first of the elements seen so far in `target`, sorted."""
+        i, value = Var("i"), Var("value", self.source.values.dtype)
+        start = target.store(const(0), self.source.value(const(0)), const(0))
+        grow = For(
+            i,
+            self.count - 1,
+            LoopKind.SERIAL,
+            (Let(value, self.source.value(i + 1)), *self._insert(target, i + 1, value, i + 1)),
+        )
+        if self.count == self.length:
+            return (*start, grow)
+        k, value = Var("k"), Var("value", self.source.values.dtype)
+        better = self.key(value) < self.key(target.value(const(self.count - 1)))
+        place = k + self.count
+        insert = If(better, self._insert(target, const(self.count - 1), value, place))
+        replace = For(
+            k,
+            self.length - self.count,
+            LoopKind.SERIAL,
+            (Let(value, self.source.value(place)), insert),
+        )
+        return (*start, grow, replace)
+
+    def _insert(self, target: _Line, end: Expr, value: Expr, place: Expr) -> Body:
+        """Moves what comes after `value` among target[0 ... end) up by one and stores it there."""
+        j, free = Var("j"), Var("free")
+        below = maximum(j - 1, 0)
+        move = While(
+            (Carry(j, end, j - 1, free),),
+            (j > 0) & (self.key(value) < self.key(target.value(below))),
+            target.store(j, target.value(below), target.place(below)),
+        )
+        return (move, *target.store(free, value, place))
+
+    # --- by distribution
+
+    def distributed(self, first: _Line, second: _Line) -> Body:
+        """Sorts all elements into `first`, byte by byte; `second` is its partner."""
+        digits = self.source.values.dtype.itemsize
+        counts = Buffer("counts", dt.i64, (digits, BUCKETS), Space.STACK, alignment=64)
+        body = self._count(counts, digits)
+        if digits == 1:
+            zero = const(0)
+            body += (*self._starts(counts, zero), self._pass(counts, zero, self.source, first))
+        else:
+            body += self._pair(counts, const(0), self.source, second, first)
+        if digits > 2:
+            pair = Var("pair")
+            digit = (pair + 1) * 2
+            initial = self.key(self.source.value(const(0)))
+            alike = [
+                Load(counts, (d, self._digit(initial, d))).equal(self.length)
+                for d in (digit, digit + 1)
+            ]
+            moves = If(~(alike[0] & alike[1]), self._pair(counts, digit, first, second, first))
+            body += (For(pair, digits // 2 - 1, LoopKind.SERIAL, (moves,)),)
+        return (Alloc(counts, body),)
+
+    def _digit(self, key: Expr, digit: Expr) -> Expr:
+        """Byte `digit` of a key as i64."""
+        if key.dtype.bits == 8:
+            return key.cast(dt.i64)
+        shifted = key >> (digit * 8).cast(key.dtype)
+        return (shifted & (BUCKETS - 1)).cast(dt.i64)
+
+    def _count(self, counts: Buffer, digits: int) -> Body:
+        """How often each byte occurs in each digit."""
+        d, bucket, i = Var("d"), Var("bucket"), Var("i")
+        key = Var("key", dt.unsigned_of(self.source.values.dtype.bits))
+        clear = Store(counts, (d, bucket), const(0))
+        count = tuple(
+            Accumulate(counts, (const(n), self._digit(key, const(n))), const(1), "add")
+            for n in range(digits)
+        )
+        return (
+            For(d, digits, LoopKind.SERIAL, (For(bucket, BUCKETS, LoopKind.SERIAL, (clear,)),)),
+            For(
+                i,
+                self.length,
+                LoopKind.SERIAL,
+                (Let(key, self.key(self.source.value(i))), *count),
+            ),
+        )
+
+    def _pair(
+        self, counts: Buffer, digit: Expr, source: _Line, middle: _Line, target: _Line
+    ) -> Body:
+        """Distributes by two digits: from source to middle to target, which may be the source."""
+        return (
+            *self._starts(counts, digit),
+            self._pass(counts, digit, source, middle),
+            *self._starts(counts, digit + 1),
+            self._pass(counts, digit + 1, middle, target),
+        )
+
+    def _starts(self, counts: Buffer, digit: Expr) -> Body:
+        """Turns the counts of a digit into the first place of each bucket."""
+        bucket, before, count, total = Var("bucket"), Var("before"), Var("count"), Var("total")
+        body = (
+            Let(count, Load(counts, (digit, bucket))),
+            Store(counts, (digit, bucket), before),
+        )
+        carry = Carry(before, const(0), before + count, total)
+        return (For(bucket, BUCKETS, LoopKind.SERIAL, body, (carry,)),)
+
+    def _pass(self, counts: Buffer, digit: Expr, source: _Line, target: _Line) -> Stmt:
+        """Moves every element behind those of its bucket that came before."""
+        i, bucket, at = Var("i"), Var("bucket"), Var("at")
+        value = Var("value", source.values.dtype)
+        place = i if source is self.source else source.place(i)
+        body = (
+            Let(value, source.value(i)),
+            Let(bucket, self._digit(self.key(value), digit)),
+            Let(at, Load(counts, (digit, bucket))),
+            Store(counts, (digit, bucket), at + 1),
+            *target.store(at, value, place),
+        )
+        return For(i, self.length, LoopKind.SERIAL, body)
+
+
+# --- kernels --------------------------------------------------------------------------------------
+
+
+def _kernel(
+    name: str, x: ArrayType, count: int, descending: bool, *, values: bool, places: bool
+) -> Kernel:
+    """Sorts the rows of x; stores the `count` first values, their places, or both."""
+    length, rows = x.shape[-1], prod(x.shape[:-1])
+    short = count <= INSERTION
+    on_stack = length <= STACK_ROW
+    per_task = max(TASK_ELEMENTS // length, 1)
+    if not (short or on_stack):
+        per_task = max(per_task, -(-rows // MAX_TASKS))
+    tasks = -(-rows // per_task)
+
+    task, inner = Var("task"), Var("inner")
+    row = task if per_task == 1 else task * per_task + inner
+    source_buffer = Buffer("x", x.dtype, (rows, length), role="in")
+    outs: list[Buffer] = []
+    values_out = Buffer("values", x.dtype, (rows, count), role="inout")
+    places_out = Buffer("places", dt.i64, (rows, count), role="inout")
+    if values:
+        outs.append(values_out)
+    if places:
+        outs.append(places_out)
+    local: list[Buffer] = []
+    scratch: list[Buffer] = []
+
+    def extra(kind: str, dtype: DType, size: int) -> tuple[Buffer, tuple[Expr, ...]]:
+        if short or on_stack:
+            local.append(Buffer(kind, dtype, (size,), Space.STACK, alignment=64))
+            return local[-1], ()
+        scratch.append(Buffer(kind, dtype, (tasks, size), role="inout"))
+        return scratch[-1], (task,)
+
+    def line(number: str, size: int, *, use_outs: bool) -> _Line:
+        """A row of the results, or of extra buffers where these are not wanted or too short."""
+        kept, kept_row = (
+            (values_out, (row,))
+            if use_outs and values
+            else extra(f"{number}_values", x.dtype, size)
+        )
+        if not places:
+            return _Line(kept, None, kept_row)
+        if use_outs:
+            return _Line(kept, places_out, kept_row, (row,))
+        found, found_row = extra(f"{number}_places", dt.i64, size)
+        return _Line(kept, found, kept_row, found_row)
+
+    sorter = _Row(_Line(source_buffer, None, (row,)), length, count, descending)
+    if short:
+        body = sorter.inserted(line("first", count, use_outs=True))
+    else:
+        first = line("first", length, use_outs=count == length)
+        second = line("second", length, use_outs=False)
+        body = sorter.distributed(first, second)
+        if count < length:
+            i = Var("i")
+            copied: list[Stmt] = [Store(values_out, (row, i), first.value(i))]
+            place = first.place(i)
+            assert place is not None
+            copied.append(Store(places_out, (row, i), place))
+            body += (For(i, count, LoopKind.SERIAL, tuple(copied)),)
+    for buffer in local:
+        body = (Alloc(buffer, body),)
+    if per_task > 1:
+        rest = minimum(rows - task * per_task, per_task)
+        body = (For(inner, per_task if rows % per_task == 0 else rest, LoopKind.SERIAL, body),)
+    body = (For(task, tasks, LoopKind.PARALLEL, body),)
+    return Kernel(name, (source_buffer, *outs, *scratch), body)
+
+
+# --- ops ------------------------------------------------------------------------------------------
+
+
+def _line_types(name: str, args: Types) -> ArrayType:
+    """The argument, which must be real and have an axis."""
+    (x,) = args
+    if x.rank == 0:
+        raise ShapeError(f"{name}: needs at least one axis, got {x}")
+    if x.dtype.is_complex:
+        raise DTypeError(f"{name}: complex numbers have no order, got {x}")
+    return x
+
+
+def _order(x: Array, descending: bool) -> Array:
+    """NumPy's stable argsort, of the reversed values where the order is descending: `~` reverses
+    integers, negation floats, and leaves NaN last."""
+    if x.dtype.kind in "fV":
+        dtype = dt.of(x.dtype)
+        assert dtype is not None
+        wide = x.astype(widened(dtype).numpy)
+        wide = -wide if descending else wide
+    else:
+        wide = ~x if descending else x
+    return np.argsort(wide, axis=-1, kind="stable").astype(np.int64)
+
+
+def _sort_types(args: Types, *, descending: bool) -> Types:
+    return (_line_types("sort", args),)
+
+
+def _sort_build(types: Types, *, descending: bool) -> Kernel:
+    (x,) = types
+    return _kernel("sort", x, x.shape[-1], descending, values=True, places=False)
+
+
+def _sort_reference(x: Array, *, descending: bool) -> Array:
+    return np.take_along_axis(x, _order(x, descending), axis=-1)
+
+
+def _argsort_types(args: Types, *, descending: bool) -> Types:
+    return (ArrayType(_line_types("argsort", args).shape, dt.i64),)
+
+
+def _argsort_build(types: Types, *, descending: bool) -> Kernel:
+    (x,) = types
+    return _kernel("argsort", x, x.shape[-1], descending, values=False, places=True)
+
+
+def _top_types(args: Types, *, k: int) -> Types:
+    x = _line_types("top_k", args)
+    if not 0 <= k <= x.shape[-1]:
+        raise ShapeError(f"top_k: k = {k} is not in 0 ... {x.shape[-1]}, the last axis of {x}")
+    shape = (*x.shape[:-1], k)
+    return ArrayType(shape, x.dtype), ArrayType(shape, dt.i64)
+
+
+def _top_build(types: Types, *, k: int) -> Kernel:
+    (x,) = types
+    return _kernel("top_k", x, k, True, values=True, places=True)
+
+
+def _top_reference(x: Array, *, k: int) -> tuple[Array, Array]:
+    order = _order(x, True)[..., :k].copy()
+    return np.take_along_axis(x, order, axis=-1), order
+
+
+REALS = "bool int uint float"
+
+define(
+    Op(
+        "sort",
+        Kind.KERNEL,
+        _sort_types,
+        build=_sort_build,
+        reference=_sort_reference,
+        kinds=REALS,
+    )
+)
+define(
+    Op(
+        "argsort",
+        Kind.KERNEL,
+        _argsort_types,
+        build=_argsort_build,
+        reference=_order,
+        kinds=REALS,
+    )
+)
+define(
+    Op(
+        "top_k",
+        Kind.KERNEL,
+        _top_types,
+        build=_top_build,
+        reference=_top_reference,
+        kinds=REALS,
+    )
+)
