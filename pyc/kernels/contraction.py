@@ -6,22 +6,41 @@ is compared with, and what runs where none applies.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 from pyc.ir.dtype import DType
 from pyc.ir.element import widened
-from pyc.ir.expr import Load, Var
+from pyc.ir.expr import Expr, Load, Var
 from pyc.ir.loops import Body, Buffer, For, Kernel, Kind, Reduce, Store
 from pyc.ir.types import ArrayType
 
 Axes = tuple[int, ...]
 
 
+class Epilogue(Protocol):
+    """What is stored instead of the product (made by `passes/lower`)."""
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Buffers that it reads."""
+
+    @property
+    def value(self) -> Expr:
+        """The value, whose type is that of the result."""
+
+    def at(self, index: Sequence[Expr], product: Expr) -> Expr:
+        """The value to store at an index, given the product's element there."""
+
+
 def contraction(
     types: tuple[ArrayType, ...],
+    epilogue: Epilogue | None = None,
     *,
     dimensions: tuple[tuple[Axes, Axes], tuple[Axes, Axes]],
     result: DType | None = None,
 ) -> Kernel:
-    """The logical kernel of `dot_general` over buffers (a, b, out)."""
+    """The logical kernel of `dot_general` over buffers (a, b, the epilogue's, out)."""
     a, b = types
     (a_contract, b_contract), (a_batch, b_batch) = dimensions
     a_index: list[Var | None] = [None] * a.rank
@@ -45,14 +64,20 @@ def contraction(
     accumulator = widened(a.dtype)
     left = Buffer("a", a.dtype, a.shape, role="in")
     right = Buffer("b", b.dtype, b.shape, role="in")
-    out = Buffer("out", result or a.dtype, tuple(n for _, n in outer), role="out")
+    product_type = result or a.dtype
+    out_type = product_type if epilogue is None else epilogue.value.dtype
+    out = Buffer("out", out_type, tuple(n for _, n in outer), role="out")
     x = Load(left, [v for v in a_index if v is not None]).cast(accumulator)
     y = Load(right, [v for v in b_index if v is not None]).cast(accumulator)
     total = Var("total", accumulator)
+    place = tuple(v for v, _ in outer)
+    product = total.cast(product_type)
+    stored = product if epilogue is None else epilogue.at(place, product)
     body: Body = (
         Reduce((total,), tuple(domain), (x * y,), "add"),
-        Store(out, tuple(v for v, _ in outer), total.cast(out.dtype)),
+        Store(out, place, stored),
     )
     for var, extent in reversed(outer):
         body = (For(var, extent, Kind.PARALLEL, body),)
-    return Kernel("contraction", (left, right, out), body)
+    between = () if epilogue is None else epilogue.buffers
+    return Kernel("contraction", (left, right, *between, out), body)

@@ -21,6 +21,7 @@ from pyc.ir.expr import Expr, Load, Var, apply, const, fma, minimum
 from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kernel, Kind, Let, Space, Stmt, Store
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
+from pyc.kernels.contraction import Epilogue
 
 Axes = tuple[int, ...]
 Dimensions = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
@@ -74,6 +75,7 @@ class _Nest:
         dimensions: Dimensions,
         result: DType | None,
         target: Target,
+        epilogue: Epilogue | None,
     ) -> None:
         a, b = types
         self.types, self.dimensions = types, dimensions
@@ -89,7 +91,9 @@ class _Nest:
         self.tile = min(-(-TILE_ROWS // self.rows), -(-self.m // self.rows)) * self.rows
         self.a = Buffer("a", a.dtype, a.shape, role="in")
         self.b = Buffer("b", b.dtype, b.shape, role="in")
-        out_type = result or a.dtype
+        self.product = result or a.dtype
+        self.epilogue = epilogue
+        out_type = self.product if epilogue is None else epilogue.value.dtype
         self.out = Buffer("out", out_type, (*self.batch, self.m, self.n), role="out")
         self.panel = Buffer(
             "panel", self.accumulator, (self.depth, self.width), Space.STACK, alignment=64
@@ -119,7 +123,8 @@ class _Nest:
             work *= extent
         kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
         nest = For(task, total, kind, (*lets, *body))
-        return Kernel("matmul", (self.a, self.b, self.out), (nest,))
+        between = () if self.epilogue is None else self.epilogue.buffers
+        return Kernel("matmul", (self.a, self.b, *between, self.out), (nest,))
 
     # --- one tile ---------------------------------------------------------------------------------
 
@@ -181,7 +186,10 @@ class _Nest:
                 inside.append(Store(self.sums, (row[r], lane), ends[r]))
                 continue
             place = (*batch, first_row + row[r], first_column + lane)
-            store = Store(self.out, place, ends[r].cast(self.out.dtype))
+            value = ends[r].cast(self.product)
+            if self.epilogue is not None:
+                value = self.epilogue.at(place, value)
+            store = Store(self.out, place, value)
             inside.append(If(first_row + row[r] < self.m, (store,)))
         if last and self.n % self.width:
             inside = [If(first_column + lane < self.n, tuple(inside))]
@@ -218,9 +226,11 @@ class _Nest:
 def matmul(
     types: tuple[ArrayType, ...],
     target: Target,
+    epilogue: Epilogue | None = None,
     *,
     dimensions: Dimensions,
     result: DType | None = None,
 ) -> Kernel:
-    """The scheduled kernel of a contraction that `applies`, over buffers (a, b, out)."""
-    return _Nest(types, dimensions, result, target).kernel()
+    """The scheduled kernel of a contraction that `applies`, over buffers (a, b, the epilogue's,
+    out)."""
+    return _Nest(types, dimensions, result, target, epilogue).kernel()

@@ -13,7 +13,7 @@ from typing import Any
 from pyc.ir.loops import Kernel
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
-from pyc.kernels.contraction import contraction
+from pyc.kernels.contraction import Epilogue, contraction
 from pyc.kernels.matmul import applies, matmul
 
 
@@ -32,12 +32,17 @@ class Candidate:
 
 
 def candidates(
-    op: str, types: tuple[ArrayType, ...], params: Mapping[str, Any], target: Target
+    op: str,
+    types: tuple[ArrayType, ...],
+    params: Mapping[str, Any],
+    target: Target,
+    epilogue: Epilogue | None = None,
 ) -> list[Candidate]:
-    """The ways to run `op`, the preferred one first."""
+    """The ways to run `op`, the preferred one first. With an epilogue the buffers are (arguments,
+    the epilogue's inputs, result)."""
     if op != "dot_general":
         raise NotImplementedError(f"no kernel for {op}")
     found: list[Candidate] = []
     if applies(types, params["dimensions"], target):
-        found.append(Candidate("matmul", matmul(types, target, **params), scheduled=True))
-    return [*found, Candidate("contraction", contraction(types, **params))]
+        found.append(Candidate("matmul", matmul(types, target, epilogue, **params), scheduled=True))
+    return [*found, Candidate("contraction", contraction(types, epilogue, **params))]

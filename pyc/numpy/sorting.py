@@ -15,15 +15,31 @@ from pyc.numpy.manipulation import moveaxis, ravel
 from pyc.numpy.statistics import any as any_true
 
 
-def sort(x: Any, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Any:
-    """`x` in ascending (or descending) order along an axis (flattened if None)."""
-    del stable
+def sort(
+    x: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+) -> Any:
+    """`x` in ascending (or descending) order along an axis (flattened if None). Every kind of sort
+    is the stable one."""
+    del kind, stable
     return _sorted("sort", x, axis, descending)
 
 
-def argsort(x: Any, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Any:
-    """The indices, int64, that sort `x` along an axis (flattened if None)."""
-    del stable
+def argsort(
+    x: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+) -> Any:
+    """The indices, int64, that sort `x` along an axis (flattened if None). Every kind of sort is
+    the stable one."""
+    del kind, stable
     return _sorted("argsort", x, axis, descending)
 
 

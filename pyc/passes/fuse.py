@@ -61,13 +61,15 @@ class Decision:
 
 @dataclass(eq=False, slots=True)
 class Group:
-    """One kernel to be; see the module docstring. `reads` are of values made outside."""
+    """One kernel to be; see the module docstring. `reads` are of values made outside. epilogue: the
+    value that a contraction's kernel stores in place of its own result, element by element."""
 
     domain: tuple[int, ...] = ()
     reduced: tuple[int, ...] = ()
     reduces: list[Eqn] = field(default_factory=list)
     outputs: list[Value] = field(default_factory=list)
     opaque: Eqn | None = None
+    epilogue: Value | None = None
     reads: list[Read] = field(default_factory=list)
     needs: set[int] = field(default_factory=set)
     number: int = -1
@@ -215,6 +217,11 @@ class _Fuser:
     def run(self) -> Fusion:
         live = self._live()
         self._choose_stored(live)
+        self._consumers: dict[Value, list[Eqn]] = {}
+        for e in self.graph.eqns:
+            if e in live:
+                for a in dict.fromkeys(e.args):
+                    self._consumers.setdefault(a, []).append(e)
         for eqn in self.graph.eqns:
             if eqn not in live:
                 continue
@@ -397,6 +404,8 @@ class _Fuser:
     def _place_output(self, value: Value) -> None:
         domain = units_dropped(value.shape)
         reads = self._reads_of(value, domain, range(len(domain)))
+        if self._as_epilogue(value, domain, reads):
+            return
         group = self._find_group(domain, None, reads, kept_level=False, reduction=False)
         if group is None:
             group = self._find_kept_group(value, domain)
@@ -409,6 +418,69 @@ class _Fuser:
             self._join(group, reads)
         group.outputs.append(value)
         self.group_of[value] = group
+
+    def _as_epilogue(self, value: Value, domain: tuple[int, ...], reads: list[Read]) -> bool:
+        """Lets a contraction's kernel store `value` instead of its own result, if that result is
+        read by nothing else, and only where it stands."""
+        products = [r for r in reads if self._is_product(r.value)]
+        if len(products) != 1 or value.dtype.is_complex or self._can_fail(value):
+            return False
+        product = products[0].value
+        group = self.group_of[product]
+        full = self.walker.variables(domain, range(len(domain)))
+        at = units_index(product.shape, products[0].index)
+        if units_dropped(product.shape) != domain or not _same(at, full):
+            return False
+        if product in self.graph.results or self._roots_of(product) != {value}:
+            return False
+        others = [r for r in reads if r.value is not product]
+        if not self._may_join(group, others, ()):
+            return False
+        self.stored.discard(product)
+        group.epilogue = value
+        group.outputs = [value]
+        self._join(group, others)
+        self.group_of[value] = group
+        return True
+
+    def _can_fail(self, value: Value) -> bool:
+        """Whether an equation that is inlined into `value` checks something."""
+        stack, seen = [value], {value}
+        while stack:
+            eqn = self.walker.producer[stack.pop()]
+            if eqn.op.fails is not None:
+                return True
+            for a in eqn.args:
+                if a not in seen and not self._has_memory(a) and a not in self.walker.scalars:
+                    seen.add(a)
+                    stack.append(a)
+        return False
+
+    def _is_product(self, value: Value) -> bool:
+        group = self.group_of.get(value)
+        return (
+            group is not None
+            and group.opaque is not None
+            and group.opaque.op.kind is Kind.CONTRACT
+            and group.epilogue is None
+        )
+
+    def _roots_of(self, value: Value) -> set[Value | None]:
+        """The stored values whose computation reads `value`; None stands for other readers."""
+        found: set[Value | None] = set()
+        stack, seen = [value], {value}
+        while stack:
+            for e in self._consumers.get(stack.pop(), ()):
+                if not inlines(e):
+                    found.add(None)
+                    continue
+                for out in e.outs:
+                    if out in self.stored:
+                        found.add(out)
+                    elif out not in seen:
+                        seen.add(out)
+                        stack.append(out)
+        return found
 
     def _find_group(
         self,

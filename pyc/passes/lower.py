@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from pyc.ir.element import Element, components_of, fails_of, literal, result_of, scalar_of
-from pyc.ir.expr import Expr, Load, Var, const
+from pyc.ir.expr import Expr, Load, Var, const, substitute
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.loops import (
     Alloc,
@@ -332,6 +332,25 @@ class _Lowerer:
             inner = (For(var, extent, Kind.PARALLEL, inner),)
         return list(inner)
 
+    def epilogue(self) -> Epilogue:
+        """The element that is stored instead of a contraction's."""
+        value, eqn = self.group.epilogue, self.group.opaque
+        assert value is not None
+        assert eqn is not None
+        simplify = self.walker.simplify
+        domain = units_dropped(value.shape)
+        variables = [simplify.variable(f"i{p}", d) for p, d in enumerate(domain)]
+        index = self.walker.canonical(full_index(value.shape, variables))
+        product = Var("product", eqn.out.dtype)
+        at = self.walker.canonical(full_index(eqn.out.shape, variables))
+        self.pull.known[(eqn.out, *map(id, at))] = product
+        element = self.pull.element(value, index)
+        assert isinstance(element, Expr)
+        assert not self.pull.fails
+        rest = iter(variables)
+        places = tuple(None if d == 1 else next(rest) for d in value.shape)
+        return Epilogue(places, product, element, tuple(self.inputs), tuple(self.inputs.values()))
+
     def update(self, name: str) -> Lowered:
         """The kernel that stores an update's elements into its operand's buffer."""
         eqn = self.group.opaque
@@ -423,6 +442,37 @@ def lower(
 ) -> Lowered:
     """The logical kernel of a loop group. site: the number of an equation that can fail."""
     return _Lowerer(graph, fusion, walker, group, site).run(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """What a contraction's kernel stores: `value`, over the element `product` at the output index
+    `variables` (None along unit axes), and inputs that are read on the way."""
+
+    variables: tuple[Var | None, ...]
+    product: Var
+    value: Expr
+    inputs: tuple[Value, ...]
+    buffers: tuple[Buffer, ...]
+
+    def at(self, index: Sequence[Expr], product: Expr) -> Expr:
+        """The value to store at an index."""
+        binding: dict[Var, Expr] = {self.product: product}
+        for var, place in zip(self.variables, index, strict=True):
+            if var is not None:
+                binding[var] = place
+        return substitute([self.value], binding)[0]
+
+
+def lower_epilogue(
+    graph: Graph,
+    fusion: Fusion,
+    walker: Walker,
+    group: Group,
+    site: Callable[[Eqn], int],
+) -> Epilogue:
+    """The epilogue of a contraction's group."""
+    return _Lowerer(graph, fusion, walker, group, site).epilogue()
 
 
 def lower_update(

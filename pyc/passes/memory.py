@@ -43,7 +43,7 @@ from pyc.ir.types import ArrayType
 from pyc.ir.visit import Rewriter
 from pyc.kernels.registry import candidates
 from pyc.passes.fuse import Decision, Fusion, Group, Walker, fuse
-from pyc.passes.lower import Lowered, lower, lower_update
+from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.lower_loops import NotAKernelError, lower_loop
 from pyc.passes.schedule import Stage, schedule
 from pyc.reasons import Reason
@@ -198,7 +198,7 @@ class _Planner:
         elif eqn.op.in_place is not None:
             self._update(scope, number, group, eqn)
         else:
-            self._opaque(scope, eqn)
+            self._opaque(scope, group, eqn)
 
     # --- kernels ----------------------------------------------------------------------------------
 
@@ -278,14 +278,19 @@ class _Planner:
             self.kernels.append(stage.kernel)
             scope.steps.append(Launch(len(self.kernels) - 1, tuple(these)))
 
-    def _opaque(self, scope: _Scope, eqn: Eqn) -> None:
-        for out in eqn.outs:
+    def _opaque(self, scope: _Scope, group: Group, eqn: Eqn) -> None:
+        for out in group.outputs:
             if out not in scope.slot:
                 wanted = scope.wanted.get(out)
                 scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
-        slots = [self._where(scope, v) for v in (*eqn.args, *eqn.outs)]
-        if all(o.type.size == 0 for o in eqn.outs):
+        if all(o.type.size == 0 for o in group.outputs):
             return
+        epilogue = None
+        between: tuple[Value, ...] = ()
+        if group.epilogue is not None:
+            epilogue = lower_epilogue(scope.graph, scope.fusion, scope.walker, group, self.site)
+            between = epilogue.inputs
+        slots = [self._where(scope, v) for v in (*eqn.args, *between, *group.outputs)]
         types = tuple(a.type for a in eqn.args)
         if eqn.op.kind is Kind.LIBRARY:
             assert eqn.op.routine is not None
@@ -296,7 +301,7 @@ class _Planner:
             assert eqn.op.build is not None
             self._run(scope, eqn.op.build(types, **eqn.params), slots)
             return
-        choice = candidates(eqn.op.name, types, eqn.params, self.target)[0]
+        choice = candidates(eqn.op.name, types, eqn.params, self.target, epilogue)[0]
         if choice.routine is not None:
             scope.steps.append(Library(choice.routine, tuple(slots), choice.integers))
         elif choice.scheduled:
