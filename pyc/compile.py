@@ -11,20 +11,20 @@ it loads no compiler.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyc import cache, config
+from pyc import backends, cache, config
 from pyc.backends.base import Code
 from pyc.backends.cpu import Cpu, CpuExecutable
 from pyc.backends.host import host_target
-from pyc.backends.x86 import X86
 from pyc.errors import PycError
 from pyc.fingerprint import Document, key_of, source_digest, versions
+from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, postorder
 from pyc.ir.graph import Eqn, Graph, subgraphs
@@ -32,14 +32,13 @@ from pyc.ir.loops import While, expressions, walk
 from pyc.ir.plan import CANCELLED, Loop, Place, Plan, PlanBuffer, Site, Step
 from pyc.ir.target import Target
 from pyc.ir.text_graph import print_graph
-from pyc.ir.text_kernel import print_kernel
-from pyc.ir.text_plan import print_plan
 from pyc.ir.types import ArrayType
-from pyc.passes import optimise
-from pyc.passes.fuse import Decision
-from pyc.passes.memory import Planned, plan
 from pyc.runtime import call, native, pool
 from pyc.store import Entry
+
+if TYPE_CHECKING:
+    from pyc.passes.fuse import Decision
+    from pyc.passes.memory import Planned
 
 Array = np.ndarray[Any, Any]
 RELEASE_BYTES = 1 << 16
@@ -48,7 +47,7 @@ _LIBRARIES = ("llvmlite",)
 """Distributions whose version decides the code."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class MemoryAnalysis:
     """Bytes of one call. peak: the arena; lower_bound: the most bytes alive at once; requested: the
     sum of all arena buffers; largest: the largest of them; reused: requested less peak; arguments,
@@ -69,7 +68,7 @@ class MemoryAnalysis:
         return max(self.requested - self.peak, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class CostAnalysis:
     """Per call: kernels launched, bytes that kernels must at least move (each buffer once), and
     instructions per element of the largest kernel body."""
@@ -92,14 +91,16 @@ class Lowered:
     @cached_property
     def graph(self) -> Graph:
         """The Graph after all passes."""
-        return optimise(self.traced, self.timings, check=config.current().debug)
+        check = config.current().debug
+        found: Graph = backends.compiler().optimise(self.traced, self.timings, check=check)
+        return found
 
     @cached_property
     def planned(self) -> Planned:
         """The Plan with its decisions."""
         graph = self.graph
         start = perf_counter()
-        found = plan(graph, self.target)
+        found: Planned = backends.compiler().plan(graph, self.target)
         self.timings["plan"] = perf_counter() - start
         return found
 
@@ -139,12 +140,13 @@ class Lowered:
             return print_graph(self.traced)
         if stage == "graph":
             return print_graph(self.graph)
+        text = backends.compiler()
         if stage == "logical":
-            return "\n".join(print_kernel(k) for k in self.planned.logical)
+            return "\n".join(map(text.print_kernel, self.planned.logical))
         if stage == "kernels":
-            return "\n".join(print_kernel(k) for k in self.kernels)
+            return "\n".join(map(text.print_kernel, self.kernels))
         if stage == "plan":
-            return print_plan(self.plan)
+            return str(text.print_plan(self.plan))
         raise ValueError(f"no stage {stage!r}: traced, graph, logical, kernels or plan")
 
     def memory_analysis(self) -> MemoryAnalysis:
@@ -198,7 +200,7 @@ class Lowered:
         start = perf_counter()
         program = self.plan
         before = perf_counter()
-        code = X86().compile_plan(program, self.target)
+        code = backends.compiler().compile_plan(program, self.target)
         self.timings["codegen"] = perf_counter() - before
         loaded = _Loaded(code, _skeleton(program), self.graph.types, _is_long(program))
         seconds = perf_counter() - start
@@ -328,7 +330,7 @@ class Compiled:
     @property
     def asm(self) -> str:
         """The machine code as assembly."""
-        return X86().assembly(self._loaded.code, self.lowered.target)
+        return str(backends.compiler().assembly(self._loaded.code, self.lowered.target))
 
     @property
     def timings(self) -> dict[str, float]:

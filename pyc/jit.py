@@ -16,7 +16,6 @@ import functools
 import os
 import weakref
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from threading import RLock
 from typing import Any, NamedTuple, overload
 
@@ -24,6 +23,7 @@ from pyc import compile as compiler
 from pyc import tree
 from pyc.eager import dense, finish
 from pyc.errors import ConcretizationError, DTypeError, PycError, TraceError
+from pyc.frozen import frozen
 from pyc.interpreter import WEAK, is_tracing, type_of
 from pyc.ir.graph import Graph
 from pyc.ir.text_graph import print_graph
@@ -38,7 +38,7 @@ from pyc.trace.tracer import Tracer
 # --- stages ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Traced:
     """A traced function. graph: as written, its parameters the leaves that are not static; in_tree:
     the structure of (positional, keywords) arguments; out_tree: of the result; inputs: what each
@@ -56,7 +56,7 @@ class Traced:
         return print_graph(self.graph, locations=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Entry:
     """A compiled signature."""
 

@@ -11,7 +11,6 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from pyc import tree
 from pyc.errors import DTypeError, PycError
+from pyc.frozen import frozen
 from pyc.interpreter import WEAK, current, type_of
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason
@@ -40,7 +40,7 @@ def is_static(x: Any) -> bool:
     return isinstance(x, tuple(STATIC))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Call:
     """A call taken apart. key: the signature; leaves: of (positional, keywords), without static
     arguments; static: (position or name, value) of static arguments."""

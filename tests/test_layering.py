@@ -14,7 +14,7 @@ import pyc
 
 ROOT = Path(pyc.__file__).parent
 
-ANYWHERE = {"errors", "reasons", "config"}
+ANYWHERE = {"errors", "reasons", "config", "frozen"}
 """Modules that every part may import, and that import nothing of pyc."""
 
 IR = {"ir"}
@@ -25,6 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "reasons": set(),
     "config": set(),
+    "frozen": set(),
     "ir": set(),
     "interpreter": IR,
     "tree": set(),
@@ -40,6 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "device": IR | {"backends"},
     "array": IR | {"backends", "device", "runtime"},
     "runtime": IR | {"backends", "store", "cache", "fingerprint"},
+    "pipeline": IR | {"backends", "passes"},
     "compile": GLUE,
     "eager": GLUE | {"compile"},
     "signature": IR | {"interpreter", "trace", "tree"},

@@ -1,7 +1,8 @@
 """Native code: emitters of LLVM text, and the drivers that load and run what they give.
 
 This module is the one lazy door to heavy imports: `llvm_binding()` imports llvmlite on first use
-(25 to 45 ms), so that a process that finds all its code in the cache never loads it.
+(25 to 45 ms) and `compiler()` the passes and emitters, so that a process that finds all its code
+in the cache never loads them.
 """
 
 from __future__ import annotations
@@ -18,3 +19,8 @@ def llvm_binding() -> Any:
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     return binding
+
+
+def compiler() -> Any:
+    """`pyc.pipeline`, the module of all that turns a Graph into code."""
+    return import_module("pyc.pipeline")

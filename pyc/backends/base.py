@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from pyc.frozen import frozen
 from pyc.ir.plan import Plan
 from pyc.ir.target import Target
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Code:
     """Compiled code of one Plan. object: what the driver loads; externals: names of the routines
     whose addresses the context's table must hold, in order; llvm: the text it was made from."""

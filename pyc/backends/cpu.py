@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pyc.backends.base import Code, Driver, SiteFailed
 from pyc.backends.image import Image
+from pyc.frozen import frozen
 from pyc.ir.plan import (
     ALIGNMENT,
     ARGUMENT_BYTES,
@@ -27,7 +27,7 @@ from pyc.ir.plan import (
 Entry = Callable[[int, int, int], int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class CpuExecutable:
     """Mapped code of a Plan. image keeps the code alive; address: of `entry`; constants: aligned
     bytes; externals: the table of addresses."""

@@ -8,7 +8,6 @@ different codes small: machines of one level share cache entries.
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 from pyc.errors import DeviceError
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
@@ -28,7 +27,7 @@ def targets_of(flags: frozenset[str]) -> tuple[Target, ...]:
 def host_flags() -> frozenset[str]:
     """The feature flags of this machine's first processor; empty where there is no cpuinfo."""
     try:
-        with Path("/proc/cpuinfo").open(encoding="ascii", errors="replace") as lines:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
             for line in lines:
                 name, _, flags = line.partition(":")
                 if name.strip() == "flags":

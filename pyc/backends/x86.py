@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -26,6 +25,7 @@ from pyc.backends.llvm import INTRINSICS, KernelEmitter
 from pyc.backends.llvm_builder import Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_memory import Place
+from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
 from pyc.ir.evaluate_expr import evaluate

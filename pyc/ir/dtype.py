@@ -6,14 +6,15 @@ identity, prints as its short name (`f32`), and is the only notion of element ty
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from pyc.frozen import frozen
 
-@dataclass(frozen=True, eq=False, slots=True)
+
+@frozen(eq=False)
 class DType:
     """One element type.
 

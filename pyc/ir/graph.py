@@ -20,12 +20,13 @@ from typing import Any
 
 import numpy as np
 
+from pyc.frozen import frozen
 from pyc.ir.dtype import DType
 from pyc.ir.op import OPS, Op
 from pyc.ir.types import ArrayType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Location:
     """A place in the user's code; `function` and the columns (1-based, end exclusive) may be
     unknown (empty, 0)."""
@@ -37,7 +38,7 @@ class Location:
     end_column: int = 0
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Value:
     """An SSA value. Its identity is its name."""
 
@@ -54,7 +55,7 @@ class Value:
         return self.type.dtype
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Eqn:
     """outs = op(args, **params)."""
 
@@ -71,7 +72,7 @@ class Eqn:
         return value
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Graph:
     """A closed program: params -> results."""
 
@@ -207,6 +208,6 @@ def subgraphs(eqn: Eqn) -> Iterator[Graph]:
 
 
 __all__ = [
-    *("Builder", "Eqn", "Graph", "Kind", "Location", "Rewriter", "Value"),
+    *("Builder", "Eqn", "Graph", "Location", "Rewriter", "Value"),
     *("freeze", "graph_key", "subgraphs"),
 ]

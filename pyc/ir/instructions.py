@@ -11,20 +11,19 @@ Complex numbers are pairs of scalars by the time they reach instructions.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Instruction:
     """One scalar instruction.
 
@@ -95,7 +94,7 @@ _BITS = _same("bool int uint")
 
 # --- exact meanings -------------------------------------------------------------------------------
 
-_libm = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
+_libm = ctypes.CDLL("libm.so.6")
 _libm.fma.restype = ctypes.c_double
 _libm.fma.argtypes = [ctypes.c_double] * 3
 

@@ -40,10 +40,11 @@ Statements are plain trees; a kernel holds at most about `MAX_EXPRESSIONS` disti
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Union
 
+from pyc.frozen import frozen
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Var
 
@@ -75,7 +76,7 @@ class Space(Enum):
     REGISTER = "register"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Buffer:
     """A dense array of `dtype` elements, row-major unless `strides` (in elements) says otherwise.
 
@@ -95,7 +96,7 @@ class Buffer:
     may_alias: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Carry:
     """A value carried through a loop: `var` is `initial` in the first iteration and `next` of the
     iteration before in the others; after the loop its last value is `result`."""
@@ -115,7 +116,7 @@ class Stmt:
 Body = tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class For(Stmt):
     """A counted loop; `carried` only where kind is serial or unroll."""
 
@@ -126,7 +127,7 @@ class For(Stmt):
     carried: tuple[Carry, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class While(Stmt):
     """Repeats `body` while `condition` (over the carried variables) holds. Under a vector or thread
     loop each lane stops on its own and keeps its values; a backend polls the cancel flag."""
@@ -136,7 +137,7 @@ class While(Stmt):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Role:
     """A group of warps `[first_warp, first_warp + warps)` of a block that runs one branch, and the
     registers per thread it asks for (None: as compiled)."""
@@ -147,7 +148,7 @@ class Role:
     registers: int | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class If(Stmt):
     """Runs `then` where `condition`, else `orelse`; with `role`, the condition is membership of it
     and other warps pass by. Loads and stores inside happen only in active lanes."""
@@ -158,7 +159,7 @@ class If(Stmt):
     role: Role | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Let(Stmt):
     """Binds `var` to `value`, evaluated here."""
 
@@ -166,7 +167,7 @@ class Let(Stmt):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Reduce(Stmt):
     """Binds `results` to the reduction of `values` over `domain` in the documented order.
 
@@ -181,7 +182,7 @@ class Reduce(Stmt):
     monoid: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Store(Stmt):
     """buffer[index] = value."""
 
@@ -190,7 +191,7 @@ class Store(Stmt):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Accumulate(Stmt):
     """buffer[index] = combine(buffer[index], value); under a vector or thread loop the lanes apply
     in lane order, so that equal indices give one defined result."""
@@ -201,7 +202,7 @@ class Accumulate(Stmt):
     monoid: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Alloc(Stmt):
     """Gives `body` an uninitialised local buffer."""
 
@@ -209,7 +210,7 @@ class Alloc(Stmt):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Copy(Stmt):
     """Copies the box `extents` from source[source_index...] to destination[destination_index...].
 
@@ -229,14 +230,14 @@ class Copy(Stmt):
     signal_index: tuple[Expr, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Barrier(Stmt):
     """All threads of `scope` ("block", "warp", or the name of a role) arrive and wait."""
 
     scope: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Signal(Stmt):
     """Arrives at the phased barrier buffer[index]; `bytes` more are expected from copies."""
 
@@ -245,7 +246,7 @@ class Signal(Stmt):
     bytes: Extent = 0
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Wait(Stmt):
     """Waits until the phase of parity `parity` of the phased barrier buffer[index] is complete."""
 
@@ -254,7 +255,7 @@ class Wait(Stmt):
     parity: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class PhasedBarrier:
     """How a shared i64 buffer of phased barriers is initialised: arrivals that end a phase."""
 
@@ -262,7 +263,7 @@ class PhasedBarrier:
     arrivals: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class TileMultiply(Stmt):
     """accumulators[m, n] += a[m, k] @ b[k, n] over tiles in shared memory (or registers).
 
@@ -283,7 +284,7 @@ class TileMultiply(Stmt):
     first: Expr | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Fail(Stmt):
     """Where `condition`, writes (site, value) to the error slot (the first failure wins; the lowest
     site of one launch is reported) and goes on with defined values."""
@@ -293,7 +294,7 @@ class Fail(Stmt):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Kernel:
     """A loop nest. buffers: the parameters in call order; sizes: i64 parameters that extents use;
     phased: phased barriers to initialise; dynamic facts (grid, shared bytes) follow from the body.

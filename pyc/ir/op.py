@@ -38,11 +38,12 @@ ops), and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
 from pyc.errors import DTypeError, ShapeError
+from pyc.frozen import frozen
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr
 from pyc.ir.types import ArrayType
@@ -63,7 +64,7 @@ class Kind(Enum):
 Types = tuple[ArrayType, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Complex:
     """A complex scalar as its two real expressions."""
 
@@ -71,7 +72,7 @@ class Complex:
     im: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Op:
     """One operation; see the module docstring. Compares by identity.
 

@@ -19,11 +19,11 @@ definition over NumPy arrays and the oracle of both interpreters; it shares noth
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Const, Expr, apply, select
@@ -36,7 +36,7 @@ Array = np.ndarray[Any, Any]
 Values = tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Monoid:
     """An associative operation (up to rounding) on tuples of `components` scalars.
 

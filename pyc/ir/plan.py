@@ -29,10 +29,11 @@ external addresses (object code has no undefined symbols); the constants.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Union
 
+from pyc.frozen import frozen
 from pyc.ir.loops import Kernel
 
 CONTEXT_FIELDS = (
@@ -54,7 +55,7 @@ class Place(Enum):
     CONSTANT = "constant"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class PlanBuffer:
     """nbytes at a place. scalar: the argument's value sits in its slot. first, last: the steps
     (numbered in program order, nested steps included) between which an arena buffer is alive."""
@@ -67,7 +68,7 @@ class PlanBuffer:
     last: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Launch:
     """Runs kernels[kernel]; slots[k] is the buffer of its k-th parameter; sizes are its sizes."""
 
@@ -76,7 +77,7 @@ class Launch:
     sizes: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Library:
     """Calls external `routine` as `i32 routine(ptr context, ptr slots, ptr integers)`."""
 
@@ -85,7 +86,7 @@ class Library:
     integers: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Loop:
     """Runs `condition`, stops if the b1 in slot `flag` is false, runs `body`, swaps the addresses
     of each pair in `rotate`, and repeats. `condition` must not write what `body` carries."""
@@ -96,7 +97,7 @@ class Loop:
     rotate: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Branch:
     """Runs cases[i] for the i64 i in slot `index`, clamped to the cases there are."""
 
@@ -104,7 +105,7 @@ class Branch:
     cases: tuple[tuple[Step, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Copy:
     """Copies nbytes from slot `source` to slot `destination` (equal sizes, no overlap)."""
 
@@ -115,7 +116,7 @@ class Copy:
 Step = Union[Launch, Library, Loop, Branch, Copy]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Site:
     """What a failed site means: the rule broken and the Graph equation that can break it."""
 
@@ -123,7 +124,7 @@ class Site:
     equation: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Plan:
     """Steps over buffers. peak: bytes of the arena; lower_bound: the most bytes alive at once;
     arguments, results: slots in call order; constants: the bytes of the constant section."""

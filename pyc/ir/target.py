@@ -7,10 +7,10 @@ Targets with equal fields are the same cache key. Passes read facts; none asks f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pyc.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Target:
     """One compilation target.
 

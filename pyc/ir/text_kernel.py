@@ -39,11 +39,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir import loops as lo
 from pyc.ir.dtype import DType

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
+from pyc.frozen import frozen
 from pyc.ir.dtype import DType, parse
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class ArrayType:
     """Type of an array value; prints as `f32[8,4]`, rank 0 as `f32[]`."""
 

@@ -7,8 +7,8 @@ keeps node identity: an expression used by two statements is one expression afte
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
+from pyc.frozen import replace
 from pyc.ir.expr import Expr, Load, Var, children, rebuild
 from pyc.ir.loops import (
     Accumulate,

@@ -5,19 +5,20 @@
         the panel of b is packed into a buffer that stays in the first-level cache
         for each group of ROWS rows: ROWS x PANEL accumulators over the terms of the block, by fma
 
-Partial sums of a block are added to the result in block order, so bits depend on the shape, the
-type and the vector width only (tasks never share an element). Ragged rows read the last row again
-and do not store; ragged columns are masked. Half types are widened when packed and read; the
-accumulator is float32, and the result is rounded once.
+Sums of a tile stay in a buffer between blocks, which are added in order, so bits depend on the
+shape, the type and the vector width only (tasks never share an element). Ragged rows read the last
+row again and do not store; ragged columns are masked. Half types are widened when packed and read;
+the accumulator is float32, and the result is rounded once.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
+from pyc.frozen import frozen
 from pyc.ir.dtype import DType
 from pyc.ir.element import widened
-from pyc.ir.expr import Expr, Load, Var, apply, const, fma, minimum
+from pyc.ir.expr import Apply, Expr, Load, Var, apply, const, fma, minimum, postorder
 from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kernel, Kind, Let, Space, Stmt, Store
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
@@ -31,9 +32,12 @@ TILE_ROWS = 96
 MINIMUM_WORK = 1 << 13
 """Products below which the generic nest is as quick."""
 PARALLEL_WORK = 1 << 20
+LIGHT = 4
+"""Instructions of an epilogue that is written out for each accumulator; longer ones run over the
+sums of a tile."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Shape:
     """A contraction as batched rows x terms times terms x columns; each a product of axes."""
 
@@ -66,6 +70,19 @@ def _split(types: tuple[ArrayType, ...], dimensions: Dimensions) -> _Shape:
         tuple(b.shape[k] for k in b_free),
         tuple(a.shape[k] for k in a_contract),
     )
+
+
+@frozen()
+class _Ends:
+    """Whether a block of terms is the first (its sums start at 0), and the last (its sums are the
+    result)."""
+
+    first: bool = False
+    last: bool = False
+
+
+_At = tuple[list[Var], Expr, Expr]
+"""A tile: its batch indices, first row and first column."""
 
 
 class _Nest:
@@ -129,73 +146,82 @@ class _Nest:
     # --- one tile ---------------------------------------------------------------------------------
 
     def _tile(self, batch: list[Var], tile: Expr, panel: Expr) -> Body:
-        first_row, first_column = tile * self.tile, panel * self.width
+        at = (batch, tile * self.tile, panel * self.width)
+        if self.k <= self.depth and self._is_light():
+            body = self._block(at, const(0), self.k, _Ends(first=True, last=True))
+            return (Alloc(self.panel, tuple(body)),)
         blocks, rest = divmod(self.k, self.depth)
-        total = blocks + (1 if rest else 0)
-        body: list[Stmt] = []
-        if total == 1:
-            body += self._block(batch, first_row, first_column, const(0), self.k, True, True)
+        body = []
+        if blocks == 1 and not rest:
+            body += self._block(at, const(0), self.depth, _Ends(first=True))
         else:
-            last = self.k - (total - 1) * self.depth
-            body += self._block(batch, first_row, first_column, const(0), self.depth, True, False)
-            if total > 2:
-                block = Var("block")
-                inner = self._block(
-                    batch,
-                    first_row,
-                    first_column,
-                    (block + 1) * self.depth,
-                    self.depth,
-                    False,
-                    False,
-                )
-                body.append(For(block, total - 2, Kind.SERIAL, tuple(inner)))
-            start = const((total - 1) * self.depth)
-            body += self._block(batch, first_row, first_column, start, last, False, True)
-        inside: Body = (Alloc(self.panel, tuple(body)),)
-        return (Alloc(self.sums, inside),) if total > 1 else inside
+            body += self._each_sum(lambda row, lane: (self._sum(row, lane, self._zero()),))
+            block = Var("block")
+            inner = self._block(at, block * self.depth, self.depth, _Ends())
+            body.append(For(block, blocks, Kind.SERIAL, tuple(inner)))
+            if rest:
+                body += self._block(at, const(blocks * self.depth), rest, _Ends())
+        body += self._each_sum(
+            lambda row, lane: self._result(at, row, lane, Load(self.sums, (row, lane)))
+        )
+        return (Alloc(self.sums, (Alloc(self.panel, tuple(body)),)),)
 
-    def _block(
-        self,
-        batch: list[Var],
-        first_row: Expr,
-        first_column: Expr,
-        start: Expr,
-        count: int,
-        first: bool,
-        last: bool,
-    ) -> list[Stmt]:
-        """The terms [start, start + count) of a tile."""
+    def _is_light(self) -> bool:
+        """Whether the epilogue may stand once for each accumulator."""
+        if self.epilogue is None:
+            return True
+        return sum(isinstance(e, Apply) for e in postorder([self.epilogue.value])) <= LIGHT
+
+    def _zero(self) -> Expr:
+        return const(0, self.accumulator)
+
+    def _sum(self, row: Expr, lane: Expr, value: Expr) -> Stmt:
+        return Store(self.sums, (row, lane), value)
+
+    def _each_sum(self, body: Callable[[Expr, Expr], tuple[Stmt, ...]]) -> list[Stmt]:
+        """`body` for every row and lane of a tile."""
+        row, lane = Var("row"), Var("lane")
+        vector = For(lane, self.width, Kind.VECTOR, body(row, lane))
+        return [For(row, self.tile, Kind.SERIAL, (vector,))]
+
+    def _result(self, at: _At, row: Expr, lane: Expr, total: Expr) -> tuple[Stmt, ...]:
+        """Stores an element of the result, if it is inside."""
+        batch, first_row, first_column = at
+        place = (*batch, first_row + row, first_column + lane)
+        value = total.cast(self.product)
+        if self.epilogue is not None:
+            value = self.epilogue.at(place, value)
+        body: tuple[Stmt, ...] = (Store(self.out, place, value),)
+        if self.m % self.tile:
+            body = (If(first_row + row < self.m, body),)
+        if self.n % self.width:
+            body = (If(first_column + lane < self.n, body),)
+        return body
+
+    def _block(self, at: _At, start: Expr, count: int, ends: _Ends) -> list[Stmt]:
+        """The terms [start, start + count) of a tile: into the sums, or the result if last."""
+        batch, first_row, first_column = at
         packed = self._pack(batch, first_column, start, count)
         group, lane, k = Var("group"), Var("lane"), Var("k")
         row = [group * self.rows + r for r in range(self.rows)]
         names = [Var(f"s{r}", self.accumulator) for r in range(self.rows)]
-        ends = [Var(f"e{r}", self.accumulator) for r in range(self.rows)]
+        results = [Var(f"e{r}", self.accumulator) for r in range(self.rows)]
         term = Load(self.panel, (k, lane))
-        zero = const(0, self.accumulator)
         carried = []
         for r in range(self.rows):
-            at = minimum(first_row + row[r], const(self.m - 1))
-            x = self._element(self.a, 0, batch, at, start + k)
-            initial = zero if first else Load(self.sums, (row[r], lane))
-            carried.append(Carry(names[r], initial, fma(x, term, names[r]), ends[r]))
+            inside = minimum(first_row + row[r], const(self.m - 1))
+            x = self._element(self.a, 0, batch, inside, start + k)
+            initial = self._zero() if ends.first else Load(self.sums, (row[r], lane))
+            carried.append(Carry(names[r], initial, fma(x, term, names[r]), results[r]))
         loop = For(k, count, Kind.SERIAL, (), tuple(carried))
-        inside: list[Stmt] = []
+        stores: list[Stmt] = []
         for r in range(self.rows):
-            if not last:
-                inside.append(Store(self.sums, (row[r], lane), ends[r]))
-                continue
-            place = (*batch, first_row + row[r], first_column + lane)
-            value = ends[r].cast(self.product)
-            if self.epilogue is not None:
-                value = self.epilogue.at(place, value)
-            store = Store(self.out, place, value)
-            inside.append(If(first_row + row[r] < self.m, (store,)))
-        if last and self.n % self.width:
-            inside = [If(first_column + lane < self.n, tuple(inside))]
-        vector = For(lane, self.width, Kind.VECTOR, (loop, *inside))
-        groups = For(group, self.tile // self.rows, Kind.SERIAL, (vector,))
-        return [*packed, groups]
+            if ends.last:
+                stores += self._result(at, row[r], lane, results[r])
+            else:
+                stores.append(self._sum(row[r], lane, results[r]))
+        vector = For(lane, self.width, Kind.VECTOR, (loop, *stores))
+        return [*packed, For(group, self.tile // self.rows, Kind.SERIAL, (vector,))]
 
     def _pack(self, batch: list[Var], first_column: Expr, start: Expr, count: int) -> list[Stmt]:
         """The block's terms of the panel, zero beyond the last column."""

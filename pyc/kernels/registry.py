@@ -7,9 +7,9 @@ or a library routine. The order is a cost model's: a function of shapes, types a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from pyc.frozen import frozen
 from pyc.ir.loops import Kernel
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
@@ -17,7 +17,7 @@ from pyc.kernels.contraction import Epilogue, contraction
 from pyc.kernels.matmul import applies, matmul
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Candidate:
     """One way to run an equation, over buffers (arguments, results).
 

@@ -8,12 +8,12 @@ runs); boolean masks make shapes that depend on data and are refused with what t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pyc.errors import ConcretizationError, DTypeError, IndexOutOfRangeError, ShapeError
+from pyc.frozen import frozen
 from pyc.interpreter import bind1, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -47,7 +47,7 @@ from pyc.numpy.manipulation import ravel, reshape
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen()
 class _Plan:
     """A key taken apart against an array.
 

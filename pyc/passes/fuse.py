@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from pyc.frozen import frozen
 from pyc.ir.expr import Expr, Var, const
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.op import Complex, Kind
@@ -42,7 +43,7 @@ ROW_LIMIT = 1 << 16
 Index = tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Read:
     """`value` read at `index` (canonical expressions; unit axes are the constant 0)."""
 
@@ -50,7 +51,7 @@ class Read:
     index: Index
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Decision:
     """Why an equation was stored or kept apart."""
 
@@ -194,7 +195,7 @@ class Walker:
         return self._elements[key]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Fusion:
     """The groups in execution order, the values that have memory, why, and the walker of reads."""
 

@@ -11,10 +11,10 @@ same object; nothing later has to prove it again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, isinf, isnan
 from typing import Any
 
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, Const, Expr, Interner, Var, apply, children, const, rebuild
 
@@ -27,7 +27,7 @@ _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
 _FOLDED = {"add", "sub", "mul", "neg", "quotient", "remainder", "minimum", "maximum", "select"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Linear:
     """constant + sum of factor * atom; atoms are interned expressions by first appearance."""
 

@@ -14,9 +14,9 @@ and kept in a row buffer.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 
+from pyc.frozen import frozen, replace
 from pyc.ir.element import Element, components_of, fails_of, literal, result_of, scalar_of
 from pyc.ir.expr import Expr, Load, Var, const, substitute
 from pyc.ir.graph import Eqn, Graph, Value
@@ -45,7 +45,7 @@ ROW_BUFFER_WORK = 8
 """Instructions per element worth keeping a row for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Lowered:
     """A kernel, and the values its buffers hold, in buffer order. elementwise: inputs whose every
     read stands at the index that is being stored, so that an output may overwrite them."""
@@ -444,7 +444,7 @@ def lower(
     return _Lowerer(graph, fusion, walker, group, site).run(name)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Epilogue:
     """What a contraction's kernel stores: `value`, over the element `product` at the output index
     `variables` (None along unit axes), and inputs that are read on the way."""

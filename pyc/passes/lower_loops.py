@@ -17,10 +17,10 @@ What is neither runs as a whole-array loop of the Plan, with a reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.element import Element, components_of, literal, result_of, widened
 from pyc.ir.expr import Expr, Var, const, postorder
@@ -42,7 +42,7 @@ class NotAKernelError(Exception):
     """Why a loop is not one kernel."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class LoopParts:
     """A while or scan, taken apart: argument values of the outer Graph by role, and body Graphs.
     rows: the sliced inputs of a scan; stacked: its stacked results; length: None for a while."""
@@ -271,7 +271,7 @@ class _Lowerer:
             raise NotAKernelError(f"the body has more than {BODY_LIMIT} expressions")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _State:
     """One carried number: its variables (two if complex) inside and after the loop."""
 

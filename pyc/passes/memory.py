@@ -17,11 +17,12 @@ peak stays near the lower bound (the most bytes alive at once), which is reporte
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from pyc.frozen import frozen, replace
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.loops import Buffer, Kernel
 from pyc.ir.op import Kind
@@ -51,7 +52,7 @@ from pyc.reasons import Reason
 _FOREVER = 1 << 60
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Planned:
     """A Plan, the reasons of its decisions, and the logical kernels it was scheduled from."""
 

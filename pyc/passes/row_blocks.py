@@ -14,8 +14,8 @@ inputs that several regions read.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from pyc.frozen import replace
 from pyc.ir.expr import Expr, Load, Shuffle, Var, apply, const, minimum, postorder
 from pyc.ir.loops import (
     Alloc,

@@ -18,10 +18,10 @@ The choice looks at shapes, types and `Target` facts only: never at how many thr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 
+from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Const, Expr, Load, Var, apply, children, const, minimum, postorder
@@ -73,7 +73,7 @@ SIDE_COST = 8
 """Instructions per element up to which that many vectors fit the registers."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Stage:
     """One launch. The kernel's first buffers are those at `positions` of the logical kernel, the
     others scratch buffers, which stages of one kernel share by identity."""
@@ -82,7 +82,7 @@ class Stage:
     positions: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Loop:
     """A loop of a perfect nest."""
 

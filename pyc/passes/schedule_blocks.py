@@ -16,9 +16,9 @@ The choice looks at shapes, types and `Target` facts only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
+from pyc.frozen import replace
 from pyc.ir.expr import Expr, Load, Var, apply, const, postorder
 from pyc.ir.loops import (
     Alloc,
@@ -177,7 +177,7 @@ class _BlockScheduler(_Scheduler):
                 then, orelse = (tuple(self._in_order(b)) for b in bodies(s))
                 result.append(replace(s, then=then, orelse=orelse))
             elif bodies(s):
-                result.append(replace(s, body=tuple(self._in_order(bodies(s)[0]))))  # type: ignore[type-var]
+                result.append(replace(s, body=tuple(self._in_order(bodies(s)[0]))))
             else:
                 result.append(s)
         return result

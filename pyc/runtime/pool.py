@@ -15,11 +15,11 @@ import ctypes
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pyc.frozen import frozen
 from pyc.ir.plan import ALIGNMENT
 from pyc.runtime import native, threads
 from pyc.runtime.text_dispatch import ARENAS
@@ -182,7 +182,7 @@ def clear() -> None:
         _clear_arenas()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class PoolStatistics:
     """Bytes: of arenas; of unused result blocks kept; of result blocks that arrays use now.
     fresh, recycled: how many large results got new memory, and memory used before."""

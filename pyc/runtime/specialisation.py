@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import Any, Union
 
+from pyc.frozen import frozen
 from pyc.ir.dtype import DType
 
 NEXT, UNUSED = -1, -2
 """Slots of a leaf: the one after the last leaf's; none, for a leaf that is only checked."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class ArrayArgument:
     """An `ndarray` (no subclass) of this dtype and shape; its data address goes to the slot.
 
@@ -33,7 +33,7 @@ class ArrayArgument:
     slot: int = NEXT
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class ScalarArgument:
     """A scalar of exactly this type; its value, converted to `dtype`, goes to the slot.
 
@@ -46,28 +46,28 @@ class ScalarArgument:
     slot: int = NEXT
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class SameArgument:
     """This very object, such as None or a static value; it takes no slot."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class TupleArgument:
     """A tuple (no subclass) of these items."""
 
     items: tuple[Argument, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class ListArgument:
     """A list (no subclass) of these items."""
 
     items: tuple[Argument, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class DictArgument:
     """A dict (no subclass) with these keys (the same objects, in this order) and items."""
 
@@ -79,7 +79,7 @@ Container = Union[TupleArgument, ListArgument, DictArgument]
 Argument = Union[ArrayArgument, ScalarArgument, SameArgument, Container]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Capture:
     """An array or scalar that the entry gets besides the arguments, such as a captured array or a
     default; it is read at each call and checked as an argument is."""
@@ -92,7 +92,7 @@ MISSING = object()
 """What a name maps to that must not be there."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class NameGuard:
     """`namespace[name]` must be the very object `value`, or absent if that is MISSING."""
 
@@ -101,7 +101,7 @@ class NameGuard:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class CellGuard:
     """The closure cell must hold the very object `value`, or nothing if that is MISSING."""
 
@@ -112,7 +112,7 @@ class CellGuard:
 Guard = Union[NameGuard, CellGuard]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Result:
     """A fresh C-ordered array of this dtype and shape; of rank 0, a NumPy scalar."""
 
@@ -125,7 +125,7 @@ class Result:
         return prod(self.shape) * self.dtype.itemsize
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Specialisation:
     """One compiled program and the calls it is for.
 

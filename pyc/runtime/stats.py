@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from pyc.frozen import frozen
 from pyc.runtime import native, pool, threads
 from pyc.runtime.pool import PoolStatistics
 from pyc.runtime.threads import ThreadStatistics
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class RuntimeStatistics:
     """code_bytes: mapped for the runtime's own code, 0 if it is not loaded; threads, memory: what
     the worker pool did, and what the memory pool holds."""

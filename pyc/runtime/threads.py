@@ -13,11 +13,10 @@ import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import ceil
-from pathlib import Path
 
 from pyc import config
+from pyc.frozen import frozen
 from pyc.runtime import native
 from pyc.runtime.text_threads import MASK_BYTES, MAXIMUM_THREADS
 
@@ -51,7 +50,7 @@ class _Pool(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class ThreadStatistics:
     """What the pool did. threads: as set; started: workers there are; regions: parallel calls;
     helped: workers that took part in one; busy: calls run by the caller alone since another one
@@ -74,34 +73,41 @@ def usable_processors() -> tuple[int, ...]:
     return tuple(sorted(os.sched_getaffinity(0)))
 
 
-def _quota(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:
+def _quota(
+    root: str | os.PathLike[str] = "/sys/fs/cgroup",
+    own: str | os.PathLike[str] = "/proc/self/cgroup",
+) -> float:
     """Processors' worth of time that the control groups allow; infinity without a limit."""
     found = float("inf")
     try:
-        lines = own.read_text().splitlines()
+        lines = _text(own).splitlines()
     except OSError:
         return found
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
             continue
-        base = root / controllers if controllers else root
-        group = base / path.lstrip("/")
+        base = os.path.join(root, controllers) if controllers else os.fspath(root)
+        folder = os.path.normpath(os.path.join(base, path.lstrip("/")))
         # Each group above may set a lower limit.
-        for folder in (group, *group.parents):
-            if not folder.is_relative_to(base):
-                break
+        while folder == base or folder.startswith(f"{base}/"):
             found = min(found, _limit(folder))
+            folder = os.path.dirname(folder)
     return found
 
 
-def _limit(folder: Path) -> float:
+def _text(path: str | os.PathLike[str]) -> str:
+    with open(path) as file:
+        return file.read()
+
+
+def _limit(folder: str) -> float:
     try:
-        if (folder / "cpu.max").exists():
-            quota, period = (folder / "cpu.max").read_text().split()
+        if os.path.exists(f"{folder}/cpu.max"):
+            quota, period = _text(f"{folder}/cpu.max").split()
         else:
-            quota = (folder / "cpu.cfs_quota_us").read_text().strip()
-            period = (folder / "cpu.cfs_period_us").read_text().strip()
+            quota = _text(f"{folder}/cpu.cfs_quota_us").strip()
+            period = _text(f"{folder}/cpu.cfs_period_us").strip()
         return float("inf") if quota in ("max", "-1") else int(quota) / int(period)
     except (OSError, ValueError):
         return float("inf")

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from pyc.errors import DTypeError, LeakedTracerError, PycError, TraceError, format_place
+from pyc.frozen import frozen
 from pyc.interpreter import WEAK, Interpreter, type_of, using
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Graph, Location, Value
@@ -35,7 +35,7 @@ CONSTANT_BYTES = 1 << 16
 PythonType: TypeAlias = type
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Input:
     """What a traced function is given for a leaf: its type, whether it stands for a Python number
     (which type), and its name in messages."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc import tree
 from pyc.errors import DTypeError, PycError, ShapeError, TraceError
+from pyc.frozen import frozen, replace
 from pyc.interpreter import WEAK, bind, bind1, current, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
@@ -36,7 +36,7 @@ _WIDTH = {int: 0, float: 1, complex: 2}
 # --- leaves ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen()
 class _Tree:
     """A pytree taken apart: leaves, structure, the name of each leaf and of the tree."""
 
@@ -131,7 +131,7 @@ def _shown(treedef: tree.TreeDef) -> str:
 # --- bodies of loops ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen()
 class _Loop:
     """A traced loop body: its Graph (captures, carries, xs) -> (carries, ys), what the captures
     are, the carried types on which it settled, and the structure of y."""

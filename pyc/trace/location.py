@@ -7,9 +7,9 @@ line of an instruction is linear in the size of the function.
 
 from __future__ import annotations
 
+import os
 import sys
 from itertools import islice
-from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
 import numpy
@@ -17,11 +17,12 @@ import optree
 
 from pyc.ir.graph import Location
 
-_OWN = str(Path(__file__).resolve().parent.parent)
-_OUTSIDE = (str(Path(_OWN) / "demo"),)
+_OWN = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+_OUTSIDE = (os.path.join(_OWN, "demo"),)
 """Inside the package, but user code all the same."""
 _SKIPPED = tuple(
-    str(Path(p).resolve().parent) + "/" for p in (numpy.__file__, optree.__file__, _OWN + "/x")
+    os.path.join(os.path.dirname(os.path.realpath(file)), "")
+    for file in (numpy.__file__, optree.__file__, os.path.join(_OWN, "x"))
 )
 
 _is_own: dict[str, bool] = {}

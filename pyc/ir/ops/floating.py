@@ -6,8 +6,8 @@ Takes and returns expressions of f32 or f64; every helper is branch-free and tot
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Const, Expr, apply, fma, select
@@ -16,7 +16,7 @@ INFINITY = float("inf")
 NAN = float("nan")
 
 
-@dataclass(frozen=True)
+@frozen()
 class Format:
     """One IEEE 754 format.
 

@@ -6,8 +6,7 @@ log(1 + f) = f + f^2 P(f). The large parts are added last, smallest first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Const, Expr, fma, minimum, select
@@ -18,7 +17,7 @@ from pyc.ir.ops.floating import INFINITY, NAN, bits_of, copysign, format_of, hor
 _ROOT_HALF = {dt.f32: 0x3F3504F3, dt.f64: 0x3FE6A09E667F3BCC}
 
 
-@dataclass(frozen=True)
+@frozen()
 class Split:
     """x = 2^e (1 + f): `exponent` holds e / unit as a float, unit being a power of two."""
 

@@ -11,8 +11,8 @@ Both paths end in the same polynomials.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Const, Expr, absolute, apply, fma, rare_select, select
 from pyc.ir.ops import math_tables as tables
@@ -24,7 +24,7 @@ from pyc.ir.ops.floating import bits_of, fast_two_sum, format_of, horner, two_pr
 _USUAL = {dt.f32: 2.0**18, dt.f64: 2.0**28}
 
 
-@dataclass(frozen=True)
+@frozen()
 class Reduced:
     """n pi/2 + high - low = x: `quadrant` holds n mod 4 in its two low bits."""
 

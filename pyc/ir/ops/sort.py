@@ -17,13 +17,13 @@ elements, else a scratch buffer that the kernel asks for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.element import widened
@@ -96,7 +96,7 @@ def _largest(dtype: DType) -> int:
 # --- sorting a row --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Line:
     """The elements of one row, and their places in x unless None. row: the index of the row in
     both buffers; none where they are on the stack."""
@@ -123,7 +123,7 @@ class _Line:
         return tuple(body)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Row:
     """How one row is sorted. source: the row of x, whose places are the positions themselves;
     length: its elements; count: how many of the first are wanted."""

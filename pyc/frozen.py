@@ -1,0 +1,108 @@
+"""`frozen`: data classes that cost little to define.
+
+A class with annotated fields becomes a frozen record with slots, as `dataclass(frozen=True,
+slots=True)` makes it; type checkers see just that. A data class costs 0.5 ms at each start, since
+five methods are compiled for it; here only `__init__` is compiled, and `import pyc` defines a
+hundred of these. `replace` is `dataclasses.replace` for both kinds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import MISSING, Field, FrozenInstanceError, field
+from operator import attrgetter
+from typing import Any, NoReturn, TypeVar, dataclass_transform
+
+Class = TypeVar("Class", bound=type)
+Record = TypeVar("Record")
+
+
+def replace(record: Record, /, **changes: Any) -> Record:
+    """A copy of `record` with some fields changed; TypeError for a field that it does not have."""
+    return dataclasses.replace(record, **changes)  # type: ignore[type-var]
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen(*, eq: bool = True) -> Callable[[Class], Class]:
+    """A decorator that gives a class `__init__`, `__repr__` and immutability.
+
+    eq: compare and hash by fields, else by identity. Fields come after those of the base class;
+    a default may be `field(default_factory=...)`.
+    """
+
+    def make(cls: Class) -> Class:
+        namespace = dict(cls.__dict__)
+        own = tuple(cls.__annotations__)
+        described: dict[str, Field[Any]] = dict(getattr(cls, "__dataclass_fields__", {}))
+        for name in own:
+            described[name] = _described(name, namespace.pop(name, MISSING))
+        namespace.pop("__dict__", None)
+        namespace.pop("__weakref__", None)
+        names = tuple(described)
+        namespace |= {"__slots__": own, "__match_args__": names, "__dataclass_fields__": described}
+        namespace |= {"__setattr__": _refuse, "__delattr__": _refuse}
+        namespace.setdefault("__repr__", _repr)
+        namespace.setdefault("__reduce__", _reduce)
+        if eq:
+            namespace = _comparison(names) | namespace
+        made = type(cls)(cls.__name__, cls.__bases__, namespace)
+        made.__init__ = _initialiser(made, described)  # type: ignore[misc]
+        return made
+
+    return make
+
+
+def _described(name: str, default: Any) -> Field[Any]:
+    made: Field[Any] = default if isinstance(default, Field) else field(default=default)
+    made.name = name
+    return made
+
+
+def _initialiser(cls: Any, described: dict[str, Field[Any]]) -> Any:
+    """`__init__(self, *fields)`, which stores through the slots' own descriptors."""
+    scope: dict[str, Any] = {}
+    parameters, body = ["self"], []
+    for name, known in described.items():
+        scope[f"_set_{name}"] = getattr(cls, name).__set__
+        value = name
+        if known.default_factory is not MISSING:
+            scope[f"_make_{name}"] = known.default_factory
+            scope["_missing"] = MISSING
+            parameters.append(f"{name}=_missing")
+            value = f"_make_{name}() if {name} is _missing else {name}"
+        elif known.default is not MISSING:
+            scope[f"_default_{name}"] = known.default
+            parameters.append(f"{name}=_default_{name}")
+        else:
+            parameters.append(name)
+        body.append(f" _set_{name}(self, {value})")
+    exec(f"def __init__({', '.join(parameters)}):\n" + "\n".join(body or [" pass"]), scope)
+    return scope["__init__"]
+
+
+def _comparison(names: tuple[str, ...]) -> dict[str, Any]:
+    values: Callable[[Any], Any] = attrgetter(*names)
+
+    def eq(self: Any, other: object) -> Any:
+        return values(self) == values(other) if type(other) is type(self) else NotImplemented
+
+    def hashed(self: Any) -> int:
+        return hash(values(self))
+
+    return {"__eq__": eq, "__hash__": hashed}
+
+
+def _refuse(self: Any, name: str, *_: Any) -> NoReturn:
+    raise FrozenInstanceError(
+        f"cannot change `{name}` of a {type(self).__name__}: make another one"
+    )
+
+
+def _repr(self: Any) -> str:
+    shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+    return f"{type(self).__qualname__}({shown})"
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    return type(self), tuple([getattr(self, name) for name in self.__match_args__])

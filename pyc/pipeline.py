@@ -1,0 +1,32 @@
+"""The compiler proper: what only a program that is not in the cache needs.
+
+    optimise      Graph -> Graph      all Graph passes
+    plan          Graph -> Planned    fusion, lowering, scheduling, memory
+    compile_plan  Plan -> Code        LLVM text and object code
+    assembly      Code -> text
+
+`backends.compiler()` loads this module on first use; `pyc/compile.py` runs it through the cache.
+"""
+
+from __future__ import annotations
+
+from pyc.backends.base import Code
+from pyc.backends.x86 import X86
+from pyc.ir.plan import Plan
+from pyc.ir.target import Target
+from pyc.ir.text_kernel import print_kernel
+from pyc.ir.text_plan import print_plan
+from pyc.passes import optimise
+from pyc.passes.memory import plan
+
+__all__ = ["assembly", "compile_plan", "optimise", "plan", "print_kernel", "print_plan"]
+
+
+def compile_plan(program: Plan, target: Target) -> Code:
+    """The object code of `program` and the LLVM text it was made from."""
+    return X86().compile_plan(program, target)
+
+
+def assembly(code: Code, target: Target) -> str:
+    """The machine code as text."""
+    return X86().assembly(code, target)

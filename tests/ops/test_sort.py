@@ -1,0 +1,160 @@
+"""sort, argsort and top_k: every executor gives NumPy's stable order, to the bit."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from pyc import config
+from pyc.backends.oracle import run_plan
+from pyc.compile import compile_graph
+from pyc.errors import DTypeError, ShapeError
+from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
+from pyc.ir.evaluate import evaluate
+from pyc.ir.graph import Builder, Graph
+from pyc.ir.op import OPS
+from pyc.ir.ops import sort as sorting
+from pyc.ir.target import X86_64_V3
+from pyc.ir.types import ArrayType
+from pyc.passes.memory import plan
+from tests.programs.differential import same_bits
+
+Array = np.ndarray[Any, Any]
+
+TYPES = (dt.b1, dt.i8, dt.u16, dt.i32, dt.u64, dt.i64, dt.f16, dt.bf16, dt.f32, dt.f64)
+LENGTHS = st.integers(0, 40) | st.integers(0, 300)
+SPECIAL = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0, 2.5, 1e-6])
+
+
+def graph_of(op: str, x: Array, **params: Any) -> Graph:
+    builder = Builder()
+    dtype = dt.of(x.dtype)
+    assert dtype is not None
+    value = builder.param(ArrayType(x.shape, dtype))
+    return builder.build(builder.bind(op, value, **params))
+
+
+def elements(seed: int, dtype: DType, shape: tuple[int, ...], spread: int) -> Array:
+    """Numbers with many ties and special values (spread 0), or of any bits."""
+    rng = np.random.default_rng(seed)
+    if dtype is dt.b1:
+        return rng.integers(0, 2, shape).astype(bool)
+    if spread:
+        size = int(np.prod(shape)) * dtype.itemsize
+        bits = rng.integers(0, 256, size).astype(np.uint8)
+        return bits.view(dtype.numpy).reshape(shape)
+    if dtype.is_float:
+        return rng.choice(SPECIAL, shape).astype(dtype.numpy)
+    low = 0 if dtype.kind == "uint" else -4
+    return rng.integers(low, 4, shape).astype(dtype.numpy)
+
+
+def on_every_executor(op: str, x: Array, **params: Any) -> list[Array]:
+    """The results, once the Graph interpreter, the kernel interpreter and the compiled program
+    agree on them."""
+    graph = graph_of(op, x, **params)
+    expected = evaluate(graph, [x])
+    planned = plan(graph, X86_64_V3).plan
+    shapes = [(r.shape, r.dtype.numpy) for r in graph.results]
+    with config.using(cache="off"):
+        compiled = compile_graph(graph)(x)
+    for a, b, c in zip(expected, run_plan(planned, [x], shapes), compiled, strict=True):
+        assert same_bits(a, b), f"kernel interpreter: expected {a}, found {b}"
+        assert same_bits(a, c), f"compiled: expected {a}, found {c}"
+    return expected
+
+
+@st.composite
+def arrays(draw: Any) -> Array:
+    dtype = draw(st.sampled_from(TYPES))
+    rows = tuple(draw(st.lists(st.integers(0, 3), max_size=2)))
+    shape = (*rows, draw(LENGTHS))
+    return elements(draw(st.integers(0, 2**32 - 1)), dtype, shape, draw(st.integers(0, 1)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(arrays(), st.booleans())
+@example(np.array([0.0, -0.0, 0.0, np.nan, -np.inf, -0.0]), False)
+@example(np.array([0.0, -0.0, 0.0, np.nan, np.inf, -0.0]), True)
+def test_sorting_gives_the_stable_order(x: Array, descending: bool) -> None:
+    (ordered,) = on_every_executor("sort", x, descending=descending)
+    (places,) = on_every_executor("argsort", x, descending=descending)
+    assert same_bits(ordered, np.take_along_axis(x, places, axis=-1))
+    assert_in_order(x, places, descending)
+
+
+@settings(max_examples=40, deadline=None)
+@given(arrays(), st.data())
+def test_the_best_come_as_from_a_descending_sort(x: Array, data: Any) -> None:
+    k = data.draw(st.integers(0, x.shape[-1]))
+    values, places = on_every_executor("top_k", x, k=k)
+    whole = evaluate(graph_of("argsort", x, descending=True), [x])[0]
+    assert same_bits(places, whole[..., :k])
+    assert same_bits(values, np.take_along_axis(x, places, axis=-1))
+
+
+def assert_in_order(x: Array, places: Array, descending: bool) -> None:
+    """By comparing Python numbers: NaN last, equal ones in the order of their places."""
+    rows = x.reshape(-1, x.shape[-1]).tolist() if x.size else []
+    for row, order in zip(rows, places.reshape(len(rows), x.shape[-1]).tolist(), strict=True):
+        assert sorted(order) == list(range(len(row)))
+        for a, b in pairwise(order):
+            before, after = row[a], row[b]
+            if after != after:
+                assert before == before or a < b
+            else:
+                assert before > after or (before == after and a < b) or not descending
+                assert before < after or (before == after and a < b) or descending
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=repr)
+@pytest.mark.parametrize("length", [sorting.STACK_ROW, sorting.STACK_ROW + 1])
+def test_rows_beyond_the_stack_sort_in_scratch_buffers(dtype: DType, length: int) -> None:
+    """More rows than tasks with scratch of their own, so that some share it."""
+    x = elements(7, dtype, (sorting.MAX_TASKS + 3, length), 1)
+    for op, params in (
+        ("sort", {"descending": True}),
+        ("argsort", {"descending": False}),
+        ("top_k", {"k": 1000}),
+    ):
+        graph = graph_of(op, x, **params)
+        with config.using(cache="off"):
+            found = compile_graph(graph)(x)
+        for a, b in zip(evaluate(graph, [x]), found, strict=True):
+            assert same_bits(a, b)
+
+
+def test_scratch_is_bounded_by_the_number_of_tasks() -> None:
+    rows = 10 * sorting.MAX_TASKS
+    x = np.zeros((rows, sorting.STACK_ROW + 1), np.float32)
+    planned = plan(graph_of("sort", x, descending=False), X86_64_V3).plan
+    assert 0 < planned.peak <= x.nbytes // 10 + 4096
+
+
+@pytest.mark.parametrize("spread", [1 << 8, 1 << 16, 1 << 24, 1 << 62])
+def test_digits_that_are_alike_are_skipped_and_the_others_are_not(spread: int) -> None:
+    x = np.random.default_rng(3).integers(-spread, spread, 500) + (1 << 40)
+    on_every_executor("sort", x, descending=False)
+    on_every_executor("argsort", x, descending=True)
+
+
+def test_float8_orders_by_value() -> None:
+    for dtype in (dt.f8e4m3, dt.f8e5m2):
+        x = np.arange(256, dtype=np.uint8).view(dtype.numpy)[::-1].copy()
+        (places,) = on_every_executor("argsort", x, descending=False)
+        assert_in_order(x.astype(np.float32), places, False)
+
+
+def test_what_cannot_be_sorted_is_refused() -> None:
+    with pytest.raises(ShapeError, match="at least one axis"):
+        OPS["sort"].types((ArrayType((), dt.f32),), descending=False)
+    with pytest.raises(DTypeError, match="no order"):
+        OPS["argsort"].types((ArrayType((3,), dt.c64),), descending=False)
+    with pytest.raises(ShapeError, match="k = 4"):
+        OPS["top_k"].types((ArrayType((3,), dt.f32),), k=4)
