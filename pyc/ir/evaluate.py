@@ -114,13 +114,15 @@ def _pointwise(eqn: Eqn, args: Sequence[Array]) -> Array:
 
 
 def _raise_failure(eqn: Eqn, failing: tuple[Expr, Expr], env: Mapping[Var, Array]) -> None:
-    """Raises the op's error for the first element, in row-major order, that fails."""
+    """Raises the op's error for the failing element of the least value, read as unsigned: kernels
+    report that one, since it does not depend on the order in which elements are computed."""
     fails, values = evaluate_expr.evaluate(failing, env)
     shape = eqn.out.shape
     where = np.flatnonzero(np.broadcast_to(fails, shape))
     if not where.size:
         return
-    value = int(np.broadcast_to(values, shape).reshape(-1)[where[0]])
+    value = int(np.broadcast_to(values, shape).reshape(-1)[where].astype(np.uint64).min())
+    value -= (value >> 63) << 64
     assert eqn.op.failure is not None
     error = eqn.op.failure(value, **eqn.params)
     raise error.at(eqn.loc) if isinstance(error, PycError) else error
