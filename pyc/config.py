@@ -123,6 +123,11 @@ def _read(name: str, value: Any) -> Any:
         raise ValueError(f"setting {name!r} {error}") from None
 
 
+def _warn(text: str) -> None:
+    # The place is the environment: a line of this file, or of the import, would mislead.
+    warnings.warn_explicit(text, ConfigWarning, filename="environment", lineno=0)
+
+
 def from_environment(environment: Mapping[str, str]) -> Settings:
     """Settings of the `PYC_` variables of `environment`.
 
@@ -135,16 +140,12 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         name = variable[len(PREFIX) :].lower()
         if name not in _FIELDS or variable != variable.upper():
             known = [PREFIX + f.upper() for f in _FIELDS]
-            warnings.warn(
-                f"unknown environment variable {variable}{_closest(variable.upper(), known)}",
-                ConfigWarning,
-                stacklevel=2,
-            )
+            _warn(f"unknown environment variable {variable}{_closest(variable.upper(), known)}")
             continue
         try:
             changes[name] = _read(name, environment[variable])
         except ValueError as error:
-            warnings.warn(f"{variable} is left out: {error}", ConfigWarning, stacklevel=2)
+            _warn(f"{variable} is left out: {error}")
     return Settings(**changes)
 
 

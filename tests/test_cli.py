@@ -239,6 +239,18 @@ def test_mistakes_on_the_command_line_have_a_code(run) -> None:
     ]
 
 
+def test_ir_names_the_argument_that_is_not_described(run, tmp_path) -> None:
+    file = tmp_path / "one_argument.py"
+    file.write_text("def f(x):\n    return x\n")
+    assert run("ir", f"{file}:f") == (
+        1,
+        "",
+        f"CommandError: {file}:f: missing a required argument: 'x'\n"
+        '  Describe each argument: `--args "f32[8,8], 3"`.\n'
+        "  more: python -m pyc explain PYC1900\n",
+    )
+
+
 MODEL = """
 import numpy as np
 

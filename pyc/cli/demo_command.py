@@ -27,5 +27,11 @@ def run(options: argparse.Namespace) -> int:
             f"there is no demo program {unknown[0]!r}", fix=f"There are {', '.join(demo.NAMES)}."
         )
     if options.pictures is not None:
-        options.pictures.mkdir(parents=True, exist_ok=True)
+        try:
+            options.pictures.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CommandError(
+                f"cannot write pictures to {options.pictures}: {error.strerror}",
+                fix="Name a folder that you may write to; it is made if it is not there.",
+            ) from None
     return demo.run(options.name, options.pictures)

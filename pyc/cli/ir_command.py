@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib.util
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -40,6 +41,13 @@ def run(options: argparse.Namespace) -> int:
     function = load_function(options.function)
     arguments = parse_arguments(options.args)
     jitted: Any = function if hasattr(function, "lower") else jit(function)
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError as error:
+        raise CommandError(
+            f"{options.function}: {error}",
+            fix='Describe each argument: `--args "f32[8,8], 3"`.',
+        ) from None
     if options.stage in ("llvm", "asm"):
         text = jitted.compile(*arguments).as_text(options.stage)
     else:

@@ -184,6 +184,7 @@ MANDELBROT = Program(
     reference=mandelbrot_numpy,
     arguments=window,
     tolerance=0.0,
+    picture=picture,
 )
 TRANSFORMER = Program(
     name="transformer",

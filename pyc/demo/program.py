@@ -36,8 +36,9 @@ class Program:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run measured. Times in seconds; difference: the largest one found, relative as in
-    `Program.tolerance`; agrees: whether it is allowed."""
+    """What a run measured. Times in seconds, those of NumPy and of pyc after its first call the
+    shortest of three; difference: the largest one found, relative as in `Program.tolerance`;
+    agrees: whether it is allowed."""
 
     name: str
     numpy: float
@@ -50,24 +51,26 @@ class Outcome:
 def run(program: Program, folder: Path | None = None) -> Outcome:
     """Runs a program by NumPy and by pyc on the same inputs; pictures go to `folder`."""
     arguments = program.arguments()
-    start = perf_counter()
-    expected = program.reference(*arguments)
-    by_numpy = perf_counter() - start
+    by_numpy, expected = _timed(program.reference, arguments)
     compiled = jit(program.function)
     start = perf_counter()
-    found = compiled(*arguments)
+    compiled(*arguments)
     first_call = perf_counter() - start
-    times = []
-    for _ in range(3):
-        start = perf_counter()
-        found = compiled(*arguments)
-        times.append(perf_counter() - start)
+    again, found = _timed(compiled, arguments)
     worst = difference(expected, found)
     if program.picture is not None and folder is not None:
         program.picture(arguments, found, folder / f"{program.name}.png")
-    return Outcome(
-        program.name, by_numpy, min(times), first_call, worst, worst <= program.tolerance
-    )
+    return Outcome(program.name, by_numpy, again, first_call, worst, worst <= program.tolerance)
+
+
+def _timed(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[float, Any]:
+    """The shortest of three runs in seconds, and the result of the last."""
+    times = []
+    for _ in range(3):
+        start = perf_counter()
+        result = function(*arguments)
+        times.append(perf_counter() - start)
+    return min(times), result
 
 
 def difference(expected: Any, found: Any) -> float:

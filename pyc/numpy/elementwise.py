@@ -11,7 +11,7 @@ from typing import Any
 
 import ml_dtypes
 
-from pyc.errors import DTypeError
+from pyc.errors import ConcretizationError, DTypeError
 from pyc.interpreter import bind1, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -549,8 +549,15 @@ def angle(x: Any) -> Any:
     return arctan2(imag(x), real(x))
 
 
-def where(condition: Any, x: Any, y: Any) -> Any:
-    """x where the condition is non-zero, else y; the three broadcast together."""
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """x where the condition is non-zero, else y; the three broadcast together. NumPy's form
+    without x and y is a ConcretizationError: see `nonzero`."""
+    if x is None or y is None:
+        raise ConcretizationError(
+            "where: without `x` and `y`, the number of places depends on data",
+            fix="Write `where(condition, x, y)`, or `pyc.numpy.nonzero(condition, size=n)` with "
+            "the most places there can be.",
+        )
     test = cast(value(condition), dt.b1)
     x, y = operands("where", x, y)
     shape = broadcast_shape("where", [shape_of(test), shape_of(x)])

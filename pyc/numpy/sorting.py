@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyc.errors import ShapeError
+from pyc.errors import ConcretizationError, ShapeError
 from pyc.interpreter import bind, bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import axis_of, broadcast, cast, dtype_of, operands, shape_of, type_text
@@ -126,9 +126,16 @@ def isin(x: Any, test: Any) -> Any:
     return any_true(equal(wide, items), axis=-1)
 
 
-def nonzero(x: Any, *, size: int) -> tuple[Any, ...]:
+def nonzero(x: Any, *, size: int | None = None) -> tuple[Any, ...]:
     """The indices of the first `size` non-zero elements in row-major order, int64, one array for
-    each axis; the number found must be known: places beyond it hold the array's shape."""
+    each axis; places beyond the number found hold the array's shape. ConcretizationError without
+    `size`: the number found depends on data."""
+    if size is None:
+        raise ConcretizationError(
+            "nonzero: the number of non-zero elements depends on data",
+            fix="Give the most there can be: `pyc.numpy.nonzero(x, size=n)`; or work with "
+            "`where(mask, x, other)`, which keeps the shape.",
+        )
     x = asarray(x)
     shape = shape_of(x)
     flat = cast(ravel(x), dt.b1)

@@ -21,6 +21,8 @@ def expand_scans(graph: Graph) -> Graph:
     def rule(builder: Builder, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, ...] | None:
         if eqn.op.name != "scan":
             return None
+        if eqn.params["length"] == 0:
+            return _without_steps(builder, eqn, args)
         try:
             lower_loop(eqn, "trial", lambda _: 0)
         except NotAKernelError:
@@ -28,6 +30,16 @@ def expand_scans(graph: Graph) -> Graph:
         return None
 
     return Rewriter(rule)(graph)
+
+
+def _without_steps(builder: Builder, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, ...]:
+    """A scan over nothing: the initial carries, and stacks of no rows."""
+    captures, carries = eqn.params["captures"], eqn.params["carries"]
+    empty = [
+        builder.bind1("broadcast", builder.constant(0, o.dtype), loc=eqn.loc, shape=o.shape)
+        for o in eqn.outs[carries:]
+    ]
+    return (*args[captures : captures + carries], *empty)
 
 
 def _as_while(builder: Builder, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, ...]:

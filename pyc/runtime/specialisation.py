@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from math import prod
+from dataclasses import dataclass
 from typing import Any, Union
 
 from pyc.frozen import frozen
@@ -125,7 +126,7 @@ class Result:
         return prod(self.shape) * self.dtype.itemsize
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Specialisation:
     """One compiled program and the calls it is for.
 

@@ -8,7 +8,8 @@ propagate NaN and order -0.0 below 0.0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -16,19 +17,30 @@ import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
 from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
 from pyc.ir.element import Element, widened
-from pyc.ir.expr import Expr, Load, Var, apply, const
+from pyc.ir.expr import Const, Expr, Load, Var, apply, const, select
 from pyc.ir.instructions import INSTRUCTIONS
-from pyc.ir.loops import Buffer, Carry, For, Kernel, Let, Store
+from pyc.ir.loops import Buffer, Carry, For, Kernel, Let, Stmt, Store
 from pyc.ir.loops import Kind as LoopKind
 from pyc.ir.op import Complex, Kind, Op, Types, define
+from pyc.ir.types import ArrayType
 
 Array = np.ndarray[Any, Any]
-Step = Callable[[Element, Element], Element]
 
 
-def running(name: str, kinds: str, step: Step, reference: Callable[[Array], Array]) -> Op:
-    """Define a running fold by `step` over elements of `kinds`."""
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """A left fold of real numbers or of complex ones. step: (running element, element) -> the next
+    running element; enter: an element of x in the type of running elements; leave: back."""
+
+    step: Callable[[Element, Element], Element]
+    enter: Callable[[Expr], Expr]
+    leave: Callable[[Expr, DType], Expr]
+
+
+def running(name: str, kinds: str, fold: _Fold, reference: Callable[[Array], Array]) -> Op:
+    """Define a running fold over elements of `kinds`."""
     allowed = set(kinds.split())
 
     def rule(args: Types) -> Types:
@@ -40,52 +52,45 @@ def running(name: str, kinds: str, step: Step, reference: Callable[[Array], Arra
         return (x,)
 
     def build(types: Types) -> Kernel:
-        return _kernel(name, types, step)
+        return _kernel(name, types[0], fold)
 
     return define(Op(name, Kind.KERNEL, rule, build=build, reference=reference, kinds=kinds))
 
 
-def _kernel(name: str, types: Types, step: Step) -> Kernel:
+def _kernel(name: str, x: ArrayType, fold: _Fold) -> Kernel:
     """The first element of a row is stored as it is; each of the others is the running value, one
     variable for each part of the number."""
-    (x,) = types
     length, rows = x.shape[-1], prod(x.shape[:-1])
-    tail = (2,) if x.dtype.is_complex else ()
-    source = Buffer("x", x.dtype.real, (rows, length, *tail), role="in")
-    result = Buffer("out", x.dtype.real, (rows, length, *tail), role="out")
-    parts = [(const(0),), (const(1),)] if x.dtype.is_complex else [()]
-    wide = widened(x.dtype.real)
+    dtype, complex_ = x.dtype.real, x.dtype.is_complex
+    shape = (rows, length, 2) if complex_ else (rows, length)
+    source = Buffer("x", dtype, shape, role="in")
+    result = Buffer("out", dtype, shape, role="out")
+    parts = [(const(0),), (const(1),)] if complex_ else [()]
     row, k = Var("row"), Var("k")
 
     def read(at: Expr) -> list[Expr]:
-        return [Load(source, (row, at, *p)).cast(wide) for p in parts]
+        return [fold.enter(Load(source, (row, at, *p))) for p in parts]
 
-    def store(at: Expr, values: list[Expr]) -> list[Store]:
+    def store(at: Expr, values: Sequence[Expr]) -> list[Stmt]:
         pairs = zip(parts, values, strict=True)
-        return [Store(result, (row, at, *p), v.cast(x.dtype.real)) for p, v in pairs]
+        return [Store(result, (row, at, *p), fold.leave(v, dtype)) for p, v in pairs]
 
-    names = ["re", "im"] if x.dtype.is_complex else ["value"]
-    first = [Var(f"first_{n}", wide) for n in names]
-    before = [Var(f"before_{n}", wide) for n in names]
-    now = [Var(f"now_{n}", wide) for n in names]
-    last = [Var(f"last_{n}", wide) for n in names]
-    following = _parts(step(_element(list(before)), _element(read(k + 1))))
-    loop = For(
-        k,
-        max(length - 1, 0),
-        LoopKind.SERIAL,
-        (
-            *(Let(v, e) for v, e in zip(now, following, strict=True)),
-            *store(k + 1, list(now)),
-        ),
-        tuple(map(Carry, before, first, now, last)),
-    )
-    lets = tuple(Let(v, e) for v, e in zip(first, read(const(0)), strict=True))
-    body = (*lets, *store(const(0), list(first)), loop)
+    initial = read(const(0))
+
+    def variables(role: str) -> list[Var]:
+        names = ("re", "im") if complex_ else ("value",)
+        return [Var(f"{role}_{n}", e.dtype) for n, e in zip(names, initial, strict=True)]
+
+    first, before, now, last = map(variables, ("first", "before", "now", "last"))
+    following = _parts(fold.step(_element(before), _element(read(k + 1))))
+    inner = (*map(Let, now, following), *store(k + 1, now))
+    carried = tuple(map(Carry, before, first, now, last))
+    loop = For(k, max(length - 1, 0), LoopKind.SERIAL, inner, carried)
+    body = (*map(Let, first, initial), *store(const(0), first), loop)
     return Kernel(name, (source, result), (For(row, rows, LoopKind.PARALLEL, body),))
 
 
-def _element(parts: list[Expr]) -> Element:
+def _element(parts: Sequence[Expr]) -> Element:
     return parts[0] if len(parts) == 1 else Complex(*parts)
 
 
@@ -93,7 +98,13 @@ def _parts(element: Element) -> list[Expr]:
     return [element.re, element.im] if isinstance(element, Complex) else [element]
 
 
-# --- the folds ------------------------------------------------------------------------------------
+def _widened(x: Array) -> Array:
+    dtype = dt.of(x.dtype)
+    assert dtype is not None
+    return x.astype(widened(dtype).numpy)
+
+
+# --- sums and products ----------------------------------------------------------------------------
 
 
 def _add(a: Element, b: Element) -> Element:
@@ -110,18 +121,8 @@ def _multiply(a: Element, b: Element) -> Element:
     return a * b
 
 
-def _extremum(name: str, of_bools: str) -> Step:
-    def step(a: Element, b: Element) -> Element:
-        assert isinstance(a, Expr) and isinstance(b, Expr)
-        return apply(of_bools if a.dtype is dt.b1 else name, a, b)
-
-    return step
-
-
-def _widened(x: Array) -> Array:
-    dtype = dt.of(x.dtype)
-    assert dtype is not None
-    return x.astype(widened(dtype).numpy)
+def _arithmetic(step: Callable[[Element, Element], Element]) -> _Fold:
+    return _Fold(step, lambda e: e.cast(widened(e.dtype)), lambda e, dtype: e.cast(dtype))
 
 
 def _sums(x: Array) -> Array:
@@ -141,6 +142,40 @@ def _products(x: Array) -> Array:
         im = a.real * b.imag + a.imag * b.real
         out[..., k].real, out[..., k].imag = re, im
     return out
+
+
+# --- extrema --------------------------------------------------------------------------------------
+
+
+def _extremum(name: str) -> _Fold:
+    """The fold of signed integers in the order of the elements, NaN beyond the better end: one
+    fast instruction follows the other, where an IEEE extremum takes several."""
+
+    def enter(x: Expr) -> Expr:
+        if x.dtype is dt.b1:
+            return x.cast(dt.u8)
+        if not x.dtype.is_float:
+            return x
+        signed = dt.signed_of(x.dtype.bits)
+        nan = np.iinfo(signed.numpy).max if name == "maximum" else np.iinfo(signed.numpy).min
+        wide = x.cast(widened(x.dtype))
+        return select(wide.differs(wide), Const(nan, signed), _flipped(x.bitcast(signed)))
+
+    def leave(x: Expr, dtype: DType) -> Expr:
+        return _flipped(x).bitcast(dtype) if dtype.is_float else x.cast(dtype)
+
+    def step(a: Element, b: Element) -> Element:
+        assert isinstance(a, Expr) and isinstance(b, Expr)
+        return apply(name, a, b)
+
+    return _Fold(step, enter, leave)
+
+
+def _flipped(bits: Expr) -> Expr:
+    """The signed bits of a float as an integer in the order of the floats, and back: the magnitude
+    of a negative number is inverted, so that -0.0 is -1. The integers at the ends are NaN."""
+    largest = np.iinfo(bits.dtype.numpy).max
+    return select(bits < 0, bits ^ largest, bits)
 
 
 def _extrema(name: str, of_bools: Any) -> Callable[[Array], Array]:
@@ -166,7 +201,7 @@ def _extrema(name: str, of_bools: Any) -> Callable[[Array], Array]:
 NUMBERS = "int uint float complex"
 REALS = "bool int uint float"
 
-running("cumsum", NUMBERS, _add, _sums)
-running("cumprod", NUMBERS, _multiply, _products)
-running("cummax", REALS, _extremum("maximum", "or"), _extrema("maximum", np.logical_or))
-running("cummin", REALS, _extremum("minimum", "and"), _extrema("minimum", np.logical_and))
+running("cumsum", NUMBERS, _arithmetic(_add), _sums)
+running("cumprod", NUMBERS, _arithmetic(_multiply), _products)
+running("cummax", REALS, _extremum("maximum"), _extrema("maximum", np.logical_or))
+running("cummin", REALS, _extremum("minimum"), _extrema("minimum", np.logical_and))

@@ -7,12 +7,14 @@
 Equal elements keep their order, also in descending order; -0.0 and 0.0 are equal; NaN comes last in
 either order, so top_k gives one only where fewer than k numbers are left.
 
-The order of two elements is that of an unsigned key of their bits (`_key`). Where at most
-`INSERTION` elements are asked for, each element is inserted into a short sorted list. Otherwise a
-radix sort distributes the elements by one byte of the key after the other, lowest first: a pass
-reads one buffer and writes another, and a pair of passes that would move nothing is left out, as
-for integers of a small range. The second buffer is on the stack for rows of up to `STACK_ROW`
-elements, else a scratch buffer that the kernel asks for.
+The order of two elements is that of an unsigned key of their bits (`_key`).
+
+* In a short row (`RANKED`) the rank of each element is counted: quadratic work, but in vectors.
+* The best few (`INSERTION`) of a row are inserted into a short sorted list.
+* Otherwise a radix sort distributes the elements by one byte of the key after the other, lowest
+  first: a pass reads one buffer and writes another, and a pair of passes that would move nothing is
+  left out, as for integers of a small range. The second buffer is on the stack for rows of up to
+  `STACK_ROW` elements, else a scratch buffer that the kernel asks for.
 """
 
 from __future__ import annotations
@@ -49,8 +51,11 @@ from pyc.ir.types import ArrayType
 
 Array = np.ndarray[Any, Any]
 
+RANKED = {1: 32, 2: 64, 4: 96, 8: 224}
+"""Elements up to which a row is sorted by ranks, by their size in bytes (measured: where the radix
+sort, which takes wider elements more passes, is as fast)."""
 INSERTION = 32
-"""Elements up to which a row, or the list of the best, is sorted by insertion."""
+"""Elements up to which the best are kept by insertion."""
 STACK_ROW = 4096
 """Elements up to which a row's second buffers are on the stack: they stay in a core's cache."""
 TASK_ELEMENTS = 4096
@@ -77,11 +82,14 @@ def _key(x: Expr, descending: bool) -> Expr:
     if x.dtype.kind == "int":
         key = bits ^ sign
         return ~key if descending else key
+    # The magnitude of a negative number is inverted, by a mask rather than a choice: a sign is not
+    # predictable. NaN is beyond every number: the flipped key of a number is never all ones.
     size = bits & (sign - 1)
-    # Beyond every number: the flipped key of a number is never all ones.
+    bits = select(size.equal(0), Const(0, unsigned), bits)
+    signed = dt.signed_of(x.dtype.bits)
+    mask = (bits.bitcast(signed) >> (x.dtype.bits - 1)).bitcast(unsigned) | sign
+    key = bits ^ mask
     last = Const(2 * sign - 1, unsigned)
-    negative = bits >= sign
-    key = select(size.equal(0), Const(sign, unsigned), select(negative, ~bits, bits ^ sign))
     return select(size > _largest(x.dtype), last, ~key if descending else key)
 
 
@@ -262,6 +270,29 @@ class _Row:
 # --- kernels --------------------------------------------------------------------------------------
 
 
+def _ranked(name: str, x: ArrayType, descending: bool, *, places: bool) -> Kernel:
+    """Counts for each element those that come before it, and stores it, or its place, there."""
+    length, rows = x.shape[-1], prod(x.shape[:-1])
+    source = Buffer("x", x.dtype, (rows, length), role="in")
+    result = Buffer("out", dt.i64 if places else x.dtype, (rows, length), role="inout")
+    # Counted in elements of the key's size, so that a vector holds as many of each.
+    narrow = dt.signed_of(x.dtype.bits)
+    row, i, j = Var("row"), Var("i"), Var("j")
+    value, key = Var("value", x.dtype), Var("key", dt.unsigned_of(x.dtype.bits))
+    before, rank = Var("before", narrow), Var("rank", narrow)
+    other = _key(Load(source, (row, j)), descending)
+    earlier = (other < key) | (other.equal(key) & (j.cast(narrow) < i.cast(narrow)))
+    count = Carry(before, Const(0, narrow), before + earlier.cast(narrow), rank)
+    body = (
+        Let(value, Load(source, (row, i))),
+        Let(key, _key(value, descending)),
+        For(j, length, LoopKind.SERIAL, (), (count,)),
+        Store(result, (row, rank.cast(dt.i64)), i if places else value),
+    )
+    elements = For(i, length, LoopKind.PARALLEL, body)
+    return Kernel(name, (source, result), (For(row, rows, LoopKind.PARALLEL, (elements,)),))
+
+
 def _kernel(
     name: str, x: ArrayType, count: int, descending: bool, *, values: bool, places: bool
 ) -> Kernel:
@@ -363,6 +394,8 @@ def _sort_types(args: Types, *, descending: bool) -> Types:
 
 def _sort_build(types: Types, *, descending: bool) -> Kernel:
     (x,) = types
+    if x.shape[-1] <= RANKED[x.dtype.itemsize]:
+        return _ranked("sort", x, descending, places=False)
     return _kernel("sort", x, x.shape[-1], descending, values=True, places=False)
 
 
@@ -376,6 +409,8 @@ def _argsort_types(args: Types, *, descending: bool) -> Types:
 
 def _argsort_build(types: Types, *, descending: bool) -> Kernel:
     (x,) = types
+    if x.shape[-1] <= RANKED[x.dtype.itemsize]:
+        return _ranked("argsort", x, descending, places=True)
     return _kernel("argsort", x, x.shape[-1], descending, values=False, places=True)
 
 

@@ -1,0 +1,219 @@
+"""Fusion: what becomes one kernel, what does not, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc.numpy as pnp
+from pyc import lax
+from pyc.ir.plan import Launch
+from pyc.ir.target import X86_64_V3
+from pyc.ir.text_kernel import print_kernel
+from pyc.passes import optimise
+from pyc.passes.fuse import WORK_LIMIT, fuse
+from pyc.passes.memory import plan
+from pyc.reasons import Reason
+from tests.passes.programs import graph_of, loops, ones, planned, reasons_of
+
+
+def softmax(x: Any, axis: Any) -> Any:
+    e = pnp.exp(x - pnp.max(x, axis=axis, keepdims=True))
+    return e / pnp.sum(e, axis=axis, keepdims=True)
+
+
+def log_sum_exp(x: Any, axis: Any) -> Any:
+    top = pnp.max(x, axis=axis, keepdims=True)
+    total = pnp.log(pnp.sum(pnp.exp(x - top), axis=axis, keepdims=True))
+    return pnp.squeeze(top + total, axis=axis)
+
+
+def variance(x: Any, axis: Any) -> Any:
+    return pnp.var(x, axis=axis)
+
+
+def layer_norm(x: Any, axis: Any) -> Any:
+    mean = pnp.mean(x, axis=axis, keepdims=True)
+    return (x - mean) / pnp.sqrt(pnp.var(x, axis=axis, keepdims=True) + 1e-5)
+
+
+ROW_PROGRAMS = {f.__name__: f for f in (softmax, log_sum_exp, variance, layer_norm)}
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2)])
+@pytest.mark.parametrize("name", ROW_PROGRAMS)
+def test_a_row_program_is_one_kernel_over_any_axis(name: str, axis: Any) -> None:
+    """Softmax, log-sum-exp, variance and layer norm: one launch, nothing stored between."""
+    found = planned(lambda x: ROW_PROGRAMS[name](x, axis), ones(4, 6, 50))
+    assert [type(s) for s in found.plan.steps] == [Launch]
+    assert found.plan.peak == 0
+
+
+@pytest.mark.parametrize("name", ROW_PROGRAMS)
+def test_row_program(name: str, golden) -> None:
+    """The logical kernel along the last axis."""
+    found = planned(lambda x: ROW_PROGRAMS[name](x, -1), ones(4, 50))
+    golden("\n".join(print_kernel(k) for k in found.logical))
+
+
+def test_siblings_are_one_kernel_with_several_outputs(golden) -> None:
+    """Sums, extrema and maps of one argument read it once."""
+
+    def siblings(x: Any) -> Any:
+        return x.sum(axis=1), x.max(axis=1), pnp.abs(x), x.mean(axis=1)
+
+    found = planned(siblings, ones(8, 50))
+    assert len(found.plan.steps) == 1
+    golden("\n".join(print_kernel(k) for k in found.logical))
+
+
+def test_a_chain_is_one_kernel(golden) -> None:
+    """Broadcasts, slices and flips move nothing: they become index arithmetic."""
+
+    def chain(x: Any, v: Any) -> Any:
+        return (x[::-1, 1:] * 2 + v).T
+
+    found = planned(chain, ones(5, 9), ones(8))
+    assert len(found.plan.steps) == 1
+    golden("\n".join(print_kernel(k) for k in found.logical))
+
+
+def smooth(x: Any) -> Any:
+    return x[:-2] * 0.25 + x[1:-1] * 0.5 + x[2:] * 0.25
+
+
+def work(found: Any) -> int:
+    """Instructions in the logical kernels, as text lines with all their operators."""
+    text = "".join(print_kernel(k) for k in found.logical)
+    return text.count("*") + text.count("+")
+
+
+def test_stencils_in_a_row_do_not_repeat_work() -> None:
+    """k stencils of 3 points cost O(k), not 3^k: producers dearer to repeat are stored."""
+
+    def times(k: int) -> Any:
+        def repeated(x: Any) -> Any:
+            for _ in range(k):
+                x = smooth(x)
+            return x
+
+        return planned(repeated, ones(1000))
+
+    costs = {k: work(times(k)) for k in (1, 2, 4, 8, 16)}
+    assert costs[16] <= 3 * costs[8] and costs[8] <= 3 * costs[4], costs
+    found = times(8)
+    assert Reason.FUSION_EXPENSIVE_PRODUCER in reasons_of(found)
+    assert 1 < len(found.plan.steps) <= 8
+
+
+def test_a_cheap_producer_of_a_stencil_is_computed_where_it_is_read() -> None:
+    assert len(planned(lambda x: smooth(x * 2.0), ones(1000)).plan.steps) == 1
+
+
+def test_an_expensive_producer_of_a_stencil_is_stored() -> None:
+    found = planned(lambda x: smooth(pnp.exp(x)), ones(1000))
+    assert len(found.plan.steps) == 2
+    assert reasons_of(found) == [Reason.FUSION_EXPENSIVE_PRODUCER]
+
+
+def test_long_chains_are_cut_for_the_compiler() -> None:
+    """A chain of more than WORK_LIMIT instructions is several kernels, with the reason."""
+
+    def chain(x: Any) -> Any:
+        for _ in range(2 * WORK_LIMIT):
+            x = x * 1.5 + 0.5
+        return x
+
+    found = planned(chain, ones(100))
+    assert 2 <= len(found.plan.steps) <= 6
+    assert set(reasons_of(found)) == {Reason.FUSION_EXPRESSION_LIMIT}
+
+
+def test_a_reduction_over_everything_does_not_share_its_kernel_with_others() -> None:
+    """A sum over many elements is split over tasks; what uses it comes after."""
+    found = planned(lambda x: x / x.sum(), ones(1 << 18))
+    assert len(found.logical) == 2
+
+
+def test_groups_come_after_what_they_need() -> None:
+    """In any program, a group reads only what earlier groups made."""
+
+    def program(x: Any, y: Any) -> Any:
+        a = pnp.sort(x + y)
+        b = x @ y.T
+        return a.sum(axis=0), smooth(a), b - a.mean()
+
+    graph = optimise(graph_of(program, ones(6, 6), ones(6, 6)), check=True)
+    fusion = fuse(graph)
+    made = set(graph.params) | set(fusion.walker.constants) | set(fusion.walker.scalars)
+    for group in fusion.groups:
+        own = {o for e in group.reduces for o in e.outs} | set(group.outputs)
+        assert all(r.value in made | own for r in group.reads)
+        made |= own
+    assert set(graph.results) <= made
+
+
+def test_epilogues_of_products_are_elementwise_kernels() -> None:
+    """The bias and the activation are one kernel after the product, or part of it."""
+    found = planned(
+        lambda x, w, b: pnp.maximum(x @ w + b, 0), ones(16, 32), ones(32, 8), ones(8)
+    )
+    assert len(found.plan.steps) <= 2
+
+
+# --- loops ----------------------------------------------------------------------------------------
+
+
+def mandelbrot(c: Any) -> Any:
+    def body(state: Any) -> Any:
+        z, n = state
+        inside = pnp.abs(z) < 2
+        return pnp.where(inside, z * z + c, z), n + inside
+
+    return lax.fori_loop(0, 50, lambda i, s: body(s), (c * 0, pnp.zeros(c.shape, "int32")))[1]
+
+
+def test_a_loop_of_elements_is_one_kernel(golden) -> None:
+    """Each element iterates in registers: no array passes between iterations."""
+    found = planned(mandelbrot, ones(6, 40))
+    assert [type(s) for s in found.plan.steps] == [Launch]
+    golden("\n".join(print_kernel(k) for k in found.logical))
+
+
+def test_a_loop_of_small_state_is_one_kernel(golden) -> None:
+    """A Kalman filter's scan: state in registers, inputs read one by one."""
+
+    def filtered(xs: Any) -> Any:
+        def step(carry: Any, x: Any) -> Any:
+            mean, spread = carry
+            gain = spread / (spread + 1.0)
+            mean = mean + gain * (x - mean)
+            return (mean, spread * (1 - gain) + 0.1), mean
+
+        return lax.scan(step, (0.0, 1.0), xs)[1]
+
+    found = planned(filtered, ones(100, dtype=np.float64))
+    assert [type(s) for s in found.plan.steps] == [Launch]
+    golden("\n".join(print_kernel(k) for k in found.logical))
+
+
+def test_a_loop_over_whole_arrays_is_a_plan_loop_with_a_reason(golden) -> None:
+    """Each iteration needs neighbours of the last: kernels within a Plan loop."""
+
+    def diffused(x: Any) -> Any:
+        return lax.fori_loop(0, 10, lambda i, a: a.at[1:-1].set(smooth(a)), x)
+
+    found = planned(diffused, ones(1000))
+    assert len(loops(found.plan.steps)) == 1
+    assert Reason.FUSION_WHOLE_ARRAY_LOOP in reasons_of(found)
+    golden("\n".join(f"{d.reason.name}: {d.details}" for d in found.decisions))
+
+
+def test_plans_do_not_depend_on_how_often_they_are_made() -> None:
+    """No state outlives a plan: names, order and offsets are the same the second time."""
+    graph = optimise(graph_of(lambda x: softmax(smooth(x), 0), ones(100)), check=True)
+    first, second = (plan(graph, X86_64_V3).plan for _ in range(2))
+    assert [print_kernel(k) for k in first.kernels] == [print_kernel(k) for k in second.kernels]
+    assert first.buffers == second.buffers
