@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from typing import Any
 
 from benchmarks.runner import ROOT, options, peers, publish, summary
 
-CHILD = '''
+CHILD = """
 import sys, json
 from time import perf_counter
 who, cache, part = sys.argv[1:4]
@@ -61,9 +62,9 @@ for function in functions(np):
         break
 print(json.dumps({"numpy": base - start, "import": imported - base, "calls": times,
                   "llvmlite": "llvmlite" in sys.modules}))
-'''
+"""
 
-FUNCTIONS = '''
+FUNCTIONS = """
 def functions(np):
     def axpy(x, y):
         return 2.0 * x + y
@@ -92,13 +93,13 @@ def functions(np):
         return z / np.sqrt(np.mean(z * z) + 1e-5) * y
     return [axpy, polynomial, sigmoid, gelu, distance, choose, total, columns, product, cumulative,
             stencil, normalise]
-'''
+"""
 
 
-def child(script: Path, who: str, cache: str, part: str, bytecode: str) -> dict[str, Any]:
-    """The times that one process measured."""
+def child(script: Path, who: str, cache: str, part: str) -> dict[str, Any]:
+    """The times that one process measured, with the copy of pyc that lies beside the script."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": bytecode}
+    environment |= {"PYTHONPATH": str(script.parent)}
     environment |= {"PYC_CACHE": "rw" if cache else "off", "PYC_CACHE_DIR": cache}
     environment |= {"JAX_PLATFORMS": "cpu"} | ({"NUMBA_CACHE_DIR": cache} if cache else {})
     command = [sys.executable, str(script), who, cache, part]
@@ -118,15 +119,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "child.py"
         script.write_text(FUNCTIONS + CHILD)
-        bytecode = f"{folder}/bytecode"
+        # A copy: its byte code can be written, and its sources stay the same until the end.
+        shutil.copytree(ROOT / "pyc", script.parent / "pyc", ignore=shutil.ignore_patterns(".*"))
         caches = {who: f"{folder}/{who}" for who in contenders}
         for who in contenders:
             os.makedirs(caches[who], mode=0o700)
-            child(script, who, caches[who], "one", bytecode)  # fills both caches
+            child(script, who, caches[who], "one")  # fills both caches
         for _ in range(rounds):
             for who in contenders:
-                cold = child(script, who, "", "all", bytecode)
-                warm = child(script, who, caches[who], "one", bytecode)
+                cold = child(script, who, "", "all")
+                warm = child(script, who, caches[who], "one")
                 loaded |= who == "pyc" and warm["llvmlite"]
                 new = cold["calls"][1:]
                 figures = {

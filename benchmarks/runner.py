@@ -53,7 +53,9 @@ def summary(samples: list[float]) -> Time:
     return {"least": ordered[0], "median": statistics.median(ordered), "upper": upper}
 
 
-def in_turn(rows: dict[str, Callable[[], Any]], rounds: int, seconds: float = 0.02) -> dict[str, Time]:
+def in_turn(
+    rows: dict[str, Callable[[], Any]], rounds: int, seconds: float = 0.02
+) -> dict[str, Time]:
     """Seconds of a call of each row: each round times every row, for about `seconds` each."""
     counts = {}
     for name, run in rows.items():

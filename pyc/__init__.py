@@ -6,9 +6,11 @@ import pyc.ir.ops  # noqa: F401 - fills the op table
 from pyc import cache, config, lax, numpy, tree
 from pyc.jit import Jitted, jit
 from pyc.lax import cond, fori_loop, scan, switch, while_loop
+from pyc.verify import Report, verify
 
 __all__ = [
     "Jitted",
+    "Report",
     "cache",
     "cond",
     "config",
@@ -19,6 +21,7 @@ __all__ = [
     "scan",
     "switch",
     "tree",
+    "verify",
     "while_loop",
 ]
 __version__ = "0.1.0"

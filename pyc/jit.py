@@ -64,13 +64,15 @@ class _Entry:
     program: compiler.Compiled
     text: str
 
+    def arrays(self, leaves: Sequence[Any]) -> list[Any]:
+        """What the program takes for leaves of this signature: one dense array a parameter."""
+        traced = self.traced
+        return [dense(leaves[k], x.name) for k, x in zip(traced.places, traced.inputs, strict=True)]
+
     def run(self, leaves: Sequence[Any]) -> Any:
         """The result for leaves of this signature."""
-        traced = self.traced
-        arrays = [
-            dense(leaves[k], x.name) for k, x in zip(traced.places, traced.inputs, strict=True)
-        ]
-        return traced.out_tree.unflatten([finish(r) for r in self.program(*arrays)])
+        results = self.program(*self.arrays(leaves))
+        return self.traced.out_tree.unflatten([finish(r) for r in results])
 
 
 class CacheInfo(NamedTuple):
@@ -388,6 +390,10 @@ class Compiled:
                 place=location.here(),
             )
         return self._entry.run(call.leaves)
+
+    def arrays(self, /, *args: Any, **kwargs: Any) -> list[Any]:
+        """The arrays that the Graph's parameters take from these arguments, in order."""
+        return self._entry.arrays(self._jitted._signature.call(args, kwargs).leaves)
 
     @property
     def key(self) -> str:

@@ -42,10 +42,10 @@ ABANDONED_SECONDS = 600.0
 """Age from which a temporary file is taken to be left over by a writer that died."""
 
 # Only what has our names is ever read or removed: the directory is the user's choice.
-_SHARD = re.compile(r"[0-9a-f]{2}")
-_ENTRY = re.compile(r"[0-9a-f]{62}-[0-9a-f]{16}\.msgpack")
-_TEMPORARY = re.compile(rf"\.{_ENTRY.pattern}\.\d+\.\d+")
-_SET_ASIDE = re.compile(rf"cache_[a-z_]+-[0-9a-f]{{2}}{_ENTRY.pattern}")
+_SHARD = r"[0-9a-f]{2}"
+_ENTRY = r"[0-9a-f]{62}-[0-9a-f]{16}\.msgpack"
+_TEMPORARY = rf"\.{_ENTRY}\.\d+\.\d+"
+_SET_ASIDE = rf"cache_[a-z_]+-[0-9a-f]{{2}}{_ENTRY}"
 
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -346,10 +346,10 @@ def _differing_facts(used: Document, facts: Document) -> dict[str, str]:
     }
 
 
-def _listing(folder: str, pattern: re.Pattern[str]) -> list[str]:
+def _listing(folder: str, pattern: str) -> list[str]:
     """Names in a directory that match; none if it cannot be read."""
     try:
-        return [name for name in os.listdir(folder) if pattern.fullmatch(name)]
+        return [name for name in os.listdir(folder) if re.fullmatch(pattern, name)]
     except OSError:
         return []
 

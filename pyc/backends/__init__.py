@@ -24,3 +24,14 @@ def llvm_binding() -> Any:
 def compiler() -> Any:
     """`pyc.pipeline`, the module of all that turns a Graph into code."""
     return import_module("pyc.pipeline")
+
+
+def interpreters() -> Any:
+    """`pyc.backends.oracle`, the Graph and the Plan interpreter."""
+    return import_module("pyc.backends.oracle")
+
+
+@cache
+def cuda_binding() -> Any:
+    """`cuda.bindings.driver`; ImportError where the package is not installed."""
+    return import_module("cuda.bindings.driver")

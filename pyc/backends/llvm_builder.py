@@ -279,4 +279,6 @@ def suffix(type: str) -> str:
     if type.startswith("<"):
         count, _, scalar = type[1:-1].partition(" x ")
         return f"v{count}{suffix(scalar)}"
+    if type.startswith("ptr addrspace("):
+        return f"p{type[14:-1]}"
     return {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}.get(type, type)

@@ -1,7 +1,7 @@
 """The Plan interpreter: runs a Plan with the kernel interpreter, for tests and `pyc.verify`.
 
 It gives every buffer the address range that the planner chose, in one arena of bytes, and poisons
-what is dead: bytes of a buffer whose life ends, and the arena at the start, hold 0xAB patterns. A
+what is dead: bytes of a buffer whose life ends, the arena and the results at the start hold 0xAB. A
 kernel that reads a wrong offset, a freed buffer or one that was not written yet therefore computes
 on garbage, which the comparison with the Graph interpreter shows.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pyc.ir.evaluate import evaluate
 from pyc.ir.loops import Buffer
 from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, Step
 from pyc.ir.simulate import run as run_kernel
@@ -131,5 +132,10 @@ def run_plan(
 ) -> list[Array]:
     """Results of a Plan; shapes: the (shape, NumPy dtype) of each. PlanFailure if a site fails."""
     results = [np.empty(shape, dtype) for shape, dtype in shapes]
+    for r in results:
+        r.reshape(-1).view(np.uint8)[:] = POISON
     _Machine(plan, arguments, results).run(plan.steps, outermost=True)
     return results
+
+
+__all__ = ["POISON", "PlanFailure", "evaluate", "run_plan"]

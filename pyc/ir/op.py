@@ -24,6 +24,7 @@ for:
              `element.components_of` and `element.result_of`, which widen half types to float32.
 * contract   params["dimensions"]; see `ops/contract.py`.
 * kernel     `build(types, **params) -> Kernel` makes a logical kernel over (arguments, results).
+             Further buffers of the kernel ("inout") are scratch, which the planner provides.
              With `in_place` = 0, `build(types, in_place=True, **params)` has argument 0 as an
              "inout" buffer that is also the result (no separate result buffer).
 * library    `routine(types, **params) -> (name, integers)`.

@@ -154,6 +154,7 @@ class _Printer:
         for node in order:
             for child in children(node):
                 uses[id(child)] = uses.get(id(child), 0) + 1
+        final = {id(r) for r in exprs}
         for root in exprs:
             uses[id(root)] = uses.get(id(root), 0) + 1
         text: dict[int, str] = {}
@@ -163,7 +164,8 @@ class _Printer:
             inner = [nesting[id(c)] for c in children(node)]
             deep = 1 + max(inner) if inner else 0
             shown = self._node(node, text)
-            if inner and (uses[id(node)] > 1 or deep >= MAX_INLINE):
+            too_deep = deep >= MAX_INLINE and id(node) not in final
+            if inner and (uses[id(node)] > 1 or too_deep):
                 self._line(f"%{count} = {shown}")
                 shown, deep = f"%{count}", 0
                 count += 1

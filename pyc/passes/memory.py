@@ -47,6 +47,7 @@ from pyc.passes.fuse import Decision, Fusion, Group, Walker, fuse
 from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.lower_loops import NotAKernelError, lower_loop
 from pyc.passes.schedule import Stage, schedule
+from pyc.passes.schedule_blocks import schedule_blocks
 from pyc.reasons import Reason
 
 _FOREVER = 1 << 60
@@ -265,7 +266,8 @@ class _Planner:
             self.new_slot(ArrayType(tuple(d for d in b.shape if isinstance(d, int)), b.dtype))
             for b in kernel.buffers[len(slots) :]
         ]
-        self._stages(scope, schedule(kernel, self.target), [*slots, *scratch])
+        cut = schedule_blocks if self.target.has_blocks else schedule
+        self._stages(scope, cut(kernel, self.target), [*slots, *scratch])
 
     def _stages(self, scope: _Scope, stages: Sequence[Stage], slots: Sequence[int]) -> None:
         scratch: dict[Buffer, int] = {}

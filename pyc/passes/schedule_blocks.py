@@ -74,7 +74,7 @@ class _BlockScheduler(_Scheduler):
         allocated, core = self._unwrap(core)
         if not self._is_loop_program(core) or _reads_what_it_stores(core):
             return (self._in_threads(loops, allocated, core, suffix),)
-        if any(isinstance(s, (Reduce, For)) for s in core):
+        if any(isinstance(s, (Reduce, For)) and not self._is_element_loop(s) for s in core):
             return self._rows_in_blocks(loops, allocated, core, suffix)
         loops, core = self._collapse(loops, core)
         return (self._stage(suffix, self._grid_nest(loops, core)),)

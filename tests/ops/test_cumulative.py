@@ -26,7 +26,7 @@ def arrays(draw: Any, types: tuple[DType, ...]) -> Array:
     if spread < 2 or not (dtype.is_float or dtype.is_complex):
         real = elements(seed, dtype.real, (*shape, 2), spread & 1)
         if dtype.is_complex:
-            return real.view(dtype.numpy)[..., 0]
+            return np.ascontiguousarray(real.view(dtype.numpy)[..., 0])
         return np.ascontiguousarray(real[..., 0])
     numbers = np.random.default_rng(seed).standard_normal(shape)
     return (numbers * (1 + 0.5j) if dtype.is_complex else numbers).astype(dtype.numpy)

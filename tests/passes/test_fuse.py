@@ -119,7 +119,8 @@ def test_an_expensive_producer_of_a_stencil_is_stored() -> None:
 
 
 def test_long_chains_are_cut_for_the_compiler() -> None:
-    """A chain of more than WORK_LIMIT instructions is several kernels, with the reason."""
+    """A chain of more than WORK_LIMIT instructions is stored in between, with the reason: LLVM is
+    super-linear in the size of an expression."""
 
     def chain(x: Any) -> Any:
         for _ in range(2 * WORK_LIMIT):
@@ -127,8 +128,9 @@ def test_long_chains_are_cut_for_the_compiler() -> None:
         return x
 
     found = planned(chain, ones(100))
-    assert 2 <= len(found.plan.steps) <= 6
     assert set(reasons_of(found)) == {Reason.FUSION_EXPRESSION_LIMIT}
+    assert 3 <= len(reasons_of(found)) <= 6
+    assert len(found.plan.steps) <= 4
 
 
 def test_a_reduction_over_everything_does_not_share_its_kernel_with_others() -> None:
@@ -166,20 +168,22 @@ def test_epilogues_of_products_are_elementwise_kernels() -> None:
 # --- loops ----------------------------------------------------------------------------------------
 
 
-def mandelbrot(c: Any) -> Any:
-    def body(state: Any) -> Any:
+def mandelbrot(z: Any, n: Any, c: Any) -> Any:
+    def body(i: Any, state: Any) -> Any:
         z, n = state
         inside = pnp.abs(z) < 2
         return pnp.where(inside, z * z + c, z), n + inside
 
-    return lax.fori_loop(0, 50, lambda i, s: body(s), (c * 0, pnp.zeros(c.shape, "int32")))[1]
+    return lax.fori_loop(0, 50, body, (z, n))[1]
 
 
 def test_a_loop_of_elements_is_one_kernel(golden) -> None:
     """Each element iterates in registers: no array passes between iterations."""
-    found = planned(mandelbrot, ones(6, 40))
-    assert [type(s) for s in found.plan.steps] == [Launch]
-    golden("\n".join(print_kernel(k) for k in found.logical))
+    c, n = ones(6, 40, dtype=np.complex64), ones(6, 40, dtype=np.int32)
+    found = planned(mandelbrot, c, n, c)
+    assert loops(found.plan.steps) == []
+    (elements,) = (k for k in found.logical if any(b.shape[:2] == (6, 40) for b in k.buffers))
+    golden(print_kernel(elements))
 
 
 def test_a_loop_of_small_state_is_one_kernel(golden) -> None:

@@ -51,7 +51,7 @@ from pyc.ir.types import ArrayType
 
 Array = np.ndarray[Any, Any]
 
-RANKED = {1: 32, 2: 64, 4: 96, 8: 224}
+RANKED = {1: 32, 2: 64, 4: 96, 8: 160}
 """Elements up to which a row is sorted by ranks, by their size in bytes (measured: where the radix
 sort, which takes wider elements more passes, is as fast)."""
 INSERTION = 32

@@ -1,0 +1,294 @@
+"""GPU kernels against the CPU's bits, and against the device's own copy.
+
+    python benchmarks/gpu.py [--quick] [--json OUT]
+
+Correctness first: each program runs on the CPU and on the GPU from the same Graph, and pointwise
+and reduction results must be equal bit for bit (any NaN equals any NaN); contractions within their
+bound. Then time by CUDA events over repeated launches, as bytes read and written once over the
+median time, beside a device-to-device copy of 1 GiB in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pyc
+from pyc import config
+from pyc.backends.cuda import CudaProgram, check, device
+from pyc.compile import compile_graph
+from pyc.ir.graph import Graph
+from pyc.passes import optimise
+from pyc.passes.memory import plan
+
+Array = np.ndarray[Any, Any]
+
+
+def softmax(x: Any, axis: int) -> Any:
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def layer_norm(x: Any, axis: int) -> Any:
+    mean = x.mean(axis=axis, keepdims=True)
+    spread = ((x - mean) ** 2).mean(axis=axis, keepdims=True)
+    return (x - mean) / np.sqrt(spread + 1e-5)
+
+
+def chain(a: Any, b: Any) -> Any:
+    return a / (1 + np.exp(-a)) * b + 0.5 * a
+
+
+def mandelbrot(cr: Any, ci: Any) -> Any:
+    def body(state: Any) -> Any:
+        inside, re, im, steps = state
+        next_re, next_im = re * re - im * im + cr, 2 * re * im + ci
+        still = inside & (next_re * next_re + next_im * next_im <= 4.0) & (steps < 60)
+        return (
+            still,
+            np.where(inside, next_re, re),
+            np.where(inside, next_im, im),
+            np.where(inside, steps + 1, steps),
+        )
+
+    start = (cr * cr + ci * ci <= 4.0, cr, ci, (cr * 0).astype(np.int64))
+    return pyc.while_loop(lambda s: s[0].any(), body, start)[3]
+
+
+def programs(quick: bool) -> list[tuple[str, Callable[..., Any], tuple[Any, ...], bool]]:
+    """(name, function, inputs, exact)."""
+    rng = np.random.default_rng(3)
+
+    def data(*shape: int) -> Array:
+        x = rng.standard_normal(shape).astype(np.float32)
+        x.reshape(-1)[:: max(x.size // 7, 1)] = np.float32(0)
+        return x
+
+    found: list[tuple[str, Callable[..., Any], tuple[Any, ...], bool]] = []
+    a, b = data(1000, 1003), data(1000, 1003)
+    found.append(("chain", chain, (a, b), True))
+    special = np.array([0, -0.0, np.nan, np.inf, -np.inf, 1e-42, 1, -2.5, 1e38, 88.8], np.float32)
+    functions = ("exp", "log", "sin", "cos", "tanh", "sqrt", "log1p", "expm1", "arctan", "cbrt")
+    for name in functions:
+        f = getattr(pyc.numpy, name)
+        wide = np.concatenate([special, (data(100_000) * 40).astype(np.float32)])
+        found.append((name, lambda x, f=f: f(x), (wide,), True))
+    lengths = (1, 3, 16, 100, 128, 1000, 1024, 4096, 65536) if not quick else (3, 100, 1000, 4096)
+    for n in lengths:
+        rows = max(2, min(300, (1 << 20) // n))
+        x = data(rows, n)
+        for axis, y in ((1, x), (0, np.ascontiguousarray(x.T))):
+            found.append(
+                (f"sum {y.shape} axis {axis}", lambda v, k=axis: v.sum(axis=k), (y,), True)
+            )
+            if n > 1:
+                found.append(
+                    (f"softmax {y.shape} axis {axis}", lambda v, k=axis: softmax(v, k), (y,), True)
+                )
+                found.append(
+                    (
+                        f"layer_norm {y.shape} axis {axis}",
+                        lambda v, k=axis: layer_norm(v, k),
+                        (y,),
+                        True,
+                    )
+                )
+    for n in (1000, 1 << 20, (1 << 20) + 77):
+        found.append((f"sum of {n}", lambda v: v.sum(), (data(n),), True))
+        found.append((f"argmax of {n}", lambda v: v.argmax(), (data(n),), True))
+    found.append(("transpose", lambda v: v.T + 1, (data(513, 700),), True))
+    places = rng.integers(0, 500, 3000)
+    found.append(("gather", lambda v, i: v[i], (data(500, 33), places), True))
+    found.append(("scatter", lambda v, i, w: v.at[i].add(w), (data(500), places, data(3000)), True))
+    found.append(("mandelbrot", mandelbrot, (data(200, 300), data(200, 300)), True))
+    found.append(("matmul", lambda p, q: p @ q, (data(130, 257), data(257, 190)), False))
+    found.append(
+        (
+            "matmul + bias + relu",
+            lambda p, q, r: np.maximum(p @ q + r, 0),
+            (data(64, 64), data(64, 64), data(64)),
+            False,
+        )
+    )
+    found.append(("float64", lambda p: np.exp(p).sum(axis=1), (data(40, 700).astype(float),), True))
+    found.append(("int", lambda p: (p * 3 // 7 % 5).sum(axis=0), (places.reshape(300, 10),), True))
+    found.append(
+        ("scan", lambda p: pyc.scan(lambda c, x: (c * 0.5 + x, c), p[0], p), (data(50, 33),), True)
+    )
+    return found
+
+
+def trace(function: Callable[..., Any], inputs: tuple[Any, ...]) -> Graph:
+    return pyc.jit(function).trace(*inputs).graph
+
+
+def run_cuda(program: CudaProgram, inputs: tuple[Array, ...], graph: Graph) -> list[Array]:
+    on = program.device
+    arguments = []
+    for x in inputs:
+        address = on.allocate(x.nbytes)
+        on.upload(address, x)
+        arguments.append(address)
+    results = [on.allocate(v.type.nbytes) for v in graph.results]
+    for v, address in zip(graph.results, results, strict=True):
+        on.upload(address, np.full(v.type.nbytes, 0xCD, np.uint8))
+    program(arguments, results)
+    outs = []
+    for v, address in zip(graph.results, results, strict=True):
+        out = np.empty(v.shape, v.dtype.numpy)
+        on.download(out, address)
+        outs.append(out)
+    for address in (*arguments, *results):
+        on.free(address)
+    return outs
+
+
+def same(a: Array, b: Array) -> bool:
+    if a.dtype.kind == "f":
+        nan = np.isnan(a)
+        unsigned = f"u{a.dtype.itemsize}"
+        bits = [np.where(nan, 0, np.array(x).view(unsigned)) for x in (a, b)]
+        return bool(np.array_equal(nan, np.isnan(b)) and np.array_equal(*bits))
+    return bool(np.array_equal(a, b))
+
+
+def verify(quick: bool) -> list[dict[str, Any]]:
+    rows = []
+    for name, function, inputs, exact in programs(quick):
+        row: dict[str, Any] = {"program": name}
+        try:
+            graph = optimise(trace(function, inputs))
+            expected = compile_graph(graph)(*inputs)
+            program = CudaProgram(plan(graph, device().target).plan, device())
+            found = run_cuda(program, inputs, graph)
+            row["kernels"] = len(program.launches)
+            if exact:
+                row["ok"] = all(same(a, b) for a, b in zip(expected, found, strict=True))
+                if not row["ok"]:
+                    for a, b in zip(expected, found, strict=True):
+                        wrong = np.argwhere(np.asarray(a != b)).tolist()[:3]
+                        row["wrong"] = [int(np.sum(a != b)), a.size, wrong]
+            else:
+                worst = max(
+                    float(np.abs(a - b).max() / np.abs(a).max())
+                    for a, b in zip(expected, found, strict=True)
+                )
+                row["ok"], row["difference"] = worst < 1e-5, worst
+        except Exception as error:
+            row["ok"] = False
+            row["error"] = f"{type(error).__name__}: {error}"[:300]
+            row["trace"] = traceback.format_exc(limit=-2)[-400:]
+        rows.append(row)
+        if not row["ok"]:
+            print(row, flush=True)
+    return rows
+
+
+def timed(program: Callable[[], None], repeats: int = 12) -> float:
+    """Median seconds of one run, by events."""
+    on = device()
+    driver = on.driver
+    first, last = (check(driver.cuEventCreate(0)) for _ in range(2))
+    program()
+    times = []
+    for _ in range(repeats):
+        check(driver.cuEventRecord(first, on.stream))
+        program()
+        check(driver.cuEventRecord(last, on.stream))
+        check(driver.cuEventSynchronize(last))
+        times.append(check(driver.cuEventElapsedTime(first, last)) * 1e-3)
+    return statistics.median(times)
+
+
+def speed(name: str, function: Callable[..., Any], shapes: list[tuple[int, ...]]) -> dict[str, Any]:
+    on = device()
+    inputs = tuple(np.empty(s, np.float32) for s in shapes)
+    graph = optimise(trace(function, inputs))
+    program = CudaProgram(plan(graph, on.target).plan, on)
+    rng = np.random.default_rng(0)
+    block = rng.standard_normal(1 << 22).astype(np.float32)
+    arguments = []
+    for x in inputs:
+        address = on.allocate(x.nbytes)
+        for start in range(0, x.nbytes, block.nbytes):
+            piece = block[: min(block.nbytes, x.nbytes - start) // 4]
+            on.upload(address + start, piece)
+        arguments.append(address)
+    results = [on.allocate(v.type.nbytes) for v in graph.results]
+    seconds = timed(lambda: program(arguments, results))
+    moved = sum(x.nbytes for x in inputs) + sum(v.type.nbytes for v in graph.results)
+    for address in (*arguments, *results):
+        on.free(address)
+    on.synchronize()
+    row = {"program": name, "seconds": seconds, "GB/s": moved / seconds / 1e9}
+    row["kernels"] = len(program.launches)
+    return row
+
+
+def copy_rate() -> float:
+    on = device()
+    nbytes = 1 << 30
+    a, b = on.allocate(nbytes), on.allocate(nbytes)
+    seconds = timed(lambda: on.copy(b, a, nbytes))
+    on.free(a)
+    on.free(b)
+    return 2 * nbytes / seconds / 1e9
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer row lengths")
+    parser.add_argument("--json", type=Path, help="write the results there")
+    parser.add_argument("--no-speed", action="store_true", help="correctness only")
+    options = parser.parse_args()
+    config.update("cache", "off")
+    rows = verify(options.quick)
+    good = sum(r["ok"] for r in rows)
+    print(f"{good} of {len(rows)} programs equal the CPU")
+    report: dict[str, Any] = {
+        "device": device().name,
+        "target": device().target.id,
+        "host": platform.processor() or platform.machine(),
+        "programs": rows,
+    }
+    if not options.no_speed:
+        rate = copy_rate()
+        report["copy GB/s"] = rate
+        print(f"copy of 1 GiB: {rate:.0f} GB/s")
+        cases: list[tuple[str, Callable[..., Any], list[tuple[int, ...]]]] = [
+            ("chain of 2^28", chain, [(1 << 28,), (1 << 28,)]),
+            ("softmax rows of 4096", lambda x: softmax(x, 1), [(65536, 4096)]),
+            ("softmax rows of 1024", lambda x: softmax(x, 1), [(1 << 18, 1024)]),
+            ("layer norm rows of 4096", lambda x: layer_norm(x, 1), [(65536, 4096)]),
+            ("sum rows of 4096", lambda x: x.sum(axis=1), [(65536, 4096)]),
+            ("sum of 2^28", lambda x: x.sum(), [(1 << 28,)]),
+            ("sum along axis 0 of (65536, 4096)", lambda x: x.sum(axis=0), [(65536, 4096)]),
+            ("transpose 16384^2", lambda x: x.T + 0.0, [(16384, 16384)]),
+        ]
+        speeds = []
+        for name, function, shapes in cases:
+            try:
+                row = speed(name, function, shapes)
+                row["share of copy"] = row["GB/s"] / rate
+                print(f"{name:36} {row['GB/s']:8.0f} GB/s  {row['share of copy']:.3f} of the copy")
+            except Exception as error:
+                row = {"program": name, "error": f"{type(error).__name__}: {error}"[:300]}
+                print(row)
+            speeds.append(row)
+        report["speeds"] = speeds
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
+    return 0 if good == len(rows) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,303 @@
+"""NVIDIA GPUs: scheduled kernels as PTX.
+
+Takes kernels whose loops are of kinds grid, warp and thread (`passes/schedule_blocks`) and returns
+PTX text for one compute capability, through LLVM's NVPTX target; the driver turns it into machine
+code. Every loop variable of the hardware is a special register; shared buffers are module-level
+arrays; `Shuffle` over threads is `shfl.sync.bfly`. No fast-math flags, no contraction: divisions
+and square roots are the exactly rounded ones, so the bits are the CPU's.
+
+An intrinsic that LLVM cannot select ends the process, hence the whitelist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from pyc.backends import llvm_binding
+from pyc.backends.llvm import INTRINSICS, KernelEmitter
+from pyc.backends.llvm_builder import Value, memory_type
+from pyc.backends.llvm_expr import LARGEST_SIZE
+from pyc.backends.llvm_memory import Place
+from pyc.errors import CompileError
+from pyc.frozen import frozen
+from pyc.ir import dtype as dt
+from pyc.ir.expr import Shuffle
+from pyc.ir.loops import (
+    Barrier,
+    Buffer,
+    Copy,
+    Fail,
+    For,
+    If,
+    Kernel,
+    Kind,
+    Signal,
+    TileMultiply,
+    Wait,
+    walk,
+)
+from pyc.ir.target import Target
+
+NVPTX_INTRINSICS = (
+    *INTRINSICS,
+    "llvm.nvvm.read.ptx.sreg.tid.x",
+    "llvm.nvvm.read.ptx.sreg.ctaid.x",
+    "llvm.nvvm.read.ptx.sreg.ctaid.y",
+    "llvm.nvvm.read.ptx.sreg.ctaid.z",
+    "llvm.nvvm.barrier.cta.sync.aligned.all",
+    "llvm.nvvm.bar.warp.sync",
+    "llvm.nvvm.shfl.sync.bfly.i32",
+)
+_BLOCK_REGISTERS = ("ctaid.x", "ctaid.y", "ctaid.z")
+_WARP = 32
+
+
+@frozen()
+class Launch:
+    """How a kernel is launched. grid: blocks along x, y, z; threads: of a block; sizes: how many
+    i64 sizes follow the buffers among the parameters; then comes the error slot."""
+
+    name: str
+    grid: tuple[int, int, int]
+    threads: int
+
+
+def launch_of(kernel: Kernel, name: str) -> Launch:
+    """The launch of a kernel with constant extents."""
+    grid: list[int] = []
+    warps, threads = 1, 1
+    for s in walk(kernel.body):
+        if not isinstance(s, For) or s.kind not in (Kind.GRID, Kind.WARP, Kind.THREAD):
+            continue
+        if not isinstance(s.extent, int):
+            raise CompileError(f"kernel {kernel.name}: {s.kind.value} loops need constant extents")
+        if s.kind is Kind.GRID:
+            grid.append(s.extent)
+        elif s.kind is Kind.WARP:
+            warps = max(warps, s.extent)
+        else:
+            threads = max(threads, s.extent)
+    wide = (*grid, 1, 1, 1)
+    return Launch(name, (wide[0], wide[1], wide[2]), warps * threads)
+
+
+class NvptxKernel(KernelEmitter):
+    """A kernel as a PTX entry: parameters are buffer addresses, sizes, and the error slot."""
+
+    def __init__(self, kernel: Kernel, target: Target, intrinsics: dict[str, str]) -> None:
+        super().__init__(kernel, target, intrinsics, NVPTX_INTRINSICS)
+        self.globals: list[str] = []
+        self._grids = 0
+        self._inside_warp = False
+        self._threads = launch_of(kernel, "").threads
+
+    def function(self, name: str) -> str:
+        """The text of the entry and its shared arrays."""
+        self.symbol = name
+        b = self.builder
+        parameters: list[str] = []
+        for k, buffer in enumerate(self.kernel.buffers):
+            facts = "" if buffer.may_alias else " noalias"
+            facts += " readonly" if buffer.role == "in" and not buffer.may_alias else ""
+            parameters.append(f"ptr addrspace(1){facts} align {buffer.alignment} %p{k}")
+            self.places[buffer] = Place(f"%p{k}", "ptr addrspace(1)", b.root)
+        for k, size in enumerate(self.kernel.sizes):
+            parameters.append(f"i64 %n{k}")
+            self.bind(size, Value(f"%n{k}", dt.i64, b.root, low=0, high=LARGEST_SIZE))
+        parameters.append("ptr addrspace(1) %error")
+        self.body(self.kernel.body)
+        b.line("br label %leave")
+        b.label("leave")
+        b.line("ret void")
+        bounds = f'"nvvm.maxntid"="{self._threads}"'
+        head = f"define ptx_kernel void @{name}({', '.join(parameters)}) #0 {bounds} {{"
+        return "\n".join([*self.globals, f"{head}\nentry:\n{b.text()}\n}}\n"])
+
+    def _register(self, name: str, extent: int) -> Value:
+        b = self.builder
+        call = b.intrinsic(f"llvm.nvvm.read.ptx.sreg.{name}", "i32", [])
+        narrow = b.emit(f"{call}()", b.root)
+        wide = b.emit(f"zext i32 {narrow} to i64", b.root)
+        return Value(wide, dt.i64, b.root, low=0, high=extent - 1)
+
+    def hardware_loop(self, loop: For) -> None:
+        """Binds the variable of a grid, warp or thread loop to its register."""
+        assert isinstance(loop.extent, int)
+        b = self.builder
+        if loop.kind is Kind.GRID:
+            value = self._register(_BLOCK_REGISTERS[self._grids], loop.extent)
+            self._grids += 1
+            self.bind(loop.var, value)
+            self.body(loop.body)
+            self._grids -= 1
+            return
+        thread = self._register("tid.x", self._threads)
+        if loop.kind is Kind.WARP:
+            ref = b.emit(f"lshr i64 {thread.ref}, 5", b.root)
+            self.bind(loop.var, Value(ref, dt.i64, b.root, low=0, high=loop.extent - 1))
+            outer, self._inside_warp = self._inside_warp, True
+            self._guarded(loop, ref, self._threads // _WARP)
+            self._inside_warp = outer
+            return
+        if not self._inside_warp:
+            self.bind(loop.var, Value(thread.ref, dt.i64, b.root, low=0, high=loop.extent - 1))
+            self._guarded(loop, thread.ref, self._threads)
+            return
+        ref = b.emit(f"and i64 {thread.ref}, 31", b.root)
+        self.bind(loop.var, Value(ref, dt.i64, b.root, low=0, high=loop.extent - 1))
+        self._guarded(loop, ref, _WARP)
+
+    def _guarded(self, loop: For, number: str, there: int) -> None:
+        """The body, run by the first `extent` of the warps or threads that are there."""
+        if loop.extent == there:
+            self.body(loop.body)
+            return
+        b = self.builder
+        inside, done = b.name("inside"), b.name("outside")
+        test = b.emit(f"icmp ult i64 {number}, {loop.extent}")
+        b.line(f"br i1 {test}, label %{inside}, label %{done}")
+        b.label(inside)
+        b.open()
+        self.body(loop.body)
+        b.close()
+        b.line(f"br label %{done}")
+        b.label(done)
+
+    def parallel_range(self, loop: For) -> tuple[Value, Value] | None:
+        """All iterations: parallel loops are grid loops here."""
+        return None
+
+    def shared_place(self, buffer: Buffer) -> Place:
+        """A module-level array of the block."""
+        count = 1
+        for extent in buffer.shape:
+            assert isinstance(extent, int)
+            count *= extent
+        name = f"@{self.symbol}_shared{len(self.globals)}"
+        type = memory_type(buffer.dtype)
+        alignment = max(buffer.alignment, 16)
+        self.globals.append(
+            f"{name} = internal addrspace(3) global [{max(count, 1)} x {type}] undef, "
+            f"align {alignment}"
+        )
+        return Place(name, "ptr addrspace(3)", self.builder.root)
+
+    def load_metadata(self, buffer: Buffer) -> str:
+        """Loads of inputs may take the read-only path: `noalias readonly` says so already."""
+        return ""
+
+    def device_statement(self, statement: Copy | Barrier | Signal | Wait | TileMultiply) -> None:
+        """Barriers of a block or a warp."""
+        b = self.builder
+        if isinstance(statement, Barrier) and statement.scope == "block":
+            call = b.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", "void", ["i32"])
+            b.line(f"{call}(i32 0)")
+        elif isinstance(statement, Barrier) and statement.scope == "warp":
+            call = b.intrinsic("llvm.nvvm.bar.warp.sync", "void", ["i32"])
+            b.line(f"{call}(i32 -1)")
+        else:
+            raise CompileError(f"{type(statement).__name__} has no PTX yet")
+
+    def role_branch(self, statement: If) -> None:
+        """Refused: roles come with the tensor-core kernels."""
+        raise CompileError("warp roles have no PTX yet")
+
+    def poll_cancel(self) -> None:
+        """Nothing: a GPU kernel runs to its end."""
+
+    def thread_shuffle(self, node: Shuffle, value: Value) -> Value:
+        """The value of thread `var ^ distance`, in 32-bit halves."""
+        b = self.builder
+        dtype = node.dtype
+        bits = 8 if dtype is dt.b1 else dtype.bits
+        ref = value.ref
+        if dtype is dt.b1:
+            word = b.emit(f"zext i1 {ref} to i32")
+            return Value(
+                b.emit(f"icmp ne i32 {self._exchange(word, node.distance)}, 0"),
+                dtype,
+                b.scope,
+            )
+        if dtype in (dt.f32, dt.f64):
+            ref = b.emit(f"bitcast {'float' if bits == 32 else 'double'} {ref} to i{bits}")
+        if bits < 32:
+            word = b.emit(f"zext i{bits} {ref} to i32")
+            moved = b.emit(f"trunc i32 {self._exchange(word, node.distance)} to i{bits}")
+        elif bits == 32:
+            moved = self._exchange(ref, node.distance)
+        else:
+            low = b.emit(f"trunc i64 {ref} to i32")
+            high = b.emit(f"trunc i64 {b.emit(f'lshr i64 {ref}, 32')} to i32")
+            halves = [self._exchange(x, node.distance) for x in (low, high)]
+            wide = [b.emit(f"zext i32 {x} to i64") for x in halves]
+            moved = b.emit(f"or i64 {wide[0]}, {b.emit(f'shl i64 {wide[1]}, 32')}")
+        if dtype in (dt.f32, dt.f64):
+            moved = b.emit(f"bitcast i{bits} {moved} to {'float' if bits == 32 else 'double'}")
+        return Value(moved, dtype, b.scope)
+
+    def _exchange(self, word: str, distance: int) -> str:
+        b = self.builder
+        call = b.intrinsic("llvm.nvvm.shfl.sync.bfly.i32", "i32", ["i32"] * 4)
+        return b.emit(f"{call}(i32 -1, i32 {word}, i32 {distance}, i32 31)")
+
+    def fail(self, site: int, value: Value) -> None:
+        """Lowers the site in the error slot; its value is that of a thread that did."""
+        b = self.builder
+        old = b.emit(f"atomicrmw umin ptr addrspace(1) %error, i64 {site} monotonic")
+        first = b.emit(f"icmp uge i64 {old}, {site}")
+        write, done = b.name("write"), b.name("written")
+        b.line(f"br i1 {first}, label %{write}, label %{done}")
+        b.label(write)
+        slot = b.emit("getelementptr i8, ptr addrspace(1) %error, i64 8")
+        b.line(f"store i64 {value.ref}, ptr addrspace(1) {slot}, align 8")
+        b.line(f"br label %{done}")
+        b.label(done)
+
+
+@cache
+def _machine(cpu: str, features: str) -> Any:
+    llvm = llvm_binding()
+    target = llvm.Target.from_triple("nvptx64-nvidia-cuda")
+    return target.create_target_machine(cpu=cpu, features=features, opt=3)
+
+
+def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[Launch, ...]]:
+    """The LLVM text of some kernels, and how each is launched."""
+    intrinsics: dict[str, str] = {}
+    functions: list[str] = []
+    launches: list[Launch] = []
+    for k, kernel in enumerate(kernels):
+        name = f"k{k}"
+        launches.append(launch_of(kernel, name))
+        functions.append(NvptxKernel(kernel, target, intrinsics).function(name))
+    text = "\n".join(
+        (
+            f'target triple = "{target.triple}"',
+            f'target datalayout = "{_machine(target.cpu, target.features).target_data}"',
+            *functions,
+            *intrinsics.values(),
+            'attributes #0 = { nounwind "no-builtins" }',
+            '!0 = !{!"branch_weights", i32 1, i32 1000000}',
+            "",
+        )
+    )
+    return text, tuple(launches)
+
+
+def ptx(text: str, target: Target) -> str:
+    """PTX of an LLVM module; equal text gives equal PTX."""
+    llvm = llvm_binding()
+    machine = _machine(target.cpu, target.features)
+    module = llvm.parse_assembly(text)
+    module.verify()
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return str(machine.emit_assembly(module))
+
+
+def has_fails(kernel: Kernel) -> bool:
+    """Whether a kernel can write the error slot."""
+    return any(isinstance(s, Fail) for s in walk(kernel.body))

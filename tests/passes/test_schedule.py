@@ -1,0 +1,106 @@
+"""Schedules for CPUs: vectors, tails, tasks, blocks, and loops cut where comparisons change."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc.numpy as pnp
+from pyc.backends.oracle import run_plan
+from pyc.ir.evaluate import evaluate
+from pyc.ir.loops import For, Kernel, Kind, walk
+from pyc.ir.target import X86_64_V3, X86_64_V4
+from pyc.ir.text_kernel import print_kernel
+from pyc.passes import optimise
+from pyc.passes.memory import plan
+from pyc.passes.schedule import SPLIT
+from tests.passes.programs import awkward_arguments, graph_of, ones, planned
+from tests.programs.differential import same_bits
+
+
+def extents(kernel: Kernel, kind: Kind) -> list[Any]:
+    return [s.extent for s in walk(kernel.body) if isinstance(s, For) and s.kind is kind]
+
+
+SCHEDULED: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "map": (lambda x: x * 2, (ones(100),)),
+    "map_of_a_transpose": (lambda x: x.T + 1, (ones(20, 30),)),
+    "sum_of_a_row": (lambda x: x.sum(axis=1), (ones(3, 2100),)),
+    "sum_of_a_column": (lambda x: x.sum(axis=0), (ones(40, 64),)),
+    "sum_of_a_short_row": (lambda x: x.sum(axis=1), (ones(30, 5),)),
+    "pad": (lambda x: pnp.pad(x, 2) * 2, (ones(100),)),
+    "concatenate": (lambda x, y: pnp.concatenate([x, y]) + 1, (ones(100), ones(60))),
+    "long_sum": (lambda x: x.sum(), (ones(SPLIT + 5),)),
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULED)
+def test_scheduled(name: str, golden) -> None:
+    """The kernels that run, for a target with 256-bit vectors."""
+    function, arguments = SCHEDULED[name]
+    found = planned(function, *arguments)
+    golden("\n".join(print_kernel(k) for k in found.plan.kernels))
+
+
+@pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
+@pytest.mark.parametrize("name", sorted(set(SCHEDULED) - {"long_sum"}))
+def test_schedules_keep_all_bits(name: str, target: Any) -> None:
+    """The width of the vectors changes nothing."""
+    function, arguments = SCHEDULED[name]
+    graph = optimise(graph_of(function, *arguments), check=True)
+    values = awkward_arguments(graph)
+    shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
+    found = run_plan(plan(graph, target).plan, values, shapes)
+    for a, b in zip(evaluate(graph, values), found, strict=True):
+        assert same_bits(a, b)
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 15, 16, 17, 1023, 1025])
+def test_tails_of_every_length(size: int) -> None:
+    """The last elements, which do not fill a vector."""
+    graph = optimise(graph_of(lambda x: (x * 2, (x * x).sum()), ones(size)), check=True)
+    values = awkward_arguments(graph)
+    shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
+    found = run_plan(plan(graph, X86_64_V3).plan, values, shapes)
+    for a, b in zip(evaluate(graph, values), found, strict=True):
+        assert same_bits(a, b)
+
+
+@pytest.mark.parametrize("function", [SCHEDULED["pad"][0], lambda x: pnp.roll(x, 3)])
+def test_pads_and_concatenations_are_cut_into_pieces(function: Any) -> None:
+    """No comparison of the position chooses an element: each piece knows where it is."""
+    (kernel,) = planned(function, ones(1000)).plan.kernels
+    assert len(extents(kernel, Kind.VECTOR)) >= 2
+    text = print_kernel(kernel)
+    assert not re.search(r"select\((?!(true|false)( & (true|false))*,)", text), text
+
+
+def test_a_long_reduction_has_two_stages() -> None:
+    """Blocks of chunks in tasks, then their join: one logical kernel, two launches."""
+    short, long = (planned(lambda x: x.sum(), ones(n)) for n in (SPLIT - 1, 4 * SPLIT))
+    assert (len(short.logical), len(short.plan.kernels)) == (1, 1)
+    assert (len(long.logical), len(long.plan.kernels)) == (1, 2)
+    assert extents(long.plan.kernels[0], Kind.PARALLEL)[0] >= 2
+
+
+def test_a_long_reduction_in_two_stages_keeps_the_order() -> None:
+    """The same bits as the definition, at a length that is no multiple of anything."""
+    graph = optimise(graph_of(lambda x: x.sum(), ones(SPLIT + 1031)), check=True)
+    values = [np.random.default_rng(0).standard_normal(SPLIT + 1031).astype(np.float32)]
+    planned_plan = plan(graph, X86_64_V3).plan
+    assert len(planned_plan.kernels) == 2
+    (found,) = run_plan(planned_plan, values, [((), np.float32)])
+    assert same_bits(evaluate(graph, values)[0], found)
+
+
+def test_large_maps_are_cut_into_tasks() -> None:
+    """An outermost parallel loop of many tasks; small ones stay one task."""
+    (small,) = planned(lambda x: pnp.exp(x), ones(100)).plan.kernels
+    (large,) = planned(lambda x: pnp.exp(x), ones(1 << 22)).plan.kernels
+    tasks = next(s.extent for s in large.body if isinstance(s, For))
+    first = next(s for s in small.body if isinstance(s, For))
+    assert isinstance(tasks, int) and 8 <= tasks <= 4096
+    assert first.kind is not Kind.PARALLEL or first.extent == 1
