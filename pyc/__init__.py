@@ -6,11 +6,10 @@ import pyc.ir.ops  # noqa: F401 - fills the op table
 from pyc import cache, config, lax, numpy, tree
 from pyc.jit import Jitted, jit
 from pyc.lax import cond, fori_loop, scan, switch, while_loop
-from pyc.verify import Report, verify
+from pyc.verify import verify
 
 __all__ = [
     "Jitted",
-    "Report",
     "cache",
     "cond",
     "config",

@@ -200,7 +200,8 @@ def _ulps(a: Array, b: Array) -> Array:
     for one NaN; between integers and bools their difference."""
     a, b = (np.ascontiguousarray(x).reshape(-1) for x in (a, b))
     if a.dtype.kind == "c":
-        return np.maximum(_ulps(a.real, b.real), _ulps(a.imag, b.imag))
+        parts = [_ulps(x, y) for x, y in ((a.real, b.real), (a.imag, b.imag))]
+        return np.where(parts[0] > parts[1], *parts)
     dtype = dt.of(a.dtype)
     assert dtype is not None
     if not dtype.is_float:
