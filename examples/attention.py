@@ -1,6 +1,6 @@
 """Attention, softmax(q k^T / sqrt(d)) v, over eight heads, with and without a causal mask.
 
-    python examples/attention.py
+Run it: `python examples/attention.py`.
 """
 
 from __future__ import annotations

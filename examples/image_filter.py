@@ -1,6 +1,6 @@
 """Blur and edges of a photograph: separable convolutions as shifted sums, fused.
 
-    python examples/image_filter.py
+Run it: `python examples/image_filter.py`.
 
 With matplotlib installed the picture is its sample photograph, else one that is made here.
 """
@@ -21,7 +21,9 @@ def along(image, weights, axis):
     widths = [(half, half) if k == axis else (0, 0) for k in range(image.ndim)]
     padded = np.pad(image, widths, mode="edge")
     n = image.shape[axis]
-    shifted = [padded[k : k + n] if axis == 0 else padded[:, k : k + n] for k in range(2 * half + 1)]
+    shifted = [
+        padded[k : k + n] if axis == 0 else padded[:, k : k + n] for k in range(2 * half + 1)
+    ]
     return sum(w * s for w, s in zip(weights, shifted, strict=True))
 
 

@@ -1,6 +1,6 @@
 """Conway's Game of Life (1970) on a torus: neighbours by `roll`, generations by `fori_loop`.
 
-    python examples/life.py
+Run it: `python examples/life.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Ridge regression by conjugate gradients: a `while_loop` that stops when the error is small.
 
-    python examples/linear_regression.py
+Run it: `python examples/linear_regression.py`.
 
-Solves (X^T X + ridge I) w = X^T t without forming X^T X (Hestenes and Stiefel, 1952).
+Solves (x^T x + ridge I) w = x^T t without forming x^T x (Hestenes and Stiefel, 1952).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ ROWS, COLUMNS = 2000, 50
 
 
 @pyc.jit
-def fit(X, t, ridge, tolerance):
+def fit(x, t, ridge, tolerance):
     """Weights (columns,), the rounds it took, and the last squared residual."""
 
     def product(p):
-        return X.T @ (X @ p) + ridge * p
+        return x.T @ (x @ p) + ridge * p
 
     def running(state):
         _, _, _, error, rounds = state
@@ -35,7 +35,7 @@ def fit(X, t, ridge, tolerance):
         smaller = r @ r
         return w, r, r + smaller / error * p, smaller, rounds + 1
 
-    r = X.T @ t
+    r = x.T @ t
     start = pnp.zeros_like(r), r, r, r @ r, 0
     w, _, _, error, rounds = lax.while_loop(running, step, start)
     return w, rounds, error
@@ -43,13 +43,13 @@ def fit(X, t, ridge, tolerance):
 
 def main() -> None:
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((ROWS, COLUMNS))
+    x = rng.standard_normal((ROWS, COLUMNS))
     truth = rng.standard_normal(COLUMNS)
-    t = X @ truth + 0.1 * rng.standard_normal(ROWS)
+    t = x @ truth + 0.1 * rng.standard_normal(ROWS)
     print(f"{'ridge':>8} {'rounds':>7} {'residual':>10} {'to np.linalg.solve':>20}")
     for ridge in (0.0, 1.0, 100.0, 10000.0):
-        w, rounds, error = fit(X, t, ridge, 1e-16)
-        exact = np.linalg.solve(X.T @ X + ridge * np.eye(COLUMNS), X.T @ t)
+        w, rounds, error = fit(x, t, ridge, 1e-16)
+        exact = np.linalg.solve(x.T @ x + ridge * np.eye(COLUMNS), x.T @ t)
         np.testing.assert_allclose(w, exact, rtol=1e-8, atol=1e-10)
         print(f"{ridge:8g} {rounds:7d} {error:10.1e} {np.abs(w - exact).max():20.1e}")
     # Four values of `ridge` are one program.

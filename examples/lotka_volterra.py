@@ -1,6 +1,6 @@
 """Hares and lynxes: 1,000 populations at once, by Runge and Kutta's method in a `scan`.
 
-    python examples/lotka_volterra.py
+Run it: `python examples/lotka_volterra.py`.
 
 Lotka (1925) and Volterra (1926): dx/dt = a x - b x y, dy/dt = d x y - c y. The quantity
 V = d x - c log x + b y - a log y stays what it was at the start, which checks the result.

@@ -1,6 +1,6 @@
 """A first look: one decorator, what it made, and what it kept.
 
-    python examples/quickstart.py
+Run it: `python examples/quickstart.py`.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def test_every_program_with_something_to_see_has_a_picture() -> None:
 
 
 def test_results_are_not_trivial() -> None:
-    """An agreement of constants would say nothing: each result varies, and differs from its input."""
+    """An agreement of constants would say nothing: each result varies."""
     for program in (generated.NBODY, generated.MANDELBROT, generated.TRANSFORMER):
         results = program.reference(*program.arguments())
         for result in results if isinstance(results, tuple) else (results,):

@@ -51,7 +51,7 @@ def _named(function: Function, name: str, summary: str) -> Function:
 
 
 def _real(name: str, op: str, summary: str) -> Function:
-    """A function of one array of real floats; integers are converted as NumPy does."""
+    """A function of one array of floats; integers are converted as NumPy does."""
 
     def function(x: Any) -> Any:
         x = value(x)
@@ -65,6 +65,8 @@ def _rounding(name: str, op: str, summary: str) -> Function:
 
     def function(x: Any) -> Any:
         (x,) = operands(name, x)
+        if dtype_of(x).is_complex:
+            raise DTypeError(f"{name}: complex numbers cannot be rounded, got {type_text(x)}")
         return bind1(op, x) if dtype_of(x).is_float else x
 
     return _named(function, name, summary)
@@ -81,17 +83,22 @@ def _binary(name: str, op: str, summary: str) -> Function:
 def _binary_float(name: str, op: str, summary: str) -> Function:
     def function(x: Any, y: Any) -> Any:
         x, y = value(x), value(y)
-        kind = result_dtype(x, y)
-        if kind.kind not in ("float", "complex"):
-            kind = (
-                dt.promote(*(floating(v) for v in (x, y) if weak_type(v) is None))
-                if any(weak_type(v) is None for v in (x, y))
-                else dt.f64
-            )
-        x, y = operands(name, x, y, dtype=kind)
+        x, y = operands(name, x, y, dtype=_floating_pair(x, y))
         return bind1(op, x, y)
 
     return _named(function, name, summary)
+
+
+def _floating_pair(x: Any, y: Any) -> dt.DType:
+    """The type in which a function of two arrays of floats computes: each integer operand counts
+    as the float that holds it (see `floating`)."""
+    kind = result_dtype(x, y)
+    if kind.kind in ("float", "complex"):
+        return kind
+    strong = [v for v in (x, y) if weak_type(v) is None]
+    if not strong or kind is dt.i64:
+        return dt.f64
+    return dt.promote(*map(floating, strong))
 
 
 # --- arithmetic -----------------------------------------------------------------------------------
@@ -117,7 +124,18 @@ def subtract(x: Any, y: Any) -> Any:
     return bind1("sub", x, y)
 
 
-divide = _binary_float("divide", "div", "x / y; integers give float64.")
+def divide(x: Any, y: Any) -> Any:
+    """x / y; integers and bools give float64."""
+    x, y = value(x), value(y)
+    x, y = operands("divide", x, y, dtype=_float64_for_integers(x, y))
+    return bind1("div", x, y)
+
+
+def _float64_for_integers(x: Any, y: Any) -> dt.DType:
+    kind = result_dtype(x, y)
+    return kind if kind.kind in ("float", "complex") else dt.f64
+
+
 true_divide = divide
 arctan2 = _binary_float("arctan2", "atan2", "The angle of the point (y, x), -pi to pi.")
 atan2 = arctan2
@@ -177,7 +195,14 @@ def power(x: Any, y: Any) -> Any:
 
 
 pow = power
-float_power = _binary_float("float_power", "power", "x ** y in floats.")
+
+
+def float_power(x: Any, y: Any) -> Any:
+    """x ** y in float64 (or complex128) at least."""
+    x, y = value(x), value(y)
+    wide = dt.c128 if result_dtype(x, y).is_complex else dt.f64
+    x, y = operands("float_power", x, y, dtype=wide)
+    return bind1("power", x, y)
 
 
 def negative(x: Any) -> Any:
@@ -200,7 +225,11 @@ def absolute(x: Any) -> Any:
 
 
 abs = absolute
-fabs = _real("fabs", "abs", "|x| in floats.")
+
+
+def fabs(x: Any) -> Any:
+    """|x| in floats; DTypeError for complex numbers."""
+    return bind1("abs", _as_float("fabs", x))
 
 
 def sign(x: Any) -> Any:
@@ -208,13 +237,18 @@ def sign(x: Any) -> Any:
     return bind1("sign", *operands("sign", x))
 
 
-square = _unary("square", "square", "x * x.")
+def square(x: Any) -> Any:
+    """x * x. Bools: themselves."""
+    (x,) = operands("square", x)
+    return x if dtype_of(x) is dt.b1 else bind1("square", x)
 
 
 def reciprocal(x: Any) -> Any:
     """1 / x; truncated for integers."""
     (x,) = operands("reciprocal", x)
     kind = dtype_of(x)
+    if kind is dt.b1:
+        x, kind = cast(x, dt.i8), dt.i8
     if kind.is_integer:
         return floor_quotient(x)
     return bind1("reciprocal", x)
@@ -319,10 +353,19 @@ def arctanh(x: Any) -> Any:
 asinh, acosh, atanh = arcsinh, arccosh, arctanh
 
 
+def _real_pair(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+    """Two operands in their common real float type; DTypeError for complex numbers."""
+    x, y = value(x), value(y)
+    kind = _floating_pair(x, y)
+    if kind.is_complex:
+        raise DTypeError(f"{name}: complex numbers are not supported")
+    x, y = operands(name, x, y, dtype=kind)
+    return x, y
+
+
 def logaddexp(x: Any, y: Any) -> Any:
     """log(e^x + e^y) without overflow."""
-    kind = result_dtype(value(x), value(y))
-    x, y = operands("logaddexp", x, y, dtype=kind if kind.is_float else dt.f64)
+    x, y = _real_pair("logaddexp", x, y)
     top = maximum(x, y)
     found = add(top, log1p(exp(negative(absolute(subtract(x, y))))))
     return where(equal(x, y), add(x, 0.6931471805599453), found)
@@ -330,21 +373,28 @@ def logaddexp(x: Any, y: Any) -> Any:
 
 def logaddexp2(x: Any, y: Any) -> Any:
     """log2(2^x + 2^y) without overflow."""
-    kind = result_dtype(value(x), value(y))
-    x, y = operands("logaddexp2", x, y, dtype=kind if kind.is_float else dt.f64)
+    x, y = _real_pair("logaddexp2", x, y)
     top = maximum(x, y)
     rest = log1p(exp2(negative(absolute(subtract(x, y)))))
     return where(equal(x, y), add(x, 1.0), add(top, multiply(rest, 1.4426950408889634)))
 
 
+def _as_float(name: str, x: Any) -> Any:
+    """`x` in the real float type that holds it; DTypeError for complex numbers."""
+    x = value(x)
+    if dtype_of(x).is_complex:
+        raise DTypeError(f"{name}: complex numbers are not supported, got {type_text(x)}")
+    return cast(x, floating(x))
+
+
 def deg2rad(x: Any) -> Any:
     """Degrees to radians."""
-    return multiply(x, 0.017453292519943295)
+    return multiply(_as_float("deg2rad", x), 0.017453292519943295)
 
 
 def rad2deg(x: Any) -> Any:
     """Radians to degrees."""
-    return multiply(x, 57.29577951308232)
+    return multiply(_as_float("rad2deg", x), 57.29577951308232)
 
 
 radians, degrees = deg2rad, rad2deg
@@ -353,14 +403,16 @@ radians, degrees = deg2rad, rad2deg
 def sinc(x: Any) -> Any:
     """sin(pi x) / (pi x), 1 at 0."""
     x = value(x)
-    y = multiply(3.141592653589793, where(equal(x, 0), 1e-20, cast(x, floating(x))))
+    kind = dtype_of(x)
+    x = x if kind.kind in ("float", "complex") else cast(x, dt.f64)
+    tiny = 2.0**-24 if kind is dt.f16 else 1e-20
+    y = multiply(3.141592653589793, where(equal(x, 0), tiny, x))
     return divide(sin(y), y)
 
 
 def heaviside(x: Any, zero: Any) -> Any:
     """0 below 0, `zero` at 0, 1 above; NaN of NaN."""
-    x = value(x)
-    x = cast(x, floating(x))
+    x, zero = _real_pair("heaviside", x, zero)
     kind = dtype_of(x)
     step = where(less(x, 0), literal(0, kind), where(greater(x, 0), literal(1, kind), zero))
     return where(isnan(x), x, step)
@@ -378,6 +430,8 @@ fix = trunc
 def round(x: Any, decimals: int = 0) -> Any:
     """x to `decimals` places, halves to even, as NumPy: rint(x * 10^d) / 10^d."""
     (x,) = operands("round", x)
+    if dtype_of(x).is_complex:
+        return bind1("complex", round(real(x), decimals), round(imag(x), decimals))
     if not dtype_of(x).is_float:
         return x
     if decimals == 0:
@@ -454,6 +508,8 @@ bitwise_invert = bitwise_not = invert
 def bitwise_count(x: Any) -> Any:
     """The number of bits set in |x|, uint8."""
     (x,) = operands("bitwise_count", x)
+    if dtype_of(x) is dt.b1:
+        return cast(x, dt.u8)
     size = bind1("abs", x) if dtype_of(x).kind == "int" else x
     return cast(bind1("popcount", size), dt.u8)
 
@@ -496,6 +552,8 @@ def isposinf(x: Any) -> Any:
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """|a - b| <= atol + rtol |b|, infinities equal to themselves."""
     a, b = value(a), value(b)
+    if result_dtype(a, b) is dt.b1:
+        a, b = cast(a, dt.i8), cast(b, dt.i8)
     near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
     found = where(logical_and(isfinite(a), isfinite(b)), near, equal(a, b))
     return logical_or(found, logical_and(isnan(a), isnan(b))) if equal_nan else found
@@ -545,7 +603,9 @@ def imag(x: Any) -> Any:
 
 
 def angle(x: Any) -> Any:
-    """The argument of a complex number."""
+    """The argument of a complex number; integers give float64."""
+    x = value(x)
+    x = cast(x, _float64_for_integers(x, x)) if dtype_of(x).kind != "complex" else x
     return arctan2(imag(x), real(x))
 
 
