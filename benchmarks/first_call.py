@@ -121,7 +121,7 @@ def main() -> None:
         script.write_text(FUNCTIONS + CHILD)
         # A copy: its byte code can be written, and its sources stay the same until the end.
         shutil.copytree(ROOT / "pyc", script.parent / "pyc", ignore=shutil.ignore_patterns(".*"))
-        caches = {who: f"{folder}/{who}" for who in contenders}
+        caches = {who: f"{folder}/cache-{who}" for who in contenders}
         for who in contenders:
             os.makedirs(caches[who], mode=0o700)
             child(script, who, caches[who], "one")  # fills both caches

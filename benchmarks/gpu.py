@@ -25,6 +25,7 @@ import pyc
 from pyc import config
 from pyc.backends.cuda import CudaProgram, check, device
 from pyc.compile import compile_graph
+from pyc.compile_cuda import load
 from pyc.ir.graph import Graph
 from pyc.passes import optimise
 from pyc.passes.memory import plan
@@ -167,7 +168,7 @@ def verify(quick: bool) -> list[dict[str, Any]]:
         try:
             graph = optimise(trace(function, inputs))
             expected = compile_graph(graph)(*inputs)
-            program = CudaProgram(plan(graph, device().target).plan, device())
+            _, program = load(plan(graph, device().target).plan, device())
             found = run_cuda(program, inputs, graph)
             row["kernels"] = len(program.launches)
             if exact:
@@ -212,7 +213,7 @@ def speed(name: str, function: Callable[..., Any], shapes: list[tuple[int, ...]]
     on = device()
     inputs = tuple(np.empty(s, np.float32) for s in shapes)
     graph = optimise(trace(function, inputs))
-    program = CudaProgram(plan(graph, on.target).plan, on)
+    _, program = load(plan(graph, on.target).plan, on)
     rng = np.random.default_rng(0)
     block = rng.standard_normal(1 << 22).astype(np.float32)
     arguments = []

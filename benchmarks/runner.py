@@ -22,6 +22,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from pyc.runtime.threads import set_num_threads
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("numpy", "llvmlite", "numba", "jax", "jaxlib", "optree", "ml-dtypes")
 
@@ -54,11 +56,16 @@ def summary(samples: list[float]) -> Time:
 
 
 def in_turn(
-    rows: dict[str, Callable[[], Any]], rounds: int, seconds: float = 0.02
+    rows: dict[str, Callable[[], Any]],
+    rounds: int,
+    seconds: float = 0.02,
+    threads: dict[str, int] | None = None,
 ) -> dict[str, Time]:
-    """Seconds of a call of each row: each round times every row, for about `seconds` each."""
+    """Seconds of a call of each row: each round times every row, for about `seconds` each.
+    threads: pyc's threads by row, else 1."""
     counts = {}
     for name, run in rows.items():
+        set_num_threads((threads or {}).get(name, 1))
         run()
         start = perf_counter()
         run()
@@ -66,10 +73,13 @@ def in_turn(
     samples: dict[str, list[float]] = {name: [] for name in rows}
     for _ in range(rounds):
         for name, run in rows.items():
+            set_num_threads((threads or {}).get(name, 1))
+            run()
             start = perf_counter()
             for _ in range(counts[name]):
                 run()
             samples[name].append((perf_counter() - start) / counts[name])
+    set_num_threads(None)
     return {name: summary(found) for name, found in samples.items()}
 
 

@@ -100,7 +100,7 @@ class Lowered:
         """The Plan with its decisions."""
         graph = self.graph
         start = perf_counter()
-        found: Planned = backends.compiler().plan(graph, self.target)
+        found: Planned = backends.compiler().plan(graph, self.target, check=config.current().debug)
         self.timings["plan"] = perf_counter() - start
         return found
 
@@ -128,6 +128,11 @@ class Lowered:
             "sources": source_digest(),
             "versions": versions(_LIBRARIES),
         }
+
+    @property
+    def key(self) -> str:
+        """The key of the cache entry."""
+        return key_of(self.key_document)
 
     @property
     def target_facts(self) -> Document:
@@ -372,13 +377,17 @@ class Compiled:
 
     def failure(self, site: int, value: int) -> Exception:
         """The error that a failed site stands for, at the user's line."""
-        number = self.plan.sites[site].equation
-        eqn = _equations(self.lowered.graph)[number]
-        assert eqn.op.failure is not None
-        error = eqn.op.failure(value, **eqn.params)
-        if isinstance(error, PycError) and eqn.loc is not None:
-            error.at(eqn.loc)
-        return error
+        return failure_of(self.lowered.graph, self.plan.sites[site], value)
+
+
+def failure_of(graph: Graph, site: Site, value: int) -> Exception:
+    """The error of a failed site of an optimised Graph's Plan, at the user's line."""
+    eqn = _equations(graph)[site.equation]
+    assert eqn.op.failure is not None
+    error = eqn.op.failure(value, **eqn.params)
+    if isinstance(error, PycError) and eqn.loc is not None:
+        error.at(eqn.loc)
+    return error
 
 
 def _equations(graph: Graph) -> list[Eqn]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pyc.array import Array as DeviceArray
 from pyc.compile import compile_graph
 from pyc.errors import DTypeError, LeakedTracerError
 from pyc.interpreter import WEAK, Interpreter, set_base, type_of
@@ -32,12 +33,14 @@ PROGRAMS = 4096
 """Compiled single ops that are kept."""
 
 
-def dense(x: Any, name: str = "") -> Array:
+def dense(x: Any, name: str = "") -> Any:
     """`x` as a C-contiguous, aligned array of native byte order: itself if it is one, else a copy,
-    for a recorded reason. Numbers become arrays of rank 0.
+    for a recorded reason. Numbers become arrays of rank 0; arrays on a device stay as they are.
 
     raises DTypeError: a Python integer beyond int64
     """
+    if isinstance(x, DeviceArray):
+        return x
     if type(x) in WEAK:
         try:
             return np.array(x, WEAK[type(x)].numpy)
@@ -65,7 +68,9 @@ def dense(x: Any, name: str = "") -> Array:
 
 
 def finish(array: Array) -> Any:
-    """A result as NumPy gives it: a scalar for rank 0."""
+    """A result as NumPy gives it: a scalar for rank 0. Arrays on a device stay there."""
+    if isinstance(array, DeviceArray):
+        return array
     return array if array.ndim else array[()]
 
 

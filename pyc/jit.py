@@ -17,10 +17,12 @@ import os
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from threading import RLock
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from pyc import compile as compiler
 from pyc import tree
+from pyc.array import Array as DeviceArray
+from pyc.backends import gpu_compiler
 from pyc.eager import dense, finish
 from pyc.errors import ConcretizationError, DTypeError, PycError, TraceError
 from pyc.frozen import frozen
@@ -34,6 +36,10 @@ from pyc.specialise import MAXIMUM, NotNativeError, specialise
 from pyc.trace import location
 from pyc.trace.capture import Input, capture
 from pyc.trace.tracer import Tracer
+
+if TYPE_CHECKING:
+    from pyc.compile_cuda import GpuCompiled
+
 
 # --- stages ---------------------------------------------------------------------------------------
 
@@ -61,7 +67,7 @@ class _Entry:
     """A compiled signature."""
 
     traced: Traced
-    program: compiler.Compiled
+    program: compiler.Compiled | GpuCompiled
     text: str
 
     def arrays(self, leaves: Sequence[Any]) -> list[Any]:
@@ -110,11 +116,13 @@ class Jitted(Dispatcher):
         static_argnums: tuple[int, ...],
         static_argnames: tuple[str, ...],
         name: str,
+        device: str | None = None,
     ) -> None:
         functools.update_wrapper(self, fun)
         super().__init__(self._call)
         self.__wrapped__ = fun
         self.__name__ = name
+        self._device = device
         self._signature = Signature(fun, name, static_argnums, static_argnames)
         self._entries: dict[Hashable, _Entry] = {}
         self._forms: set[Hashable] = set()
@@ -199,12 +207,26 @@ class Jitted(Dispatcher):
                     )
         return self.__wrapped__(*args, **kwargs)
 
+    def _program(self, graph: Graph, leaves: Sequence[Any]) -> compiler.Compiled | GpuCompiled:
+        """The compiled program for the device that was asked for, or that the arguments are on."""
+        device = self._device
+        if device is None and any(isinstance(x, DeviceArray) for x in leaves):
+            device = "cuda"
+        if device in (None, "cpu"):
+            return compiler.compile_graph(graph, name=self.__name__)
+        made: GpuCompiled = gpu_compiler().compile_cuda(graph, device=device, name=self.__name__)
+        return made
+
     def _make_native(
         self, form: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any], entry: _Entry
     ) -> None:
         """From now on calls of this form are native, or a reason is recorded why they are not."""
+        program = entry.program
+        if not isinstance(program, compiler.Compiled):
+            self._forms.add(form)  # launches on a GPU start in Python
+            return
         try:
-            found = specialise(self._signature, args, kwargs, entry.program, entry.traced.out_tree)
+            found = specialise(self._signature, args, kwargs, program, entry.traced.out_tree)
         except NotNativeError as unfit:
             if unfit.again:
                 return
@@ -265,7 +287,7 @@ class Jitted(Dispatcher):
                 text = self._signature.text(call)
                 why = reason(call.key, self._entries)
                 record(why, function=self.__name__, signature=text)
-                program = compiler.compile_graph(traced.graph, name=self.__name__)
+                program = self._program(traced.graph, call.leaves)
                 entry = _Entry(traced, program, text)
                 self._entries[call.key] = entry
                 self._misses += 1
@@ -442,6 +464,7 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    device: str | None = None,
     name: str | None = None,
 ) -> Jitted: ...
 
@@ -452,6 +475,7 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    device: str | None = None,
     name: str | None = None,
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
@@ -461,6 +485,7 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    device: str | None = None,
     name: str | None = None,
 ) -> Any:
     """`fun`, compiled for each signature of arguments at its first call; a decorator without `fun`.
@@ -470,6 +495,8 @@ def jit(
     numbers are traced and weak: new values do not compile again.
     static_argnums, static_argnames: arguments whose values shape the program; each new value
     compiles again. They are hashable, and compared by type and value.
+    device: "cpu", or "cuda" to run on a GPU: NumPy arguments are copied there and results back;
+    None follows the arguments (a `pyc.Array` among them runs where it is, and results stay there).
     name: its name in statistics, `fun.__name__` by default.
 
     Results are NumPy arrays that share memory with nothing, NumPy scalars for rank 0. Python
@@ -484,6 +511,7 @@ def jit(
             jit,
             static_argnums=static_argnums,
             static_argnames=static_argnames,
+            device=device,
             name=name,
         )
     if not callable(fun):
@@ -491,7 +519,7 @@ def jit(
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     found = name or getattr(fun, "__name__", None) or type(fun).__name__
-    return Jitted(fun, numbers, names, found)
+    return Jitted(fun, numbers, names, found, device)
 
 
 __all__ = ["Bound", "CacheInfo", "Compiled", "Jitted", "Lowered", "Traced", "jit"]

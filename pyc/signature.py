@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pyc import tree
+from pyc.array import Array
 from pyc.errors import DTypeError, PycError
 from pyc.frozen import frozen
 from pyc.interpreter import WEAK, current, type_of
@@ -54,6 +55,8 @@ class Call:
 def _leaf_key(x: Any) -> Hashable:
     """The part of a signature that a leaf makes; None if it cannot be a leaf."""
     kind = type(x)
+    if kind is Array:
+        return x.shape, x.dtype, x.device
     if kind is np.ndarray or isinstance(x, np.generic) or kind in _EXACT_ARRAYS:
         return x.shape, x.dtype
     if kind is float or kind is int or kind is complex:

@@ -75,7 +75,7 @@ def verify(function: Callable[..., Any], /, *args: Any, ulp: float = 0, **kwargs
     that float results may have (0: equal bits). The interpreters are slow: small arrays do.
 
     raises VerificationError: two ways disagree; it names the way, the result and its first element
-    that differs, and shows the Graph
+    that differs, or why a kernel is refused, and shows the Graph
     """
     jitted = function if isinstance(function, (Jitted, Bound)) else jit(function)
     compiled = jitted.compile(*args, **kwargs)
@@ -88,8 +88,8 @@ def verify(function: Callable[..., Any], /, *args: Any, ulp: float = 0, **kwargs
 
     oracle = interpreters()
     expected = _outcome(lambda: oracle.evaluate(graph, arrays))
+    # Native code comes last: what the interpreters refuse is not run.
     ways: dict[str, Callable[[], Sequence[Array]]] = {
-        "compiled": lambda: compiled.program(*arrays),
         "passes": lambda: oracle.evaluate(lowered.graph, arrays),
     }
     skipped: tuple[str, ...] = ()
@@ -97,13 +97,17 @@ def verify(function: Callable[..., Any], /, *args: Any, ulp: float = 0, **kwargs
         skipped = ("plan: it calls a library, which only native code can",)
     else:
         ways["plan"] = lambda: oracle.run_plan(lowered.plan, arrays, shapes)
+    ways["compiled"] = lambda: compiled.program(*arrays)
 
     bounds = None
     if not isinstance(expected, Exception) and _contracts(graph):
         bounds = _bounds(graph, arrays, expected)
     checks: list[Check] = []
     for way, run in ways.items():
-        found = _outcome(run)
+        try:
+            found = _outcome(run)
+        except oracle.SimulationError as refusal:
+            raise _disagreement(f"{traced.name}: {way}: {refusal}", graph) from refusal
         if isinstance(expected, Exception) or isinstance(found, Exception):
             _same_error(traced.name, way, expected, found, graph)
             continue
@@ -197,15 +201,15 @@ def _gap(a: Array, b: Array) -> Array:
 
 def _ulps(a: Array, b: Array) -> Array:
     """Units in the last place between elements, as float64: 0 for equal bits and two NaN, infinite
-    for one NaN; between integers and bools their difference."""
+    for one NaN; more than 0 for integers and bools that differ."""
     a, b = (np.ascontiguousarray(x).reshape(-1) for x in (a, b))
     if a.dtype.kind == "c":
-        parts = [_ulps(x, y) for x, y in ((a.real, b.real), (a.imag, b.imag))]
-        return np.where(parts[0] > parts[1], *parts)
+        real, imaginary = _ulps(a.real, b.real), _ulps(a.imag, b.imag)
+        return np.where(real > imaginary, real, imaginary)
     dtype = dt.of(a.dtype)
     assert dtype is not None
     if not dtype.is_float:
-        return np.abs(a.astype(np.float64) - b.astype(np.float64)) + (a != b)
+        return np.where(a == b, 0.0, np.abs(a.astype(np.float64) - b.astype(np.float64)) + 1.0)
     # Bits in the order of the values, -0.0 one step below 0.0; float64 is exact near 0 steps.
     places = []
     for x in (a, b):

@@ -1,4 +1,4 @@
-"""The five programs that fix the contracts, on the CPU: the same bits everywhere, and at what price.
+"""The five programs that fix the contracts, on the CPU: the same bits everywhere, at what price.
 
     python -m benchmarks.contracts.programs [--quick] [--json FILE]
 
@@ -12,10 +12,10 @@ times of sums and row programs are also given over the best unconstrained schedu
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ def layer_norm(axis: int | None) -> Callable[[Any], Any]:
 
 def factorised(a: Any) -> Any:
     """LU without pivoting, in place: L below the diagonal, U on and above it."""
-    place = np.arange(a.shape[0])
+    place = pyc.numpy.arange(a.shape[0])
 
     def step(k: Any, a: Any) -> Any:
         below = place > k
@@ -216,6 +216,14 @@ def compiled(graph: Graph, target: Target) -> Compiled:
     return lower_graph(graph, target=target, name="contract").compile()
 
 
+def native(function: Callable[..., Any], target: Target, arguments: list[Array]) -> Any:
+    """The jitted function with code for `target`, whatever this machine's best is."""
+    jitted = pyc.jit(function)
+    with pyc.config.using(target=target.id):
+        jitted(*arguments)
+    return jitted
+
+
 @dataclass
 class Record:
     """One line of the table. ways: how many executors agreed; microseconds by target and threads;
@@ -251,6 +259,7 @@ def record(case: Case, targets: tuple[Target, ...], rounds: int, compiler: Any) 
         results["interpreter"] = evaluate(graph, arguments)
     shapes = [(t.shape, t.dtype.numpy) for t in graph.types]
     rows: dict[str, Callable[[], Any]] = {}
+    counts: dict[str, int] = {}
     steps = 0
     for target in targets:
         lowered = lower_graph(graph, target=target)
@@ -258,15 +267,13 @@ def record(case: Case, targets: tuple[Target, ...], rounds: int, compiler: Any) 
         if elements <= SIMULATED:
             results[f"{target.id} kernel interpreter"] = run_plan(lowered.plan, arguments, shapes)
         program = compiled(graph, target)
+        jitted = native(case.function, target, arguments)
         for count in (1, 2):
             with threads(count):
                 results[f"{target.id} {count}"] = program(*arguments)
 
-            def run(program: Compiled = program, count: int = count) -> None:
-                with threads(count):
-                    program(*arguments)
-
-            rows[f"{8 * target.vector_bytes} bits, {count} threads"] = run
+            name = f"{8 * target.vector_bytes} bits, {count} threads"
+            rows[name], counts[name] = partial(jitted, *arguments), count
     error = None
     if case.bound is None:
         verdict = "equal" if len({bits(r) for r in results.values()}) == 1 else "DIFFERENT"
@@ -287,18 +294,15 @@ def record(case: Case, targets: tuple[Target, ...], rounds: int, compiler: Any) 
             kernel = compiler(text)
             address = x.ctypes.data, out.ctypes.data
             rows[f"free {name}"] = lambda k=kernel, a=address: k(*a, number)
-    found = in_turn(rows, rounds)
+    found = in_turn(rows, rounds, threads=counts)
     if case.peer:
         ratio = found[best]["least"] / min(t["least"] for n, t in found.items() if "free" in n)
     times = {n: t["median"] * 1e6 for n, t in found.items() if "free" not in n}
-    return Record(
-        case.program, case.shape, steps, len(results), verdict, times, ratio, error
-    )
+    return Record(case.program, case.shape, steps, len(results), verdict, times, ratio, error)
 
 
 def main() -> int:
     given = options(__doc__)
-    assert ctypes.sizeof(ctypes.c_void_p) == 8
     targets = targets_of(host_flags())
     compiler = free.Compiler()
     columns = " ".join(f"{8 * t.vector_bytes:>5}b x{n}" for t in targets for n in (1, 2))

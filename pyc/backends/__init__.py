@@ -35,3 +35,8 @@ def interpreters() -> Any:
 def cuda_binding() -> Any:
     """`cuda.bindings.driver`; ImportError where the package is not installed."""
     return import_module("cuda.bindings.driver")
+
+
+def gpu_compiler() -> Any:
+    """`pyc.compile_cuda`, the module that compiles and runs Graphs on a GPU."""
+    return import_module("pyc.compile_cuda")

@@ -25,6 +25,16 @@ class Code:
     llvm: str
 
 
+@frozen()
+class KernelLaunch:
+    """How a kernel is launched on a device with blocks. grid: blocks along x, y, z; threads: of a
+    block. Its parameters are the buffers' addresses, the sizes, and the error slot's address."""
+
+    name: str
+    grid: tuple[int, int, int]
+    threads: int
+
+
 class Codegen(ABC):
     """Emits code for one family of targets."""
 

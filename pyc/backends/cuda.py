@@ -1,9 +1,10 @@
 """The CUDA driver: loads PTX of a Plan and runs its steps on one device.
 
-Takes a Plan scheduled for a target with blocks, returns a `CudaProgram` that is called with device
-addresses. PTX becomes machine code by the driver's linker; nothing but the driver and the
-`cuda-bindings` package is needed. All work of one call goes to one stream. Loops and branches read
-their flag on the host. A failed check is read from the error slot after the last step.
+Takes a Plan scheduled for a target with blocks and its kernels as machine code, returns a
+`CudaProgram` that is called with device addresses. PTX becomes machine code by the driver's linker;
+nothing but the driver and the `cuda-bindings` package is needed. All work of one call goes to one
+stream. Loops and branches read their flag on the host. A failed check is read from the error slot
+after the last step.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from pyc.backends import cuda_binding, nvptx
-from pyc.backends.base import SiteFailed
+from pyc.backends import cuda_binding
+from pyc.backends.base import KernelLaunch, SiteFailed
 from pyc.errors import DeviceError
 from pyc.ir.loops import Fail, walk
 from pyc.ir.plan import Branch, Copy, Launch, Loop, Place, Plan, Step
@@ -75,6 +76,7 @@ class Device:
         self.target: Target = target_of(capability)
         name = check(driver.cuDeviceGetName(128, handle))
         self.name = (name.decode() if isinstance(name, bytes) else str(name)).rstrip("\0")
+        self.driver_version = int(check(driver.cuDriverGetVersion()))
         self.stream = check(driver.cuStreamCreate(1))
 
     def enter(self) -> None:
@@ -144,18 +146,20 @@ def cubin(text: str) -> bytes:
 
 
 class CudaProgram:
-    """A Plan loaded on a device. Calls are asynchronous but for loops, branches and checks."""
+    """A Plan loaded on a device: its launches, and machine code that holds their kernels. Calls are
+    asynchronous but for loops, branches and checks."""
 
-    def __init__(self, plan: Plan, on: Device) -> None:
+    def __init__(
+        self, plan: Plan, launches: Sequence[KernelLaunch], image: bytes, on: Device
+    ) -> None:
         on.enter()
         self.plan = plan
         self.device = on
-        text, self.launches = nvptx.module_text(plan.kernels, on.target)
-        self.ptx = nvptx.ptx(text, on.target) if plan.kernels else ""
+        self.launches = tuple(launches)
         self._functions: list[Any] = []
-        if plan.kernels:
-            self._image = cubin(self.ptx)
-            self._module = check(on.driver.cuModuleLoadData(self._image))
+        if image:
+            self._image = image
+            self._module = check(on.driver.cuModuleLoadData(image))
             self._functions = [
                 check(on.driver.cuModuleGetFunction(self._module, launch.name.encode()))
                 for launch in self.launches

@@ -16,19 +16,18 @@ from functools import cache
 from typing import Any
 
 from pyc.backends import llvm_binding
+from pyc.backends.base import KernelLaunch
 from pyc.backends.llvm import INTRINSICS, KernelEmitter
 from pyc.backends.llvm_builder import Value, memory_type
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_memory import Place
 from pyc.errors import CompileError
-from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Shuffle
 from pyc.ir.loops import (
     Barrier,
     Buffer,
     Copy,
-    Fail,
     For,
     If,
     Kernel,
@@ -54,17 +53,7 @@ _BLOCK_REGISTERS = ("ctaid.x", "ctaid.y", "ctaid.z")
 _WARP = 32
 
 
-@frozen()
-class Launch:
-    """How a kernel is launched. grid: blocks along x, y, z; threads: of a block; sizes: how many
-    i64 sizes follow the buffers among the parameters; then comes the error slot."""
-
-    name: str
-    grid: tuple[int, int, int]
-    threads: int
-
-
-def launch_of(kernel: Kernel, name: str) -> Launch:
+def launch_of(kernel: Kernel, name: str) -> KernelLaunch:
     """The launch of a kernel with constant extents."""
     grid: list[int] = []
     warps, threads = 1, 1
@@ -80,7 +69,7 @@ def launch_of(kernel: Kernel, name: str) -> Launch:
         else:
             threads = max(threads, s.extent)
     wide = (*grid, 1, 1, 1)
-    return Launch(name, (wide[0], wide[1], wide[2]), warps * threads)
+    return KernelLaunch(name, (wide[0], wide[1], wide[2]), warps * threads)
 
 
 class NvptxKernel(KernelEmitter):
@@ -159,7 +148,7 @@ class NvptxKernel(KernelEmitter):
         test = b.emit(f"icmp ult i64 {number}, {loop.extent}")
         b.line(f"br i1 {test}, label %{inside}, label %{done}")
         b.label(inside)
-        b.open()
+        b.open("block", certain=False)
         self.body(loop.body)
         b.close()
         b.line(f"br label %{done}")
@@ -263,11 +252,11 @@ def _machine(cpu: str, features: str) -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=3)
 
 
-def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[Launch, ...]]:
+def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[KernelLaunch, ...]]:
     """The LLVM text of some kernels, and how each is launched."""
     intrinsics: dict[str, str] = {}
     functions: list[str] = []
-    launches: list[Launch] = []
+    launches: list[KernelLaunch] = []
     for k, kernel in enumerate(kernels):
         name = f"k{k}"
         launches.append(launch_of(kernel, name))
@@ -296,8 +285,3 @@ def ptx(text: str, target: Target) -> str:
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
     return str(machine.emit_assembly(module))
-
-
-def has_fails(kernel: Kernel) -> bool:
-    """Whether a kernel can write the error slot."""
-    return any(isinstance(s, Fail) for s in walk(kernel.body))

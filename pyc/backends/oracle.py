@@ -16,6 +16,7 @@ import numpy as np
 from pyc.ir.evaluate import evaluate
 from pyc.ir.loops import Buffer
 from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, Step
+from pyc.ir.simulate import SimulationError
 from pyc.ir.simulate import run as run_kernel
 
 Array = np.ndarray[Any, Any]
@@ -138,4 +139,4 @@ def run_plan(
     return results
 
 
-__all__ = ["POISON", "PlanFailure", "evaluate", "run_plan"]
+__all__ = ["POISON", "PlanFailure", "SimulationError", "evaluate", "run_plan"]

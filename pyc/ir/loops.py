@@ -151,7 +151,8 @@ class Role:
 @frozen(eq=False)
 class If(Stmt):
     """Runs `then` where `condition`, else `orelse`; with `role`, the condition is membership of it
-    and other warps pass by. Loads and stores inside happen only in active lanes."""
+    and other warps pass by. Loads and stores inside happen only in active lanes. A role stands
+    inside the thread loop; warps of different roles run independently of each other there."""
 
     condition: Expr | None
     then: Body
@@ -184,7 +185,7 @@ class Reduce(Stmt):
 
 @frozen(eq=False)
 class Store(Stmt):
-    """buffer[index] = value."""
+    """buffer[index] = value. Of the lanes of a vector loop the highest wins an element."""
 
     buffer: Buffer
     index: tuple[Expr, ...]
@@ -194,7 +195,8 @@ class Store(Stmt):
 @frozen(eq=False)
 class Accumulate(Stmt):
     """buffer[index] = combine(buffer[index], value); under a vector or thread loop the lanes apply
-    in lane order, so that equal indices give one defined result."""
+    in lane order, so that equal indices give one defined result. Where the order cannot show
+    (integers, min, max, bits) any threads may meet in one element: these are atomic."""
 
     buffer: Buffer
     index: tuple[Expr, ...]
@@ -216,8 +218,11 @@ class Copy(Stmt):
 
     asynchronous: starts the copy and goes on; it is complete for those who `Wait` on `signal`
     (a phased barrier of a shared i64 buffer, at `signal_index`). Elements of the box outside the
-    source read as zero; outside the destination they are dropped. Executed once per block when the
-    destination or source is shared, by the warp that reaches it.
+    source read as zero; outside the destination they are dropped. `extents` cover the last axes;
+    axes before them are single. With a shared source or destination, or asynchronous, the threads
+    that reach it (those of a role, a warp, or one) do it once, together, with equal indices; else
+    each lane does its own. Its bytes count for `signal` in full, what is outside included. Without
+    `signal` an asynchronous copy is complete when the block ends, and reads its source until then.
     """
 
     destination: Buffer
@@ -239,7 +244,9 @@ class Barrier(Stmt):
 
 @frozen(eq=False)
 class Signal(Stmt):
-    """Arrives at the phased barrier buffer[index]; `bytes` more are expected from copies."""
+    """Arrives at the phased barrier buffer[index]; `bytes` more are expected from copies. Each
+    active thread arrives, with its own bytes. A phase ends when its arrivals are complete and the
+    bytes that copies brought are those expected."""
 
     buffer: Buffer
     index: tuple[Expr, ...]
@@ -248,7 +255,8 @@ class Signal(Stmt):
 
 @frozen(eq=False)
 class Wait(Stmt):
-    """Waits until the phase of parity `parity` of the phased barrier buffer[index] is complete."""
+    """Waits while the phase that runs at the phased barrier buffer[index] is of parity `parity`:
+    phases count from 0, so on a fresh barrier parity 1 passes. Orders the waiting threads only."""
 
     buffer: Buffer
     index: tuple[Expr, ...]
@@ -257,7 +265,8 @@ class Wait(Stmt):
 
 @frozen(eq=False)
 class PhasedBarrier:
-    """How a shared i64 buffer of phased barriers is initialised: arrivals that end a phase."""
+    """How a shared i64 buffer of phased barriers is initialised, by its `Alloc`: arrivals that end
+    a phase of each element."""
 
     buffer: Buffer
     arrivals: int
@@ -267,11 +276,11 @@ class PhasedBarrier:
 class TileMultiply(Stmt):
     """accumulators[m, n] += a[m, k] @ b[k, n] over tiles in shared memory (or registers).
 
-    shape: (m, n, k). accumulators: a register buffer of f32, distributed over the warps of the
-    enclosing role; a, b: buffers with the index of the tile's first element. transpose_b: b is
-    stored [n, k]. group: matrix steps of one k-block are issued together (wgmma commit group);
-    the result is defined after `TileWait`-free targets at once, on Hopper after the next
-    statement that reads the accumulators. first: replaces instead of adding.
+    shape: (m, n, k). accumulators: a register buffer of f32 of shape (m, n), one logical tile that
+    the warps of the enclosing role share; a, b: buffers with the index of the tile's first element.
+    transpose_b: b is stored [n, k]. first: replaces instead of adding. Meaning is immediate; a
+    target that runs it asynchronously waits before the next statement that reads the accumulators,
+    stores to a or b, or signals.
     """
 
     accumulators: Buffer

@@ -238,9 +238,9 @@ def sign(x: Any) -> Any:
 
 
 def square(x: Any) -> Any:
-    """x * x. Bools: themselves."""
+    """x * x; bools give int8, as in NumPy."""
     (x,) = operands("square", x)
-    return x if dtype_of(x) is dt.b1 else bind1("square", x)
+    return bind1("square", cast(x, dt.i8) if dtype_of(x) is dt.b1 else x)
 
 
 def reciprocal(x: Any) -> Any:
@@ -320,36 +320,9 @@ erf = _real("erf", "erf", "The error function.")
 erfc = _real("erfc", "erfc", "1 - erf(x), exact for large x.")
 
 
-def arcsinh(x: Any) -> Any:
-    """The inverse of sinh: log1p(|x| + x^2 / (1 + sqrt(x^2 + 1))) with the sign of x."""
-    x = value(x)
-    x = cast(x, floating(x))
-    size = absolute(x)
-    wide = greater(size, 1e9)
-    square_part = where(wide, 0.0, multiply(size, size))
-    near = log1p(add(size, divide(square_part, add(1.0, sqrt(add(square_part, 1.0))))))
-    far = add(log(size), 0.6931471805599453)
-    return copysign(where(wide, far, near), x)
-
-
-def arccosh(x: Any) -> Any:
-    """The inverse of cosh, for x >= 1: log(x + sqrt((x - 1) (x + 1)))."""
-    x = value(x)
-    x = cast(x, floating(x))
-    less = subtract(x, 1.0)
-    near = log1p(add(less, sqrt(multiply(less, add(x, 1.0)))))
-    return where(greater(x, 1e9), add(log(x), 0.6931471805599453), near)
-
-
-def arctanh(x: Any) -> Any:
-    """The inverse of tanh: log1p(2 |x| / (1 - |x|)) / 2 with the sign of x."""
-    x = value(x)
-    x = cast(x, floating(x))
-    size = absolute(x)
-    found = multiply(0.5, log1p(divide(multiply(2.0, size), subtract(1.0, size))))
-    return copysign(found, x)
-
-
+arcsinh = _real("arcsinh", "asinh", "The inverse of sinh.")
+arccosh = _real("arccosh", "acosh", "The inverse of cosh, for x >= 1; NaN below.")
+arctanh = _real("arctanh", "atanh", "The inverse of tanh, for |x| <= 1; NaN beyond.")
 asinh, acosh, atanh = arcsinh, arccosh, arctanh
 
 
@@ -423,8 +396,15 @@ def heaviside(x: Any, zero: Any) -> Any:
 floor = _rounding("floor", "floor", "The largest integer at most x.")
 ceil = _rounding("ceil", "ceil", "The smallest integer at least x.")
 trunc = _rounding("trunc", "trunc", "x without its fraction.")
-rint = _real("rint", "rint", "The nearest integer, halves to even; integers become floats.")
 fix = trunc
+
+
+def rint(x: Any) -> Any:
+    """The nearest integer, halves to even; integers become floats, complex numbers part by part."""
+    x = value(x)
+    if dtype_of(x).is_complex:
+        return bind1("complex", rint(real(x)), rint(imag(x)))
+    return bind1("rint", cast(x, floating(x)))
 
 
 def round(x: Any, decimals: int = 0) -> Any:
@@ -432,14 +412,24 @@ def round(x: Any, decimals: int = 0) -> Any:
     (x,) = operands("round", x)
     if dtype_of(x).is_complex:
         return bind1("complex", round(real(x), decimals), round(imag(x), decimals))
-    if not dtype_of(x).is_float:
-        return x
+    if dtype_of(x) is dt.b1:
+        return cast(x, dt.f16)
+    if dtype_of(x).is_integer:
+        return _rounded_integer(x, decimals)
     if decimals == 0:
         return rint(x)
     scale = 10.0 ** abs_int(decimals)
     if decimals > 0:
         return divide(rint(multiply(x, scale)), scale)
     return multiply(rint(divide(x, scale)), scale)
+
+
+def _rounded_integer(x: Any, decimals: int) -> Any:
+    """Integers change only where tens, hundreds, ... are rounded: through float64, as in NumPy."""
+    if decimals >= 0:
+        return x
+    scale = 10.0 ** abs_int(decimals)
+    return cast(multiply(rint(divide(x, scale)), scale), dtype_of(x))
 
 
 def abs_int(n: int) -> int:
@@ -580,8 +570,10 @@ def dt_max(kind: dt.DType) -> float:
 
 
 def conj(x: Any) -> Any:
-    """The complex conjugate; real numbers are their own."""
+    """The complex conjugate; real numbers are their own (bools as int8, as in NumPy)."""
     (x,) = operands("conj", x)
+    if dtype_of(x) is dt.b1:
+        return cast(x, dt.i8)
     return bind1("conj", x) if dtype_of(x).is_complex else x
 
 
@@ -605,7 +597,8 @@ def imag(x: Any) -> Any:
 def angle(x: Any) -> Any:
     """The argument of a complex number; integers give float64."""
     x = value(x)
-    x = cast(x, _float64_for_integers(x, x)) if dtype_of(x).kind != "complex" else x
+    if dtype_of(x).kind != "complex":
+        x = cast(x, dt.f64 if dtype_of(x) is dt.b1 else floating(x))
     return arctan2(imag(x), real(x))
 
 

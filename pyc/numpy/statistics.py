@@ -27,16 +27,19 @@ from pyc.numpy.core import (
 )
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import (
+    add,
     divide,
+    imag,
     isnan,
     logical_not,
     multiply,
+    real,
     sqrt,
     square,
     subtract,
     where,
 )
-from pyc.numpy.manipulation import moveaxis, ravel, reshape
+from pyc.numpy.manipulation import concat, moveaxis, permute_dims, ravel, reshape
 
 
 def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any = None) -> Any:
@@ -73,12 +76,41 @@ def _wide(x: Any, dtype: Any) -> Any:
 
 def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The sum over some axes (all if None); 0 of no elements."""
-    return _reduced("sum", "reduce_sum", _wide(asarray(x), dtype), axis, keepdims, 0)
+    x = _wide(asarray(x), dtype)
+    if dtype_of(x).is_complex:
+        parts = (sum(part(x), axis, keepdims=keepdims) for part in (real, imag))
+        return bind1("complex", *parts)
+    return _reduced("sum", "reduce_sum", x, axis, keepdims, 0)
 
 
 def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The product over some axes (all if None); 1 of no elements."""
-    return _reduced("prod", "reduce_prod", _wide(asarray(x), dtype), axis, keepdims, 1)
+    x = _wide(asarray(x), dtype)
+    if dtype_of(x).is_complex:
+        return _complex_product(x, axis, keepdims)
+    return _reduced("prod", "reduce_prod", x, axis, keepdims, 1)
+
+
+def _complex_product(x: Any, axis: Any, keepdims: bool) -> Any:
+    """The last running product of the reduced axes in row-major order."""
+    shape = shape_of(x)
+    axes = axes_of("prod", axis, len(shape))
+    kept = [k for k in range(len(shape)) if k not in axes]
+    out = tuple(1 if k in axes else n for k, n in enumerate(shape)) if keepdims else None
+    final = out if out is not None else tuple(shape[k] for k in kept)
+    count = int(np.prod([shape[k] for k in axes], dtype=int))
+    if count == 0:
+        return broadcast(literal(1, dtype_of(x)), final)
+    rows = reshape(permute_dims(x, (*kept, *axes)), (*(shape[k] for k in kept), count))
+    running = bind1("cumprod", rows)
+    last = bind1(
+        "slice",
+        running,
+        start=(*[0] * len(kept), count - 1),
+        size=(*(shape[k] for k in kept), 1),
+        step=(1,) * (len(kept) + 1),
+    )
+    return reshape(last, final)
 
 
 def _extreme(name: str, op: str, boolean: str, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -156,16 +188,19 @@ def var(
     *,
     correction: float | None = None,
 ) -> Any:
-    """The mean squared distance from the mean, over n - ddof; two passes."""
+    """The mean squared distance from the mean, over n - ddof (or `correction`); two passes. Real
+    also for complex numbers."""
     x = _float(asarray(x), dtype)
-    if dtype_of(x).is_complex:
-        raise DTypeError("var: complex numbers are not supported yet; use var of real and imag")
     wide = _internal(x)
     less = correction if correction is not None else ddof
     n = _count(x, axis, "var") - less
     apart = subtract(wide, mean(wide, axis, keepdims=True))
-    total = sum(square(apart), axis, keepdims=keepdims)
-    return cast(divide(total, float(n if n > 0 else 0)), dtype_of(x))
+    if dtype_of(x).is_complex:
+        squares = add(square(real(apart)), square(imag(apart)))
+    else:
+        squares = square(apart)
+    total = sum(squares, axis, keepdims=keepdims)
+    return cast(divide(total, float(n if n > 0 else 0)), dtype_of(x).real)
 
 
 def std(
@@ -178,7 +213,8 @@ def std(
     correction: float | None = None,
 ) -> Any:
     """The square root of `var`."""
-    return sqrt(var(x, axis, dtype, ddof, keepdims, correction=correction))
+    found = var(x, axis, dtype, ddof, keepdims, correction=correction)
+    return cast(sqrt(found), dtype_of(found))
 
 
 def average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
@@ -203,14 +239,17 @@ def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def nanmean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The mean of the elements that are not NaN."""
     x = asarray(x)
+    x = _float(x, None)
     count = sum(logical_not(isnan(x)), axis, keepdims=keepdims)
-    total = nansum(x, axis, keepdims)
-    return divide(total, cast(count, dtype_of(total)))
+    total = nansum(_internal(x), axis, keepdims)
+    return cast(divide(total, cast(count, dtype_of(total))), dtype_of(x))
 
 
 def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The greatest element that is not NaN; NaN if all are."""
     x = asarray(x)
+    if not dtype_of(x).is_float:
+        return max(x, axis, keepdims)
     found = max(where(isnan(x), -np.inf, x), axis, keepdims)
     return where(all(isnan(x), axis, keepdims), np.nan, found)
 
@@ -218,6 +257,8 @@ def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def nanmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The least element that is not NaN; NaN if all are."""
     x = asarray(x)
+    if not dtype_of(x).is_float:
+        return min(x, axis, keepdims)
     found = min(where(isnan(x), np.inf, x), axis, keepdims)
     return where(all(isnan(x), axis, keepdims), np.nan, found)
 
@@ -233,17 +274,47 @@ def _running(op: str, x: Any, axis: int | None, dtype: Any, wide: bool) -> Any:
     return moveaxis(bind1(op, last), -1, place)
 
 
-def cumulative_sum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
+def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """Running sums along an axis (of the flattened array if None), first to last."""
     return _running("cumsum", x, axis, dtype, True)
 
 
-def cumulative_prod(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
+def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """Running products along an axis (of the flattened array if None), first to last."""
     return _running("cumprod", x, axis, dtype, True)
 
 
-cumsum, cumprod = cumulative_sum, cumulative_prod
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """Running sums along an axis (which arrays of several axes need), first to last;
+    include_initial: from 0, one element more."""
+    return _cumulative("cumulative_sum", cumsum, 0, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """Running products along an axis (which arrays of several axes need), first to last;
+    include_initial: from 1, one element more."""
+    return _cumulative("cumulative_prod", cumprod, 1, x, axis, dtype, include_initial)
+
+
+def _cumulative(
+    name: str, running: Any, unit: int, x: Any, axis: int | None, dtype: Any, initial: bool
+) -> Any:
+    x = asarray(x)
+    rank = len(shape_of(x))
+    if rank == 0:
+        raise ShapeError(f"{name}: needs rank 1 or more, got {type_text(x)}")
+    if axis is None and rank > 1:
+        raise ShapeError(f"{name}: {type_text(x)} has several axes: give `axis`")
+    place = axis_of(name, 0 if axis is None else axis, rank)
+    found = running(x, place, dtype)
+    if not initial:
+        return found
+    first = tuple(1 if k == place else n for k, n in enumerate(shape_of(found)))
+    return concat([broadcast(literal(unit, dtype_of(found)), first), found], place)
 
 
 def cummax(x: Any, axis: int = 0) -> Any:
@@ -270,6 +341,8 @@ def _place(name: str, x: Any, axis: int | None, keepdims: bool) -> Any:
     x = asarray(x)
     if dtype_of(x) is dt.b1:
         x = cast(x, dt.u8)
+    if dtype_of(x).is_complex:
+        raise DTypeError(f"{name}: complex numbers have no order")
     rank = len(shape_of(x))
     where_axis = None if axis is None else axis_of(name, axis, rank)
     return _reduced(name, name, x, where_axis, keepdims)

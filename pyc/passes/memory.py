@@ -41,6 +41,7 @@ from pyc.ir.plan import (
 )
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
+from pyc.ir.verify_kernel import verify
 from pyc.ir.visit import Rewriter
 from pyc.kernels.registry import candidates
 from pyc.passes.fuse import Decision, Fusion, Group, Walker, fuse
@@ -86,8 +87,9 @@ class _Scope:
 
 
 class _Planner:
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, *, check: bool) -> None:
         self.target = target
+        self._check = check
         self.slots: list[_Slot] = []
         self.kernels: list[Kernel] = []
         self.logical: list[Kernel] = []
@@ -262,6 +264,8 @@ class _Planner:
     def _run(self, scope: _Scope, kernel: Kernel, slots: Sequence[int]) -> None:
         """Schedules and launches a kernel; its buffers beyond `slots` are scratch."""
         self.logical.append(kernel)
+        if self._check:
+            verify(kernel)
         scratch = [
             self.new_slot(ArrayType(tuple(d for d in b.shape if isinstance(d, int)), b.dtype))
             for b in kernel.buffers[len(slots) :]
@@ -278,6 +282,8 @@ class _Planner:
                     shape = tuple(d for d in buffer.shape if isinstance(d, int))
                     scratch[buffer] = self.new_slot(ArrayType(shape, buffer.dtype))
                 these.append(scratch[buffer])
+            if self._check:
+                verify(stage.kernel, scheduled=True)
             self.kernels.append(stage.kernel)
             scope.steps.append(Launch(len(self.kernels) - 1, tuple(these)))
 
@@ -426,7 +432,9 @@ class _Planner:
                 scope.steps.append(Copy(slot, source))
         flag = self.new_slot(condition.results[0].type)
         test = self.graph(condition, [*captured[:tests], *carried], set(), [flag])
-        writable = {carried[k] for k in range(len(carried)) if in_place[k]}
+        # A value that is swapped out is dead after the body, so the body may overwrite it.
+        spare = [k for k in range(len(carried)) if k not in moves and k not in used]
+        writable = {carried[k] for k in range(len(carried)) if in_place[k] or k in spare}
         work = self._body(body, fusion, [*captured[tests:], *carried], writable, second, moves)
         swaps = _as_swaps(rotate)
         scope.steps.append(Loop(tuple(test), flag, tuple(work), swaps))
@@ -631,6 +639,7 @@ def _may_alias(kernel: Kernel, positions: Sequence[int]) -> Kernel:
     return replace(kernel, buffers=buffers, body=rewriter.body(kernel.body))
 
 
-def plan(graph: Graph, target: Target) -> Planned:
-    """The Plan that computes `graph` on `target`."""
-    return _Planner(target).program(graph)
+def plan(graph: Graph, target: Target, *, check: bool = False) -> Planned:
+    """The Plan that computes `graph` on `target`; check: verify every kernel, as lowered and as
+    scheduled."""
+    return _Planner(target, check=check).program(graph)

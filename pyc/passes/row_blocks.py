@@ -22,6 +22,7 @@ from pyc.ir.loops import (
     Barrier,
     Body,
     Buffer,
+    Extent,
     For,
     If,
     Kind,
@@ -63,14 +64,15 @@ class _Region:
         self.statement = statement
         binding: dict[Var, Expr] = {}
         if isinstance(statement, Reduce):
-            domain = list(statement.domain)
+            domain: list[tuple[Var, Extent]] = list(statement.domain)
             self.results: tuple[Var, ...] = statement.results
             self.monoid = statement.monoid
             inner: Body = tuple(
                 Let(r, v) for r, v in zip(statement.results, statement.values, strict=True)
             )
         else:
-            domain, inner = _nest(statement)
+            found, inner = _nest(statement)
+            domain = list(found)
             self.results = ()
             self.monoid = ""
         rest: Expr = position
@@ -146,7 +148,7 @@ class RowBlocks:
     # --- what stays in registers ------------------------------------------------------------------
 
     def _keep(self, row_buffers: Sequence[Buffer]) -> bool:
-        """Chooses register buffers: for row buffers (always), for inputs read by several regions."""
+        """Chooses register buffers: row buffers (always), and inputs read by several regions."""
         loads = [
             {(n.buffer, id(n.index[0])): n for n in r.loads() if len(n.index) == 1}
             for r in self.regions
@@ -171,11 +173,11 @@ class RowBlocks:
                 seen[key] = seen.get(key, 0) + 1
                 moves = any(x is self.position for x in postorder(n.index))
                 cost = size * max(n.dtype.itemsize // 4, 1)
-                if seen[key] == 2 and moves and n.buffer.role == "in" and self.each == 1:
-                    if cost <= budget:
-                        budget -= cost
-                        self._hold(n.buffer, key[1], size)
-                        self.inputs.append(n)
+                wanted = seen[key] == 2 and moves and n.buffer.role == "in" and self.each == 1
+                if wanted and cost <= budget:
+                    budget -= cost
+                    self._hold(n.buffer, key[1], size)
+                    self.inputs.append(n)
         return True
 
     def _hold(self, buffer: Buffer, address: int, size: int) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from math import prod
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Union
 
 from pyc.frozen import frozen

@@ -50,7 +50,7 @@ def _optimised(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
 
 
 def _planned(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
-    planned = plan(optimise(graph, check=True), X86_64_V3).plan
+    planned = plan(optimise(graph, check=True), X86_64_V3, check=True).plan
     return run_plan(planned, arguments, [(v.shape, v.dtype.numpy) for v in graph.results])
 
 

@@ -43,10 +43,10 @@ def lu(a: Any) -> Any:
     rows = pnp.arange(n)
 
     def step(k: Any, a: Any) -> Any:
-        pivot = lax.dynamic_index_in_dim(a, k, 0) if hasattr(lax, "dynamic_index_in_dim") else a[k]
+        pivot = a[k]
         below = rows > k
         factor = pnp.where(below, a[:, k] / pivot[k], 0.0)
-        right = pnp.where(pnp.arange(n) > k, pivot, 0.0)
+        right = pnp.where(rows > k, pivot, 0.0)
         a = a.at[:, k].set(pnp.where(below, factor, a[:, k]))
         return a - factor[:, None] * right[None, :]
 
@@ -212,8 +212,8 @@ import pyc, pyc.numpy as pnp
 from pyc import lax
 
 def program(x, names):
-    total = {n: pnp.exp(x[n]).sum(axis=0) for n in {"a", "b", "c", "d"} & set(x)}
-    y = sum(total[n] for n in sorted(total))
+    total = {n: pnp.exp(x[n]).sum(axis=0) for n in x}
+    y = sum(total[n] for n in names)
     z = lax.fori_loop(0, 3, lambda i, v: v.at[i].add(y[i]) / 3.0, y)
     return {"z": z, "large": (x["a"] * x["b"]).sum(), "sorted": pnp.sort(x["c"], axis=0)}
 

@@ -19,7 +19,7 @@ from pyc.ir.dtype import DType
 from pyc.ir.element import Element, choose, convert, widened
 from pyc.ir.expr import Const, Expr, absolute, apply, fma, select
 from pyc.ir.op import Complex, Kind, Op, Types, define, pointwise_types, same_shape
-from pyc.ir.ops import division, scalar_math
+from pyc.ir.ops import complex_math, division, scalar_math
 from pyc.ir.types import ArrayType
 
 NUMBERS = "int uint float complex"
@@ -244,6 +244,10 @@ def _next_after(x: Expr, y: Expr) -> Expr:
     return select(unordered, nan, select(x_value.equal(y_value), y, stepped))
 
 
+def _sqrt(x: Element) -> Element:
+    return complex_math.square_root(x) if isinstance(x, Complex) else apply("sqrt", x)
+
+
 def _is_nan(x: Element) -> Expr:
     if isinstance(x, Complex):
         return x.re.differs(x.re) | x.im.differs(x.im)
@@ -262,7 +266,7 @@ def _is_finite(x: Element) -> Expr:
     return absolute(x) < np.inf
 
 
-pointwise("sqrt", "float", _instruction("sqrt"), np.sqrt, cost=8)
+pointwise("sqrt", "float complex", _sqrt, np.sqrt, cost=8)
 pointwise("floor", "float", _instruction("floor"), np.floor)
 pointwise("ceil", "float", _instruction("ceil"), np.ceil)
 pointwise("trunc", "float", _instruction("trunc"), np.trunc)

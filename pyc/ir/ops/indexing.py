@@ -400,7 +400,7 @@ def _scatter_reference(
         inside &= (i >= 0) & (i < x.shape[a])
     moved = x.transpose(*axes, *kept).copy()
     steps: dict[str, Any] = {"add": np.add, "mul": np.multiply, "min": _least, "max": _greatest}
-    flat = lines.reshape(-1, *(x.shape[a] for a in kept))
+    flat = lines.reshape(indices[0].size, *(x.shape[a] for a in kept))
     places = [tuple(int(v) for v in p) for p in zip(*(i.reshape(-1) for i in indices), strict=True)]
     with np.errstate(all="ignore"):
         for place, value, ok in zip(places, flat, inside.reshape(-1), strict=True):

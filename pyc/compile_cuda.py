@@ -1,0 +1,103 @@
+"""Programs on a GPU: the second half of the pipeline for a target with blocks.
+
+`GpuCompiled` is to a GPU what `compile.Compiled` is to the CPU: it is called with one array for
+each parameter of the Graph. NumPy arguments are copied there and results back; if an argument is a
+`pyc.Array`, the results are. Machine code from the driver is kept in the disk cache by the PTX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from pyc import cache
+from pyc.array import Array, to_device
+from pyc.backends import cuda, nvptx
+from pyc.backends.base import SiteFailed
+from pyc.compile import Lowered, failure_of, lower_graph
+from pyc.device import gpu
+from pyc.errors import DeviceError
+from pyc.fingerprint import Document
+from pyc.ir.graph import Graph
+from pyc.ir.plan import Plan
+from pyc.store import Entry
+
+
+def load(
+    plan: Plan, device: cuda.Device, assemble: Callable[[str], bytes] = cuda.cubin
+) -> tuple[str, cuda.CudaProgram]:
+    """The PTX of a Plan's kernels, and the Plan on a device. assemble: PTX -> machine code."""
+    device.enter()
+    if not plan.kernels:
+        return "", cuda.CudaProgram(plan, (), b"", device)
+    text, launches = nvptx.module_text(plan.kernels, device.target)
+    ptx = nvptx.ptx(text, device.target)
+    return ptx, cuda.CudaProgram(plan, launches, assemble(ptx), device)
+
+
+class GpuCompiled:
+    """A Graph compiled for one GPU."""
+
+    def __init__(self, lowered: Lowered, device: cuda.Device) -> None:
+        self.lowered = lowered
+        self.device = device
+        self._name = lowered.name
+        self.ptx, self.program = load(lowered.plan, device, self._assembled)
+        self.results = lowered.graph.types
+
+    def _assembled(self, ptx: str) -> bytes:
+        """Machine code of PTX, from the cache or by the driver."""
+        facts: Document = {"target": self.device.target.id, "driver": self.device.driver_version}
+        document: Document = {"ptx": ptx}
+        found = cache.lookup(document, facts, self._name)
+        if isinstance(found, Entry):
+            return bytes(found.payload["cubin"])
+        start = perf_counter()
+        made = cuda.cubin(ptx)
+        cache.store(document, facts, {"cubin": made}, perf_counter() - start, self._name)
+        return made
+
+    @property
+    def key(self) -> str:
+        """The key of the traced program."""
+        return self.lowered.key
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds by pass."""
+        return dict(self.lowered.timings)
+
+    def as_text(self, stage: str = "ptx") -> str:
+        """The text of one level, "ptx" included."""
+        return self.ptx if stage == "ptx" else self.lowered.as_text(stage)
+
+    def memory_analysis(self) -> Any:
+        """See `compile.Lowered.memory_analysis`."""
+        return self.lowered.memory_analysis()
+
+    def cost_analysis(self) -> Any:
+        """See `compile.Lowered.cost_analysis`."""
+        return self.lowered.cost_analysis()
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        """Fresh results: `Array`s if an argument is one, else NumPy arrays."""
+        stay = any(isinstance(a, Array) for a in arguments)
+        inputs = [to_device(a, self.device) for a in arguments]
+        outs = [Array(t, self.device, self.device.allocate(t.nbytes)) for t in self.results]
+        try:
+            self.program([a.address for a in inputs], [a.address for a in outs])
+        except SiteFailed as failed:
+            site = self.lowered.plan.sites[failed.site]
+            raise failure_of(self.lowered.graph, site, failed.value) from None
+        return tuple(outs) if stay else tuple(np.asarray(a) for a in outs)
+
+
+def compile_cuda(graph: Graph, *, device: str = "cuda", name: str = "") -> GpuCompiled:
+    """A Graph compiled for a GPU; DeviceError if there is none."""
+    on = gpu(device)
+    if not on.target.has_blocks:
+        raise DeviceError(f"{on.name} is not supported")
+    return GpuCompiled(lower_graph(graph, target=on.target, name=name), on)

@@ -1,0 +1,79 @@
+"""Devices: which there are, and moving arrays between them and the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyc import tree
+from pyc.array import Array, to_device
+from pyc.backends import cuda
+from pyc.backends.host import host_target
+from pyc.errors import DeviceError
+from pyc.frozen import frozen
+from pyc.reasons import record
+
+
+@frozen()
+class DeviceInfo:
+    """One device. kind: "cpu" or "cuda"; id: its number among its kind; name: as the vendor calls
+    it; target: what code is compiled for."""
+
+    kind: str
+    id: int
+    name: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id}"
+
+
+def devices(kind: str | None = None) -> list[DeviceInfo]:
+    """The devices of this machine, the CPU first; of one kind only if given. Asking for GPUs loads
+    the driver; without one there is none (`pyc.reasons` says why)."""
+    found: list[DeviceInfo] = []
+    if kind in (None, "cpu"):
+        target = host_target()
+        found.append(DeviceInfo("cpu", 0, "cpu", target.id))
+    if kind in (None, "cuda"):
+        why = cuda.problem()
+        if why is None:
+            gpu = cuda.device()
+            found.append(DeviceInfo("cuda", gpu.ordinal, gpu.name, gpu.target.id))
+        else:
+            record(why[0], detail=why[1])
+    return found
+
+
+def gpu(name: str = "cuda") -> cuda.Device:
+    """The GPU called "cuda" or "cuda:N"; DeviceError with the reason if there is none."""
+    kind, _, number = name.partition(":")
+    if kind != "cuda" or (number and not number.isdigit()):
+        raise DeviceError(f"unknown device {name!r}; devices are 'cpu' and 'cuda'")
+    why = cuda.problem()
+    if why is not None:
+        record(why[0], detail=why[1])
+        raise DeviceError(f"device {name!r} was asked for and no GPU can be used: {why[1]}")
+    return cuda.device(int(number or 0))
+
+
+def device_put(x: Any, device: str = "cuda") -> Any:
+    """The arrays and numbers of a tree as `Array`s on a GPU, or as NumPy arrays on "cpu"."""
+    if device == "cpu":
+        return device_get(x)
+    on = gpu(device)
+    return tree.map(lambda leaf: to_device(leaf, on), x)
+
+
+def device_get(x: Any) -> Any:
+    """The arrays of a tree as NumPy arrays."""
+    return tree.map(np.asarray, x)
+
+
+def block_until_ready(x: Any) -> Any:
+    """Waits for every `Array` of a tree; returns the tree."""
+    for leaf in tree.leaves(x):
+        if isinstance(leaf, Array):
+            leaf.block_until_ready()
+    return x

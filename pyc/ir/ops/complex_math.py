@@ -1,0 +1,233 @@
+"""Elementary functions of one complex element, as pairs of real expressions.
+
+Built on the real functions of `scalar_math`. Each part is accurate to a few units in the last place
+of the modulus (not of the part itself where it cancels). A real argument gives a real result with
+the sign of its zero imaginary part kept, as C99 asks.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pyc.ir.expr import Const, Expr, absolute, apply, maximum, minimum, select, sqrt
+from pyc.ir.op import Complex
+from pyc.ir.ops import scalar_math
+from pyc.ir.ops.scalar_inverse_hyperbolic import asinh as real_asinh
+
+LN2 = math.log(2)
+
+
+def _scaled(z: Complex, factor: Expr | float) -> Complex:
+    return Complex(z.re * factor, z.im * factor)
+
+
+def _limit(x: Expr) -> float:
+    """The largest finite number of x's type."""
+    return float(np.finfo(x.dtype.numpy).max)
+
+
+def exp(z: Complex) -> Complex:
+    """e^x (cos y + i sin y); where e^x overflows but the product does not, in two steps."""
+    shift = 32.0
+    large = z.re > math.log(_limit(z.re)) - 1
+    size = scalar_math.exp(select(large, z.re - shift, z.re))
+    rest = select(large, Const(math.exp(shift), z.re.dtype), Const(1, z.re.dtype))
+    re = size * scalar_math.cos(z.im) * rest
+    im = size * scalar_math.sin(z.im) * rest
+    gone = z.re.equal(-np.inf)  # e^-inf is 0 in every direction, also an infinite one
+    zero = Const(0, z.re.dtype)
+    real = z.im.equal(0)
+    return Complex(
+        select(gone, zero, select(real, size * rest, re)), select(gone | real, zero * z.im, im)
+    )
+
+
+def log(z: Complex) -> Complex:
+    """log |z| + i arg z; near |z| = 1 by log1p of what |z|^2 differs from 1."""
+    x, y = absolute(z.re), absolute(z.im)
+    high, low = maximum(x, y), minimum(x, y)
+    near = (high > 0.7) & (high < 1.4) & (low < 0.7)
+    close = scalar_math.log1p((high - 1) * (high + 1) + low * low) * 0.5
+    huge = high > _limit(high) / 4
+    scale = select(huge, Const(0.25, high.dtype), Const(1, high.dtype))
+    far = scalar_math.log(scalar_math.hypot(high * scale, low * scale))
+    far = select(huge, far + 2 * LN2, far)
+    return Complex(select(near, close, far), scalar_math.atan2(z.im, z.re))
+
+
+def log2(z: Complex) -> Complex:
+    """log z / log 2."""
+    return _scaled(log(z), 1 / LN2)
+
+
+def log10(z: Complex) -> Complex:
+    """log z / log 10."""
+    return _scaled(log(z), 1 / math.log(10))
+
+
+def log1p(z: Complex) -> Complex:
+    """log(1 + z), exact near 0."""
+    small = maximum(absolute(z.re), absolute(z.im)) < 0.5
+    # |1 + z|^2 - 1 = x (x + 2) + y^2
+    near = scalar_math.log1p(z.re * (z.re + 2) + z.im * z.im) * 0.5
+    far = log(Complex(z.re + 1, z.im))
+    return Complex(select(small, near, far.re), far.im)
+
+
+def exp2(z: Complex) -> Complex:
+    """2^z."""
+    return exp(_scaled(z, LN2))
+
+
+def expm1(z: Complex) -> Complex:
+    """e^z - 1, exact near 0: (e^x - 1) cos y - 2 sin(y/2)^2 is its real part."""
+    half = scalar_math.sin(z.im * 0.5)
+    cos_y = scalar_math.cos(z.im)
+    near = scalar_math.expm1(z.re) * cos_y - 2.0 * half * half
+    far = exp(z)
+    small = absolute(z.re) < 1
+    return Complex(select(small, near, far.re - 1), far.im)
+
+
+def square_root(z: Complex) -> Complex:
+    """The root with a non-negative real part: by t = sqrt((|x| + |z|) / 2), scaled so that |z|
+    neither overflows nor loses digits."""
+    dtype = z.re.dtype
+    largest = maximum(absolute(z.re), absolute(z.im))
+    huge = largest > _limit(largest) / 8
+    tiny = largest < float(np.finfo(dtype.numpy).tiny) * 16
+    even = 2 * (np.finfo(dtype.numpy).nmant // 2 + 1)
+    one = Const(1, dtype)
+    down = select(huge, Const(0.25, dtype), select(tiny, Const(2.0**even, dtype), one))
+    up = select(huge, Const(2.0, dtype), select(tiny, Const(2.0 ** (-even // 2), dtype), one))
+    x, y = z.re * down, z.im * down
+    t = sqrt((absolute(x) + scalar_math.hypot(x, y)) * 0.5)
+    other = absolute(y) / (t * 2)
+    right = apply("copysign", one, x) > 0
+    re, size = select(right, t, other) * up, select(right, other, t) * up
+    im = apply("copysign", size, z.im)
+    zero, infinite = largest.equal(0), absolute(z.im).equal(np.inf)
+    re = select(infinite, absolute(z.im), select(zero, Const(0, dtype), re))
+    return Complex(re, select(infinite | zero, z.im, im))
+
+
+def sinh(z: Complex) -> Complex:
+    """sinh x cos y + i cosh x sin y."""
+    re = scalar_math.sinh(z.re) * scalar_math.cos(z.im)
+    im = scalar_math.cosh(z.re) * scalar_math.sin(z.im)
+    return Complex(
+        select(z.im.equal(0), scalar_math.sinh(z.re), re), select(z.im.equal(0), z.im, im)
+    )
+
+
+def cosh(z: Complex) -> Complex:
+    """cosh x cos y + i sinh x sin y."""
+    re = scalar_math.cosh(z.re) * scalar_math.cos(z.im)
+    im = scalar_math.sinh(z.re) * scalar_math.sin(z.im)
+    flat = z.im.equal(0) | z.re.equal(0)
+    im = select(flat, apply("copysign", Const(0, z.im.dtype), z.re) * _sign(z.im), im)
+    return Complex(select(z.im.equal(0), scalar_math.cosh(z.re), re), im)
+
+
+def _sign(x: Expr) -> Expr:
+    """1 with the sign bit of x."""
+    return apply("copysign", Const(1, x.dtype), x)
+
+
+def tanh(z: Complex) -> Complex:
+    """Kahan's form: with t = tan y and s = sinh x, ((1 + t^2) s sqrt(1 + s^2) + i t) over
+    1 + (1 + t^2) s^2; far out +-1 + 4i sin y cos y e^(-2 |x|)."""
+    t, s = scalar_math.tan(z.im), scalar_math.sinh(z.re)
+    beta = t * t + 1.0
+    below = beta * (s * s) + 1.0
+    re, im = beta * sqrt(s * s + 1.0) * s / below, t / below
+    far = absolute(z.re) > (9.0 if z.re.dtype.bits == 32 else 20.0)
+    decay = scalar_math.exp(absolute(z.re) * -2.0) * 4.0
+    far_im = scalar_math.sin(z.im) * scalar_math.cos(z.im) * decay
+    far_im = select(absolute(z.re).equal(np.inf), _sign(z.im) * 0.0, far_im)
+    return Complex(select(far, _sign(z.re), re), select(far, far_im, im))
+
+
+def _turned(z: Complex) -> Complex:
+    """i z."""
+    return Complex(-z.im, z.re)
+
+
+def _back(z: Complex) -> Complex:
+    """-i z."""
+    return Complex(z.im, -z.re)
+
+
+def sin(z: Complex) -> Complex:
+    """-i sinh(i z)."""
+    return _back(sinh(_turned(z)))
+
+
+def cos(z: Complex) -> Complex:
+    """cosh(i z)."""
+    return cosh(_turned(z))
+
+
+def tan(z: Complex) -> Complex:
+    """-i tanh(i z)."""
+    return _back(tanh(_turned(z)))
+
+
+def power(z: Complex, w: Complex) -> Complex:
+    """e^(w log z); 0^w is 0 where w has a positive real part, 1 where w is 0, else NaN."""
+    a = log(z)
+    general = exp(Complex(w.re * a.re - w.im * a.im, w.re * a.im + w.im * a.re))
+    dtype = z.re.dtype
+    zero_base = z.re.equal(0) & z.im.equal(0)
+    zero_exponent = w.re.equal(0) & w.im.equal(0)
+    nan = Const(np.nan, dtype)
+    re = select(zero_base, select(w.re > 0, Const(0, dtype), nan), general.re)
+    im = select(zero_base, select(w.re > 0, Const(0, dtype), nan), general.im)
+    return Complex(
+        select(zero_exponent, Const(1, dtype), re), select(zero_exponent, Const(0, dtype), im)
+    )
+
+
+# --- inverse functions: Kahan's formulas, by square roots that keep the right branch --------------
+
+
+def asin(z: Complex) -> Complex:
+    """The angle with sine z."""
+    less, more = square_root(Complex(1.0 - z.re, -z.im)), square_root(Complex(z.re + 1.0, z.im))
+    re = scalar_math.atan2(z.re, less.re * more.re - less.im * more.im)
+    return Complex(re, real_asinh(less.re * more.im - less.im * more.re))
+
+
+def acos(z: Complex) -> Complex:
+    """The angle with cosine z."""
+    less, more = square_root(Complex(1.0 - z.re, -z.im)), square_root(Complex(z.re + 1.0, z.im))
+    re = scalar_math.atan2(less.re, more.re) * 2.0
+    return Complex(re, real_asinh(more.re * less.im - more.im * less.re))
+
+
+def acosh(z: Complex) -> Complex:
+    """The number with a non-negative real part and hyperbolic cosine z."""
+    less, more = square_root(Complex(z.re - 1.0, z.im)), square_root(Complex(z.re + 1.0, z.im))
+    re = real_asinh(less.re * more.re + less.im * more.im)
+    return Complex(re, scalar_math.atan2(less.im, more.re) * 2.0)
+
+
+def asinh(z: Complex) -> Complex:
+    """-i asin(i z)."""
+    return _back(asin(_turned(z)))
+
+
+def atanh(z: Complex) -> Complex:
+    """The number with hyperbolic tangent z."""
+    past = 1.0 - absolute(z.re)
+    below = past * past + z.im * z.im
+    re = scalar_math.log1p(absolute(z.re) * 4.0 / below) * 0.25
+    im = scalar_math.atan2(z.im * 2.0, past * (absolute(z.re) + 1.0) - z.im * z.im) * 0.5
+    return Complex(apply("copysign", re, z.re), im)
+
+
+def atan(z: Complex) -> Complex:
+    """-i atanh(i z)."""
+    return _back(atanh(_turned(z)))

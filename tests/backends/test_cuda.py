@@ -1,0 +1,120 @@
+"""Programs on a GPU: the CPU's bits. (`pytest -m cuda`, on a machine that has one.)"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc
+from pyc.backends import cuda
+from pyc.compile import compile_graph
+from pyc.compile_cuda import compile_cuda
+from pyc.errors import DeviceError
+from pyc.ir.evaluate import evaluate
+from tests.numpy.test_functions import TABLE
+from tests.programs.differential import same_bits
+from tests.programs.random_graphs import random_arguments, random_graph
+
+needs_gpu = pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
+CONTRACTIONS = ("matmul", "dot", "vdot", "inner", "outer", "tensordot", "kron", "einsum")
+
+
+def test_without_a_gpu_there_is_a_named_reason() -> None:
+    """Asking for one is an error, never a quiet run on the CPU."""
+    why = cuda.problem()
+    if why is None:
+        pytest.skip("there is a GPU")
+    with pytest.raises(DeviceError, match="no GPU can be used"):
+        pyc.jit(lambda x: x + 1, device="cuda")(np.ones(3))
+    with pytest.raises(DeviceError, match="no GPU can be used"):
+        pyc.device_put(np.ones(3))
+    assert pyc.devices("cuda") == []
+
+
+@pytest.mark.cuda
+@needs_gpu
+@pytest.mark.parametrize("row", range(0, len(TABLE)), ids=lambda k: f"{TABLE[k][0]}-{k}")
+def test_the_table_of_functions(row: int) -> None:
+    """Every function of pyc.numpy: pointwise work and reductions have the CPU's bits."""
+    name, call, arguments = TABLE[row]
+
+    def function(*xs: Any) -> Any:
+        return call(pyc.numpy, *xs)
+
+    with pyc.config.using(cache="off"):
+        expected = pyc.tree.leaves(pyc.jit(function)(*arguments))
+        found = pyc.tree.leaves(pyc.jit(function, device="cuda")(*arguments))
+    for a, b in zip(expected, found, strict=True):
+        if name in CONTRACTIONS:
+            np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-5)
+        else:
+            assert same_bits(a, b), name
+
+
+@pytest.mark.cuda
+@needs_gpu
+@pytest.mark.parametrize("shard", range(8))
+def test_random_programs(shard: int) -> None:
+    """Forty random programs a shard: the interpreter's bits."""
+    wrong = []
+    with pyc.config.using(cache="off"):
+        for seed in range(shard * 40, shard * 40 + 40):
+            graph = random_graph(seed, coverage=Counter())
+            arguments = random_arguments(graph, seed)
+            expected = evaluate(graph, arguments)
+            try:
+                found = compile_cuda(graph)(*arguments)
+            except Exception as error:
+                wrong.append(f"seed {seed}: {type(error).__name__}: {error}")
+                continue
+            wrong += [
+                f"seed {seed}: result {k} differs"
+                for k, (a, b) in enumerate(zip(expected, found, strict=True))
+                if not same_bits(a, b)
+            ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.cuda
+@needs_gpu
+def test_arrays_stay_on_the_device() -> None:
+    """A `pyc.Array` argument runs where it is; results follow it."""
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    on_gpu = pyc.device_put(x)
+    assert isinstance(on_gpu, pyc.Array)
+    assert (on_gpu.shape, on_gpu.dtype, on_gpu.ndim) == ((3, 4), np.float32, 2)
+    doubled = pyc.jit(lambda v: v * 2)(on_gpu)
+    assert isinstance(doubled, pyc.Array)
+    np.testing.assert_array_equal(np.asarray(doubled.block_until_ready()), x * 2)
+    assert "cuda:0" in repr(doubled)
+    back = pyc.device_get({"a": doubled})
+    np.testing.assert_array_equal(back["a"], x * 2)
+
+
+@pytest.mark.cuda
+@needs_gpu
+def test_an_index_out_of_range_raises_on_the_users_line() -> None:
+    """The error slot of the device."""
+    function = pyc.jit(lambda x, i: x[i], device="cuda")
+    x = np.arange(5.0)
+    np.testing.assert_array_equal(function(x, np.array([1, -1])), x[[1, -1]])
+    with pytest.raises(IndexError, match="7"):
+        function(x, np.array([1, 7]))
+
+
+@pytest.mark.cuda
+@needs_gpu
+def test_control_flow_and_scans() -> None:
+    """Loops with state on the device."""
+
+    def newton(x: Any) -> Any:
+        return pyc.while_loop(
+            lambda s: (np.abs(s * s - x) > 1e-9).any(), lambda s: 0.5 * (s + x / s), x
+        )
+
+    x = np.linspace(1, 9, 50)
+    compiled = compile_graph(pyc.jit(newton).trace(x).graph)(x)[0]
+    np.testing.assert_array_equal(pyc.jit(newton, device="cuda")(x), compiled)

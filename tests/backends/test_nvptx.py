@@ -1,0 +1,195 @@
+"""PTX of scheduled kernels: exact arithmetic, wide accesses, and what the assembler says of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pyc.ir.ops  # noqa: F401 - fills the op table
+from pyc.backends.nvptx import launch_of, module_text, ptx
+from pyc.errors import CompileError
+from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
+from pyc.ir.expr import Load, Shuffle, Var
+from pyc.ir.graph import Builder, Value
+from pyc.ir.loops import Barrier, Buffer, Fail, For, If, Kernel, Kind, Let, Role, Store
+from pyc.ir.target import SM_90, Target, nvptx
+from pyc.ir.types import ArrayType
+from pyc.passes.memory import plan
+
+Make = Callable[[Builder, list[Value]], list[Value]]
+
+
+def kernels_of(make: Make, *types: tuple[tuple[int, ...], DType]) -> tuple[Kernel, ...]:
+    """The kernels of a Graph scheduled for sm_90."""
+    builder = Builder()
+    params = [builder.param(ArrayType(shape, dtype)) for shape, dtype in types]
+    return plan(builder.build(make(builder, params)), SM_90).plan.kernels
+
+
+def ptx_of(make: Make, *types: tuple[tuple[int, ...], DType]) -> str:
+    """Their PTX."""
+    return ptx(module_text(kernels_of(make, *types), SM_90)[0], SM_90)
+
+
+def silu(b: Builder, p: list[Value]) -> list[Value]:
+    """a / (1 + exp(-a)) * b + sqrt(b)."""
+    x, y = p
+    one = b.bind1("broadcast", b.constant(1.0, dt.f32), shape=x.shape)
+    below = b.bind1("add", one, b.bind1("exp", b.bind1("neg", x)))
+    product = b.bind1("mul", b.bind1("div", x, below), y)
+    return [b.bind1("add", product, b.bind1("sqrt", y))]
+
+
+def softmax(b: Builder, p: list[Value]) -> list[Value]:
+    """exp(x - max) / sum over the last axis."""
+
+    def stretched(op: str, x: Value) -> Value:
+        (found,) = b.bind(op, x, axes=(1,))
+        column = b.bind1("reshape", found, shape=(x.shape[0], 1))
+        return b.bind1("broadcast", column, shape=x.shape)
+
+    e = b.bind1("exp", b.bind1("sub", p[0], stretched("reduce_max", p[0])))
+    return [b.bind1("div", e, stretched("reduce_sum", e))]
+
+
+def test_arithmetic_is_exactly_rounded_and_never_contracted() -> None:
+    text = ptx_of(silu, ((4096,), dt.f32), ((4096,), dt.f32))
+    assert not re.search(r"\.approx|\.ftz|\.full", text)
+    assert "div.rn.f32" in text and "sqrt.rn.f32" in text
+    assert not re.search(r"\b(add|sub|mul)\.f(32|64)", text), "without .rn the driver may contract"
+
+
+def test_a_product_and_a_sum_stay_two_roundings() -> None:
+    text = ptx_of(
+        lambda b, p: [b.bind1("add", b.bind1("mul", p[0], p[1]), p[1])],
+        ((4096,), dt.f32),
+        ((4096,), dt.f32),
+    )
+    assert "fma" not in text
+    assert "mul.rn.f32" in text and "add.rn.f32" in text
+
+
+def test_operands_move_in_16_bytes() -> None:
+    text = ptx_of(silu, ((4096,), dt.f32), ((4096,), dt.f32))
+    assert text.count("ld.global.nc.v4") == 2
+    assert text.count("st.global.v4") == 1
+    assert not re.search(r"\b(ld|st)\.(global|local)\S*\.f32|\.local\.", text)
+
+
+def test_row_programs_stay_out_of_local_memory() -> None:
+    text = ptx_of(softmax, ((64, 4096), dt.f32))
+    assert ".local" not in text
+    assert text.count("ld.global") == 8, "each thread reads its part of the row once"
+    assert text.count("bar.sync") + text.count("barrier.sync") == 2, "one per reduction"
+    assert "shfl.sync.bfly" in text
+
+
+def test_text_does_not_depend_on_the_run() -> None:
+    one, two = (module_text(kernels_of(softmax, ((5, 1000), dt.f32)), SM_90)[0] for _ in range(2))
+    assert one == two
+    assert ptx(one, SM_90) == ptx(two, SM_90)
+
+
+@pytest.mark.parametrize("target", [nvptx(80), nvptx(89), SM_90], ids=lambda t: t.id)
+def test_each_capability_is_named(target: Target) -> None:
+    text = ptx(module_text(kernels_of(silu, ((64,), dt.f32), ((64,), dt.f32)), target)[0], target)
+    assert f".target {target.cpu}" in text and ".version 8.0" in text
+
+
+def test_launches_follow_from_the_loops() -> None:
+    (kernel,) = kernels_of(softmax, ((64, 4096), dt.f32))
+    assert launch_of(kernel, "k").grid == (64, 1, 1)
+    assert launch_of(kernel, "k").threads == 128
+    assert ".maxntid 128" in ptx(module_text((kernel,), SM_90)[0], SM_90)
+
+
+def threads(body: Callable[[Var, Buffer, Buffer], tuple[Any, ...]], dtype: DType) -> Kernel:
+    """A kernel of one warp over two buffers of 32 elements."""
+    source = Buffer("source", dtype, (32,), role="in")
+    out = Buffer("out", dtype, (32,), role="out")
+    block, thread = Var("block"), Var("thread")
+    loop = For(thread, 32, Kind.THREAD, body(thread, source, out))
+    return Kernel("threads", (source, out), (For(block, 1, Kind.GRID, (loop,)),))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "exchanges"),
+    [(dt.f32, 1), (dt.f64, 2), (dt.i64, 2), (dt.bf16, 1), (dt.u8, 1), (dt.b1, 1)],
+)
+def test_shuffles_move_every_type_in_words(dtype: DType, exchanges: int) -> None:
+    def body(thread: Var, source: Buffer, out: Buffer) -> tuple[Any, ...]:
+        value = Var("value", dtype)
+        return (
+            Let(value, Load(source, (thread,))),
+            Store(out, (thread,), Shuffle(value, thread, 4)),
+        )
+
+    text = ptx(module_text((threads(body, dtype),), SM_90)[0], SM_90)
+    assert text.count("shfl.sync.bfly.b32") == exchanges
+
+
+def test_failures_lower_the_site_and_its_value() -> None:
+    def body(thread: Var, source: Buffer, out: Buffer) -> tuple[Any, ...]:
+        value = Load(source, (thread,))
+        return (Fail(3, value < 0, value), Store(out, (thread,), value))
+
+    text = ptx(module_text((threads(body, dt.i64),), SM_90)[0], SM_90)
+    assert "min.u64" in text
+
+
+def test_what_has_no_ptx_is_an_error_and_not_the_end_of_the_process() -> None:
+    role = If(None, (), role=Role("consumer", 0, 1))
+    with pytest.raises(CompileError, match="roles"):
+        module_text((threads(lambda t, a, b: (role,), dt.f32),), SM_90)
+    with pytest.raises(CompileError, match="Barrier"):
+        module_text((threads(lambda t, a, b: (Barrier("consumer"),), dt.f32),), SM_90)
+
+
+def assembler() -> str | None:
+    """The path of `ptxas`, from PYC_PTXAS or the search path."""
+    return os.environ.get("PYC_PTXAS") or shutil.which("ptxas")
+
+
+assembles = pytest.mark.skipif(assembler() is None, reason="no ptxas (set PYC_PTXAS)")
+CASES: dict[str, tuple[Make, tuple[tuple[tuple[int, ...], DType], ...]]] = {
+    "chain": (silu, (((4099,), dt.f32), ((4099,), dt.f32))),
+    "softmax 1024": (softmax, (((64, 1024), dt.f32),)),
+    "softmax 4096": (softmax, (((64, 4096), dt.f32),)),
+    "softmax 32768": (softmax, (((4, 32768), dt.f32),)),
+    "long sum": (
+        lambda b, p: list(b.bind("reduce_sum", p[0], axes=(0,))),
+        (((1 << 22,), dt.f32),),
+    ),
+    "columns": (
+        lambda b, p: list(b.bind("reduce_sum", p[0], axes=(0,))),
+        (((4096, 512), dt.f32),),
+    ),
+    "argmax": (lambda b, p: list(b.bind("argmax", p[0], axes=(1,))), (((8, 3000), dt.f64),)),
+    "transpose": (
+        lambda b, p: [b.bind1("transpose", p[0], axes=(1, 0))],
+        (((1000, 516), dt.f32),),
+    ),
+}
+
+
+@assembles
+@pytest.mark.parametrize("name", CASES)
+def test_it_assembles_without_spills(name: str, tmp_path: Path) -> None:
+    make, types = CASES[name]
+    source = tmp_path / "k.ptx"
+    source.write_text(ptx_of(make, *types))
+    path = assembler()
+    assert path is not None
+    command = [path, "-v", "-arch=sm_90a", "-O3", "-o", str(tmp_path / "k.cubin"), str(source)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    spills = re.findall(r"(\d+) bytes spill (?:stores|loads)", found.stderr + found.stdout)
+    assert spills and not any(map(int, spills)), found.stderr

@@ -1,0 +1,518 @@
+"""Mistakes planted in passes, op definitions, the planner and the emitter: each must be found.
+
+A mistake is a function that takes `plant` and puts it in; beside it stands the program that shows
+it. `pyc.verify` runs that program in every way and must raise; without the mistake it must not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc
+import pyc.numpy as pnp
+from pyc import lax
+from pyc.errors import VerificationError
+from pyc.frozen import replace
+from pyc.ir.evaluate import evaluate_eqn
+from pyc.ir.expr import Apply, Const, Expr, Var
+from pyc.ir.op import OPS
+from pyc.ir.plan import Branch, Loop, Place
+from pyc.ir.target import X86_64_V3
+from pyc.ir.visit import Rewriter
+from tests.programs import differential
+
+RNG = np.random.default_rng(3)
+LINE = RNG.standard_normal(37).astype(np.float32)
+SQUARE = RNG.standard_normal((9, 9)).astype(np.float32)
+
+
+class Plant:
+    """Changes attributes, table entries and fields of ops for one test."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.monkeypatch = monkeypatch
+        self.undo: list[Callable[[], None]] = []
+
+    def attribute(self, place: str, name: str, wrong: Any) -> None:
+        """`wrong` in place of `name` in a module, or a class of it (`module:Class`)."""
+        module, _, inner = place.partition(":")
+        owner = import_module(module)
+        self.monkeypatch.setattr(getattr(owner, inner) if inner else owner, name, wrong)
+
+    def original(self, place: str, name: str) -> Any:
+        """What stands there now."""
+        module, _, inner = place.partition(":")
+        owner = import_module(module)
+        return getattr(getattr(owner, inner) if inner else owner, name)
+
+    def item(self, table: Any, key: Any, wrong: Any) -> None:
+        """`wrong` at `key` of a table."""
+        self.monkeypatch.setitem(table, key, wrong)
+
+    def op(self, name: str, field: str, wrong: Any) -> None:
+        """`wrong` as a field of an op."""
+        op = OPS[name]
+        right = getattr(op, field)
+        object.__setattr__(op, field, wrong)
+        self.undo.append(lambda: object.__setattr__(op, field, right))
+
+    def plan(self, change: Callable[[Any], Any]) -> None:
+        """A Plan changed after it was made."""
+        program = self.original("pyc.passes.memory:_Planner", "program")
+
+        def wrong(planner: Any, graph: Any) -> Any:
+            found = program(planner, graph)
+            return replace(found, plan=change(found.plan))
+
+        self.attribute("pyc.passes.memory:_Planner", "program", wrong)
+
+    def kernels(self, change: Callable[[Expr], Expr]) -> None:
+        """Expressions of scheduled kernels changed."""
+        right = self.original("pyc.passes.memory", "schedule")
+
+        def wrong(kernel: Any, target: Any) -> Any:
+            stages = right(kernel, target)
+            rewriter = Rewriter(expr=change)
+            return tuple(
+                replace(s, kernel=replace(s.kernel, body=rewriter.body(s.kernel.body)))
+                for s in stages
+            )
+
+        self.attribute("pyc.passes.memory", "schedule", wrong)
+
+
+@pytest.fixture
+def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
+    found = Plant(monkeypatch)
+    with pyc.config.using(cache="off"):
+        pyc.cache.memory.clear()
+        yield found
+        for undo in reversed(found.undo):
+            undo()
+        pyc.cache.memory.clear()
+
+
+BUGS: dict[str, tuple[Callable[[Plant], None], Callable[..., Any], tuple[Any, ...]]] = {}
+
+
+def bug(program: Callable[..., Any], *arguments: Any) -> Callable[[Any], Any]:
+    """Registers a mistake with the program that shows it."""
+
+    def register(put: Callable[[Plant], None]) -> Callable[[Plant], None]:
+        BUGS[put.__name__] = (put, program, arguments)
+        return put
+
+    return register
+
+
+# --- Graph passes ---------------------------------------------------------------------------------
+
+ZEROS = np.array([-0.0, 0.0, 1.0, np.nan, np.inf], np.float32)
+
+
+@bug(lambda x: x + 0.0, ZEROS)
+def adding_zero_is_nothing(plant: Plant) -> None:
+    plant.attribute("pyc.passes.simplify", "_same_bits", lambda a, b: bool(a == b))
+
+
+@bug(lambda x: x * 0.0, ZEROS)
+def times_zero_is_zero(plant: Plant) -> None:
+    plant.item(OPS["mul"].absorbing, 1, 0.0)
+
+
+@bug(lambda x: 0.0 - x, ZEROS)
+def zero_minus_x_is_x(plant: Plant) -> None:
+    plant.item(OPS["sub"].unit, 0, 0)
+
+
+@bug(lambda x: pnp.transpose(pnp.transpose(x, (1, 2, 0)), (1, 0, 2)), RNG.random((2, 3, 4)))
+def transposes_compose_in_the_wrong_order(plant: Plant) -> None:
+    def wrong(m: Any, e: Any, args: Any) -> Any:
+        inner = m.maker(args[0], "transpose")
+        if inner is None:
+            return None
+        axes = tuple(e.params["axes"][a] for a in inner.params["axes"])
+        shape = tuple(inner.args[0].shape[a] for a in axes)
+        if shape != e.out.shape:
+            axes = tuple(sorted(axes))
+        found = m.builder.bind(e.op, inner.args[0], axes=axes)
+        return found if found[0].type == e.out.type else m.builder.bind(
+            "reshape", found[0], shape=e.out.shape
+        )
+
+    rules = import_module("pyc.passes.simplify").RULES
+    plant.item(rules, "transpose", (wrong,))
+
+
+@bug(lambda x: x[::-1], LINE)
+def a_flip_of_everything_is_nothing(plant: Plant) -> None:
+    simplify = import_module("pyc.passes.simplify")
+    plant.item(simplify.RULES, "slice", (simplify._to_own_type,))
+
+
+@bug(lambda x: pnp.where(pnp.asarray(np.bool_(True)), x, -x), LINE)
+def a_known_condition_takes_the_other_side(plant: Plant) -> None:
+    def wrong(m: Any, e: Any, args: Any) -> Any:
+        known = m.scalar(args[0])
+        return None if known is None else ((args[2],) if known else (args[1],))
+
+    plant.item(import_module("pyc.passes.simplify").RULES, "select", (wrong,))
+
+
+@bug(lambda x: x + pnp.exp(pnp.asarray(0.1)) * 3.0, RNG.random(5))
+def constants_are_folded_in_single_precision(plant: Plant) -> None:
+    def wrong(eqn: Any, args: Any) -> Any:
+        found = evaluate_eqn(eqn, args)
+        return [np.asarray(f, np.float32).astype(f.dtype) for f in found]
+
+    plant.attribute("pyc.passes.fold", "evaluate_eqn", wrong)
+
+
+def _running(x: Any) -> Any:
+    def step(total: Any, row: Any) -> Any:
+        total = pnp.cumsum(total + row)
+        return total, total * 2
+
+    return lax.scan(step, x[0], x, reverse=True)
+
+
+@bug(_running, SQUARE)
+def a_reversed_scan_runs_forwards(plant: Plant) -> None:
+    right = plant.original("pyc.passes.loops", "_body")
+
+    def wrong(eqn: Any, *rest: Any) -> Any:
+        return right(replaced_params(eqn, reverse=False), *rest)
+
+    plant.attribute("pyc.passes.loops", "_body", wrong)
+
+
+def replaced_params(eqn: Any, **params: Any) -> Any:
+    eqn_type = type(eqn)
+    return eqn_type(eqn.op, eqn.args, {**eqn.params, **params}, eqn.outs, eqn.loc)
+
+
+@bug(_running, SQUARE)
+def a_scan_ends_one_step_early(plant: Plant) -> None:
+    right = plant.original("pyc.passes.loops", "_condition")
+    plant.attribute("pyc.passes.loops", "_condition", lambda t, length: right(t, length - 1))
+
+
+# --- definitions and lowering ---------------------------------------------------------------------
+
+
+@bug(lambda x, i: x[i] * 2, LINE, np.array([1, 99]))
+def a_check_is_dropped(plant: Plant) -> None:
+    plant.attribute("pyc.passes.lower", "fails_of", lambda *_: None)
+
+
+@bug(lambda x, y: pnp.sort(pnp.sort(x).at[3:6].set(y)), LINE, LINE[:3])
+def an_update_lands_one_further(plant: Plant) -> None:
+    right = OPS["update_slice"].target
+    assert right is not None
+
+    def wrong(read: Any, index: Any, types: Any, **params: Any) -> Any:
+        first, *rest = right(read, index, types, **params)
+        return (first + 1, *rest)
+
+    plant.op("update_slice", "target", wrong)
+
+
+@bug(lambda x: pnp.pad(x, 2), LINE)
+def a_pad_is_one_wider(plant: Plant) -> None:
+    right = OPS["pad"].element
+    assert right is not None
+
+    def wrong(read: Any, index: Any, types: Any, *, low: Any, high: Any) -> Any:
+        return right(read, index, types, low=tuple(n + 1 for n in low), high=high)
+
+    plant.op("pad", "element", wrong)
+
+
+@bug(lambda x, y, i: x.at[i].set(y), LINE, LINE[:4], np.array([1, 5, 1, 2]))
+def a_scatter_adds_where_it_should_set(plant: Plant) -> None:
+    right = OPS["scatter"].build
+    assert right is not None
+    plant.op("scatter", "build", lambda types, **p: right(types, **{**p, "mode": "add"}))
+
+
+@bug(lambda x: x.cumsum()[3:] * 2, LINE)
+def a_running_sum_is_a_running_maximum(plant: Plant) -> None:
+    plant.op("cumsum", "build", OPS["cummax"].build)
+
+
+@bug(lambda x: pnp.sort(x * 2), LINE)
+def rows_are_sorted_downwards(plant: Plant) -> None:
+    right = OPS["sort"].build
+    assert right is not None
+    plant.op("sort", "build", lambda types, **p: right(types, descending=not p["descending"]))
+
+
+# --- reductions -----------------------------------------------------------------------------------
+
+COLUMNS = (RNG.standard_normal((700, 9)) * 10.0 ** RNG.integers(-4, 4, (700, 9))).astype(np.float32)
+ROWS = np.ascontiguousarray(COLUMNS.T)
+LONG = (RNG.standard_normal(2600) * 10.0 ** RNG.integers(-4, 4, 2600)).astype(np.float32)
+
+
+@bug(lambda x: x.sum(axis=0), COLUMNS)
+def lanes_are_visited_in_plain_order(plant: Plant) -> None:
+    plant.attribute("pyc.passes.reduction", "reversed_bits", lambda q, bits: q)
+
+
+@bug(lambda x: x.sum(), LONG)
+def the_last_chunk_is_missing(plant: Plant) -> None:
+    right = plant.original("pyc.passes.reduction:AcrossLanes", "reduce")
+
+    def wrong(self: Any, results: Any, value: Any, n: int) -> Any:
+        return right(self, results, value, n // 1024 * 1024 if n > 1024 else n)
+
+    plant.attribute("pyc.passes.reduction:AcrossLanes", "reduce", wrong)
+
+
+@bug(lambda x: x.sum(axis=1), np.full((3, 37), -0.0, np.float32))
+def the_neutral_element_of_sums_is_plus_zero(plant: Plant) -> None:
+    right = plant.original("pyc.passes.reduction", "neutral")
+
+    def wrong(monoid: Any, types: Any) -> Any:
+        return tuple(
+            Const(abs(c.value), c.dtype) if c.dtype.is_float else c for c in right(monoid, types)
+        )
+
+    plant.attribute("pyc.passes.reduction", "neutral", wrong)
+
+
+@bug(lambda x: x.sum(), LONG)
+def vectors_of_a_chunk_meet_back_to_front(plant: Plant) -> None:
+    right = plant.original("pyc.passes.reduction:_Counter", "fold")
+
+    def wrong(self: Any, value: Any, count: Any) -> Any:
+        return right(self, lambda k: value(Const(0, k.dtype) + (count - 1) - k), count)
+
+    plant.attribute("pyc.passes.reduction:_Counter", "fold", wrong)
+
+
+# --- schedules ------------------------------------------------------------------------------------
+
+
+@bug(lambda x: x * 2, LINE)
+def the_mask_of_the_tail_is_one_short(plant: Plant) -> None:
+    def change(e: Expr) -> Expr:
+        if isinstance(e, Apply) and e.name == "lt" and isinstance(e.args[0], Var):
+            bound = e.args[1]
+            if e.args[0].name == "lane" and isinstance(bound, Const):
+                return e.args[0] < int(bound.value) - 1
+        return e
+
+    plant.kernels(change)
+
+
+@bug(lambda x: pnp.concatenate([x, -x]), LINE)
+def pieces_are_cut_one_early(plant: Plant) -> None:
+    right = plant.original("pyc.passes.schedule:_Scheduler", "_cuts")
+
+    def wrong(self: Any, loop: Any, core: Any) -> Any:
+        self.planted = right(self, loop, core)
+        return self.planted
+
+    decide = plant.original("pyc.passes.schedule:_Scheduler", "_decide")
+
+    def flipped(self: Any, e: Expr) -> Expr:
+        found = decide(self, e)
+        if isinstance(found, Const) and found.dtype.kind == "bool" and not isinstance(e, Const):
+            return Const(True, found.dtype)
+        return found
+
+    plant.attribute("pyc.passes.schedule:_Scheduler", "_cuts", wrong)
+    plant.attribute("pyc.passes.schedule:_Scheduler", "_decide", flipped)
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+@bug(lambda x: pnp.sort(pnp.sort(x)[::-1] * 2), LINE)
+def a_shifted_read_is_overwritten(plant: Plant) -> None:
+    plant.attribute(
+        "pyc.passes.lower:_Lowerer", "_elementwise", lambda self: frozenset(self.inputs)
+    )
+
+
+def _updated(x: Any) -> Any:
+    y = pnp.sort(x)
+    return pnp.sort(y.at[2:5].set(0.0)), pnp.sort(-y)
+
+
+@bug(_updated, LINE)
+def a_live_operand_is_updated(plant: Plant) -> None:
+    right = plant.original("pyc.passes.memory:_Planner", "_update")
+
+    def wrong(self: Any, scope: Any, number: int, group: Any, eqn: Any) -> None:
+        scope.last[eqn.args[0]] = number
+        right(self, scope, number, group, eqn)
+
+    plant.attribute("pyc.passes.memory:_Planner", "_update", wrong)
+
+
+def _swapped(x: Any, y: Any) -> Any:
+    return lax.fori_loop(0, 5, lambda i, s: (s[1], pnp.flip(s[0]) + s[1]), (x, y))
+
+
+@bug(_swapped, LINE, LINE[::-1].copy())
+def swapped_carries_are_not_rotated(plant: Plant) -> None:
+    plant.attribute("pyc.passes.memory", "_as_swaps", lambda rotate: ())
+
+
+def _several(x: Any) -> Any:
+    a = pnp.sort(x)
+    b = pnp.sort(-a)
+    c = pnp.cumsum(b)
+    return pnp.sort(c + b), c
+
+
+def _placed(found: Any, offset: Callable[[int, Any], int]) -> Any:
+    buffers = tuple(
+        replace(b, index=offset(k, b)) if b.place is Place.ARENA else b
+        for k, b in enumerate(found.buffers)
+    )
+    return replace(found, buffers=buffers)
+
+
+@bug(lambda x, y: pnp.sort(pnp.sort(x) + pnp.sort(y)), LINE, LINE[::-1].copy())
+def every_buffer_is_at_the_start_of_the_arena(plant: Plant) -> None:
+    plant.plan(lambda found: _placed(found, lambda k, b: 0))
+
+
+def _without_rotation(steps: Any) -> Any:
+    return tuple(replace(s, rotate=()) if isinstance(s, Loop) else s for s in steps)
+
+
+@bug(_swapped, LINE, LINE[::-1].copy())
+def a_loop_forgets_its_swaps(plant: Plant) -> None:
+    plant.plan(lambda found: replace(found, steps=_without_rotation(found.steps)))
+
+
+def _branch(x: Any) -> Any:
+    return lax.cond(x[0] > 0, lambda a: pnp.sort(a), lambda a: pnp.sort(-a), x)
+
+
+@bug(_branch, np.abs(LINE))
+def branches_are_in_the_wrong_order(plant: Plant) -> None:
+    def change(found: Any) -> Any:
+        steps = tuple(
+            replace(s, cases=s.cases[::-1]) if isinstance(s, Branch) else s for s in found.steps
+        )
+        return replace(found, steps=steps)
+
+    plant.plan(change)
+
+
+@bug(lambda x: lax.fori_loop(0, 9, lambda i, a: pnp.sort(-a), x), LINE)
+def the_first_copy_into_a_loop_is_missing(plant: Plant) -> None:
+    def change(found: Any) -> Any:
+        sizes = [b.nbytes for b in found.buffers]
+        steps = tuple(s for s in found.steps if sizes[getattr(s, "source", 0)] < 0 or not (
+            type(s).__name__ == "Copy" and sizes[s.destination] == LINE.nbytes
+        ))
+        return replace(found, steps=steps)
+
+    plant.plan(change)
+
+
+@bug(_several, LINE)
+def a_launch_is_left_out(plant: Plant) -> None:
+    plant.plan(lambda found: replace(found, steps=(*found.steps[:1], *found.steps[2:])))
+
+
+@bug(lambda x, y: pnp.sort(x) - pnp.cumsum(y), LINE, LINE[::-1].copy())
+def arguments_of_a_kernel_are_exchanged(plant: Plant) -> None:
+    def change(found: Any) -> Any:
+        last = found.steps[-1]
+        slots = (last.slots[1], last.slots[0], *last.slots[2:])
+        return replace(found, steps=(*found.steps[:-1], replace(last, slots=slots)))
+
+    plant.plan(change)
+
+
+# --- native code ----------------------------------------------------------------------------------
+
+
+def _emitted(plant: Plant, before: str, after: str) -> None:
+    right = plant.original("pyc.backends.x86", "module_text")
+
+    def wrong(*arguments: Any) -> Any:
+        text, *rest = right(*arguments)
+        assert before in text
+        return (text.replace(before, after), *rest)
+
+    plant.attribute("pyc.backends.x86", "module_text", wrong)
+
+
+@bug(lambda x, y: x - y, LINE, LINE[::-1].copy())
+def subtractions_are_emitted_as_additions(plant: Plant) -> None:
+    _emitted(plant, " = fsub ", " = fadd ")
+
+
+@bug(lambda x: x * x + 1, LINE)
+def products_are_contracted_by_the_compiler(plant: Plant) -> None:
+    _emitted(plant, " = fmul ", " = fmul contract ")
+    right = plant.original("pyc.backends.x86", "module_text")
+
+    def wrong(*arguments: Any) -> Any:
+        text, *rest = right(*arguments)
+        return (text.replace(" = fadd ", " = fadd contract "), *rest)
+
+    plant.attribute("pyc.backends.x86", "module_text", wrong)
+
+
+@bug(lambda x: x < 1, np.array([1.0, 2.0, np.nan, 0.0], np.float32))
+def comparisons_are_unordered(plant: Plant) -> None:
+    _emitted(plant, "fcmp olt", "fcmp ult")
+
+
+@bug(lambda x: x // 3, np.array([-7, 7, -1, 0, 5], np.int32))
+def division_rounds_towards_zero(plant: Plant) -> None:
+    _emitted(plant, " = sub ", " = add ")
+
+
+# --- finding them ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_a_planted_bug_is_found(name: str, plant: Plant) -> None:
+    """Right without the mistake; found with it, by a way that differs, the verifier of a level, or
+    the kernel interpreter that refuses the kernel."""
+    put, program, arguments = BUGS[name]
+    pyc.verify(program, *arguments)
+    pyc.cache.memory.clear()
+    put(plant)
+    with pytest.raises((VerificationError, AssertionError)):
+        pyc.verify(program, *arguments)
+
+
+def test_there_are_at_least_twenty() -> None:
+    assert len(BUGS) >= 20
+
+
+RANDOM = {
+    name: BUGS[name][0]
+    for name in (
+        "adding_zero_is_nothing",
+        "a_flip_of_everything_is_nothing",
+        "a_known_condition_takes_the_other_side",
+        "a_reversed_scan_runs_forwards",
+        "an_update_lands_one_further",
+        "a_pad_is_one_wider",
+        "a_scatter_adds_where_it_should_set",
+        "the_neutral_element_of_sums_is_plus_zero",
+        "a_shifted_read_is_overwritten",
+        "a_live_operand_is_updated",
+        "swapped_carries_are_not_rotated",
+        "the_mask_of_the_tail_is_one_short",
+    )
+}
+"""Mistakes that random programs find as well, within a few hundred seeds."""
