@@ -45,7 +45,8 @@ from pyc.passes.reduction_blocks import (
     power_above,
 )
 from pyc.passes.row_blocks import RowBlocks
-from pyc.passes.schedule import Loop, Stage, _Scheduler
+from pyc.passes.schedule import Loop, Stage, _Scheduler, renamed
+from pyc.passes.tile_blocks import tiled, transposed_loads
 
 THREADS = 256
 """Threads of a block of independent work."""
@@ -82,7 +83,11 @@ class _BlockScheduler(_Scheduler):
     # --- independent work -------------------------------------------------------------------------
 
     def _grid_nest(self, loops: list[Loop], core: Body) -> list[Stmt]:
-        """One vector along the last loop per thread."""
+        """One vector along the last loop per thread, or tiles where reads are transposed."""
+        found = transposed_loads(loops, core, self._factor)
+        if found is not None:
+            across, loads = found
+            return tiled(loops, core, across, loads, self._positions, renamed)
         inner = loops[-1] if loops else Loop(self.simplify.variable("one", 1), 1)
         outer = loops[:-1]
         width = min(self._width(core), MAX_VECTOR)

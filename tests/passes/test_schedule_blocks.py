@@ -13,7 +13,7 @@ from pyc.ir import dtype as dt
 from pyc.ir import simulate
 from pyc.ir.dtype import DType
 from pyc.ir.graph import Builder, Graph, Value
-from pyc.ir.loops import Buffer, For, Kernel, Kind, walk
+from pyc.ir.loops import Alloc, Buffer, For, Kernel, Kind, Space, walk
 from pyc.ir.target import SM_90, X86_64_V3
 from pyc.ir.types import ArrayType
 from pyc.passes.memory import plan
@@ -99,10 +99,25 @@ def test_wide_and_narrow_types_take_the_vector_of_the_widest() -> None:
     assert extents(found, Kind.VECTOR) == [16]
 
 
-@pytest.mark.parametrize("shape", [(33, 64), (33, 65), (64, 2, 96)])
-def test_transposes_keep_their_values(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("shape", [(64, 128), (33, 64), (70, 129), (64, 2, 96), (7, 5), (3, 40, 50)])
+@pytest.mark.parametrize("dtype", [dt.f32, dt.f64, dt.u8])
+def test_transposes_keep_their_values(shape: tuple[int, ...], dtype: DType) -> None:
     axes = tuple(reversed(range(len(shape))))
-    check(lambda b, p: [b.bind1("transpose", p[0], axes=axes)], (shape, dt.f32))
+    found = check(lambda b, p: [b.bind1("transpose", p[0], axes=axes)], (shape, dtype))
+    assert _shared(found) == (min(shape[0], shape[-1]) >= 16)
+
+
+def test_work_on_both_orders_reads_one_of_them_through_a_tile() -> None:
+    def make(b: Builder, p: list[Value]) -> list[Value]:
+        return [b.bind1("add", b.bind1("transpose", p[0], axes=(1, 0)), p[1])]
+
+    assert _shared(check(make, ((65, 40), dt.f32), ((40, 65), dt.f32)))
+
+
+def _shared(kernels: list[Kernel]) -> bool:
+    """Whether some kernel has shared memory."""
+    statements = (s for k in kernels for s in walk(k.body))
+    return any(isinstance(s, Alloc) and s.buffer.space is Space.SHARED for s in statements)
 
 
 ROWS = [1, 3, 16, 100, 128, 130, 1000, 1024, 1025, 3072, 4096, 5000]
