@@ -1,18 +1,17 @@
 """Call overhead: a 16-element axpy natively dispatched, against Python, NumPy, and peers.
 
-    python benchmarks/call_overhead.py [--repeats 9] [--json FILE]
+    python -m benchmarks.call_overhead [--quick] [--json FILE]
 
 All rows run in turn in one process, several times; the least and the median time of a call are
-shown, and the ratio to a Python function that does nothing. Numba and JAX are rows where they can
+shown in nanoseconds, and what it is above a Python function that does nothing. The rows `pyc.jit`
+are what users call: (a) a 16-element axpy, (b) the same with NumPy and a helper in it and three
+more scalars, (c) keyword and dict of 20 arrays. Numba and JAX are rows where they can
 be imported.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib
-import importlib.util
-import json
 import statistics
 import sys
 import timeit
@@ -20,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+import pyc
+from benchmarks.runner import options, peers, publish
 from pyc.backends.assemble import assemble
 from pyc.backends.image import Image
 from pyc.ir import dtype as dtypes
@@ -124,18 +125,56 @@ def rows(image: Image) -> dict[str, tuple[str, dict[str, Any]]]:
         "NumPy a * x + y": "2.0 * x + y",
         "np.empty": "np.empty(16, np.float32)",
     }
-    if importlib.util.find_spec("numba"):
+    jit_rows(names, found)
+    there = peers("numba", "jax")
+    if there["numba"]:
         compiled = importlib.import_module("numba").njit(lambda a, x, y: a * x + y)
         compiled(2.0, x, y)
         names["numba_axpy"] = compiled
         found["Numba"] = "numba_axpy(2.0, x, y)"
-    if importlib.util.find_spec("jax"):
+    if there["jax"]:
         jax = importlib.import_module("jax")
         jitted = jax.jit(lambda a, x, y: a * x + y)
         names["jax_axpy"] = lambda a, x, y: np.asarray(jitted(a, x, y))
         names["jax_axpy"](2.0, x, y)
         found["JAX, NumPy in and out"] = "jax_axpy(2.0, x, y)"
     return {label: (statement, names) for label, statement in found.items()}
+
+
+def helper(x: Any) -> Any:
+    return np.maximum(x, 0.0)
+
+
+def jit_rows(names: dict[str, Any], found: dict[str, Any]) -> None:
+    """Adds the rows of jitted functions."""
+
+    @pyc.jit
+    def jitted(a: Any, x: Any, y: Any) -> Any:
+        return a * x + y
+
+    @pyc.jit
+    def helped(a: Any, x: Any, y: Any, b: Any, c: Any, d: Any) -> Any:
+        return helper(a * x + b) * c + np.minimum(y, d)
+
+    @pyc.jit
+    def keyed(x: Any, weights: Any) -> Any:
+        total = x
+        for weight in weights.values():
+            total = total + weight
+        return total
+
+    x, y = names["x"], names["y"]
+    names |= {"jitted": jitted, "helped": helped, "keyed": keyed}
+    for _ in range(2):
+        assert (jitted(2.0, x, y) == 2 * x + y).all()
+        assert (helped(2.0, x, y, 1.0, 3.0, 0.5) == (2 * x + 1) * 3 + 0.5).all()
+        assert (keyed(x, weights=names["weights"]) == 21 * x).all()
+    for function in (jitted, helped, keyed):
+        (made,) = function.specialisations()
+        assert function.native_calls(made) == 1, "the second call was not native"
+    found["pyc.jit (a) axpy"] = "jitted(2.0, x, y)"
+    found["pyc.jit (b) helpers, 4 scalars"] = "helped(2.0, x, y, 1.0, 3.0, 0.5)"
+    found["pyc.jit (c) keyword, dict of 20"] = "keyed(x, weights=weights)"
 
 
 def measure(repeats: int) -> dict[str, dict[str, float]]:
@@ -149,19 +188,14 @@ def measure(repeats: int) -> dict[str, dict[str, float]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--json", help="write the figures there")
-    options = parser.parse_args()
-    found = measure(options.repeats)
+    given = options(__doc__)
+    found = measure(given.rounds or (3 if given.quick else 9))
     base = next(iter(found.values()))["least"]
     print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}; ns a call")
     for label, times in found.items():
         over = times["least"] - base
         print(f"{label:<36} {times['least']:8.0f} {times['median']:8.0f}  empty {over:+8.0f}")
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(found, file, indent=1)
+    publish(given, {"nanoseconds": found})
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ from pyc.ir.target import Target
 from pyc.ir.target import nvptx as target_of
 from pyc.reasons import Reason
 
-_NO_SITE = (1 << 63) - 1
-_SHARED_DEFAULT = 48 * 1024
+_NO_SITE = -1
+"""The error slot's site while nothing has failed: the largest unsigned number."""
 
 
 def check(answer: tuple[Any, ...]) -> Any:
@@ -168,8 +168,11 @@ class CudaProgram:
         if plan.constants:
             self._constants = on.allocate(len(plan.constants))
             on.upload(self._constants, np.frombuffer(plan.constants, np.uint8))
-        self._can_fail = any(isinstance(s, Fail) for k in plan.kernels for s in walk(k.body))
-        self._error = on.allocate(16)
+        sites = [s.site for k in plan.kernels for s in walk(k.body) if isinstance(s, Fail)]
+        # The lowest failed site, then the lowest value (as unsigned) of each site.
+        self._blank = np.full(2 + max(sites, default=-1), -1, np.int64)
+        self._can_fail = bool(sites)
+        self._error = on.allocate(self._blank.nbytes)
 
     def __call__(self, arguments: Sequence[int], results: Sequence[int]) -> None:
         """Runs the Plan over device addresses; raises SiteFailed."""
@@ -189,14 +192,14 @@ class CudaProgram:
             else:
                 addresses.append(bases[b.place] + b.index)
         if self._can_fail:
-            on.upload(self._error, np.array([_NO_SITE, 0], np.int64))
+            on.upload(self._error, self._blank)
         try:
             self._steps(self.plan.steps, addresses)
             if self._can_fail:
-                slot = np.empty(2, np.int64)
+                slot = np.empty_like(self._blank)
                 on.download(slot, self._error)
                 if slot[0] != _NO_SITE:
-                    raise SiteFailed(int(slot[0]), int(slot[1]))
+                    raise SiteFailed(int(slot[0]), int(slot[1 + slot[0]]))
         finally:
             if arena:
                 on.free(arena)

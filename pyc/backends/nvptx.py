@@ -232,17 +232,12 @@ class NvptxKernel(KernelEmitter):
         return b.emit(f"{call}(i32 -1, i32 {word}, i32 {distance}, i32 31)")
 
     def fail(self, site: int, value: Value) -> None:
-        """Lowers the site in the error slot; its value is that of a thread that did."""
+        """Lowers the site in the first word of the error slot, and the value in the site's own
+        word after it: what remains does not depend on which thread comes first."""
         b = self.builder
-        old = b.emit(f"atomicrmw umin ptr addrspace(1) %error, i64 {site} monotonic")
-        first = b.emit(f"icmp uge i64 {old}, {site}")
-        write, done = b.name("write"), b.name("written")
-        b.line(f"br i1 {first}, label %{write}, label %{done}")
-        b.label(write)
-        slot = b.emit("getelementptr i8, ptr addrspace(1) %error, i64 8")
-        b.line(f"store i64 {value.ref}, ptr addrspace(1) {slot}, align 8")
-        b.line(f"br label %{done}")
-        b.label(done)
+        b.emit(f"atomicrmw umin ptr addrspace(1) %error, i64 {site} monotonic")
+        word = b.emit(f"getelementptr i8, ptr addrspace(1) %error, i64 {8 * (1 + site)}")
+        b.emit(f"atomicrmw umin ptr addrspace(1) {word}, i64 {value.ref} monotonic")
 
 
 @cache

@@ -174,8 +174,8 @@ def _array_of(elements: list[str], dtype: DType) -> np.ndarray[Any, Any]:
 
 # --- parsing --------------------------------------------------------------------------------------
 
-_TOKEN = re.compile(
-    r"""(?P<skip>\s+|\#[^\n]*)
+# Compiled by the first parser: printing, which every start needs, does without.
+_TOKEN = r"""(?P<skip>\s+|\#[^\n]*)
       | (?P<string>"(?:[^"\\]|\\.)*")
       | (?P<bytes>0x[0-9a-f]*)
       | (?P<number>-?(?:(?:inf|nan)\b|\d+(?:\.\d*)?(?:e[+-]?\d+)?))
@@ -183,11 +183,8 @@ _TOKEN = re.compile(
       | (?P<name>[A-Za-z_][\w.]*)
       | (?P<value>%\d+)
       | (?P<sign>\.\.\.|[(){}=,:])
-    """,
-    re.VERBOSE,
-)
-
-_EQUALS = re.compile(r"\s*=")
+    """
+_EQUALS = r"\s*="
 _KEYWORDS = {"true": True, "false": False, "none": None}
 
 
@@ -204,6 +201,8 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self._source = text
+        self._token = re.compile(_TOKEN, re.VERBOSE)
+        self._equals = re.compile(_EQUALS)
         self._tokens = self._scan()
         self._advance()
 
@@ -241,7 +240,7 @@ class _Parser:
         args = self._used(values, ")")
         self._take(")")
         params: dict[str, Any] = {}
-        if self._kind == "name" and _EQUALS.match(self._source, self._place + len(self._text)):
+        if self._kind == "name" and self._equals.match(self._source, self._place + len(self._text)):
             params = self._params()
         values.update(made)
         return Eqn(OPS[name], tuple(args), params, tuple(outs))
@@ -368,7 +367,7 @@ class _Parser:
     def _scan(self) -> Iterator[tuple[str, str, int]]:
         place = 0
         while place < len(self._source):
-            found = _TOKEN.match(self._source, place)
+            found = self._token.match(self._source, place)
             if found is None:
                 line = self._source.count("\n", 0, place) + 1
                 raise ValueError(f"line {line}: unexpected {self._source[place]!r}")

@@ -87,7 +87,7 @@ def iota(shape: tuple[int, ...], axis: int, dtype: dt.DType) -> Any:
     return bind1("iota", shape=shape, axis=axis, dtype=dtype)
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+def arange(start: Any = 0, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
     """start, start + step, ... below stop (from 0 if only one number is given). The three must be
     concrete: they decide the shape."""
     if stop is None:

@@ -179,6 +179,8 @@ def _checked(index: Any, bound: int, axis: int, mode: str, x: Any) -> Any:
                     f"of {type_text(x)}"
                 )
         return bind1("index_check", index, bound=bound, axis=axis)
+    if isinstance(index, (np.ndarray, np.generic)):
+        index = constant(np.asarray(index).astype(np.int64))
     wide = cast(index, dt.i64)
     if mode == "wrap":
         return remainder(wide, bound)

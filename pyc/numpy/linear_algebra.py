@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from pyc.numpy.core import (
 )
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, conj, imag, multiply, real, subtract
-from pyc.numpy.manipulation import permute_dims, ravel, reshape
+from pyc.numpy.manipulation import diagonal, permute_dims, ravel, reshape
 
 Axes = tuple[int, ...]
 
@@ -106,7 +107,12 @@ def dot(a: Any, b: Any) -> Any:
 
 def vdot(a: Any, b: Any) -> Any:
     """The sum of conj(a) * b over flattened arrays."""
-    return dot(conj(ravel(a)), ravel(b))
+    a, b = _same_type(a, b)
+    return dot(_conjugate(ravel(a)), ravel(b))
+
+
+def _conjugate(x: Any) -> Any:
+    return conj(x) if dtype_of(x).is_complex else x
 
 
 def inner(a: Any, b: Any) -> Any:
@@ -125,8 +131,10 @@ def outer(a: Any, b: Any) -> Any:
 def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
     """The sum of conj(a) * b over one axis, the others broadcast."""
     a, b = _same_type(a, b)
+    if not shape_of(a) or not shape_of(b):
+        raise ShapeError(f"vecdot: an operand has rank 0: {type_text(a)}, {type_text(b)}")
     shape = broadcast_shape("vecdot", [shape_of(a), shape_of(b)])
-    a, b = conj(broadcast(a, shape)), broadcast(b, shape)
+    a, b = _conjugate(broadcast(a, shape)), broadcast(b, shape)
     place = axis_of("vecdot", axis, len(shape))
     axes = tuple(k for k in range(len(shape)) if k != place)
     return _contract(a, b, ((place,), (place,)), (axes, axes))
@@ -166,29 +174,70 @@ def kron(a: Any, b: Any) -> Any:
 
 
 def einsum(subscripts: str, *xs: Any) -> Any:
-    """Einstein summation of one or more operands ("ij,jk->ik"; no ellipsis): pair by pair from the
-    left."""
-    text = subscripts.replace(" ", "")
-    if "." in text:
-        raise NotImplementedError("einsum: an ellipsis is not supported")
-    inputs, arrow, output = text.partition("->")
-    labels = inputs.split(",")
-    if len(labels) != len(xs):
-        raise ShapeError(f"einsum: {subscripts!r} names {len(labels)} operands, got {len(xs)}")
-    if not arrow:
-        joined = "".join(labels)
-        output = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    """Einstein summation ("ij,jk->ik", "...ij,...jk->...ik", "ii->i"): pair by pair from the left.
+
+    A label that one operand has twice takes its diagonal; "..." stands for axes that broadcast.
+    """
     values = [asarray(x) for x in xs]
-    for name, x in zip(labels, values, strict=True):
-        if len(name) != len(shape_of(x)) or len(set(name)) != len(name):
-            raise ShapeError(f"einsum: {name!r} does not label the axes of {type_text(x)}")
+    labels, output = _subscripts(subscripts, values)
     kind = result_dtype(*values)
-    current, found = labels[0], cast(values[0], kind)
-    for position in range(1, len(values)):
-        following, x = labels[position], cast(values[position], kind)
-        later = set(output).union(*labels[position + 1 :])
-        current, found = _pair(current, found, following, x, later)
-    return _finish(current, found, output)
+    taken = [_diagonals(name, cast(x, kind)) for name, x in zip(labels, values, strict=True)]
+    sizes: dict[str, int] = {}
+    for name, x in taken:
+        for c, n in zip(name, shape_of(x), strict=True):
+            if sizes.setdefault(c, n) not in (n, 1) and n != 1:
+                found = ", ".join(map(type_text, values))
+                raise ShapeError(f"einsum: {subscripts!r}: sizes {sizes[c]} and {n} of {found}")
+            sizes[c] = n if sizes[c] == 1 else sizes[c]
+    stretched = [(name, _stretched(name, x, sizes)) for name, x in taken]
+    current, result = stretched[0]
+    for position in range(1, len(stretched)):
+        following, x = stretched[position]
+        later = set(output).union(*(name for name, _ in stretched[position + 1 :]))
+        current, result = _pair(current, result, following, x, later)
+    return _finish(current, result, output)
+
+
+def _subscripts(subscripts: str, values: Sequence[Any]) -> tuple[list[str], str]:
+    """The labels of each operand's axes and of the result's, "..." spelled out in capitals that are
+    free."""
+    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    names = inputs.split(",")
+    if len(names) != len(values):
+        raise ShapeError(f"einsum: {subscripts!r} names {len(names)} operands, got {len(values)}")
+    free = [c for c in string.ascii_letters[::-1] if c not in subscripts]
+    extra = [len(shape_of(x)) - len(n.replace("...", "")) for n, x in zip(names, values)]
+    most = max((e for n, e in zip(names, extra) if "..." in n), default=0)
+    spelled = []
+    for name, x, rank in zip(names, values, extra, strict=True):
+        dots = "".join(free[most - rank : most]) if rank > 0 else ""
+        full = name.replace("...", dots)
+        if len(full) != len(shape_of(x)) or not full.isalpha() and full:
+            raise ShapeError(f"einsum: {name!r} does not label the axes of {type_text(x)}")
+        spelled.append(full)
+    every = "".join(free[:most])
+    if arrow:
+        return spelled, output.replace("...", every)
+    joined = "".join(spelled)
+    once = sorted(c for c in set(joined) - set(every) if joined.count(c) == 1)
+    return spelled, every + "".join(once)
+
+
+def _diagonals(name: str, x: Any) -> tuple[str, Any]:
+    """The operand with each label once: the diagonal of axes that share one."""
+    while len(set(name)) != len(name):
+        label = next(c for c in name if name.count(c) > 1)
+        first = name.index(label)
+        second = name.index(label, first + 1)
+        if shape_of(x)[first] != shape_of(x)[second]:
+            raise ShapeError(f"einsum: axes {label!r} of {type_text(x)} differ in size")
+        x = diagonal(x, 0, first, second)
+        name = name[:first] + name[first + 1 : second] + name[second + 1 :] + label
+    return name, x
+
+
+def _stretched(name: str, x: Any, sizes: dict[str, int]) -> Any:
+    return broadcast(x, tuple(sizes[c] for c in name))
 
 
 def _pair(left: str, a: Any, right: str, b: Any, later: set[str]) -> tuple[str, Any]:

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ShapeError
+from pyc.errors import ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import bind1, type_of
 from pyc.numpy.core import (
     axes_of,
     axis_of,
     broadcast,
     cast,
+    constant,
     dtype_of,
     literal,
     operands,
@@ -228,7 +229,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
     shape = shape_of(x)
     place = axis_of("split", axis, len(shape))
     if isinstance(indices_or_sections, int):
-        if shape[place] % indices_or_sections:
+        if indices_or_sections < 1 or shape[place] % indices_or_sections:
             raise ShapeError(
                 f"split: axis {place} of {type_text(x)} does not divide into {indices_or_sections}"
             )
@@ -245,10 +246,15 @@ def _cut(x: Any, axis: int, cuts: list[int]) -> tuple[Any, ...]:
     return tuple(_box(x, axis, a, max(b - a, 0)) for a, b in pairwise(bounds))
 
 
-def array_split(x: Any, sections: int, axis: int = 0) -> tuple[Any, ...]:
-    """`x` in parts as equal as possible, the longer ones first."""
+def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
+    """`x` in parts as equal as possible, the longer ones first; or cut before the given places."""
     x = asarray(x)
     place = axis_of("array_split", axis, len(shape_of(x)))
+    if not isinstance(indices_or_sections, int):
+        return _cut(x, place, [int(c) for c in indices_or_sections])
+    sections = indices_or_sections
+    if sections < 1:
+        raise ShapeError(f"array_split: the number of parts must be positive, got {sections}")
     size, longer = divmod(shape_of(x)[place], sections)
     sizes = [size + (k < longer) for k in range(sections)]
     return _cut(x, place, [int(c) for c in np.cumsum(sizes)[:-1]])
@@ -299,6 +305,9 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Any:
 def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """`x` turned by 90 degrees k times, from the first of `axes` towards the second."""
     x = asarray(x)
+    places = [axis_of("rot90", a, len(shape_of(x))) for a in axes]
+    if len(places) != 2 or places[0] == places[1]:
+        raise ShapeError(f"rot90: needs two different axes, got {axes}")
     turns = k % 4
     if turns == 2:
         return flip(x, axes)
@@ -309,17 +318,36 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     return flip(swapaxes(x, axes[0], axes[1]), axes[1])
 
 
-def repeat(x: Any, repeats: int, axis: int | None = None) -> Any:
-    """Each element `repeats` times along an axis (of the flattened array if None)."""
+def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
+    """Each element `repeats` times along an axis (of the flattened array if None). repeats: one
+    number, or a concrete number for each element: it decides the shape."""
     x = asarray(x)
     if axis is None:
         x, axis = ravel(x), 0
     shape = shape_of(x)
     place = axis_of("repeat", axis, len(shape))
-    times = int(repeats.__index__())
-    wide = (*shape[: place + 1], times, *shape[place + 1 :])
-    apart = broadcast(expand_dims(x, place + 1), wide)
-    return reshape(apart, (*shape[:place], shape[place] * times, *shape[place + 1 :]))
+    if hasattr(repeats, "type"):
+        raise ConcretizationError(
+            "repeat: a traced number of repeats would make the shape depend on data",
+            fix="Pass `repeats` as a Python number or a list, or make it a static argument.",
+        )
+    counts = np.asarray(repeats)
+    if counts.dtype.kind not in "iu" or counts.ndim > 1:
+        raise DTypeError(f"repeat: needs integers, got {repeats!r}")
+    if counts.size and counts.min() < 0:
+        raise ShapeError(f"repeat: the number of repeats must not be negative, got {repeats!r}")
+    if counts.size == 1:
+        times = int(counts.reshape(-1)[0])
+        wide = (*shape[: place + 1], times, *shape[place + 1 :])
+        apart = broadcast(expand_dims(x, place + 1), wide)
+        return reshape(apart, (*shape[:place], shape[place] * times, *shape[place + 1 :]))
+    if counts.size != shape[place]:
+        raise ShapeError(
+            f"repeat: {counts.size} numbers of repeats for the {shape[place]} elements along axis "
+            f"{axis} of {type_text(x)}"
+        )
+    places = constant(np.repeat(np.arange(shape[place]), counts))
+    return bind1("gather", x, places, axes=(place,), position=place)
 
 
 def tile(x: Any, reps: Any) -> Any:
@@ -434,6 +462,10 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The sum of a diagonal."""
     line = diagonal(x, offset, axis1, axis2)
     kind = dtype_of(line)
+    if kind.is_complex:
+        parts = [bind1(part, line) for part in ("real", "imag")]
+        axes = (len(shape_of(line)) - 1,)
+        return bind1("complex", *(bind1("reduce_sum", part, axes=axes) for part in parts))
     wide = _I64 if kind.kind in ("bool", "int") and kind.bits < 64 else kind
     return bind1("reduce_sum", cast(line, wide), axes=(len(shape_of(line)) - 1,))
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from pyc.errors import ConcretizationError, ShapeError
+import numpy as np
+
+from pyc.errors import ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import bind, bind1
 from pyc.ir import dtype as dt
-from pyc.numpy.core import axis_of, broadcast, cast, dtype_of, operands, shape_of, type_text
+from pyc.numpy.core import (
+    axes_of,
+    axis_of,
+    broadcast,
+    cast,
+    dtype_of,
+    operands,
+    shape_of,
+    type_text,
+)
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, equal, less, multiply, subtract, where
 from pyc.numpy.indexing import gather
-from pyc.numpy.manipulation import moveaxis, ravel
+from pyc.numpy.manipulation import moveaxis, ravel, stack
 from pyc.numpy.statistics import any as any_true
 
 
@@ -58,46 +70,74 @@ def top_k(x: Any, k: int) -> tuple[Any, Any]:
     return values, places
 
 
-def median(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The middle element, or the mean of the middle two; NaN if any is."""
-    return quantile(x, 0.5, axis, keepdims)
+def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """The middle element over some axes, or the mean of the middle two; NaN if any is."""
+    return quantile(x, 0.5, axis, keepdims=keepdims)
 
 
-def quantile(x: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The element at fraction q (one number) of the sorted axis, linearly between neighbours."""
+def quantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """The element at fraction q of the sorted axes (all if None), linearly between neighbours; NaN
+    if any is. q: a concrete number, or a list of them, which makes a new first axis."""
+    fractions = _fractions("quantile", q)
     x = asarray(x)
+    if dtype_of(x).is_complex:
+        raise DTypeError(f"quantile: complex numbers have no order, got {type_text(x)}")
     if not dtype_of(x).is_float:
         x = cast(x, dt.f64)
     shape = shape_of(x)
-    rank = len(shape)
-    if axis is None:
-        line, place, kept = ravel(x), 0, (1,) * rank
-    else:
-        place = axis_of("quantile", axis, rank)
-        line, kept = x, tuple(1 if k == place else n for k, n in enumerate(shape))
-    n = shape_of(line)[place]
-    if n == 0:
+    axes = axes_of("quantile", axis, len(shape))
+    kept = [k for k in range(len(shape)) if k not in axes]
+    count = prod([shape[k] for k in axes])
+    if count == 0:
         raise ShapeError(f"quantile: no elements along axis {axis} of {type_text(x)}")
-    if not isinstance(q, (int, float)):
-        raise ShapeError("quantile: q must be one Python number")
-    if not 0 <= q <= 1:
-        raise ValueError(f"quantile: q must be in [0, 1], got {q}")
-    ordered = moveaxis(sort(line, place), place, -1)
-    at = q * (n - 1)
-    low = int(at)
-    high, part = min(low + 1, n - 1), at - int(at)
-    below, above = gather(ordered, (..., low)), gather(ordered, (..., high))
-    found = add(below, multiply(subtract(above, below), part)) if part else below
-    last = gather(ordered, (..., n - 1))
-    found = where(equal(last, last), found, last)
+    rows = bind1("transpose", x, axes=(*kept, *axes))
+    rows = bind1("reshape", rows, shape=(*(shape[k] for k in kept), count))
+    ordered = sort(rows, -1)
+    last = gather(ordered, (..., count - 1))
+    whole = equal(last, last)
+    found = [where(whole, _between(ordered, count, p), last) for p in fractions.reshape(-1)]
     if keepdims:
-        return bind1("reshape", found, shape=kept)
-    return found
+        wide = tuple(1 if k in axes else n for k, n in enumerate(shape))
+        found = [bind1("reshape", each, shape=wide) for each in found]
+    if fractions.ndim == 0:
+        return found[0]
+    together = stack(found)
+    return bind1("reshape", together, shape=(*fractions.shape, *shape_of(together)[1:]))
 
 
-def percentile(x: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+def _fractions(name: str, q: Any) -> Any:
+    """q as a NumPy array of numbers in [0, 1]."""
+    if hasattr(q, "type"):
+        raise ConcretizationError(
+            f"{name}: `q` must be known while tracing",
+            fix="Pass it as a Python number or a list, or make it a static argument.",
+        )
+    fractions = np.asarray(q, np.float64)
+    if not ((fractions >= 0) & (fractions <= 1)).all():
+        raise ValueError(f"{name}: fractions must lie in [0, 1], got {q}")
+    return fractions
+
+
+def _between(ordered: Any, count: int, fraction: float) -> Any:
+    """The element at a fraction of the last axis, between its two neighbours."""
+    at = float(fraction) * (count - 1)
+    low = int(at)
+    below, part = gather(ordered, (..., low)), at - low
+    if not part:
+        return below
+    above = gather(ordered, (..., low + 1))
+    # From the nearer end, as NumPy does: exact at both ends.
+    apart = subtract(above, below)
+    if part >= 0.5:
+        return subtract(above, multiply(apart, 1 - part))
+    return add(below, multiply(apart, part))
+
+
+def percentile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """`quantile` with q in percent."""
-    return quantile(x, q / 100, axis, keepdims)
+    if hasattr(q, "type"):
+        _fractions("percentile", q)
+    return quantile(x, np.asarray(q, np.float64) / 100, axis, keepdims=keepdims)
 
 
 def searchsorted(a: Any, v: Any, side: str = "left") -> Any:
@@ -119,11 +159,13 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return searchsorted(bins, x, "left" if right else "right")
 
 
-def isin(x: Any, test: Any) -> Any:
-    """Whether each element occurs in `test` (compared with every one: for short lists)."""
+def isin(x: Any, test: Any, *, invert: bool = False) -> Any:
+    """Whether each element occurs in `test` (compared with every one: for short lists), or with
+    `invert` whether it does not."""
     x, items = asarray(x), ravel(asarray(test))
     wide = bind1("reshape", x, shape=(*shape_of(x), 1))
-    return any_true(equal(wide, items), axis=-1)
+    found = any_true(equal(wide, items), axis=-1)
+    return bind1("logical_not", found) if invert else found
 
 
 def nonzero(x: Any, *, size: int | None = None) -> tuple[Any, ...]:

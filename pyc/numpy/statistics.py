@@ -345,6 +345,8 @@ def _place(name: str, x: Any, axis: int | None, keepdims: bool) -> Any:
         raise DTypeError(f"{name}: complex numbers have no order")
     rank = len(shape_of(x))
     where_axis = None if axis is None else axis_of(name, axis, rank)
+    if rank == 0:
+        return literal(0, dt.i64)
     return _reduced(name, name, x, where_axis, keepdims)
 
 

@@ -39,13 +39,14 @@ from pyc.ir.loops import (
 )
 from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.target import Target
+from pyc.ir.visit import renamed
 from pyc.passes.reduction_blocks import (
     Components,
     ThreadReduction,
     power_above,
 )
 from pyc.passes.row_blocks import RowBlocks
-from pyc.passes.schedule import Loop, Stage, _Scheduler, renamed
+from pyc.passes.schedule import Loop, Stage, _Scheduler
 from pyc.passes.tile_blocks import tiled, transposed_loads
 
 THREADS = 256

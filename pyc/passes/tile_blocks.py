@@ -100,7 +100,9 @@ def tiled(
     ]
     step = THREADS // SIDE
 
-    def walk(lanes: Loop, first: Expr, rows: Loop, start: Expr, each: Callable[[Expr], Body]) -> Stmt:
+    def walk(
+        lanes: Loop, first: Expr, rows: Loop, start: Expr, each: Callable[[Expr], Body]
+    ) -> Stmt:
         """each(number of the row) for this thread's elements of the square."""
         k = Var("k")
         number = row + k * step

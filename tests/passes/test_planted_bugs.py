@@ -22,7 +22,7 @@ from pyc.frozen import replace
 from pyc.ir.evaluate import evaluate_eqn
 from pyc.ir.expr import Apply, Const, Expr, Var
 from pyc.ir.op import OPS
-from pyc.ir.plan import Branch, Loop, Place
+from pyc.ir.plan import Branch, Copy, Loop, Place
 from pyc.ir.target import X86_64_V3
 from pyc.ir.visit import Rewriter
 from tests.programs import differential
@@ -363,8 +363,9 @@ def _swapped(x: Any, y: Any) -> Any:
 
 
 @bug(_swapped, LINE, LINE[::-1].copy())
-def swapped_carries_are_not_rotated(plant: Plant) -> None:
-    plant.attribute("pyc.passes.memory", "_as_swaps", lambda rotate: ())
+def swaps_are_done_in_the_wrong_order(plant: Plant) -> None:
+    right = plant.original("pyc.passes.memory", "_as_swaps")
+    plant.attribute("pyc.passes.memory", "_as_swaps", lambda rotate: right(rotate)[::-1])
 
 
 def _several(x: Any) -> Any:
@@ -387,13 +388,18 @@ def every_buffer_is_at_the_start_of_the_arena(plant: Plant) -> None:
     plant.plan(lambda found: _placed(found, lambda k, b: 0))
 
 
-def _without_rotation(steps: Any) -> Any:
-    return tuple(replace(s, rotate=()) if isinstance(s, Loop) else s for s in steps)
-
-
 @bug(_swapped, LINE, LINE[::-1].copy())
-def a_loop_forgets_its_swaps(plant: Plant) -> None:
-    plant.plan(lambda found: replace(found, steps=_without_rotation(found.steps)))
+def arrays_are_not_swapped(plant: Plant) -> None:
+    def change(found: Any) -> Any:
+        def kept(rotate: Any) -> Any:
+            return tuple(p for p in rotate if found.buffers[p[0]].nbytes < LINE.nbytes)
+
+        steps = (
+            replace(s, rotate=kept(s.rotate)) if isinstance(s, Loop) else s for s in found.steps
+        )
+        return replace(found, steps=tuple(steps))
+
+    plant.plan(change)
 
 
 def _branch(x: Any) -> Any:
@@ -414,11 +420,9 @@ def branches_are_in_the_wrong_order(plant: Plant) -> None:
 @bug(lambda x: lax.fori_loop(0, 9, lambda i, a: pnp.sort(-a), x), LINE)
 def the_first_copy_into_a_loop_is_missing(plant: Plant) -> None:
     def change(found: Any) -> Any:
-        sizes = [b.nbytes for b in found.buffers]
-        steps = tuple(s for s in found.steps if sizes[getattr(s, "source", 0)] < 0 or not (
-            type(s).__name__ == "Copy" and sizes[s.destination] == LINE.nbytes
-        ))
-        return replace(found, steps=steps)
+        large = [b.nbytes == LINE.nbytes for b in found.buffers]
+        steps = (s for s in found.steps if not (isinstance(s, Copy) and large[s.destination]))
+        return replace(found, steps=tuple(steps))
 
     plant.plan(change)
 
@@ -482,6 +486,7 @@ def division_rounds_towards_zero(plant: Plant) -> None:
 # --- finding them ---------------------------------------------------------------------------------
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", BUGS)
 def test_a_planted_bug_is_found(name: str, plant: Plant) -> None:
     """Right without the mistake; found with it, by a way that differs, the verifier of a level, or
@@ -496,23 +501,3 @@ def test_a_planted_bug_is_found(name: str, plant: Plant) -> None:
 
 def test_there_are_at_least_twenty() -> None:
     assert len(BUGS) >= 20
-
-
-RANDOM = {
-    name: BUGS[name][0]
-    for name in (
-        "adding_zero_is_nothing",
-        "a_flip_of_everything_is_nothing",
-        "a_known_condition_takes_the_other_side",
-        "a_reversed_scan_runs_forwards",
-        "an_update_lands_one_further",
-        "a_pad_is_one_wider",
-        "a_scatter_adds_where_it_should_set",
-        "the_neutral_element_of_sums_is_plus_zero",
-        "a_shifted_read_is_overwritten",
-        "a_live_operand_is_updated",
-        "swapped_carries_are_not_rotated",
-        "the_mask_of_the_tail_is_one_short",
-    )
-}
-"""Mistakes that random programs find as well, within a few hundred seeds."""

@@ -76,7 +76,9 @@ def check(make: Make, *types: tuple[tuple[int, ...], DType]) -> list[Kernel]:
 
 def extents(kernels: list[Kernel], kind: Kind) -> list[Any]:
     """Extents of the loops of one kind."""
-    return [s.extent for k in kernels for s in walk(k.body) if isinstance(s, For) and s.kind is kind]
+    return [
+        s.extent for k in kernels for s in walk(k.body) if isinstance(s, For) and s.kind is kind
+    ]
 
 
 @pytest.mark.parametrize("size", [1, 3, 1024, 1030, 4099])
@@ -99,7 +101,9 @@ def test_wide_and_narrow_types_take_the_vector_of_the_widest() -> None:
     assert extents(found, Kind.VECTOR) == [16]
 
 
-@pytest.mark.parametrize("shape", [(64, 128), (33, 64), (70, 129), (64, 2, 96), (7, 5), (3, 40, 50)])
+@pytest.mark.parametrize(
+    "shape", [(64, 128), (33, 64), (70, 129), (64, 2, 96), (7, 5), (3, 40, 50)]
+)
 @pytest.mark.parametrize("dtype", [dt.f32, dt.f64, dt.u8])
 def test_transposes_keep_their_values(shape: tuple[int, ...], dtype: DType) -> None:
     axes = tuple(reversed(range(len(shape))))

@@ -1,0 +1,81 @@
+"""The whole table of functions and random programs on a GPU: the CPU's bits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc
+from pyc.backends import cuda
+from pyc.compile import compile_graph
+from pyc.compile_cuda import compile_cuda
+from pyc.ir.evaluate import evaluate
+from tests.numpy.test_functions import TABLE
+from tests.programs.differential import same_bits
+from tests.programs.random_graphs import random_arguments, random_graph
+
+needs_gpu = pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
+CONTRACTIONS = ("matmul", "dot", "vdot", "inner", "outer", "tensordot", "kron", "einsum")
+
+
+@pytest.mark.cuda
+@needs_gpu
+@pytest.mark.parametrize("row", range(len(TABLE)), ids=lambda k: f"{TABLE[k][0]}-{k}")
+def test_the_table_of_functions(row: int) -> None:
+    """Every function of pyc.numpy: pointwise work and reductions have the CPU's bits."""
+    name, call, arguments = TABLE[row]
+
+    def function(*xs: Any) -> Any:
+        return call(pyc.numpy, *xs)
+
+    with pyc.config.using(cache="off"):
+        expected = pyc.tree.leaves(pyc.jit(function)(*arguments))
+        found = pyc.tree.leaves(pyc.jit(function, device="cuda")(*arguments))
+    for a, b in zip(expected, found, strict=True):
+        if name in CONTRACTIONS:
+            size = float(np.abs(a).max()) if a.size else 0.0
+            np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-5 * max(size, 1.0))
+        else:
+            assert same_bits(a, b), name
+
+
+@pytest.mark.cuda
+@needs_gpu
+@pytest.mark.parametrize("shard", range(8))
+def test_random_programs(shard: int) -> None:
+    """Forty random programs a shard: the interpreter's bits."""
+    wrong = []
+    with pyc.config.using(cache="off"):
+        for seed in range(shard * 40, shard * 40 + 40):
+            graph = random_graph(seed, coverage=Counter())
+            arguments = random_arguments(graph, seed)
+            expected = evaluate(graph, arguments)
+            try:
+                found = compile_cuda(graph)(*arguments)
+            except Exception as error:
+                wrong.append(f"seed {seed}: {type(error).__name__}: {error}")
+                continue
+            wrong += [
+                f"seed {seed}: result {k} differs"
+                for k, (a, b) in enumerate(zip(expected, found, strict=True))
+                if not same_bits(a, b)
+            ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.cuda
+@needs_gpu
+def test_control_flow_and_scans() -> None:
+    """Loops with state on the device."""
+
+    def newton(x: Any) -> Any:
+        return pyc.while_loop(
+            lambda s: (np.abs(s * s - x) > 1e-9).any(), lambda s: 0.5 * (s + x / s), x
+        )
+
+    x = np.linspace(1, 9, 50)
+    compiled = compile_graph(pyc.jit(newton).trace(x).graph)(x)[0]
+    np.testing.assert_array_equal(pyc.jit(newton, device="cuda")(x), compiled)
