@@ -34,7 +34,9 @@ def softmax(x: Any) -> Any:
 def test_all_ways_agree() -> None:
     report = pyc.verify(softmax, X)
     assert {(c.executor, c.result) for c in report.checks} == {
-        (way, name) for way in ("compiled", "passes", "plan") for name in ("result['p']", "result['top']")
+        (way, name)
+        for way in ("compiled", "passes", "plan")
+        for name in ("result['p']", "result['top']")
     }
     assert all(c.difference == 0 and not c.bounded for c in report.checks)
     assert report.error == "" and "softmax: verified" in str(report)
@@ -82,11 +84,13 @@ def test_a_wrong_product_is_beyond_the_bound(monkeypatch: pytest.MonkeyPatch) ->
         return plan(self, Rewriter(rule)(graph))
 
     monkeypatch.setattr(memory._Planner, "program", wrong)
-    with pytest.raises(VerificationError, match="compiled: `result`"):
+    with pytest.raises(VerificationError, match="plan: `result`"):
         pyc.verify(lambda x, w: x @ w, X, X.T.copy())
 
 
-def test_a_wrong_rule_is_named_with_its_element(monkeypatch: pytest.MonkeyPatch, golden: Any) -> None:
+def test_a_wrong_rule_is_named_with_its_element(
+    monkeypatch: pytest.MonkeyPatch, golden: Any
+) -> None:
     """x + 0.0 -> x keeps a -0.0 that the program turns into 0.0."""
     simplify = import_module("pyc.passes.simplify")
     monkeypatch.setattr(simplify, "_same_bits", lambda a, b: bool(a == b))

@@ -51,6 +51,8 @@ NVPTX_INTRINSICS = (
 )
 _BLOCK_REGISTERS = ("ctaid.x", "ctaid.y", "ctaid.z")
 _WARP = 32
+_BUSY_THREADS = 512
+"""Threads that a multiprocessor should hold at once: up to 128 registers each."""
 
 
 def launch_of(kernel: Kernel, name: str) -> KernelLaunch:
@@ -100,7 +102,8 @@ class NvptxKernel(KernelEmitter):
         b.line("br label %leave")
         b.label("leave")
         b.line("ret void")
-        bounds = f'"nvvm.maxntid"="{self._threads}"'
+        blocks = max(_BUSY_THREADS // self._threads, 1)
+        bounds = f'"nvvm.maxntid"="{self._threads}" "nvvm.minctasm"="{blocks}"'
         head = f"define ptx_kernel void @{name}({', '.join(parameters)}) #0 {bounds} {{"
         return "\n".join([*self.globals, f"{head}\nentry:\n{b.text()}\n}}\n"])
 

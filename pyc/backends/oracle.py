@@ -105,9 +105,7 @@ class _Machine:
 
     def _poison(self, start: int, end: int) -> None:
         """Overwrites arena buffers whose last step lies in [start, end]."""
-        alive = [
-            b for b in self.plan.buffers if b.place is Place.ARENA and b.first <= end < b.last
-        ]
+        alive = [b for b in self.plan.buffers if b.place is Place.ARENA and b.first <= end < b.last]
         for b in self.plan.buffers:
             if b.place is Place.ARENA and start <= b.last <= end:
                 kept = [(a.index, self.arena[a.index : a.index + a.nbytes].copy()) for a in alive]

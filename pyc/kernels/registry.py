@@ -15,6 +15,7 @@ from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue, contraction
 from pyc.kernels.matmul import applies, matmul
+from pyc.kernels.matmul_blocks import applies_to_blocks, matmul_blocks
 
 
 @frozen()
@@ -45,4 +46,7 @@ def candidates(
     found: list[Candidate] = []
     if applies(types, params["dimensions"], target):
         found.append(Candidate("matmul", matmul(types, target, epilogue, **params), scheduled=True))
+    if applies_to_blocks(types, params["dimensions"], target):
+        nest = matmul_blocks(types, target, epilogue, **params)
+        found.append(Candidate("matmul_blocks", nest, scheduled=True))
     return [*found, Candidate("contraction", contraction(types, epilogue, **params))]

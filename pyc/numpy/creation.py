@@ -145,6 +145,28 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
     return found if dtype is None else cast(found, to_dtype(dtype))
 
 
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None
+) -> Any:
+    """base ** x at `num` evenly spaced x from start to stop. Float64 by default."""
+    exponents = linspace(start, stop, num, endpoint)
+    power = broadcast(cast(value(base), dt.f64), shape_of(exponents))
+    found = bind1("power", power, exponents)
+    return found if dtype is None else cast(found, to_dtype(dtype))
+
+
+def indices(dimensions: Any, dtype: Any = np.int64) -> Any:
+    """The index of each place of a grid: (rank, *dimensions)."""
+    shape = to_shape("indices", dimensions)
+    lines = [
+        bind1("iota", shape=(1, *shape), axis=k + 1, dtype=to_dtype(dtype))
+        for k in range(len(shape))
+    ]
+    if not lines:
+        raise ShapeError("indices: needs at least one dimension")
+    return lines[0] if len(lines) == 1 else bind1("concatenate", *lines, axis=0)
+
+
 def eye(n: int, m: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """Ones on diagonal k of an (n, m) array, zeros elsewhere."""
     shape = to_shape("eye", (n, n if m is None else m))

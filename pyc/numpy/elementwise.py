@@ -594,6 +594,24 @@ def imag(x: Any) -> Any:
     return broadcast(literal(0, dtype_of(x)), shape_of(x))
 
 
+def iscomplex(x: Any) -> Any:
+    """The imaginary part is not zero."""
+    return not_equal(imag(x), 0)
+
+
+def isreal(x: Any) -> Any:
+    """The imaginary part is zero."""
+    return equal(imag(x), 0)
+
+
+def modf(x: Any) -> tuple[Any, Any]:
+    """(the fraction, the whole part), both with the sign of x."""
+    x = _as_float("modf", x)
+    whole = trunc(x)
+    rest = where(isinf(x), 0.0, subtract(x, whole))
+    return copysign(rest, x), whole
+
+
 def angle(x: Any) -> Any:
     """The argument of a complex number; integers give float64."""
     x = value(x)

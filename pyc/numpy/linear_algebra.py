@@ -212,7 +212,7 @@ def _subscripts(subscripts: str, values: Sequence[Any]) -> tuple[list[str], str]
     for name, x, rank in zip(names, values, extra, strict=True):
         dots = "".join(free[most - rank : most]) if rank > 0 else ""
         full = name.replace("...", dots)
-        if len(full) != len(shape_of(x)) or not full.isalpha() and full:
+        if len(full) != len(shape_of(x)) or (not full.isalpha() and full):
             raise ShapeError(f"einsum: {name!r} does not label the axes of {type_text(x)}")
         spelled.append(full)
     every = "".join(free[:most])

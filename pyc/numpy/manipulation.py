@@ -123,6 +123,14 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     return reshape(x, tuple(n for k, n in enumerate(shape) if k not in gone))
 
 
+def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
+    """`x` with an axis moved to stand before axis `start`."""
+    rank = len(shape_of(asarray(x)))
+    place = axis_of("rollaxis", axis, rank)
+    before = rank if start == rank else axis_of("rollaxis", start, rank)
+    return moveaxis(x, place, before - (place < before))
+
+
 def expand_dims(x: Any, axis: Any = 0) -> Any:
     """`x` with new axes of extent 1 at the places `axis` of the result."""
     x = asarray(x)
@@ -146,6 +154,17 @@ def atleast_2d(*xs: Any) -> Any:
     for x in map(asarray, xs):
         shape = shape_of(x)
         found.append(reshape(x, (1,) * (2 - len(shape)) + shape) if len(shape) < 2 else x)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def atleast_3d(*xs: Any) -> Any:
+    """Arguments of rank 3 or more: a line is (1, n, 1), a matrix (m, n, 1); a tuple if there are
+    several."""
+    found = []
+    for x in map(asarray, xs):
+        shape = shape_of(x)
+        wide = {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}.get(len(shape), shape)
+        found.append(reshape(x, wide))
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -196,6 +215,16 @@ def hstack(arrays: Sequence[Any]) -> Any:
 def vstack(arrays: Sequence[Any]) -> Any:
     """Arrays one below the other; lines become rows."""
     return concat([atleast_2d(x) for x in arrays], 0)
+
+
+def dstack(arrays: Sequence[Any]) -> Any:
+    """Arrays one behind the other: along axis 2; lines and matrices get the axes they lack."""
+    return concat([atleast_3d(x) for x in arrays], 2)
+
+
+def append(x: Any, values: Any, axis: int | None = None) -> Any:
+    """`concat` of two arrays."""
+    return concat([x, values], axis)
 
 
 def column_stack(arrays: Sequence[Any]) -> Any:
@@ -412,6 +441,49 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
         boolean = dtype_of(x).kind == "bool"
         x = bind1("logical_xor" if boolean else "sub", later, earlier)
     return x
+
+
+def ediff1d(x: Any) -> Any:
+    """Differences of neighbours of the flattened array."""
+    return diff(ravel(x))
+
+
+def resize(x: Any, new_shape: Any) -> Any:
+    """The elements in row-major order, repeated or cut to fill another shape."""
+    line, wanted = ravel(x), to_shape("resize", new_shape)
+    have, need = shape_of(line)[0], int(np.prod(wanted, dtype=int))
+    if have == 0 and need:
+        raise ShapeError(f"resize: {type_text(line)} has no elements to fill {wanted}")
+    if need > have:
+        line = tile(line, -(-need // have))
+    return reshape(_box(line, 0, 0, need), wanted)
+
+
+def block(arrays: Any) -> Any:
+    """A matrix of blocks: lists of arrays side by side, inside a list of rows."""
+    depth = _depth(arrays)
+    leaves = _leaves(arrays)
+    rank = max([depth, *(len(shape_of(x)) for x in leaves)])
+    return _assembled(arrays, depth, rank)
+
+
+def _depth(x: Any) -> int:
+    return 1 + max(map(_depth, x), default=0) if isinstance(x, list) else 0
+
+
+def _leaves(x: Any) -> list[Any]:
+    if not isinstance(x, list):
+        return [asarray(x)]
+    if not x:
+        raise ShapeError("block: a list is empty")
+    return [leaf for item in x for leaf in _leaves(item)]
+
+
+def _assembled(x: Any, depth: int, rank: int) -> Any:
+    if depth == 0:
+        shape = shape_of(asarray(x))
+        return reshape(x, (1,) * (rank - len(shape)) + shape)
+    return concat([_assembled(item, depth - 1, rank) for item in x], -depth)
 
 
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:

@@ -29,6 +29,7 @@ from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import (
     add,
     divide,
+    greater,
     imag,
     isnan,
     logical_not,
@@ -245,6 +246,36 @@ def nanmean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return cast(divide(total, cast(count, dtype_of(total))), dtype_of(x))
 
 
+def nanvar(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+    """The mean squared distance from the mean of the elements that are not NaN, over n - ddof."""
+    x = _float(asarray(x), None)
+    wide, there = _internal(x), logical_not(isnan(x))
+    count = cast(sum(there, axis, keepdims=keepdims), dtype_of(wide).real)
+    apart = where(there, subtract(wide, nanmean(wide, axis, keepdims=True)), 0)
+    squares = add(square(real(apart)), square(imag(apart)))
+    total = sum(squares, axis, keepdims=keepdims)
+    found = divide(total, where(greater(count, ddof), subtract(count, float(ddof)), 0.0))
+    found = where(greater(count, ddof), found, np.nan)
+    return cast(found, dtype_of(x).real)
+
+
+def nanstd(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+    """The square root of `nanvar`."""
+    return sqrt(nanvar(x, axis, ddof, keepdims))
+
+
+def nanprod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The product with NaN as 1."""
+    x = asarray(x)
+    return prod(where(isnan(x), 1, x), axis, keepdims=keepdims)
+
+
+def nancumsum(x: Any, axis: int | None = None) -> Any:
+    """Running sums with NaN as 0."""
+    x = asarray(x)
+    return cumsum(where(isnan(x), 0, x), axis)
+
+
 def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The greatest element that is not NaN; NaN if all are."""
     x = asarray(x)
@@ -353,5 +384,6 @@ def _place(name: str, x: Any, axis: int | None, keepdims: bool) -> Any:
 __all__ = [
     *("all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cummax"),
     *("cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "max", "mean", "min"),
-    *("nanmax", "nanmean", "nanmin", "nansum", "prod", "ptp", "std", "sum", "var"),
+    *("nancumsum", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod"),
+    *("ptp", "std", "sum", "var"),
 ]

@@ -72,12 +72,18 @@ def graph_of(op: Op, found: Sequence[Case]) -> tuple[Graph, list[Array]]:
 # --- the definitions against NumPy ----------------------------------------------------------------
 
 ROUNDED = frozenset(
-    """add sub mul div neg abs square reciprocal fma sqrt minimum maximum fmin fmax floor ceil trunc
-    rint copysign nextafter sign floor_divide remainder fmod real imag conj complex""".split()
+    (
+        *("add", "sub", "mul", "div", "neg", "abs", "square", "reciprocal", "fma", "sqrt"),
+        *("minimum", "maximum", "fmin", "fmax", "floor", "ceil", "trunc", "rint", "copysign"),
+        *("nextafter", "sign", "floor_divide", "remainder", "fmod", "real", "imag", "conj"),
+        "complex",
+    )
 )
 """Float ops whose results are NumPy's bits (of real numbers)."""
 
-ZERO_SIGN_OPEN = frozenset("minimum maximum fmin fmax reduce_max reduce_min nextafter".split())
+ZERO_SIGN_OPEN = frozenset(
+    ("minimum", "maximum", "fmin", "fmax", "reduce_max", "reduce_min", "nextafter")
+)
 """Ops where NumPy's sign of a zero result depends on its loop (nextafter: on the type)."""
 
 ULPS = {"power": 4, "erfc": 4}

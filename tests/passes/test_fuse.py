@@ -159,9 +159,7 @@ def test_groups_come_after_what_they_need() -> None:
 
 def test_epilogues_of_products_are_elementwise_kernels() -> None:
     """The bias and the activation are one kernel after the product, or part of it."""
-    found = planned(
-        lambda x, w, b: pnp.maximum(x @ w + b, 0), ones(16, 32), ones(32, 8), ones(8)
-    )
+    found = planned(lambda x, w, b: pnp.maximum(x @ w + b, 0), ones(16, 32), ones(32, 8), ones(8))
     assert len(found.plan.steps) <= 2
 
 

@@ -50,7 +50,9 @@ SIMPLIFIED: dict[str, tuple[Make, DType]] = {
     "cast_to_own_type": (lambda b, x: b.bind1("cast", x, dtype=x.dtype), dt.f32),
     "broadcast_to_own_shape": (lambda b, x: b.bind1("broadcast", x, shape=x.shape), dt.f32),
     "broadcast_of_broadcast": (
-        lambda b, x: b.bind1("broadcast", b.bind1("broadcast", x, shape=(4, 2, 3)), shape=(5, 4, 2, 3)),
+        lambda b, x: b.bind1(
+            "broadcast", b.bind1("broadcast", x, shape=(4, 2, 3)), shape=(5, 4, 2, 3)
+        ),
         dt.f32,
     ),
     "reshape_to_own_shape": (lambda b, x: b.bind1("reshape", x, shape=x.shape), dt.f32),
@@ -188,6 +190,7 @@ FOLDED: dict[str, Make] = {
         "index_check", b.constant(7, dt.i64), bound=3, axis=0
     ),
 }
+
 
 @pytest.mark.parametrize("name", FOLDED)
 def test_fold(name: str, golden) -> None:

@@ -23,7 +23,6 @@ from pyc.ir.evaluate import evaluate_eqn
 from pyc.ir.expr import Apply, Const, Expr, Var
 from pyc.ir.op import OPS
 from pyc.ir.plan import Branch, Copy, Loop, Place
-from pyc.ir.target import X86_64_V3
 from pyc.ir.visit import Rewriter
 from tests.programs import differential
 
@@ -142,8 +141,10 @@ def transposes_compose_in_the_wrong_order(plant: Plant) -> None:
         if shape != e.out.shape:
             axes = tuple(sorted(axes))
         found = m.builder.bind(e.op, inner.args[0], axes=axes)
-        return found if found[0].type == e.out.type else m.builder.bind(
-            "reshape", found[0], shape=e.out.shape
+        return (
+            found
+            if found[0].type == e.out.type
+            else m.builder.bind("reshape", found[0], shape=e.out.shape)
         )
 
     rules = import_module("pyc.passes.simplify").RULES
@@ -383,7 +384,7 @@ def _placed(found: Any, offset: Callable[[int, Any], int]) -> Any:
     return replace(found, buffers=buffers)
 
 
-@bug(lambda x, y: pnp.sort(pnp.sort(x) + pnp.sort(y)), LINE, LINE[::-1].copy())
+@bug(lambda x, y: pnp.sort(pnp.sort(x) + pnp.sort(y)), LINE, LINE * LINE)
 def every_buffer_is_at_the_start_of_the_arena(plant: Plant) -> None:
     plant.plan(lambda found: _placed(found, lambda k, b: 0))
 
@@ -501,3 +502,25 @@ def test_a_planted_bug_is_found(name: str, plant: Plant) -> None:
 
 def test_there_are_at_least_twenty() -> None:
     assert len(BUGS) >= 20
+
+
+SEEDS = {
+    "an_update_lands_one_further": 0,
+    "the_mask_of_the_tail_is_one_short": 0,
+    "a_pad_is_one_wider": 3,
+    "branches_are_in_the_wrong_order": 15,
+    "a_live_operand_is_updated": 22,
+    "the_neutral_element_of_sums_is_plus_zero": 49,
+    "a_scatter_adds_where_it_should_set": 62,
+    "a_shifted_read_is_overwritten": 196,
+}
+"""Mistakes that the random programs find, with the first seed that does."""
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_random_programs_find_it(name: str, plant: Plant) -> None:
+    """The differential runner reports the program of this seed, and nothing without the mistake."""
+    seed = SEEDS[name]
+    assert differential.compare(seed, "plan", Counter()) == ""
+    BUGS[name][0](plant)
+    assert differential.compare(seed, "plan", Counter()) != ""

@@ -1,0 +1,182 @@
+"""`pyc.numpy.linalg`: what of linear algebra is products, sums and reshaping.
+
+Axes follow the array API: matrices lie in the last two axes, vectors in the last. Factorisations
+and solvers are not here yet.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import DTypeError, ShapeError
+from pyc.ir import dtype as dt
+from pyc.numpy import manipulation
+from pyc.numpy.core import (
+    axes_of,
+    axis_of,
+    broadcast,
+    broadcast_shape,
+    cast,
+    dtype_of,
+    result_dtype,
+    shape_of,
+    type_text,
+)
+from pyc.numpy.creation import asarray, eye
+from pyc.numpy.elementwise import absolute, add, multiply, power, sqrt, square, subtract
+from pyc.numpy.elementwise import imag as imag_part
+from pyc.numpy.elementwise import real as real_part
+from pyc.numpy.linear_algebra import matmul, outer, tensordot, vecdot
+from pyc.numpy.manipulation import matrix_transpose, stack
+from pyc.numpy.statistics import max as greatest
+from pyc.numpy.statistics import min as least
+from pyc.numpy.statistics import sum as total
+
+__all__ = [
+    "cross",
+    "diagonal",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_transpose",
+    "norm",
+    "outer",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
+
+
+def _floats(x: Any) -> Any:
+    """`x` as floats; integers and bools as float64."""
+    x = asarray(x)
+    return x if dtype_of(x).kind in ("float", "complex") else cast(x, dt.f64)
+
+
+def _matrices(name: str, x: Any) -> Any:
+    x = asarray(x)
+    if len(shape_of(x)) < 2:
+        raise ShapeError(f"{name}: needs rank 2 or more, got {type_text(x)}")
+    return x
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """The diagonals of the last two axes: (..., m, n) -> (..., k)."""
+    return manipulation.diagonal(_matrices("diagonal", x), offset, -2, -1)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sums of the diagonals of the last two axes: (..., m, n) -> (...)."""
+    return total(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def cross(a: Any, b: Any, /, *, axis: int = -1) -> Any:
+    """The cross products of vectors of 3 along an axis; the others broadcast."""
+    a, b = asarray(a), asarray(b)
+    kind = result_dtype(a, b)
+    a, b = cast(a, kind), cast(b, kind)
+    shape = broadcast_shape("cross", [shape_of(a), shape_of(b)])
+    place = axis_of("cross", axis, len(shape))
+    if shape[place] != 3:
+        raise ShapeError(
+            f"cross: needs 3 elements along axis {axis}: {type_text(a)}, {type_text(b)}"
+        )
+    x, y = (manipulation.unstack(broadcast(v, shape), axis=place) for v in (a, b))
+    parts = []
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        parts.append(subtract(multiply(x[i], y[j]), multiply(x[j], y[i])))
+    return stack(parts, place)
+
+
+def _squares(x: Any) -> Any:
+    """|x|^2, real."""
+    if not dtype_of(x).is_complex:
+        return square(x)
+    return add(square(real_part(x)), square(imag_part(x)))
+
+
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    """The norm of the vectors along some axes (of all elements if None).
+
+    ord: 2, 1, inf, -inf, 0 (how many are not zero) or another number p: (sum |x|^p)^(1/p)
+    """
+    x = _floats(x)
+    if ord == 2:
+        return sqrt(total(_squares(x), axis=axis, keepdims=keepdims))
+    size = absolute(x)
+    if ord == np.inf:
+        return greatest(size, axis=axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return least(size, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return total(cast(cast(x, dt.b1), dtype_of(size)), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return total(size, axis=axis, keepdims=keepdims)
+    if not isinstance(ord, (int, float)):
+        raise DTypeError(f"vector_norm: ord must be a number, got {ord!r}")
+    summed = total(power(size, float(ord)), axis=axis, keepdims=keepdims)
+    return power(summed, 1.0 / ord)
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """The norm of the matrices in the last two axes: "fro", 1, -1, inf or -inf."""
+    return _matrix_norm(_matrices("matrix_norm", x), ord, (-2, -1), keepdims)
+
+
+def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+    x = _floats(x)
+    if ord in ("fro", None):
+        return vector_norm(x, axis=axes, keepdims=keepdims)
+    if ord not in (1, -1, np.inf, -np.inf):
+        raise DTypeError(
+            f"norm: ord {ord!r} of matrices needs singular values, which pyc does not have yet",
+            fix='Use "fro", 1, -1, inf or -inf.',
+        )
+    summed = axes[0] if ord in (1, -1) else axes[1]
+    lines = total(absolute(x), axis=summed, keepdims=True)
+    return (greatest if ord in (1, np.inf) else least)(lines, axis=axes, keepdims=keepdims)
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """NumPy's norm: of all elements; of vectors along one axis; or of matrices in two."""
+    x = _floats(x)
+    rank = len(shape_of(x))
+    if axis is None and (ord is None or rank == 1):
+        return vector_norm(x, keepdims=keepdims, ord=2 if ord is None else ord)
+    if axis is None and rank != 2:
+        raise ShapeError(f"norm: ord {ord!r} of {type_text(x)} needs an axis")
+    places = tuple(range(rank)) if axis is None else axis
+    if not isinstance(places, (tuple, list)):
+        return vector_norm(x, axis=places, keepdims=keepdims, ord=2 if ord is None else ord)
+    axes_of("norm", tuple(places), rank)
+    if len(places) == 1:
+        return vector_norm(x, axis=places[0], keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(places) != 2:
+        raise ShapeError(f"norm: needs one or two axes, got {axis}")
+    first, second = (axis_of("norm", a, rank) for a in places)
+    return _matrix_norm(x, ord, (first, second), keepdims)
+
+
+def matrix_power(x: Any, n: int, /) -> Any:
+    """The matrices in the last two axes to the power n >= 0, by squaring."""
+    x = _matrices("matrix_power", x)
+    *_, rows, columns = shape_of(x)
+    if rows != columns:
+        raise ShapeError(f"matrix_power: needs square matrices, got {type_text(x)}")
+    if n < 0:
+        raise DTypeError(
+            "matrix_power: negative powers need an inverse, which pyc does not have yet"
+        )
+    if n == 0:
+        return broadcast(eye(rows, dtype=dtype_of(x).numpy), shape_of(x))
+    result = None
+    while n:
+        if n & 1:
+            result = x if result is None else matmul(result, x)
+        n >>= 1
+        x = matmul(x, x) if n else x
+    return result

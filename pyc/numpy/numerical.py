@@ -1,0 +1,274 @@
+"""Numerical methods on samples: interpolation, differences, sums, convolution, polynomials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyc.errors import DTypeError, ShapeError
+from pyc.interpreter import bind1
+from pyc.ir import dtype as dt
+from pyc.numpy.core import axis_of, broadcast, cast, dtype_of, operands, shape_of, type_text, value
+from pyc.numpy.creation import asarray, iota
+from pyc.numpy.elementwise import (
+    add,
+    clip,
+    conj,
+    divide,
+    equal,
+    isclose,
+    less,
+    multiply,
+    sqrt,
+    subtract,
+    where,
+)
+from pyc.numpy.indexing import gather
+from pyc.numpy.linear_algebra import matmul
+from pyc.numpy.manipulation import concat, diagonal, flip, pad, reshape, swapaxes
+from pyc.numpy.sorting import searchsorted
+from pyc.numpy.statistics import all as all_true
+from pyc.numpy.statistics import mean
+from pyc.numpy.statistics import sum as total
+
+
+def _line(name: str, x: Any) -> Any:
+    x = asarray(x)
+    if len(shape_of(x)) != 1:
+        raise ShapeError(f"{name}: needs a line, got {type_text(x)}")
+    return x
+
+
+def _part(x: Any, axis: int, start: int, size: int) -> Any:
+    """`size` elements from `start` along one axis."""
+    shape = shape_of(x)
+    return bind1(
+        "slice",
+        x,
+        start=tuple(start if k == axis else 0 for k in range(len(shape))),
+        size=tuple(size if k == axis else n for k, n in enumerate(shape)),
+        step=(1,) * len(shape),
+    )
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    """Values at `x` of the line through the points (xp, fp), xp ascending, in float64.
+
+    left, right: the values before the first and after the last point, by default theirs
+    """
+    places, heights = _line("interp", xp), _line("interp", fp)
+    count = shape_of(places)[0]
+    if count == 0 or shape_of(heights) != (count,):
+        raise ShapeError(f"interp: {type_text(places)} and {type_text(heights)} must be as many")
+    x, places, heights = (cast(asarray(v), dt.f64) for v in (x, places, heights))
+    high = clip(searchsorted(places, x, "right"), 1, count - 1) if count > 1 else None
+    if high is None:
+        inside = broadcast(gather(heights, 0), shape_of(x))
+    else:
+        low = subtract(high, 1)
+        x0, x1 = gather(places, low), gather(places, high)
+        y0, y1 = gather(heights, low), gather(heights, high)
+        slope = divide(subtract(y1, y0), subtract(x1, x0))
+        inside = add(multiply(slope, subtract(x, x0)), y0)
+        inside = where(equal(x, x1), y1, inside)
+    first, last = gather(places, 0), gather(places, count - 1)
+    before = gather(heights, 0) if left is None else cast(value(left), dt.f64)
+    after = gather(heights, count - 1) if right is None else cast(value(right), dt.f64)
+    return where(less(x, first), before, where(less(last, x), after, inside))
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral along an axis by trapezia, between places `x` or `dx` apart."""
+    y = asarray(y)
+    place = axis_of("trapezoid", axis, len(shape_of(y)))
+    count = max(shape_of(y)[place] - 1, 0)
+    sums = add(_part(y, place, 1, count), _part(y, place, 0, count))
+    if x is not None:
+        x = asarray(x)
+        at = 0 if len(shape_of(x)) == 1 else place
+        dx = subtract(_part(x, at, 1, count), _part(x, at, 0, count))
+        if len(shape_of(x)) == 1:
+            rank = len(shape_of(y))
+            dx = reshape(dx, tuple(count if k == place else 1 for k in range(rank)))
+    return total(divide(multiply(dx, sums), 2.0), axis=place)
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None) -> Any:
+    """Central differences (one-sided at the ends) along each axis, or along `axis`; a tuple if
+    there are several. varargs: the distance of samples, one for all axes or one for each."""
+    f = asarray(f)
+    if dtype_of(f).kind not in ("float", "complex"):
+        f = cast(f, dt.f64)
+    rank = len(shape_of(f))
+    given = tuple(range(rank)) if axis is None else axis
+    axes = [
+        axis_of("gradient", a, rank)
+        for a in (given if isinstance(given, (tuple, list)) else (given,))
+    ]
+    steps = list(varargs) * len(axes) if len(varargs) == 1 else list(varargs) or [1.0] * len(axes)
+    if len(steps) != len(axes):
+        raise ShapeError(f"gradient: {len(steps)} distances for {len(axes)} axes")
+    if any(shape_of(asarray(h)) for h in steps):
+        raise ShapeError("gradient: distances that differ along an axis are not supported")
+    found = tuple(_slope(f, k, h) for k, h in zip(axes, steps, strict=True))
+    return found[0] if len(found) == 1 else found
+
+
+def _slope(f: Any, axis: int, step: Any) -> Any:
+    n = shape_of(f)[axis]
+    if n < 2:
+        raise ShapeError(f"gradient: needs two elements along axis {axis} of {type_text(f)}")
+    first = subtract(_part(f, axis, 1, 1), _part(f, axis, 0, 1))
+    last = subtract(_part(f, axis, n - 1, 1), _part(f, axis, n - 2, 1))
+    inner = subtract(_part(f, axis, 2, n - 2), _part(f, axis, 0, n - 2))
+    ends = [divide(e, step) for e in (first, last)]
+    middle = divide(inner, multiply(2.0, step))
+    return concat([ends[0], middle, ends[1]], axis)
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """The convolution of two lines. mode: "full", "same" (as long as the longer) or "valid" (where
+    they overlap fully)."""
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"convolve: mode must be 'full', 'same' or 'valid', got {mode!r}")
+    a, v = _line("convolve", a), _line("convolve", v)
+    if shape_of(v)[0] > shape_of(a)[0]:
+        a, v = v, a
+    n, m = shape_of(a)[0], shape_of(v)[0]
+    if m == 0:
+        raise ShapeError("convolve: a line is empty")
+    a, v = operands_of_one_type(a, v)
+    wide = pad(a, (m - 1, m - 1))
+    shape = (n + m - 1, m)
+    windows = add(iota(shape, 0, dt.i64), iota(shape, 1, dt.i64))
+    found = matmul(gather(wide, windows), flip(v))
+    if mode == "full":
+        return found
+    size, start = (n, (m - 1) // 2) if mode == "same" else (n - m + 1, m - 1)
+    return _part(found, 0, start, size)
+
+
+def operands_of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two lines in their common type."""
+    kind = dtype_of(operands("convolve", cast(False, dtype_of(a)), cast(False, dtype_of(b)))[0])
+    return cast(a, kind), cast(b, kind)
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """The polynomial with coefficients `p` (a line, highest power first) at `x`, by Horner's
+    rule."""
+    if isinstance(p, (list, tuple)):
+        terms: Sequence[Any] = p
+    else:
+        p = _line("polyval", p)
+        terms = [gather(p, k) for k in range(shape_of(p)[0])]
+    x = asarray(x)
+    found = multiply(x, 0)
+    for term in terms:
+        found = add(multiply(found, x), term)
+    return found
+
+
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None) -> Any:
+    """The covariance matrix of variables, one a row (a column if not rowvar), over n - ddof (1, or
+    0 with `bias`)."""
+    x = _variables(m, rowvar)
+    if y is not None:
+        x = concat([x, _variables(y, rowvar)], 0)
+    n = shape_of(x)[1]
+    less_by = ddof if ddof is not None else (0 if bias else 1)
+    apart = subtract(x, mean(x, axis=1, keepdims=True))
+    found = matmul(apart, conj(swapaxes(apart, 0, 1)))
+    found = divide(found, float(max(n - less_by, 0)))
+    return reshape(found, ()) if shape_of(found) == (1, 1) else found
+
+
+def _variables(m: Any, rowvar: bool) -> Any:
+    x = asarray(m)
+    kind = dtype_of(x)
+    if not kind.is_complex:
+        x = cast(x, dt.f64)
+    if len(shape_of(x)) > 2:
+        raise ShapeError(f"cov: needs rank 2 or less, got {type_text(x)}")
+    if len(shape_of(x)) < 2:
+        return reshape(x, (1, -1))
+    return x if rowvar else swapaxes(x, 0, 1)
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+    """The correlation coefficients of variables: `cov` scaled to a diagonal of 1."""
+    found = cov(x, y, rowvar)
+    if not shape_of(found):
+        return divide(found, found)
+    size = sqrt(diagonal(found))
+    rows = divide(found, reshape(size, (-1, 1)))
+    return clip(divide(rows, size), -1, 1) if dtype_of(found).is_float else divide(rows, size)
+
+
+def allclose(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
+    """Every pair of elements is close (see `isclose`); a traced bool inside `jit`."""
+    return all_true(isclose(a, b, rtol, atol, equal_nan))
+
+
+def array_equal(a: Any, b: Any) -> Any:
+    """The shapes and all elements are equal; a traced bool inside `jit`."""
+    a, b = asarray(a), asarray(b)
+    if shape_of(a) != shape_of(b):
+        return asarray(False)
+    return all_true(equal(a, b))
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+    """How often each number 0 ... length - 1 occurs in a line of integers, or the sums of weights.
+
+    length: the length of the result (or `minlength`); it cannot depend on data, so an element of
+    `length` or more is an IndexOutOfRangeError when the program runs
+    """
+    x = _line("bincount", x)
+    size = minlength if length is None else length
+    if size < 1:
+        raise ShapeError(
+            "bincount: the length of the result depends on data",
+            fix="Give `length=`: one more than the greatest number there can be.",
+        )
+    if not dtype_of(x).is_integer:
+        raise DTypeError(f"bincount: needs integers, got {type_text(x)}")
+    # As unsigned, a negative number fails the check in place of counting from the end.
+    counted = bind1("index_check", cast(x, dt.u64), bound=size, axis=0)
+    kind = dt.i64 if weights is None else dt.f64
+    amounts = cast(1, dt.i64) if weights is None else cast(_line("bincount", weights), kind)
+    zeros = broadcast(cast(0, kind), (size,))
+    return bind1(
+        "scatter",
+        zeros,
+        broadcast(amounts, shape_of(x)),
+        counted,
+        axes=(0,),
+        position=0,
+        mode="add",
+    )
+
+
+def matvec(a: Any, b: Any) -> Any:
+    """Matrices (..., m, n) times vectors (..., n): (..., m)."""
+    b = asarray(b)
+    columns = reshape(b, (*shape_of(b), 1))
+    found = matmul(a, columns)
+    return reshape(found, shape_of(found)[:-1])
+
+
+def vecmat(a: Any, b: Any) -> Any:
+    """Conjugated vectors (..., m) times matrices (..., m, n): (..., n)."""
+    a = asarray(a)
+    shape = shape_of(a)
+    row = conj(a) if dtype_of(a).is_complex else a
+    found = matmul(reshape(row, (*shape[:-1], 1, shape[-1])), b)
+    return reshape(found, (*shape_of(found)[:-2], shape_of(found)[-1]))
+
+
+__all__ = [
+    *("allclose", "array_equal", "bincount", "convolve", "corrcoef", "cov", "gradient", "interp"),
+    *("matvec", "polyval", "trapezoid", "vecmat"),
+]
