@@ -11,6 +11,7 @@ median time, beside a device-to-device copy of 1 GiB in the same run.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import platform
 import statistics
@@ -26,6 +27,7 @@ from pyc import config
 from pyc.backends.cuda import CudaProgram, check, device
 from pyc.compile import compile_graph
 from pyc.compile_cuda import load
+from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.passes import optimise
 from pyc.passes.memory import plan
@@ -234,6 +236,39 @@ def speed(name: str, function: Callable[..., Any], shapes: list[tuple[int, ...]]
     return row
 
 
+def product(side: int, dtype: str) -> dict[str, Any]:
+    """A square product in TFLOP/s, in turn with torch's (cuBLAS) where torch is there."""
+    on = device()
+    kind = dt.parse(dtype)
+    inputs = tuple(np.zeros((side, side), kind.numpy) for _ in range(2))
+    graph = optimise(trace(lambda a, b: a @ b, inputs))
+    _, program = load(plan(graph, on.target).plan, on)
+    rng = np.random.default_rng(0)
+    arguments = []
+    for x in inputs:
+        arguments.append(on.allocate(x.nbytes))
+        on.upload(arguments[-1], rng.standard_normal(x.shape).astype(kind.numpy))
+    results = [on.allocate(inputs[0].nbytes)]
+    operations = 2 * side**3 / 1e12
+    row: dict[str, Any] = {"program": f"{dtype} product of {side}"}
+    row["TFLOP/s"] = operations / timed(lambda: program(arguments, results))
+    try:
+        torch = importlib.import_module("torch")
+    except ImportError:
+        torch = None
+    if torch is not None:
+        like = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16}[dtype]
+        a, b = (torch.randn(side, side, device="cuda").to(like) for _ in range(2))
+        stream = torch.cuda.ExternalStream(int(on.stream))
+        with torch.cuda.stream(stream):
+            row["cuBLAS TFLOP/s"] = operations / timed(lambda: torch.matmul(a, b))
+        row["share of cuBLAS"] = row["TFLOP/s"] / row["cuBLAS TFLOP/s"]
+    for address in (*arguments, *results):
+        on.free(address)
+    on.synchronize()
+    return row
+
+
 def copy_rate() -> float:
     on = device()
     nbytes = 1 << 30
@@ -285,6 +320,11 @@ def main() -> int:
                 print(row)
             speeds.append(row)
         report["speeds"] = speeds
+        report["products"] = []
+        for side, dtype in ((1024, "f32"), (2048, "f32"), (4096, "f32"), (4096, "bf16")):
+            row = product(side, dtype)
+            print({k: v if isinstance(v, str) else round(v, 3) for k, v in row.items()})
+            report["products"].append(row)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(report, indent=1) + "\n")

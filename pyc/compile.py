@@ -10,9 +10,11 @@ it loads no compiler.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from pyc.passes.memory import Planned
 
 Array = np.ndarray[Any, Any]
+STAGES = ("traced", "graph", "logical", "kernels", "plan")
+"""The levels of a `Lowered`."""
 RELEASE_BYTES = 1 << 16
 """Bytes of arguments and results from which a call (some 10 us) lets other Python threads run."""
 _LIBRARIES = ("llvmlite",)
@@ -152,7 +156,7 @@ class Lowered:
             return "\n".join(map(text.print_kernel, self.kernels))
         if stage == "plan":
             return str(text.print_plan(self.plan))
-        raise ValueError(f"no stage {stage!r}: traced, graph, logical, kernels or plan")
+        raise ValueError(f"no stage {stage!r}: {', '.join(STAGES)}")
 
     def memory_analysis(self) -> MemoryAnalysis:
         """Bytes by use; the peak is what a call allocates."""
@@ -408,7 +412,10 @@ def lower_graph(
     name: str = "",
 ) -> Lowered:
     """The first half of the pipeline. target: default this machine's, or PYC_TARGET."""
-    return Lowered(graph, target or host_target(config.current().target), options or {}, name)
+    target = target or host_target(config.current().target)
+    lowered = Lowered(graph, target, options or {}, name)
+    dump(lowered, STAGES)
+    return lowered
 
 
 def compile_graph(
@@ -419,4 +426,19 @@ def compile_graph(
     name: str = "",
 ) -> Compiled:
     """Native code of a Graph. options: what affects code, for the key; name: for statistics."""
-    return lower_graph(graph, target=target, options=options, name=name).compile()
+    compiled = lower_graph(graph, target=target, options=options, name=name).compile()
+    dump(compiled, ("llvm",))
+    return compiled
+
+
+def dump(program: Lowered | Compiled, stages: Sequence[str]) -> None:
+    """Writes the text of stages to files `<function>-<key>.<stage>.txt` of the `dump_dir` setting,
+    if there is one. OSError: they cannot be written."""
+    if not config.current().dump_dir:
+        return
+    folder = Path(config.current().dump_dir).expanduser()
+    folder.mkdir(parents=True, exist_ok=True)
+    name = program.lowered.name if isinstance(program, Compiled) else program.name
+    stem = f"{re.sub(r'[^A-Za-z0-9_.]+', '_', name)}-{program.key[:16]}"
+    for stage in stages:
+        (folder / f"{stem}.{stage}.txt").write_text(program.as_text(stage))

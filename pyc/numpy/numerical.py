@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from pyc.errors import DTypeError, ShapeError
@@ -122,7 +121,8 @@ def _slope(f: Any, axis: int, step: Any) -> Any:
     last = subtract(_part(f, axis, n - 1, 1), _part(f, axis, n - 2, 1))
     inner = subtract(_part(f, axis, 2, n - 2), _part(f, axis, 0, n - 2))
     ends = [divide(e, step) for e in (first, last)]
-    middle = divide(inner, multiply(2.0, step))
+    twice = 2.0 * step if isinstance(step, (int, float)) else multiply(2.0, step)
+    middle = divide(inner, twice)
     return concat([ends[0], middle, ends[1]], axis)
 
 
@@ -157,15 +157,11 @@ def operands_of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
 def polyval(p: Any, x: Any) -> Any:
     """The polynomial with coefficients `p` (a line, highest power first) at `x`, by Horner's
     rule."""
-    if isinstance(p, (list, tuple)):
-        terms: Sequence[Any] = p
-    else:
-        p = _line("polyval", p)
-        terms = [gather(p, k) for k in range(shape_of(p)[0])]
+    p = _line("polyval", p)
     x = asarray(x)
     found = multiply(x, 0)
-    for term in terms:
-        found = add(multiply(found, x), term)
+    for k in range(shape_of(p)[0]):
+        found = add(multiply(found, x), gather(p, k))
     return found
 
 

@@ -77,12 +77,13 @@ def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 def quantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The element at fraction q of the sorted axes (all if None), linearly between neighbours; NaN
-    if any is. q: a concrete number, or a list of them, which makes a new first axis."""
+    if any is. q: a concrete number, or a list of them, which makes a new first axis (and a float64
+    result, as in NumPy)."""
     fractions = _fractions("quantile", q)
     x = asarray(x)
     if dtype_of(x).is_complex:
         raise DTypeError(f"quantile: complex numbers have no order, got {type_text(x)}")
-    if not dtype_of(x).is_float:
+    if not dtype_of(x).is_float or fractions.ndim:
         x = cast(x, dt.f64)
     shape = shape_of(x)
     axes = axes_of("quantile", axis, len(shape))

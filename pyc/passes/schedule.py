@@ -429,6 +429,8 @@ class _Scheduler:
         for e in postorder(roots(core)):
             if not isinstance(e, Apply) or e.name not in _CUTTING or not self._is_index(e):
                 continue
+            if not e.args[0].dtype.is_integer:
+                continue
             form = self.simplify.linear(e.args[0] - e.args[1])
             if len(form.terms) == 1 and form.terms[0][0] is loop.var:
                 at = -form.constant / form.terms[0][1]

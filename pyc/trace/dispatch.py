@@ -204,6 +204,14 @@ def _refuse_argument(function: str, name: str) -> NoReturn:
     )
 
 
+def _refuse_foreign(name: str) -> NoReturn:
+    """Refuses a ufunc that is not NumPy's, such as those of `scipy.special`."""
+    _refuse(
+        f"the ufunc `{name}` of another library than NumPy cannot be traced",
+        f"Write `pyc.numpy.{name}`." if name in pnp.__all__ else "",
+    )
+
+
 # --- ufuncs ---------------------------------------------------------------------------------------
 
 
@@ -226,6 +234,8 @@ def call_ufunc(
     rest = {k: v for k, v in options.items() if k != "out" and not _changes_nothing(k, v)}
     if method == "__call__":
         ours = table().get(ufunc)
+        if ours is None and getattr(np, ufunc.__name__, None) is not ufunc:
+            _refuse_foreign(ufunc.__name__)
         if ours is None:
             _refuse(f"{name} cannot be traced: pyc.numpy has no such function")
         dtype = rest.pop("dtype", None)

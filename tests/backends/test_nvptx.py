@@ -173,6 +173,10 @@ CASES: dict[str, tuple[Make, tuple[tuple[tuple[int, ...], DType], ...]]] = {
         (((4096, 512), dt.f32),),
     ),
     "argmax": (lambda b, p: list(b.bind("argmax", p[0], axes=(1,))), (((8, 3000), dt.f64),)),
+    "product": (
+        lambda b, p: [b.bind1("dot_general", p[0], p[1], dimensions=(((1,), (0,)), ((), ())))],
+        (((1000, 300), dt.f32), ((300, 500), dt.f32)),
+    ),
     "transpose": (
         lambda b, p: [b.bind1("transpose", p[0], axes=(1, 0))],
         (((1000, 516), dt.f32),),

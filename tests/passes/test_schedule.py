@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from pyc.passes import optimise
 from pyc.passes.memory import plan
 from pyc.passes.schedule import SPLIT
 from tests.passes.programs import awkward_arguments, graph_of, ones, planned
+from tests.programs import differential
 from tests.programs.differential import same_bits
 
 
@@ -104,3 +106,9 @@ def test_large_maps_are_cut_into_tasks() -> None:
     first = next(s for s in small.body if isinstance(s, For))
     assert isinstance(tasks, int) and 8 <= tasks <= 4096
     assert first.kind is not Kind.PARALLEL or first.extent == 1
+
+
+@pytest.mark.parametrize("seed", [488, 1266])
+def test_comparisons_of_bools_are_no_places_to_cut(seed: int) -> None:
+    """Random programs that compare bools within loops: only index arithmetic is cut."""
+    assert differential.compare(seed, "plan", Counter()) == ""

@@ -195,7 +195,7 @@ def test_ten_thousand_chained_ops_are_few_kernels(fresh: None) -> None:
 @pytest.mark.xfail(
     strict=True,
     raises=AssertionError,
-    reason="4.5 s: `nodes_under`, called by `Runs.disturbs` in backends/llvm_runs.py for each "
+    reason="4.5 s: `nodes_under`, called by `disturbs` in backends/llvm_runs.py for each "
     "pair of statements, walks shared expressions again and again",
 )
 def test_ten_thousand_chained_ops_compile_quickly(fresh: None) -> None:

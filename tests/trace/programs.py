@@ -163,7 +163,7 @@ def uses_leaked(x):
 
 
 def unknown_function(x):
-    return np.interp(x, x, x)
+    return np.i0(x)
 
 
 def unknown_keyword(x):

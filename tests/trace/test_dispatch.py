@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+import scipy.special
 
 import pyc.numpy as pnp
 from pyc.errors import PycError, UnsupportedOpError
+from pyc.jit import jit
 from pyc.trace import dispatch
 
 
@@ -76,3 +80,13 @@ def test_the_table_leads_from_each_numpy_function_to_its_namesake() -> None:
             assert theirs in table, name
     assert table[np.add] is pnp.add and table[np.sum] is pnp.sum
     assert table[np.abs] is table[np.absolute]
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"), [("erf", r"Write `pyc\.numpy\.erf`\."), ("j0", "Write it with functions")]
+)
+def test_ufuncs_of_other_libraries_are_named_as_such(name, fix) -> None:
+    """SciPy's `erf` is not `np.erf`, which there is not."""
+    with pytest.raises(UnsupportedOpError, match=f"the ufunc `{name}` of another library") as found:
+        jit(lambda x: getattr(scipy.special, name)(x))(np.ones(2))
+    assert re.search(fix, str(found.value))

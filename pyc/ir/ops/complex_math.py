@@ -17,6 +17,7 @@ from pyc.ir.ops import scalar_math
 from pyc.ir.ops.scalar_inverse_hyperbolic import asinh as real_asinh
 
 LN2 = math.log(2)
+SHIFT = 32.0
 
 
 def _scaled(z: Complex, factor: Expr | float) -> Complex:
@@ -30,10 +31,7 @@ def _limit(x: Expr) -> float:
 
 def exp(z: Complex) -> Complex:
     """e^x (cos y + i sin y); where e^x overflows but the product does not, in two steps."""
-    shift = 32.0
-    large = z.re > math.log(_limit(z.re)) - 1
-    size = scalar_math.exp(select(large, z.re - shift, z.re))
-    rest = select(large, Const(math.exp(shift), z.re.dtype), Const(1, z.re.dtype))
+    size, rest = _exp_in_two(z.re)
     re = size * scalar_math.cos(z.im) * rest
     im = size * scalar_math.sin(z.im) * rest
     gone = z.re.equal(-np.inf)  # e^-inf is 0 in every direction, also an infinite one
@@ -42,6 +40,13 @@ def exp(z: Complex) -> Complex:
     return Complex(
         select(gone, zero, select(real, size * rest, re)), select(gone | real, zero * z.im, im)
     )
+
+
+def _exp_in_two(x: Expr) -> tuple[Expr, Expr]:
+    """Two factors of e^x, the second 1 unless e^x is near overflow or beyond."""
+    large = x > math.log(_limit(x)) - 1
+    size = scalar_math.exp(select(large, x - SHIFT, x))
+    return size, select(large, Const(math.exp(SHIFT), x.dtype), Const(1, x.dtype))
 
 
 def log(z: Complex) -> Complex:
@@ -54,7 +59,9 @@ def log(z: Complex) -> Complex:
     scale = select(huge, Const(0.25, high.dtype), Const(1, high.dtype))
     far = scalar_math.log(scalar_math.hypot(high * scale, low * scale))
     far = select(huge, far + 2 * LN2, far)
-    return Complex(select(near, close, far), scalar_math.atan2(z.im, z.re))
+    infinite = x.equal(np.inf) | y.equal(np.inf)  # whatever the other part is, NaN included
+    re = select(infinite, Const(np.inf, x.dtype), select(near, close, far))
+    return Complex(re, scalar_math.atan2(z.im, z.re))
 
 
 def log2(z: Complex) -> Complex:
@@ -113,22 +120,32 @@ def square_root(z: Complex) -> Complex:
     return Complex(re, select(infinite | zero, z.im, im))
 
 
+def _hyperbolic(x: Expr) -> tuple[Expr, Expr, Expr]:
+    """(cosh x, sinh x, rest), each of the first two times rest: near overflow in two factors."""
+    half, rest = _exp_in_two(absolute(x))
+    large, half = rest > 1, half * 0.5
+    cosh_x = select(large, half, scalar_math.cosh(x))
+    sinh_x = select(large, apply("copysign", half, x), scalar_math.sinh(x))
+    return cosh_x, sinh_x, rest
+
+
 def sinh(z: Complex) -> Complex:
     """sinh x cos y + i cosh x sin y."""
-    re = scalar_math.sinh(z.re) * scalar_math.cos(z.im)
-    im = scalar_math.cosh(z.re) * scalar_math.sin(z.im)
-    return Complex(
-        select(z.im.equal(0), scalar_math.sinh(z.re), re), select(z.im.equal(0), z.im, im)
-    )
+    cosh_x, sinh_x, rest = _hyperbolic(z.re)
+    real = z.im.equal(0)
+    re = select(real, sinh_x, sinh_x * scalar_math.cos(z.im)) * rest
+    im = select(real, z.im, cosh_x * scalar_math.sin(z.im) * rest)
+    return Complex(re, im)
 
 
 def cosh(z: Complex) -> Complex:
     """cosh x cos y + i sinh x sin y."""
-    re = scalar_math.cosh(z.re) * scalar_math.cos(z.im)
-    im = scalar_math.sinh(z.re) * scalar_math.sin(z.im)
-    flat = z.im.equal(0) | z.re.equal(0)
-    im = select(flat, apply("copysign", Const(0, z.im.dtype), z.re) * _sign(z.im), im)
-    return Complex(select(z.im.equal(0), scalar_math.cosh(z.re), re), im)
+    cosh_x, sinh_x, rest = _hyperbolic(z.re)
+    real = z.im.equal(0)
+    re = select(real, cosh_x, cosh_x * scalar_math.cos(z.im)) * rest
+    zero = apply("copysign", Const(0, z.re.dtype), z.re) * _sign(z.im)
+    im = select(real | z.re.equal(0), zero, sinh_x * scalar_math.sin(z.im) * rest)
+    return Complex(re, im)
 
 
 def _sign(x: Expr) -> Expr:
@@ -221,11 +238,19 @@ def asinh(z: Complex) -> Complex:
 
 def atanh(z: Complex) -> Complex:
     """The number with hyperbolic tangent z."""
-    past = 1.0 - absolute(z.re)
-    below = past * past + z.im * z.im
-    re = scalar_math.log1p(absolute(z.re) * 4.0 / below) * 0.25
-    im = scalar_math.atan2(z.im * 2.0, past * (absolute(z.re) + 1.0) - z.im * z.im) * 0.5
-    return Complex(apply("copysign", re, z.re), im)
+    x, y = absolute(z.re), absolute(z.im)
+    past = 1.0 - x
+    re = scalar_math.log1p(x * 4.0 / (past * past + y * y)) * 0.25
+    im = scalar_math.atan2(z.im * 2.0, past * (x + 1.0) - y * y) * 0.5
+    # Far out, where squares overflow, 1/z + i pi/2 is the value to the last digit.
+    largest = maximum(x, y)
+    far = largest > math.sqrt(_limit(largest)) / 16
+    size = scalar_math.hypot(x, y)
+    infinite = largest.equal(np.inf)
+    far_re = select(infinite, Const(0, x.dtype), x / size / size)
+    right_angle = apply("copysign", Const(math.pi / 2, x.dtype), z.im)
+    re = apply("copysign", select(far, far_re, re), z.re)
+    return Complex(re, select(far, right_angle, im))
 
 
 def atan(z: Complex) -> Complex:

@@ -97,6 +97,16 @@ def _complex_div(x: Complex, y: Complex) -> Complex:
     return Complex(select(zero, x.re / absolute(y.re), re), select(zero, x.im / absolute(y.re), im))
 
 
+def _complex_reciprocal(x: Complex) -> Complex:
+    """Smith's method for 1 / x; of 0 it is NaN, as in NumPy."""
+    wide = absolute(x.im) <= absolute(x.re)
+    large, small = select(wide, x.re, x.im), select(wide, x.im, x.re)
+    ratio = small / large
+    below = large + small * ratio
+    one, part = 1.0 / below, ratio / below
+    return Complex(select(wide, one, part), -select(wide, part, one))
+
+
 def _neg(x: Element) -> Element:
     return Complex(-x.re, -x.im) if isinstance(x, Complex) else -x
 
@@ -123,8 +133,7 @@ def _square(x: Element) -> Element:
 
 def _reciprocal(x: Element) -> Element:
     if isinstance(x, Complex):
-        one = Complex(Const(1, x.re.dtype), Const(0, x.re.dtype))
-        return _complex_div(one, x)
+        return _complex_reciprocal(x)
     return apply("div", Const(1, x.dtype), x)
 
 

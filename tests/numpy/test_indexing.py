@@ -1,0 +1,135 @@
+"""Indexing by random keys: reading and updating, against NumPy."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc
+import pyc.numpy as pnp
+from pyc.errors import IndexOutOfRangeError
+from tests.numpy.interpreted import difference, interpreted, outcome
+
+SHAPES = [(3, 4, 5), (4,), (2, 3), (3, 0, 2), (2, 3, 2, 2)]
+UFUNCS = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def random_key(rng: random.Random, shape: tuple[int, ...], arrays: bool) -> tuple[Any, ...]:
+    """Integers, slices, new axes, an ellipsis, and integer arrays; a few are out of range."""
+
+    def bound(n: int) -> int | None:
+        return rng.choice([None, rng.randint(-n - 2, n + 2)])
+
+    items: list[Any] = []
+    for axis in range(rng.randint(0, len(shape))):
+        n, choice = shape[axis], rng.random()
+        if choice < 0.25:
+            items.append(rng.randint(-n - (rng.random() < 0.05), max(n - 1, 0)))
+        elif choice < 0.6 or not arrays or not n:
+            items.append(slice(bound(n), bound(n), rng.choice([None, 1, 2, -1, -2, 3])))
+        else:
+            places = rng.choice([(2,), (1,), (3, 2), (), (2, 1)])
+            count = int(np.prod(places))
+            picked = [rng.randint(-n, n - 1) for _ in range(count)]
+            items.append(np.array(picked).reshape(places))
+    if rng.random() < 0.3:
+        items.insert(rng.randint(0, len(items)), Ellipsis)
+    while rng.random() < 0.3:
+        items.insert(rng.randint(0, len(items)), None)
+    return tuple(items)
+
+
+def _with_arrays(key: tuple[Any, ...], arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`key` with its arrays replaced by traced ones."""
+    rest = iter(arrays)
+    return tuple(next(rest) if isinstance(k, np.ndarray) else k for k in key)
+
+
+def _constants(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`key` with its arrays as constants."""
+    return tuple(k.tolist() if isinstance(k, np.ndarray) else k for k in key)
+
+
+def _programs(seed: int) -> list[tuple[str, Any, Any, tuple[Any, ...]]]:
+    """(label, expected, call, arguments): a read and an update at one random key."""
+    rng = random.Random(seed)
+    shape = rng.choice(SHAPES)
+    x = np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape)
+    key = random_key(rng, shape, arrays=seed % 2 == 1)
+    arrays = tuple(k for k in key if isinstance(k, np.ndarray))
+    expected = outcome(lambda: x[key])
+    label = f"{shape} at {key}"
+    found: list[Any] = [
+        (f"x[...] {label}", expected, lambda p, x, *a: x[_with_arrays(key, a)], (x, *arrays)),
+        (f"constant {label}", expected, lambda p, x: x[_constants(key)], (x,)),
+    ]
+    if isinstance(expected, Exception):
+        return found
+    values = np.random.default_rng(seed).standard_normal(
+        rng.choice([expected.shape, (), expected.shape[-1:]])
+    )
+    values = values.astype(np.float32)
+    how = rng.choice(["set", *UFUNCS])
+    changed = x.copy()
+    if how == "set":
+        changed[key] = values
+    else:
+        # NumPy's `at` reads past values that broadcast, so they are spread out before.
+        spread = np.broadcast_to(values, expected.shape).copy()
+        UFUNCS[how].at(changed, key, spread)
+
+    def updated(p: Any, x: Any, values: Any, *a: Any) -> Any:
+        return getattr(x.at[_with_arrays(key, a)], how)(values)
+
+    found.append((f"{how} {values.shape} {label}", changed, updated, (x, values, *arrays)))
+    return found
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_random_keys_read_and_write_what_numpy_does(block: int) -> None:
+    """60 keys a block by the Graph interpreter, four of them compiled too."""
+    for seed in range(60 * block, 60 * (block + 1)):
+        for label, expected, call, arguments in _programs(seed):
+            if isinstance(expected, Exception):
+                with pytest.raises((IndexError, ValueError)):
+                    interpreted(call, *arguments)
+                continue
+            found = difference(expected, interpreted(call, *arguments), 0)
+            assert not found, f"{label}: {found}"
+            if seed % 15 == 0:
+                with pyc.config.using(cache="off"):
+                    native = pyc.jit(lambda *xs, call=call: call(pnp, *xs))(*arguments)
+                assert not difference(expected, native, 0), label
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("clip", [1.0, 3.0, 3.0, 1.0]),
+        ("wrap", [2.0, 1.0, 3.0, 2.0]),
+        ("fill", [np.nan, np.nan, 3.0, np.nan]),
+    ],
+)
+def test_get_by_mode(mode: str, expected: list[float]) -> None:
+    """An index out of range, traced or constant, is what the mode says."""
+    x, places = np.array([1.0, 2.0, 3.0]), np.array([-5, 3, 2, -8])
+    traced = interpreted(lambda p, x, i: x.at[i].get(mode=mode), x, places)
+    constant = interpreted(lambda p, x: x.at[places.tolist()].get(mode=mode), x)
+    np.testing.assert_array_equal(constant, traced)
+    np.testing.assert_array_equal(traced, expected)
+
+
+def test_a_dropped_update_changes_nothing() -> None:
+    """Out of range under mode="drop"; the rest is stored."""
+    x, places = np.zeros(3), np.array([5, 1, -9])
+    found = interpreted(lambda p, x, i: x.at[i].add(1.0, mode="drop"), x, places)
+    np.testing.assert_array_equal(found, [0.0, 1.0, 0.0])
+
+
+def test_a_failing_index_is_named_with_its_axis() -> None:
+    """The interpreter raises the program's error."""
+    with pytest.raises(IndexOutOfRangeError, match="index 7 is out of bounds for axis 1"):
+        interpreted(lambda p, x, i: x[:, i], np.zeros((2, 3)), np.array([0, 7]))

@@ -1,0 +1,97 @@
+"""`frozen` gives what `dataclass(frozen=True, slots=True)` gives, at a tenth of the cost."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from dataclasses import field
+
+import pytest
+
+from pyc.frozen import frozen, replace
+
+
+@frozen()
+class Point:
+    """A point."""
+
+    x: int
+    y: int = 2
+    names: dict[str, int] = field(default_factory=dict)
+
+
+@frozen(eq=False)
+class Named:
+    """A name."""
+
+    name: str
+
+
+@frozen(eq=False)
+class Tagged(Named):
+    """A name with a tag."""
+
+    tag: int = 7
+
+    def __repr__(self) -> str:
+        return f"{self.name}:{self.tag}"
+
+
+def test_fields_by_position_keyword_default_and_factory() -> None:
+    p = Point(1)
+    assert (p.x, p.y, p.names) == (1, 2, {})
+    assert Point(y=5, x=4) == Point(4, 5)
+    assert Point(1).names is not Point(1).names
+    assert repr(p) == "Point(x=1, y=2, names={})"
+
+
+def test_fields_of_the_base_come_first() -> None:
+    assert (Tagged("a").name, Tagged("a", 3).tag) == ("a", 3)
+    assert repr(Tagged("a")) == "a:7"
+    assert Tagged.__match_args__ == ("name", "tag")
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+        Point()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        Point(1, z=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="follows one with a default"):
+
+        @frozen()
+        class Misordered:
+            a: int = 1
+            b: int
+
+
+def test_nothing_can_be_assigned_deleted_or_added() -> None:
+    p = Point(1)
+    for change in (lambda: setattr(p, "x", 2), lambda: delattr(p, "x"), lambda: setattr(p, "z", 1)):
+        with pytest.raises(dataclasses.FrozenInstanceError, match="cannot change"):
+            change()
+    assert not hasattr(p, "__dict__")
+
+
+def test_equality_and_hash_are_by_field_or_by_identity() -> None:
+    pair = Named("a"), Named("a")
+    assert pair[0] != pair[1]
+    assert len(set(pair)) == 2
+
+    @frozen()
+    class Key:
+        a: int
+        b: str
+
+    assert Key(1, "x") == Key(1, "x") != Key(1, "y")
+    assert len({Key(1, "x"), Key(1, "x")}) == 1
+    assert Key(1, "x") != (1, "x")
+
+
+def test_copies_keep_the_other_fields() -> None:
+    p = Point(1, 3, {"a": 1})
+    assert replace(p, x=9) == dataclasses.replace(p, x=9) == Point(9, 3, {"a": 1})
+    assert copy.copy(p) == copy.deepcopy(p) == pickle.loads(pickle.dumps(p)) == p
+    assert replace(Tagged("a", 3), name="b").tag == 3
+    with pytest.raises(TypeError):
+        replace(p, z=1)
