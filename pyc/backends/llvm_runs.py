@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyc.backends.llvm_builder import Value
+from pyc.backends.llvm_builder import Builder, Value
 from pyc.backends.llvm_expr import VARYING, Binding, nodes_under
 from pyc.backends.llvm_memory import MemoryEmitter
 from pyc.ir.expr import Const, Expr, Load, Shuffle, Var
@@ -18,6 +18,10 @@ from pyc.ir.loops import Let, Store, expressions
 
 class RunEmitter(MemoryEmitter):
     """Emits runs of simple statements."""
+
+    def __init__(self, builder: Builder) -> None:
+        super().__init__(builder)
+        self._loads: dict[Let | Store, list[tuple[Load, bool]]] = {}
 
     def bind(self, var: Var, value: Value) -> None:
         """Binds a variable to a uniform value or a sequence."""
@@ -71,11 +75,7 @@ class RunEmitter(MemoryEmitter):
         stores: list[Store] = [x for x in (*run, s) if isinstance(x, Store)]
         if not stores:
             return False
-        loads: list[tuple[Load, bool]] = []
-        for x in dict.fromkeys((*run, s)):
-            nodes = nodes_under(expressions(x))
-            moves = any(isinstance(n, Shuffle) for n in nodes)
-            loads.extend((n, moves) for n in nodes if isinstance(n, Load))
+        loads = [found for x in dict.fromkeys((*run, s)) for found in self._loads_of(x)]
         for store in stores:
             for load, moves in loads:
                 if load.buffer is store.buffer:
@@ -86,6 +86,15 @@ class RunEmitter(MemoryEmitter):
         return any(
             self._may_meet(a, b) for k, a in enumerate(stores) for b in stores[:k] if a is not b
         )
+
+    def _loads_of(self, s: Let | Store) -> list[tuple[Load, bool]]:
+        """The loads of a statement, and whether its lanes are moved. Kept, since every statement of
+        a run is asked again and the values of long chains share most of their nodes."""
+        if s not in self._loads:
+            nodes = nodes_under(expressions(s))
+            moves = any(isinstance(n, Shuffle) for n in nodes)
+            self._loads[s] = [(n, moves) for n in nodes if isinstance(n, Load)]
+        return self._loads[s]
 
     def _store_both(self, a: Store, b: Store, piece: int) -> bool:
         """Stores two vectors to even and odd elements (real and imaginary parts) as two whole

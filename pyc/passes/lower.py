@@ -348,7 +348,8 @@ class _Lowerer:
         assert isinstance(element, Expr)
         assert not self.pull.fails
         rest = iter(variables)
-        places = tuple(None if d == 1 else next(rest) for d in value.shape)
+        # The kernel has an index of the product, which may have other unit axes than `value`.
+        places = tuple(None if d == 1 else next(rest) for d in eqn.out.shape)
         return Epilogue(places, product, element, tuple(self.inputs), tuple(self.inputs.values()))
 
     def update(self, name: str) -> Lowered:

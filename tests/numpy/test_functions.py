@@ -178,6 +178,13 @@ row("getitem", lambda np, x, i: (x[i], x[:, i], x[i, i], x[1, i], x[i, None, 1:3
 row("getitem", lambda np, a, i: (a[:, [0, 1]], a[[0, 1], :, [1, 2]], a[:, 1, [0, 2]]), CUBE, INDEX)
 
 
+# The product's kernel stores a value that has other unit axes.
+row("matvec", lambda np, x, v: (np.matvec(x, v) + 1, np.vecmat(x[:, 0], x)), X, V)
+row("matmul", lambda np, x, v: np.reshape(np.matmul(x, v.reshape(5, 1)), (1, 4, 1)) * 2, X, V)
+row("exp", lambda np, z: (np.exp(z), np.log(z), np.sqrt(z), np.tanh(z), np.arcsin(z)), COMPLEX)
+row("power", lambda np, z: (z**2, z**0.5, np.power(z, z)), COMPLEX)
+
+
 def _reference(call: Call, arguments: tuple[Any, ...]) -> Any:
     with np.errstate(all="ignore"):
         return call(np, *arguments)

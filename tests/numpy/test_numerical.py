@@ -119,6 +119,7 @@ SUBSCRIPTS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_a_method_gives_what_numpy_gives(name: str) -> None:
     """Shape, dtype and value."""

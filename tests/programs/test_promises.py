@@ -193,10 +193,9 @@ def test_ten_thousand_chained_ops_are_few_kernels(fresh: None) -> None:
 
 
 @pytest.mark.xfail(
-    strict=True,
+    strict=False,  # a time: a faster machine may meet it
     raises=AssertionError,
-    reason="4.5 s: `nodes_under`, called by `disturbs` in backends/llvm_runs.py for each "
-    "pair of statements, walks shared expressions again and again",
+    reason="3.1 s: tracing, fusing, the memory plan and emission each take 0.7 to 1.2",
 )
 def test_ten_thousand_chained_ops_compile_quickly(fresh: None) -> None:
     """Tracing, passes and LLVM together, in processor time: other work on the machine is not
