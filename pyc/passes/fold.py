@@ -1,8 +1,9 @@
-"""Constant folding by the Graph interpreter, which is exact on every target.
+"""Constant folding by the Graph interpreter, which has the bits of every target.
 
 An equation over constants becomes a constant when its result is one element, or when it computes
 (not merely moves) at most `LIMIT` elements: a broadcast scalar stays a broadcast, which costs
-nothing in a kernel. Equations that can fail stay where they are: they may never run.
+nothing in a kernel. Equations that can fail stay where they are: they may never run. So do products,
+whose bits the interpreter does not fix: theirs hold within a bound.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def fold(graph: Graph) -> Graph:
 
 def _foldable(eqn: Eqn) -> bool:
     op, size = eqn.op, max(o.type.size for o in eqn.outs)
-    if op.effect or op.fails is not None or op.kind in (Kind.CONTROL, Kind.LIBRARY):
+    if op.effect or op.fails is not None or op.kind in (Kind.CONTRACT, Kind.CONTROL, Kind.LIBRARY):
         return False
     if size == 1:
         return True

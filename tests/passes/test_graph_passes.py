@@ -223,6 +223,17 @@ def test_folding_rounds_as_the_program_would() -> None:
     assert float(constant) == 1.0
 
 
+def test_float_products_are_not_folded() -> None:
+    """The interpreter's product is exact within its bound, not bit for bit: a folded one would
+    have other bits than the same product of arguments."""
+    builder = Builder()
+    line = builder.constant(np.linspace(0, 1, 7), dt.f32)
+    dimensions = (((0,), (0,)), ((), ()))
+    product = builder.bind1("dot_general", line, line, dimensions=dimensions, result=None)
+    before = builder.build([product])
+    assert [e.op.name for e in dce(fold(before)).eqns] == ["constant", "dot_general"]
+
+
 # --- dce ------------------------------------------------------------------------------------------
 
 
