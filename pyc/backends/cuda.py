@@ -75,7 +75,7 @@ class Device:
         capability += check(driver.cuDeviceGetAttribute(minor, handle))
         self.target: Target = target_of(capability)
         name = check(driver.cuDeviceGetName(128, handle))
-        self.name = (name.decode() if isinstance(name, bytes) else str(name)).rstrip("\0")
+        self.name = (name.decode() if isinstance(name, bytes) else str(name)).partition("\0")[0]
         self.driver_version = int(check(driver.cuDriverGetVersion()))
         self.stream = check(driver.cuStreamCreate(1))
 

@@ -2,8 +2,8 @@
 
 An equation over constants becomes a constant when its result is one element, or when it computes
 (not merely moves) at most `LIMIT` elements: a broadcast scalar stays a broadcast, which costs
-nothing in a kernel. Equations that can fail stay where they are: they may never run. So do products,
-whose bits the interpreter does not fix: theirs hold within a bound.
+nothing in a kernel. Equations that can fail stay where they are: they may never run. So do
+products, whose bits the interpreter does not fix: theirs hold within a bound.
 """
 
 from __future__ import annotations

@@ -18,7 +18,9 @@ from tests.programs.differential import same_bits
 from tests.programs.random_graphs import random_arguments, random_graph
 
 needs_gpu = pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
-CONTRACTIONS = ("matmul", "dot", "vdot", "inner", "outer", "tensordot", "kron", "einsum")
+CONTRACTIONS = (
+    *("matmul", "matvec", "vecmat", "dot", "vdot", "inner", "outer", "tensordot", "kron", "einsum"),
+)
 
 
 @pytest.mark.cuda
