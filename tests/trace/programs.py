@@ -64,7 +64,7 @@ def python_complex(x):
 
 
 def formatted(x):
-    return x, f"{x.sum():.3f}"
+    return x, format(x.sum(), ".3f")
 
 
 def numpy_conversion(x):
