@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
@@ -101,8 +100,3 @@ def _version(name: str) -> str:
             return found[len(name) + 1 : -len(".dist-info")]
     stat = os.stat(spec.origin)
     return f"unversioned:{stat.st_size}:{stat.st_mtime_ns}"
-
-
-def python_tag() -> str:
-    """Implementation, version and build of the interpreter, for artefacts that depend on it."""
-    return f"{sys.implementation.cache_tag}-{sys.hexversion:08x}-{sys.abiflags}"

@@ -70,26 +70,13 @@ class Reason(Enum):
         "compiled again: a static argument has a value not seen before",
         "Pass values that change often as arrays or numbers, not as static arguments.",
     )
-    COMPILE_NEW_LAYOUT = Entry(
-        "PYC2105",
-        "compiled again: an argument has a memory layout not seen before",
-        "Pass arrays in one layout, best C order.",
-    )
     COMPILE_NEW_STRUCTURE = Entry(
         "PYC2106",
         "compiled again: the tuples, lists or dicts of the arguments are nested differently",
         "Keep the structure and the keys of containers the same in each call.",
     )
-    COMPILE_NEW_DEVICE = Entry(
-        "PYC2107", "compiled again: the arguments are on another device", _NOTHING
-    )
 
     # guard: what made a compiled program unusable for a call
-    GUARD_INTEGER_VALUE = Entry(
-        "PYC2201",
-        "a Python integer decided a shape, axis or branch while tracing, so its value is fixed",
-        "Expected for sizes; pass it as an array if it should not shape the program.",
-    )
 
     # cache: why an entry was not used, or not kept
     CACHE_EMPTY = Entry("PYC2301", "cache miss: the cache directory holds no entry yet", _NOTHING)
@@ -158,24 +145,6 @@ class Reason(Enum):
         "not fused: the kernel would hold more expressions than compile in reasonable time",
         _NOTHING,
     )
-    FUSION_OPAQUE = Entry(
-        "PYC2403",
-        "not fused: the operation runs as a kernel or library routine of its own",
-        _NOTHING,
-    )
-    FUSION_DOMAIN_DIFFERS = Entry(
-        "PYC2404", "not fused: the two loops run over different elements", _NOTHING
-    )
-    FUSION_RECOMPUTE = Entry(
-        "PYC2405",
-        "not fused: the consumer reads each element several times, which would repeat the work",
-        _NOTHING,
-    )
-    FUSION_CYCLE = Entry(
-        "PYC2406",
-        "not fused: something computed between the two needs the one and is needed by the other",
-        _NOTHING,
-    )
     FUSION_WHOLE_ARRAY_LOOP = Entry(
         "PYC2407",
         "the loop runs over whole arrays: it could not be proven to work on each element alone",
@@ -201,11 +170,6 @@ class Reason(Enum):
         "the new elements of an update are computed before any is stored: they need those replaced",
         _NOTHING,
     )
-    MEMORY_CARRY_COPIED = Entry(
-        "PYC2504",
-        "a value carried through a loop is copied in each iteration: its old value is needed late",
-        "Compute what needs the old value before the new one.",
-    )
     ARGUMENT_COPIED_BYTE_SWAPPED = Entry(
         "PYC2510",
         "an argument is copied at each call: its bytes are in the other order",
@@ -223,9 +187,6 @@ class Reason(Enum):
     )
 
     # kernel: which code was chosen
-    KERNEL_GENERIC = Entry("PYC2601", "the generic schedule was chosen", _NOTHING)
-    KERNEL_TEMPLATE = Entry("PYC2602", "a hand-made loop nest was chosen", _NOTHING)
-    KERNEL_LIBRARY = Entry("PYC2603", "a library routine was chosen", _NOTHING)
 
     # device
     NO_GPU = Entry(
@@ -235,11 +196,6 @@ class Reason(Enum):
     )
 
     # fallback: slower but correct routes
-    FALLBACK_HOST = Entry(
-        "PYC2801",
-        "a step runs on the host: it has no kernel for this device",
-        "Expected for now; the details name the operation.",
-    )
     DISPATCH_SLOW_KEYWORDS = Entry(
         "PYC2810",
         "calls go through Python: there are keyword arguments",

@@ -66,7 +66,7 @@ def test_no_command_shows_the_usage(run, capsys) -> None:
 # --- explain --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("code", ["PYC1102", "PYC2304", "pyc2801"])
+@pytest.mark.parametrize("code", ["PYC1102", "PYC2304", "pyc2810"])
 def test_explain_prints_the_page_of_a_code(run, golden, code) -> None:
     status, out, _ = run("explain", code)
     assert status == 0

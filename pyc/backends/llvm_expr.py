@@ -101,7 +101,6 @@ class ExpressionEmitter(ABC):
         self._orders: dict[int, list[Expr]] = {}
         self._roots: tuple[Expr, ...] = ()
         self._users: dict[int, int] | None = None
-        self._keep: list[Expr] = []
 
     # --- what the rest of the emitter provides ----------------------------------------------------
 
@@ -698,11 +697,6 @@ class ExpressionEmitter(ABC):
         return Value(ref, node.dtype, b.scope, usual.lanes)
 
     # --- helpers for the other layers -------------------------------------------------------------
-
-    def remember(self, expr: Expr) -> Expr:
-        """Keeps an expression made while emitting alive: memo keys are object numbers."""
-        self._keep.append(expr)
-        return expr
 
     def reduce_lanes(self, name: str, value: Value) -> Value:
         """`llvm.vector.reduce.NAME` of a vector; a scalar passes through."""

@@ -411,14 +411,6 @@ def dynamic_slice(x: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
     return bind1("dynamic_slice", x, *moving, starts=fixed, sizes=tuple(int(s) for s in sizes))
 
 
-def dynamic_update_slice(x: Any, new: Any, starts: Sequence[Any]) -> Any:
-    """x with the box at computed `starts` replaced by `new`, moved to keep it within x."""
-    x, new = asarray(x), asarray(new)
-    fixed, moving = _starts(starts, len(shape_of(x)))
-    new = cast(new, dtype_of(x))
-    return bind1("update_slice", x, new, *moving, starts=fixed, strides=(1,) * len(fixed))
-
-
 def _starts(starts: Sequence[Any], rank: int) -> tuple[tuple[int | None, ...], list[Any]]:
     if len(starts) != rank:
         raise ShapeError(f"dynamic_slice: needs {rank} starts, got {len(starts)}")

@@ -77,11 +77,6 @@ def _digits(count: int, width: int) -> list[int]:
     return [(value >> (bits - width * (k + 1))) & mask for k in range(count)]
 
 
-def _fraction(x: Expr) -> Expr:
-    """x minus the nearest integer, exactly."""
-    return x - apply("rint", x)
-
-
 def _modulo_four(x: Expr) -> Expr:
     """x minus the nearest multiple of 4, exactly (0 where x is large and even)."""
     return fma(apply("rint", x * 0.25), -4.0, x)
