@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from pyc.frozen import frozen
+from pyc.ir.dtype import DType
 from pyc.ir.plan import Plan
 from pyc.ir.target import Target
 
@@ -26,13 +27,29 @@ class Code:
 
 
 @frozen()
+class TensorMap:
+    """What a copy engine knows of a parameter. buffer: its number; dtype, shape: of all of it, in
+    rows; box: the elements of one copy along each axis, 128 bytes along the last one, which land
+    swizzled."""
+
+    buffer: int
+    dtype: DType
+    shape: tuple[int, ...]
+    box: tuple[int, ...]
+
+
+@frozen()
 class KernelLaunch:
     """How a kernel is launched on a device with blocks. grid: blocks along x, y, z; threads: of a
-    block. Its parameters are the buffers' addresses, the sizes, and the error slot's address."""
+    block; shared_bytes: shared memory to give it beside its own arrays. Its parameters are the
+    buffers' addresses, the sizes, the error slot's address, and `maps` as they stand (128 bytes
+    each)."""
 
     name: str
     grid: tuple[int, int, int]
     threads: int
+    shared_bytes: int = 0
+    maps: tuple[TensorMap, ...] = ()
 
 
 class Codegen(ABC):

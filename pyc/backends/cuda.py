@@ -12,13 +12,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from pyc.backends import cuda_binding
-from pyc.backends.base import KernelLaunch, SiteFailed
+from pyc.backends.base import KernelLaunch, SiteFailed, TensorMap
 from pyc.errors import DeviceError
+from pyc.ir import dtype as dt
 from pyc.ir.loops import Fail, walk
 from pyc.ir.plan import Branch, Copy, Launch, Loop, Place, Plan, Step
 from pyc.ir.target import Target
@@ -27,6 +29,8 @@ from pyc.reasons import Reason
 
 _NO_SITE = -1
 """The error slot's site while nothing has failed: the largest unsigned number."""
+_KEPT_MAPS = 256
+"""Tensor maps that a program keeps: one takes a microsecond to make."""
 
 
 def check(answer: tuple[Any, ...]) -> Any:
@@ -157,13 +161,11 @@ class CudaProgram:
         self.device = on
         self.launches = tuple(launches)
         self._functions: list[Any] = []
+        self._maps: dict[tuple[TensorMap, int], Any] = {}
         if image:
             self._image = image
             self._module = check(on.driver.cuModuleLoadData(image))
-            self._functions = [
-                check(on.driver.cuModuleGetFunction(self._module, launch.name.encode()))
-                for launch in self.launches
-            ]
+            self._functions = [self._function(launch) for launch in self.launches]
         self._constants = 0
         if plan.constants:
             self._constants = on.allocate(len(plan.constants))
@@ -173,6 +175,14 @@ class CudaProgram:
         self._blank = np.full(2 + max(sites, default=-1), -1, np.int64)
         self._can_fail = bool(sites)
         self._error = on.allocate(self._blank.nbytes)
+
+    def _function(self, launch: KernelLaunch) -> Any:
+        driver = self.device.driver
+        found = check(driver.cuModuleGetFunction(self._module, launch.name.encode()))
+        if launch.shared_bytes:
+            most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            check(driver.cuFuncSetAttribute(found, most, launch.shared_bytes))
+        return found
 
     def __call__(self, arguments: Sequence[int], results: Sequence[int]) -> None:
         """Runs the Plan over device addresses; raises SiteFailed."""
@@ -237,11 +247,48 @@ class CudaProgram:
         values = [addresses[s] for s in step.slots] + list(step.sizes) + [self._error]
         held = (ctypes.c_uint64 * len(values))(*values)
         start = ctypes.addressof(held)
-        pointers = (ctypes.c_void_p * len(values))(*(start + 8 * k for k in range(len(values))))
+        places = [start + 8 * k for k in range(len(values))]
+        maps = [self._tensor_map(m, addresses[step.slots[m.buffer]]) for m in launch.maps]
+        places += [int(m.getPtr()) for m in maps]
+        pointers = (ctypes.c_void_p * len(places))(*places)
         x, y, z = launch.grid
+        shared = launch.shared_bytes
         check(
             self.device.driver.cuLaunchKernel(
-                *(self._functions[step.kernel], x, y, z, launch.threads, 1, 1, 0),
+                *(self._functions[step.kernel], x, y, z, launch.threads, 1, 1, shared),
                 *(self.device.stream, ctypes.addressof(pointers), 0),
             )
         )
+
+    def _tensor_map(self, m: TensorMap, address: int) -> Any:
+        """The tensor map of an array at an address (CUDA driver API, "Tensor Map Object
+        Management"), the last of each kind kept."""
+        key = (m, address)
+        found = self._maps.get(key)
+        if found is not None:
+            return found
+        driver = self.device.driver
+        kinds = driver.CUtensorMapDataType
+        kind = {
+            dt.bf16: kinds.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+            dt.f16: kinds.CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+        }[m.dtype]
+        rank = len(m.shape)
+        strides = [m.dtype.itemsize * prod(m.shape[k + 1 :]) for k in range(rank - 1)]
+        found = check(
+            driver.cuTensorMapEncodeTiled(
+                *(kind, rank, address),
+                [driver.cuuint64_t(e) for e in reversed(m.shape)],
+                [driver.cuuint64_t(s) for s in reversed(strides)],
+                [driver.cuuint32_t(e) for e in reversed(m.box)],
+                [driver.cuuint32_t(1)] * rank,
+                driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+                driver.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
+                driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            )
+        )
+        if len(self._maps) >= _KEPT_MAPS:
+            self._maps.clear()
+        self._maps[key] = found
+        return found

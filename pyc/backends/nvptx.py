@@ -16,25 +16,20 @@ from functools import cache
 from typing import Any
 
 from pyc.backends import llvm_binding
-from pyc.backends.base import KernelLaunch
-from pyc.backends.llvm import INTRINSICS, KernelEmitter
-from pyc.backends.llvm_builder import Value, memory_type
+from pyc.backends.base import KernelLaunch, TensorMap
+from pyc.backends.llvm import INTRINSICS
+from pyc.backends.llvm_builder import Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_memory import Place
+from pyc.backends.nvptx_tiles import TileEmitter
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Shuffle
 from pyc.ir.loops import (
-    Barrier,
     Buffer,
-    Copy,
     For,
-    If,
     Kernel,
     Kind,
-    Signal,
-    TileMultiply,
-    Wait,
     walk,
 )
 from pyc.ir.target import Target
@@ -55,7 +50,9 @@ _BUSY_THREADS = 512
 """Threads that a multiprocessor should hold at once: up to 128 registers each."""
 
 
-def launch_of(kernel: Kernel, name: str) -> KernelLaunch:
+def launch_of(
+    kernel: Kernel, name: str, shared_bytes: int = 0, maps: tuple[TensorMap, ...] = ()
+) -> KernelLaunch:
     """The launch of a kernel with constant extents."""
     grid: list[int] = []
     warps, threads = 1, 1
@@ -71,18 +68,19 @@ def launch_of(kernel: Kernel, name: str) -> KernelLaunch:
         else:
             threads = max(threads, s.extent)
     wide = (*grid, 1, 1, 1)
-    return KernelLaunch(name, (wide[0], wide[1], wide[2]), warps * threads)
+    return KernelLaunch(name, (wide[0], wide[1], wide[2]), warps * threads, shared_bytes, maps)
 
 
-class NvptxKernel(KernelEmitter):
-    """A kernel as a PTX entry: parameters are buffer addresses, sizes, and the error slot."""
+class NvptxKernel(TileEmitter):
+    """A kernel as a PTX entry: parameters are buffer addresses, sizes, the error
+    slot, and the tensor maps of its launch."""
 
     def __init__(self, kernel: Kernel, target: Target, intrinsics: dict[str, str]) -> None:
         super().__init__(kernel, target, intrinsics, NVPTX_INTRINSICS)
-        self.globals: list[str] = []
         self._grids = 0
         self._inside_warp = False
-        self._threads = launch_of(kernel, "").threads
+        self.threads = launch_of(kernel, "").threads
+        self.prepare()
 
     def function(self, name: str) -> str:
         """The text of the entry and its shared arrays."""
@@ -102,40 +100,46 @@ class NvptxKernel(KernelEmitter):
         b.line("br label %leave")
         b.label("leave")
         b.line("ret void")
-        blocks = max(_BUSY_THREADS // self._threads, 1)
-        bounds = f'"nvvm.maxntid"="{self._threads}" "nvvm.minctasm"="{blocks}"'
+        blocks = max(_BUSY_THREADS // self.threads, 1)
+        bounds = f'"nvvm.maxntid"="{self.threads}" "nvvm.minctasm"="{blocks}"'
+        parameters += self.map_parameters()
         head = f"define ptx_kernel void @{name}({', '.join(parameters)}) #0 {bounds} {{"
         return "\n".join([*self.globals, f"{head}\nentry:\n{b.text()}\n}}\n"])
 
-    def _register(self, name: str, extent: int) -> Value:
+    def _sreg(self, name: str, extent: int) -> Value:
         b = self.builder
         call = b.intrinsic(f"llvm.nvvm.read.ptx.sreg.{name}", "i32", [])
         narrow = b.emit(f"{call}()", b.root)
         wide = b.emit(f"zext i32 {narrow} to i64", b.root)
         return Value(wide, dt.i64, b.root, low=0, high=extent - 1)
 
+    def thread_number(self) -> Value:
+        """The number of a thread in its block."""
+        return self._sreg("tid.x", self.threads)
+
     def hardware_loop(self, loop: For) -> None:
         """Binds the variable of a grid, warp or thread loop to its register."""
         assert isinstance(loop.extent, int)
         b = self.builder
         if loop.kind is Kind.GRID:
-            value = self._register(_BLOCK_REGISTERS[self._grids], loop.extent)
+            value = self._sreg(_BLOCK_REGISTERS[self._grids], loop.extent)
             self._grids += 1
             self.bind(loop.var, value)
             self.body(loop.body)
             self._grids -= 1
             return
-        thread = self._register("tid.x", self._threads)
+        self.start_phases()
+        thread = self.thread_number()
         if loop.kind is Kind.WARP:
             ref = b.emit(f"lshr i64 {thread.ref}, 5", b.root)
             self.bind(loop.var, Value(ref, dt.i64, b.root, low=0, high=loop.extent - 1))
             outer, self._inside_warp = self._inside_warp, True
-            self._guarded(loop, ref, self._threads // _WARP)
+            self._guarded(loop, ref, self.threads // _WARP)
             self._inside_warp = outer
             return
         if not self._inside_warp:
             self.bind(loop.var, Value(thread.ref, dt.i64, b.root, low=0, high=loop.extent - 1))
-            self._guarded(loop, thread.ref, self._threads)
+            self._guarded(loop, thread.ref, self.threads)
             return
         ref = b.emit(f"and i64 {thread.ref}, 31", b.root)
         self.bind(loop.var, Value(ref, dt.i64, b.root, low=0, high=loop.extent - 1))
@@ -161,40 +165,14 @@ class NvptxKernel(KernelEmitter):
         """All iterations: parallel loops are grid loops here."""
         return None
 
-    def shared_place(self, buffer: Buffer) -> Place:
-        """A module-level array of the block."""
-        count = 1
-        for extent in buffer.shape:
-            assert isinstance(extent, int)
-            count *= extent
-        name = f"@{self.symbol}_shared{len(self.globals)}"
-        type = memory_type(buffer.dtype)
-        alignment = max(buffer.alignment, 16)
-        self.globals.append(
-            f"{name} = internal addrspace(3) global [{max(count, 1)} x {type}] undef, "
-            f"align {alignment}"
-        )
-        return Place(name, "ptr addrspace(3)", self.builder.root)
-
     def load_metadata(self, buffer: Buffer) -> str:
         """Loads of inputs may take the read-only path: `noalias readonly` says so already."""
         return ""
 
-    def device_statement(self, statement: Copy | Barrier | Signal | Wait | TileMultiply) -> None:
-        """Barriers of a block or a warp."""
-        b = self.builder
-        if isinstance(statement, Barrier) and statement.scope == "block":
-            call = b.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", "void", ["i32"])
-            b.line(f"{call}(i32 0)")
-        elif isinstance(statement, Barrier) and statement.scope == "warp":
-            call = b.intrinsic("llvm.nvvm.bar.warp.sync", "void", ["i32"])
-            b.line(f"{call}(i32 -1)")
-        else:
-            raise CompileError(f"{type(statement).__name__} has no PTX yet")
-
-    def role_branch(self, statement: If) -> None:
-        """Refused: roles come with the tensor-core kernels."""
-        raise CompileError("warp roles have no PTX yet")
+    def block_barrier(self) -> None:
+        """All threads of the block meet."""
+        call = self.builder.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", "void", ["i32"])
+        self.builder.line(f"{call}(i32 0)")
 
     def poll_cancel(self) -> None:
         """Nothing: a GPU kernel runs to its end."""
@@ -257,8 +235,9 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
     launches: list[KernelLaunch] = []
     for k, kernel in enumerate(kernels):
         name = f"k{k}"
-        launches.append(launch_of(kernel, name))
-        functions.append(NvptxKernel(kernel, target, intrinsics).function(name))
+        emitter = NvptxKernel(kernel, target, intrinsics)
+        functions.append(emitter.function(name))
+        launches.append(launch_of(kernel, name, emitter.shared_bytes, tuple(emitter.maps)))
     text = "\n".join(
         (
             f'target triple = "{target.triple}"',
@@ -266,6 +245,7 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
             *functions,
             *intrinsics.values(),
             'attributes #0 = { nounwind "no-builtins" }',
+            "attributes #1 = { convergent nounwind }",
             '!0 = !{!"branch_weights", i32 1, i32 1000000}',
             "",
         )

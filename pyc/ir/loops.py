@@ -278,9 +278,10 @@ class TileMultiply(Stmt):
 
     shape: (m, n, k). accumulators: a register buffer of f32 of shape (m, n), one logical tile that
     the warps of the enclosing role share; a, b: buffers with the index of the tile's first element.
-    transpose_b: b is stored [n, k]. first: replaces instead of adding. Meaning is immediate; a
-    target that runs it asynchronously waits before the next statement that reads the accumulators,
-    stores to a or b, or signals.
+    transpose_a: a is stored [k, m]; transpose_b: b is stored [n, k]. first: replaces instead of
+    adding. Meaning is immediate; a target that runs it asynchronously waits before the next
+    statement that reads the accumulators, stores to a or b, or signals. A `Copy` from the
+    accumulators moves a box of the shared tile, each thread what it holds.
     """
 
     accumulators: Buffer
@@ -289,6 +290,7 @@ class TileMultiply(Stmt):
     b: Buffer
     b_index: tuple[Expr, ...]
     shape: tuple[int, int, int]
+    transpose_a: bool = False
     transpose_b: bool = False
     first: Expr | None = None
 

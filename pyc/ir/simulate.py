@@ -1431,7 +1431,7 @@ class _Machine:
         for lane in self._executors(s, frame, True, values):
             operands = []
             for buffer, index, shape in (
-                (s.a, values[:count], (m, k)),
+                (s.a, values[:count], (k, m) if s.transpose_a else (m, k)),
                 (s.b, values[count : count + len(s.b_index)], (n, k) if s.transpose_b else (k, n)),
             ):
                 tile = self._storage(buffer, frame)
@@ -1445,7 +1445,7 @@ class _Machine:
                     self._read_by_all(s, tile, flat[inside], frame, lane)
                 operands.append(tile.flat[flat].reshape(shape).astype(storage.flat.dtype))
             a, b = operands
-            product = a @ (b.T if s.transpose_b else b)
+            product = (a.T if s.transpose_a else a) @ (b.T if s.transpose_b else b)
             places, _ = self._box(s, storage, zero, (m, n), lane)
             assert storage.written is not None
             if not (first and bool(_at(values[-1], lane))):

@@ -19,7 +19,7 @@ class Target:
     thread on a GPU; has_blocks: runs grids of thread blocks (warp_size threads a warp) instead of
     tasks; task_bytes: work of one parallel task worth a hand-over; cache_bytes: per-core cache that
     a tile should fit in (0: none); shared_bytes: shared memory of one block; tile_multiply: whether
-    it has the tensor-core step.
+    it has the tensor-core step on tiles in shared memory (wgmma: capability 9.0 alone).
     """
 
     id: str
@@ -65,7 +65,7 @@ def nvptx(capability: int) -> Target:
         registers=65536,
         cache_bytes=0,
         shared_bytes=232448 if capability >= 90 else 166912,
-        tile_multiply=True,
+        tile_multiply=capability == 90,
     )
 
 

@@ -19,7 +19,8 @@
         barrier "block"
         signal b2[expr] [bytes extent]
         wait b2[expr] parity expr
-        multiply b3 += b1[expr, ...] @ b2[expr, ...] shape (64, 64, 16) [transpose_b] [first expr]
+        multiply b3 += b1[expr, ...] @ b2[expr, ...] shape (64, 64, 16) [transpose_a] [transpose_b]
+            [first expr]
         fail 3 if expr value expr
     temporary = %0 = expr                                (counted anew for each statement)
     expr      = term | term op term                      op: + - * / & | ^ << >> < <= > >= == !=
@@ -325,8 +326,8 @@ class _Printer:
             n, m = len(s.a_index), len(s.b_index)
             line = f"multiply {self._buffer(s.accumulators)} += {self._element(s.a, texts[:n])}"
             line += f" @ {self._element(s.b, texts[n : n + m])} shape {_tuple(s.shape)}"
-            if s.transpose_b:
-                line += " transpose_b"
+            line += " transpose_a" if s.transpose_a else ""
+            line += " transpose_b" if s.transpose_b else ""
             if first:
                 line += f" first {texts[-1]}"
             self._heading(s, start, line)
@@ -723,9 +724,9 @@ class _Parser:
         b, b_index = self._element()
         self._expect("shape")
         m, n, k = self._ints()
-        transpose = self._maybe("transpose_b")
+        turned = self._maybe("transpose_a"), self._maybe("transpose_b")
         first = self._expr() if self._maybe("first") else None
-        return lo.TileMultiply(accumulators, a, a_index, b, b_index, (m, n, k), transpose, first)
+        return lo.TileMultiply(accumulators, a, a_index, b, b_index, (m, n, k), *turned, first)
 
     def _binding(self) -> None:
         names = [self._name()]

@@ -499,7 +499,10 @@ class _Verifier:
 
     def _multiply(self, s: lo.TileMultiply, around: _Around) -> None:
         m, n, k = s.shape
-        tiles = ((s.a, s.a_index, (m, k)), (s.b, s.b_index, (n, k) if s.transpose_b else (k, n)))
+        tiles = (
+            (s.a, s.a_index, (k, m) if s.transpose_a else (m, k)),
+            (s.b, s.b_index, (n, k) if s.transpose_b else (k, n)),
+        )
         for buffer, index, shape in tiles:
             ranges = self._values(s, index, around)
             self._element(s, buffer, index, ranges, around, box=2)

@@ -35,9 +35,7 @@ from pyc.ir.loops import (
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
-
-Axes = tuple[int, ...]
-Dimensions = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
+from pyc.kernels.operand import Dimensions, Operand, is_matrix_product
 
 THREADS = 256
 ACROSS = 16
@@ -49,46 +47,23 @@ PAD = 4
 """Elements added to a row of a's tile, which is stored transposed: fewer bank conflicts."""
 ENOUGH_TILES = 132
 """Tiles from which the larger side pays."""
-MINIMUM_WORK = 1 << 13
 
 
 def applies_to_blocks(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> bool:
     """Whether this nest can and should do the contraction."""
-    a, b = types
-    (a_contract, _), (a_batch, b_batch) = dimensions
+    a = types[0]
     if not target.has_blocks or not a.dtype.is_float or a.dtype.bits < 16:
         return False
-    batch = len(a_batch)
-    if len(a_contract) != 1 or a.rank - batch != 2 or b.rank - len(b_batch) != 2:
+    if not is_matrix_product(types, dimensions):
         return False
-    return prod(a.shape) * prod(b.shape) > 0 and min(a.shape[a_contract[0]], MINIMUM_WORK) >= FOUR
-
-
-class _Operand:
-    """One operand: its buffer, and where its free and its contracted axis stand."""
-
-    def __init__(self, name: str, type: ArrayType, contract: int, batch: Axes) -> None:
-        self.buffer = Buffer(name, type.dtype, type.shape, role="in")
-        self.batch = batch
-        self.contract = contract
-        (self.free,) = (k for k in range(type.rank) if k not in (contract, *batch))
-        self.extent = type.shape[self.free]
-        self.terms = type.shape[contract]
-        self.along_terms = contract == type.rank - 1
-
-    def load(self, batch: Sequence[Expr], free: Expr, term: Expr) -> Load:
-        """An element."""
-        index: list[Expr] = [const(0)] * len(self.buffer.shape)
-        for axis, e in zip(self.batch, batch, strict=True):
-            index[axis] = e
-        index[self.free], index[self.contract] = free, term
-        return Load(self.buffer, index)
+    (contract,) = dimensions[0][0]
+    return a.shape[contract] >= FOUR
 
 
 class _Side:
     """An operand's tile: how threads read it, and where it lies in shared memory."""
 
-    def __init__(self, operand: _Operand, side: int, pad: int, accumulator: DType) -> None:
+    def __init__(self, operand: Operand, side: int, pad: int, accumulator: DType) -> None:
         self.operand = operand
         self.side = side
         self.pitch = side + pad
@@ -159,8 +134,8 @@ def matmul_blocks(
     """The scheduled kernel of `dot_general` over buffers (a, b, the epilogue's, out)."""
     (a_contract, b_contract), (a_batch, b_batch) = dimensions
     accumulator = widened(types[0].dtype)
-    a = _Operand("a", types[0], a_contract[0], a_batch)
-    b = _Operand("b", types[1], b_contract[0], b_batch)
+    a = Operand("a", types[0], a_contract[0], a_batch)
+    b = Operand("b", types[1], b_contract[0], b_batch)
     batch_extents = tuple(types[0].shape[k] for k in a_batch)
     m, n, terms = a.extent, b.extent, a.terms
     large = ACROSS * FOUR * 2

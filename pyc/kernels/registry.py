@@ -16,6 +16,7 @@ from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue, contraction
 from pyc.kernels.matmul import applies, matmul
 from pyc.kernels.matmul_blocks import applies_to_blocks, matmul_blocks
+from pyc.kernels.matmul_tiles import applies_to_tiles, matmul_tiles
 
 
 @frozen()
@@ -46,6 +47,9 @@ def candidates(
     found: list[Candidate] = []
     if applies(types, params["dimensions"], target):
         found.append(Candidate("matmul", matmul(types, target, epilogue, **params), scheduled=True))
+    if applies_to_tiles(types, params["dimensions"], target):
+        nest = matmul_tiles(types, target, epilogue, **params)
+        found.append(Candidate("matmul_tiles", nest, scheduled=True))
     if applies_to_blocks(types, params["dimensions"], target):
         nest = matmul_blocks(types, target, epilogue, **params)
         found.append(Candidate("matmul_blocks", nest, scheduled=True))

@@ -94,12 +94,33 @@ def _select(m: Match, e: Eqn, args: Values) -> Values | None:
     return None if known is None else ((then,) if known else (otherwise,))
 
 
+def _turned_operands(m: Match, e: Eqn, args: Values) -> Values | None:
+    """A contraction of a transposed operand is one over the operand's own axes, where the order of
+    its free axes cannot show."""
+    pairs = zip(*e.params["dimensions"], strict=True)
+    sides: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    operands: list[Value] = []
+    for value, (contract, batch) in zip(args, pairs, strict=True):
+        turned = m.maker(value, "transpose")
+        if turned is not None and len(value.shape) - len(contract) - len(batch) <= 1:
+            axes = turned.params["axes"]
+            value = turned.args[0]
+            contract, batch = (tuple(axes[k] for k in group) for group in (contract, batch))
+        operands.append(value)
+        sides.append((contract, batch))
+    if all(a is b for a, b in zip(args, operands, strict=True)):
+        return None
+    params = {**e.params, "dimensions": tuple(zip(*sides, strict=True))}
+    return m.builder.bind(e.op, *operands, loc=e.loc, **params)
+
+
 RULES: dict[str, tuple[Callable[[Match, Eqn, Values], Values | None], ...]] = {
     "cast": (_to_own_type,),
     "broadcast": (_to_own_type, _of_itself),
     "reshape": (_to_own_type, _of_itself),
     "slice": (_full_slice,),
     "transpose": (_transpose,),
+    "dot_general": (_turned_operands,),
     "neg": (_involution,),
     "logical_not": (_involution,),
     "bitwise_not": (_involution,),

@@ -1,0 +1,248 @@
+"""Matrix products on a GPU: right within their bound, and as fast as cuBLAS?
+
+    python -m benchmarks.gpu_products [--json OUT]
+
+Correctness first: shapes, layouts and epilogues of half types against a float64 product of the same
+inputs, with results poisoned beforehand, and twice for equal bits. Then TFLOP/s beside torch's
+(cuBLAS) where torch is there: launches of both in turn with idle time between, because the chip
+slows down under sustained products.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pyc
+from pyc import config
+from pyc.backends.cuda import check, device
+from pyc.compile_cuda import load
+from pyc.ir import dtype as dt
+from pyc.passes import optimise
+from pyc.passes.memory import plan
+
+Array = np.ndarray[Any, Any]
+LAYOUTS = {"ik,kj": (False, False), "ki,kj": (True, False), "ik,jk": (False, True)}
+LAYOUTS["ki,jk"] = (True, True)
+ROUNDS = 9
+LAUNCHES = 10
+
+
+def gelu(x: Any) -> Any:
+    return 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
+
+
+def product_of(layout: str, epilogue: bool) -> Callable[..., Any]:
+    turn_a, turn_b = LAYOUTS[layout]
+
+    def function(a: Any, b: Any, bias: Any) -> Any:
+        found = (a.swapaxes(-1, -2) if turn_a else a) @ (b.swapaxes(-1, -2) if turn_b else b)
+        return gelu(found + bias) if epilogue else found
+
+    return function
+
+
+class Product:
+    """A product compiled for the device, with operands there."""
+
+    def __init__(
+        self, m: int, n: int, k: int, dtype: str, layout: str, batch: int, epilogue: bool
+    ) -> None:
+        turn_a, turn_b = LAYOUTS[layout]
+        kind = dt.parse(dtype)
+        stack = (batch,) if batch else ()
+        rng = np.random.default_rng(m + n + k)
+        self.a = self._data(rng, (*stack, *((k, m) if turn_a else (m, k))), kind.numpy)
+        self.b = self._data(rng, (*stack, *((n, k) if turn_b else (k, n))), kind.numpy)
+        self.bias = self._data(rng, (n,), kind.numpy)
+        function = product_of(layout, epilogue)
+        inputs = (self.a, self.b, self.bias)
+        graph = optimise(pyc.jit(function).trace(*inputs).graph)
+        self.on = device()
+        _, self.program = load(plan(graph, self.on.target).plan, self.on)
+        self.nest = [k.name for k in self.program.plan.kernels]
+        self.tiled = any(launch.maps for launch in self.program.launches)
+        self.arguments = [self._up(x) for x in inputs]
+        (result,) = graph.results
+        self.out = np.empty(result.shape, result.dtype.numpy)
+        self.result = self.on.allocate(self.out.nbytes)
+        turned = (
+            np.swapaxes(x, -1, -2) if turn else x
+            for x, turn in ((self.a, turn_a), (self.b, turn_b))
+        )
+        self.left, self.right = turned
+        self.epilogue = epilogue
+        self.operations = 2 * m * n * k * max(batch, 1)
+
+    @staticmethod
+    def _data(rng: Any, shape: tuple[int, ...], kind: Any) -> Array:
+        block = rng.standard_normal(1 << 20).astype(np.float32).astype(kind)
+        return (
+            np.resize(block, shape)
+            if np.prod(shape) > block.size
+            else block[: np.prod(shape)].reshape(shape)
+        )
+
+    def _up(self, x: Array) -> int:
+        address = self.on.allocate(x.nbytes)
+        self.on.upload(address, np.ascontiguousarray(x))
+        return address
+
+    def run(self) -> None:
+        self.program(self.arguments, [self.result])
+
+    def answer(self) -> Array:
+        self.on.upload(self.result, np.full(self.out.nbytes, 0xFF, np.uint8))
+        self.run()
+        out = np.empty_like(self.out)
+        self.on.download(out, self.result)
+        return out
+
+    def error(self) -> tuple[float, bool]:
+        """The worst error over the sum of |a| |b|, and whether a second run has the same bits."""
+        out, again = self.answer(), self.answer()
+        rows = slice(None) if out.shape[-2] <= 2048 else np.r_[0:64, 1000:1064, -64:0]
+        x = self.left[..., rows, :].astype(np.float32).astype(np.float64)
+        y = self.right.astype(np.float32).astype(np.float64)
+        exact, size = x @ y, np.abs(x) @ np.abs(y)
+        if self.epilogue:
+            bias = self.bias.astype(np.float64)
+            exact, size = gelu(exact + bias), size + np.abs(bias)
+        wrong = np.abs(out[..., rows, :].astype(np.float64) - exact) / size
+        bits = out.tobytes() == again.tobytes()
+        return float(np.nan_to_num(wrong, nan=np.inf).max()), bits
+
+    def free(self) -> None:
+        for address in (*self.arguments, self.result):
+            self.on.free(address)
+        self.on.synchronize()
+
+
+def verify() -> list[dict[str, Any]]:
+    rows = []
+    shapes = [(128, 256, 64), (130, 264, 72), (64, 64, 640), (1000, 1096, 1032), (256, 1, 64)]
+    shapes += [(4097, 4104, 4104), (33, 40, 32), (2048, 2048, 2048), (100, 100, 100), (7, 9, 5)]
+    cases = [(*s, "bf16", layout, 0, False) for s in shapes for layout in LAYOUTS]
+    cases += [(300, 520, 200, "f16", layout, 3, True) for layout in LAYOUTS]
+    cases += [
+        (512, 512, 512, "bf16", "ik,kj", 0, True),
+        (2048, 8192, 2048, "bf16", "ik,kj", 0, True),
+    ]
+    cases += [
+        (77, 128, 64, "bf16", "ik,jk", 5, False),
+        (4096, 4096, 4096, "f16", "ik,kj", 0, False),
+    ]
+    for case in cases:
+        m, n, k, dtype, layout, batch, epilogue = case
+        row: dict[str, Any] = dict(
+            zip(("m", "n", "k", "dtype", "layout", "batch", "epilogue"), case, strict=True)
+        )
+        try:
+            made = Product(m, n, k, dtype, layout, batch, epilogue)
+            row["tensor cores"] = made.tiled
+            row["error"], row["same bits"] = made.error()
+            row["ok"] = row["error"] < (5e-3 if dtype == "bf16" else 7e-4) and row["same bits"]
+            made.free()
+        except Exception as error:
+            row["ok"], row["raised"] = False, f"{type(error).__name__}: {error}"[:400]
+        rows.append(row)
+        if not row["ok"]:
+            print(row, flush=True)
+    return rows
+
+
+def events(driver: Any, stream: Any, run: Callable[[], None]) -> float:
+    first, last = (check(driver.cuEventCreate(0)) for _ in range(2))
+    check(driver.cuEventRecord(first, stream))
+    for _ in range(LAUNCHES):
+        run()
+    check(driver.cuEventRecord(last, stream))
+    check(driver.cuEventSynchronize(last))
+    return float(check(driver.cuEventElapsedTime(first, last))) * 1e-3 / LAUNCHES
+
+
+def speed(m: int, n: int, k: int, dtype: str, layout: str, epilogue: bool) -> dict[str, Any]:
+    """TFLOP/s of both, in turn."""
+    made = Product(m, n, k, dtype, layout, 0, epilogue)
+    name = f"{dtype} {m} x {n} x {k} {layout}" + (" + bias, gelu" if epilogue else "")
+    row: dict[str, Any] = {"program": name, "tensor cores": made.tiled}
+    row["kernels"] = len(made.program.launches)
+    runs: dict[str, Callable[[], None]] = {"pyc": made.run}
+    try:
+        torch = importlib.import_module("torch")
+    except ImportError:
+        torch = None
+    if torch is not None:
+        like = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[dtype]
+        a = torch.randn(made.a.shape, device="cuda").to(like)
+        b = torch.randn(made.b.shape, device="cuda").to(like)
+        bias = torch.randn(n, device="cuda").to(like)
+        left = a.T if LAYOUTS[layout][0] else a
+        right = b.T if LAYOUTS[layout][1] else b
+        stream = torch.cuda.ExternalStream(int(made.on.stream))
+
+        def peer() -> None:
+            with torch.cuda.stream(stream):
+                if epilogue:
+                    torch.nn.functional.gelu(torch.addmm(bias, left, right), approximate="tanh")
+                else:
+                    torch.matmul(left, right)
+
+        runs["torch"] = peer
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for run in runs.values():
+        run()
+    made.on.synchronize()
+    for _ in range(ROUNDS):
+        for who, run in runs.items():
+            time.sleep(0.05)
+            times[who].append(events(made.on.driver, made.on.stream, run))
+    for who, found in times.items():
+        row[f"{who} TFLOP/s"] = made.operations / 1e12 / statistics.median(found)
+        row[f"{who} spread"] = max(found) / min(found)
+    if torch is not None:
+        row["ratio to torch"] = row["pyc TFLOP/s"] / row["torch TFLOP/s"]
+    made.free()
+    return row
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="write the results there")
+    options = parser.parse_args()
+    config.update("cache", "off")
+    rows = verify()
+    print(f"{sum(r['ok'] for r in rows)} of {len(rows)} products are right")
+    report: dict[str, Any] = {
+        "device": device().name,
+        "target": device().target.id,
+        "host": platform.processor() or platform.machine(),
+        "products": rows,
+        "speeds": [],
+    }
+    cases = [(s, s, s, "bf16", "ik,kj", False) for s in (1024, 2048, 4096, 8192)]
+    cases += [(4096, 4096, 4096, "bf16", layout, False) for layout in ("ki,kj", "ik,jk")]
+    cases += [(4096, 4096, 4096, "f16", "ik,kj", False)]
+    cases += [(2048, 8192, 2048, "bf16", "ik,kj", True), (4096, 4096, 4096, "bf16", "ik,kj", True)]
+    cases += [(4097, 4104, 4104, "bf16", "ik,kj", False)]
+    for case in cases:
+        row = speed(*case)
+        print({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+        report["speeds"].append(row)
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
+    return 0 if all(r["ok"] for r in rows) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,257 @@
+"""Matrix products of half types by the tensor-core step, for targets that have it.
+
+    a block has three groups of four warps: one brings tiles, two multiply them
+      producer: for each DEPTH terms, into the next of STAGES pairs of tiles in shared memory,
+                one thread starts the asynchronous copies when the pair is free
+      consumer: waits for the pair, multiplies, frees it; at the end the accumulators go through
+                shared memory, 32 columns at a time, so that neighbouring threads store neighbours
+
+Half products are exact in the float32 accumulators; their sums are the hardware's, so that the
+error is bounded (docs/numerics.md) and the bits are the same in every run on one device, but not
+those of another device. What a tile has outside of the operands is zero.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
+from pyc.ir.expr import Expr, Load, Var, apply, const
+from pyc.ir.loops import (
+    Alloc,
+    Barrier,
+    Body,
+    Buffer,
+    Copy,
+    For,
+    If,
+    Kernel,
+    Kind,
+    Let,
+    PhasedBarrier,
+    Role,
+    Signal,
+    Space,
+    Stmt,
+    Store,
+    TileMultiply,
+    Wait,
+)
+from pyc.ir.target import Target
+from pyc.ir.types import ArrayType
+from pyc.kernels.contraction import Epilogue
+from pyc.kernels.operand import Dimensions, Operand, is_matrix_product
+
+ROWS = 128
+"""Rows of a block's tile: 64 for each group of consumer warps."""
+DEPTH = 64
+"""Terms of a pair of tiles: 128 bytes, the width of a swizzled row."""
+GROUP = 4
+"""Warps that multiply together."""
+CONSUMERS = 2
+PRODUCER = Role("producer", 0, GROUP, registers=40)
+CONSUMER = Role("consumer", GROUP, CONSUMERS * GROUP, registers=232)
+WARP = 32
+PART = 32
+"""Columns of the accumulators that are stored at a time."""
+PAD = 8
+"""Elements between the rows of a part: its 64-bit stores meet no bank conflict."""
+FOUR = 4
+TOGETHER = 8
+"""Row tiles whose blocks follow each other, so that they share columns in the cache."""
+BARRIER_BYTES = 1024
+ENOUGH_TILES = 132
+MINIMUM_TERMS = 32
+MINIMUM_RESULTS = 32 * 32
+PITCH_BYTES = 16
+"""What the rows of an operand must be a multiple of for the copies."""
+MAX_RANK = 5
+
+
+def applies_to_tiles(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> bool:
+    """Whether this nest can and should do the contraction."""
+    a, b = types
+    if not target.tile_multiply or not a.dtype.is_half or not is_matrix_product(types, dimensions):
+        return False
+    (a_contract, b_contract), (a_batch, b_batch) = dimensions
+    left, right = (
+        Operand("", type, axis, batch)
+        for type, axis, batch in ((a, a_contract[0], a_batch), (b, b_contract[0], b_batch))
+    )
+    if left.terms < MINIMUM_TERMS or left.extent * right.extent < MINIMUM_RESULTS:
+        return False
+    return all(
+        _in_rows(operand) and type.rank <= MAX_RANK for operand, type in ((left, a), (right, b))
+    )
+
+
+def _in_rows(operand: Operand) -> bool:
+    """Whether the operand is a stack of matrices whose rows a copy can take."""
+    shape = operand.buffer.shape
+    rank = len(shape)
+    last = shape[-1]
+    assert isinstance(last, int)
+    stacked = set(operand.batch) == set(range(rank - 2))
+    return stacked and last * operand.buffer.dtype.itemsize % PITCH_BYTES == 0
+
+
+def columns_of(tiles: int, extent: int) -> int:
+    """Columns of a block's tile: the widest that keep the device busy. tiles: how many tiles of
+    ROWS rows there are for one column of tiles; extent: columns of the result."""
+    for columns in (256, 128):
+        if tiles * -(-extent // columns) >= ENOUGH_TILES and extent > columns // 2:
+            return columns
+    return 64
+
+
+def matmul_tiles(
+    types: tuple[ArrayType, ...],
+    target: Target,
+    epilogue: Epilogue | None = None,
+    *,
+    dimensions: Dimensions,
+    result: DType | None = None,
+) -> Kernel:
+    """The scheduled kernel of `dot_general` over buffers (a, b, the epilogue's, out)."""
+    (a_contract, b_contract), (a_batch, b_batch) = dimensions
+    half = types[0].dtype
+    a = Operand("a", types[0], a_contract[0], a_batch)
+    b = Operand("b", types[1], b_contract[0], b_batch)
+    batch_extents = tuple(types[0].shape[k] for k in a_batch)
+    m, n, terms = a.extent, b.extent, a.terms
+    high = -(-m // ROWS)
+    columns = columns_of(prod(batch_extents) * high, n)
+    wide = -(-n // columns)
+    steps = -(-terms // DEPTH)
+    stage_bytes = (ROWS + columns) * DEPTH * half.itemsize
+    part_bytes = ROWS * (PART + PAD) * dt.f32.itemsize
+    stages = (target.shared_bytes - part_bytes - BARRIER_BYTES) // stage_bytes
+
+    left_tile = (ROWS, DEPTH) if a.along_terms else (DEPTH, ROWS)
+    right_tile = (columns, DEPTH) if b.along_terms else (DEPTH, columns)
+    left = Buffer("tile_a", half, (stages, *left_tile), Space.SHARED, alignment=1024)
+    right = Buffer("tile_b", half, (stages, *right_tile), Space.SHARED, alignment=1024)
+    part = Buffer(
+        "part", dt.f32, (ROWS, PART), Space.SHARED, strides=(PART + PAD, 1), alignment=128
+    )
+    full = Buffer("full", dt.i64, (stages,), Space.SHARED)
+    free = Buffer("free", dt.i64, (stages,), Space.SHARED)
+    sums = Buffer("sums", dt.f32, (ROWS, columns), Space.REGISTER)
+    product_type = result or half
+    out_type = product_type if epilogue is None else epilogue.value.dtype
+    out = Buffer("out", out_type, (*batch_extents, m, n), role="out")
+
+    block, warp, lane = Var("block"), Var("warp"), Var("lane")
+    first_row, first_column = Var("first_row"), Var("first_column")
+    batch = [Var(f"n{k}") for k in range(len(batch_extents))]
+
+    where: list[Stmt] = []
+    rest: Expr = apply("quotient", block, const(wide * high))
+    for var, extent in reversed(list(zip(batch, batch_extents, strict=True))):
+        where.append(Let(var, apply("remainder", rest, const(extent))))
+        rest = apply("quotient", rest, const(extent))
+    number = apply("remainder", block, const(wide * high))
+    inside, above = Var("inside"), Var("above")
+    together = apply("minimum", const(high) - above, const(TOGETHER)) if high % TOGETHER else None
+    rows_here = const(TOGETHER) if together is None else together
+    where += [
+        Let(above, apply("quotient", number, const(TOGETHER * wide)) * TOGETHER),
+        Let(inside, apply("remainder", number, const(TOGETHER * wide))),
+        Let(first_row, (above + apply("remainder", inside, rows_here)) * ROWS),
+        Let(first_column, apply("quotient", inside, rows_here) * columns),
+    ]
+
+    step, stage, phase = Var("step"), Var("stage"), Var("phase")
+    bring: Body = (
+        Let(stage, apply("remainder", step, const(stages))),
+        Let(phase, apply("and", apply("quotient", step, const(stages)), const(1))),
+        Wait(free, (stage,), const(1) - phase),
+        Signal(full, (stage,), stage_bytes),
+        Copy(
+            left,
+            (stage, const(0), const(0)),
+            a.buffer,
+            a.index(batch, first_row, step * DEPTH),
+            left_tile,
+            asynchronous=True,
+            signal=full,
+            signal_index=(stage,),
+        ),
+        Copy(
+            right,
+            (stage, const(0), const(0)),
+            b.buffer,
+            b.index(batch, first_column, step * DEPTH),
+            right_tile,
+            asynchronous=True,
+            signal=full,
+            signal_index=(stage,),
+        ),
+    )
+    one_thread = apply("eq", warp, const(0)) & apply("eq", lane, const(0))
+    producer = If(one_thread, (For(step, steps, Kind.SERIAL, bring),))
+
+    step, stage, phase = Var("step"), Var("stage"), Var("phase")
+    multiply: Body = (
+        Let(stage, apply("remainder", step, const(stages))),
+        Let(phase, apply("and", apply("quotient", step, const(stages)), const(1))),
+        Wait(full, (stage,), phase),
+        TileMultiply(
+            *(sums, left, (stage, const(0), const(0)), right, (stage, const(0), const(0))),
+            shape=(ROWS, columns, DEPTH),
+            transpose_a=not a.along_terms,
+            transpose_b=b.along_terms,
+            first=apply("eq", step, const(0)),
+        ),
+        Barrier("warp"),
+        If(apply("eq", lane, const(0)), (Signal(free, (stage,)),)),
+    )
+    thread = Var("thread")
+    consumer: list[Stmt] = [
+        For(step, steps, Kind.SERIAL, multiply),
+        Let(thread, (warp - CONSUMER.first_warp) * WARP + lane),
+    ]
+    number_of_part = Var("part")
+    row, column, v, turn = Var("row"), Var("column"), Var("v"), Var("turn")
+    threads = CONSUMER.warps * WARP
+    across = PART // FOUR
+    tall = threads // across
+    local = turn * tall + apply("quotient", thread, const(across))
+    at = apply("remainder", thread, const(across)) * FOUR
+    product = Load(part, (local, at + v)).cast(product_type)
+    index = (*batch, row, column + v)
+    value = product if epilogue is None else epilogue.at(index, product)
+    stored: Stmt = Store(out, index, value)
+    if n % FOUR:
+        stored = For(v, FOUR, Kind.UNROLL, (If(column + v < n, (stored,)),))
+    else:
+        stored = For(v, FOUR, Kind.VECTOR, (stored,))
+        if n % columns:
+            stored = If(column < n, (stored,))
+    stores: Body = (
+        Let(row, first_row + local),
+        Let(column, first_column + number_of_part * PART + at),
+        If(row < m, (stored,)) if m % ROWS else stored,
+    )
+    give: Body = (
+        Copy(part, (const(0), const(0)), sums, (const(0), number_of_part * PART), (ROWS, PART)),
+        Barrier(CONSUMER.name),
+        For(turn, ROWS // tall, Kind.SERIAL, stores),
+        Barrier(CONSUMER.name),
+    )
+    consumer.append(For(number_of_part, columns // PART, Kind.UNROLL, give))
+    body: Body = (
+        *where,
+        If(None, (producer,), role=PRODUCER),
+        If(None, (Alloc(sums, tuple(consumer)),), role=CONSUMER),
+    )
+    body = (For(lane, WARP, Kind.THREAD, body),)
+    body = (For(warp, PRODUCER.warps + CONSUMER.warps, Kind.WARP, body),)
+    for shared in (free, full, part, right, left):
+        body = (Alloc(shared, body),)
+    between = () if epilogue is None else epilogue.buffers
+    grid = For(block, prod(batch_extents) * high * wide, Kind.GRID, body)
+    phased = (PhasedBarrier(full, 1), PhasedBarrier(free, CONSUMER.warps))
+    buffers = (a.buffer, b.buffer, *between, out)
+    return Kernel("matmul", buffers, (grid,), phased=phased)
