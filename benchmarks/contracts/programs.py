@@ -21,7 +21,13 @@ from typing import Any
 import numpy as np
 
 import pyc
-from benchmarks.contracts import reduction_order as free
+from benchmarks.contracts.reduction import row_programs as free
+from benchmarks.contracts.reduction.kernels import (
+    first_axis_kernels,
+    last_axis_kernels,
+    row_kernels,
+)
+from benchmarks.contracts.reduction.timing import Compiler
 from benchmarks.runner import in_turn, options, publish
 from pyc.backends.host import host_flags, targets_of
 from pyc.backends.oracle import run_plan
@@ -149,17 +155,17 @@ def reductions(quick: bool) -> list[Case]:
     for rows, n in timed:
         x = normal(rows, n)
         shape = f"{rows}x{n}"
-        last = free.last_axis_kernels("float32", n, None)
+        last = last_axis_kernels("float32", n, None)
         cases.append(Case("sum last", shape, total(-1), (x,), peer=(last, rows)))
-        first = free.first_axis_kernels("float32", rows, n, n, None)
+        first = first_axis_kernels("float32", rows, n, n, None)
         cases.append(Case("sum first", shape, total(0), (x,), peer=(first, 0)))
-        whole = free.last_axis_kernels("float32", rows * n, None)
+        whole = last_axis_kernels("float32", rows * n, None)
         cases.append(Case("sum all", shape, total(None), (x,), peer=(whole, 1)))
         for name, make, text in (
             ("softmax", softmax, free.softmax),
             ("layer norm", layer_norm, free.layer_norm),
         ):
-            peer = (free.row_kernels(text, n, None), rows)
+            peer = (row_kernels(text, n, None), rows)
             cases.append(Case(f"{name} last", shape, make(-1), (x,), peer=peer))
             cases.append(Case(f"{name} first", shape, make(0), (x,)))
     return cases
@@ -304,7 +310,7 @@ def record(case: Case, targets: tuple[Target, ...], rounds: int, compiler: Any) 
 def main() -> int:
     given = options(__doc__)
     targets = targets_of(host_flags())
-    compiler = free.Compiler()
+    compiler = Compiler()
     columns = " ".join(f"{8 * t.vector_bytes:>5}b x{n}" for t in targets for n in (1, 2))
     print(
         f"{'program':17}{'shape':>14}{'st':>4}{'ways':>5} {'bits':10}{columns} us   /free  /bound"

@@ -1,0 +1,177 @@
+"""Copies of boxes, asynchronous or not, and products of tiles: what threads do together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyc.ir import dtype as dt
+from pyc.ir import loops as lo
+from pyc.ir.loops import Space, Stmt
+from pyc.ir.simulate.barriers import phase_of
+from pyc.ir.simulate.facts import THREAD_KINDS
+from pyc.ir.simulate.findings import SimulationError
+from pyc.ir.simulate.lanes import active_threads, at_lane, lane_shape
+from pyc.ir.simulate.memory import box, storage_of
+from pyc.ir.simulate.races import access, cooperate, read_by_all, tracked
+from pyc.ir.simulate.state import Array, Frame, Machine, Pending, Storage
+from pyc.ir.simulate.values import compute
+
+
+@dataclass(slots=True)
+class _Move:
+    """A copy ready to be performed: positions in destination and source, and which are inside."""
+
+    statement: Stmt
+    destination: Storage
+    source: Storage
+    to: Array
+    to_inside: Array
+    from_: Array
+    from_inside: Array
+
+
+def copy_box(machine: Machine, s: lo.Copy, frame: Frame) -> None:
+    """Copies a box now, or starts a copy that lands when its phase or block ends."""
+    destination = storage_of(s.destination, frame)
+    source = storage_of(s.source, frame)
+    if s.destination.dtype is not s.source.dtype:
+        message = f"copies {s.source.dtype} into {s.destination.dtype}"
+        machine.report("type", s, message)
+        return
+    if s.destination.role == "in":
+        machine.report("store-in", s, f"copies into the input {s.destination.name}")
+        return
+    roots = (*s.destination_index, *s.source_index, *s.signal_index)
+    values = compute(machine, s, "", roots, frame)
+    n, m = len(s.destination_index), len(s.source_index)
+    spaces = (s.destination.space, s.source.space)
+    collective = Space.SHARED in spaces or s.asynchronous
+    for lane in _executors(machine, s, frame, collective, values):
+        to, to_inside = box(machine, s, destination, values[:n], s.extents, lane)
+        from_, from_inside = box(machine, s, source, values[n : n + m], s.extents, lane)
+        used = to_inside & from_inside
+        owner = np.asarray(at_lane(frame.owner, lane))
+        move = _Move(s, destination, source, to, to_inside, from_, from_inside)
+        if not s.asynchronous:
+            threads = active_threads(frame) if collective else None
+            cooperate(machine, s, source, from_[used], owner, threads, frame, lane, write=False)
+            _land(machine, move)
+            to_ = to[to_inside]
+            cooperate(machine, s, destination, to_, owner, threads, frame, lane, write=True)
+            continue
+        block = machine.block
+        issuer = int(at_lane(frame.inner, lane))
+        phase = None
+        column = block.clocks.shape[1] - 1
+        clock = len(block.drain) + 1
+        if s.signal is not None:
+            storage = storage_of(s.signal, frame)
+            (element,) = box(machine, s, storage, values[n + m :], (), lane)[0]
+            phase = phase_of(machine, s, s.signal, int(element), frame)
+            column, clock = phase.column, phase.number + 1
+            phase.gathered = np.maximum(phase.gathered, block.clocks[issuer])
+        pending = Pending(
+            lambda move=move: _land(machine, move),  # type: ignore[misc]
+            math.prod(s.extents) * s.source.dtype.itemsize,
+            s,
+        )
+        knowledge = block.clocks[issuer]
+        for storage, positions, write in (
+            (source, from_[used], False),
+            (destination, to[to_inside], True),
+        ):
+            if storage.buffer.role != "in":
+                here = np.full(positions.shape, column)
+                times = np.full(positions.shape, clock)
+                owners = np.broadcast_to(owner, positions.shape)
+                access(
+                    machine,
+                    *(s, storage, positions, owners, here, times),
+                    write=write,
+                    knowledge=knowledge,
+                )
+        (block.drain if phase is None else phase.copies).append(pending)
+
+
+def _land(machine: Machine, m: _Move) -> None:
+    used = m.to_inside & m.from_inside
+    written = m.source.written
+    if written is not None and not written[m.from_[used]].all():
+        machine.report(
+            "unwritten", m.statement, f"reads {m.source.buffer.name} before it is written"
+        )
+    values = np.zeros(m.to.shape, m.source.flat.dtype)
+    values[m.from_inside] = m.source.flat[m.from_[m.from_inside]]
+    m.destination.flat[m.to[m.to_inside]] = values[m.to_inside]
+    if m.destination.written is not None:
+        m.destination.written[m.to[m.to_inside]] = True
+
+
+def multiply(machine: Machine, s: lo.TileMultiply, frame: Frame) -> None:
+    """The tile product in the accumulators' type; NumPy's order of summation."""
+    m, n, k = s.shape
+    storage = storage_of(s.accumulators, frame)
+    if storage.shape != (m, n):
+        message = f"accumulators of shape {storage.shape} for a tile of {(m, n)}"
+        raise SimulationError(message)
+    first = () if s.first is None else (s.first,)
+    values = compute(machine, s, "", (*s.a_index, *s.b_index, *first), frame)
+    count = len(s.a_index)
+    zero = (machine.uniform(0, dt.i64),) * 2
+    for lane in _executors(machine, s, frame, True, values):
+        operands = []
+        for buffer, index, shape in (
+            (s.a, values[:count], (k, m) if s.transpose_a else (m, k)),
+            (s.b, values[count : count + len(s.b_index)], (n, k) if s.transpose_b else (k, n)),
+        ):
+            tile = storage_of(buffer, frame)
+            flat, inside = box(machine, s, tile, index, shape, lane)
+            if not inside.all():
+                message = f"tile {shape} of {buffer.name} reaches out of it"
+                machine.report("bounds", s, message)
+            if tile.written is not None and not tile.written[flat[inside]].all():
+                machine.report("unwritten", s, f"reads {buffer.name} before it is written")
+            if tracked(tile, frame):
+                read_by_all(machine, s, tile, flat[inside], frame, lane)
+            operands.append(tile.flat[flat].reshape(shape).astype(storage.flat.dtype))
+        a, b = operands
+        product = (a.T if s.transpose_a else a) @ (b.T if s.transpose_b else b)
+        places, _ = box(machine, s, storage, zero, (m, n), lane)
+        assert storage.written is not None
+        if not (first and bool(at_lane(values[-1], lane))):
+            if not storage.written[places].all():
+                name = s.accumulators.name
+                machine.report("unwritten", s, f"adds to {name} before it is written")
+            product = storage.flat[places].reshape(m, n) + product
+        storage.flat[places] = product.reshape(-1)
+        storage.written[places] = True
+
+
+def _executors(
+    machine: Machine, s: Stmt, frame: Frame, collective: bool, index: Sequence[Array]
+) -> Iterator[tuple[int, ...]]:
+    """A lane for each time the statement is executed: once per thread, or for all together."""
+    shape = lane_shape(machine, frame)
+    active = np.broadcast_to(True if frame.mask is None else frame.mask, shape)
+    lanes = np.argwhere(active)
+    if not collective:
+        yield from (tuple(map(int, lane)) for lane in lanes)
+        return
+    others = [a for a, k in enumerate(frame.kinds) if k not in THREAD_KINDS]
+    leaders: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for lane in lanes:
+        leaders.setdefault(tuple(int(lane[a]) for a in others), tuple(map(int, lane)))
+    for i in index:
+        here = np.broadcast_to(i, shape)
+        for key, leader in leaders.items():
+            same = active
+            for a, at in zip(others, key, strict=True):
+                same = same & machine.line(a, np.arange(shape[a]) == at)
+            if (here[same] != here[leader]).any():
+                message = "threads that execute this together disagree on an index"
+                machine.report("uniform", s, message)
+    yield from leaders.values()
