@@ -4,8 +4,8 @@
 
 Correctness first: shapes, layouts and epilogues of half types against a float64 product of the same
 inputs, with results poisoned beforehand, and twice for equal bits. Then TFLOP/s beside torch's
-(cuBLAS) where torch is there: launches of both in turn with idle time between, because the chip
-slows down under sustained products.
+(cuBLAS) where torch is there: graphs of launches of both in turn, so that no host time counts, with
+idle time between, because the chip slows down under sustained products.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Array = np.ndarray[Any, Any]
 LAYOUTS = {"ik,kj": (False, False), "ki,kj": (True, False), "ik,jk": (False, True)}
 LAYOUTS["ki,jk"] = (True, True)
 ROUNDS = 9
-LAUNCHES = 10
+LAUNCHES = 12
 
 
 def gelu(x: Any) -> Any:
@@ -160,12 +160,25 @@ def verify() -> list[dict[str, Any]]:
     return rows
 
 
-def events(driver: Any, stream: Any, run: Callable[[], None]) -> float:
-    first, last = (check(driver.cuEventCreate(0)) for _ in range(2))
-    check(driver.cuEventRecord(first, stream))
+def captured(on: Any, run: Callable[[], None]) -> Callable[[], None]:
+    """Launches `run` LAUNCHES times, as one CUDA graph."""
+    driver = on.driver
+    mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    check(driver.cuStreamBeginCapture(on.stream, mode))
     for _ in range(LAUNCHES):
         run()
-    check(driver.cuEventRecord(last, stream))
+    graph = check(driver.cuStreamEndCapture(on.stream))
+    ready = check(driver.cuGraphInstantiate(graph, 0))
+    return lambda: check(driver.cuGraphLaunch(ready, on.stream))
+
+
+def events(on: Any, run: Callable[[], None]) -> float:
+    """Seconds of one of the launches of a graph."""
+    driver = on.driver
+    first, last = (check(driver.cuEventCreate(0)) for _ in range(2))
+    check(driver.cuEventRecord(first, on.stream))
+    run()
+    check(driver.cuEventRecord(last, on.stream))
     check(driver.cuEventSynchronize(last))
     return float(check(driver.cuEventElapsedTime(first, last))) * 1e-3 / LAUNCHES
 
@@ -176,7 +189,8 @@ def speed(m: int, n: int, k: int, dtype: str, layout: str, epilogue: bool) -> di
     name = f"{dtype} {m} x {n} x {k} {layout}" + (" + bias, gelu" if epilogue else "")
     row: dict[str, Any] = {"program": name, "tensor cores": made.tiled}
     row["kernels"] = len(made.program.launches)
-    runs: dict[str, Callable[[], None]] = {"pyc": made.run}
+    made.run()
+    runs: dict[str, Callable[[], None]] = {"pyc": captured(made.on, made.run)}
     try:
         torch = importlib.import_module("torch")
     except ImportError:
@@ -190,14 +204,24 @@ def speed(m: int, n: int, k: int, dtype: str, layout: str, epilogue: bool) -> di
         right = b.T if LAYOUTS[layout][1] else b
         stream = torch.cuda.ExternalStream(int(made.on.stream))
 
-        def peer() -> None:
-            with torch.cuda.stream(stream):
-                if epilogue:
-                    torch.nn.functional.gelu(torch.addmm(bias, left, right), approximate="tanh")
-                else:
-                    torch.matmul(left, right)
+        def peer() -> Any:
+            if epilogue:
+                found = torch.addmm(bias, left, right)
+                return torch.nn.functional.gelu(found, approximate="tanh")
+            return torch.matmul(left, right)
 
-        runs["torch"] = peer
+        with torch.cuda.stream(stream):
+            peer()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(LAUNCHES):
+                peer()
+
+        def replay() -> None:
+            with torch.cuda.stream(stream):
+                graph.replay()
+
+        runs["torch"] = replay
     times: dict[str, list[float]] = {name: [] for name in runs}
     for run in runs.values():
         run()
@@ -205,7 +229,7 @@ def speed(m: int, n: int, k: int, dtype: str, layout: str, epilogue: bool) -> di
     for _ in range(ROUNDS):
         for who, run in runs.items():
             time.sleep(0.05)
-            times[who].append(events(made.on.driver, made.on.stream, run))
+            times[who].append(events(made.on, run))
     for who, found in times.items():
         row[f"{who} TFLOP/s"] = made.operations / 1e12 / statistics.median(found)
         row[f"{who} spread"] = max(found) / min(found)

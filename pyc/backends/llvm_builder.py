@@ -146,6 +146,9 @@ class Builder:
         type suffixes. LLVM aborts the process on an intrinsic that a target lacks."""
         self.intrinsics = intrinsics
         self.allowed = frozenset(allowed)
+        self.rounds_bf16 = False
+        """Whether the target rounds float32 to bfloat16, to nearest even and subnormals kept, by an
+        instruction of its own. A NaN may change its payload."""
         self.count = 0
         self.allocations: list[str] = []
         body: Lines = []

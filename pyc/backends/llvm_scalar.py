@@ -348,8 +348,14 @@ def _f64_to_f32_odd(site: _Site, x: str) -> str:
 
 
 def _narrow_bf16(site: _Site, x: str) -> str:
-    """float32 to bfloat16, to nearest even by integers; NaN becomes the quiet NaN of its sign."""
+    """float32 to bfloat16, to nearest even: by integers where the target has no such instruction;
+    NaN becomes a quiet NaN."""
     i32, f32 = site.plain("i32"), site.plain("float")
+    if site.builder.rounds_bf16:
+        short = site.plain("bfloat")
+        return site.op(
+            f"bitcast {short} {site.op(f'fptrunc {f32} {x} to {short}')} to {site.plain('i16')}"
+        )
     bits = site.op(f"bitcast {f32} {x} to {i32}")
     high = site.op(f"lshr {i32} {bits}, {site.number(16, 'i32')}")
     even = site.op(f"and {i32} {high}, {site.number(1, 'i32')}")

@@ -77,9 +77,11 @@ class NvptxKernel(TileEmitter):
 
     def __init__(self, kernel: Kernel, target: Target, intrinsics: dict[str, str]) -> None:
         super().__init__(kernel, target, intrinsics, NVPTX_INTRINSICS)
+        self.builder.rounds_bf16 = True
         self._grids = 0
         self._inside_warp = False
         self.threads = launch_of(kernel, "").threads
+        self.blocks = max(_BUSY_THREADS // self.threads, 1)
         self.prepare()
 
     def function(self, name: str) -> str:
@@ -100,8 +102,7 @@ class NvptxKernel(TileEmitter):
         b.line("br label %leave")
         b.label("leave")
         b.line("ret void")
-        blocks = max(_BUSY_THREADS // self.threads, 1)
-        bounds = f'"nvvm.maxntid"="{self.threads}" "nvvm.minctasm"="{blocks}"'
+        bounds = f'"nvvm.maxntid"="{self.threads}" "nvvm.minctasm"="{self.blocks}"'
         parameters += self.map_parameters()
         head = f"define ptx_kernel void @{name}({', '.join(parameters)}) #0 {bounds} {{"
         return "\n".join([*self.globals, f"{head}\nentry:\n{b.text()}\n}}\n"])

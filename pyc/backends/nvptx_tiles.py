@@ -55,6 +55,8 @@ STEP_TERMS = 16
 """Terms of one instruction."""
 COLUMNS = 8
 """Columns of the accumulators between registers 4 j and 4 j + 4."""
+KEPT_SHARED = 1024
+"""Bytes of shared memory that the hardware keeps of each block."""
 STATIC_SHARED = 48 << 10
 """Bytes of shared memory that a kernel may have without asking for more."""
 REGISTERS = 65536
@@ -66,6 +68,8 @@ class TileEmitter(KernelEmitter):
 
     threads: int
     """Threads of a block."""
+    blocks: int
+    """Blocks that a multiprocessor should hold at once: what the registers are shared by."""
     symbol: str
     """The entry's name."""
 
@@ -86,7 +90,10 @@ class TileEmitter(KernelEmitter):
         self._barriers = {name: k + 1 for k, name in enumerate(names)}
         self._barrier_threads = {role.name: role.warps * WARP for role in roles}
         made = [s.buffer for s in statements if isinstance(s, Alloc)]
-        self._dynamic = sum(_bytes(b) for b in made if b.space is Space.SHARED) > STATIC_SHARED
+        shared = sum(_bytes(b) for b in made if b.space is Space.SHARED)
+        self._dynamic = shared > STATIC_SHARED
+        if self._dynamic:
+            self.blocks = max(self.target.shared_bytes // (shared + KEPT_SHARED), 1)
         _check_accesses(statements, self.tiles, set(self.accumulators))
         _check_copies(self.kernel)
 
@@ -192,7 +199,12 @@ class TileEmitter(KernelEmitter):
         b.label(inside)
         b.open("block", certain=False)
         if role.registers is not None:
-            entry = REGISTERS // self.threads // 8 * 8
+            if role.warps % GROUP or role.first_warp % GROUP:
+                raise CompileError(
+                    f"kernel {self.kernel.name}: role {role.name} asks for registers, which groups "
+                    f"of {GROUP} warps do together"
+                )
+            entry = REGISTERS // (self.threads * self.blocks) // 8 * 8
             way = "inc" if role.registers > entry else "dec"
             self._assembly(f"setmaxnreg.{way}.sync.aligned.u32 {role.registers};", [])
         outer, self._role = self._role, role
@@ -503,20 +515,27 @@ def _check_accesses(statements: Sequence[Stmt], tiles: set[Buffer], sums: set[Bu
 
 
 def _check_copies(kernel: Kernel) -> None:
-    """An asynchronous copy is started by one thread: under `warp == c` and `thread == c`."""
+    """An asynchronous copy is started by one thread: under `warp == c` (or in a role of one warp)
+    and `thread == c`."""
+    warps: set[Var] = set()
 
     def visit(body: Body, lanes: frozenset[Var], fixed: frozenset[Var]) -> None:
         for s in body:
             if isinstance(s, Copy) and s.asynchronous and lanes - fixed:
                 raise CompileError(
                     f"kernel {kernel.name}: an asynchronous copy is started by one thread; put it "
-                    "under an `if` that compares the warp and the thread with constants"
+                    "in a role of one warp, under an `if` that compares the thread with a constant"
                 )
             inner, known = lanes, fixed
             if isinstance(s, For) and s.kind in (Kind.WARP, Kind.THREAD) and s.extent != 1:
                 inner = lanes | {s.var}
-            if isinstance(s, If) and s.condition is not None:
-                visit(s.then, lanes, fixed | frozenset(_compared(s.condition)))
+            if isinstance(s, For) and s.kind is Kind.WARP:
+                warps.add(s.var)
+            if isinstance(s, If):
+                found = frozenset(_compared(s.condition)) if s.condition is not None else fixed
+                if s.role is not None and s.role.warps == 1:
+                    found = frozenset(warps)
+                visit(s.then, lanes, fixed | found)
                 visit(s.orelse, lanes, fixed)
                 continue
             for nested in bodies(s):

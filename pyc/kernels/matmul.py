@@ -28,7 +28,9 @@ Axes = tuple[int, ...]
 Dimensions = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 
 DEPTH = 256
-TILE_ROWS = 96
+TILE_ROWS = 384
+"""The most rows of a tile, for which a panel is packed once; with DEPTH terms of a they fit in the
+second-level cache."""
 MINIMUM_WORK = 1 << 13
 """Products below which the generic nest is as quick."""
 PARALLEL_WORK = 1 << 20
@@ -105,7 +107,9 @@ class _Nest:
         self.rows = 12 if wide else 6
         self.width = min(lanes * 2, max(lanes, 1 << (self.n - 1).bit_length()))
         self.depth = min(DEPTH, self.k)
-        self.tile = min(-(-TILE_ROWS // self.rows), -(-self.m // self.rows)) * self.rows
+        self.across = b.rank - 1 in dimensions[0][1]
+        tile = -(-self.m // -(-self.m // TILE_ROWS))  # tiles of equal height
+        self.tile = -(-tile // self.rows) * self.rows
         self.a = Buffer("a", a.dtype, a.shape, role="in")
         self.b = Buffer("b", b.dtype, b.shape, role="in")
         self.product = result or a.dtype
@@ -226,6 +230,8 @@ class _Nest:
     def _pack(self, batch: list[Var], first_column: Expr, start: Expr, count: int) -> list[Stmt]:
         """The block's terms of the panel, zero beyond the last column."""
         lane, k = Var("lane"), Var("k")
+        if self.across:
+            return self._pack_across(batch, first_column, start, count)
         column = first_column + lane
         element = self._element(self.b, 1, batch, column, start + k)
         fill: list[Stmt] = [Store(self.panel, (k, lane), element)]
@@ -234,6 +240,21 @@ class _Nest:
             fill = [zero, If(column < self.n, tuple(fill))]
         vector = For(lane, self.width, Kind.VECTOR, tuple(fill))
         return [For(k, count, Kind.SERIAL, (vector,))]
+
+    def _pack_across(
+        self, batch: list[Var], first_column: Expr, start: Expr, count: int
+    ) -> list[Stmt]:
+        """The same where neighbouring terms are neighbours in memory: read along them, one by one.
+        Vectors along the columns would be gathers, whose lines often share a cache set."""
+        lane, k = Var("lane"), Var("k")
+        column = first_column + lane
+        element = self._element(self.b, 1, batch, column, start + k)
+        terms = For(k, count, Kind.SERIAL, (Store(self.panel, (k, lane), element),))
+        if not self.n % self.width:
+            return [For(lane, self.width, Kind.SERIAL, (terms,))]
+        k = Var("k")
+        zero = For(k, count, Kind.SERIAL, (Store(self.panel, (k, lane), self._zero()),))
+        return [For(lane, self.width, Kind.SERIAL, (If(column < self.n, (terms,), (zero,)),))]
 
     def _element(self, buffer: Buffer, side: int, batch: list[Var], free: Expr, term: Expr) -> Expr:
         """An element of an argument at (batch, free axis, contracted axis), widened."""

@@ -1,6 +1,6 @@
 """Matrix products of half types by the tensor-core step, for targets that have it.
 
-    a block has three groups of four warps: one brings tiles, two multiply them
+    a block has a warp that brings tiles, and two groups of four warps that multiply them
       producer: for each DEPTH terms, into the next of STAGES pairs of tiles in shared memory,
                 one thread starts the asynchronous copies when the pair is free
       consumer: waits for the pair, multiplies, frees it; at the end the accumulators go through
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from math import prod
 
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Load, Var, apply, const
@@ -50,18 +51,19 @@ DEPTH = 64
 GROUP = 4
 """Warps that multiply together."""
 CONSUMERS = 2
-PRODUCER = Role("producer", 0, GROUP, registers=40)
-CONSUMER = Role("consumer", GROUP, CONSUMERS * GROUP, registers=232)
+CONSUMER = Role("consumer", 0, CONSUMERS * GROUP)
+PRODUCER = Role("producer", CONSUMERS * GROUP, 1)
 WARP = 32
-PART = 32
-"""Columns of the accumulators that are stored at a time."""
 PAD = 8
 """Elements between the rows of a part: its 64-bit stores meet no bank conflict."""
 FOUR = 4
 TOGETHER = 8
 """Row tiles whose blocks follow each other, so that they share columns in the cache."""
-BARRIER_BYTES = 1024
-ENOUGH_TILES = 132
+BARRIER_BYTES = 2048
+"""Room for barriers, and what the hardware keeps of each block."""
+MOST_STAGES = 8
+MULTIPROCESSORS = 132
+"""What the shapes are chosen for (H100 and H200, SXM); others run them as well."""
 MINIMUM_TERMS = 32
 MINIMUM_RESULTS = 32 * 32
 PITCH_BYTES = 16
@@ -96,13 +98,32 @@ def _in_rows(operand: Operand) -> bool:
     return stacked and last * operand.buffer.dtype.itemsize % PITCH_BYTES == 0
 
 
-def columns_of(tiles: int, extent: int) -> int:
-    """Columns of a block's tile: the widest that keep the device busy. tiles: how many tiles of
-    ROWS rows there are for one column of tiles; extent: columns of the result."""
-    for columns in (256, 128):
-        if tiles * -(-extent // columns) >= ENOUGH_TILES and extent > columns // 2:
-            return columns
-    return 64
+@frozen()
+class Shape:
+    """How a block works. columns: of its tile; blocks: how many a multiprocessor holds at once, so
+    that one multiplies while another stores; part: columns that are stored at a time; rate: columns
+    that a multiprocessor does in the time of one column of the widest tile (measured on an H200:
+    the narrower the tile, the more often operands are read)."""
+
+    columns: int
+    blocks: int
+    part: int
+    rate: float
+
+
+SHAPES = (Shape(256, 1, 32, 1.0), Shape(128, 2, 16, 0.92), Shape(64, 2, 16, 0.58))
+
+
+def shape_of(tiles: int, extent: int) -> Shape:
+    """The shape that should be the quickest: rounds of tiles over the multiprocessors, by the time
+    of a tile. tiles: how many tiles of ROWS rows there are for one column of tiles; extent: columns
+    of the result."""
+
+    def cost(shape: Shape) -> float:
+        rounds = -(-tiles * -(-extent // shape.columns) // MULTIPROCESSORS)
+        return rounds * shape.columns / shape.rate
+
+    return min(SHAPES, key=cost)
 
 
 def matmul_tiles(
@@ -121,19 +142,21 @@ def matmul_tiles(
     batch_extents = tuple(types[0].shape[k] for k in a_batch)
     m, n, terms = a.extent, b.extent, a.terms
     high = -(-m // ROWS)
-    columns = columns_of(prod(batch_extents) * high, n)
+    shape = shape_of(prod(batch_extents) * high, n)
+    columns, width = shape.columns, shape.part
     wide = -(-n // columns)
     steps = -(-terms // DEPTH)
     stage_bytes = (ROWS + columns) * DEPTH * half.itemsize
-    part_bytes = ROWS * (PART + PAD) * dt.f32.itemsize
-    stages = (target.shared_bytes - part_bytes - BARRIER_BYTES) // stage_bytes
+    part_bytes = ROWS * (width + PAD) * dt.f32.itemsize
+    room = target.shared_bytes // shape.blocks - part_bytes - BARRIER_BYTES
+    stages = min(room // stage_bytes, MOST_STAGES)
 
     left_tile = (ROWS, DEPTH) if a.along_terms else (DEPTH, ROWS)
     right_tile = (columns, DEPTH) if b.along_terms else (DEPTH, columns)
     left = Buffer("tile_a", half, (stages, *left_tile), Space.SHARED, alignment=1024)
     right = Buffer("tile_b", half, (stages, *right_tile), Space.SHARED, alignment=1024)
     part = Buffer(
-        "part", dt.f32, (ROWS, PART), Space.SHARED, strides=(PART + PAD, 1), alignment=128
+        "part", dt.f32, (ROWS, width), Space.SHARED, strides=(width + PAD, 1), alignment=128
     )
     full = Buffer("full", dt.i64, (stages,), Space.SHARED)
     free = Buffer("free", dt.i64, (stages,), Space.SHARED)
@@ -189,7 +212,7 @@ def matmul_tiles(
             signal_index=(stage,),
         ),
     )
-    one_thread = apply("eq", warp, const(0)) & apply("eq", lane, const(0))
+    one_thread = apply("eq", lane, const(0))
     producer = If(one_thread, (For(step, steps, Kind.SERIAL, bring),))
 
     step, stage, phase = Var("step"), Var("stage"), Var("phase")
@@ -210,12 +233,12 @@ def matmul_tiles(
     thread = Var("thread")
     consumer: list[Stmt] = [
         For(step, steps, Kind.SERIAL, multiply),
-        Let(thread, (warp - CONSUMER.first_warp) * WARP + lane),
+        Let(thread, warp * WARP + lane),
     ]
     number_of_part = Var("part")
     row, column, v, turn = Var("row"), Var("column"), Var("v"), Var("turn")
     threads = CONSUMER.warps * WARP
-    across = PART // FOUR
+    across = width // FOUR
     tall = threads // across
     local = turn * tall + apply("quotient", thread, const(across))
     at = apply("remainder", thread, const(across)) * FOUR
@@ -231,16 +254,16 @@ def matmul_tiles(
             stored = If(column < n, (stored,))
     stores: Body = (
         Let(row, first_row + local),
-        Let(column, first_column + number_of_part * PART + at),
+        Let(column, first_column + number_of_part * width + at),
         If(row < m, (stored,)) if m % ROWS else stored,
     )
     give: Body = (
-        Copy(part, (const(0), const(0)), sums, (const(0), number_of_part * PART), (ROWS, PART)),
+        Copy(part, (const(0), const(0)), sums, (const(0), number_of_part * width), (ROWS, width)),
         Barrier(CONSUMER.name),
         For(turn, ROWS // tall, Kind.SERIAL, stores),
         Barrier(CONSUMER.name),
     )
-    consumer.append(For(number_of_part, columns // PART, Kind.UNROLL, give))
+    consumer.append(For(number_of_part, columns // width, Kind.UNROLL, give))
     body: Body = (
         *where,
         If(None, (producer,), role=PRODUCER),

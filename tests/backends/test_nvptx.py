@@ -14,12 +14,11 @@ import pytest
 
 import pyc.ir.ops  # noqa: F401 - fills the op table
 from pyc.backends.nvptx import launch_of, module_text, ptx
-from pyc.errors import CompileError
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Load, Shuffle, Var
 from pyc.ir.graph import Builder, Value
-from pyc.ir.loops import Barrier, Buffer, Fail, For, If, Kernel, Kind, Let, Role, Store
+from pyc.ir.loops import Buffer, Fail, For, Kernel, Kind, Let, Store
 from pyc.ir.target import SM_90, Target, nvptx
 from pyc.ir.types import ArrayType
 from pyc.passes.memory import plan
@@ -143,14 +142,6 @@ def test_failures_lower_the_site_and_its_value() -> None:
 
     text = ptx(module_text((threads(body, dt.i64),), SM_90)[0], SM_90)
     assert "min.u64" in text
-
-
-def test_what_has_no_ptx_is_an_error_and_not_the_end_of_the_process() -> None:
-    role = If(None, (), role=Role("consumer", 0, 1))
-    with pytest.raises(CompileError, match="roles"):
-        module_text((threads(lambda t, a, b: (role,), dt.f32),), SM_90)
-    with pytest.raises(CompileError, match="Barrier"):
-        module_text((threads(lambda t, a, b: (Barrier("consumer"),), dt.f32),), SM_90)
 
 
 def assembler() -> str | None:

@@ -66,6 +66,15 @@ SIMPLIFIED: dict[str, tuple[Make, DType]] = {
         lambda b, x: b.bind1("transpose", b.bind1("transpose", x, axes=(1, 0)), axes=(1, 0)),
         dt.f32,
     ),
+    "product_of_transposed": (
+        lambda b, x: b.bind1(
+            "dot_general",
+            b.bind1("transpose", x, axes=(1, 0)),
+            x,
+            dimensions=(((1,), (0,)), ((), ())),
+        ),
+        dt.f32,
+    ),
     "neg_of_neg": (lambda b, x: b.bind1("neg", b.bind1("neg", x)), dt.f32),
     "not_of_not": (lambda b, x: b.bind1("logical_not", b.bind1("logical_not", x)), dt.b1),
     "bitwise_not_twice": (lambda b, x: b.bind1("bitwise_not", b.bind1("bitwise_not", x)), dt.u8),

@@ -1,0 +1,117 @@
+"""The product by tensor cores: right values whatever the layout, and each of its waits needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc.ir.ops  # noqa: F401 - fills the op table
+from pyc.ir import dtype as dt
+from pyc.ir import simulate
+from pyc.ir.dtype import DType
+from pyc.ir.loops import Kernel
+from pyc.ir.simulate import SimulationError
+from pyc.ir.target import SM_90, X86_64_V3, nvptx
+from pyc.ir.text_kernel import parse_kernel, print_kernel
+from pyc.ir.types import ArrayType
+from pyc.ir.verify_kernel import verify
+from pyc.kernels.matmul_tiles import applies_to_tiles, matmul_tiles, shape_of
+
+PLAIN = (((1,), (0,)), ((), ()))
+FIRST = (((0,), (0,)), ((), ()))
+LAST = (((1,), (1,)), ((), ()))
+BATCH = (((2,), (1,)), ((0,), (0,)))
+
+
+def types_of(a: tuple[int, ...], b: tuple[int, ...], dtype: DType) -> tuple[ArrayType, ...]:
+    return ArrayType(a, dtype), ArrayType(b, dtype)
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "a", "b", "result", "dtype"),
+    [
+        (PLAIN, (128, 64), (64, 128), "ik,kj->ij", dt.bf16),
+        (PLAIN, (130, 72), (72, 264), "ik,kj->ij", dt.f16),
+        (PLAIN, (1100, 40), (40, 48), "ik,kj->ij", dt.bf16),
+        (FIRST, (200, 136), (200, 64), "ki,kj->ij", dt.bf16),
+        (LAST, (130, 136), (65, 136), "ik,jk->ij", dt.f16),
+        (BATCH, (2, 64, 640), (2, 640, 80), "bik,bkj->bij", dt.bf16),
+    ],
+)
+def test_products_are_right_and_race_free(
+    dimensions: Any, a: tuple[int, ...], b: tuple[int, ...], result: str, dtype: DType
+) -> None:
+    types = types_of(a, b, dtype)
+    assert applies_to_tiles(types, dimensions, SM_90)
+    kernel = matmul_tiles(types, SM_90, dimensions=dimensions)
+    verify(kernel, scheduled=True)
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal(s).astype(dtype.numpy) for s in (a, b))
+    exact = np.einsum(result, x.astype(np.float64), y.astype(np.float64))
+    out = np.zeros(exact.shape, dtype.numpy)
+    simulate.run(kernel, [x, y, out])
+    room = {dt.f16: 1e-3, dt.bf16: 4e-3}[dtype]
+    terms = np.einsum(result, np.abs(x.astype(np.float64)), np.abs(y.astype(np.float64)))
+    assert np.all(np.abs(out.astype(np.float64) - exact) <= room * terms)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "dimensions", "dtype"),
+    [
+        ((128, 64), (64, 128), PLAIN, dt.f32),
+        ((128, 60), (60, 128), PLAIN, dt.bf16),
+        ((128, 64), (64, 100), PLAIN, dt.bf16),
+        ((128, 16), (16, 128), PLAIN, dt.bf16),
+        ((8, 64), (64, 64), PLAIN, dt.bf16),
+        ((64, 2, 64), (64, 2, 64), (((2,), (2,)), ((1,), (1,))), dt.bf16),
+    ],
+    ids=["single", "rows of a", "rows of b", "few terms", "few results", "batch inside"],
+)
+def test_what_the_copies_cannot_take_or_is_small_is_left_alone(
+    a: tuple[int, ...], b: tuple[int, ...], dimensions: Any, dtype: DType
+) -> None:
+    assert not applies_to_tiles(types_of(a, b, dtype), dimensions, SM_90)
+
+
+def test_it_is_for_one_architecture() -> None:
+    types = types_of((128, 64), (64, 128), dt.bf16)
+    assert [applies_to_tiles(types, PLAIN, nvptx(c)) for c in (80, 90, 100)] == [False, True, False]
+    assert not applies_to_tiles(types, PLAIN, X86_64_V3)
+
+
+def test_tiles_are_as_wide_as_the_device_stays_busy() -> None:
+    sides = (1024, 2048, 4096)
+    assert [shape_of(n // 128, n).columns for n in sides] == [64, 256, 256]
+    assert shape_of(1000, 64).columns == 64
+
+
+def broken(old: str, new: str) -> str:
+    """What the kernel interpreter says of a product of 2 rounds of stages in which `old` has
+    become `new`."""
+    types = types_of((128, 640), (640, 64), dt.bf16)
+    text = print_kernel(matmul_tiles(types, SM_90, dimensions=PLAIN))
+    assert old in text
+    kernel: Kernel = parse_kernel(text.replace(old, new, 1))
+    x, y = (np.ones(t.shape, t.dtype.numpy) for t in types)
+    with pytest.raises(SimulationError) as caught:
+        simulate.run(kernel, [x, y, np.zeros((128, 64), x.dtype)])
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "finding"),
+    [
+        ("wait b7[v4] parity 1 - v5\n", "", "race"),
+        ("wait b6[v6] parity v7\n", "", "unwritten"),
+        ("bytes 24576", "bytes 24578", "deadlock"),
+        ("shared phased 8", "shared phased 9", "deadlock"),
+        ('                        barrier "warp"\n', "", "race"),
+        ('                        barrier "consumer"\n', "", "race"),
+        ("box (128, 64) async signal b6[v4]", "box (128, 64) async", "deadlock"),
+    ],
+    ids=["free", "full", "bytes", "arrivals", "warp", "consumer", "signal"],
+)
+def test_each_wait_is_needed(old: str, new: str, finding: str) -> None:
+    assert finding in broken(old, new)
