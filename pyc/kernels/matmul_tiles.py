@@ -74,7 +74,9 @@ MAX_RANK = 5
 def applies_to_tiles(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> bool:
     """Whether this nest can and should do the contraction."""
     a, b = types
-    if not target.tile_multiply or not a.dtype.is_half or not is_matrix_product(types, dimensions):
+    if not target.tile_multiply or a.dtype not in (dt.f16, dt.bf16):
+        return False
+    if not is_matrix_product(types, dimensions):
         return False
     (a_contract, b_contract), (a_batch, b_batch) = dimensions
     left, right = (

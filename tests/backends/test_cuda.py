@@ -68,6 +68,37 @@ def test_a_gpu_gives_the_bits_of_the_cpu(name: str) -> None:
     assert found.tobytes() == expected.tobytes()
 
 
+def biased(x: Any, y: Any, bias: Any) -> Any:
+    return np.maximum(x @ y + bias, 0)
+
+
+PRODUCTS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...], str]] = {
+    "wide": (lambda x, y: x @ y, ((1300, 520), (520, 4096)), "bf16"),
+    "ragged": (lambda x, y: x @ y, ((131, 72), (72, 264)), "f16"),
+    "narrow": (lambda x, y: x @ y, ((64, 1000), (1000, 40)), "bf16"),
+    "y by columns": (lambda x, y: x @ y.T, ((300, 136), (75, 136)), "bf16"),
+    "x by columns": (lambda x, y: x.T @ y, ((136, 304), (136, 80)), "f16"),
+    "stacked": (lambda x, y: x @ y, ((5, 130, 72), (5, 72, 264)), "bf16"),
+    "bias and relu": (biased, ((520, 256), (256, 384), (384,)), "bf16"),
+    "odd rows": (lambda x, y: x @ y, ((33, 35), (35, 37)), "bf16"),
+}
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_half_types_keep_their_bound_and_repeat_their_bits(name: str) -> None:
+    function, shapes, kind = PRODUCTS[name]
+    rng = np.random.default_rng(5)
+    arguments = [rng.standard_normal(s).astype(dt.parse(kind).numpy) for s in shapes]
+    jitted = pyc.jit(device="cuda")(function)
+    found = np.asarray(jitted(*arguments))
+    assert found.tobytes() == np.asarray(jitted(*arguments)).tobytes()
+    wide = [a.astype(np.float64) for a in arguments]
+    exact, size = function(*wide), function(*(np.abs(w) for w in wide))
+    room = 2.0**-8 if kind == "bf16" else 2.0**-10
+    assert np.all(np.abs(found.astype(np.float64) - exact) <= room * (size + 1e-6))
+
+
 @pytest.mark.cuda
 def test_arrays_on_the_device_stay_there() -> None:
     x = pyc.device_put(np.arange(8, dtype=np.float32))

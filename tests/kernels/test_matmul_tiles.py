@@ -65,14 +65,24 @@ def test_products_are_right_and_race_free(
         ((128, 64), (64, 100), PLAIN, dt.bf16),
         ((128, 16), (16, 128), PLAIN, dt.bf16),
         ((8, 64), (64, 64), PLAIN, dt.bf16),
+        ((128, 64), (64, 128), PLAIN, dt.f8e4m3),
         ((64, 2, 64), (64, 2, 64), (((2,), (2,)), ((1,), (1,))), dt.bf16),
     ],
-    ids=["single", "rows of a", "rows of b", "few terms", "few results", "batch inside"],
+    ids=["single", "rows of a", "rows of b", "few terms", "few results", "bytes", "batch inside"],
 )
 def test_what_the_copies_cannot_take_or_is_small_is_left_alone(
     a: tuple[int, ...], b: tuple[int, ...], dimensions: Any, dtype: DType
 ) -> None:
     assert not applies_to_tiles(types_of(a, b, dtype), dimensions, SM_90)
+
+
+def test_the_result_may_be_wider_than_the_operands() -> None:
+    types = types_of((70, 64), (64, 48), dt.bf16)
+    kernel = matmul_tiles(types, SM_90, dimensions=PLAIN, result=dt.f32)
+    x, y = (np.full(t.shape, 0.1, t.dtype.numpy) for t in types)
+    out = np.zeros((70, 48), np.float32)
+    simulate.run(kernel, [x, y, out])
+    assert np.allclose(out, x.astype(np.float32) @ y.astype(np.float32), rtol=1e-6)
 
 
 def test_it_is_for_one_architecture() -> None:
