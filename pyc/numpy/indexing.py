@@ -24,6 +24,7 @@ from pyc.numpy.core import (
     constant,
     dtype_of,
     literal,
+    reverse,
     shape_of,
     type_text,
     value,
@@ -358,13 +359,7 @@ def _set_box(x: Any, plan: _Plan, new: Any) -> Any:
     new = reshape(new, sizes)
     backwards = [k for k, (_, size, step) in enumerate(plan.box) if step < 0 and size > 1]
     if backwards:
-        new = bind1(
-            "slice",
-            new,
-            start=tuple(n - 1 if k in backwards else 0 for k, n in enumerate(sizes)),
-            size=sizes,
-            step=tuple(-1 if k in backwards else 1 for k in range(len(sizes))),
-        )
+        new = reverse(new, backwards)
     starts = tuple(
         start + (size - 1) * step if step < 0 else start for start, size, step in plan.box
     )
