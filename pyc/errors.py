@@ -130,8 +130,9 @@ class ConcretizationError(TraceError):
     remedy = "Make the argument static (`static_argnames=`), or keep the computation on arrays."
 
 
-class TracerBoolConversionError(TraceError):
-    """The truth of a traced value was asked for, as by `if`, `while`, `and`, `or` or `not`."""
+class TracerBoolConversionError(TraceError, ValueError):
+    """The truth of a traced value was asked for, as by `if`, `while`, `and`, `or`, `not` or a
+    chained comparison."""
 
     code = "PYC1102"
     remedy = (

@@ -1,12 +1,29 @@
-"""Control flow under the names of `jax.lax`; see `pyc/trace/control.py`.
+"""Functions under the names of `jax.lax`.
+
+Control flow; see `pyc/trace/control.py`:
 
 cond(pred, true_fun, false_fun, *operands)     switch(index, branches, *operands)
 while_loop(cond_fun, body_fun, init_val)       fori_loop(lower, upper, body_fun, init_val)
 scan(f, init, xs, length, reverse, unroll)     map(f, xs)
+
+Slices of a fixed size at computed places; see `pyc/numpy/indexing.py`:
+
+dynamic_slice(operand, start_indices, slice_sizes)
+dynamic_update_slice(operand, update, start_indices)
 """
 
 from __future__ import annotations
 
+from pyc.numpy.indexing import dynamic_slice, dynamic_update_slice
 from pyc.trace.control import cond, fori_loop, map, scan, switch, while_loop
 
-__all__ = ["cond", "fori_loop", "map", "scan", "switch", "while_loop"]
+__all__ = [
+    "cond",
+    "dynamic_slice",
+    "dynamic_update_slice",
+    "fori_loop",
+    "map",
+    "scan",
+    "switch",
+    "while_loop",
+]

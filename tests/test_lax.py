@@ -367,3 +367,50 @@ def test_an_endless_loop_can_be_interrupted(way) -> None:
         [sys.executable, "-c", ENDLESS, way], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout == "interrupted\n"
+
+
+# --- slices at computed places --------------------------------------------------------------------
+
+BOARD = np.arange(24.0).reshape(4, 6)
+
+
+@pytest.mark.parametrize("row", [-5, -4, -1, 0, 1, 3, 9])
+@pytest.mark.parametrize("column", [-7, -2, 0, 4, 6])
+def test_dynamic_slices_are_moved_inside_and_count_negative_starts_from_the_end(
+    row, column
+) -> None:
+    """As in JAX, so that ported programs keep their meaning."""
+    inside = [
+        min(max(s + n if s < 0 else s, 0), n - k) for s, n, k in ((row, 4, 2), (column, 6, 3))
+    ]
+    box = tuple(slice(s, s + k) for s, k in zip(inside, (2, 3), strict=True))
+    patch = np.full((2, 3), -1.5)
+    written = BOARD.copy()
+    written[box] = patch
+
+    def both(x, r, c, patch):
+        return lax.dynamic_slice(x, (r, c), (2, 3)), lax.dynamic_update_slice(x, patch, (r, c))
+
+    got = everywhere(both, BOARD, row, column, patch)
+    same(got, (BOARD[box], written))
+    fixed = jit(lambda x, c: lax.dynamic_slice(x, (row, c), (2, 3)))(BOARD, column)
+    same(fixed, BOARD[box])
+
+
+def test_a_dynamic_update_is_cast_to_the_operands_dtype() -> None:
+    update = np.array([1, 2])
+    got = everywhere(lambda x, u, i: lax.dynamic_update_slice(x, u, (i,)), X, update, 1)
+    same(got, np.array([0.5, 1.0, 2.0, 4.0, -3.0]))
+
+
+def test_what_dynamic_slices_refuse() -> None:
+    for bad in (
+        lambda x: lax.dynamic_slice(x, (0,), (2, 3)),
+        lambda x: lax.dynamic_slice(x, (0, 0), (2, 7)),
+        lambda x: lax.dynamic_slice(x, (0, x.sum()), (2, 3)),
+        lambda x: lax.dynamic_slice(x, (0, x.argmax(axis=0)), (2, 3)),
+        lambda x: lax.dynamic_update_slice(x, x.sum(), (0, 0)),
+        lambda x: lax.dynamic_update_slice(x, pnp.zeros((5, 1)), (0, 0)),
+    ):
+        with pytest.raises(ShapeError, match="slice"):
+            jit(bad)(BOARD)

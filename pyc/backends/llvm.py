@@ -14,12 +14,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
 from pyc.backends import llvm_memory, llvm_scalar
+from pyc.backends.kernel_facts import varying_carries, widest_element, written_buffers
 from pyc.backends.llvm_builder import Builder, Lines, Scope, Value
-from pyc.backends.llvm_expr import LARGEST_SIZE, VARYING, Binding, Lockstep, nodes_under
+from pyc.backends.llvm_expr import LARGEST_SIZE, VARYING, Binding, nodes_under
 from pyc.backends.llvm_memory import Place
 from pyc.backends.llvm_runs import RunEmitter
+from pyc.backends.llvm_value import Lockstep
 from pyc.ir import dtype as dt
-from pyc.ir.expr import Apply, Expr, Load, Shuffle, Var
+from pyc.ir.expr import Expr, Load, Var
 from pyc.ir.loops import (
     Accumulate,
     Alloc,
@@ -43,7 +45,6 @@ from pyc.ir.loops import (
     Wait,
     While,
     expressions,
-    walk,
 )
 from pyc.ir.order import MONOIDS
 from pyc.ir.target import Target
@@ -65,7 +66,7 @@ class KernelEmitter(RunEmitter):
         super().__init__(Builder(intrinsics, allowed))
         self.kernel = kernel
         self.target = target
-        self.written = _written(kernel)
+        self.written = written_buffers(kernel)
         self.uses_registers = False
         self._varying_carries: frozenset[Var] = frozenset()
 
@@ -387,7 +388,7 @@ class KernelEmitter(RunEmitter):
         scope = self.builder.open("block")
         self.enter_lockstep(Lockstep(s.var, s.extent, self.piece_width(s), scope))
         self.bind(s.var, self.make_sequence(self.index(0), 1))
-        self._varying_carries = _varying_carries(s)
+        self._varying_carries = varying_carries(s)
         self.body(s.body)
         self._varying_carries = frozenset()
         self.enter_lockstep(None)
@@ -396,7 +397,7 @@ class KernelEmitter(RunEmitter):
     def piece_width(self, s: For) -> int:
         """Lanes of one piece: a machine vector of the widest element type that the loop moves."""
         assert isinstance(s.extent, int)
-        width = max(self.target.vector_bytes // _widest(s), 2)
+        width = max(self.target.vector_bytes // widest_element(s), 2)
         return width if s.extent % width == 0 else s.extent
 
     def _full_masks(self) -> list[Value]:
@@ -561,76 +562,3 @@ def _moved(v: Value, scope: Scope) -> Value:
     return Value(
         *(v.ref, v.dtype, scope, v.lanes, v.const, v.low, v.high, v.base, v.stride, v.multiple)
     )
-
-
-def _written(kernel: Kernel) -> frozenset[Buffer]:
-    """Buffers whose loads must stay at their statement."""
-    written: set[Buffer] = set()
-    for s in walk(kernel.body):
-        if isinstance(s, (Store, Accumulate)):
-            written.add(s.buffer)
-        elif isinstance(s, Copy):
-            written.add(s.destination)
-        elif isinstance(s, TileMultiply):
-            written.add(s.accumulators)
-    if any(b.may_alias for b in written):
-        written.update(b for b in kernel.buffers if b.may_alias)
-    return frozenset(written)
-
-
-def _varying_carries(loop: For) -> frozenset[Var]:
-    """Carried variables (and results) inside a vector loop that differ from lane to lane: those
-    that depend on its variable, on private buffers, or on a loop that lanes leave one by one."""
-    inner = list(walk(loop.body))
-    loops = [s for s in inner if isinstance(s, (For, While)) and s.carried]
-    if not loops:
-        return frozenset()
-    private = {s.buffer for s in inner if isinstance(s, Alloc)}
-    varying: set[Var] = {loop.var}
-
-    def depends(*roots: Expr) -> bool:
-        return any(
-            (isinstance(n, Var) and n in varying) or (isinstance(n, Load) and n.buffer in private)
-            for n in nodes_under(roots)
-        )
-
-    before = -1
-    while len(varying) != before:
-        before = len(varying)
-        for s in inner:
-            if isinstance(s, Let) and depends(s.value):
-                varying.add(s.var)
-            if not isinstance(s, (For, While)):
-                continue
-            by_lane = isinstance(s, While) and depends(s.condition)
-            for c in s.carried:
-                if by_lane or c.var in varying or depends(c.initial, c.next):
-                    varying.update((c.var, c.result))
-    return frozenset(v for s in loops for c in s.carried for v in (c.var, c.result) if v in varying)
-
-
-def _widest(loop: For) -> int:
-    """Bytes of the widest element that a vector loop loads, stores or computes with floats; at
-    least 1. Index arithmetic and rare operands do not count."""
-    widest = 1
-    for s in walk(loop.body):
-        if isinstance(s, (Store, Accumulate)):
-            widest = max(widest, s.buffer.dtype.itemsize)
-        if isinstance(s, (For, While)):
-            widest = max([widest, *(c.var.dtype.itemsize for c in s.carried)])
-        seen: set[int] = set()
-        stack = list(expressions(s))
-        while stack:
-            n = stack.pop()
-            if id(n) in seen:
-                continue
-            seen.add(id(n))
-            if isinstance(n, Load):
-                widest = max(widest, n.dtype.itemsize)
-            elif isinstance(n, Apply):
-                if n.dtype.is_float:
-                    widest = max(widest, n.dtype.itemsize)
-                stack.extend(n.args if n.name != "rare_select" else (n.args[0], n.args[2]))
-            elif isinstance(n, Shuffle):
-                stack.append(n.value)
-    return widest

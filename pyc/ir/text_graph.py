@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.op import OPS
+from pyc.ir.tokens import TokenReader
 from pyc.ir.types import ArrayType, parse_type
 
 MAX_ELEMENTS = 16
@@ -174,7 +175,6 @@ def _array_of(elements: list[str], dtype: DType) -> np.ndarray[Any, Any]:
 
 # --- parsing --------------------------------------------------------------------------------------
 
-# Compiled by the first parser: printing, which every start needs, does without.
 _TOKEN = r"""(?P<skip>\s+|\#[^\n]*)
       | (?P<string>"(?:[^"\\]|\\.)*")
       | (?P<bytes>0x[0-9a-f]*)
@@ -196,29 +196,24 @@ def parse_graph(text: str) -> Graph:
     return graph
 
 
-class _Parser:
-    """Reads tokens from left to right; `_kind` and `_text` are those of the next one."""
-
+class _Parser(TokenReader):
     def __init__(self, text: str) -> None:
-        self._source = text
-        self._token = re.compile(_TOKEN, re.VERBOSE)
+        super().__init__(text, _TOKEN)
         self._equals = re.compile(_EQUALS)
-        self._tokens = self._scan()
-        self._advance()
 
     def graph(self) -> Graph:
-        self._word("graph")
+        self._words("graph")
         values: dict[str, Value] = {}
-        self._take("(")
+        self._words("(")
         params = self._typed(values) if self._text != ")" else []
-        self._take(")")
-        self._take("{")
+        self._words(")")
+        self._words("{")
         eqns = []
         while self._text != "return":
             eqns.append(self._equation(values))
-        self._word("return")
+        self._words("return")
         results = self._used(values, "}")
-        self._take("}")
+        self._words("}")
         return Graph(tuple(params), tuple(eqns), tuple(results))
 
     def end(self) -> None:
@@ -231,14 +226,14 @@ class _Parser:
         outs = []
         if self._kind == "value":
             outs = self._typed(made, values)
-            self._take("=")
+            self._words("=")
         name = self._text
         if self._kind != "name" or name not in OPS:
             raise self._error("the name of an op")
         self._advance()
-        self._take("(")
+        self._words("(")
         args = self._used(values, ")")
-        self._take(")")
+        self._words(")")
         params: dict[str, Any] = {}
         if self._kind == "name" and self._equals.match(self._source, self._place + len(self._text)):
             params = self._params()
@@ -252,7 +247,7 @@ class _Parser:
                 raise self._error("the name of a parameter")
             name = self._text
             self._advance()
-            self._take("=")
+            self._words("=")
             params[name] = self._value()
             if not self._skip(","):
                 return params
@@ -267,7 +262,7 @@ class _Parser:
             if self._kind != "value" or name in values or name in (taken or {}):
                 raise self._error("a new value")
             self._advance()
-            self._take(":")
+            self._words(":")
             values[name] = Value(self._type())
             made.append(values[name])
             if not self._skip(","):
@@ -278,7 +273,7 @@ class _Parser:
         used: list[Value] = []
         while self._text != stop:
             if used:
-                self._take(",")
+                self._words(",")
             if self._text not in values:
                 raise self._error("a value that was defined above")
             used.append(values[self._text])
@@ -308,17 +303,17 @@ class _Parser:
             raise self._error("a value", text) from None
 
     def _tuple(self) -> tuple[Any, ...]:
-        self._take("(")
+        self._words("(")
         items = []
         while self._text != ")":
             items.append(self._value())
             if not self._skip(","):
                 break
-        self._take(")")
+        self._words(")")
         return tuple(items)
 
     def _array(self) -> np.ndarray[Any, Any]:
-        self._word("array")
+        self._words("array")
         type = self._type()
         if self._kind == "bytes":
             content = bytes.fromhex(self._text[2:])
@@ -333,12 +328,12 @@ class _Parser:
         return array
 
     def _elements(self, type: ArrayType) -> np.ndarray[Any, Any]:
-        self._take("{")
+        self._words("{")
         elements: list[str] = []
         repeated = False
         while self._text != "}":
             if elements:
-                self._take(",")
+                self._words(",")
             repeated = self._skip("...")
             if not repeated:
                 elements.append(self._text)
@@ -349,7 +344,7 @@ class _Parser:
             array = _array_of(elements, type.dtype)
         except (ValueError, OverflowError):
             raise self._error(f"elements of {type.dtype}") from None
-        self._take("}")
+        self._words("}")
         return np.broadcast_to(array, (type.size,)).reshape(type.shape)
 
     def _type(self) -> ArrayType:
@@ -361,41 +356,3 @@ class _Parser:
             raise self._error("a type") from None
         self._advance()
         return type
-
-    # --- tokens -----------------------------------------------------------------------------------
-
-    def _scan(self) -> Iterator[tuple[str, str, int]]:
-        place = 0
-        while place < len(self._source):
-            found = self._token.match(self._source, place)
-            if found is None:
-                line = self._source.count("\n", 0, place) + 1
-                raise ValueError(f"line {line}: unexpected {self._source[place]!r}")
-            if found.lastgroup != "skip":
-                yield found.lastgroup or "", found.group(), place
-            place = found.end()
-        yield "", "", place
-
-    def _advance(self) -> None:
-        self._kind, self._text, self._place = next(self._tokens)
-
-    def _skip(self, sign: str) -> bool:
-        """Whether the next token is `sign`, which is then read."""
-        if self._kind != "sign" or self._text != sign:
-            return False
-        self._advance()
-        return True
-
-    def _take(self, sign: str) -> None:
-        if not self._skip(sign):
-            raise self._error(f"{sign!r}")
-
-    def _word(self, word: str) -> None:
-        if self._text != word:
-            raise self._error(f"{word!r}")
-        self._advance()
-
-    def _error(self, expected: str, found: str | None = None) -> ValueError:
-        line = self._source.count("\n", 0, self._place) + 1
-        text = (self._text if found is None else found) or "the end"
-        return ValueError(f"line {line}: expected {expected}, found {text!r}")

@@ -21,8 +21,7 @@ where a text does not parse.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from pyc.ir.loops import Kernel
@@ -38,6 +37,7 @@ from pyc.ir.plan import (
     Site,
     Step,
 )
+from pyc.ir.tokens import TokenReader
 
 T = TypeVar("T")
 
@@ -114,17 +114,14 @@ def _steps(plan: Plan, steps: Sequence[Step]) -> list[str]:
 
 # --- parsing --------------------------------------------------------------------------------------
 
-_TOKEN = re.compile(
-    r"""(?P<skip>\s+|\#[^\n]*)
+_TOKEN = r"""(?P<skip>\s+|\#[^\n]*)
       | (?P<string>"(?:[^"\\]|\\.)*")
       | (?P<bytes>0x[0-9a-f]*)
       | (?P<slot>b\d+\b)
       | (?P<number>-?\d+)
       | (?P<word>[a-z_]+)
       | (?P<sign><->|<-|\.\.|[(){},:])
-    """,
-    re.VERBOSE,
-)
+    """
 
 
 def parse_plan(text: str, kernels: Sequence[Kernel]) -> Plan:
@@ -135,14 +132,10 @@ def parse_plan(text: str, kernels: Sequence[Kernel]) -> Plan:
     return _Parser(text, kernels).plan()
 
 
-class _Parser:
-    """Reads tokens from left to right; `_kind` and `_text` are those of the next one."""
-
+class _Parser(TokenReader):
     def __init__(self, text: str, kernels: Sequence[Kernel]) -> None:
-        self._source = text
+        super().__init__(text, _TOKEN)
         self._kernels = tuple(kernels)
-        self._tokens = self._scan()
-        self._advance()
 
     def plan(self) -> Plan:
         self._words("plan", "peak")
@@ -297,34 +290,3 @@ class _Parser:
             raise self._error(expected)
         self._advance()
         return text
-
-    def _skip(self, word: str) -> bool:
-        """Whether the next token is `word`, which is then read."""
-        if self._text != word or not self._kind:
-            return False
-        self._advance()
-        return True
-
-    def _words(self, *words: str) -> None:
-        for word in words:
-            if not self._skip(word):
-                raise self._error(repr(word))
-
-    def _scan(self) -> Iterator[tuple[str, str, int]]:
-        place = 0
-        while place < len(self._source):
-            found = _TOKEN.match(self._source, place)
-            if found is None:
-                line = self._source.count("\n", 0, place) + 1
-                raise ValueError(f"line {line}: unexpected {self._source[place]!r}")
-            if found.lastgroup != "skip":
-                yield found.lastgroup or "", found.group(), place
-            place = found.end()
-        yield "", "", place
-
-    def _advance(self) -> None:
-        self._kind, self._text, self._place = next(self._tokens)
-
-    def _error(self, expected: str) -> ValueError:
-        line = self._source.count("\n", 0, self._place) + 1
-        return ValueError(f"line {line}: expected {expected}, found {self._text or 'the end'!r}")

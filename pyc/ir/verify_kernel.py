@@ -28,17 +28,18 @@ from pyc.ir import loops as lo
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, children, postorder
 from pyc.ir.instructions import INSTRUCTIONS
+from pyc.ir.integer_range import Range, full_range, range_of
 from pyc.ir.loops import Body, Buffer, Extent, Kernel, Kind, Space, Stmt
 from pyc.ir.order import MONOIDS
 from pyc.ir.text_kernel import print_kernel, print_statements
+from pyc.ir.variation import LANES, PRIVATE, Variation
 
 WARP = 32
 MAX_GRID = 3
 
-_LANES = (Kind.VECTOR, Kind.WARP, Kind.THREAD)
 _THREADS = (Kind.WARP, Kind.THREAD)
-_PRIVATE = (Space.STACK, Space.REGISTER)
-_CONSTANT_EXTENT = (Kind.UNROLL, *_LANES)
+_CONSTANT_EXTENT = (Kind.UNROLL, *LANES)
+_SIZE_LIMIT = 1 << 62
 
 
 def verify(kernel: Kernel, *, scheduled: bool = False) -> None:
@@ -98,7 +99,7 @@ class _Verifier:
         self._visible: set[Var] = set()
         self._made: set[Buffer] = set()
         self._known: set[Buffer] = set()
-        self._ranges: dict[Var, _Range] = {}
+        self._ranges: dict[Var, Range] = {}
         self._phased = {p.buffer: p.arrivals for p in kernel.phased}
         self._roles: dict[str, tuple[int, int]] = {}
         statements = list(lo.walk(kernel.body))
@@ -111,11 +112,11 @@ class _Verifier:
                 span = (s.role.first_warp, s.role.warps)
                 if self._roles.setdefault(s.role.name, span) != span:
                     raise _Broken(s, f"role {s.role.name} has other warps elsewhere")
-        self._variation = _Variation(kernel)
+        self._variation = Variation(kernel)
 
     def run(self) -> None:
         for size in self.kernel.sizes:
-            self._bind(None, size, dt.i64, _Range(0, _SIZE_LIMIT))
+            self._bind(None, size, dt.i64, Range(0, _SIZE_LIMIT))
         for b in self.kernel.buffers:
             if b.role not in ("in", "out", "inout") or b.space is not Space.GLOBAL:
                 raise _Broken(None, f"parameter {b.name} is {b.role} in {b.space.value} memory")
@@ -130,14 +131,14 @@ class _Verifier:
 
     # -- binding and expressions
 
-    def _bind(self, s: Stmt | None, var: Var, dtype: DType, values: _Range | None = None) -> None:
+    def _bind(self, s: Stmt | None, var: Var, dtype: DType, values: Range | None = None) -> None:
         if var in self._bound:
             raise _Broken(s, f"variable {var.name} is bound twice")
         if var.dtype is not dtype:
             raise _Broken(s, f"variable {var.name} is {var.dtype}, its value {dtype}")
         self._bound.add(var)
         self._visible.add(var)
-        self._ranges[var] = values or _full(dtype)
+        self._ranges[var] = values or full_range(dtype)
 
     def _make(self, s: Stmt | None, buffer: Buffer) -> None:
         if buffer in self._made:
@@ -153,19 +154,19 @@ class _Verifier:
         self._made.add(buffer)
         self._known.add(buffer)
 
-    def _extent(self, s: Stmt | None, extent: Extent, around: _Around) -> _Range:
+    def _extent(self, s: Stmt | None, extent: Extent, around: _Around) -> Range:
         if isinstance(extent, int):
             if extent < 0:
                 raise _Broken(s, f"an extent is {extent}")
-            return _Range(extent, extent, exact=True)
+            return Range(extent, extent, exact=True)
         if extent.dtype is not dt.i64:
             raise _Broken(s, f"an extent is {extent.dtype}, not i64")
         (found,) = self._values(s, [extent], around)
         return found
 
-    def _values(self, s: Stmt | None, roots: Sequence[Expr], around: _Around) -> list[_Range]:
+    def _values(self, s: Stmt | None, roots: Sequence[Expr], around: _Around) -> list[Range]:
         """Checks expressions; the ranges of the roots."""
-        found: dict[int, _Range] = {}
+        found: dict[int, Range] = {}
         for node in postorder(roots):
             inner = [found[id(c)] for c in children(node)]
             if isinstance(node, Var):
@@ -183,7 +184,7 @@ class _Verifier:
                 self._apply(s, node)
             elif not isinstance(node, Const):
                 raise _Broken(s, f"no such expression: {type(node).__name__}")
-            found[id(node)] = _range_of(node, inner)
+            found[id(node)] = range_of(node, inner)
         return [found[id(r)] for r in roots]
 
     def _apply(self, s: Stmt | None, node: Apply) -> None:
@@ -221,7 +222,7 @@ class _Verifier:
         s: Stmt | None,
         buffer: Buffer,
         index: Sequence[Expr],
-        ranges: Sequence[_Range],
+        ranges: Sequence[Range],
         around: _Around,
         box: int = 0,
     ) -> None:
@@ -317,7 +318,7 @@ class _Verifier:
         visible = set(self._visible)
         constant = isinstance(s.extent, int)
         high = max(extent.high - 1, 0)
-        self._bind(s, s.var, dt.i64, _Range(0, high, constant, frozenset((s.var,))))
+        self._bind(s, s.var, dt.i64, Range(0, high, constant, frozenset((s.var,))))
         for c in s.carried:
             self._bind(s, c.var, c.initial.dtype)
         inner = replace(
@@ -359,7 +360,7 @@ class _Verifier:
                 raise _Broken(s, "grid loops stand outermost, perfectly nested")
             if len(kinds) >= MAX_GRID:
                 raise _Broken(s, f"more than {MAX_GRID} grid loops")
-        if kind is Kind.PARALLEL and (self._grids or any(k in _LANES for k in kinds)):
+        if kind is Kind.PARALLEL and (self._grids or any(k in LANES for k in kinds)):
             raise _Broken(s, "a parallel loop in a kernel of blocks, or inside of lanes")
         if kind not in _THREADS:
             return
@@ -416,7 +417,7 @@ class _Verifier:
         for var, extent in s.domain:
             values = self._extent(s, extent, around)
             high, exact = max(values.high - 1, 0), isinstance(extent, int)
-            self._bind(s, var, dt.i64, _Range(0, high, exact, frozenset((var,))))
+            self._bind(s, var, dt.i64, Range(0, high, exact, frozenset((var,))))
             if values.low < 1:
                 inner = replace(inner, conditional=True, dead=inner.dead or values.high < 1)
         self._values(s, s.values, inner)
@@ -438,10 +439,10 @@ class _Verifier:
         b = s.buffer
         if b.role != "local":
             raise _Broken(s, f"allocates {b.name}, whose role is {b.role}")
-        lanes = [k for k in around.kinds() if k in _LANES]
+        lanes = [k for k in around.kinds() if k in LANES]
         if b.space is Space.SHARED and lanes:
             raise _Broken(s, f"shared {b.name} is allocated inside of a {lanes[-1].value} loop")
-        if self._has_threads and b.space in _PRIVATE and not around.in_threads():
+        if self._has_threads and b.space in PRIVATE and not around.in_threads():
             raise _Broken(s, f"private {b.name} is allocated outside of the threads")
         self._make(s, b)
         self._body(s.body, replace(around, grid_ended=True))
@@ -512,7 +513,7 @@ class _Verifier:
                     raise _Broken(s, f"tile {shape} of {buffer.name} reaches out of it")
         if s.accumulators not in self._known:
             raise _Broken(s, f"buffer {s.accumulators.name} is not allocated here")
-        if s.accumulators.shape != (m, n) or s.accumulators.space not in _PRIVATE:
+        if s.accumulators.shape != (m, n) or s.accumulators.space not in PRIVATE:
             name = s.accumulators.name
             raise _Broken(s, f"accumulators {name} are no register tile of {m} by {n}")
         if s.accumulators.dtype is not dt.f32 or s.a.dtype is not s.b.dtype:
@@ -524,166 +525,3 @@ class _Verifier:
         if Kind.VECTOR in around.kinds():
             raise _Broken(s, "a tile step inside of a vector loop")
         self._converged(s, around, within_warp=False)
-
-
-# --- what varies between lanes --------------------------------------------------------------------
-
-
-class _Variation:
-    """The lane variables (vector, warp, thread) that each value may differ by.
-
-    A load from a private buffer differs by every lane around the allocation; one from memory that
-    threads share differs as its index does. Carried values make it a fixpoint.
-    """
-
-    def __init__(self, kernel: Kernel) -> None:
-        self._of: dict[Var, frozenset[Var]] = {}
-        self._private: dict[Buffer, frozenset[Var]] = {}
-        while True:
-            before = dict(self._of), dict(self._private)
-            self._body(kernel.body, frozenset(), frozenset())
-            if (self._of, self._private) == before:
-                return
-
-    def of(self, roots: Sequence[Expr]) -> frozenset[Var]:
-        """What the values of `roots` vary with."""
-        found: frozenset[Var] = frozenset()
-        for node in postorder(roots):
-            if isinstance(node, Var):
-                found |= self._of.get(node, frozenset())
-            elif isinstance(node, Load):
-                found |= self._private.get(node.buffer, frozenset())
-        return found
-
-    def of_extent(self, extent: Extent) -> frozenset[Var]:
-        """What an extent varies with."""
-        return self.of([extent]) if isinstance(extent, Expr) else frozenset()
-
-    def _add(self, var: Var, varying: frozenset[Var]) -> None:
-        self._of[var] = self._of.get(var, frozenset()) | varying
-
-    def _body(self, body: Body, lanes: frozenset[Var], control: frozenset[Var]) -> None:
-        """lanes: the lane loops around; control: what the conditions around vary with."""
-        for s in body:
-            inner, under = lanes, control
-            if isinstance(s, lo.For):
-                if s.kind in _LANES:
-                    inner = lanes | {s.var}
-                    self._add(s.var, frozenset((s.var,)))
-                under = control | self.of_extent(s.extent)
-            elif isinstance(s, (lo.While, lo.If)):
-                under = control | (self.of([s.condition]) if s.condition is not None else set())
-            elif isinstance(s, lo.Alloc):
-                if s.buffer.space in _PRIVATE:
-                    self._private[s.buffer] = self._private.get(s.buffer, frozenset()) | lanes
-            elif isinstance(s, lo.Let):
-                self._add(s.var, self.of([s.value]))
-            elif isinstance(s, lo.Reduce):
-                for result in s.results:
-                    self._add(result, self.of(lo.expressions(s)))
-            elif isinstance(s, lo.Store) and s.buffer in self._private:
-                # A private buffer made outside of a vector loop holds what its lanes put there.
-                self._private[s.buffer] |= self.of((*s.index, s.value)) | control
-            if isinstance(s, (lo.For, lo.While)):
-                for c in s.carried:
-                    self._add(c.var, self.of([c.initial, c.next]))
-                    self._add(c.result, self.of([c.var]) | (under - control))
-            for nested in lo.bodies(s):
-                self._body(nested, inner, under)
-
-
-# --- ranges of integers ---------------------------------------------------------------------------
-
-_SIZE_LIMIT = 1 << 62
-
-
-@dataclass(frozen=True, slots=True)
-class _Range:
-    """Bounds of an integer. exact: both are reached while the loop variables in `over` run through
-    their ranges, whatever the other variables do."""
-
-    low: int
-    high: int
-    exact: bool = False
-    over: frozenset[Var] = frozenset()
-
-
-def _full(t: DType) -> _Range:
-    if t is dt.b1:
-        return _Range(0, 1)
-    bits = t.bits if t.is_integer else 64
-    if t.kind == "uint":
-        return _Range(0, (1 << bits) - 1)
-    return _Range(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-
-
-def _range_of(node: Expr, inner: Sequence[_Range]) -> _Range:
-    """The range of a node from those of its operands; that of its type where nothing is known."""
-    full = _full(node.dtype)
-    if isinstance(node, Const):
-        if node.dtype.is_integer or node.dtype is dt.b1:
-            value = int(node.value)
-            return _Range(value, value, exact=True)
-        return full
-    if not isinstance(node, Apply) or not inner or node.args[-1].dtype.is_float:
-        return full
-    found = _integer(node.name, inner)
-    if found is None or found.low < full.low or found.high > full.high:  # unknown, or it may wrap
-        return full
-    return found
-
-
-def _integer(name: str, args: Sequence[_Range]) -> _Range | None:
-    """The range of an instruction over integers as if they were unbounded."""
-    a, b = args[0], args[-1]
-    over = a.over | b.over
-    exact = a.exact and b.exact and not (a.over & b.over)
-    if name == "add":
-        return _Range(a.low + b.low, a.high + b.high, exact, over)
-    if name == "sub":
-        return _Range(a.low - b.high, a.high - b.low, exact, over)
-    if name == "mul":
-        corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-        return _Range(min(corners), max(corners), exact, over)
-    if name == "neg":
-        return _Range(-a.high, -a.low, a.exact, a.over)
-    if name == "cast":
-        return a
-    if name in ("minimum", "maximum"):
-        pick = min if name == "minimum" else max
-        return _Range(pick(a.low, b.low), pick(a.high, b.high), exact, over)
-    if name in ("select", "rare_select"):
-        then = args[1]
-        if a.low == a.high:
-            return then if a.low else b
-        return _Range(min(then.low, b.low), max(then.high, b.high))
-    if name in ("quotient", "remainder", "shl", "shr", "and"):
-        return _by_constant(name, a, b)
-    return _comparison(name, a, b)
-
-
-def _by_constant(name: str, a: _Range, b: _Range) -> _Range | None:
-    """Division, shifts and masks by a known number; of what is not negative."""
-    if b.low != b.high or b.low < 0 or a.low < 0:
-        return None
-    n = b.low
-    if name == "quotient":
-        return _Range(a.low // n, a.high // n, a.exact, a.over) if n else None
-    if name == "remainder":
-        return (a if a.high < n else _Range(0, n - 1)) if n else None
-    if name == "and":
-        return _Range(0, min(a.high, n))
-    if n > 62:
-        return None
-    low, high = (a.low << n, a.high << n) if name == "shl" else (a.low >> n, a.high >> n)
-    return _Range(low, high, a.exact, a.over)
-
-
-def _comparison(name: str, a: _Range, b: _Range) -> _Range | None:
-    """Comparisons: known where the ranges do not overlap."""
-    always = {"lt": a.high < b.low, "le": a.high <= b.low, "gt": a.low > b.high}
-    never = {"lt": a.low >= b.high, "le": a.low > b.high, "gt": a.high <= b.low}
-    always["ge"], never["ge"] = a.low >= b.high, a.high < b.low
-    if name not in always:
-        return None
-    return _Range(1, 1) if always[name] else _Range(0, 0) if never[name] else _Range(0, 1)

@@ -7,7 +7,7 @@ weak), with the `cast` and `broadcast` equations that the Graph level wants expl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -188,3 +188,27 @@ def type_text(x: Any) -> str:
     """The type of an operand for messages."""
     found: ArrayType = type_of(x)
     return str(found)
+
+
+def part(x: Any, axis: int, start: int, size: int) -> Any:
+    """`size` elements from `start` along one axis."""
+    shape = shape_of(x)
+    return bind1(
+        "slice",
+        x,
+        start=tuple(start if k == axis else 0 for k in range(len(shape))),
+        size=tuple(size if k == axis else n for k, n in enumerate(shape)),
+        step=(1,) * len(shape),
+    )
+
+
+def reverse(x: Any, axes: Collection[int]) -> Any:
+    """`x` (not empty) in reverse order along some axes."""
+    shape = shape_of(x)
+    return bind1(
+        "slice",
+        x,
+        start=tuple(n - 1 if k in axes else 0 for k, n in enumerate(shape)),
+        size=shape,
+        step=tuple(-1 if k in axes else 1 for k in range(len(shape))),
+    )

@@ -12,7 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ConcretizationError, DTypeError, IndexOutOfRangeError, ShapeError
+from pyc.errors import (
+    ConcretizationError,
+    DTypeError,
+    IndexOutOfRangeError,
+    ShapeError,
+    TracerIntegerConversionError,
+)
 from pyc.frozen import frozen
 from pyc.interpreter import bind1, type_of
 from pyc.ir import dtype as dt
@@ -24,6 +30,7 @@ from pyc.numpy.core import (
     constant,
     dtype_of,
     literal,
+    reverse,
     shape_of,
     type_text,
     value,
@@ -33,6 +40,7 @@ from pyc.numpy.elementwise import add as add_arrays
 from pyc.numpy.elementwise import (
     clip,
     divide,
+    less,
     logical_and,
     maximum,
     minimum,
@@ -150,6 +158,14 @@ def _static_slice(k: slice) -> slice:
             parts.append(int(part.__index__()))
         except AttributeError:
             raise DTypeError(f"a slice needs integers, got {part!r}") from None
+        except TracerIntegerConversionError:
+            raise TracerIntegerConversionError(
+                f"a slice is bounded by a traced {type_text(part)}: its length would depend on the "
+                "data, and shapes must be known while the function is traced",
+                fix="Write `pyc.lax.dynamic_slice(x, (i,), (n,))` for `x[i : i + n]`, and "
+                "`pyc.lax.dynamic_update_slice(x, v, (i,))` for `x.at[i : i + n].set(v)`;\n"
+                "or make the argument it comes from static: `pyc.jit(static_argnames=...)`.",
+            ) from None
     if parts[2] == 0:
         raise ValueError("slice step cannot be zero")
     return slice(*parts)
@@ -358,13 +374,7 @@ def _set_box(x: Any, plan: _Plan, new: Any) -> Any:
     new = reshape(new, sizes)
     backwards = [k for k, (_, size, step) in enumerate(plan.box) if step < 0 and size > 1]
     if backwards:
-        new = bind1(
-            "slice",
-            new,
-            start=tuple(n - 1 if k in backwards else 0 for k, n in enumerate(sizes)),
-            size=sizes,
-            step=tuple(-1 if k in backwards else 1 for k in range(len(sizes))),
-        )
+        new = reverse(new, backwards)
     starts = tuple(
         start + (size - 1) * step if step < 0 else start for start, size, step in plan.box
     )
@@ -404,26 +414,49 @@ def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:
     return gather(x, tuple(key))
 
 
-def dynamic_slice(x: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
-    """The box of `sizes` at computed `starts`, moved to keep it within x (`jax.lax` semantics)."""
-    x = asarray(x)
-    fixed, moving = _starts(starts, len(shape_of(x)))
-    return bind1("dynamic_slice", x, *moving, starts=fixed, sizes=tuple(int(s) for s in sizes))
+def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Any:
+    """The box of `slice_sizes` elements at `start_indices`, which may be traced.
+
+    operand: any rank; start_indices: an integer per axis, negative ones count from the end;
+    slice_sizes: an int per axis. A box that would reach out of the operand is moved inside.
+    raises ShapeError: a start or size too many or too few, or a size larger than its axis
+    """
+    x = asarray(operand)
+    fixed, moving = _starts("dynamic_slice", start_indices, shape_of(x))
+    sizes = tuple(int(s) for s in slice_sizes)
+    return bind1("dynamic_slice", x, *moving, starts=fixed, sizes=sizes)
 
 
-def _starts(starts: Sequence[Any], rank: int) -> tuple[tuple[int | None, ...], list[Any]]:
-    if len(starts) != rank:
-        raise ShapeError(f"dynamic_slice: needs {rank} starts, got {len(starts)}")
+def dynamic_update_slice(operand: Any, update: Any, start_indices: Sequence[Any]) -> Any:
+    """`operand` with the box of the shape of `update` at `start_indices` replaced by it.
+
+    start_indices: as in `dynamic_slice`; update: of the operand's rank, cast to its dtype.
+    raises ShapeError: ranks that differ, or an axis of `update` longer than the operand's
+    """
+    x = asarray(operand)
+    new = cast(asarray(update), dtype_of(x))
+    fixed, moving = _starts("dynamic_update_slice", start_indices, shape_of(x))
+    strides = (1,) * len(shape_of(x))
+    return bind1("update_slice", x, new, *moving, starts=fixed, strides=strides)
+
+
+def _starts(
+    name: str, starts: Sequence[Any], shape: Sequence[int]
+) -> tuple[tuple[int | None, ...], list[Any]]:
+    """The starts that are known, None for others, and those that are not; none is negative."""
+    if len(starts) != len(shape):
+        raise ShapeError(f"{name}: needs {len(shape)} starts, got {len(starts)}")
     fixed: list[int | None] = []
     moving: list[Any] = []
-    for s in starts:
+    for s, n in zip(starts, shape, strict=True):
         if _is_static_int(s):
-            fixed.append(int(s))
-        else:
-            if type_of(s).shape != ():
-                raise ShapeError(f"dynamic_slice: a start must be a scalar, got {type_text(s)}")
-            fixed.append(None)
-            moving.append(cast(s, dt.i64))
+            fixed.append(int(s) + n if s < 0 else int(s))
+            continue
+        if type_of(s).shape != () or not dtype_of(s).is_integer:
+            raise ShapeError(f"{name}: a start must be one integer, got {type_text(s)}")
+        fixed.append(None)
+        start = cast(s, dt.i64)
+        moving.append(where(less(start, 0), add_arrays(start, n), start))
     return tuple(fixed), moving
 
 

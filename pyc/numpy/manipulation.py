@@ -23,7 +23,9 @@ from pyc.numpy.core import (
     dtype_of,
     literal,
     operands,
+    part,
     result_dtype,
+    reverse,
     shape_of,
     to_dtype,
     to_shape,
@@ -238,18 +240,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     """The slices of `x` along an axis."""
     x = moveaxis(x, axis, 0)
     shape = shape_of(x)
-    return tuple(reshape(_box(x, 0, k, 1), shape[1:]) for k in range(shape[0]))
-
-
-def _box(x: Any, axis: int, start: int, size: int) -> Any:
-    shape = shape_of(x)
-    return bind1(
-        "slice",
-        x,
-        start=tuple(start if k == axis else 0 for k in range(len(shape))),
-        size=tuple(size if k == axis else n for k, n in enumerate(shape)),
-        step=(1,) * len(shape),
-    )
+    return tuple(reshape(part(x, 0, k, 1), shape[1:]) for k in range(shape[0]))
 
 
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
@@ -272,7 +263,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
 def _cut(x: Any, axis: int, cuts: list[int]) -> tuple[Any, ...]:
     n = shape_of(x)[axis]
     bounds = [0, *(min(max(c if c >= 0 else c + n, 0), n) for c in cuts), n]
-    return tuple(_box(x, axis, a, max(b - a, 0)) for a, b in pairwise(bounds))
+    return tuple(part(x, axis, a, max(b - a, 0)) for a, b in pairwise(bounds))
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
@@ -294,15 +285,7 @@ def flip(x: Any, axis: Any = None) -> Any:
     x = asarray(x)
     shape = shape_of(x)
     axes = axes_of("flip", axis, len(shape))
-    if 0 in shape:
-        return x
-    return bind1(
-        "slice",
-        x,
-        start=tuple(n - 1 if k in axes else 0 for k, n in enumerate(shape)),
-        size=shape,
-        step=tuple(-1 if k in axes else 1 for k in range(len(shape))),
-    )
+    return x if 0 in shape else reverse(x, axes)
 
 
 def flipud(x: Any) -> Any:
@@ -327,7 +310,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Any:
         n = shape_of(x)[place]
         by = int(s.__index__()) % n if n else 0
         if by:
-            x = concat([_box(x, place, n - by, by), _box(x, place, 0, n - by)], place)
+            x = concat([part(x, place, n - by, by), part(x, place, 0, n - by)], place)
     return x
 
 
@@ -426,7 +409,7 @@ def _taken(x: Any, places: Any, axis: int) -> Any:
         end = start + 1
         while end < len(places) and steps[end - 1] == 1:
             end += 1
-        parts.append(_box(x, axis, int(places[start]), end - start))
+        parts.append(part(x, axis, int(places[start]), end - start))
         start = end
     return concat(parts, axis)
 
@@ -437,7 +420,7 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
     place = axis_of("diff", axis, len(shape_of(x)))
     for _ in range(n):
         size = shape_of(x)[place]
-        later, earlier = _box(x, place, 1, max(size - 1, 0)), _box(x, place, 0, max(size - 1, 0))
+        later, earlier = part(x, place, 1, max(size - 1, 0)), part(x, place, 0, max(size - 1, 0))
         boolean = dtype_of(x).kind == "bool"
         x = bind1("logical_xor" if boolean else "sub", later, earlier)
     return x
@@ -456,7 +439,7 @@ def resize(x: Any, new_shape: Any) -> Any:
         raise ShapeError(f"resize: {type_text(line)} has no elements to fill {wanted}")
     if need > have:
         line = tile(line, -(-need // have))
-    return reshape(_box(line, 0, 0, need), wanted)
+    return reshape(part(line, 0, 0, need), wanted)
 
 
 def block(arrays: Any) -> Any:

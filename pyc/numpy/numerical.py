@@ -7,7 +7,17 @@ from typing import Any
 from pyc.errors import DTypeError, ShapeError
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
-from pyc.numpy.core import axis_of, broadcast, cast, dtype_of, operands, shape_of, type_text, value
+from pyc.numpy.core import (
+    axis_of,
+    broadcast,
+    cast,
+    dtype_of,
+    operands,
+    part,
+    shape_of,
+    type_text,
+    value,
+)
 from pyc.numpy.creation import asarray, iota
 from pyc.numpy.elementwise import (
     add,
@@ -36,18 +46,6 @@ def _line(name: str, x: Any) -> Any:
     if len(shape_of(x)) != 1:
         raise ShapeError(f"{name}: needs a line, got {type_text(x)}")
     return x
-
-
-def _part(x: Any, axis: int, start: int, size: int) -> Any:
-    """`size` elements from `start` along one axis."""
-    shape = shape_of(x)
-    return bind1(
-        "slice",
-        x,
-        start=tuple(start if k == axis else 0 for k in range(len(shape))),
-        size=tuple(size if k == axis else n for k, n in enumerate(shape)),
-        step=(1,) * len(shape),
-    )
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
@@ -81,11 +79,11 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     y = asarray(y)
     place = axis_of("trapezoid", axis, len(shape_of(y)))
     count = max(shape_of(y)[place] - 1, 0)
-    sums = add(_part(y, place, 1, count), _part(y, place, 0, count))
+    sums = add(part(y, place, 1, count), part(y, place, 0, count))
     if x is not None:
         x = asarray(x)
         at = 0 if len(shape_of(x)) == 1 else place
-        dx = subtract(_part(x, at, 1, count), _part(x, at, 0, count))
+        dx = subtract(part(x, at, 1, count), part(x, at, 0, count))
         if len(shape_of(x)) == 1:
             rank = len(shape_of(y))
             dx = reshape(dx, tuple(count if k == place else 1 for k in range(rank)))
@@ -117,9 +115,9 @@ def _slope(f: Any, axis: int, step: Any) -> Any:
     n = shape_of(f)[axis]
     if n < 2:
         raise ShapeError(f"gradient: needs two elements along axis {axis} of {type_text(f)}")
-    first = subtract(_part(f, axis, 1, 1), _part(f, axis, 0, 1))
-    last = subtract(_part(f, axis, n - 1, 1), _part(f, axis, n - 2, 1))
-    inner = subtract(_part(f, axis, 2, n - 2), _part(f, axis, 0, n - 2))
+    first = subtract(part(f, axis, 1, 1), part(f, axis, 0, 1))
+    last = subtract(part(f, axis, n - 1, 1), part(f, axis, n - 2, 1))
+    inner = subtract(part(f, axis, 2, n - 2), part(f, axis, 0, n - 2))
     ends = [divide(e, step) for e in (first, last)]
     twice = 2.0 * step if isinstance(step, (int, float)) else multiply(2.0, step)
     middle = divide(inner, twice)
@@ -145,7 +143,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     if mode == "full":
         return found
     size, start = (n, (m - 1) // 2) if mode == "same" else (n - m + 1, m - 1)
-    return _part(found, 0, start, size)
+    return part(found, 0, start, size)
 
 
 def operands_of_one_type(a: Any, b: Any) -> tuple[Any, Any]:

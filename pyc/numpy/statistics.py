@@ -21,6 +21,7 @@ from pyc.numpy.core import (
     cast,
     dtype_of,
     literal,
+    part,
     shape_of,
     to_dtype,
     type_text,
@@ -104,14 +105,7 @@ def _complex_product(x: Any, axis: Any, keepdims: bool) -> Any:
         return broadcast(literal(1, dtype_of(x)), final)
     rows = reshape(permute_dims(x, (*kept, *axes)), (*(shape[k] for k in kept), count))
     running = bind1("cumprod", rows)
-    last = bind1(
-        "slice",
-        running,
-        start=(*[0] * len(kept), count - 1),
-        size=(*(shape[k] for k in kept), 1),
-        step=(1,) * (len(kept) + 1),
-    )
-    return reshape(last, final)
+    return reshape(part(running, len(kept), count - 1, 1), final)
 
 
 def _extreme(name: str, op: str, boolean: str, x: Any, axis: Any, keepdims: bool) -> Any:

@@ -15,11 +15,19 @@ import os
 import threading
 from collections.abc import Callable
 from functools import cache
+from string import Template
 from typing import Any
 
 from pyc.backends.assemble import assemble
 from pyc.backends.image import Image
-from pyc.runtime import layout, text_dispatch, text_interrupt, text_match, text_threads
+from pyc.runtime import (
+    layout,
+    structures,
+    text_dispatch,
+    text_interrupt,
+    text_match,
+    text_threads,
+)
 
 _lock = threading.Lock()
 _loaded: list[Image] = []
@@ -41,8 +49,11 @@ _EXTERNALS = (
 def text() -> str:
     """The LLVM IR module of the runtime, for this version of Python and NumPy."""
     variables = "\n".join(f"@f_{name} = hidden global ptr null" for name in _EXTERNALS)
-    calls = text_match.text(layout.OFFSETS), text_dispatch.text(layout.OFFSETS)
-    return "\n".join((variables, text_threads.TEXT, text_interrupt.TEXT, *calls))
+    parts = (text_threads.TEXT, text_interrupt.TEXT, text_match.TEXT, text_dispatch.TEXT)
+    numbers = layout.OFFSETS | structures.PLACES
+    numbers |= text_threads.NUMBERS | text_match.NUMBERS | text_dispatch.NUMBERS
+    filled = Template("\n".join(parts)).substitute(numbers)
+    return "\n".join((variables, structures.definitions(), filled))
 
 
 def object_code() -> bytes:

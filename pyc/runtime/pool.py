@@ -22,6 +22,7 @@ import numpy as np
 from pyc.frozen import frozen
 from pyc.ir.plan import ALIGNMENT
 from pyc.runtime import native, threads
+from pyc.runtime.structures import Arena
 from pyc.runtime.text_dispatch import ARENAS
 
 RECYCLED_BYTES = 32 << 20
@@ -53,12 +54,6 @@ def context_fields(constants: int, externals: int, parallel: bool) -> list[int]:
 # --- arenas ---------------------------------------------------------------------------------------
 
 
-class _Arena(ctypes.Structure):
-    """`%arena` of the native text."""
-
-    _fields_ = (("claimed", ctypes.c_int64), ("nbytes", ctypes.c_int64), ("data", ctypes.c_void_p))
-
-
 _blocks: dict[int, Block] = {}
 """The block of each place, by the place's address."""
 
@@ -82,7 +77,7 @@ def arena(nbytes: int) -> Iterator[int]:
         block = _new_block(nbytes)
         yield block.ctypes.data
         return
-    found = _Arena.from_address(place)
+    found = Arena.from_address(place)
     try:
         if found.nbytes < nbytes:
             _put(place, found, nbytes)
@@ -91,7 +86,7 @@ def arena(nbytes: int) -> Iterator[int]:
         found.claimed = 0
 
 
-def _put(place: int, found: _Arena, nbytes: int) -> None:
+def _put(place: int, found: Arena, nbytes: int) -> None:
     """A block of `nbytes` in a claimed place, instead of the smaller one."""
     found.nbytes, found.data = 0, None
     _blocks.pop(place, None)
@@ -106,11 +101,11 @@ def _clear_arenas() -> None:
         if not place:
             break
         claimed.append(place)
-        found = _Arena.from_address(place)
+        found = Arena.from_address(place)
         found.nbytes, found.data = 0, None
         _blocks.pop(place, None)
     for place in claimed:
-        _Arena.from_address(place).claimed = 0
+        Arena.from_address(place).claimed = 0
 
 
 # --- results --------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Specialisations as the native code reads them: records, steps and result rows.
 
-`make_record` fills the structures of `text_match` and `text_dispatch`, field by field. The record
-is a Python object that keeps everything its fields point to, the next record included, so native
-code that holds a record may follow its list.
+`make_record` fills a record with its steps and results (`structures`). The record is a Python
+object that keeps everything its fields point to, the next record included, so native code that
+holds a record may follow its list.
 """
 
 from __future__ import annotations
@@ -32,41 +32,13 @@ from pyc.runtime.specialisation import (
     Specialisation,
     TupleArgument,
 )
+from pyc.runtime.structures import RecordFields, Result, Step
 from pyc.runtime.text_dispatch import MAXIMUM_RESULTS, RELEASE, TUPLE
 from pyc.runtime.text_match import KINDS, MAXIMUM_SLOTS
 
 
-class _Step(ctypes.Structure):
-    """`%step` of the native text."""
-
-    _fields_ = (
-        *(("kind", ctypes.c_int64), ("position", ctypes.c_int64), ("object", ctypes.c_void_p)),
-        *(("slot", ctypes.c_int64), ("type", ctypes.c_void_p), ("identity", ctypes.c_void_p)),
-        *(("low", ctypes.c_int64), ("high", ctypes.c_int64), ("more", ctypes.c_void_p)),
-    )
-
-
-class _Result(ctypes.Structure):
-    """`%result` of the native text."""
-
-    _fields_ = (
-        *(("descriptor", ctypes.c_void_p), ("rank", ctypes.c_int64)),
-        *(("dimensions", ctypes.c_void_p), ("maker", ctypes.c_void_p)),
-    )
-
-
-class Record(ctypes.Structure):
-    """`%record` of the native text; the Python object is its owner."""
-
-    _fields_ = (
-        *(("next", ctypes.c_void_p), ("arguments", ctypes.c_int64), ("names", ctypes.c_void_p)),
-        *(("valid", ctypes.c_void_p), ("entry", ctypes.c_void_p), ("flags", ctypes.c_int64)),
-        *(("calls", ctypes.c_int64), ("owner", ctypes.c_void_p), ("step_count", ctypes.c_int64)),
-        *(("steps", ctypes.c_void_p), ("result_count", ctypes.c_int64)),
-        *(("results", ctypes.c_void_p), ("arena_bytes", ctypes.c_int64)),
-        *(("failure", ctypes.c_void_p), ("wrap", ctypes.c_void_p), ("values", ctypes.c_int64)),
-        ("context", ctypes.c_int64 * 8),
-    )
+class Record(RecordFields):
+    """A record; the Python object is its owner."""
 
     specialisation: Specialisation
     following: Record | None
@@ -103,7 +75,7 @@ class _Steps:
     problem: what native calls do not know in it, or None."""
 
     def __init__(self, specialisation: Specialisation) -> None:
-        self.rows: list[_Step] = []
+        self.rows: list[Step] = []
         self.kept: list[Any] = []
         self.slots = self.next = 0
         self.problem: str | None = None
@@ -117,7 +89,7 @@ class _Steps:
             self._guard(guard)
 
     def _add(self, kind: str, **fields: Any) -> None:
-        self.rows.append(_Step(kind=_KIND[kind], **fields))
+        self.rows.append(Step(kind=_KIND[kind], **fields))
 
     def _argument(self, argument: Argument, position: int) -> None:
         if not isinstance(argument, (TupleArgument, ListArgument, DictArgument)):
@@ -223,8 +195,8 @@ _ALWAYS_VALID = ctypes.c_int32(1)
 def make_record(specialisation: Specialisation, following: Record | None) -> Record:
     """A record of `specialisation` (which has no `problem`), in front of the list `following`."""
     plan = _Steps(specialisation)
-    steps = (_Step * len(plan.rows))(*plan.rows)
-    results = (_Result * len(specialisation.results))()
+    steps = (Step * len(plan.rows))(*plan.rows)
+    results = (Result * len(specialisation.results))()
     kept = [plan.kept, steps, results]
     for row, result in zip(results, specialisation.results):
         shape = (ctypes.c_int64 * len(result.shape))(*result.shape)

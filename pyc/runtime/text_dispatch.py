@@ -11,13 +11,10 @@ Where the entry runs without the GIL, what was taken out of lists and dicts is h
 of our own; the caller holds the arguments themselves. The record's owner is held from before its
 steps to the end of the call, so specialisations may be taken out at any time.
 
-Records and results are plain data that `records` writes; their layouts are the structures here and
-in `text_match`, field by field.
+Records and results are plain data that `records` writes; their layouts are in `structures`.
 """
 
 from __future__ import annotations
-
-from string import Template
 
 from pyc.runtime.text_match import MAXIMUM_SLOTS
 
@@ -30,12 +27,8 @@ ARENAS = 8
 RELEASE, TUPLE = 1, 2
 """Flags of a record: run without the GIL and interruptible; return a tuple even of one result."""
 
-_TEMPLATE = Template("""
+TEXT = """
 ; --- native calls
-%result = type { ptr, i64, ptr, ptr }
-;   descriptor, rank, dimensions, maker
-%arena = type { i64, i64, ptr }
-;   claimed, bytes, data
 %callable = type { [$header x i8], ptr, ptr, ptr }
 ;   header, vectorcall, owner of the first record, slow
 
@@ -52,7 +45,7 @@ next:
   br i1 %left, label %look, label %none
 look:
   %arena = getelementptr [$arenas x %arena], ptr @arenas, i64 0, i64 %k
-  %size.at = getelementptr %arena, ptr %arena, i64 0, i32 1
+  %size.at = getelementptr %arena, ptr %arena, i64 0, i32 $arena_nbytes
   %claimed = load i64, ptr %arena
   %size = load i64, ptr %size.at
   %free = icmp eq i64 %claimed, 0
@@ -67,10 +60,9 @@ none:
   ret ptr null
 }
 
-define internal void @drop_all(ptr %objects, i64 %count)
+define internal void @call_each(ptr %function, ptr %objects, i64 %count)
     alwaysinline nounwind {
 entry:
-  %drop = load ptr, ptr @f_Py_DecRef
   br label %next
 next:
   %k = phi i64 [0, %entry], [%k.next, %one]
@@ -79,29 +71,22 @@ next:
 one:
   %at = getelementptr ptr, ptr %objects, i64 %k
   %object = load ptr, ptr %at
-  call void %drop(ptr %object)
+  call void %function(ptr %object)
   %k.next = add i64 %k, 1
   br label %next
 end:
   ret void
 }
 
-define internal void @hold_all(ptr %objects, i64 %count)
-    alwaysinline nounwind {
-entry:
+define internal void @drop_all(ptr %objects, i64 %count) alwaysinline nounwind {
+  %drop = load ptr, ptr @f_Py_DecRef
+  call void @call_each(ptr %drop, ptr %objects, i64 %count)
+  ret void
+}
+
+define internal void @hold_all(ptr %objects, i64 %count) alwaysinline nounwind {
   %hold = load ptr, ptr @f_Py_IncRef
-  br label %next
-next:
-  %k = phi i64 [0, %entry], [%k.next, %one]
-  %left = icmp ult i64 %k, %count
-  br i1 %left, label %one, label %end
-one:
-  %at = getelementptr ptr, ptr %objects, i64 %k
-  %object = load ptr, ptr %at
-  call void %hold(ptr %object)
-  %k.next = add i64 %k, 1
-  br label %next
-end:
+  call void @call_each(ptr %hold, ptr %objects, i64 %count)
   ret void
 }
 
@@ -110,8 +95,8 @@ end:
 define internal i1 @allocate(ptr %record, ptr %objects, ptr %addresses, ptr %scalars)
     alwaysinline nounwind {
 entry:
-  %count.at = getelementptr %record, ptr %record, i64 0, i32 10
-  %results.at = getelementptr %record, ptr %record, i64 0, i32 11
+  %count.at = getelementptr %record, ptr %record, i64 0, i32 $record_result_count
+  %results.at = getelementptr %record, ptr %record, i64 0, i32 $record_results
   %count = load i64, ptr %count.at
   %results = load ptr, ptr %results.at
   br label %next
@@ -121,9 +106,9 @@ next:
   br i1 %left, label %one, label %yes
 one:
   %result = getelementptr %result, ptr %results, i64 %k
-  %rank.at = getelementptr %result, ptr %result, i64 0, i32 1
-  %dimensions.at = getelementptr %result, ptr %result, i64 0, i32 2
-  %maker.at = getelementptr %result, ptr %result, i64 0, i32 3
+  %rank.at = getelementptr %result, ptr %result, i64 0, i32 $result_rank
+  %dimensions.at = getelementptr %result, ptr %result, i64 0, i32 $result_dimensions
+  %maker.at = getelementptr %result, ptr %result, i64 0, i32 $result_maker
   %object.at = getelementptr ptr, ptr %objects, i64 %k
   %address.at = getelementptr ptr, ptr %addresses, i64 %k
   %scalar = getelementptr [16 x i8], ptr %scalars, i64 %k
@@ -175,10 +160,10 @@ undo:
 define internal ptr @give(ptr %record, ptr %objects, ptr %addresses)
     alwaysinline nounwind {
 entry:
-  %flags.at = getelementptr %record, ptr %record, i64 0, i32 5
-  %count.at = getelementptr %record, ptr %record, i64 0, i32 10
-  %results.at = getelementptr %record, ptr %record, i64 0, i32 11
-  %wrap.at = getelementptr %record, ptr %record, i64 0, i32 14
+  %flags.at = getelementptr %record, ptr %record, i64 0, i32 $record_flags
+  %count.at = getelementptr %record, ptr %record, i64 0, i32 $record_result_count
+  %results.at = getelementptr %record, ptr %record, i64 0, i32 $record_results
+  %wrap.at = getelementptr %record, ptr %record, i64 0, i32 $record_wrap
   %flags = load i64, ptr %flags.at
   %count = load i64, ptr %count.at
   %results = load ptr, ptr %results.at
@@ -252,8 +237,8 @@ drop:
 define internal ptr @fail(ptr %record, i32 %code, i64 %site, i64 %value) nounwind noinline {
 entry:
   %arguments = alloca [4 x ptr]
-  %owner.at = getelementptr %record, ptr %record, i64 0, i32 7
-  %failure.at = getelementptr %record, ptr %record, i64 0, i32 13
+  %owner.at = getelementptr %record, ptr %record, i64 0, i32 $record_owner
+  %failure.at = getelementptr %record, ptr %record, i64 0, i32 $record_failure
   %owner = load ptr, ptr %owner.at
   %failure = load ptr, ptr %failure.at
   %number = load ptr, ptr @f_PyLong_FromLongLong
@@ -292,11 +277,11 @@ entry:
   %addresses = alloca [$results x ptr], align 16
   %scalars = alloca [$results x [16 x i8]], align 16
   %context = alloca [8 x i64], align 64
-  %entry.at = getelementptr %record, ptr %record, i64 0, i32 4
-  %flags.at = getelementptr %record, ptr %record, i64 0, i32 5
-  %calls.at = getelementptr %record, ptr %record, i64 0, i32 6
-  %count.at = getelementptr %record, ptr %record, i64 0, i32 10
-  %template = getelementptr %record, ptr %record, i64 0, i32 16
+  %entry.at = getelementptr %record, ptr %record, i64 0, i32 $record_entry
+  %flags.at = getelementptr %record, ptr %record, i64 0, i32 $record_flags
+  %calls.at = getelementptr %record, ptr %record, i64 0, i32 $record_calls
+  %count.at = getelementptr %record, ptr %record, i64 0, i32 $record_result_count
+  %template = getelementptr %record, ptr %record, i64 0, i32 $record_context
   %count = load i64, ptr %count.at
   %has.arena = icmp ne ptr %arena, null
   call void @hold_all(ptr %values, i64 %held)
@@ -310,7 +295,7 @@ prepare:
   store <8 x i64> %fields, ptr %context, align 64
   br i1 %has.arena, label %place, label %call
 place:
-  %data.at = getelementptr %arena, ptr %arena, i64 0, i32 2
+  %data.at = getelementptr %arena, ptr %arena, i64 0, i32 $arena_data
   %data = load ptr, ptr %data.at
   store ptr %data, ptr %context
   br label %call
@@ -330,8 +315,8 @@ failed:
   %interrupted = icmp eq i32 %code, -2
   br i1 %interrupted, label %unclaim, label %tell
 tell:
-  %site.at = getelementptr [8 x i64], ptr %context, i64 0, i64 4
-  %value.at = getelementptr [8 x i64], ptr %context, i64 0, i64 5
+  %site.at = getelementptr [8 x i64], ptr %context, i64 0, i64 $context_error_site
+  %value.at = getelementptr [8 x i64], ptr %context, i64 0, i64 $context_error_value
   %site = load i64, ptr %site.at
   %value = load i64, ptr %value.at
   %told = call ptr @fail(ptr %record, i32 %code, i64 %site, i64 %value)
@@ -388,14 +373,14 @@ miss:
   %has.next = icmp ne ptr %next, null
   br i1 %has.next, label %advance, label %give.up
 advance:
-  %next.owner.at = getelementptr %record, ptr %next, i64 0, i32 7
+  %next.owner.at = getelementptr %record, ptr %next, i64 0, i32 $record_owner
   %next.owner = load ptr, ptr %next.owner.at
   call void %hold(ptr %next.owner)
   call void %drop(ptr %owner)
   br label %try
 found:
-  %bytes.at = getelementptr %record, ptr %record, i64 0, i32 12
-  %values.count.at = getelementptr %record, ptr %record, i64 0, i32 15
+  %bytes.at = getelementptr %record, ptr %record, i64 0, i32 $record_arena_bytes
+  %values.count.at = getelementptr %record, ptr %record, i64 0, i32 $record_values
   %bytes = load i64, ptr %bytes.at
   %values.count = load i64, ptr %values.count.at
   %held = sub i64 %values.count, %count
@@ -428,7 +413,7 @@ broken:
   call void %bad()
   ret ptr null
 }
-""")
+"""
 
 EXTERNALS = (
     *("Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyObject_CallNoArgs"),
@@ -437,9 +422,12 @@ EXTERNALS = (
 )
 """C functions (and NumPy's array type) that the code reaches through a variable `f_NAME` each."""
 
-
-def text(offsets: dict[str, int]) -> str:
-    """The IR, for objects whose fields lie at `offsets`."""
-    slots = {"slots": MAXIMUM_SLOTS, "slots_and_one": MAXIMUM_SLOTS + 1}
-    sizes = slots | {"results": MAXIMUM_RESULTS, "arenas": ARENAS}
-    return _TEMPLATE.substitute(offsets, **sizes, release=RELEASE, tuple_flag=TUPLE)
+NUMBERS = {
+    "slots": MAXIMUM_SLOTS,
+    "slots_and_one": MAXIMUM_SLOTS + 1,
+    "results": MAXIMUM_RESULTS,
+    "arenas": ARENAS,
+    "release": RELEASE,
+    "tuple_flag": TUPLE,
+}
+"""The numbers of this text, under the names that it has for them."""

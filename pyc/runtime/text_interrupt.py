@@ -94,7 +94,7 @@ prepare:
   %main.thread = load i64, ptr @main_thread
   %main = icmp eq i64 %thread, %main.thread
   %flag = select i1 %main, ptr @cancel, ptr @never
-  %flag.at = getelementptr [8 x ptr], ptr %context, i64 0, i64 3
+  %flag.at = getelementptr [8 x ptr], ptr %context, i64 0, i64 $context_cancel
   store ptr %flag, ptr %flag.at
   %depth = load atomic i32, ptr @depth monotonic, align 4
   br i1 %main, label %arm, label %run

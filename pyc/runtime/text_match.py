@@ -13,8 +13,6 @@ place while a function works on it is as wrong as it is with NumPy.
 
 from __future__ import annotations
 
-from string import Template
-
 MAXIMUM_SLOTS = 256
 """Slots, and objects inside containers, of one call at most."""
 
@@ -32,19 +30,33 @@ dict's keys are the very objects, in this order); name: a dict maps a key to the
 lacks it; word: an address holds the very object; element: the value in an array of rank 0.
 """
 
-_TEMPLATE = Template("""
+TEXT = """
 ; --- do the arguments of a call fit
-%record = type { ptr, i64, ptr, ptr, ptr, i64, i64, ptr, i64, ptr, i64, ptr, i64, ptr, ptr, i64,
-                 [8 x i64] }
-;   next, arguments, keyword names, valid, entry, flags, calls, owner, step count, steps,
-;   result count, results, arena bytes, failure, wrap, value count, context
-%step = type { i64, i64, ptr, i64, ptr, ptr, i64, i64, ptr }
-;   kind, position, object, slot, type, identity, low, high, more
-
 define internal ptr @type_of(ptr %object) alwaysinline nounwind {
   %at = getelementptr i8, ptr %object, i64 $type
   %type = load ptr, ptr %at
   ret ptr %type
+}
+
+define internal i1 @same_words(ptr %given, ptr %wanted, i64 %count) alwaysinline nounwind {
+entry:
+  br label %next
+next:
+  %k = phi i64 [0, %entry], [%k.next, %compare]
+  %left = icmp ult i64 %k, %count
+  br i1 %left, label %compare, label %yes
+compare:
+  %given.at = getelementptr i64, ptr %given, i64 %k
+  %wanted.at = getelementptr i64, ptr %wanted, i64 %k
+  %given.word = load i64, ptr %given.at
+  %wanted.word = load i64, ptr %wanted.at
+  %k.next = add i64 %k, 1
+  %same = icmp eq i64 %given.word, %wanted.word
+  br i1 %same, label %next, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
 }
 
 ; Whether an array has the element type, rank, layout and shape of a step.
@@ -54,10 +66,10 @@ entry:
   %rank.at = getelementptr i8, ptr %object, i64 $rank
   %flags.at = getelementptr i8, ptr %object, i64 $flags
   %dimensions.at = getelementptr i8, ptr %object, i64 $dimensions
-  %wanted.at = getelementptr %step, ptr %step, i64 0, i32 5
-  %wanted.rank.at = getelementptr %step, ptr %step, i64 0, i32 6
-  %wanted.flags.at = getelementptr %step, ptr %step, i64 0, i32 7
-  %shape.at = getelementptr %step, ptr %step, i64 0, i32 8
+  %wanted.at = getelementptr %step, ptr %step, i64 0, i32 $step_identity
+  %wanted.rank.at = getelementptr %step, ptr %step, i64 0, i32 $step_low
+  %wanted.flags.at = getelementptr %step, ptr %step, i64 0, i32 $step_high
+  %shape.at = getelementptr %step, ptr %step, i64 0, i32 $step_more
   %descriptor = load ptr, ptr %descriptor.at
   %wanted = load ptr, ptr %wanted.at
   %same.type = icmp eq ptr %descriptor, %wanted
@@ -76,21 +88,8 @@ entry:
 shape:
   %dimensions = load ptr, ptr %dimensions.at
   %shape.wanted = load ptr, ptr %shape.at
-  br label %next
-next:
-  %k = phi i64 [0, %shape], [%k.next, %compare]
-  %left = icmp ult i64 %k, %wanted.rank
-  br i1 %left, label %compare, label %yes
-compare:
-  %extent.at = getelementptr i64, ptr %dimensions, i64 %k
-  %extent.wanted.at = getelementptr i64, ptr %shape.wanted, i64 %k
-  %extent = load i64, ptr %extent.at
-  %extent.wanted = load i64, ptr %extent.wanted.at
-  %k.next = add i64 %k, 1
-  %same = icmp eq i64 %extent, %extent.wanted
-  br i1 %same, label %next, label %no
-yes:
-  ret i1 true
+  %same = call i1 @same_words(ptr %dimensions, ptr %shape.wanted, i64 %wanted.rank)
+  ret i1 %same
 no:
   ret i1 false
 }
@@ -108,23 +107,12 @@ sizes:
   %given.size = load i64, ptr %given.size.at
   %wanted.size = load i64, ptr %wanted.size.at
   %same.size = icmp eq i64 %given.size, %wanted.size
-  br i1 %same.size, label %next, label %no
-next:
-  %k = phi i64 [0, %sizes], [%k.next, %compare]
-  %left = icmp ult i64 %k, %given.size
-  br i1 %left, label %compare, label %yes
-compare:
+  br i1 %same.size, label %items, label %no
+items:
   %given.items = getelementptr i8, ptr %given, i64 $tuple_items
   %wanted.items = getelementptr i8, ptr %wanted, i64 $tuple_items
-  %given.at = getelementptr ptr, ptr %given.items, i64 %k
-  %wanted.at = getelementptr ptr, ptr %wanted.items, i64 %k
-  %given.item = load ptr, ptr %given.at
-  %wanted.item = load ptr, ptr %wanted.at
-  %k.next = add i64 %k, 1
-  %same = icmp eq ptr %given.item, %wanted.item
-  br i1 %same, label %next, label %no
-yes:
-  ret i1 true
+  %same = call i1 @same_words(ptr %given.items, ptr %wanted.items, i64 %given.size)
+  ret i1 %same
 no:
   ret i1 false
 }
@@ -172,11 +160,11 @@ define internal i1 @match(ptr %record, ptr %args, i64 %count, ptr %names, ptr %v
     alwaysinline nounwind {
 entry:
   %overflow = alloca i32
-  %count.at = getelementptr %record, ptr %record, i64 0, i32 1
-  %names.at = getelementptr %record, ptr %record, i64 0, i32 2
-  %valid.at = getelementptr %record, ptr %record, i64 0, i32 3
-  %steps.count.at = getelementptr %record, ptr %record, i64 0, i32 8
-  %steps.at = getelementptr %record, ptr %record, i64 0, i32 9
+  %count.at = getelementptr %record, ptr %record, i64 0, i32 $record_arguments
+  %names.at = getelementptr %record, ptr %record, i64 0, i32 $record_names
+  %valid.at = getelementptr %record, ptr %record, i64 0, i32 $record_valid
+  %steps.count.at = getelementptr %record, ptr %record, i64 0, i32 $record_step_count
+  %steps.at = getelementptr %record, ptr %record, i64 0, i32 $record_steps
   %count.wanted = load i64, ptr %count.at
   %same.count = icmp eq i64 %count, %count.wanted
   br i1 %same.count, label %valid, label %no
@@ -202,14 +190,14 @@ next:
   br i1 %left, label %look, label %yes
 look:
   %step = getelementptr %step, ptr %steps, i64 %k
-  %position.at = getelementptr %step, ptr %step, i64 0, i32 1
-  %object.at = getelementptr %step, ptr %step, i64 0, i32 2
-  %slot.at = getelementptr %step, ptr %step, i64 0, i32 3
-  %type.at = getelementptr %step, ptr %step, i64 0, i32 4
-  %identity.at = getelementptr %step, ptr %step, i64 0, i32 5
-  %low.at = getelementptr %step, ptr %step, i64 0, i32 6
-  %high.at = getelementptr %step, ptr %step, i64 0, i32 7
-  %more.at = getelementptr %step, ptr %step, i64 0, i32 8
+  %position.at = getelementptr %step, ptr %step, i64 0, i32 $step_position
+  %object.at = getelementptr %step, ptr %step, i64 0, i32 $step_object
+  %slot.at = getelementptr %step, ptr %step, i64 0, i32 $step_slot
+  %type.at = getelementptr %step, ptr %step, i64 0, i32 $step_type
+  %identity.at = getelementptr %step, ptr %step, i64 0, i32 $step_identity
+  %low.at = getelementptr %step, ptr %step, i64 0, i32 $step_low
+  %high.at = getelementptr %step, ptr %step, i64 0, i32 $step_high
+  %more.at = getelementptr %step, ptr %step, i64 0, i32 $step_more
   %kind = load i64, ptr %step
   %fixed = load ptr, ptr %object.at
   %is.fixed = icmp ne ptr %fixed, null
@@ -388,12 +376,10 @@ yes:
 no:
   ret i1 false
 }
-""")
+"""
 
 EXTERNALS = ("PyDict_Size", "PyDict_Next", "PyDict_GetItem", "PyLong_AsLongLongAndOverflow")
 """C functions that the code reaches through a variable `f_NAME` each."""
 
-
-def text(offsets: dict[str, int]) -> str:
-    """The IR, for objects whose fields lie at `offsets`."""
-    return _TEMPLATE.substitute(offsets, **{name: str(k) for k, name in enumerate(KINDS)})
+NUMBERS = {name: k for k, name in enumerate(KINDS)}
+"""The numbers of this text, under the names that it has for them."""

@@ -20,41 +20,42 @@ there would keep the caller off (2 to 5 ms were measured). It is halved when two
 cycle counter lie far apart: the worker was taken off its processor, so processors are scarce.
 """
 
-MAXIMUM_THREADS = 256
-"""Threads of a pool at most, the caller included."""
+from __future__ import annotations
 
-MASK_BYTES = 128
-"""Bytes of a set of processors as the kernel takes it: 1,024 of them."""
+from pyc.runtime.structures import MASK_BYTES
 
 TEXT = """
 ; --- worker pool
-; state | next task | what runs | lock | sleepers, caller asleep, stop | settings | counts | workers
-%worker = type { i64, ptr, i32, i32, i32, i32, [128 x i8] }
-;                thread, pool, number, last region, pinned, -, processors
-%pool = type {
-  i64, [56 x i8],
-  i64, [56 x i8],
-  ptr, ptr, i64, i64, [32 x i8],
-  i32, [60 x i8],
-  i32, i32, i32, [52 x i8],
-  i32, i32, i64, [48 x i8],
-  i64, i64, i64, i64, [32 x i8],
-  [256 x %worker] }
-
 @pool = hidden global %pool zeroinitializer, align 64
 
 declare i64 @llvm.readcyclecounter()
 declare void @llvm.x86.sse2.pause()
 declare void @llvm.x86.sse.ldmxcsr(ptr)
 
+; Sleeps while the word is as expected, until somebody wakes who sleeps there (or for no reason).
+define internal void @sleep_on(ptr %word, i32 %expected) alwaysinline nounwind {
+  %syscall = load ptr, ptr @f_syscall
+  %slept = call i64 (i64, ...) %syscall(i64 $futex, ptr %word, i32 $futex_wait, i32 %expected,
+                                        ptr null, ptr null, i32 0)
+  ret void
+}
+
+; Wakes so many of those who sleep on the word.
+define internal void @wake(ptr %word, i32 %count) alwaysinline nounwind {
+  %syscall = load ptr, ptr @f_syscall
+  %woken = call i64 (i64, ...) %syscall(i64 $futex, ptr %word, i32 $futex_wake, i32 %count,
+                                        ptr null, ptr null, i32 0)
+  ret void
+}
+
 ; Runs the tasks that the counter hands out, until none are left.
 define internal void @run_share(ptr %pool) nounwind {
 entry:
-  %next.at = getelementptr %pool, ptr %pool, i64 0, i32 2
-  %function.at = getelementptr %pool, ptr %pool, i64 0, i32 4
-  %frame.at = getelementptr %pool, ptr %pool, i64 0, i32 5
-  %tasks.at = getelementptr %pool, ptr %pool, i64 0, i32 6
-  %run.at = getelementptr %pool, ptr %pool, i64 0, i32 7
+  %next.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_next
+  %function.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_function
+  %frame.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_frame
+  %tasks.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_tasks
+  %run.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_run
   %function = load ptr, ptr %function.at
   %frame = load ptr, ptr %frame.at
   %tasks = load i64, ptr %tasks.at
@@ -76,23 +77,23 @@ end:
 
 define hidden ptr @worker_main(ptr %self) nounwind {
 entry:
-  %pool.at = getelementptr %worker, ptr %self, i64 0, i32 1
-  %number.at = getelementptr %worker, ptr %self, i64 0, i32 2
-  %first.at = getelementptr %worker, ptr %self, i64 0, i32 3
-  %pinned.at = getelementptr %worker, ptr %self, i64 0, i32 4
-  %mask = getelementptr %worker, ptr %self, i64 0, i32 6
+  %pool.at = getelementptr %worker, ptr %self, i64 0, i32 $worker_pool
+  %number.at = getelementptr %worker, ptr %self, i64 0, i32 $worker_number
+  %first.at = getelementptr %worker, ptr %self, i64 0, i32 $worker_last
+  %pinned.at = getelementptr %worker, ptr %self, i64 0, i32 $worker_pinned
+  %mask = getelementptr %worker, ptr %self, i64 0, i32 $worker_processors
   %pool = load ptr, ptr %pool.at
   %number = load i32, ptr %number.at
   %number64 = zext i32 %number to i64
   %first = load i32, ptr %first.at
   %pinned = load i32, ptr %pinned.at
   %region.at = getelementptr i8, ptr %pool, i64 4
-  %sleepers.at = getelementptr %pool, ptr %pool, i64 0, i32 11
-  %caller.at = getelementptr %pool, ptr %pool, i64 0, i32 12
-  %stop.at = getelementptr %pool, ptr %pool, i64 0, i32 13
-  %longest.at = getelementptr %pool, ptr %pool, i64 0, i32 17
-  %helped.at = getelementptr %pool, ptr %pool, i64 0, i32 21
-  %slept.at = getelementptr %pool, ptr %pool, i64 0, i32 22
+  %sleepers.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_sleepers
+  %caller.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_caller_asleep
+  %stop.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_stop
+  %longest.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_longest
+  %helped.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_helped
+  %slept.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_slept
   %longest = load i64, ptr %longest.at
   ; Threads inherit the floating-point mode of their creator; ours is the default one.
   %mode = alloca i32
@@ -102,7 +103,7 @@ entry:
   %pin = icmp ne i32 %pinned, 0
   br i1 %pin, label %place, label %wait
 place:
-  %placed = call i64 (i64, ...) %syscall(i64 203, i64 0, i64 128, ptr %mask)
+  %placed = call i64 (i64, ...) %syscall(i64 $sched_setaffinity, i64 0, i64 $mask_bytes, ptr %mask)
   br label %wait
 wait:
   %last = phi i32 [%first, %entry], [%first, %place], [%region, %outside], [%region, %out],
@@ -135,14 +136,13 @@ polite:
   %early = icmp ult i64 %spent, 30000
   br i1 %early, label %again, label %yield
 yield:
-  %yielded = call i64 (i64, ...) %syscall(i64 24)
+  %yielded = call i64 (i64, ...) %syscall(i64 $sched_yield)
   br label %again
 again:
   br label %spin
 sleep:
   %asleep = atomicrmw add ptr %sleepers.at, i32 1 seq_cst
-  %slept = call i64 (i64, ...) %syscall(i64 202, ptr %region.at, i32 128, i32 %last, ptr null,
-                                        ptr null, i32 0)
+  call void @sleep_on(ptr %region.at, i32 %last)
   %awake = atomicrmw sub ptr %sleepers.at, i32 1 seq_cst
   %state.woken = load atomic i64, ptr %pool acquire, align 8
   %woken.wide = lshr i64 %state.woken, 32
@@ -195,8 +195,7 @@ caller:
   %is.waiting = icmp ne i32 %waiting, 0
   br i1 %is.waiting, label %rouse, label %out
 rouse:
-  %roused = call i64 (i64, ...) %syscall(i64 202, ptr %pool, i32 129, i32 1, ptr null, ptr null,
-                                         i32 0)
+  call void @wake(ptr %pool, i32 1)
   br label %wait
 leave:
   ret ptr null
@@ -205,12 +204,12 @@ leave:
 ; Starts workers until `active` threads are there; how many are then there, the caller included.
 define internal i32 @start_workers(ptr %pool, i32 %active) nounwind noinline {
 entry:
-  %every = alloca [128 x i8], align 8
-  %old = alloca [128 x i8], align 8
-  call void @llvm.memset.inline.p0.i64(ptr %every, i8 -1, i64 128, i1 false)
+  %every = alloca [$mask_bytes x i8], align 8
+  %old = alloca [$mask_bytes x i8], align 8
+  call void @llvm.memset.inline.p0.i64(ptr %every, i8 -1, i64 $mask_bytes, i1 false)
   %mask = load ptr, ptr @f_pthread_sigmask
   %create = load ptr, ptr @f_pthread_create
-  %started.at = getelementptr %pool, ptr %pool, i64 0, i32 16
+  %started.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_started
   %state = load atomic i64, ptr %pool monotonic, align 8
   %region.wide = lshr i64 %state, 32
   %region = trunc i64 %region.wide to i32
@@ -224,10 +223,10 @@ check:
   br i1 %more, label %start, label %end
 start:
   %index = zext i32 %number to i64
-  %worker = getelementptr %pool, ptr %pool, i64 0, i32 24, i64 %index
-  %pool.at = getelementptr %worker, ptr %worker, i64 0, i32 1
-  %number.at = getelementptr %worker, ptr %worker, i64 0, i32 2
-  %first.at = getelementptr %worker, ptr %worker, i64 0, i32 3
+  %worker = getelementptr %pool, ptr %pool, i64 0, i32 $pool_workers, i64 %index
+  %pool.at = getelementptr %worker, ptr %worker, i64 0, i32 $worker_pool
+  %number.at = getelementptr %worker, ptr %worker, i64 0, i32 $worker_number
+  %first.at = getelementptr %worker, ptr %worker, i64 0, i32 $worker_last
   store ptr %pool, ptr %pool.at
   store i32 %number, ptr %number.at
   store i32 %region, ptr %first.at
@@ -246,7 +245,7 @@ end:
 
 define hidden void @parallel(ptr %pool, ptr %function, ptr %frame, i64 %tasks) nounwind {
 entry:
-  %wanted.at = getelementptr %pool, ptr %pool, i64 0, i32 15
+  %wanted.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_wanted
   %wanted = load atomic i32, ptr %wanted.at monotonic, align 4
   %wanted64 = zext i32 %wanted to i64
   %few = icmp ult i64 %tasks, %wanted64
@@ -260,17 +259,17 @@ all:
   call void %function(ptr %frame, i64 0, i64 %tasks)
   br label %end
 lock:
-  %lock.at = getelementptr %pool, ptr %pool, i64 0, i32 9
+  %lock.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_lock
   %locked = cmpxchg ptr %lock.at, i32 0, i32 1 acquire monotonic
   %mine = extractvalue { i32, i1 } %locked, 1
   br i1 %mine, label %ready, label %busy
 busy:
-  %busy.at = getelementptr %pool, ptr %pool, i64 0, i32 20
+  %busy.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_busy
   %counted = atomicrmw add ptr %busy.at, i64 1 monotonic
   br label %all
 ready:
   %active = trunc i64 %useful to i32
-  %started.at = getelementptr %pool, ptr %pool, i64 0, i32 16
+  %started.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_started
   %started = load i32, ptr %started.at
   %there = add i32 %started, 1
   %enough = icmp uge i32 %there, %active
@@ -279,14 +278,14 @@ hire:
   %hired = call i32 @start_workers(ptr %pool, i32 %active)
   br label %open
 open:
-  %caller.at = getelementptr %pool, ptr %pool, i64 0, i32 12
-  %sleepers.at = getelementptr %pool, ptr %pool, i64 0, i32 11
-  %next.at = getelementptr %pool, ptr %pool, i64 0, i32 2
-  %function.at = getelementptr %pool, ptr %pool, i64 0, i32 4
-  %frame.at = getelementptr %pool, ptr %pool, i64 0, i32 5
-  %tasks.at = getelementptr %pool, ptr %pool, i64 0, i32 6
-  %run.at = getelementptr %pool, ptr %pool, i64 0, i32 7
-  %regions.at = getelementptr %pool, ptr %pool, i64 0, i32 19
+  %caller.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_caller_asleep
+  %sleepers.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_sleepers
+  %next.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_next
+  %function.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_function
+  %frame.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_frame
+  %tasks.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_tasks
+  %run.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_run
+  %regions.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_regions
   %regions = load i64, ptr %regions.at
   %regions.new = add i64 %regions, 1
   store i64 %regions.new, ptr %regions.at
@@ -312,10 +311,8 @@ open:
   %asleep = icmp ne i32 %sleepers, 0
   br i1 %asleep, label %wake, label %work
 wake:
-  %syscall.wake = load ptr, ptr @f_syscall
   %region.at = getelementptr i8, ptr %pool, i64 4
-  %woken = call i64 (i64, ...) %syscall.wake(i64 202, ptr %region.at, i32 129, i32 2147483647,
-                                             ptr null, ptr null, i32 0)
+  call void @wake(ptr %region.at, i32 2147483647)
   br label %work
 work:
   call void @run_share(ptr %pool)
@@ -345,9 +342,7 @@ sleep:
   br i1 %done.last, label %awake, label %doze
 doze:
   %expected = trunc i64 %state.last to i32
-  %syscall.doze = load ptr, ptr @f_syscall
-  %dozed = call i64 (i64, ...) %syscall.doze(i64 202, ptr %pool, i32 128, i32 %expected, ptr null,
-                                             ptr null, i32 0)
+  call void @sleep_on(ptr %pool, i32 %expected)
   br label %sleep
 awake:
   store atomic i32 0, ptr %caller.at seq_cst, align 4
@@ -361,9 +356,9 @@ end:
 
 define hidden i32 @stop_workers(ptr %pool) nounwind {
 entry:
-  %lock.at = getelementptr %pool, ptr %pool, i64 0, i32 9
-  %stop.at = getelementptr %pool, ptr %pool, i64 0, i32 13
-  %started.at = getelementptr %pool, ptr %pool, i64 0, i32 16
+  %lock.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_lock
+  %stop.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_stop
+  %started.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_started
   %region.at = getelementptr i8, ptr %pool, i64 4
   %locked = cmpxchg ptr %lock.at, i32 0, i32 1 acquire monotonic
   %mine = extractvalue { i32, i1 } %locked, 1
@@ -373,9 +368,7 @@ busy:
 call:
   store atomic i32 1, ptr %stop.at release, align 4
   %old = atomicrmw add ptr %pool, i64 4294967296 seq_cst
-  %syscall = load ptr, ptr @f_syscall
-  %woken = call i64 (i64, ...) %syscall(i64 202, ptr %region.at, i32 129, i32 2147483647,
-                                        ptr null, ptr null, i32 0)
+  call void @wake(ptr %region.at, i32 2147483647)
   %join = load ptr, ptr @f_pthread_join
   %started = load i32, ptr %started.at
   %count = zext i32 %started to i64
@@ -386,7 +379,7 @@ check:
   br i1 %more, label %each, label %end
 each:
   %number = add i64 %k, 1
-  %worker = getelementptr %pool, ptr %pool, i64 0, i32 24, i64 %number
+  %worker = getelementptr %pool, ptr %pool, i64 0, i32 $pool_workers, i64 %number
   %thread = load i64, ptr %worker
   %joined = call i32 %join(i64 %thread, ptr null)
   br label %check
@@ -399,6 +392,16 @@ end:
 
 declare void @llvm.memset.inline.p0.i64(ptr, i8, i64, i1)
 """
+
+NUMBERS = {
+    "sched_yield": 24,
+    "futex": 202,
+    "sched_setaffinity": 203,
+    "futex_wait": 128,
+    "futex_wake": 129,
+    "mask_bytes": MASK_BYTES,
+}
+"""System calls of x86-64 Linux, operations of a futex inside a process: under the text's names."""
 
 EXTERNALS = ("syscall", "pthread_create", "pthread_join", "pthread_sigmask")
 """C functions that the code reaches through a variable `f_NAME` each."""

@@ -18,36 +18,10 @@ from math import ceil
 from pyc import config
 from pyc.frozen import frozen
 from pyc.runtime import native
-from pyc.runtime.text_threads import MASK_BYTES, MAXIMUM_THREADS
+from pyc.runtime.structures import MASK_BYTES, MAXIMUM_THREADS, Pool
 
 SPIN_CYCLES = 20_000_000
 """Cycles of the counter (about 7 ms) that an idle worker spins at most before it sleeps."""
-
-
-class _Worker(ctypes.Structure):
-    _fields_ = (
-        *(("thread", ctypes.c_int64), ("pool", ctypes.c_void_p), ("number", ctypes.c_int32)),
-        *(("last", ctypes.c_int32), ("pinned", ctypes.c_int32), ("unused", ctypes.c_int32)),
-        ("processors", ctypes.c_uint8 * MASK_BYTES),
-    )
-
-
-class _Pool(ctypes.Structure):
-    """The native pool: the same fields as `%pool` of the text, in the same order."""
-
-    _fields_ = (
-        *(("state", ctypes.c_int64), ("pad0", ctypes.c_int64 * 7)),
-        *(("next", ctypes.c_int64), ("pad1", ctypes.c_int64 * 7)),
-        *(("function", ctypes.c_void_p), ("frame", ctypes.c_void_p), ("tasks", ctypes.c_int64)),
-        *(("run", ctypes.c_int64), ("pad2", ctypes.c_int64 * 4)),
-        *(("lock", ctypes.c_int32), ("pad3", ctypes.c_int32 * 15)),
-        *(("sleepers", ctypes.c_int32), ("caller_asleep", ctypes.c_int32)),
-        *(("stop", ctypes.c_int32), ("pad4", ctypes.c_int32 * 13)),
-        *(("wanted", ctypes.c_int32), ("started", ctypes.c_int32), ("longest", ctypes.c_int64)),
-        *(("pad5", ctypes.c_int64 * 6), ("regions", ctypes.c_int64), ("busy", ctypes.c_int64)),
-        *(("helped", ctypes.c_int64), ("slept", ctypes.c_int64), ("pad6", ctypes.c_int64 * 4)),
-        ("workers", _Worker * MAXIMUM_THREADS),
-    )
 
 
 @frozen()
@@ -164,7 +138,7 @@ def pin_threads(on: bool = True) -> None:
         _place(_pool())
 
 
-def _place(pool: _Pool) -> None:
+def _place(pool: Pool) -> None:
     """Writes the processors of each worker; workers read them when they start."""
     _stop()
     pinned = _state.get("pinned", 0)
@@ -186,13 +160,13 @@ def statistics() -> ThreadStatistics:
     return ThreadStatistics(p.wanted, p.started, p.regions, p.helped, p.busy, p.slept)
 
 
-_pools: list[_Pool] = []
+_pools: list[Pool] = []
 
 
-def _pool() -> _Pool:
+def _pool() -> Pool:
     """The native pool, set up at first use."""
     if not _pools:
-        pool = _Pool.from_address(native.image().address("pool"))
+        pool = Pool.from_address(native.image().address("pool"))
         pool.wanted = get_num_threads()
         pool.longest = SPIN_CYCLES
         _pools.append(pool)
@@ -224,6 +198,6 @@ def _forget_workers() -> None:
     """In a forked child: no worker came along, and the lock may be that of a lost thread."""
     pool = _pool()
     start = ctypes.addressof(pool)
-    ctypes.memset(start, 0, _Pool.wanted.offset)
+    ctypes.memset(start, 0, Pool.wanted.offset)
     pool.started = 0
     pool.regions = pool.busy = pool.helped = pool.slept = 0

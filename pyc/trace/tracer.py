@@ -20,6 +20,7 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.errors import (
     ConcretizationError,
+    DTypeError,
     Text,
     TraceError,
     TracerArrayConversionError,
@@ -55,7 +56,7 @@ def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
 
     def operator(self: Tracer, other: Any) -> Any:
         if type(other) is not Tracer and not isinstance(other, _OPERANDS):
-            return NotImplemented
+            return self._with_stranger(name, symbol, other)
         function = getattr(pnp, name)
         out = function(other, self) if reflected else function(self, other)
         if self.weak is not None and weak_type(other) is not None:
@@ -302,9 +303,45 @@ class Tracer(ArrayMethods):
             f"Write `{rewrite}`, which makes a new array.",
         )
 
+    def _with_stranger(self, name: str, symbol: str, other: Any) -> Any:
+        """The result of an operator on what is neither an array nor a number: NumPy's, where it has
+        one, else NotImplemented, so that `other` may know more; DTypeError for texts and None."""
+        if name in ("equal", "not_equal"):
+            ask: Any = type(other).__eq__ if name == "equal" else type(other).__ne__
+            answer = ask(other, self)
+            if answer is NotImplemented and self.ndim:
+                return pnp.full(self.shape, name == "not_equal")
+            return answer
+        if other is not None and not isinstance(other, (str, bytes)):
+            return NotImplemented
+        if other is None:
+            what = "None"
+            fix = (
+                "A function that ends without `return` gives None; ask `x is None` where it may be."
+            )
+        else:
+            what = f"the {type(other).__name__} {other[:40]!r}"
+            fix = (
+                "Convert it first: `float(text)`. What chooses by name can be a static argument: "
+                "`pyc.jit(static_argnames=...)`."
+            )
+        raise DTypeError(
+            lambda: f"unsupported operand: `{symbol}` of {self._described()} and {what}",
+            fix=fix,
+            place=location.here(),
+        )
+
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise ValueError(f"the truth of {self!r} is ambiguous: use .any() or .all()")
+            raise self._refusal(
+                TracerBoolConversionError,
+                lambda: (
+                    f"the truth of {self._described()} is ambiguous: it has {self.size} elements"
+                ),
+                "Write `(a < x) & (x < b)` for `a < x < b`; `&`, `|`, `~` for `and`, `or`, `not`; "
+                "`pyc.numpy.where(c, a, b)` to choose by element;\n"
+                "`.any()` or `.all()` for one answer.",
+            )
         raise self._refusal(
             TracerBoolConversionError,
             lambda: f"the truth of {self._described()} is needed while the function is traced",

@@ -11,7 +11,7 @@ import numpy as np
 
 from pyc.ir import simulate
 from pyc.ir.loops import Kernel
-from pyc.ir.text_kernel import parse_kernel
+from pyc.ir.parse_kernel import parse_kernel
 
 Array = np.ndarray[Any, Any]
 

@@ -12,8 +12,8 @@ from pyc.ir import order
 from pyc.ir.evaluate_expr import evaluate
 from pyc.ir.expr import Var, apply
 from pyc.ir.instructions import INSTRUCTIONS
+from pyc.ir.parse_kernel import parse_kernel
 from pyc.ir.simulate import SimulationError
-from pyc.ir.text_kernel import parse_kernel
 from pyc.ir.verify_kernel import verify
 
 from . import kernels

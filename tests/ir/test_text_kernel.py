@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Const, Expr, Var, fma
 from pyc.ir.loops import Buffer, For, Kernel, Kind, Let, Store
-from pyc.ir.text_kernel import parse_kernel, print_kernel, print_literal, print_statements
+from pyc.ir.parse_kernel import parse_kernel
+from pyc.ir.text_kernel import print_kernel, print_literal, print_statements
 
 from . import kernels
 

@@ -8,7 +8,7 @@ from pyc.errors import VerificationError
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, Const, Var
 from pyc.ir.loops import Buffer, For, Kernel, Kind, Let, Store
-from pyc.ir.text_kernel import parse_kernel
+from pyc.ir.parse_kernel import parse_kernel
 from pyc.ir.verify_kernel import verify
 
 from . import kernels

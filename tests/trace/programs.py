@@ -262,3 +262,29 @@ def place_of_a_shape_error(x):
 
 def numpy_scalar_on_the_left_of_a_comparison(x):
     return np.float32(2) < x
+
+
+def chained_comparison(x):
+    return 0 < x < 3
+
+
+def array_plus_text(x):
+    return x + "a"
+
+
+def text_plus_array(x):
+    return "a" + x
+
+
+def array_times_nothing(x):
+    return x * KEPT.sort()
+
+
+def slice_with_a_traced_start(x):
+    i = x.argmax()
+    return x[i : i + 2]
+
+
+def update_of_a_slice_with_a_traced_start(x):
+    i = x.argmax()
+    return x.at[i : i + 2].set(0.0)

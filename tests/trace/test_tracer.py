@@ -140,7 +140,7 @@ def test_facts_are_known_while_tracing() -> None:
             iter(n)
         with pytest.raises(TypeError):
             del x[0]
-        assert (x == None) is False  # noqa: E711
+        assert (n == None) is False and (n != None) is True  # noqa: E711
         assert copy.copy(x) is x and copy.deepcopy(x) is x and x.copy() is x
         with pytest.raises(ConcretizationError):
             pickle.dumps(x)
@@ -245,3 +245,34 @@ def test_no_operation_reads_a_tracer_as_an_array() -> None:
         for f in (np.asarray, np.array, np.float64, lambda v: np.array([v, v])):
             with pytest.raises(Exception, match=r"NumPy asked for the elements|cannot be traced"):
                 f(x)
+
+
+class Stranger:
+    """Knows nothing of arrays, compares by identity."""
+
+
+class Other:
+    """Decides what it is equal to."""
+
+    def __eq__(self, other):
+        return "mine"
+
+    __hash__ = None
+
+
+def test_an_array_is_compared_with_texts_none_and_objects_as_numpy_does_it() -> None:
+    """A Python False for all elements at once would be a silent wrong answer."""
+    strangers = ("text", b"bytes", None, Stranger(), len, {})
+
+    def equal(x):
+        return [x == s for s in strangers], [x != s for s in strangers]
+
+    for got, wanted in zip(operator.add(*jit(equal)(X)), operator.add(*equal(X)), strict=True):
+        assert got.dtype == bool and got.shape == X.shape
+        assert got.tolist() == wanted.tolist()
+
+    def asks_the_other(x):
+        assert (x == Other()) == "mine"
+        return x
+
+    jit(asks_the_other)(X)

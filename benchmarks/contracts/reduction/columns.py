@@ -85,3 +85,17 @@ def unstack(w: Writer, stack: Slots, nodes: int, lane: str | int, lanes: int) ->
             total = add_vectors(w, stack.get(w.sum(lane, level * lanes)), total)
     assert total is not None
     return total
+
+
+def each_tile(
+    w: Writer, columns: int, tile: int, one: Callable[[str | int, int, int], None]
+) -> None:
+    """`one(base, vectors, present)` for each tile of `tile` vectors; the last has what is left,
+    with `present` lanes in its last vector."""
+    step = tile * w.width
+    whole = columns // step * step
+    if whole:
+        with w.loop(0, whole, step) as base:
+            one(base, tile, w.width)
+    if left := columns - whole:
+        one(whole, -(-left // w.width), (left - 1) % w.width + 1)

@@ -11,6 +11,7 @@ from benchmarks.contracts.reduction.columns import (
     Vectors,
     add_vectors,
     chunk_stack,
+    each_tile,
     halves_of,
     left_fold,
     unstack,
@@ -41,13 +42,7 @@ def sum_first(
             assert value is not None
             w.store(value, w.at("%out", w.sum(base, t * w.width)), p)
 
-    step = tile * w.width
-    whole = columns // step * step
-    if whole:
-        with w.loop(0, whole, step) as base:
-            one(base, tile, w.width)
-    if left := columns - whole:
-        one(whole, -(-left // w.width), (left - 1) % w.width + 1)
+    each_tile(w, columns, tile, one)
     return w.text()
 
 

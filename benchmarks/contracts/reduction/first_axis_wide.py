@@ -11,6 +11,7 @@ from benchmarks.contracts.reduction.columns import (
     Slots,
     Vectors,
     add_vectors,
+    each_tile,
     halves_of,
     left_fold,
 )
@@ -60,13 +61,7 @@ def sum_first_wide(
         else:
             wide_chunks(w, rows, vectors, across, read_at, out, order, at_once)
 
-    step = tile * w.width
-    whole = columns // step * step
-    if whole:
-        with w.loop(0, whole, step) as base:
-            one(base, tile, w.width)
-    if left := columns - whole:
-        one(whole, -(-left // w.width), (left - 1) % w.width + 1)
+    each_tile(w, columns, tile, one)
     return w.text()
 
 

@@ -1,0 +1,93 @@
+"""Facts about a kernel that its code depends on: what is written, what lanes vary, how wide."""
+
+from __future__ import annotations
+
+from pyc.backends.llvm_expr import nodes_under
+from pyc.ir.expr import Apply, Expr, Load, Shuffle, Var
+from pyc.ir.loops import (
+    Accumulate,
+    Alloc,
+    Buffer,
+    Copy,
+    For,
+    Kernel,
+    Let,
+    Store,
+    TileMultiply,
+    While,
+    expressions,
+    walk,
+)
+
+
+def written_buffers(kernel: Kernel) -> frozenset[Buffer]:
+    """Buffers whose loads must stay at their statement."""
+    written: set[Buffer] = set()
+    for s in walk(kernel.body):
+        if isinstance(s, (Store, Accumulate)):
+            written.add(s.buffer)
+        elif isinstance(s, Copy):
+            written.add(s.destination)
+        elif isinstance(s, TileMultiply):
+            written.add(s.accumulators)
+    if any(b.may_alias for b in written):
+        written.update(b for b in kernel.buffers if b.may_alias)
+    return frozenset(written)
+
+
+def varying_carries(loop: For) -> frozenset[Var]:
+    """Carried variables (and results) inside a vector loop that differ from lane to lane: those
+    that depend on its variable, on private buffers, or on a loop that lanes leave one by one."""
+    inner = list(walk(loop.body))
+    loops = [s for s in inner if isinstance(s, (For, While)) and s.carried]
+    if not loops:
+        return frozenset()
+    private = {s.buffer for s in inner if isinstance(s, Alloc)}
+    varying: set[Var] = {loop.var}
+
+    def depends(*roots: Expr) -> bool:
+        return any(
+            (isinstance(n, Var) and n in varying) or (isinstance(n, Load) and n.buffer in private)
+            for n in nodes_under(roots)
+        )
+
+    before = -1
+    while len(varying) != before:
+        before = len(varying)
+        for s in inner:
+            if isinstance(s, Let) and depends(s.value):
+                varying.add(s.var)
+            if not isinstance(s, (For, While)):
+                continue
+            by_lane = isinstance(s, While) and depends(s.condition)
+            for c in s.carried:
+                if by_lane or c.var in varying or depends(c.initial, c.next):
+                    varying.update((c.var, c.result))
+    return frozenset(v for s in loops for c in s.carried for v in (c.var, c.result) if v in varying)
+
+
+def widest_element(loop: For) -> int:
+    """Bytes of the widest element that a vector loop loads, stores or computes with floats; at
+    least 1. Index arithmetic and rare operands do not count."""
+    widest = 1
+    for s in walk(loop.body):
+        if isinstance(s, (Store, Accumulate)):
+            widest = max(widest, s.buffer.dtype.itemsize)
+        if isinstance(s, (For, While)):
+            widest = max([widest, *(c.var.dtype.itemsize for c in s.carried)])
+        seen: set[int] = set()
+        stack = list(expressions(s))
+        while stack:
+            n = stack.pop()
+            if id(n) in seen:
+                continue
+            seen.add(id(n))
+            if isinstance(n, Load):
+                widest = max(widest, n.dtype.itemsize)
+            elif isinstance(n, Apply):
+                if n.dtype.is_float:
+                    widest = max(widest, n.dtype.itemsize)
+                stack.extend(n.args if n.name != "rare_select" else (n.args[0], n.args[2]))
+            elif isinstance(n, Shuffle):
+                stack.append(n.value)
+    return widest
