@@ -47,7 +47,8 @@ from pyc.kernels.registry import candidates
 from pyc.passes.fuse import Decision, Fusion, Group, Walker, fuse
 from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.lower_loops import NotAKernelError, lower_loop
-from pyc.passes.schedule import Stage, schedule
+from pyc.passes.nest import Stage
+from pyc.passes.schedule import schedule
 from pyc.passes.schedule_blocks import schedule_blocks
 from pyc.reasons import Reason
 

@@ -21,15 +21,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
 
-from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Apply, Const, Expr, Load, Var, apply, children, const, minimum, postorder
+from pyc.ir.expr import Apply, Const, Expr, Load, Var, apply, const, minimum, postorder
 from pyc.ir.loops import (
-    Alloc,
     Body,
     Buffer,
-    Fail,
     For,
     If,
     Kernel,
@@ -39,15 +36,26 @@ from pyc.ir.loops import (
     Space,
     Stmt,
     Store,
-    While,
-    expressions,
-    walk,
 )
-from pyc.ir.order import CHUNK, KEEP, LANES
+from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
-from pyc.passes.index import Simplifier
-from pyc.passes.reduction import AcrossLanes, Components, Value, WithinLane
+from pyc.passes.nest import (
+    Loop,
+    Nest,
+    Stage,
+    around,
+    can_split,
+    has_regions,
+    instructions,
+    is_loop_program,
+    peel,
+    roots,
+    row_length,
+    sequence,
+    unwrap,
+)
+from pyc.passes.reduction import AcrossLanes, Components, WithinLane
 
 SPLIT = 1 << 17
 """Elements of a sequence from which it is cut into blocks, where few are reduced side by side."""
@@ -59,8 +67,6 @@ SHORT_ROW = 32
 """Elements of an inner loop below which outer loops are not collapsed into one."""
 
 
-LOOP_WORK = 64
-"""Iterations that a loop of one element is taken to run."""
 MOST_CUTS = 6
 """Places at which a loop is cut into pieces at most."""
 SEGMENT_LIMIT = 800
@@ -73,267 +79,34 @@ SIDE_COST = 8
 """Instructions per element up to which that many vectors fit the registers."""
 
 
-@frozen()
-class Stage:
-    """One launch. The kernel's first buffers are those at `positions` of the logical kernel, the
-    others scratch buffers, which stages of one kernel share by identity."""
-
-    kernel: Kernel
-    positions: tuple[int, ...]
-
-
-@frozen()
-class Loop:
-    """A loop of a perfect nest."""
-
-    var: Var
-    extent: int
-
-
-def flatten(kernel: Kernel, simplify: Simplifier) -> Kernel:
-    """The kernel with every buffer one-dimensional and every index canonical."""
-    for s in walk(kernel.body):
-        if isinstance(s, For) and isinstance(s.extent, int):
-            simplify.declare(s.var, s.extent)
-        elif isinstance(s, Reduce):
-            for var, extent in s.domain:
-                if isinstance(extent, int):
-                    simplify.declare(var, extent)
-    flat: dict[Buffer, Buffer] = {}
-
-    def buffers(b: Buffer) -> Buffer:
-        if b not in flat:
-            constant = all(isinstance(d, int) for d in b.shape)
-            size = prod(d for d in b.shape if isinstance(d, int)) if constant else None
-            flat[b] = b if size is None else replace(b, shape=(size,))
-        return flat[b]
-
-    def index(b: Buffer, at: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        if buffers(b) is b:
-            return at
-        address: Expr = const(0)
-        for extent, e in zip(b.shape, at, strict=True):
-            assert isinstance(extent, int)
-            address = address * extent + e
-        return (simplify(address),)
-
-    rewriter = Rewriter(buffers=buffers, index=index)
-    body = rewriter.body(kernel.body)
-    return replace(kernel, buffers=tuple(map(buffers, kernel.buffers)), body=body)
-
-
-def roots(body: Sequence[Stmt]) -> list[Expr]:
-    """Every expression root of some statements and the statements within."""
-    return [e for s in walk(tuple(body)) for e in expressions(s)]
-
-
-def accesses(body: Sequence[Stmt]) -> list[tuple[Buffer, Expr]]:
-    """Every flat (buffer, address) that is loaded or stored."""
-    found: list[tuple[Buffer, Expr]] = []
-    for e in postorder(roots(body)):
-        if isinstance(e, Load) and len(e.index) == 1:
-            found.append((e.buffer, e.index[0]))
-    for s in walk(tuple(body)):
-        if isinstance(s, Store) and len(s.index) == 1:
-            found.append((s.buffer, s.index[0]))
-    return found
-
-
-def uses(e: Expr, var: Var) -> bool:
-    """Whether `var` occurs in an expression."""
-    return any(x is var for x in postorder([e]))
-
-
 class _Scheduler:
     def __init__(self, kernel: Kernel, target: Target) -> None:
-        self.target = target
-        self.simplify = Simplifier()
-        self.kernel = flatten(kernel, self.simplify)
+        self.nest = Nest(kernel, target)
         self.locals: list[Buffer] = []
         self._index_only: dict[int, bool] = {}
         self._keep: list[Expr] = []
 
     def run(self) -> tuple[Stage, ...]:
-        loops, core = self._peel(self.kernel.body)
-        allocated, core = self._unwrap(core)
-        if not self._is_loop_program(core):
-            return (Stage(self.kernel, tuple(range(len(self.kernel.buffers)))),)
+        loops, core = peel(self.nest.kernel.body)
+        allocated, core = unwrap(core)
+        if not is_loop_program(core):
+            return (Stage(self.nest.kernel, tuple(range(len(self.nest.kernel.buffers)))),)
         if any(x.extent == 0 for x in loops):
             return ()
-        if any(isinstance(s, (Reduce, For)) and not self._is_element_loop(s) for s in core):
+        if has_regions(core):
             return self._row_program(loops, allocated, core)
-        loops, core = self._collapse(loops, core)
-        return (self._stage("", self._nest(loops, core)),)
-
-    def _stage(self, suffix: str, body: Sequence[Stmt], scratch: Sequence[Buffer] = ()) -> Stage:
-        """A launch over the buffers that its body touches; `positions` say which they are."""
-        used = {b for b, _ in accesses(body)}
-        known = list(enumerate(self.kernel.buffers))
-        buffers = [b for _, b in known if b in used] + [b for b in scratch if b in used]
-        positions = [k for k, b in known if b in used]
-        kernel = replace(
-            self.kernel, name=self.kernel.name + suffix, buffers=tuple(buffers), body=tuple(body)
-        )
-        return Stage(kernel, tuple(positions))
-
-    # --- structure --------------------------------------------------------------------------------
-
-    @staticmethod
-    def _peel(body: Body) -> tuple[list[Loop], Body]:
-        """The perfect nest of parallel loops outside, and what is inside."""
-        loops: list[Loop] = []
-        while len(body) == 1 and isinstance(body[0], For) and body[0].kind is Kind.PARALLEL:
-            (loop,) = body
-            assert isinstance(loop, For)
-            if not isinstance(loop.extent, int) or loop.carried:
-                break
-            loops.append(Loop(loop.var, loop.extent))
-            body = loop.body
-        return loops, body
-
-    @staticmethod
-    def _unwrap(body: Body) -> tuple[list[Buffer], Body]:
-        allocated: list[Buffer] = []
-        while len(body) == 1 and isinstance(body[0], Alloc):
-            allocated.append(body[0].buffer)
-            body = body[0].body
-        return allocated, body
-
-    def _is_loop_program(self, core: Body) -> bool:
-        """Whether the core is what `lower` makes: reductions, bindings, stores, row loops."""
-        for s in core:
-            if self._is_element_loop(s):
-                continue
-            if isinstance(s, For):
-                loops, inner = self._peel((s,))
-                if not loops or not all(isinstance(x, (Store, Fail, Let)) for x in inner):
-                    return False
-            elif isinstance(s, Reduce):
-                if not all(isinstance(e, int) for _, e in s.domain):
-                    return False
-            elif not isinstance(s, (Store, Fail, Let)):
-                return False
-        return True
-
-    @staticmethod
-    def _is_element_loop(s: Stmt) -> bool:
-        """Whether a statement is a loop that one element of the domain runs by itself."""
-        ordered = isinstance(s, While) or (isinstance(s, For) and s.kind is Kind.SERIAL)
-        return ordered and all(isinstance(x, (Store, Fail, Let)) for x in s.body)  # type: ignore[attr-defined]
-
-    def _collapse(self, loops: list[Loop], core: Sequence[Stmt]) -> tuple[list[Loop], Body]:
-        """Merges neighbouring loops that every access walks as one."""
-        body = tuple(core)
-        position = len(loops) - 1
-        while position > 0:
-            outer, inner = loops[position - 1], loops[position]
-            merged = self._merge(outer, inner, body)
-            if merged is not None:
-                loop, body = merged
-                loops = [*loops[: position - 1], loop, *loops[position + 1 :]]
-            position -= 1
-        return loops, body
-
-    def _merge(self, outer: Loop, inner: Loop, body: Body) -> tuple[Loop, Body] | None:
-        addresses = {id(a): a for _, a in accesses(body)}
-        for a in addresses.values():
-            form = self.simplify.linear(a)
-            factors = {id(atom): f for atom, f in form.terms}
-            others = [t for t, _ in form.terms if t is not outer.var and t is not inner.var]
-            if any(uses(t, outer.var) or uses(t, inner.var) for t in others):
-                return None
-            if factors.get(id(outer.var), 0) != factors.get(id(inner.var), 0) * inner.extent:
-                return None
-        if self._outside_addresses(body, {outer.var, inner.var}, set(addresses)):
-            return None
-        loop = Loop(
-            self.simplify.variable(inner.var.name, outer.extent * inner.extent),
-            outer.extent * inner.extent,
-        )
-        moved = {
-            id(a): self._merged_address(a, outer.var, inner.var, loop.var)
-            for a in addresses.values()
-        }
-        rewriter = Rewriter(index=lambda _, at: at)
-        rewriter._done.update(moved)
-        return loop, rewriter.body(body)
-
-    def _merged_address(self, address: Expr, outer: Var, inner: Var, var: Var) -> Expr:
-        form = self.simplify.linear(address)
-        terms = [(var if atom is inner else atom, f) for atom, f in form.terms if atom is not outer]
-        total: Expr = const(form.constant)
-        for atom, factor in terms:
-            total = total + atom * factor
-        return self.simplify(total)
-
-    @staticmethod
-    def _outside_addresses(body: Body, variables: set[Var], addresses: set[int]) -> bool:
-        """Whether a variable occurs anywhere but within the given addresses."""
-        stack = list(roots(body))
-        seen: set[int] = set()
-        while stack:
-            e = stack.pop()
-            if id(e) in addresses or id(e) in seen:
-                continue
-            seen.add(id(e))
-            if isinstance(e, Var) and e in variables:
-                return True
-            stack.extend(children(e))
-        return False
-
-    # --- element types and work -------------------------------------------------------------------
-
-    def _width(self, body: Sequence[Stmt]) -> int:
-        """Lanes of a vector for these statements: by the widest element they handle."""
-        widest = 1
-        data = [b.dtype for b, _ in accesses(body)]
-        data += [e.dtype for e in self._values(body)]
-        widest = max((t.itemsize for t in data), default=8)
-        return min(self.target.lanes(widest), LANES)
-
-    @staticmethod
-    def _values(body: Sequence[Stmt]) -> list[Expr]:
-        """Expressions below what is stored or reduced, index arithmetic and rare work left out."""
-        found: list[Expr] = []
-        stack: list[Expr] = []
-        for s in walk(tuple(body)):
-            if isinstance(s, Store):
-                stack.append(s.value)
-            elif isinstance(s, Reduce):
-                stack.extend(s.values)
-            elif isinstance(s, Let):
-                stack.append(s.value)
-            elif isinstance(s, (For, While)):
-                stack.extend(e for c in s.carried for e in (c.initial, c.next))
-        seen: set[int] = set()
-        while stack:
-            e = stack.pop()
-            if id(e) in seen:
-                continue
-            seen.add(id(e))
-            found.append(e)
-            if isinstance(e, Apply) and e.name == "rare_select":
-                stack.extend((e.args[0], e.args[2]))  # the rare operand is computed seldom
-            elif not isinstance(e, Load):
-                stack.extend(children(e))
-        return found
-
-    def _work(self, body: Sequence[Stmt]) -> float:
-        """Work of one element: instructions over the lanes of a vector, and bytes moved."""
-        instructions = sum(isinstance(e, Apply) for e in self._values(body))
-        moved = sum(b.dtype.itemsize for b, _ in accesses(body) if b.space is Space.GLOBAL)
-        once = instructions * 4 / self._width(body) + moved
-        return once * (LOOP_WORK if any(self._is_element_loop(s) for s in body) else 1)
+        loops, core = self.nest.collapse(loops, core)
+        return (self.nest.stage("", self._elements(loops, core)),)
 
     # --- pointwise nests --------------------------------------------------------------------------
 
-    def _nest(self, loops: list[Loop], core: Body) -> list[Stmt]:
+    def _elements(self, loops: list[Loop], core: Body) -> list[Stmt]:
         if not loops:
             return list(core)
         inner = loops[-1]
-        width = self._width(core)
+        width = self.nest.width(core)
         total = prod(x.extent for x in loops)
-        parallel = self._work(core) * total > 2 * TASK_WORK
+        parallel = self.nest.work(core) * total > 2 * TASK_WORK
         if len(loops) == 1:
             return self._flat(inner, core, width, parallel)
         vectors = self._vectors(inner, inner.extent, core, width)
@@ -345,7 +118,7 @@ class _Scheduler:
         """One loop: in tasks of whole vectors, or in one piece."""
         if not parallel:
             return self._vectors(loop, loop.extent, core, width)
-        size = max(int(TASK_WORK / self._work(core)) // (4 * width), 1) * 4 * width
+        size = max(int(TASK_WORK / self.nest.work(core)) // (4 * width), 1) * 4 * width
         tasks = -(-loop.extent // size)
         task = Var("task")
         limit: int | Expr = size
@@ -374,7 +147,7 @@ class _Scheduler:
                 ]
         if isinstance(extent, int):
             if extent == 1:
-                return list(self._at(loop.var, start, core))
+                return list(renamed(core, {loop.var: start}))
             width = min(width, 1 << (extent - 1).bit_length())
         count: int | Expr
         rest: int | Expr
@@ -386,22 +159,19 @@ class _Scheduler:
         body: list[Stmt] = []
         if not isinstance(count, int) or count > 1:
             v, lane = Var("v"), Var("lane")
-            inner = self._at(loop.var, start + v * width + lane, core)
+            inner = renamed(core, {loop.var: start + v * width + lane})
             vector = For(lane, width, Kind.VECTOR, inner)
             body.append(For(v, count, Kind.SERIAL, (vector,)))
         elif count == 1:
             lane = Var("lane")
-            body.append(For(lane, width, Kind.VECTOR, self._at(loop.var, start + lane, core)))
+            body.append(For(lane, width, Kind.VECTOR, renamed(core, {loop.var: start + lane})))
         if isinstance(rest, int) and rest == 0:
             return body
         lane = Var("lane")
-        inner = self._at(
-            loop.var,
-            start + count * width + lane
-            if not isinstance(count, int)
-            else start + (lane + count * width),
-            core,
-        )
+        last = start + (lane + count * width)
+        if not isinstance(count, int):
+            last = start + count * width + lane
+        inner = renamed(core, {loop.var: last})
         vector = For(lane, width, Kind.VECTOR, (If(lane < rest, inner),))
         body.append(vector if isinstance(rest, int) else If(rest > 0, (vector,)))
         return body
@@ -413,11 +183,11 @@ class _Scheduler:
         cuts = self._cuts(loop, core)
         if not cuts:
             return [(loop, core)]
-        if len(cuts) * sum(isinstance(e, Apply) for e in self._values(core)) > SEGMENT_LIMIT:
+        if len(cuts) * instructions(core) > SEGMENT_LIMIT:
             return [(loop, core)]
         pieces = []
         for first, last in pairwise([0, *cuts, loop.extent]):
-            var = self.simplify.variable(loop.var.name, last - first)
+            var = self.nest.simplify.variable(loop.var.name, last - first)
             inside = Rewriter(
                 expr=self._decide, variables={loop.var: var + first}, index=self._simpler
             ).body(core)
@@ -431,7 +201,7 @@ class _Scheduler:
                 continue
             if not e.args[0].dtype.is_integer:
                 continue
-            form = self.simplify.linear(e.args[0] - e.args[1])
+            form = self.nest.simplify.linear(e.args[0] - e.args[1])
             if len(form.terms) == 1 and form.terms[0][0] is loop.var:
                 at = -form.constant / form.terms[0][1]
                 points.update((int(at // 1), int(at // 1) + 1))
@@ -457,15 +227,11 @@ class _Scheduler:
         if isinstance(e, Apply) and e.name == "select" and isinstance(e.args[0], Const):
             return e.args[1] if e.args[0].value else e.args[2]
         if isinstance(e, Apply) and self._is_index(e):
-            return self.simplify(e)
+            return self.nest.simplify(e)
         return e
 
     def _simpler(self, _: Buffer, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(self.simplify(e) if self._is_index(e) else e for e in index)
-
-    def _at(self, var: Var, value: Expr, core: Body) -> Body:
-        """`core` with the loop variable replaced, its own bindings renamed."""
-        return renamed(core, {var: value})
+        return tuple(self.nest.simplify(e) if self._is_index(e) else e for e in index)
 
     def _wrap(self, loops: Sequence[Loop], body: Sequence[Stmt], *, parallel: bool) -> list[Stmt]:
         """Loops around `body`, the outermost one parallel if there is work for tasks."""
@@ -494,118 +260,38 @@ class _Scheduler:
     def _row_program(
         self, loops: list[Loop], allocated: list[Buffer], core: Body
     ) -> tuple[Stage, ...]:
-        core = self._collapse_rows(core)
+        core = self.nest.collapse_rows(core)
         kept = prod(x.extent for x in loops)
-        row = max(
-            [
-                prod(int(e) for _, e in s.domain if isinstance(e, int))
-                for s in core
-                if isinstance(s, Reduce)
-            ],
-            default=1,
-        )
-        along_row = self._contiguous_rows(core)
-        side_by_side = loops and self._contiguous(loops[-1].var, core)
+        row = max((row_length(s) or 0 for s in core if isinstance(s, Reduce)), default=1)
+        along_row = self.nest.contiguous_rows(core)
+        side_by_side = loops and self.nest.contiguous(loops[-1].var, core)
         self.locals = list(allocated)
-        parallel = self._work(core) * kept * row > 2 * TASK_WORK
+        parallel = self.nest.work(core) * kept * row > 2 * TASK_WORK
         if side_by_side and (not along_row or row < 16) and loops[-1].extent > 1:
-            return (self._stage("", self._side_by_side(loops, core, parallel)),)
-        if row >= SPLIT and kept < 64 and self._can_split(core):
+            return (self.nest.stage("", self._side_by_side(loops, core, parallel)),)
+        if row >= SPLIT and kept < 64 and can_split(core):
             return self._split(loops, core, row)
-        width = self._width(core)
-        body = self._allocated(self._along_rows(core, width))
+        width = self.nest.width(core)
+        body = around(self.locals, self._along_rows(core, width))
         if kept > 1 and parallel and kept < 8 and len(loops) == 1:
-            return (self._stage("", self._wrap(loops, body, parallel=True)),)
-        return (self._stage("", self._rows(loops, body, parallel)),)
-
-    def _allocated(self, body: Sequence[Stmt]) -> list[Stmt]:
-        inner: Body = tuple(body)
-        for b in reversed(self.locals):
-            inner = (Alloc(b, inner),)
-        return list(inner)
+            return (self.nest.stage("", self._wrap(loops, body, parallel=True)),)
+        return (self.nest.stage("", self._rows(loops, body, parallel)),)
 
     def _allocate(self, name: str, dtype: DType, shape: tuple[int, ...]) -> Buffer:
         buffer = Buffer(name, dtype, shape, Space.STACK, alignment=64)
         self.locals.append(buffer)
         return buffer
 
-    def _collapse_rows(self, core: Body) -> Body:
-        """Merges the row variables of each region where every access walks them as one."""
-        result: list[Stmt] = []
-        for s in core:
-            if isinstance(s, For):
-                loops, inner = self._peel((s,))
-                loops, inner = self._collapse(loops, inner)
-                for loop in reversed(loops):
-                    inner = (For(loop.var, loop.extent, Kind.PARALLEL, inner),)
-                result += inner
-            elif isinstance(s, Reduce) and len(s.domain) > 1:
-                loops = [Loop(v, int(e)) for v, e in s.domain if isinstance(e, int)]
-                lets: Body = tuple(Let(r, v) for r, v in zip(s.results, s.values, strict=True))
-                loops, lets = self._collapse(loops, lets)
-                values = tuple(x.value for x in lets if isinstance(x, Let))
-                result.append(
-                    replace(s, domain=tuple((x.var, x.extent) for x in loops), values=values)
-                )
-            else:
-                result.append(s)
-        return tuple(result)
-
-    def _factor(self, var: Var, address: Expr) -> int | None:
-        """The stride of an address along `var`; None if it is not a fixed one."""
-        form = self.simplify.linear(address)
-        if any(atom is not var and uses(atom, var) for atom, _ in form.terms):
-            return None
-        return next((f for atom, f in form.terms if atom is var), 0)
-
-    def _contiguous(self, var: Var, body: Sequence[Stmt]) -> bool:
-        """Whether some access walks memory along `var`, and most of those that move at all do."""
-        strides = [self._factor(var, a) for b, a in accesses(body) if b.space is Space.GLOBAL]
-        unit = sum(f == 1 for f in strides)
-        other = sum(f not in (0, 1) for f in strides)
-        return unit > 0 and unit >= other
-
-    def _contiguous_rows(self, core: Body) -> bool:
-        """Whether the regions of a row walk memory along their last row variable."""
-        votes: list[bool] = []
-        for s in core:
-            if isinstance(s, Reduce) and s.domain:
-                lets = tuple(Let(r, v) for r, v in zip(s.results, s.values, strict=True))
-                if any(b.space is Space.GLOBAL for b, _ in accesses(lets)):
-                    votes.append(self._contiguous(s.domain[-1][0], lets))
-            elif isinstance(s, For):
-                loops, inner = self._peel((s,))
-                if any(b.space is Space.GLOBAL for b, _ in accesses(inner)):
-                    votes.append(self._contiguous(loops[-1].var, inner))
-        return all(votes)
-
-    def _sequence(self, s: Reduce) -> tuple[int, Value]:
-        """The length of a reduction's sequence, and its values by position."""
-        n = prod(int(e) for _, e in s.domain if isinstance(e, int))
-        if not s.domain:
-            return 1, lambda _: s.values
-
-        def value(position: Expr) -> Components:
-            binding: dict[Var, Expr] = {}
-            rest = position
-            for var, extent in reversed(s.domain[1:]):
-                binding[var] = apply("remainder", rest, const(extent))
-                rest = apply("quotient", rest, const(extent))
-            binding[s.domain[0][0]] = rest
-            return Rewriter(variables=binding).exprs(s.values)
-
-        return n, value
-
     def _along_rows(self, core: Body, width: int) -> list[Stmt]:
         body: list[Stmt] = []
         for s in core:
             if isinstance(s, Reduce):
-                n, value = self._sequence(s)
+                n, value = sequence(s)
                 types = [r.dtype for r in s.results]
                 lanes = AcrossLanes(types, s.monoid, self._allocate, width)
                 body += lanes.reduce(s.results, value, n)
             elif isinstance(s, For):
-                loops, inner = self._peel((s,))
+                loops, inner = peel((s,))
                 vectors = self._vectors(loops[-1], loops[-1].extent, inner, width)
                 body += self._wrap(loops[:-1], vectors, parallel=False)
             else:
@@ -616,11 +302,11 @@ class _Scheduler:
         body: list[Stmt] = []
         for s in core:
             if isinstance(s, Reduce):
-                n, value = self._sequence(s)
+                n, value = sequence(s)
                 types = [r.dtype for r in s.results]
                 body += WithinLane(types, s.monoid, self._allocate).reduce(s.results, value, n)
             elif isinstance(s, For):
-                loops, inner = self._peel((s,))
+                loops, inner = peel((s,))
                 body += self._wrap(loops, inner, parallel=False)
             else:
                 body.append(s)
@@ -629,12 +315,11 @@ class _Scheduler:
     def _side_by_side(self, loops: list[Loop], core: Body, parallel: bool) -> list[Stmt]:
         """Neighbouring kept positions in the lanes of a vector, each with its own row."""
         inner = loops[-1]
-        instructions = sum(isinstance(e, Apply) for e in self._values(core))
-        vectors = SIDE_VECTORS if instructions <= SIDE_COST else 1
-        width = min(self._width(core) * vectors, 1 << (inner.extent - 1).bit_length())
+        vectors = SIDE_VECTORS if instructions(core) <= SIDE_COST else 1
+        width = min(self.nest.width(core) * vectors, 1 << (inner.extent - 1).bit_length())
         tiles = -(-inner.extent // width)
-        tile, lane = self.simplify.variable("tile", tiles), Var("lane")
-        body = self._allocated(self._within_lanes(core))
+        tile, lane = self.nest.simplify.variable("tile", tiles), Var("lane")
+        body = around(self.locals, self._within_lanes(core))
         placed: Body = (Let(inner.var, tile * width + lane), *body)
         if inner.extent % width:
             here = Var(inner.var.name)
@@ -646,30 +331,15 @@ class _Scheduler:
 
     # --- long reductions --------------------------------------------------------------------------
 
-    @staticmethod
-    def _can_split(core: Body) -> bool:
-        """Whether reductions do not depend on each other and all else follows them."""
-        results = {r for s in core if isinstance(s, Reduce) for r in s.results}
-        done = False
-        for s in core:
-            if isinstance(s, Reduce):
-                if done or any(e in results for e in postorder(s.values) if isinstance(e, Var)):
-                    return False
-            elif isinstance(s, For):
-                return False
-            else:
-                done = True
-        return True
-
     def _split(self, loops: list[Loop], core: Body, row: int) -> tuple[Stage, ...]:
-        width = self._width(core)
+        width = self.nest.width(core)
         chunks = -(-row // CHUNK)
         blocks = -(-chunks // BLOCK)
         reduces = [s for s in core if isinstance(s, Reduce)]
         kept = prod(x.extent for x in loops)
         scratch: list[list[Buffer]] = []
         first: list[Stmt] = []
-        block = self.simplify.variable("block", blocks)
+        block = self.nest.simplify.variable("block", blocks)
         position: Expr = const(0)
         for loop in loops:
             position = position * loop.extent + loop.var
@@ -678,7 +348,7 @@ class _Scheduler:
             count = minimum(const(BLOCK), const(chunks) - block * BLOCK)
         lanes_of: list[AcrossLanes] = []
         for number, s in enumerate(reduces):
-            n, value = self._sequence(s)
+            n, value = sequence(s)
             types = [r.dtype for r in s.results]
             across = AcrossLanes(types, s.monoid, self._allocate, width)
             lanes_of.append(across)
@@ -696,9 +366,9 @@ class _Scheduler:
                 for h, b in zip(held, lanes, strict=True)
             ]
             first += self._vectors(Loop(lane, KEEP), KEEP, tuple(copies), across.width)
-        tasks = self._rows([*loops, Loop(block, blocks)], self._allocated(first), parallel=True)
+        tasks = self._rows([*loops, Loop(block, blocks)], around(self.locals, first), parallel=True)
         everything = [b for held in scratch for b in held]
-        one = self._stage("_blocks", tasks, everything)
+        one = self.nest.stage("_blocks", tasks, everything)
         self.locals = []
         second: list[Stmt] = []
         for s, across, held in zip(reduces, lanes_of, scratch, strict=True):
@@ -711,8 +381,8 @@ class _Scheduler:
             second += across.join(joined, vector, blocks)
             second += across.finish(s.results, joined, KEEP)
         second += [s for s in core if not isinstance(s, Reduce)]
-        two = self._stage(
-            "_join", self._wrap(loops, self._allocated(second), parallel=False), everything
+        two = self.nest.stage(
+            "_join", self._wrap(loops, around(self.locals, second), parallel=False), everything
         )
         return (one, two)
 

@@ -40,13 +40,21 @@ from pyc.ir.loops import (
 from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import renamed
-from pyc.passes.reduction_blocks import (
-    Components,
-    ThreadReduction,
-    power_above,
+from pyc.passes.nest import (
+    Loop,
+    Nest,
+    Stage,
+    around,
+    can_split,
+    has_regions,
+    is_loop_program,
+    peel,
+    row_length,
+    sequence,
+    unwrap,
 )
+from pyc.passes.reduction_blocks import Components, ThreadReduction, power_above
 from pyc.passes.row_blocks import RowBlocks
-from pyc.passes.schedule import Loop, Stage, _Scheduler
 from pyc.passes.tile_blocks import tiled, transposed_loads
 
 THREADS = 256
@@ -59,45 +67,48 @@ SHORT_ROW = 32
 """Longest row that one thread reduces where rows are contiguous."""
 
 
-class _BlockScheduler(_Scheduler):
-    """Grid, warp and thread loops for one kernel. Shares the analysis of nests with `schedule`."""
+class _BlockScheduler:
+    """Grid, warp and thread loops for one kernel."""
+
+    def __init__(self, kernel: Kernel, target: Target) -> None:
+        self.nest = Nest(kernel, target)
 
     def stages(self) -> tuple[Stage, ...]:
         """The launches."""
-        body = self.kernel.body
+        body = self.nest.kernel.body
         if len(body) > 1 and all(isinstance(s, For) for s in body):
             return tuple(x for k, s in enumerate(body) for x in self._program((s,), f"_{k}"))
         return self._program(body, "")
 
     def _program(self, body: Body, suffix: str) -> tuple[Stage, ...]:
-        loops, core = self._peel(body)
+        loops, core = peel(body)
         if any(x.extent == 0 for x in loops):
             return ()
-        allocated, core = self._unwrap(core)
-        if not self._is_loop_program(core) or _reads_what_it_stores(core):
+        allocated, core = unwrap(core)
+        if not is_loop_program(core) or _reads_what_it_stores(core):
             return (self._in_threads(loops, allocated, core, suffix),)
-        if any(isinstance(s, (Reduce, For)) and not self._is_element_loop(s) for s in core):
+        if has_regions(core):
             return self._rows_in_blocks(loops, allocated, core, suffix)
-        loops, core = self._collapse(loops, core)
-        return (self._stage(suffix, self._grid_nest(loops, core)),)
+        loops, core = self.nest.collapse(loops, core)
+        return (self.nest.stage(suffix, self._grid_nest(loops, core)),)
 
     # --- independent work -------------------------------------------------------------------------
 
     def _grid_nest(self, loops: list[Loop], core: Body) -> list[Stmt]:
         """One vector along the last loop per thread, or tiles where reads are transposed."""
-        found = transposed_loads(loops, core, self._factor)
+        found = transposed_loads(loops, core, self.nest.factor)
         if found is not None:
             across, loads = found
             return tiled(loops, core, across, loads, self._positions, renamed)
-        inner = loops[-1] if loops else Loop(self.simplify.variable("one", 1), 1)
+        inner = loops[-1] if loops else Loop(self.nest.simplify.variable("one", 1), 1)
         outer = loops[:-1]
-        width = min(self._width(core), MAX_VECTOR)
-        if not self._contiguous(inner.var, core) or (outer and inner.extent % width):
+        width = min(self.nest.width(core), MAX_VECTOR)
+        if not self.nest.contiguous(inner.var, core) or (outer and inner.extent % width):
             width = 1
         width = min(width, 1 << (inner.extent.bit_length() - 1))
         vectors = -(-inner.extent // width)
         total = vectors * prod(x.extent for x in outer)
-        place = self.simplify.variable("place", total)
+        place = self.nest.simplify.variable("place", total)
         number: Expr = place
         binding: list[Stmt] = []
         if outer:
@@ -106,14 +117,14 @@ class _BlockScheduler(_Scheduler):
             binding = self._positions(outer, rest)
         start = number * width
         if width == 1:
-            body: list[Stmt] = list(self._at(inner.var, number, core))
+            body: list[Stmt] = list(renamed(core, {inner.var: number}))
         else:
-            lane = self.simplify.variable("lane", width)
-            body = [For(lane, width, Kind.VECTOR, self._at(inner.var, start + lane, core))]
+            lane = self.nest.simplify.variable("lane", width)
+            body = [For(lane, width, Kind.VECTOR, renamed(core, {inner.var: start + lane}))]
             rest_count = inner.extent % width
             if rest_count:
-                one = self.simplify.variable("rest", rest_count)
-                tail = For(one, rest_count, Kind.SERIAL, self._at(inner.var, start + one, core))
+                one = self.nest.simplify.variable("rest", rest_count)
+                tail = For(one, rest_count, Kind.SERIAL, renamed(core, {inner.var: start + one}))
                 body = [If(start + width <= inner.extent, tuple(body), (tail,))]
         return self._grid(place, total, [*binding, *body])
 
@@ -129,7 +140,7 @@ class _BlockScheduler(_Scheduler):
 
     def _grid(self, place: Var, total: int, body: Sequence[Stmt]) -> list[Stmt]:
         """A thread for each place < total."""
-        threads = min(THREADS, max(power_above(total), self.target.warp_size))
+        threads = min(THREADS, max(power_above(total), self.nest.target.warp_size))
         blocks = -(-total // threads)
         block, thread = Var("block"), Var("thread")
         bound = (Let(place, block * threads + thread), *body)
@@ -142,10 +153,9 @@ class _BlockScheduler(_Scheduler):
         self, loops: list[Loop], allocated: list[Buffer], core: Body, suffix: str
     ) -> Stage:
         """A thread per iteration of the outer loops; all else in order within it."""
-        self.locals = list(allocated)
-        inner = tuple(self._allocated(self._in_order(core)))
+        inner = tuple(around(allocated, self._in_order(core)))
         total = prod(x.extent for x in loops)
-        place = self.simplify.variable("place", total)
+        place = self.nest.simplify.variable("place", total)
         return self._stage_of(
             suffix, self._grid(place, total, [*self._positions(loops, place), *inner])
         )
@@ -159,10 +169,10 @@ class _BlockScheduler(_Scheduler):
             if isinstance(n, Load)
         }
         used |= {b for s in walk(tuple(body)) for b in _written(s)}
-        known = [(k, b) for k, b in enumerate(self.kernel.buffers) if b in used]
+        known = [(k, b) for k, b in enumerate(self.nest.kernel.buffers) if b in used]
         kernel = replace(
-            self.kernel,
-            name=self.kernel.name + suffix,
+            self.nest.kernel,
+            name=self.nest.kernel.name + suffix,
             buffers=tuple(b for _, b in known),
             body=tuple(body),
         )
@@ -173,7 +183,7 @@ class _BlockScheduler(_Scheduler):
         result: list[Stmt] = []
         for s in body:
             if isinstance(s, Reduce):
-                n, value = self._sequence(s)
+                n, value = sequence(s)
                 types = tuple(r.dtype for r in s.results)
                 result += ThreadReduction(types, s.monoid).reduce(s.results, value, n)
             elif isinstance(s, For):
@@ -193,35 +203,27 @@ class _BlockScheduler(_Scheduler):
     def _rows_in_blocks(
         self, loops: list[Loop], allocated: list[Buffer], core: Body, suffix: str
     ) -> tuple[Stage, ...]:
-        core = self._collapse_rows(core)
-        lengths = {n for s in core if (n := self._row_length(s)) is not None}
+        core = self.nest.collapse_rows(core)
+        lengths = {n for s in core if (n := row_length(s)) is not None}
         kept = prod(x.extent for x in loops)
         if len(lengths) != 1 or 0 in lengths:
             return (self._in_threads(loops, allocated, core, suffix),)
         (row,) = lengths
-        beside = bool(loops) and loops[-1].extent > 1 and self._contiguous(loops[-1].var, core)
-        along = self._contiguous_rows(core)
+        beside = bool(loops) and loops[-1].extent > 1 and self.nest.contiguous(loops[-1].var, core)
+        along = self.nest.contiguous_rows(core)
         if beside and not along:
-            if row > SHORT_ROW and kept < ENOUGH and self._can_split(core):
+            if row > SHORT_ROW and kept < ENOUGH and can_split(core):
                 return self._split_columns(loops, core, row, suffix)
             return (self._in_threads(loops, allocated, core, suffix),)
         if row <= SHORT_ROW and kept >= THREADS:
             return (self._in_threads(loops, allocated, core, suffix),)
-        rows = RowBlocks(self.simplify, core, allocated, row, kept, self._width(core))
+        rows = RowBlocks(self.nest.simplify, core, allocated, row, kept, self.nest.width(core))
         if not rows.fits:
             return (self._in_threads(loops, allocated, core, suffix),)
-        if rows.worth_splitting and self._can_split(core):
+        if rows.worth_splitting and can_split(core):
             return self._split_rows(rows, loops, core, suffix)
-        place = self.simplify.variable("row", kept)
-        return (self._stage(suffix, rows.body(place, self._positions(loops, place))),)
-
-    def _row_length(self, s: Stmt) -> int | None:
-        """Elements of the row that a region walks; None for a statement of one element."""
-        if isinstance(s, Reduce):
-            return prod(int(e) for _, e in s.domain if isinstance(e, int))
-        if isinstance(s, For):
-            return prod(x.extent for x in self._peel((s,))[0])
-        return None
+        place = self.nest.simplify.variable("row", kept)
+        return (self.nest.stage(suffix, rows.body(place, self._positions(loops, place))),)
 
     # --- long reductions --------------------------------------------------------------------------
 
@@ -243,12 +245,12 @@ class _BlockScheduler(_Scheduler):
         after = tuple(s for s in core if not isinstance(s, Reduce))
         scratch = self._scratch(reduces, kept * rows.blocks * KEEP)
         everything = [b for held in scratch for b in held]
-        place = self.simplify.variable("row", kept)
+        place = self.nest.simplify.variable("row", kept)
         first = rows.partial(place, self._positions(loops, place), scratch)
-        one = self._stage(suffix + "_blocks", first, everything)
-        place = self.simplify.variable("row", kept)
+        one = self.nest.stage(suffix + "_blocks", first, everything)
+        place = self.nest.simplify.variable("row", kept)
         second = rows.join(place, self._positions(loops, place), scratch, after)
-        return one, self._stage(suffix + "_join", second, everything)
+        return one, self.nest.stage(suffix + "_join", second, everything)
 
     def _split_columns(
         self, loops: list[Loop], core: Body, row: int, suffix: str
@@ -263,7 +265,7 @@ class _BlockScheduler(_Scheduler):
         reduces = [s for s in core if isinstance(s, Reduce)]
         scratch = self._scratch(reduces, blocks * KEEP * kept)
         everything = [b for held in scratch for b in held]
-        place = self.simplify.variable("place", blocks * KEEP * kept)
+        place = self.nest.simplify.variable("place", blocks * KEEP * kept)
         position, lane, block = Var("position"), Var("kept"), Var("first")
         body: list[Stmt] = [
             Let(position, apply("remainder", place, const(kept))),
@@ -272,15 +274,15 @@ class _BlockScheduler(_Scheduler):
             *self._positions(loops, position),
         ]
         for s, held in zip(reduces, scratch, strict=True):
-            n, value = self._sequence(s)
+            n, value = sequence(s)
             reduction = ThreadReduction(tuple(r.dtype for r in s.results), s.monoid)
             inner, total = reduction.kept_lane(value, n, lane, block * size, size)
             body += inner
             body += [Store(b, (place,), x) for b, x in zip(held, total, strict=True)]
-        one = self._stage(
+        one = self.nest.stage(
             suffix + "_blocks", self._grid(place, blocks * KEEP * kept, body), everything
         )
-        place = self.simplify.variable("place", kept)
+        place = self.nest.simplify.variable("place", kept)
         body = self._positions(loops, place)
         for s, held in zip(reduces, scratch, strict=True):
             reduction = ThreadReduction(tuple(r.dtype for r in s.results), s.monoid)
@@ -292,7 +294,7 @@ class _BlockScheduler(_Scheduler):
 
             body += reduction.join(s.results, part, blocks)
         body += [s for s in core if not isinstance(s, Reduce)]
-        return one, self._stage(suffix + "_join", self._grid(place, kept, body), everything)
+        return one, self.nest.stage(suffix + "_join", self._grid(place, kept, body), everything)
 
 
 def _written(s: Stmt) -> tuple[Buffer, ...]:

@@ -29,7 +29,7 @@ from pyc.ir.loops import (
     expressions,
 )
 from pyc.ir.visit import Rewriter
-from pyc.passes.schedule import Loop
+from pyc.passes.nest import Loop
 
 SIDE = 64
 """Side of a square."""

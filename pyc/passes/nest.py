@@ -1,0 +1,405 @@
+"""What a scheduler asks of a logical kernel: its loops, strides, work and regions.
+
+Takes a kernel of `lower` (or one that an op builds), makes every buffer access flat, so that
+contiguity is a matter of factors, and answers questions about statements: which loops enclose them,
+how far neighbours lie apart along a loop, how wide a vector may be, how much work an element is,
+whether loops walk memory as one. `schedule` and `schedule_blocks` decide what to make of it.
+
+Rewrites here keep the meaning and the kinds of loops: loops that every access walks as one become
+one loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from pyc.frozen import frozen, replace
+from pyc.ir.expr import Apply, Expr, Load, Var, apply, children, const, postorder
+from pyc.ir.loops import (
+    Alloc,
+    Body,
+    Buffer,
+    Fail,
+    For,
+    Kernel,
+    Kind,
+    Let,
+    Reduce,
+    Space,
+    Stmt,
+    Store,
+    While,
+    expressions,
+    walk,
+)
+from pyc.ir.order import LANES
+from pyc.ir.target import Target
+from pyc.ir.visit import Rewriter
+from pyc.passes.index import Simplifier
+from pyc.passes.reduction import Components, Value
+
+LOOP_WORK = 64
+"""Iterations that a loop of one element is taken to run."""
+
+
+@frozen()
+class Stage:
+    """One launch. The kernel's first buffers are those at `positions` of the logical kernel, the
+    others scratch buffers, which stages of one kernel share by identity."""
+
+    kernel: Kernel
+    positions: tuple[int, ...]
+
+
+@frozen()
+class Loop:
+    """A loop of a perfect nest."""
+
+    var: Var
+    extent: int
+
+
+# --- statements -----------------------------------------------------------------------------------
+
+
+def flatten(kernel: Kernel, simplify: Simplifier) -> Kernel:
+    """The kernel with every buffer one-dimensional and every index canonical."""
+    for s in walk(kernel.body):
+        if isinstance(s, For) and isinstance(s.extent, int):
+            simplify.declare(s.var, s.extent)
+        elif isinstance(s, Reduce):
+            for var, extent in s.domain:
+                if isinstance(extent, int):
+                    simplify.declare(var, extent)
+    flat: dict[Buffer, Buffer] = {}
+
+    def buffers(b: Buffer) -> Buffer:
+        if b not in flat:
+            constant = all(isinstance(d, int) for d in b.shape)
+            size = prod(d for d in b.shape if isinstance(d, int)) if constant else None
+            flat[b] = b if size is None else replace(b, shape=(size,))
+        return flat[b]
+
+    def index(b: Buffer, at: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        if buffers(b) is b:
+            return at
+        address: Expr = const(0)
+        for extent, e in zip(b.shape, at, strict=True):
+            assert isinstance(extent, int)
+            address = address * extent + e
+        return (simplify(address),)
+
+    rewriter = Rewriter(buffers=buffers, index=index)
+    body = rewriter.body(kernel.body)
+    return replace(kernel, buffers=tuple(map(buffers, kernel.buffers)), body=body)
+
+
+def roots(body: Sequence[Stmt]) -> list[Expr]:
+    """Every expression root of some statements and the statements within."""
+    return [e for s in walk(tuple(body)) for e in expressions(s)]
+
+
+def accesses(body: Sequence[Stmt]) -> list[tuple[Buffer, Expr]]:
+    """Every flat (buffer, address) that is loaded or stored."""
+    found: list[tuple[Buffer, Expr]] = []
+    for e in postorder(roots(body)):
+        if isinstance(e, Load) and len(e.index) == 1:
+            found.append((e.buffer, e.index[0]))
+    for s in walk(tuple(body)):
+        if isinstance(s, Store) and len(s.index) == 1:
+            found.append((s.buffer, s.index[0]))
+    return found
+
+
+def uses(e: Expr, var: Var) -> bool:
+    """Whether `var` occurs in an expression."""
+    return any(x is var for x in postorder([e]))
+
+
+def peel(body: Body) -> tuple[list[Loop], Body]:
+    """The perfect nest of parallel loops outside, and what is inside."""
+    loops: list[Loop] = []
+    while len(body) == 1 and isinstance(body[0], For) and body[0].kind is Kind.PARALLEL:
+        (loop,) = body
+        assert isinstance(loop, For)
+        if not isinstance(loop.extent, int) or loop.carried:
+            break
+        loops.append(Loop(loop.var, loop.extent))
+        body = loop.body
+    return loops, body
+
+
+def unwrap(body: Body) -> tuple[list[Buffer], Body]:
+    """The local buffers around `body`, and what is inside."""
+    allocated: list[Buffer] = []
+    while len(body) == 1 and isinstance(body[0], Alloc):
+        allocated.append(body[0].buffer)
+        body = body[0].body
+    return allocated, body
+
+
+def around(buffers: Sequence[Buffer], body: Sequence[Stmt]) -> list[Stmt]:
+    """`body` with local buffers, the first one outermost."""
+    inner: Body = tuple(body)
+    for b in reversed(buffers):
+        inner = (Alloc(b, inner),)
+    return list(inner)
+
+
+def is_element_loop(s: Stmt) -> bool:
+    """Whether a statement is a loop that one element of the domain runs by itself."""
+    ordered = isinstance(s, While) or (isinstance(s, For) and s.kind is Kind.SERIAL)
+    return ordered and all(isinstance(x, (Store, Fail, Let)) for x in s.body)  # type: ignore[attr-defined]
+
+
+def is_loop_program(core: Body) -> bool:
+    """Whether the core is what `lower` makes: reductions, bindings, stores, row loops."""
+    for s in core:
+        if is_element_loop(s):
+            continue
+        if isinstance(s, For):
+            loops, inner = peel((s,))
+            if not loops or not all(isinstance(x, (Store, Fail, Let)) for x in inner):
+                return False
+        elif isinstance(s, Reduce):
+            if not all(isinstance(e, int) for _, e in s.domain):
+                return False
+        elif not isinstance(s, (Store, Fail, Let)):
+            return False
+    return True
+
+
+def has_regions(core: Body) -> bool:
+    """Whether a loop program reduces or walks a row: a row program, not a nest of elements."""
+    return any(isinstance(s, (Reduce, For)) and not is_element_loop(s) for s in core)
+
+
+def row_length(s: Stmt) -> int | None:
+    """Elements of the row that a region walks; None for a statement of one element."""
+    if isinstance(s, Reduce):
+        return prod(int(e) for _, e in s.domain if isinstance(e, int))
+    if isinstance(s, For):
+        return prod(x.extent for x in peel((s,))[0])
+    return None
+
+
+def can_split(core: Body) -> bool:
+    """Whether reductions do not depend on each other and all else follows them."""
+    results = {r for s in core if isinstance(s, Reduce) for r in s.results}
+    done = False
+    for s in core:
+        if isinstance(s, Reduce):
+            if done or any(e in results for e in postorder(s.values) if isinstance(e, Var)):
+                return False
+        elif isinstance(s, For):
+            return False
+        else:
+            done = True
+    return True
+
+
+def sequence(s: Reduce) -> tuple[int, Value]:
+    """The length of a reduction's sequence, and its values by position."""
+    n = prod(int(e) for _, e in s.domain if isinstance(e, int))
+    if not s.domain:
+        return 1, lambda _: s.values
+
+    def value(position: Expr) -> Components:
+        binding: dict[Var, Expr] = {}
+        rest = position
+        for var, extent in reversed(s.domain[1:]):
+            binding[var] = apply("remainder", rest, const(extent))
+            rest = apply("quotient", rest, const(extent))
+        binding[s.domain[0][0]] = rest
+        return Rewriter(variables=binding).exprs(s.values)
+
+    return n, value
+
+
+def values_of(body: Sequence[Stmt]) -> list[Expr]:
+    """Expressions below what is stored or reduced, index arithmetic and rare work left out."""
+    found: list[Expr] = []
+    stack: list[Expr] = []
+    for s in walk(tuple(body)):
+        if isinstance(s, Store):
+            stack.append(s.value)
+        elif isinstance(s, Reduce):
+            stack.extend(s.values)
+        elif isinstance(s, Let):
+            stack.append(s.value)
+        elif isinstance(s, (For, While)):
+            stack.extend(e for c in s.carried for e in (c.initial, c.next))
+    seen: set[int] = set()
+    while stack:
+        e = stack.pop()
+        if id(e) in seen:
+            continue
+        seen.add(id(e))
+        found.append(e)
+        if isinstance(e, Apply) and e.name == "rare_select":
+            stack.extend((e.args[0], e.args[2]))  # the rare operand is computed seldom
+        elif not isinstance(e, Load):
+            stack.extend(children(e))
+    return found
+
+
+def instructions(body: Sequence[Stmt]) -> int:
+    """Instructions of one element: those below what is stored or reduced."""
+    return sum(isinstance(e, Apply) for e in values_of(body))
+
+
+def bindings(s: Reduce) -> Body:
+    """The values of a reduction as statements, for questions about what they read."""
+    return tuple(Let(r, v) for r, v in zip(s.results, s.values, strict=True))
+
+
+# --- one kernel -----------------------------------------------------------------------------------
+
+
+class Nest:
+    """A kernel in flat form, on a target, with the simplifier that knows its loop variables."""
+
+    def __init__(self, kernel: Kernel, target: Target) -> None:
+        self.target = target
+        self.simplify = Simplifier()
+        self.kernel = flatten(kernel, self.simplify)
+
+    def stage(self, suffix: str, body: Sequence[Stmt], scratch: Sequence[Buffer] = ()) -> Stage:
+        """A launch over the buffers that its body touches; `positions` say which they are."""
+        used = {b for b, _ in accesses(body)}
+        known = list(enumerate(self.kernel.buffers))
+        buffers = [b for _, b in known if b in used] + [b for b in scratch if b in used]
+        positions = [k for k, b in known if b in used]
+        kernel = replace(
+            self.kernel, name=self.kernel.name + suffix, buffers=tuple(buffers), body=tuple(body)
+        )
+        return Stage(kernel, tuple(positions))
+
+    # --- work -------------------------------------------------------------------------------------
+
+    def width(self, body: Sequence[Stmt]) -> int:
+        """Lanes of a vector for these statements: by the widest element they handle."""
+        data = [b.dtype for b, _ in accesses(body)]
+        data += [e.dtype for e in values_of(body)]
+        widest = max((t.itemsize for t in data), default=8)
+        return min(self.target.lanes(widest), LANES)
+
+    def work(self, body: Sequence[Stmt]) -> float:
+        """Work of one element: instructions over the lanes of a vector, and bytes moved."""
+        moved = sum(b.dtype.itemsize for b, _ in accesses(body) if b.space is Space.GLOBAL)
+        once = instructions(body) * 4 / self.width(body) + moved
+        return once * (LOOP_WORK if any(is_element_loop(s) for s in body) else 1)
+
+    # --- strides ----------------------------------------------------------------------------------
+
+    def factor(self, var: Var, address: Expr) -> int | None:
+        """The stride of an address along `var`; None if it is not a fixed one."""
+        form = self.simplify.linear(address)
+        if any(atom is not var and uses(atom, var) for atom, _ in form.terms):
+            return None
+        return next((f for atom, f in form.terms if atom is var), 0)
+
+    def contiguous(self, var: Var, body: Sequence[Stmt]) -> bool:
+        """Whether some access walks memory along `var`, and most of those that move at all do."""
+        strides = [self.factor(var, a) for b, a in accesses(body) if b.space is Space.GLOBAL]
+        unit = sum(f == 1 for f in strides)
+        other = sum(f not in (0, 1) for f in strides)
+        return unit > 0 and unit >= other
+
+    def contiguous_rows(self, core: Body) -> bool:
+        """Whether the regions of a row walk memory along their last row variable."""
+        votes: list[bool] = []
+        for s in core:
+            if isinstance(s, Reduce) and s.domain:
+                lets = bindings(s)
+                if any(b.space is Space.GLOBAL for b, _ in accesses(lets)):
+                    votes.append(self.contiguous(s.domain[-1][0], lets))
+            elif isinstance(s, For):
+                loops, inner = peel((s,))
+                if any(b.space is Space.GLOBAL for b, _ in accesses(inner)):
+                    votes.append(self.contiguous(loops[-1].var, inner))
+        return all(votes)
+
+    # --- loops that memory walks as one -----------------------------------------------------------
+
+    def collapse(self, loops: list[Loop], core: Sequence[Stmt]) -> tuple[list[Loop], Body]:
+        """Merges neighbouring loops that every access walks as one."""
+        body = tuple(core)
+        position = len(loops) - 1
+        while position > 0:
+            outer, inner = loops[position - 1], loops[position]
+            merged = self._merge(outer, inner, body)
+            if merged is not None:
+                loop, body = merged
+                loops = [*loops[: position - 1], loop, *loops[position + 1 :]]
+            position -= 1
+        return loops, body
+
+    def collapse_rows(self, core: Body) -> Body:
+        """Merges the row variables of each region where every access walks them as one."""
+        result: list[Stmt] = []
+        for s in core:
+            if isinstance(s, For):
+                loops, inner = peel((s,))
+                loops, inner = self.collapse(loops, inner)
+                for loop in reversed(loops):
+                    inner = (For(loop.var, loop.extent, Kind.PARALLEL, inner),)
+                result += inner
+            elif isinstance(s, Reduce) and len(s.domain) > 1:
+                loops = [Loop(v, int(e)) for v, e in s.domain if isinstance(e, int)]
+                loops, lets = self.collapse(loops, bindings(s))
+                values = tuple(x.value for x in lets if isinstance(x, Let))
+                result.append(
+                    replace(s, domain=tuple((x.var, x.extent) for x in loops), values=values)
+                )
+            else:
+                result.append(s)
+        return tuple(result)
+
+    def _merge(self, outer: Loop, inner: Loop, body: Body) -> tuple[Loop, Body] | None:
+        addresses = {id(a): a for _, a in accesses(body)}
+        for a in addresses.values():
+            form = self.simplify.linear(a)
+            factors = {id(atom): f for atom, f in form.terms}
+            others = [t for t, _ in form.terms if t is not outer.var and t is not inner.var]
+            if any(uses(t, outer.var) or uses(t, inner.var) for t in others):
+                return None
+            if factors.get(id(outer.var), 0) != factors.get(id(inner.var), 0) * inner.extent:
+                return None
+        if _outside_addresses(body, {outer.var, inner.var}, set(addresses)):
+            return None
+        loop = Loop(
+            self.simplify.variable(inner.var.name, outer.extent * inner.extent),
+            outer.extent * inner.extent,
+        )
+        moved = {
+            id(a): self._merged_address(a, outer.var, inner.var, loop.var)
+            for a in addresses.values()
+        }
+        rewriter = Rewriter(index=lambda _, at: at)
+        rewriter._done.update(moved)
+        return loop, rewriter.body(body)
+
+    def _merged_address(self, address: Expr, outer: Var, inner: Var, var: Var) -> Expr:
+        form = self.simplify.linear(address)
+        terms = [(var if atom is inner else atom, f) for atom, f in form.terms if atom is not outer]
+        total: Expr = const(form.constant)
+        for atom, factor in terms:
+            total = total + atom * factor
+        return self.simplify(total)
+
+
+def _outside_addresses(body: Body, variables: set[Var], addresses: set[int]) -> bool:
+    """Whether a variable occurs anywhere but within the given addresses."""
+    stack = list(roots(body))
+    seen: set[int] = set()
+    while stack:
+        e = stack.pop()
+        if id(e) in addresses or id(e) in seen:
+            continue
+        seen.add(id(e))
+        if isinstance(e, Var) and e in variables:
+            return True
+        stack.extend(children(e))
+    return False
