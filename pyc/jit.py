@@ -144,14 +144,17 @@ class Jitted(Dispatcher):
         """The function itself on a class, bound to its first argument on an instance."""
         return self if instance is None else Bound(self, instance)
 
+    @location.trimmed
     def trace(self, /, *args: Any, **kwargs: Any) -> Traced:
         """The function as a Graph, as written, for the signature of these arguments."""
         return self._traced(self._signature.call(args, kwargs))
 
+    @location.trimmed
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """The optimised program and its plan for the signature of these arguments."""
         return Lowered(self, self._signature.call(args, kwargs))
 
+    @location.trimmed
     def compile(self, /, *args: Any, **kwargs: Any) -> Compiled:
         """The compiled program for the signature of these arguments, without running it."""
         return Compiled(self, self._signature.call(args, kwargs))
@@ -180,18 +183,25 @@ class Jitted(Dispatcher):
         raises DTypeError: an argument that is not an array, a number or static, or a result that
         is not an array; TraceError: the function cannot be traced; each with the user's line
         """
-        if is_tracing():
-            return self._inlined(args, kwargs)
-        call = self._signature.call(args, kwargs)
-        entry = self._entries.get(call.key)
-        if entry is None:
-            entry = self._compiled(call)
-        result = entry.run(call.leaves)
-        form = (call.key, len(args), *kwargs)
-        if form not in self._forms:
-            self._make_native(form, args, kwargs, entry)
-        return result
+        try:
+            if is_tracing():
+                return self._inlined(args, kwargs)
+            call = self._signature.call(args, kwargs)
+            entry = self._entries.get(call.key)
+            if entry is None:
+                entry = self._compiled(call)
+            result = entry.run(call.leaves)
+            form = (call.key, len(args), *kwargs)
+            if form not in self._forms:
+                self._make_native(form, args, kwargs, entry)
+            return result
+        except Exception as error:
+            location.trim(error)
+            raise
 
+    __call__ = _call  # the inherited one would add its own frame to tracebacks
+
+    @location.calls_the_user
     def _inlined(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result within the trace that is current."""
         args, kwargs = self._signature.bound(args, kwargs)
@@ -247,6 +257,7 @@ class Jitted(Dispatcher):
                 inputs.append(Input(argument_type(self.__name__, name, leaf), weak, name))
         out_tree: tree.TreeDef | None = None
 
+        @location.calls_the_user
         def flat(*tracers: Tracer) -> list[Any]:
             nonlocal out_tree
             leaves = list(call.leaves)
@@ -314,18 +325,22 @@ class Bound:
         first, second = (tree.strict_key(b, "self") for b in both)
         return first == second
 
+    @location.trimmed
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The result of the method for these arguments."""
         return self.__func__(self.__self__, *args, **kwargs)
 
+    @location.trimmed
     def trace(self, /, *args: Any, **kwargs: Any) -> Traced:
         """As `Jitted.trace`."""
         return self.__func__.trace(self.__self__, *args, **kwargs)
 
+    @location.trimmed
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """As `Jitted.lower`."""
         return self.__func__.lower(self.__self__, *args, **kwargs)
 
+    @location.trimmed
     def compile(self, /, *args: Any, **kwargs: Any) -> Compiled:
         """As `Jitted.compile`."""
         return self.__func__.compile(self.__self__, *args, **kwargs)
@@ -401,6 +416,7 @@ class Compiled:
     def __repr__(self) -> str:
         return f"<compiled {self._entry.text}>"
 
+    @location.trimmed
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The result for arguments of this signature; TraceError for other ones."""
         call = self._jitted._signature.call(args, kwargs)

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from pyc import config
+from pyc.errors import PycError
 from pyc.ir import dtype as dtypes
 from pyc.ir.dtype import DType
 from pyc.runtime import layout, pool
@@ -232,4 +234,9 @@ def make_record(specialisation: Specialisation, following: Record | None) -> Rec
 
 def _report_failure(owner: Record, code: int, site: int, value: int) -> Any:
     """Called by the native code, with the record that failed."""
-    return owner.specialisation.failed(owner.specialisation, code, site, value)
+    try:
+        return owner.specialisation.failed(owner.specialisation, code, site, value)
+    except PycError as error:
+        if not config.current().debug:
+            error.__traceback__ = None  # the program raises it, at the user's call
+        raise

@@ -1,4 +1,5 @@
-"""Where the user is: the nearest line outside pyc (and NumPy) on the stack or in a traceback.
+"""Where the user is: the nearest line outside pyc (and NumPy) on the stack or in a traceback, and
+tracebacks that end there.
 
 Takes frames, returns `Location`s with file, line, function and columns. A `Locator` belongs to one
 trace and remembers what it looked up, so that a place costs well under a microsecond: finding the
@@ -9,12 +10,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from functools import wraps
 from itertools import islice
 from types import CodeType, FrameType, TracebackType
+from typing import Any, ParamSpec, TypeVar
 
 import numpy
 import optree
 
+from pyc import config
+from pyc.errors import CompileError, PycError, VerificationError
 from pyc.ir.graph import Location
 
 _OWN = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -25,7 +31,13 @@ _SKIPPED = tuple(
     for file in (numpy.__file__, optree.__file__, os.path.join(_OWN, "x"))
 )
 
+F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
+
 _is_own: dict[str, bool] = {}
+_callers: set[CodeType] = set()
+"""The code of functions that `calls_the_user`."""
 
 
 def is_own(file: str) -> bool:
@@ -81,6 +93,53 @@ def of_traceback(traceback: TracebackType | None) -> Location | None:
             found = (code, traceback.tb_lasti)
         traceback = traceback.tb_next
     return None if found is None else locate(*found)
+
+
+def trim(error: Exception) -> None:
+    """Takes pyc's own frames out of an error's traceback, where they tell the user nothing.
+
+    Those between frames of the user's go always; those behind the last one go if the error is a
+    refusal, which names the user's line, or if Python could not call the user's function with these
+    arguments. What else is raised inside pyc keeps them: it may be a mistake in pyc. Errors that
+    are one keep all, and so does PYC_DEBUG=1. To be called where the error leaves pyc, before a
+    bare `raise`.
+    """
+    if config.current().debug or isinstance(error, (CompileError, VerificationError)):
+        return
+    entries: list[TracebackType] = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        entries.append(traceback)
+        traceback = traceback.tb_next
+    kept = None
+    called = bool(entries) and entries[-1].tb_frame.f_code in _callers
+    behind = not called and not isinstance(error, PycError)
+    for entry in reversed(entries):
+        own = is_own(entry.tb_frame.f_code.co_filename)
+        behind = behind and own
+        if behind or not own:
+            kept = TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    error.__traceback__ = kept
+
+
+def trimmed(function: Callable[P, R]) -> Callable[P, R]:
+    """`function`, a door of pyc, with the tracebacks of what it raises trimmed."""
+
+    @wraps(function)
+    def door(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            trim(error)
+            raise
+
+    return door
+
+
+def calls_the_user(function: F) -> F:
+    """Marks a function of pyc that does little more than call a function of the user's."""
+    _callers.add(function.__code__)
+    return function
 
 
 def of_function(function: object) -> Location | None:

@@ -1,0 +1,128 @@
+"""The traceback of an error ends at the user's line; what pyc itself does wrong stays visible."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pyc
+from pyc import config, errors
+from pyc.jit import jit
+
+HERE = Path(__file__).name
+X = np.arange(5.0)
+
+
+def frames(call, *args) -> list[str]:
+    """`file:function` of each frame of the error that `call` raises, outermost first."""
+    with pytest.raises(Exception) as found:
+        call(*args)
+    error = found.value
+    return [f"{Path(f.filename).name}:{f.name}" for f in traceback.extract_tb(error.__traceback__)]
+
+
+def here(*names: str) -> list[str]:
+    return [f"{HERE}:{name}" for name in ("frames", *names)]
+
+
+def helper(x):
+    return x @ np.float32(2)
+
+
+def refused(x):
+    return helper(x)
+
+
+def fails(x):
+    raise RuntimeError("mine")
+
+
+def of_an_attribute(x):
+    return x.nothing
+
+
+def nested(x):
+    return pyc.lax.cond(x.sum() > 0, lambda: jit(refused)(x), lambda: x)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A class with a jitted method."""
+
+    width: int = 1
+
+    @partial(jit, static_argnames="self")
+    def layer(self, x):
+        return helper(x)
+
+
+@pytest.mark.parametrize("how", ["call", "again", "trace", "lower", "compile", "method"])
+def test_what_is_refused_ends_at_the_users_line(how) -> None:
+    """Eight frames of pyc between the call and the line told a user nothing."""
+    f = jit(refused)
+    if how == "again":  # known signatures are called natively
+        f = jit(lambda x: refused(x) if x.ndim else x)
+        f(np.float64(1))
+        f(np.float64(1))
+        assert frames(f, X) == here("<lambda>", "refused", "helper")
+        return
+    calls = {"call": f, "trace": f.trace, "lower": f.lower, "compile": f.compile}
+    if how == "method":
+        model = Model()
+        assert frames(lambda: model.layer(X)) == here("<lambda>", "layer", "helper")
+        return
+    assert frames(calls[how], X) == here("refused", "helper")
+
+
+def test_frames_of_pyc_between_the_users_are_left_out() -> None:
+    assert frames(jit(nested), X) == here("nested", "<lambda>", "refused", "helper")
+
+
+def test_the_users_own_errors_end_where_they_were_raised() -> None:
+    assert frames(jit(fails), X) == here("fails")
+
+
+def test_a_call_with_wrong_arguments_ends_at_the_call() -> None:
+    assert frames(jit(refused)) == here()
+    assert frames(jit(refused), X, X) == here()
+
+
+def test_an_index_out_of_range_at_run_time_ends_at_the_call() -> None:
+    f = jit(lambda x, i: x[i])
+    assert frames(f, X, 9) == here()
+    f(X, 1)
+    assert frames(f, X, 9) == here()
+    assert frames(f.compile(X, 1), X, 9) == here()
+
+
+def test_what_python_raises_inside_pyc_keeps_its_frames(monkeypatch) -> None:
+    """Else a mistake in pyc would look like one in the user's line."""
+    assert frames(jit(of_an_attribute), X) == [*here("of_an_attribute"), "tracer.py:__getattr__"]
+    monkeypatch.setattr("pyc.numpy.linear_algebra.bind1", None)
+    monkeypatch.setattr("pyc.numpy.elementwise.operands", None)
+    got = frames(jit(lambda x: x + x), X)
+    assert got == [*here("<lambda>"), "tracer.py:operator", "elementwise.py:add"]
+    monkeypatch.setattr(sys.modules["pyc.jit"], "capture", None)
+    assert frames(jit(refused), X)[-1] == "jit.py:_traced"
+
+
+@pytest.mark.parametrize("kind", [errors.CompileError, errors.VerificationError])
+def test_errors_that_are_mistakes_in_pyc_keep_their_frames(monkeypatch, kind) -> None:
+    def broken(*args):
+        raise kind("broken")
+
+    monkeypatch.setattr("pyc.numpy.elementwise.operands", broken)
+    assert "elementwise.py:add" in frames(jit(lambda x: x + x), X)
+
+
+def test_debugging_shows_all_frames() -> None:
+    with config.using(debug=True):
+        got = frames(jit(refused), X)
+    assert "capture.py:capture" in got
+    assert got[-1].startswith("linear_algebra.py:")
