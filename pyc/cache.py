@@ -240,6 +240,11 @@ def problem() -> Miss | None:
     return None if mode == "off" else _store(mode == "rw").problem
 
 
+def write_problem() -> Miss | None:
+    """Why nothing can be stored, though the mode is "rw"; None if it can, found by trying."""
+    return _store(True).unwritable() if config.current().cache == "rw" else None
+
+
 def lookup(document: Document, facts: Document, function: str = "") -> Entry | Miss:
     """The stored program of a key document that fits the target's facts, or why there is none.
 
@@ -518,4 +523,5 @@ __all__ = [
     "source_digest",
     "stats",
     "store",
+    "write_problem",
 ]

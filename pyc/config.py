@@ -84,7 +84,9 @@ class Settings:
     dump_dir: str = _setting("", _text, "write the text of every level there; empty: nowhere")
     num_threads: int = _setting(0, _count, "threads of the worker pool; 0: as many as are usable")
     target: str = _setting(
-        "native", _text, "processor that code is made for: native, x86-64-v3, x86-64-v4"
+        "native",
+        _choice("native", "x86-64-v3", "x86-64-v4"),
+        "processor that code is made for: native, x86-64-v3, x86-64-v4",
     )
 
 

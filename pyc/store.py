@@ -151,6 +151,16 @@ class LocalStore:
             return Miss(Reason.CACHE_READ_ONLY, key, {"error": str(error)})
         return None
 
+    def unwritable(self) -> Miss | None:
+        """Why no entry can be stored, found by writing a file and removing it; None if one can."""
+        path = os.path.join(self.directory, f".trial-{os.getpid()}")
+        try:
+            self._write(path, b"trial")
+        except OSError as error:
+            return Miss(Reason.CACHE_READ_ONLY, "", {"error": error.strerror or str(error)})
+        _remove(path)
+        return None
+
     def read(self, path: str, key: str | None = None) -> Entry | Miss | None:
         """The entry in a file, why it cannot be used, or None if the file has vanished.
 

@@ -62,3 +62,14 @@ def cache_dir(tmp_path: Path) -> Iterator[Path]:
         yield folder
     cache.reset_stats()
     cache.memory.clear()
+
+
+@pytest.fixture
+def unprivileged():
+    """The test runs as a user whom permissions stop, also if root runs the tests."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    yield
+    if root:
+        os.seteuid(0)

@@ -421,17 +421,6 @@ def test_a_directory_that_cannot_be_written_is_read_on(cache_dir, monkeypatch, c
     assert [p for p in cache_dir.rglob("*") if p.is_file()] == [only_file(cache_dir)]
 
 
-@pytest.fixture
-def unprivileged():
-    """The test runs as a user whom permissions stop, also if root runs the tests."""
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    yield
-    if root:
-        os.seteuid(0)
-
-
 @pytest.mark.usefixtures("unprivileged")
 def test_a_read_only_directory_is_read_on() -> None:
     with tempfile.TemporaryDirectory() as base:

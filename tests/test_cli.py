@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pyc import cache
+from pyc import cache, config
 from pyc.__main__ import main
 from pyc.cli import doctor, explain
 from pyc.cli.ir_command import load_function, parse_arguments
@@ -161,6 +162,28 @@ def test_doctor_finds_an_unsafe_cache_and_bad_settings(run, cache_dir, monkeypat
     assert "[PYC2308]\n" in out
     assert "-> chown it to yourself and chmod 700 it" in out
     assert "unknown environment variable PYC_CACH; did you mean PYC_CACHE?" in out
+
+
+@pytest.mark.usefixtures("unprivileged")
+def test_doctor_notes_a_cache_directory_that_cannot_be_written() -> None:
+    """It is read, but each process compiles what is not there again."""
+    with tempfile.TemporaryDirectory() as base:
+        folder = Path(base) / "cache"
+        folder.mkdir(mode=0o700)
+        with config.using(cache="rw", cache_dir=str(folder)):
+            assert {f.name: f for f in doctor.examine()}["cache"].state == "ok"
+            assert not list(folder.iterdir())
+            folder.chmod(0o500)
+            found = {f.name: f for f in doctor.examine()}["cache"]
+        with config.using(cache="ro", cache_dir=str(folder)):
+            assert {f.name: f for f in doctor.examine()}["cache"].state == "ok"
+        folder.chmod(0o700)
+    assert found.state == "note"
+    assert found.text == (
+        f"{folder} (rw): not stored: the cache directory cannot be written to; it is read only from "
+        "now on (Permission denied) [PYC2310]"
+    )
+    assert "PYC_CACHE=ro" in found.fix
 
 
 def test_doctor_notes_a_missing_package(monkeypatch) -> None:

@@ -43,6 +43,11 @@ def test_the_environment_sets_fields() -> None:
             "PYC_CACHE is left out: setting 'cache' must be one of off, ro, rw, frozen",
         ),
         ("PYC_NUM_THREADS", "-1", "'num_threads' must be a whole number, 0 or more, got '-1'"),
+        (
+            "PYC_TARGET",
+            "z80",
+            "'target' must be one of native, x86-64-v3, x86-64-v4, got 'z80'",
+        ),
         ("PYC_DEBUG", "perhaps", "'debug' must be 0 or 1, got 'perhaps'"),
     ],
 )

@@ -153,6 +153,12 @@ def _cache() -> Iterator[Finding]:
         return
     size = cache.readable_bytes(found.bytes)
     text = f"{found.directory} ({found.mode}): {found.entries} entries, {size}"
+    refused = cache.write_problem()
+    if refused is not None:
+        text = f"{found.directory} ({found.mode}): {refused.reason.meaning}"
+        text = f"{text} ({refused.details['error']}) [{refused.reason.code}]"
+        yield Finding("cache", "note", text, refused.reason.remedy)
+        return
     if found.corrupt:
         yield Finding(
             "cache", "note", f"{text}, {found.corrupt} set aside", "python -m pyc cache clear"
