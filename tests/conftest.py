@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,10 @@ for _variable in [v for v in os.environ if v.startswith("PYC_")]:
     del os.environ[_variable]
 _CACHE = tempfile.mkdtemp(prefix="pyc-tests-")
 os.environ["PYC_CACHE_DIR"] = _CACHE
+
+# Shells start background jobs with Ctrl-C ignored, and child processes would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from pyc import cache, config, reasons  # noqa: E402
 
