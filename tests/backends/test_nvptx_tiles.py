@@ -14,8 +14,9 @@ from pyc.backends.nvptx import module_text, ptx
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
 from pyc.ir.loops import Kernel
+from pyc.ir.parse_kernel import parse_kernel
 from pyc.ir.target import SM_90
-from pyc.ir.text_kernel import parse_kernel, print_kernel
+from pyc.ir.text_kernel import print_kernel
 from pyc.ir.types import ArrayType
 from pyc.kernels.matmul_tiles import Dimensions, matmul_tiles
 from tests.backends.test_nvptx import assembler, assembles

@@ -12,9 +12,10 @@ from pyc.ir import dtype as dt
 from pyc.ir import simulate
 from pyc.ir.dtype import DType
 from pyc.ir.loops import Kernel
+from pyc.ir.parse_kernel import parse_kernel
 from pyc.ir.simulate import SimulationError
 from pyc.ir.target import SM_90, X86_64_V3, nvptx
-from pyc.ir.text_kernel import parse_kernel, print_kernel
+from pyc.ir.text_kernel import print_kernel
 from pyc.ir.types import ArrayType
 from pyc.ir.verify_kernel import verify
 from pyc.kernels.matmul_tiles import applies_to_tiles, matmul_tiles, shape_of
