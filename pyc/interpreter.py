@@ -45,6 +45,19 @@ class Interpreter(ABC):
     def inline(self, graph: Graph, args: Sequence[Any]) -> tuple[Any, ...]:
         """Results of a closed `graph`; every argument was lifted by this interpreter."""
 
+    @abstractmethod
+    def copy(self, x: Any) -> Any:
+        """A lifted `x` as an array of its own: what changes one does not change the other."""
+
+    @abstractmethod
+    def separate(self, x: Any, arguments: Sequence[Any]) -> Any:
+        """A result of a function as an array of its own: a copy if it is one of the arguments or a
+        view."""
+
+    @abstractmethod
+    def alias(self, x: Any, source: Any) -> Any:
+        """`x`, a result that NumPy gives as a view of `source` but that was computed otherwise."""
+
 
 _current: ContextVar[Interpreter | None] = ContextVar("pyc_interpreter", default=None)
 _base: list[Interpreter] = []

@@ -7,11 +7,13 @@ calling NumPy's own function on a traced value comes here too (`FROM_NUMPY`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as _numpy
 
 from pyc.numpy import linalg
+from pyc.numpy.core import copied
 from pyc.numpy.creation import (
     arange,
     array,
@@ -563,6 +565,30 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+
+VIEWS = frozenset(
+    (
+        *("array_split", "asarray", "astype", "atleast_1d", "atleast_2d", "atleast_3d"),
+        *("broadcast_arrays", "broadcast_to", "diag", "diagonal", "expand_dims", "flip"),
+        *("fliplr", "flipud", "imag", "matrix_transpose", "moveaxis", "permute_dims", "ravel"),
+        *("real", "reshape", "rollaxis", "rot90", "split", "squeeze", "swapaxes", "transpose"),
+        *("unstack"),
+    )
+)
+"""Functions whose results may share memory with their arguments, as in NumPy."""
+
+
+def _separate() -> None:
+    """Makes all other functions give arrays of their own."""
+    for names, module in ((__all__, globals()), (linalg.__all__, vars(linalg))):
+        for name in names:
+            found = module[name]
+            if isinstance(found, FunctionType) and name not in VIEWS:
+                module[name] = copied(found)
+
+
+_separate()
 
 
 def _table() -> dict[Any, Callable[..., Any]]:

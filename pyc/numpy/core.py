@@ -7,18 +7,33 @@ weak), with the `cast` and `broadcast` equations that the Graph level wants expl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
-from pyc.interpreter import WEAK, bind1, type_of, weak_type
+from pyc.interpreter import WEAK, bind1, current, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.types import ArrayType
 
 Shape = tuple[int, ...]
+
+
+def copied(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose results NumPy makes anew: they share memory with none of its arguments."""
+
+    @wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        interpreter = current()
+        if type(found) in (tuple, list):
+            return type(found)(interpreter.separate(x, args) for x in found)
+        return interpreter.separate(found, args)
+
+    return run
 
 
 def value(x: Any) -> Any:

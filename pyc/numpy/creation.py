@@ -34,9 +34,9 @@ def asarray(x: Any, dtype: Any = None) -> Any:
 
 
 def array(x: Any, dtype: Any = None, copy: bool = True) -> Any:
-    """As `asarray`: values never share memory that can be written."""
-    del copy
-    return asarray(x, dtype)
+    """`x` as an array of its own, unless `copy` is false."""
+    found = asarray(x, dtype)
+    return current().copy(found) if copy else found
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
@@ -229,8 +229,8 @@ def meshgrid(*xs: Any, indexing: str = "xy") -> tuple[Any, ...]:
 
 
 def copy(x: Any) -> Any:
-    """`x`: values cannot be written, so none needs a copy."""
-    return asarray(x)
+    """An array of its own with the elements of `x`."""
+    return current().copy(asarray(x))
 
 
 def broadcast_to(x: Any, shape: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import ConcretizationError, DTypeError, ShapeError
-from pyc.interpreter import bind1, type_of
+from pyc.interpreter import bind1, current, type_of
 from pyc.numpy.core import (
     axes_of,
     axis_of,
@@ -477,13 +477,14 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     size = max(min(m - start[0], n - start[1]), 0)
     line = reshape(x, (*rest, m * n))
     first = start[0] * n + start[1]
-    return bind1(
+    found = bind1(
         "slice",
         line,
         start=(*[0] * len(rest), first if size else 0),
         size=(*rest, size),
         step=(*[1] * len(rest), n + 1),
     )
+    return current().alias(found, x)
 
 
 def diag(x: Any, k: int = 0) -> Any:
@@ -527,6 +528,6 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
     """`x` in another dtype: floats to integers truncate and saturate, NaN gives 0."""
-    del copy
     (x,) = operands("astype", x)
-    return cast(x, to_dtype(dtype))
+    found = cast(x, to_dtype(dtype))
+    return current().copy(found) if copy and found is x else found

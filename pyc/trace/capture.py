@@ -26,6 +26,7 @@ from pyc.ir.graph import Builder, Graph, Location, Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.trace import location
+from pyc.trace.memory import VIEWS, Step, is_row_major, makes_view
 from pyc.trace.tracer import Tracer
 
 CONSTANT_BYTES = 1 << 16
@@ -57,6 +58,13 @@ class Trace(Interpreter):
         """What the parent gives for the captures, in order."""
         self.inputs: list[Tracer] = []
         self._captures: dict[int, Tracer] = {}
+        self._entered: dict[int, tuple[Tracer, Tracer]] = {}
+        """What stands here for a tracer of a surrounding trace, by its id; both, so that the id
+        stays its own."""
+        self.changed: dict[int, Tracer] = {}
+        """What arrays of surrounding traces that were changed in place here are now, by id."""
+        self.may_change = False
+        """Whether the user of this trace takes care of `changed`; else such a change is refused."""
         self._capture_values: list[Value] = []
         self._names: dict[Value, str] = {}
         self._scalars: dict[tuple[type, Any], Tracer] = {}
@@ -71,7 +79,29 @@ class Trace(Interpreter):
         """Tracers of the results of a new equation."""
         loc = self._locator.here()
         values = self.builder.bind(op, *[a.value for a in args], loc=loc, **params)
+        if op.name in VIEWS and makes_view(op, args):
+            found = Tracer(self, values[0])
+            found.view_of(args[0], Step(op, params, args[1:]), args[0].value)
+            return (found,)
         return tuple([Tracer(self, v) for v in values])
+
+    def copy(self, x: Any) -> Any:
+        """A tracer of the same value, an array of its own in row-major order."""
+        found = Tracer(self, x.value, x.weak)
+        found.dense = True
+        return found
+
+    def separate(self, x: Any, arguments: Sequence[Any]) -> Any:
+        """A tracer of the same value if `x` is a view or an argument; anything else as it is."""
+        if type(x) is not Tracer or (x.base is None and not any(x is a for a in arguments)):
+            return x
+        return Tracer(self, self.lift(x).value, x.weak)
+
+    def alias(self, x: Any, source: Any) -> Any:
+        """A view that cannot be computed again."""
+        found = Tracer(self, x.value, x.weak)
+        found.view_of(source, Step(None, {}), source.value)
+        return found
 
     def lift(self, x: Any) -> Any:
         """`x` as a tracer of this trace; see the module docstring for arrays."""
@@ -79,7 +109,8 @@ class Trace(Interpreter):
         if kind is Tracer:
             if x.owner is self and self.open:
                 return x
-            return self._enter(x)
+            known = self._entered.get(id(x))
+            return self._enter(x) if known is None or not self.open else known[1]
         if kind in WEAK:
             # Zeros differ by sign and NaNs are not equal: numbers are known by their text.
             key = (kind, x if kind is int else repr(x))
@@ -142,7 +173,14 @@ class Trace(Interpreter):
             )
         assert self.parent is not None
         outer = self.parent.lift(x)
-        return self._capture(id(outer.value), outer, outer.type, x.weak)
+        same = self._capture(id(outer.value), outer, outer.type, x.weak)
+        entered = Tracer(self, same.value, x.weak, outer=x)
+        if x.base is not None:
+            before = self.parent.lift(x.base)
+            seen = self._capture(id(before.value), before, before.type, before.weak).value
+            entered.view_of(self.lift(x.base), x.step, seen)
+        self._entered[id(x)] = (x, entered)
+        return entered
 
     def _capture(self, key: int, outer: Any, type: ArrayType, weak: type | None) -> Tracer:
         tracer = self._captures.get(key)
@@ -168,9 +206,24 @@ class Trace(Interpreter):
                 return f"a traced {value.type} ({eqn.op}{made})"
         return f"a traced {value.type}"
 
-    def is_argument(self, value: Value) -> bool:
-        """Whether `value` is an argument of the outermost function."""
-        return self.parent is None and value in self.builder.params
+    def is_row_major(self, value: Value) -> bool:
+        """Whether NumPy would make `value` dense in row-major order, for certain."""
+        return is_row_major(self.builder, value)
+
+    def note_change(self, outer: Tracer, entered: Tracer) -> None:
+        """Records that `outer`, of a surrounding trace, was changed in place; `entered` is what it
+        is here."""
+        if not self.may_change:
+            raise TraceError(
+                lambda: (
+                    f"{outer.owner.describe(outer.value)} would be changed in place inside of a "
+                    "function for `pyc.lax`, whose changes would be lost"
+                ),
+                fix="Carry it: give it to the function as an operand, change it there and return "
+                "it.",
+                place=location.here(),
+            )
+        self.changed[id(outer)] = entered
 
     # --- the result -------------------------------------------------------------------------------
 
@@ -182,6 +235,7 @@ class Trace(Interpreter):
             if given.name:
                 self._names[value] = given.name
             found.append(Tracer(self, value, given.weak))
+            found[-1].argument = self.parent is None
         self.inputs += found
         return found
 

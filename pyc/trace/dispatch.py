@@ -17,7 +17,7 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.errors import TraceError, UnsupportedOpError
-from pyc.trace import location
+from pyc.trace import location, updating
 
 Function = Callable[..., Any]
 
@@ -46,8 +46,63 @@ _REDUCTIONS: dict[Any, str] = {
 }
 _ACCUMULATIONS: dict[Any, str] = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
 
-_IN_PLACE = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis")
+
+def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    _check_casting("np.copyto", casting)
+    _change(dst, updating.copied_to(dst, src, where), "np.copyto")
+
+
+def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    a.put(ind, v, mode=mode)
+
+
+def _putmask(a: Any, mask: Any, values: Any) -> None:
+    _change(a, pnp.where(mask, pnp.astype(pnp.asarray(values), a.dtype), a), "np.putmask")
+
+
+def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    if wrap:
+        _refuse_argument("np.fill_diagonal", "wrap")
+    _change(a, updating.with_diagonal(a, val), "np.fill_diagonal")
+
+
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int) -> None:
+    _change(arr, updating.with_elements(arr, indices, values, axis), "np.put_along_axis")
+
+
+_IN_PLACE: dict[Any, Function] = {
+    np.copyto: _copyto,
+    np.put: _put,
+    np.putmask: _putmask,
+    np.fill_diagonal: _fill_diagonal,
+    np.put_along_axis: _put_along_axis,
+}
 """NumPy functions that write into their first argument."""
+_AT = {
+    np.add: "add",
+    np.subtract: "subtract",
+    np.multiply: "multiply",
+    np.maximum: "max",
+    np.minimum: "min",
+}
+"""Ufuncs whose `at` has a scatter; `subtract` adds the negatives."""
+
+
+def _change(array: Any, new: Any, what: str) -> None:
+    """Changes a traced array in place; TraceError for a NumPy array, which holds elements."""
+    if isinstance(array, np.ndarray):
+        raise TraceError(
+            f"{what} would write traced values into a NumPy array in place",
+            fix="Make the array with `pyc.numpy` (`zeros`, `full`, ...), or make a new one: "
+            "`x.at[index].set(values)`, `pyc.numpy.where`.",
+            place=location.here(),
+        )
+    array.change(new, what, "`x.at[index].set(values)`, `pyc.numpy.where`")
+
+
+def _check_casting(name: str, casting: str) -> None:
+    if casting != "same_kind":
+        _refuse_argument(name, "casting")
 
 
 def _shape(x: Any) -> tuple[int, ...]:
@@ -63,7 +118,7 @@ def _size(x: Any, axis: int | None = None) -> int:
 
 
 def _copy(x: Any) -> Any:
-    return x
+    return x.copy()
 
 
 def _is_complex(x: Any) -> bool:
@@ -121,17 +176,39 @@ def call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any])
     raises UnsupportedOpError: no counterpart, or an argument that it does not have
     """
     ours = table().get(function)
+    in_place = _IN_PLACE.get(function)
+    if in_place is not None:
+        if args and isinstance(args[0], np.ndarray):
+            _change(args[0], None, _name(function))
+        return in_place(*args, **kwargs)
     if ours is None:
-        if function.__name__ in _IN_PLACE:
-            raise TraceError(
-                f"{_name(function)} would write traced values into an array in place",
-                fix="Make a new array: `x.at[index].set(values)`, `pyc.numpy.where`, "
-                "`pyc.numpy.full`.",
-                place=location.here(),
-            )
         _refuse(f"{_name(function)} cannot be traced: pyc.numpy has no such function")
+    out, args, kwargs = _without_out(function, args, kwargs)
     positional, named = _arranged(function, ours, args, kwargs)
-    return ours(*positional, **named)
+    found = ours(*positional, **named)
+    return found if out is None else _given(out, found, f"{_name(function)}: `out=`")
+
+
+def _without_out(
+    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Any, Sequence[Any], Mapping[str, Any]]:
+    """The array that a call is to write to, None for none, and the call without it."""
+    names = [p.name for p in _parameters(function) or ()]
+    given = dict(kwargs)
+    if "out" in names[: len(args)]:
+        at = names.index("out")
+        given.update(zip(names[at:], args[at:], strict=False))
+        args = args[:at]
+    out = given.pop("out", None)
+    return (out[0] if isinstance(out, tuple) else out), args, given
+
+
+def _given(out: Any, found: Any, what: str) -> Any:
+    """`out`, changed to a result."""
+    if isinstance(out, np.ndarray):
+        _change(out, found, what)
+    _change(out, updating.fitted(what, out, found), what)
+    return out
 
 
 @cache
@@ -192,12 +269,6 @@ def _changes_nothing(name: str, value: Any) -> bool:
 
 
 def _refuse_argument(function: str, name: str) -> NoReturn:
-    if name == "out":
-        raise TraceError(
-            f"{function}: `out=` would write traced values into an array in place",
-            fix="Use the result: `y = f(x)` in place of `f(x, out=y)`.",
-            place=location.here(),
-        )
     _refuse(
         f"{function}: the argument `{name}` cannot be traced",
         "Leave it out, or apply its effect to the arguments or the result.",
@@ -224,13 +295,29 @@ def call_ufunc(
     writes into an array (`out=`, and `a += traced` for a NumPy array `a`)
     """
     name = f"np.{ufunc.__name__}"
-    if any(o is not None for o in options.get("out", ())):
-        raise TraceError(
-            f"{name}: a traced value would be written into a NumPy array in place (`out=`, or an "
-            "augmented assignment such as `a += x`)",
-            fix="Make a new array: `a = a + x`, `y = f(x)`.",
-            place=location.here(),
+    out = next((o for o in options.get("out", ()) if o is not None), None)
+    if method == "at":
+        if ufunc not in _AT or len(inputs) != 3:
+            _refuse(f"{name}.at cannot be traced")
+        array, key, values = inputs
+        if isinstance(array, np.ndarray):
+            _change(array, None, f"{name}.at")
+        how = _AT[ufunc]
+        new = (
+            array.at[key].add(-values) if how == "subtract" else getattr(array.at[key], how)(values)
         )
+        _change(array, new, f"{name}.at")
+        return None
+    if out is not None:
+        if isinstance(out, np.ndarray):
+            raise TraceError(
+                f"{name}: a traced value would be written into a NumPy array in place (`out=`, or "
+                "an augmented assignment such as `a += x`)",
+                fix="Make a new array: `a = a + x`, `y = f(x)`.",
+                place=location.here(),
+            )
+        rest = {k: v for k, v in options.items() if k != "out"}
+        return _given(out, call_ufunc(ufunc, method, inputs, rest), f"{name}: `out=`")
     rest = {k: v for k, v in options.items() if k != "out" and not _changes_nothing(k, v)}
     if method == "__call__":
         ours = table().get(ufunc)

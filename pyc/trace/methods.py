@@ -1,7 +1,7 @@
 """The methods of arrays, each a call of the function of `pyc.numpy` of that name.
 
-Takes what `numpy.ndarray`'s methods take, less `out=`. Methods that change an array in place are
-refused by name.
+Takes what `numpy.ndarray`'s methods take, less `out=`. `sort`, `fill` and `put` change the array in
+place; methods that would change its shape or need its elements are refused by name.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from typing import Any, NoReturn
 
 import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, TraceError
-from pyc.interpreter import type_of
-from pyc.trace import location
+from pyc.interpreter import current, type_of
+from pyc.numpy import indexing
+from pyc.trace import location, updating
 
 
 def _sizes(shape: tuple[Any, ...]) -> Any:
@@ -91,8 +92,8 @@ class ArrayMethods:
         return pnp.reshape(self, -1)
 
     def flatten(self) -> Any:
-        """The elements in row-major order along one axis."""
-        return pnp.reshape(self, -1)
+        """A copy of the elements in row-major order along one axis."""
+        return current().copy(pnp.reshape(self, -1))
 
     def transpose(self, *axes: Any) -> Any:
         """The array with its axes in another order, reversed by default."""
@@ -130,8 +131,8 @@ class ArrayMethods:
         return pnp.astype(self, dtype, copy=copy)
 
     def copy(self) -> Any:
-        """The array: what is traced never changes, so nothing needs copying."""
-        return self
+        """An array of its own with the same elements."""
+        return current().copy(current().lift(self))
 
     def take(self, indices: Any, axis: int | None = None) -> Any:
         """`pyc.numpy.take` of the array, flat without an axis."""
@@ -148,12 +149,12 @@ class ArrayMethods:
         return pnp.round(self, decimals)
 
     def conj(self) -> Any:
-        """The complex conjugate."""
-        return pnp.conj(self)
+        """The complex conjugate; the array itself if it is real, as in NumPy."""
+        return pnp.conj(self) if type_of(self).dtype.is_complex else self
 
     def conjugate(self) -> Any:
-        """The complex conjugate."""
-        return pnp.conj(self)
+        """The complex conjugate; the array itself if it is real, as in NumPy."""
+        return pnp.conj(self) if type_of(self).dtype.is_complex else self
 
     def dot(self, other: Any) -> Any:
         """`pyc.numpy.dot` of the array."""
@@ -178,17 +179,26 @@ class ArrayMethods:
             place=location.here(),
         )
 
-    def sort(self, *args: Any, **options: Any) -> NoReturn:
-        """TraceError: it works in place."""
-        self._refuse_in_place("sort", "x = pyc.numpy.sort(x)")
+    def change(self, new: Any, what: str, rewrite: str) -> None:
+        """Replaces the elements in place; `Tracer` says how."""
+        raise NotImplementedError
 
-    def fill(self, value: Any) -> NoReturn:
-        """TraceError: it works in place."""
-        self._refuse_in_place("fill", "x = pyc.numpy.full_like(x, value)")
+    def sort(self, axis: int = -1, kind: Any = None) -> None:
+        """Sorts the elements along an axis in place; always stable."""
+        rewrite = "`x = pyc.numpy.sort(x)`"
+        self.change(pnp.sort(self, axis=axis), "`.sort()`", rewrite)
 
-    def put(self, indices: Any, values: Any, mode: str = "raise") -> NoReturn:
-        """TraceError: it works in place."""
-        self._refuse_in_place("put", "x = x.at[index].set(values)")
+    def fill(self, value: Any) -> None:
+        """Every element becomes `value`, in place."""
+        rewrite = "`x = pyc.numpy.full_like(x, value)`"
+        self.change(updating.assigned(self, Ellipsis, value), "`.fill()`", rewrite)
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """The elements at `indices` of the flat array become `values`, in place."""
+        rewrite = "`x = x.at[index].set(values)`"
+        flat = pnp.reshape(self, -1)
+        new = indexing.update(flat, indices, values, mode=mode)
+        self.change(pnp.reshape(new, type_of(self).shape), "`.put()`", rewrite)
 
     def resize(self, *shape: Any, **options: Any) -> NoReturn:
         """TraceError: it works in place."""

@@ -27,12 +27,21 @@ from pyc.errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
 )
-from pyc.interpreter import weak_type
+from pyc.interpreter import current, weak_type
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Value
+from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.numpy import indexing
-from pyc.trace import dispatch, location
+from pyc.trace import dispatch, location, updating
+from pyc.trace.memory import (
+    INVERSES,
+    Step,
+    Strides,
+    keeps_memory,
+    row_major,
+    strides_after,
+)
 from pyc.trace.methods import ArrayMethods
 
 PYTHON_TYPE: dict[dt.DType, type] = {dt.b1: bool, dt.i64: int, dt.f64: float, dt.c128: complex}
@@ -47,8 +56,17 @@ class Owner(Protocol):
     def describe(self, value: Value) -> str:
         """What `value` is, for messages: where it was made, or which argument it is."""
 
-    def is_argument(self, value: Value) -> bool:
-        """Whether `value` is an argument of the traced function."""
+    def is_row_major(self, value: Value) -> bool:
+        """Whether NumPy would make `value` dense in row-major order, for certain."""
+
+    def note_change(self, outer: Tracer, entered: Tracer) -> None:
+        """Records that an array of a surrounding trace was changed in place."""
+
+    def lift(self, x: Any) -> Any:
+        """See `Interpreter.lift`."""
+
+    def bind(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+        """See `Interpreter.bind`."""
 
 
 def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
@@ -80,33 +98,175 @@ def _unary(name: str, symbol: str) -> Any:
 
 def _in_place(method: str, symbol: str) -> Any:
     """The method of an augmented assignment: a new value for scalars, which NumPy cannot change in
-    place either; refused for arrays, where NumPy would change every alias too."""
+    place either; for arrays the elements change, for every alias too."""
 
     def operator(self: Tracer, other: Any) -> Any:
-        if self.ndim or (self.weak is None and self.owner.is_argument(self.value)):
-            raise self._refusal(
-                TraceError,
-                f"`{symbol}=` would change {self._described()} in place",
-                f"Write `a = a {symbol} b`, which makes a new array; for a part of an array "
-                f"`a = a.at[index].set(...)`.",
-            )
-        return getattr(self, method)(other)
+        if not self.ndim and (self.weak is not None or not self.argument):
+            return getattr(self, method)(other)
+        rewrite = f"`a = a {symbol} b`"
+        here: Tracer = current().lift(self)
+        here._check_writable(f"`{symbol}=`", rewrite)
+        found = getattr(self, method)(other)
+        self.change(updating.fitted(f"`{symbol}=`", self, found), f"`{symbol}=`", rewrite)
+        return self
 
-    operator.__doc__ = f"`{symbol}=` on scalars; TraceError for arrays."
+    operator.__doc__ = f"`{symbol}=`: of an array, in place."
     return operator
+
+
+def _has_ellipsis(key: Any) -> bool:
+    return any(k is Ellipsis for k in key) if isinstance(key, tuple) else key is Ellipsis
 
 
 class Tracer(ArrayMethods):
     """A value of a trace. owner: the trace; value: its name in the Graph; weak: the Python number
     type it stands for, None for arrays and NumPy scalars."""
 
-    __slots__ = ("owner", "type", "value", "weak")
+    __slots__ = (
+        *("_seen", "_value", "argument", "base", "dense", "made", "outer", "owner", "step", "type"),
+        "weak",
+    )
 
-    def __init__(self, owner: Owner, value: Value, weak: type | None = None) -> None:
+    def __init__(
+        self,
+        owner: Owner,
+        value: Value,
+        weak: type | None = None,
+        *,
+        outer: Tracer | None = None,
+    ) -> None:
+        """outer: the tracer of a surrounding trace that this one stands for. `argument`: whether
+        the memory is the caller's; `dense`: whether it was made in row-major order, whatever the
+        value; `made`: the value that it was made with."""
         self.owner = owner
-        self.value = value
+        self._value = value
         self.type: ArrayType = value.type
         self.weak = weak
+        self.outer = outer
+        self.argument = False
+        self.dense = False
+        self.made = value
+        self.base: Tracer | None = None
+        self.step: Step | None = None
+        self._seen: Value | None = None
+
+    # --- memory -----------------------------------------------------------------------------------
+
+    @property
+    def value(self) -> Value:
+        """Its value now: that of a view follows its base."""
+        base = self.base
+        if base is not None:
+            now = base.value
+            if now is not self._seen:
+                self._follow(base)
+                self._seen = now
+        return self._value
+
+    def view_of(self, base: Tracer, step: Step | None, seen: Value) -> None:
+        """Makes it a view of `base`, which had the value `seen` when this had its own."""
+        self.base, self.step, self._seen = base, step, seen
+
+    def _follow(self, base: Tracer) -> None:
+        """Takes the value of a view whose base has changed."""
+        step = self.step
+        assert step is not None
+        shares = self._shares()
+        if shares is False:
+            self.base = None  # NumPy has copied: what it was is what it is
+            return
+        if step.op is None or shares is None:
+            raise self._refusal(
+                TraceError,
+                lambda: (
+                    f"{self.owner.describe(self._value)} may share memory with an array that was "
+                    "changed in place since"
+                ),
+                "Copy one of them before the change: `y = x.reshape(shape).copy()`.",
+            )
+        owner = self.owner
+        operands = [owner.lift(a) for a in (base, *step.operands)]
+        self._value = owner.bind(step.op, tuple(operands), step.params)[0].value
+
+    def _shares(self) -> bool | None:
+        """Whether NumPy's array would share the base's memory; None if that is not known."""
+        assert self.base is not None and self.step is not None
+        if keeps_memory(self.step, self.base.shape):
+            return True
+        strides = self.base._strides()
+        if strides is None:
+            return None
+        return strides_after(self.step, self.base.shape, strides) is not None
+
+    def _strides(self) -> Strides | None:
+        """The strides that NumPy's array would have, in elements, if they are known."""
+        if self.base is None:
+            first: Tracer = self
+            while first.outer is not None:
+                first = first.outer
+            known = first.dense or (not first.argument and first.owner.is_row_major(first.made))
+            return row_major(self.shape) if known else None
+        strides = self.base._strides()
+        if strides is None or self.step is None:
+            return None
+        return strides_after(self.step, self.base.shape, strides)
+
+    def change(self, new: Any, what: str, rewrite: str) -> None:
+        """Replaces the elements in place, through every view: `new` has the array's type.
+
+        what: names the statement in messages; rewrite: what to write if it is refused
+        raises TraceError: an argument, or memory that is shared with one or read-only
+        """
+        here: Tracer = current().lift(self)
+        here._check_writable(what, rewrite)
+        here._write(current().lift(new))
+
+    def _check_writable(self, what: str, rewrite: str) -> None:
+        """TraceError unless its memory is the function's own."""
+        array: Tracer = self
+        while array.base is not None:
+            step, shares = array.step, array._shares()
+            if shares is False:
+                array.base = None
+                break
+            why = ""
+            if step is None or step.op is None or shares is None:
+                why = "may share memory with another array"
+            elif step.op.name == "broadcast":
+                why = "is a broadcast view, which NumPy makes read-only"
+            elif step.op.name not in INVERSES:
+                why = "cannot be written through"
+            if why:
+                raise self._refusal(
+                    TraceError,
+                    f"{what}: {array._described()} {why}",
+                    f"Copy it first: `y = y.copy()`; or make a new array: {rewrite}.",
+                )
+            array = array.base
+        outermost = array
+        while outermost.outer is not None:
+            outermost = outermost.outer
+            while outermost.base is not None:
+                outermost = outermost.base
+        if outermost.argument:
+            raise self._refusal(
+                TraceError,
+                lambda: (
+                    f"{what} would change {outermost._described()} in place: it belongs to the "
+                    "caller"
+                ),
+                f"Copy it first: `x = x.copy()`; or make a new array: {rewrite}.",
+            )
+
+    def _write(self, new: Tracer) -> None:
+        base, step = self.base, self.step
+        if base is not None:
+            assert step is not None and step.op is not None
+            base._write(INVERSES[step.op.name](base, new, step))
+            self._seen = base.value
+        elif self.outer is not None:
+            self.owner.note_change(self.outer, self)
+        self._value = new.value
 
     def weakened(self) -> Tracer:
         """The same value, standing for a Python number."""
@@ -173,7 +333,7 @@ class Tracer(ArrayMethods):
 
     @real.setter
     def real(self, value: Any) -> None:
-        raise self._assignment_refusal("real", "x = value + 1j * x.imag")
+        pnp.real(self)[...] = value
 
     @property
     def imag(self) -> Any:
@@ -182,7 +342,14 @@ class Tracer(ArrayMethods):
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        raise self._assignment_refusal("imag", "x = x.real + 1j * value")
+        if not self.type.dtype.is_complex:
+            raise TypeError("cannot set the imaginary part of a real array")
+        pnp.imag(self)[...] = value
+
+    @property
+    def flat(self) -> Flat:
+        """The elements in row-major order, to be read and changed in place."""
+        return Flat(self)
 
     @property
     def at(self) -> At:
@@ -241,7 +408,9 @@ class Tracer(ArrayMethods):
 
     def __getitem__(self, key: Any) -> Any:
         """The elements at `key`, as NumPy indexes."""
-        return indexing.getitem(self, key)
+        found = indexing.getitem(self, key)
+        # All axes taken by integers give a scalar, which is a copy.
+        return found if found.shape or _has_ellipsis(key) else current().copy(found)
 
     def __len__(self) -> int:
         """Length of the first axis; TypeError for rank 0."""
@@ -421,26 +590,51 @@ class Tracer(ArrayMethods):
         )
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise self._refusal(
-            TraceError,
-            lambda: f"`x[index] = value` would change {self._described()} in place",
-            "Write `x = x.at[index].set(value)`, or `x = x.at[index].add(value)` for "
-            "`x[index] += value`.",
-        )
+        """The elements at `key` become `value`, as NumPy assigns: in place, cast to the array's
+        dtype, and through every view."""
+        what = "`x[index] = value`"
+        rewrite = "`x = x.at[index].set(value)`"
+        here: Tracer = current().lift(self)
+        here._check_writable(what, rewrite)
+        self.change(updating.assigned(self, key, value), what, rewrite)
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("elements of an array cannot be deleted")
 
-    def __copy__(self) -> Tracer:
-        return self
+    def __copy__(self) -> Any:
+        return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> Tracer:
-        return self
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
 
     def __reduce__(self) -> NoReturn:
         raise self._number_refusal(
             "pickling", "Return the value from the jitted function, then pickle."
         )
+
+
+class Flat:
+    """`x.flat`: the elements in row-major order."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Tracer) -> None:
+        self._array = array
+
+    def __len__(self) -> int:
+        return self._array.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(pnp.reshape(self._array, -1))
+
+    def __getitem__(self, key: Any) -> Any:
+        """A copy of the elements at `key`."""
+        return current().copy(pnp.reshape(self._array, -1)[key])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """The elements at `key` become `value`, in place."""
+        new = updating.assigned(pnp.reshape(self._array, -1), key, value)
+        self._array[...] = pnp.reshape(new, self._array.shape)
 
 
 class At:

@@ -132,8 +132,8 @@ def test_facts_are_known_while_tracing() -> None:
         )
         assert x.__array_namespace__() is pnp
         assert not hasattr(x, "no_such_attribute")
-        with pytest.raises(AttributeError, match="flat` of <traced f64"):
-            _ = x.flat
+        with pytest.raises(AttributeError, match="ctypes` of <traced f64"):
+            _ = x.ctypes
         with pytest.raises(TypeError, match="len"):
             len(n)
         with pytest.raises(TypeError, match="iteration"):
@@ -141,7 +141,8 @@ def test_facts_are_known_while_tracing() -> None:
         with pytest.raises(TypeError):
             del x[0]
         assert (n == None) is False and (n != None) is True  # noqa: E711
-        assert copy.copy(x) is x and copy.deepcopy(x) is x and x.copy() is x
+        copies = [copy.copy(x), copy.deepcopy(x), x.copy()]
+        assert all(c is not x and c.value is x.value for c in copies)
         with pytest.raises(ConcretizationError):
             pickle.dumps(x)
         with pytest.raises(ValueError, match="ambiguous"):

@@ -1,0 +1,178 @@
+"""Changes of traced arrays in place: `a[key] = v`, `a += b`, `out=`, `a.fill`, `np.copyto`, ...
+
+Each takes a traced array and gives the value that it has after the change, in its own type, by
+NumPy's rules of casting and broadcasting; `Tracer.change` puts it there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import pyc.numpy as pnp
+from pyc.errors import ConcretizationError, DTypeError, ShapeError
+from pyc.interpreter import bind1, type_of
+from pyc.ir import dtype as dt
+from pyc.numpy import indexing
+from pyc.numpy.core import broadcast, cast, constant, value
+from pyc.trace import location
+
+
+def fitted(what: str, array: Any, found: Any) -> Any:
+    """A result that is to be stored in `array`: of its shape, cast to its dtype as NumPy's "same
+    kind" allows.
+
+    raises DTypeError: a cast to a lower kind; ShapeError: another shape
+    """
+    old, new = type_of(array), type_of(found)
+    if not np.can_cast(new.dtype.numpy, old.dtype.numpy, "same_kind"):
+        raise DTypeError(
+            f"{what}: the result is {new.dtype.name}, which NumPy does not cast to {old} in place",
+            fix=f'Write `a = a.astype("{new.dtype.name}")` before, or make a new array: '
+            "`a = a + b`.",
+            place=location.here(),
+        )
+    if new.shape != old.shape:
+        if np.broadcast_shapes(new.shape, old.shape) != old.shape:
+            raise ShapeError(
+                f"{what}: the result has shape {new.shape}, the array {old.shape}",
+                fix="Make a new array: `a = a + b`.",
+                place=location.here(),
+            )
+        found = broadcast(found, old.shape)
+    return cast(found, old.dtype)
+
+
+def _is_mask(key: Any) -> bool:
+    return not isinstance(key, (tuple, slice, int, type(None), type(Ellipsis))) and (
+        _dtype(key) is dt.b1
+    )
+
+
+def _dtype(key: Any) -> Any:
+    if isinstance(key, (bool, np.bool_)):
+        return dt.b1
+    if isinstance(key, list):
+        return dt.of(np.asarray(key).dtype) if _is_plain(key) else None
+    try:
+        return type_of(key).dtype
+    except DTypeError:
+        return None
+
+
+def _is_plain(items: Any) -> bool:
+    return all(
+        _is_plain(i) if isinstance(i, list) else isinstance(i, (int, bool, np.generic))
+        for i in items
+    )
+
+
+def assigned(array: Any, key: Any, new: Any) -> Any:
+    """`array` after `array[key] = new`: cast as NumPy assigns, from any kind to any."""
+    old = type_of(array)
+    new = cast(value(new), old.dtype)
+    if _is_mask(key):
+        return _masked(array, value(key), new)
+    if key is Ellipsis or (isinstance(key, slice) and key == slice(None) and old.rank):
+        return _spread("assignment", new, old.shape)
+    shape = type_of(new).shape
+    extra = len(shape) - old.rank
+    if extra > 0 and shape[:extra] == (1,) * extra:  # NumPy drops leading axes of length 1
+        new = pnp.reshape(new, shape[extra:])
+    return indexing.update(array, key, new)
+
+
+def _spread(what: str, new: Any, shape: tuple[int, ...]) -> Any:
+    found = type_of(new).shape
+    while len(found) > len(shape) and found[0] == 1:
+        found = found[1:]
+        new = pnp.reshape(new, found)
+    try:
+        fits = np.broadcast_shapes(found, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(
+            f"{what}: values of shape {found} do not fit {shape}", place=location.here()
+        )
+    return broadcast(new, shape)
+
+
+def _masked(array: Any, mask: Any, new: Any) -> Any:
+    """After `array[mask] = new`, for one value or one for each place behind the mask's axes."""
+    shape, under = type_of(array).shape, type_of(mask).shape
+    if shape[: len(under)] != under:
+        raise ShapeError(
+            f"a mask of shape {under} does not fit an array of shape {shape}",
+            place=location.here(),
+        )
+    rest = shape[len(under) :]
+    given = type_of(new).shape
+    while given and given[0] == 1 and len(given) > len(rest):
+        given = given[1:]
+        new = pnp.reshape(new, given)
+    if len(given) > len(rest):
+        raise ConcretizationError(
+            "assignment under a mask takes as many values as the mask selects, which depends on "
+            "data",
+            fix="Write `a = pyc.numpy.where(mask, values, a)` with values of the shape of the "
+            "array.",
+            place=location.here(),
+        )
+    wide = pnp.reshape(mask, (*under, *(1,) * len(rest)))
+    return bind1("select", broadcast(wide, shape), _spread("assignment", new, shape), array)
+
+
+def copied_to(array: Any, source: Any, where: Any = True) -> Any:
+    """`array` after `np.copyto(array, source, where=where)`."""
+    found = _spread("copyto", fitted_kind("copyto", array, value(source)), type_of(array).shape)
+    if where is True:
+        return found
+    mask = _spread("copyto", cast(value(where), dt.b1), type_of(array).shape)
+    return bind1("select", mask, found, array)
+
+
+def fitted_kind(what: str, array: Any, new: Any) -> Any:
+    """`new` in the dtype of `array`, if "same kind" allows."""
+    old = type_of(array)
+    weak = type(new) in (bool, int, float, complex)
+    if not weak and not np.can_cast(type_of(new).dtype.numpy, old.dtype.numpy, "same_kind"):
+        raise DTypeError(
+            f"{what}: NumPy does not cast {type_of(new).dtype.name} to {old.dtype.name} in place",
+            fix=f'Write `.astype("{old.dtype.name}")` of the values.',
+            place=location.here(),
+        )
+    return cast(new, old.dtype)
+
+
+def with_diagonal(array: Any, new: Any) -> Any:
+    """`array` after `np.fill_diagonal(array, new)`, for a matrix and one value or a line."""
+    shape = type_of(array).shape
+    if len(shape) != 2:
+        raise ShapeError(f"fill_diagonal: needs a matrix, got shape {shape}", place=location.here())
+    count = min(shape)
+    rows = constant(np.arange(count))
+    line = cast(value(new), type_of(array).dtype)
+    if type_of(line).shape not in ((), (count,)):
+        raise ShapeError(
+            f"fill_diagonal: {type_of(line).shape} values for {count} places", place=location.here()
+        )
+    return indexing.update(array, (rows, rows), broadcast(line, (count,)))
+
+
+def with_elements(array: Any, indices: Any, new: Any, axis: int) -> Any:
+    """`array` after `np.put_along_axis(array, indices, new, axis)`."""
+    shape = type_of(array).shape
+    places = value(indices)
+    under = type_of(places).shape
+    axis = axis % len(shape)
+    key = [
+        places
+        if k == axis
+        else constant(np.arange(n).reshape((1,) * k + (n,) + (1,) * (len(shape) - k - 1)))
+        for k, n in enumerate(shape)
+    ]
+    target = tuple(under[k] if k == axis else n for k, n in enumerate(shape))
+    new = broadcast(cast(value(new), type_of(array).dtype), target)
+    return indexing.update(array, tuple(key), new)
