@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+import pyc
 from pyc.cli import cache_command, demo_command, doctor, explain, ir_command
 from pyc.errors import PycError
 
@@ -16,6 +17,7 @@ COMMANDS = (doctor, cache_command, ir_command, explain, demo_command)
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
     made = argparse.ArgumentParser(prog="python -m pyc", description=__doc__)
+    made.add_argument("--version", action="version", version=f"pyc {pyc.__version__}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add_parser(commands)

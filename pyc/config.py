@@ -80,7 +80,9 @@ class Settings:
     cache_dir: str = _setting(
         "", _text, "where the disk cache lies; empty: $XDG_CACHE_HOME/pyc or ~/.cache/pyc"
     )
-    debug: bool = _setting(False, _switch, "verify the program after every pass")
+    debug: bool = _setting(
+        False, _switch, "verify the program after every pass, keep pyc's frames in tracebacks"
+    )
     dump_dir: str = _setting("", _text, "write the text of every level there; empty: nowhere")
     num_threads: int = _setting(0, _count, "threads of the worker pool; 0: as many as are usable")
     target: str = _setting(

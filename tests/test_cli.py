@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pyc
 from pyc import cache, config
 from pyc.__main__ import main
 from pyc.cli import doctor, explain
@@ -47,6 +48,13 @@ def test_the_module_runs_as_a_program() -> None:
         cwd=ROOT,
     )
     assert done.stdout.startswith("PYC1300 ShapeError\n")
+
+
+def test_the_version(capsys) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"pyc {pyc.__version__}\n"
 
 
 def test_a_closed_pipe_is_no_traceback() -> None:

@@ -51,7 +51,7 @@ ALLOWED: dict[str, set[str]] = {
     "verify": GLUE | {"compile", "eager", "jit"},
     "demo": GLUE | {"__init__", "lax", "jit"},
     "cli": GLUE | {"__init__", "compile", "jit", "demo", "verify", "lax"},
-    "__main__": {"cli"},
+    "__main__": {"cli", "__init__"},
     "__init__": GLUE | {"compile", "eager", "jit", "lax", "cache", "verify"},
 }
 """Part of pyc (a module, or a package with all in it) -> the parts that it may import."""

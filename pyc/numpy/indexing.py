@@ -80,6 +80,11 @@ def _entries(x: Any, key: Any) -> list[Any]:
     items = list(key) if isinstance(key, tuple) else [key]
     items = [k if _plain(k) else value(k) for k in items]
     for k in items:
+        if isinstance(k, (str, bytes)):
+            raise DTypeError(
+                f"an index is an integer, a slice, `...`, None or an integer array, got {k[:40]!r}",
+                fix="Names are for dicts: pass the arrays as one, `{'name': x}`.",
+            )
         if not _plain(k) and dtype_of(k) is dt.b1:
             raise ConcretizationError(
                 "a boolean mask selects a number of elements that depends on data",
@@ -167,7 +172,7 @@ def _static_slice(k: slice) -> slice:
                 "or make the argument it comes from static: `pyc.jit(static_argnames=...)`.",
             ) from None
     if parts[2] == 0:
-        raise ValueError("slice step cannot be zero")
+        raise ShapeError("slice step cannot be zero")
     return slice(*parts)
 
 

@@ -288,3 +288,11 @@ def slice_with_a_traced_start(x):
 def update_of_a_slice_with_a_traced_start(x):
     i = x.argmax()
     return x.at[i : i + 2].set(0.0)
+
+
+def index_by_a_text(x):
+    return x["name"]
+
+
+def slice_without_a_step(x):
+    return x[::0]
