@@ -276,6 +276,11 @@ class Nest:
         )
         return Stage(kernel, tuple(positions))
 
+    def exchange(self, old: Buffer, new: Buffer) -> None:
+        """The kernel has another buffer in the place of one of its own."""
+        buffers = tuple(new if b is old else b for b in self.kernel.buffers)
+        self.kernel = replace(self.kernel, buffers=buffers)
+
     # --- work -------------------------------------------------------------------------------------
 
     def width(self, body: Sequence[Stmt]) -> int:

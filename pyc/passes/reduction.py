@@ -58,7 +58,7 @@ def reversed_bits(q: Expr, bits: int) -> Expr:
     return apply("remainder", spread, const(1023)) >> (8 - bits)
 
 
-class _Counter:
+class Counter:
     """What both ways share: components of one monoid, folds and the binary counter."""
 
     def __init__(self, types: Sequence[DType], monoid: str, allocate: Allocate) -> None:
@@ -167,7 +167,7 @@ def bind(results: Sequence[Var], values: Components) -> list[Stmt]:
     return [Let(r, v) for r, v in zip(results, values, strict=True)]
 
 
-class AcrossLanes(_Counter):
+class AcrossLanes(Counter):
     """Reduces along the vector, with vectors of `width` lanes (a power of two up to KEEP)."""
 
     def __init__(self, types: Sequence[DType], monoid: str, allocate: Allocate, width: int) -> None:
@@ -364,7 +364,7 @@ class AcrossLanes(_Counter):
         return body
 
 
-class WithinLane(_Counter):
+class WithinLane(Counter):
     """Reduces in one lane or thread."""
 
     def reduce(self, results: Sequence[Var], value: Value, n: int) -> list[Stmt]:

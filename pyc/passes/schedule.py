@@ -40,6 +40,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
+from pyc.passes.columns import ColumnProgram
 from pyc.passes.nest import (
     Loop,
     Nest,
@@ -56,6 +57,7 @@ from pyc.passes.nest import (
     unwrap,
 )
 from pyc.passes.reduction import AcrossLanes, Components, WithinLane
+from pyc.passes.rows import without_row_buffers
 
 SPLIT = 1 << 17
 """Elements of a sequence from which it is cut into blocks, where few are reduced side by side."""
@@ -75,6 +77,10 @@ _CUTTING = ("lt", "le", "gt", "ge", "eq", "ne", "minimum", "maximum")
 SIDE_VECTORS = 8
 """Vectors of neighbouring kept positions that cheap rows are reduced in at once: each row then
 reads some 512 contiguous bytes (measured: three times one vector's speed beyond the caches)."""
+SWEPT_ROW = 32
+"""Elements of a row from which neighbouring rows are swept over in wide tiles."""
+SWEPT_COLUMNS = 16
+"""Neighbouring rows that are worth it."""
 SIDE_COST = 8
 """Instructions per element up to which that many vectors fit the registers."""
 
@@ -268,7 +274,7 @@ class _Scheduler:
         self.locals = list(allocated)
         parallel = self.nest.work(core) * kept * row > 2 * TASK_WORK
         if side_by_side and (not along_row or row < 16) and loops[-1].extent > 1:
-            return (self.nest.stage("", self._side_by_side(loops, core, parallel)),)
+            return self._columns(loops, core, row, parallel)
         if row >= SPLIT and kept < 64 and can_split(core):
             return self._split(loops, core, row)
         width = self.nest.width(core)
@@ -311,6 +317,17 @@ class _Scheduler:
             else:
                 body.append(s)
         return body
+
+    def _columns(
+        self, loops: list[Loop], core: Body, row: int, parallel: bool
+    ) -> tuple[Stage, ...]:
+        """Neighbouring kept positions: wide tiles of them in sweeps over the rows, or, where rows
+        are short or columns few, a vector of them at a time."""
+        if row >= SWEPT_ROW and loops[-1].extent >= SWEPT_COLUMNS:
+            placed = without_row_buffers(core, self.locals, self.nest)
+            if placed is not None:
+                return ColumnProgram(self.nest, loops, placed, parallel).stages()
+        return (self.nest.stage("", self._side_by_side(loops, core, parallel)),)
 
     def _side_by_side(self, loops: list[Loop], core: Body, parallel: bool) -> list[Stmt]:
         """Neighbouring kept positions in the lanes of a vector, each with its own row."""

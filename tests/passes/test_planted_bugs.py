@@ -290,12 +290,12 @@ def the_neutral_element_of_sums_is_plus_zero(plant: Plant) -> None:
 
 @bug(lambda x: x.sum(), LONG)
 def vectors_of_a_chunk_meet_back_to_front(plant: Plant) -> None:
-    right = plant.original("pyc.passes.reduction:_Counter", "fold")
+    right = plant.original("pyc.passes.reduction:Counter", "fold")
 
     def wrong(self: Any, value: Any, count: Any) -> Any:
         return right(self, lambda k: value(Const(0, k.dtype) + (count - 1) - k), count)
 
-    plant.attribute("pyc.passes.reduction:_Counter", "fold", wrong)
+    plant.attribute("pyc.passes.reduction:Counter", "fold", wrong)
 
 
 # --- schedules ------------------------------------------------------------------------------------

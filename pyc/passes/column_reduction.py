@@ -1,0 +1,386 @@
+"""A reduction over the rows of columns, in the documented order (`ir/order.py`), as sweeps.
+
+The rows of a lane, which are 128 apart, are added four at a time to 128 sums per column; these
+become the 16 kept lanes of the chunk, and these meet those of the chunks before in a binary
+counter. Kept lanes and aligned blocks of chunks do not meet before the end, so both can be tasks of
+their own. A reduction whose order cannot show takes its rows as they come.
+
+Takes a `Reduce`, and what to store on its way; returns the sweeps and, for the sweep behind them,
+the result in a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyc.ir.dtype import DType
+from pyc.ir.expr import Expr, Var, const, minimum
+from pyc.ir.loops import Body, Buffer, Carry, For, If, Kind, Let, Reduce, Stmt, expressions
+from pyc.ir.order import CHUNK, KEEP, LANES
+from pyc.ir.visit import Rewriter, renamed
+from pyc.passes.nest import Loop, bindings, row_length
+from pyc.passes.reduction import CHEAP, ROWS, At, Components, Counter, cost
+from pyc.passes.reduction_blocks import ThreadReduction
+from pyc.passes.rows import variables_of
+from pyc.passes.sweeps import Each, Found, Held, Step, Sweeps, Tile, positions
+
+SUM_BYTES = 1 << 19
+"""Bytes of the sums of lanes of a tile at most: they should stay in a core's cache."""
+AT_ONCE = 4
+"""Rows read at once. The rows of a lane are 128 apart, so that most of them share a set of the
+first cache."""
+GROUPS = 4
+"""Groups of kept lanes that become tasks of their own, at most."""
+BLOCKS = 16
+"""Blocks of chunks, or of rows, at most."""
+PARTS = 64
+"""Partial results of a column that are joined as straight code."""
+
+Join = Callable[[Expr, Expr], Found]
+"""(place in the tile, column) -> what a reduction gives there."""
+
+
+class ColumnReduction:
+    """One reduction: partial results, then their join."""
+
+    def __init__(self, sweeps: Sweeps, before: Body, reduce: Reduce) -> None:
+        self.sweeps = sweeps
+        self.before = before
+        self.reduce = reduce
+        n = row_length(reduce)
+        assert n is not None
+        self.n = n
+        self.types = [r.dtype for r in reduce.results]
+        self.counter = Counter(self.types, reduce.monoid, self._refuse)
+        work = cost([*reduce.values, *(e for s in before for e in expressions(s))])
+        self.cheap = work <= CHEAP * len(self.types)
+        self._local: list[Buffer] = []
+
+    @staticmethod
+    def _refuse(name: str, dtype: DType, shape: tuple[int, ...]) -> Buffer:
+        raise AssertionError(f"{name}: arrays of columns are made by `Sweeps`")
+
+    @property
+    def in_any_order(self) -> bool:
+        """Whether the order of the elements cannot show in the bits."""
+        exact = not any(t.is_float for t in self.types)
+        return self.counter.monoid.idempotent or exact
+
+    def steps(self, tile: Tile) -> tuple[list[Step], Join]:
+        """The sweeps over the row, and what gives the result in a column behind them."""
+        if self.in_any_order:
+            return self._sweep_rows(tile)
+        if self.n <= KEEP:
+            return [], self._straight
+        return self._sweep_lanes(tile)
+
+    def _element(self, position: Expr, at: Expr, column: Expr) -> Found:
+        binding = {
+            **positions(variables_of(self.reduce), position),
+            **self.sweeps.binding(at, column),
+        }
+        if not self.before:
+            return [], Rewriter(variables=binding).exprs(self.reduce.values)
+        body = renamed((*self.before, *bindings(self.reduce)), binding)
+        count = len(self.types)
+        return list(body), tuple(s.var for s in body[-count:] if isinstance(s, Let))
+
+    def _fold(
+        self,
+        first: Expr,
+        step: int,
+        count: int | Expr,
+        at: Expr,
+        column: Expr,
+        before: Components | None,
+    ) -> Found:
+        """The left fold of `count` > 0 elements `step` apart behind `before`."""
+        combine = self.counter.monoid.combine
+        if isinstance(count, int) and (self.cheap or count == 1):
+            body: list[Stmt] = []
+            total = before
+            for k in range(count):
+                inside, value = self._element(first + k * step if k else first, at, column)
+                body += inside
+                total = value if total is None else combine(total, value)
+            assert total is not None
+            return body, total
+        k_var = Var("j")
+        inside, value = self._element(first + k_var * step, at, column)
+        inner, after = self.counter.names("a"), self.counter.names("r")
+        start = self.counter.neutral if before is None else before
+        columns = zip(inner, start, combine(inner, value), after, strict=True)
+        carried = tuple(Carry(v, i, n, r) for v, i, n, r in columns)
+        return [For(k_var, count, Kind.SERIAL, tuple(inside), carried)], after
+
+    # --- any order --------------------------------------------------------------------------------
+
+    def _sweep_rows(self, tile: Tile) -> tuple[list[Step], Join]:
+        """Rows as they come, into one value per column and block of rows."""
+        sweeps, n = self.sweeps, self.n
+        per = n
+        if sweeps.staged:
+            per = -(-n // (BLOCKS * AT_ONCE)) * AT_ONCE
+        blocks = -(-n // per)
+        block = sweeps.nest.simplify.variable("block", blocks)
+        sums = sweeps.local("best", self.types, 1, tile, self._local)
+        held = sums
+        if sweeps.staged:
+            held = sweeps.between("part", self.types, blocks, tile, self._local)
+        slot, here = block if blocks > 1 else const(0), const(0)
+        first = slot * per
+        count: int | Expr = per
+        if n % per:
+            count = minimum(const(per), const(n) - block * per)
+
+        def neutral(at: Expr, column: Expr) -> list[Stmt]:
+            return sums.store(here, at, column, self.counter.neutral)
+
+        def keep(at: Expr, column: Expr) -> list[Stmt]:
+            return held.store(slot, at, column, sums.load(here, at, column))
+
+        def rows(start: Expr, size: int) -> list[Stmt]:
+            def body(at: Expr, column: Expr) -> list[Stmt]:
+                before = sums.load(here, at, column)
+                inside, total = self._together(start, size, at, column)
+                total = self.counter.monoid.combine(before, total)
+                return [*inside, *sums.store(here, at, column, total)]
+
+            return sweeps.sweep(tile, body)
+
+        group, row = Var("group"), Var("row")
+        whole = count // AT_ONCE if isinstance(count, int) else count >> 2
+        rest = count % AT_ONCE if isinstance(count, int) else count & (AT_ONCE - 1)
+        body = sweeps.sweep(tile, neutral)
+        body.append(For(group, whole, Kind.SERIAL, tuple(rows(first + group * AT_ONCE, AT_ONCE))))
+        left = first + whole * AT_ONCE + row
+        body.append(For(row, rest, Kind.SERIAL, tuple(rows(left, 1))))
+        if held is not sums:
+            body += sweeps.sweep(tile, keep)
+        loops = (Loop(block, blocks),) if blocks > 1 else ()
+
+        def found(at: Expr, column: Expr) -> Found:
+            if blocks == 1:
+                return [], held.load(const(0), at, column)
+            k = Var("k")
+            loop, total = self.counter.loop(
+                k,
+                blocks,
+                self.counter.neutral,
+                lambda a: self.counter.monoid.combine(a, held.load(k, at, column)),
+            )
+            return [loop], total
+
+        return [Step("_rows", tile, loops, tuple(body), tuple(self._local))], found
+
+    def _together(self, first: Expr, count: int, at: Expr, column: Expr) -> Found:
+        """`count` neighbouring elements in a short tree, or in a loop where they take much work."""
+        if not self.cheap and count > 1:
+            return self._fold(first, 1, count, at, column, None)
+        found = [self._element(first + k, at, column) for k in range(count)]
+        return [s for inside, _ in found for s in inside], self.counter.tree([v for _, v in found])
+
+    # --- the documented order ---------------------------------------------------------------------
+
+    def _straight(self, at: Expr, column: Expr) -> Found:
+        """A row of at most KEEP elements in one go."""
+        body: list[Stmt] = []
+        values: list[Components] = []
+        for k in range(self.n):
+            inside, value = self._element(const(k), at, column)
+            body += inside
+            values.append(value)
+        return body, self.counter.tree(values)
+
+    def _sweep_lanes(self, tile: Tile) -> tuple[list[Step], Join]:
+        """The kept lanes of blocks of chunks, some lanes at a time."""
+        sweeps = self.sweeps
+        chunks = -(-self.n // CHUNK)
+        per = chunks
+        groups = 1
+        while groups < KEEP and (LANES // groups) * tile.size * sweeps.itemsize > SUM_BYTES:
+            groups *= 2
+        if sweeps.staged:
+            per = 1
+            while -(-chunks // per) > BLOCKS:
+                per *= 2
+            while groups < GROUPS and -(-chunks // per) * groups < BLOCKS:
+                groups *= 2
+        blocks = -(-chunks // per)
+        held = sweeps.between("kept", self.types, blocks * KEEP, tile, self._local)
+        block = sweeps.nest.simplify.variable("block", blocks)
+        group = sweeps.nest.simplify.variable("group", groups)
+        number: Expr = block if blocks > 1 else const(0)
+        body = _Lanes(self, tile, held, number, per, group, groups).body()
+        loops = tuple(x for x in (Loop(block, blocks), Loop(group, groups)) if x.extent > 1)
+        if groups == 1:
+            body = [Let(group, const(0)), *body]
+
+        def found(at: Expr, column: Expr) -> Found:
+            return self._joined(held, blocks, at, column)
+
+        return [Step("_lanes", tile, loops, tuple(body), tuple(self._local))], found
+
+    def _joined(self, held: Held, blocks: int, at: Expr, column: Expr) -> Found:
+        """The kept lanes of all blocks, joined by block and then by halves."""
+
+        def part(block: Expr, lane: Expr) -> Components:
+            return held.load(block * KEEP + lane, at, column)
+
+        if blocks * KEEP > PARTS:
+            results = self.counter.names("joined")
+            reduction = ThreadReduction(self.types, self.counter.monoid.name)
+            return reduction.join(results, part, blocks), results
+        lanes: list[Components] = []
+        for lane in range(KEEP):
+            level = [part(const(k), const(lane)) for k in range(blocks)]
+            while len(level) > 1:
+                pairs = zip(level[::2], level[1::2], strict=False)
+                odd = level[-1:] if len(level) % 2 else []
+                level = [*(self.counter.monoid.combine(a, b) for a, b in pairs), *odd]
+            lanes += level
+        return [], self.counter.tree(lanes)
+
+
+class _Lanes:
+    """The kept lanes [group * size, + size) of `per` chunks from block * per on, in one tile."""
+
+    def __init__(
+        self,
+        reduction: ColumnReduction,
+        tile: Tile,
+        held: Held,
+        block: Expr,
+        per: int,
+        group: Var,
+        groups: int,
+    ) -> None:
+        self.reduction, self.tile, self.held = reduction, tile, held
+        self.counter, self.n = reduction.counter, reduction.n
+        self.block, self.per = block, per
+        self.size = KEEP // groups
+        self.first: Expr = group * self.size if groups > 1 else const(0)
+        local = reduction._local
+        types = reduction.types
+        sweeps = reduction.sweeps
+        self.direct = self.n <= LANES and reduction.cheap
+        if not self.direct:
+            self.sums = sweeps.local("sums", types, ROWS * self.size, tile, local)
+        if per > 1:
+            self.levels = sweeps.local("level", types, per.bit_length() * self.size, tile, local)
+
+    def sweep(self, body: Each) -> list[Stmt]:
+        """A sweep over the tile."""
+        return self.reduction.sweeps.sweep(self.tile, body)
+
+    def body(self) -> list[Stmt]:
+        """The statements."""
+        full, rest = divmod(self.n, CHUNK)
+        chunks = full + (1 if rest else 0)
+        if self.per == 1:
+            number = self.block
+            if chunks == 1:
+                return self._chunk(number, number, rest or CHUNK)
+            if not rest:
+                return self._chunk(number, number, CHUNK)
+            last, whole = (self._chunk(number, number, n) for n in (rest, CHUNK))
+            return [If(number.equal(full), tuple(last), tuple(whole))]
+        c = Var("c")
+        if chunks <= self.per:
+            body: list[Stmt] = [For(c, full, Kind.SERIAL, tuple(self._chunk(c, c, CHUNK)))]
+            if rest:
+                body += self._chunk(const(full), const(full), rest)
+            return [*body, *self._collect(chunks)]
+        number = self.block * self.per + c
+        count: int | Expr = self.per
+        if chunks % self.per:
+            count = minimum(const(self.per), const(chunks) - self.block * self.per)
+        each = self._chunk(number, c, CHUNK)
+        if rest:
+            last = self._chunk(number, c, rest)
+            each = [If(number.equal(full), tuple(last), tuple(each))]
+        return [For(c, count, Kind.SERIAL, tuple(each)), *self._collect(count)]
+
+    def _chunk(self, number: Expr, c: Expr, rows: int) -> list[Stmt]:
+        """The kept lanes of chunk `number`, the c-th of these, of which `rows` elements exist."""
+        b = Var("b")
+        if self.direct:
+            cut = rows % KEEP
+            lane = self.first + b
+            less = self._rows_direct(b, lane, rows // KEEP)
+            if cut:
+                more = self._rows_direct(b, lane, rows // KEEP + 1)
+                less = [If(lane < cut, tuple(more), tuple(less))]
+            return [For(b, self.size, Kind.SERIAL, tuple(less))]
+        i, lane = Var("i"), Var("lane")
+        full, part = divmod(rows, LANES)
+        start = number * CHUNK + lane
+        slot = i * self.size + b
+        each = self._sum(slot, start, full)
+        if part:
+            each = [If(lane < part, tuple(self._sum(slot, start, full + 1)), tuple(each))]
+        bind = Let(lane, i * KEEP + (self.first + b))
+        inner = For(b, self.size, Kind.SERIAL, (bind, *each))
+        kept = Var("b")
+
+        def meet(at: Expr, column: Expr) -> list[Stmt]:
+            slots = [kept + k * self.size for k in range(ROWS)]
+            sums = [self.sums.load(s, at, column) for s in slots]
+            return self._put(kept, c, at, column, self.counter.tree(sums))
+
+        meeting = For(kept, self.size, Kind.SERIAL, tuple(self.sweep(meet)))
+        return [For(i, ROWS, Kind.SERIAL, (inner,)), meeting]
+
+    def _rows_direct(self, b: Expr, lane: Expr, count: int) -> list[Stmt]:
+        """A kept lane of a row of at most LANES elements, `count` of which are its own."""
+
+        def body(at: Expr, column: Expr) -> list[Stmt]:
+            inside: list[Stmt] = []
+            values: list[Components] = []
+            for k in range(count):
+                before, value = self.reduction._element(lane + k * KEEP, at, column)
+                inside += before
+                values.append(value)
+            total = self.counter.tree(values) if values else self.counter.neutral
+            return [*inside, *self._put(b, const(0), at, column, total)]
+
+        return self.sweep(body)
+
+    def _sum(self, slot: Expr, first: Expr, count: int) -> list[Stmt]:
+        """Sweeps that leave the left fold of `count` elements, LANES apart, in a slot of `sums`."""
+        at_once = AT_ONCE if self.reduction.cheap else ROWS
+        result: list[Stmt] = []
+        for start in range(0, max(count, 1), at_once):
+            these = min(at_once, count - start)
+
+            def body(at: Expr, column: Expr, start: int = start, these: int = these) -> list[Stmt]:
+                if these == 0:
+                    return self.sums.store(slot, at, column, self.counter.neutral)
+                before = self.sums.load(slot, at, column) if start else None
+                row = first + start * LANES if start else first
+                inside, total = self.reduction._fold(row, LANES, these, at, column, before)
+                return [*inside, *self.sums.store(slot, at, column, total)]
+
+            result += self.sweep(body)
+        return result
+
+    def _put(self, b: Expr, c: Expr, at: Expr, column: Expr, total: Components) -> list[Stmt]:
+        """Keeps a kept lane of chunk c: in its place, or in the counter."""
+        if self.per == 1:
+            return self.held.store(self.block * KEEP + (self.first + b), at, column, total)
+        return self.counter.merge(self.levels.buffers, self._level(b, at, column), c, total)
+
+    def _level(self, b: Expr, at: Expr, column: Expr) -> At:
+        return lambda k: self.levels.index(k * self.size + b, at, column)
+
+    def _collect(self, count: int | Expr) -> list[Stmt]:
+        """The counters' values."""
+        b = Var("b")
+
+        def body(at: Expr, column: Expr) -> list[Stmt]:
+            level = self._level(b, at, column)
+            inside, total = self.counter.collect(self.levels.buffers, level, count)
+            slot = self.block * KEEP + (self.first + b)
+            return [*inside, *self.held.store(slot, at, column, total)]
+
+        return [For(b, self.size, Kind.SERIAL, tuple(self.sweep(body)))]

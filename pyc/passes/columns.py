@@ -1,0 +1,198 @@
+"""Row programs whose kept positions are neighbours in memory: sweeps over wide tiles of columns.
+
+Takes the regions of a row program of a CPU whose last kept loop is contiguous (sums, softmax, layer
+norm along the first axis) and returns its launches. Every region becomes sweeps over a tile of
+columns (`sweeps`, `column_reduction`), so that memory is read as long forward streams. What a
+column has to keep between sweeps lies in arrays beside it.
+
+A program with enough tiles (or too little work for tasks) is one launch, with all regions of a tile
+inside its task. Otherwise each reduction is two launches, partial results by tasks and their join,
+and each loop over the row is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from pyc.frozen import frozen
+from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, postorder
+from pyc.ir.loops import Body, For, Kind, Let, Reduce, Stmt, Store, expressions, walk
+from pyc.ir.visit import bound, renamed
+from pyc.passes.column_reduction import ColumnReduction, Join
+from pyc.passes.nest import Loop, Nest, Stage, around, is_element_loop, peel, row_length
+from pyc.passes.rows import absorbed, hoisted
+from pyc.passes.sweeps import ROW_BYTES, Found, Step, Sweeps, Tile, positions
+
+TILE_BYTES = 1 << 14
+"""Bytes of one row of a tile at most."""
+BLOCK_BYTES = 1 << 19
+"""Bytes of a tile's rows that stay in a core's cache between regions."""
+TASKS = 8
+"""Tiles that are enough tasks."""
+ROW_TASKS = 64
+"""Blocks of rows of a loop over the row at most."""
+TASK_BYTES = 1 << 18
+"""Bytes that a block of rows is worth at least."""
+
+
+@frozen()
+class Section:
+    """A region, if any, with what it stores on its way, and the statements of one column behind it.
+    later: variables of these that other sections need."""
+
+    before: Body
+    region: Reduce | For | None
+    after: Body
+    later: tuple[Var, ...]
+
+
+class ColumnProgram:
+    """The launches of one row program; `loops`, the last of them contiguous, enclose `core`."""
+
+    def __init__(self, nest: Nest, loops: Sequence[Loop], core: Body, parallel: bool) -> None:
+        self.nest = nest
+        self.sweeps = Sweeps(nest, loops, core)
+        self.parallel = parallel
+        self.sections = _sections(absorbed(hoisted(core), nest.simplify))
+
+    def stages(self) -> tuple[Stage, ...]:
+        """The launches."""
+        sweeps = self.sweeps
+        tile = self._tile()
+        steps = [step for s in self.sections for step in self._steps(s, tile)]
+        if sweeps.staged:
+            found: list[Stage] = []
+            for number, step in enumerate(steps):
+                loops = [*sweeps.outer, step.tile.loop, *step.loops]
+                tasks = self._tasks(loops, around(step.arrays, step.body))
+                found.append(self.nest.stage(f"_{number}{step.name}", tasks, sweeps.scratch))
+            return tuple(found)
+        whole: list[Stmt] = []
+        for step in steps:
+            whole += _nested(step.loops, step.body)
+        arrays = [*sweeps.arrays, *(b for step in steps for b in step.arrays)]
+        tasks = self._tasks([*sweeps.outer, tile.loop], around(arrays, whole))
+        return (self.nest.stage("", tasks),)
+
+    def _tile(self) -> Tile:
+        """How columns are cut, and whether steps are launches of their own (`Sweeps.staged`)."""
+        sweeps = self.sweeps
+        lengths = [n for s in self.sections if s.region is not None and (n := row_length(s.region))]
+        outer = prod(x.extent for x in sweeps.outer)
+        widest, least = TILE_BYTES // sweeps.itemsize, ROW_BYTES // sweeps.itemsize
+        if len(lengths) > 1:
+            fitting = BLOCK_BYTES // (max(lengths) * sweeps.itemsize)
+            widest = min(widest, fitting) if fitting >= least else widest
+        tiles = -(-sweeps.columns // widest)
+        if self.parallel and outer * tiles < TASKS:
+            wanted = -(-TASKS // outer)
+            sweeps.staged = sweeps.columns < wanted * least
+            tiles = tiles if sweeps.staged else wanted
+        return sweeps.tiles(tiles)
+
+    def _tasks(self, loops: Sequence[Loop], body: Sequence[Stmt]) -> list[Stmt]:
+        """`body` for all positions of independent loops, as tasks if there is work for them."""
+        if not self.parallel:
+            return _nested(loops, body)
+        task = Var("task")
+        rest: Expr = task
+        binding: list[Stmt] = []
+        for loop in reversed(loops[1:]):
+            binding.append(Let(loop.var, apply("remainder", rest, const(loop.extent))))
+            rest = apply("quotient", rest, const(loop.extent))
+        binding.append(Let(loops[0].var, rest))
+        return [For(task, prod(x.extent for x in loops), Kind.PARALLEL, (*binding, *body))]
+
+    # --- sections ---------------------------------------------------------------------------------
+
+    def _steps(self, s: Section, tile: Tile) -> list[Step]:
+        """What a section does, in order."""
+        steps: list[Step] = []
+        found: Join = _nothing
+        results: tuple[Var, ...] = ()
+        if isinstance(s.region, For):
+            steps.append(self._walk(s.region, tile))
+        elif s.region is not None:
+            results = s.region.results
+            partial, found = ColumnReduction(self.sweeps, s.before, s.region).steps(tile)
+            steps += partial
+        if s.after or s.later:
+            steps.append(self._finish(s, tile, found, results))
+        return steps
+
+    def _finish(self, s: Section, tile: Tile, found: Join, results: Sequence[Var]) -> Step:
+        """One sweep with the statements behind a region."""
+        sweeps = self.sweeps
+        if sweeps.staged:
+            tile = sweeps.tiles(-(-sweeps.columns // (ROW_BYTES // sweeps.itemsize)))
+        lasting = {v: sweeps.between(v.name, [v.dtype], 1, tile, sweeps.arrays) for v in s.later}
+
+        def body(at: Expr, column: Expr) -> list[Stmt]:
+            inside, values = found(at, column)
+            lets = [Let(r, v) for r, v in zip(results, values, strict=True)]
+            kept = [x for v, h in lasting.items() for x in h.store(const(0), at, column, (v,))]
+            return list(renamed((*inside, *lets, *s.after, *kept), sweeps.binding(at, column)))
+
+        swept = tuple(sweeps.sweep(tile, body))
+        sweeps.keep(lasting)
+        return Step("_join", tile, (), swept, ())
+
+    def _walk(self, loop: For, tile: Tile) -> Step:
+        """A loop over the row that stores."""
+        sweeps = self.sweeps
+        loops, inner = peel((loop,))
+        stored = {x.buffer for x in walk(inner) if isinstance(x, Store)}
+        nodes = postorder([e for x in walk(inner) for e in expressions(x)])
+        once = any(isinstance(n, Load) and n.buffer in stored for n in nodes)
+        rows = per = prod(x.extent for x in loops)
+        if sweeps.staged:
+            least = TASK_BYTES // (tile.size * sweeps.itemsize)
+            per = min(max(-(-rows // ROW_TASKS), least, 1), rows)
+        blocks = -(-rows // per)
+        block, row = self.nest.simplify.variable("block", blocks), Var("row")
+        position: Expr = row
+        count: int | Expr = per
+        if blocks > 1:
+            position = block * per + row
+            count = minimum(const(per), const(rows) - block * per) if rows % per else per
+        at_row = positions(loops, position)
+
+        def body(at: Expr, column: Expr) -> list[Stmt]:
+            return list(renamed(inner, {**at_row, **sweeps.binding(at, column)}))
+
+        swept = For(row, count, Kind.SERIAL, tuple(sweeps.sweep(tile, body, once=once)))
+        outside = (Loop(block, blocks),) if blocks > 1 else ()
+        return Step("_rows", tile, outside, (swept,), ())
+
+
+def _nothing(at: Expr, column: Expr) -> Found:
+    return [], ()
+
+
+def _nested(loops: Sequence[Loop], body: Sequence[Stmt]) -> list[Stmt]:
+    """`body` in loops, one after the other."""
+    inner: Body = tuple(body)
+    for loop in reversed(loops):
+        inner = (For(loop.var, loop.extent, Kind.SERIAL, inner),)
+    return list(inner)
+
+
+def _sections(regions: Sequence[tuple[Body, Stmt]]) -> list[Section]:
+    """The regions of a row program, each with the statements of one column behind it."""
+    found: list[tuple[Body, Reduce | For | None, list[Stmt]]] = [((), None, [])]
+    for before, s in regions:
+        if isinstance(s, (Reduce, For)) and not is_element_loop(s):
+            found.append((before, s, []))
+        else:
+            found[-1][2].append(s)
+    result: list[Section] = []
+    used: set[Var] = set()
+    for before, region, after in reversed(found):
+        defined = list(region.results) if isinstance(region, Reduce) else []
+        defined += [v for s in after for v in bound(s)]
+        result.append(Section(before, region, tuple(after), tuple(v for v in defined if v in used)))
+        here = [*before, *([region] if region is not None else []), *after]
+        nodes = postorder([e for s in walk(tuple(here)) for e in expressions(s)])
+        used |= {n for n in nodes if isinstance(n, Var)}
+    return result[::-1]

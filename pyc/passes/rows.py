@@ -1,0 +1,274 @@
+"""Values of a whole row that several regions of a row program need.
+
+`lower` keeps them in a row buffer that a loop over the row fills. A scheduler may keep them in the
+output that is made of them instead (`in_output`), compute them again where they are read
+(`computed_again`), or fill a buffer while a reduction reads it (`absorbed`), which saves one walk
+over the row. All keep every bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyc.frozen import frozen, replace
+from pyc.ir.expr import Apply, Expr, Load, Var, children, postorder
+from pyc.ir.loops import Body, Buffer, For, Let, Reduce, Stmt, Store, expressions, walk
+from pyc.ir.visit import Rewriter
+from pyc.passes.index import Simplifier
+from pyc.passes.nest import Loop, Nest, accesses, bindings, is_element_loop, peel
+
+
+@frozen()
+class Fill:
+    """The region that fills a row buffer: its loops, and buffer[index] = value in each step."""
+
+    position: int
+    loops: tuple[Loop, ...]
+    index: tuple[Expr, ...]
+    value: Expr
+    alone: bool
+
+
+def fill_of(core: Sequence[Stmt], buffer: Buffer) -> Fill | None:
+    """How a row buffer is filled, if by one loop over the row."""
+    for position, s in enumerate(core):
+        if not isinstance(s, For):
+            continue
+        loops, inner = peel((s,))
+        stored = [x for x in inner if isinstance(x, Store)]
+        if len(stored) == 1 and stored[0].buffer is buffer:
+            if any(isinstance(x, Let) for x in inner):
+                return None
+            store = stored[0]
+            return Fill(position, tuple(loops), store.index, store.value, len(inner) == 1)
+    return None
+
+
+def variables_of(s: Stmt) -> tuple[Loop, ...]:
+    """The loops over the row of a region."""
+    if isinstance(s, Reduce):
+        return tuple(Loop(v, int(e)) for v, e in s.domain if isinstance(e, int))
+    assert isinstance(s, For)
+    return tuple(peel((s,))[0])
+
+
+def same_row(a: Sequence[Loop], b: Sequence[Loop]) -> bool:
+    """Whether two regions walk the row by loops of the same extents."""
+    return [x.extent for x in a] == [x.extent for x in b]
+
+
+def without_row_buffers(core: Body, buffers: Sequence[Buffer], nest: Nest) -> Body | None:
+    """`core` with its row buffers in outputs (which `nest` learns) where these are made of them,
+    else computed again; None if one can be neither."""
+    outputs = [b for b in nest.kernel.buffers if b.role == "out"]
+    exchanged: list[tuple[Buffer, Buffer]] = []
+    for buffer in buffers:
+        found = in_output(core, buffer, outputs, nest.simplify)
+        if found is not None:
+            core, old, new = found
+            exchanged.append((old, new))
+            outputs.remove(old)
+            continue
+        again = computed_again(core, buffer, nest.simplify)
+        if again is None:
+            return None
+        core = again
+    for old, new in exchanged:
+        nest.exchange(old, new)
+    return core
+
+
+def computed_again(core: Body, buffer: Buffer, simplify: Simplifier) -> Body | None:
+    """`core` without the row buffer: its value where it was loaded. None if some region does not
+    walk the row as the one that fills it."""
+    fill = fill_of(core, buffer)
+    if fill is None:
+        return None
+    result: list[Stmt] = []
+    for position, s in enumerate(core):
+        if position == fill.position:
+            rest = tuple(x for x in peel((s,))[1] if not isinstance(x, Store))
+            if rest:
+                assert isinstance(s, For)
+                result.append(_with_inner(s, rest))
+            continue
+        if not _loads(s, buffer):
+            result.append(s)
+            continue
+        loops = variables_of(s)
+        if not same_row(loops, fill.loops):
+            return None
+        binding: dict[Var, Expr] = {a.var: b.var for a, b in zip(fill.loops, loops, strict=True)}
+        moved = Rewriter(variables=binding, index=lambda _, at: tuple(simplify(e) for e in at))
+        value, *at = moved.exprs((fill.value, *fill.index))
+        if not _only_at(s, buffer, at, simplify):
+            return None
+
+        def rule(e: Expr, value: Expr = value) -> Expr:
+            return value if isinstance(e, Load) and e.buffer is buffer else e
+
+        result.append(Rewriter(expr=rule).stmt(s))
+    return tuple(result)
+
+
+def in_output(
+    core: Body, buffer: Buffer, outputs: Sequence[Buffer], simplify: Simplifier
+) -> tuple[Body, Buffer, Buffer] | None:
+    """`core` with the row buffer in the output that the last region makes of it, that output and
+    the buffer that takes its place (it is read now); None if there is no such output."""
+    fill = fill_of(core, buffer)
+    last = core[-1]
+    if fill is None or not isinstance(last, For) or fill.position == len(core) - 1:
+        return None
+    loops, inner = peel((last,))
+    if not same_row(loops, fill.loops) or not _loads(last, buffer):
+        return None
+    for out in outputs:
+        stored = [x for x in inner if isinstance(x, Store) and x.buffer is out]
+        touched = sum(b is out for b, _ in accesses(core))
+        if out.role != "out" or out.dtype is not buffer.dtype or out.may_alias or touched != 1:
+            continue
+        if len(stored) != 1:
+            continue
+        found = _moved(core, buffer, fill, loops, stored[0], simplify)
+        if found is not None:
+            return found
+    return None
+
+
+def _moved(
+    core: Body,
+    buffer: Buffer,
+    fill: Fill,
+    loops: Sequence[Loop],
+    stored: Store,
+    simplify: Simplifier,
+) -> tuple[Body, Buffer, Buffer] | None:
+    out = replace(stored.buffer, role="inout")
+    result: list[Stmt] = []
+    for position, s in enumerate(core):
+        if not isinstance(s, (For, Reduce)):
+            result.append(s)
+            continue
+        here = variables_of(s)
+        if position == fill.position or _loads(s, buffer):
+            if not same_row(here, fill.loops):
+                return None
+            moved: dict[Var, Expr] = {a.var: b.var for a, b in zip(fill.loops, here, strict=True)}
+            if not _only_at(s, buffer, Rewriter(variables=moved).exprs(fill.index), simplify):
+                return None
+        place: dict[Var, Expr] = {a.var: b.var for a, b in zip(loops, here, strict=False)}
+        at = tuple(simplify(e) for e in Rewriter(variables=place).exprs(stored.index))
+
+        def buffers(b: Buffer) -> Buffer:
+            return out if b is buffer or b is stored.buffer else b
+
+        def index(b: Buffer, old: tuple[Expr, ...], at: tuple[Expr, ...] = at) -> tuple[Expr, ...]:
+            return at if b is buffer else old
+
+        result.append(Rewriter(buffers=buffers, index=index).stmt(s))
+    return tuple(result), stored.buffer, out
+
+
+def absorbed(core: Body, simplify: Simplifier) -> list[tuple[Body, Stmt]]:
+    """The statements of `core`, each with what a reduction stores on its way: a loop that fills a
+    buffer joins the reduction behind it if that reads the buffer. The value reduced is then that of
+    a `Let` in front."""
+    result: list[tuple[Body, Stmt]] = []
+    for s in core:
+        if result and isinstance(s, Reduce) and isinstance(result[-1][1], For):
+            joined = _join(result[-1][1], s, simplify)
+            if joined is not None:
+                result[-1] = joined
+                continue
+        result.append(((), s))
+    return result
+
+
+def _join(loop: For, reduce: Reduce, simplify: Simplifier) -> tuple[Body, Stmt] | None:
+    loops, inner = peel((loop,))
+    store = inner[0]
+    if len(inner) != 1 or not isinstance(store, Store):
+        return None
+    here = variables_of(reduce)
+    if not same_row(loops, here) or not _loads(reduce, store.buffer):
+        return None
+    binding: dict[Var, Expr] = {a.var: b.var for a, b in zip(loops, here, strict=True)}
+    value, *at = Rewriter(variables=binding).exprs((store.value, *store.index))
+    if not _only_at(reduce, store.buffer, at, simplify):
+        return None
+    kept = Var("kept", store.buffer.dtype)
+
+    def rule(e: Expr) -> Expr:
+        return kept if isinstance(e, Load) and e.buffer is store.buffer else e
+
+    changed = Rewriter(expr=rule).stmt(reduce)
+    return (Let(kept, value), Store(store.buffer, tuple(at), kept)), changed
+
+
+def hoisted(core: Body) -> Body:
+    """`core` with what regions compute alike for all of the row bound in front of them. A loop over
+    the row alone needs no such thing; one over neighbouring rows inside it does."""
+    written = {s.buffer for s in walk(core) if isinstance(s, Store)}
+    names: dict[int, Var] = {}
+    rewriter = Rewriter(expr=lambda e: names.get(id(e), e))
+    result: list[Stmt] = []
+    for s in core:
+        if isinstance(s, (For, Reduce)) and not is_element_loop(s):
+            for e in _kept_only(s, written):
+                if id(e) not in names:
+                    names[id(e)] = Var("once", e.dtype)
+                    result.append(Let(names[id(e)], e))
+            s = rewriter.stmt(s)
+        result.append(s)
+    return tuple(result)
+
+
+def _kept_only(s: Reduce | For, written: set[Buffer]) -> list[Expr]:
+    """The largest values that a region computes and that do not depend on the row."""
+    row = {x.var for x in variables_of(s)}
+    body = bindings(s) if isinstance(s, Reduce) else peel((s,))[1]
+    roots = [x.value for x in body if isinstance(x, (Let, Store))]
+    moves: dict[int, bool] = {}
+    for e in postorder(roots):
+        varies = e in row if isinstance(e, Var) else any(moves[id(c)] for c in children(e))
+        moves[id(e)] = varies or (isinstance(e, Load) and e.buffer in written)
+    found: dict[int, Expr] = {}
+    stack = list(roots)
+    seen: set[int] = set()
+    while stack:
+        e = stack.pop()
+        if id(e) in seen:
+            continue
+        seen.add(id(e))
+        if isinstance(e, Apply) and not moves[id(e)]:
+            if any(isinstance(n, (Var, Load)) for n in postorder([e])):
+                found[id(e)] = e
+        elif isinstance(e, Apply):
+            stack.extend(reversed(e.args))
+    return list(found.values())
+
+
+def _loads(s: Stmt, buffer: Buffer) -> bool:
+    return any(b is buffer for b, _ in accesses((s,))) and not _only_stores(s, buffer)
+
+
+def _only_stores(s: Stmt, buffer: Buffer) -> bool:
+    inner = peel((s,))[1] if isinstance(s, For) else (s,)
+    nodes = postorder([e for x in inner for e in expressions(x)])
+    return not any(isinstance(n, Load) and n.buffer is buffer for n in nodes)
+
+
+def _only_at(s: Stmt, buffer: Buffer, at: Sequence[Expr], simplify: Simplifier) -> bool:
+    """Whether every access of a region to `buffer` stands at index `at`."""
+    wanted = tuple(simplify(e) for e in at)
+    body = bindings(s) if isinstance(s, Reduce) else peel((s,))[1]
+    found = [a for b, a in accesses(body) if b is buffer]
+    return all(simplify(a) is wanted[0] for a in found)
+
+
+def _with_inner(s: For, inner: Body) -> For:
+    """The loop nest of `s` around other statements."""
+    if len(s.body) == 1 and isinstance(s.body[0], For):
+        inner = (_with_inner(s.body[0], inner),)
+    return replace(s, body=inner)

@@ -1,0 +1,153 @@
+"""Sweeps over tiles of columns: reductions and row programs along the first axis, on a CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc.numpy as pnp
+from pyc.backends.oracle import run_plan
+from pyc.ir.evaluate import evaluate
+from pyc.ir.loops import Alloc, Buffer, For, Kernel, Kind, Store, walk
+from pyc.ir.target import X86_64_V3, X86_64_V4
+from pyc.passes import columns, optimise, schedule
+from pyc.passes.memory import plan
+from tests.passes.programs import awkward_arguments, graph_of, ones, planned
+from tests.programs.differential import same_bits
+
+
+def softmax(x: Any) -> Any:
+    e = pnp.exp(x - pnp.max(x, axis=0))
+    return e / pnp.sum(e, axis=0)
+
+
+def softmax_and_logarithm(x: Any) -> Any:
+    top = pnp.max(x, axis=0)
+    e = pnp.exp(x - top)
+    total = pnp.sum(e, axis=0)
+    return e / total, pnp.log(total) + top
+
+
+def wider_softmax(x: Any) -> Any:
+    return pnp.astype(softmax(x), np.float64)
+
+
+def layer_norm(x: Any, scale: Any) -> Any:
+    away = x - pnp.mean(x, axis=0)
+    return away / pnp.sqrt(pnp.mean(away * away, axis=0) + 1e-5) * scale
+
+
+def several(x: Any) -> Any:
+    return pnp.sum(x, axis=0), pnp.argmax(x, axis=0), pnp.sum(pnp.sin(x), axis=0)
+
+
+def integers(x: Any) -> Any:
+    return pnp.sum(pnp.astype(x, np.int32), axis=0), pnp.any(x > 2, axis=0)
+
+
+def batched(x: Any) -> Any:
+    return pnp.var(pnp.stack([x, x + 1]), axis=1)
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], int]] = {
+    f.__name__: (f, count)
+    for f, count in (
+        (softmax, 1),
+        (softmax_and_logarithm, 1),
+        (wider_softmax, 1),
+        (layer_norm, 2),
+        (several, 1),
+        (integers, 1),
+        (batched, 1),
+    )
+}
+ROWS = (40, 128, 200)
+TALL = (1024, 2050)
+COLUMNS = (16, 19)
+CASES = [
+    *((name, rows) for name in PROGRAMS for rows in ROWS),
+    *((name, rows) for name in ("softmax", "several") for rows in TALL),
+]
+
+
+def check(name: str, rows: int, width: int, target: Any) -> list[Kernel]:
+    """A program over (rows, width) gives the definition's bits; its scheduled kernels."""
+    function, count = PROGRAMS[name]
+    graph = optimise(graph_of(function, *(ones(rows, width), ones(width))[:count]), check=True)
+    values = awkward_arguments(graph)
+    shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
+    found = plan(graph, target, check=True).plan
+    for a, b in zip(evaluate(graph, values), run_plan(found, values, shapes), strict=True):
+        assert same_bits(a, b), f"{name} of ({rows}, {width}) on {target.id}"
+    return list(found.kernels)
+
+
+@pytest.mark.parametrize(("name", "rows"), CASES)
+def test_one_launch_keeps_all_bits(name: str, rows: int) -> None:
+    """Lanes, chunks, ragged rows and ragged columns."""
+    number = CASES.index((name, rows))
+    check(name, rows, COLUMNS[number % 2], (X86_64_V3, X86_64_V4)[number // 2 % 2])
+
+
+@pytest.mark.parametrize(("name", "rows"), CASES)
+def test_several_launches_keep_all_bits(
+    name: str, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kept lanes and blocks of chunks are tasks: the same bits as in one task."""
+    monkeypatch.setattr(schedule, "TASK_WORK", 1)
+    number = CASES.index((name, rows))
+    kernels = check(name, rows, COLUMNS[number % 2], X86_64_V4)
+    assert len(kernels) > 1
+    assert all(_tasks(k) for k in kernels)
+
+
+@pytest.mark.parametrize("name", ["softmax", "layer_norm", "several"])
+def test_several_tiles_keep_all_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles of few columns, whose last vectors overlap."""
+    monkeypatch.setattr(columns, "TILE_BYTES", 128)
+    check(name, 150, 75, X86_64_V3)
+    monkeypatch.setattr(schedule, "TASK_WORK", 1)
+    check(name, 40, 75, X86_64_V3)
+
+
+def test_exponentials_are_kept_in_the_output() -> None:
+    """The output is the row buffer: no other memory is as large as the argument."""
+    (kernel,) = planned(softmax, ones(300, 16)).plan.kernels
+    arrays = [s.buffer for s in walk(kernel.body) if isinstance(s, Alloc)]
+    assert max(map(_elements, arrays)) < 300 * 16
+    stored = {s.buffer for s in walk(kernel.body) if isinstance(s, Store)}
+    assert [b.role for b in kernel.buffers if b in stored] == ["inout"]
+
+
+def test_exponentials_of_another_type_are_computed_again() -> None:
+    """Where no output can hold a row it is not kept at all."""
+    (kernel,) = planned(wider_softmax, ones(300, 16)).plan.kernels
+    arrays = [s.buffer for s in walk(kernel.body) if isinstance(s, Alloc)]
+    assert max(map(_elements, arrays)) < 300 * 16
+    assert not any(b.role == "inout" for b in kernel.buffers)
+
+
+def test_large_sums_are_tasks_whatever_the_number_of_columns() -> None:
+    """Wide arrays by tiles, tall ones by blocks of chunks and groups of lanes."""
+    for shape, launches in (((200, 100_000), 1), ((1 << 16, 32), 2), ((4096, 4096), 2)):
+        kernels = planned(lambda x: x.sum(axis=0), ones(*shape)).plan.kernels
+        assert len(kernels) == launches, shape
+        assert _tasks(kernels[0]) >= columns.TASKS, shape
+
+
+def _tasks(kernel: Kernel) -> int:
+    """Iterations of the outermost parallel loop."""
+    (loop,) = [s for s in kernel.body if isinstance(s, For)] or [None]
+    if loop is None or loop.kind is not Kind.PARALLEL:
+        return 0
+    assert isinstance(loop.extent, int)
+    return loop.extent
+
+
+def _elements(buffer: Buffer) -> int:
+    (size,) = buffer.shape
+    assert isinstance(size, int)
+    return size
