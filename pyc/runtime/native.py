@@ -1,7 +1,7 @@
 """The runtime's own native code: one module of LLVM IR, made once, loaded once.
 
-`text()` is the module, `object_code()` compiles it (this loads llvmlite), `load(code)` maps ready
-bytes (a cached object: no llvmlite), `image()` is the mapped code, compiled if nothing was loaded
+`text()` is the module, `object_code()` compiles it (this loads LLVM), `load(code)` maps ready
+bytes (a cached object: no LLVM), `image()` is the mapped code, compiled if nothing was loaded
 before. The text depends on the memory layout that `layout` found, on nothing else of the machine,
 so it is the key under which its object may be kept.
 
