@@ -24,7 +24,7 @@ from pyc.backends.llvm_builder import Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_library import SROA, Machine, host_features, machine
 from pyc.backends.llvm_memory import Place
-from pyc.frozen import replace
+from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
 from pyc.ir.evaluate_expr import evaluate
@@ -214,6 +214,7 @@ class _Entry:
         self.rotated: dict[int, str] = {}
         self.addresses: dict[int, str] = {}
         self.copies = False
+        self.spreads = False
         self.width = target.vector_bytes
 
     def name(self, prefix: str = "v") -> str:
@@ -352,6 +353,7 @@ class _Entry:
         if tasks == 1:
             self.line(direct)
         else:
+            self.spreads = True
             spread, serial, done = (self.name(p) for p in ("spread", "serial", "done"))
             parallel = self.field("parallel")
             alone = self.emit(f"icmp eq ptr {parallel}, null")
@@ -518,8 +520,19 @@ def _frame_fields(plan: Plan, s: plans.Step) -> int:
 # --- modules and objects --------------------------------------------------------------------------
 
 
-def module_text(plan: Plan, target: Target) -> tuple[str, tuple[str, ...], bool]:
-    """The LLVM text of a Plan, its externals, and whether a kernel has register buffers."""
+@frozen()
+class _Module:
+    """The LLVM text of a Plan. externals, parallel: as in `Code`; registers: whether a kernel has
+    register buffers."""
+
+    text: str
+    externals: tuple[str, ...]
+    parallel: bool
+    registers: bool
+
+
+def module(plan: Plan, target: Target) -> _Module:
+    """The LLVM module of a Plan."""
     intrinsics: dict[str, str] = {}
     functions: list[str] = []
     registers = False
@@ -548,7 +561,7 @@ def module_text(plan: Plan, target: Target) -> tuple[str, tuple[str, ...], bool]
             "",
         )
     )
-    return text, tuple(entry.externals), registers
+    return _Module(text, tuple(entry.externals), entry.spreads, registers)
 
 
 def _machine(target: Target) -> Machine:
@@ -565,8 +578,9 @@ class X86(Codegen):
 
     def compile_plan(self, plan: Plan, target: Target) -> Code:
         """The object of a Plan; ValueError names what its kernels have that x86 lacks."""
-        text, externals, registers = module_text(plan, target)
-        return Code(_machine(target).object_of(text, _passes(registers)), externals, text)
+        made = module(plan, target)
+        found = _machine(target).object_of(made.text, _passes(made.registers))
+        return Code(found, made.externals, made.parallel, made.text)
 
     def assembly(self, code: Code, target: Target) -> str:
         """The assembler text of the same module."""
