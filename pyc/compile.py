@@ -35,7 +35,7 @@ from pyc.ir.plan import CANCELLED, Loop, Place, Plan, PlanBuffer, Site, Step
 from pyc.ir.target import Target
 from pyc.ir.text_graph import print_graph
 from pyc.ir.types import ArrayType
-from pyc.runtime import call, native, pool
+from pyc.runtime import call, pool
 from pyc.store import Entry
 
 if TYPE_CHECKING:
@@ -239,21 +239,6 @@ def _inner(step: Step) -> list[Step]:
     return [s for case in getattr(step, "cases", ()) for s in case]
 
 
-def load_runtime() -> None:
-    """Maps the runtime's own native code, from the cache or compiled now."""
-    if native.loaded():
-        return
-    document: Document = {"runtime": native.text(), "versions": versions(_LIBRARIES)}
-    found = cache.lookup(document, {}, "pyc runtime")
-    if isinstance(found, Entry):
-        native.load(found.payload["object"])
-        return
-    start = perf_counter()
-    code = native.object_code()
-    cache.store(document, {}, {"object": code}, perf_counter() - start, "pyc runtime")
-    native.load(code)
-
-
 @dataclass(eq=False)
 class _Loaded:
     """Code in this process. results: the types of the results; release: run without the lock."""
@@ -265,7 +250,6 @@ class _Loaded:
     executable: CpuExecutable = field(init=False)
 
     def __post_init__(self) -> None:
-        load_runtime()
         self.executable = Cpu().load(self.code, self.plan)
 
     def payload(self) -> Document:
@@ -274,6 +258,7 @@ class _Loaded:
         return {
             "object": self.code.object,
             "externals": list(self.code.externals),
+            "parallel": self.code.parallel,
             "llvm": self.code.llvm,
             "buffers": [[b.nbytes, b.place.value, b.index, b.scalar] for b in p.buffers],
             "peak": p.peak,
@@ -302,7 +287,9 @@ class _Loaded:
             payload["constants"],
             tuple(Site(rule, equation) for rule, equation in payload["sites"]),
         )
-        code = Code(payload["object"], tuple(payload["externals"]), payload["llvm"])
+        code = Code(
+            payload["object"], tuple(payload["externals"]), payload["parallel"], payload["llvm"]
+        )
         types = tuple(ArrayType(tuple(s), dt.parse(d)) for s, d in payload["results"])
         return cls(code, program, types, payload["release"])
 
@@ -325,6 +312,11 @@ class Compiled:
     def release(self) -> bool:
         """Whether it runs without the interpreter's lock."""
         return self._loaded.release
+
+    @property
+    def parallel(self) -> bool:
+        """Whether it shares work with the worker pool."""
+        return self._loaded.code.parallel
 
     @property
     def key(self) -> str:
@@ -372,6 +364,7 @@ class Compiled:
             constants=self.executable.constants.ctypes.data,
             externals=self.executable.externals.ctypes.data,
             release=self._loaded.release,
+            parallel=self.parallel,
         )
         if outcome.code == CANCELLED:
             raise KeyboardInterrupt

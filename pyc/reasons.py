@@ -196,6 +196,12 @@ class Reason(Enum):
     )
 
     # fallback: slower but correct routes
+    LLVM_UNKNOWN_RELEASE = Entry(
+        "PYC2801",
+        "LLVM is called through llvmlite's own Python layer, which takes 20 ms longer to load: the "
+        "C functions of this release are not known",
+        "Use a release of llvmlite that `python -m pyc doctor` does not remark on.",
+    )
     DISPATCH_SLOW_KEYWORDS = Entry(
         "PYC2810",
         "calls go through Python: there are keyword arguments",

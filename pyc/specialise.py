@@ -80,6 +80,7 @@ def specialise(
         constants=executable.constants.ctypes.data,
         externals=executable.externals.ctypes.data,
         release=compiled.release,
+        parallel=compiled.parallel,
         as_tuple=None if plain else True,
         wrap=None if plain else out_tree.unflatten,
         valid=native_calls,

@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "lax": IR | {"interpreter", "numpy", "trace", "tree"},
     "kernels": IR,
     "passes": IR | {"kernels"},
-    "backends": IR,
+    "backends": IR | {"fingerprint"},
     "fingerprint": set(),
     "store": {"fingerprint"},
     "cache": {"fingerprint", "store"},

@@ -1,8 +1,7 @@
 """Native code: emitters of LLVM text, and the drivers that load and run what they give.
 
-This module is the one lazy door to heavy imports: `llvm_binding()` imports llvmlite on first use
-(25 to 45 ms) and `compiler()` the passes and emitters, so that a process that finds all its code
-in the cache never loads them.
+This module is the one lazy door to heavy imports: `compiler()` imports the passes and emitters on
+first use, so that a process that finds all its code in the cache never loads them.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from typing import Any
 
 @cache
 def llvm_binding() -> Any:
-    """`llvmlite.binding`, with every target that pyc emits for initialised."""
+    """`llvmlite.binding`, with every target that pyc emits for initialised: 28 ms, and not needed
+    where `llvm_library` knows the installed release."""
     binding = import_module("llvmlite.binding")
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()

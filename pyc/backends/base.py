@@ -19,10 +19,12 @@ from pyc.ir.target import Target
 @frozen()
 class Code:
     """Compiled code of one Plan. object: what the driver loads; externals: names of the routines
-    whose addresses the context's table must hold, in order; llvm: the text it was made from."""
+    whose addresses the context's table must hold, in order; parallel: whether it calls the
+    context's `parallel`; llvm: the text it was made from."""
 
     object: bytes
     externals: tuple[str, ...]
+    parallel: bool
     llvm: str
 
 

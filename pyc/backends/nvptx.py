@@ -12,14 +12,12 @@ An intrinsic that LLVM cannot select ends the process, hence the whitelist.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
 
-from pyc.backends import llvm_binding
 from pyc.backends.base import KernelLaunch, TensorMap
 from pyc.backends.llvm import INTRINSICS
 from pyc.backends.llvm_builder import Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
+from pyc.backends.llvm_library import Machine, machine
 from pyc.backends.llvm_memory import Place
 from pyc.backends.nvptx_tiles import TileEmitter
 from pyc.errors import CompileError
@@ -222,11 +220,8 @@ class NvptxKernel(TileEmitter):
         b.emit(f"atomicrmw umin ptr addrspace(1) {word}, i64 {value.ref} monotonic")
 
 
-@cache
-def _machine(cpu: str, features: str) -> Any:
-    llvm = llvm_binding()
-    target = llvm.Target.from_triple("nvptx64-nvidia-cuda")
-    return target.create_target_machine(cpu=cpu, features=features, opt=3)
+def _machine(target: Target) -> Machine:
+    return machine(target.triple, target.cpu, target.features, 3)
 
 
 def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[KernelLaunch, ...]]:
@@ -242,7 +237,7 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
     text = "\n".join(
         (
             f'target triple = "{target.triple}"',
-            f'target datalayout = "{_machine(target.cpu, target.features).target_data}"',
+            f'target datalayout = "{_machine(target).data_layout}"',
             *functions,
             *intrinsics.values(),
             'attributes #0 = { nounwind "no-builtins" }',
@@ -256,11 +251,4 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
 
 def ptx(text: str, target: Target) -> str:
     """PTX of an LLVM module; equal text gives equal PTX."""
-    llvm = llvm_binding()
-    machine = _machine(target.cpu, target.features)
-    module = llvm.parse_assembly(text)
-    module.verify()
-    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-    builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
-    return str(machine.emit_assembly(module))
+    return _machine(target).assembly_of(text, 2)

@@ -15,17 +15,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 
-from pyc.backends import llvm_binding
 from pyc.backends.base import Code, Codegen
 from pyc.backends.llvm import INTRINSICS, KernelEmitter
 from pyc.backends.llvm_builder import Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
+from pyc.backends.llvm_library import SROA, Machine, host_features, machine
 from pyc.backends.llvm_memory import Place
-from pyc.frozen import replace
+from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
 from pyc.ir.evaluate_expr import evaluate
@@ -215,6 +214,7 @@ class _Entry:
         self.rotated: dict[int, str] = {}
         self.addresses: dict[int, str] = {}
         self.copies = False
+        self.spreads = False
         self.width = target.vector_bytes
 
     def name(self, prefix: str = "v") -> str:
@@ -353,6 +353,7 @@ class _Entry:
         if tasks == 1:
             self.line(direct)
         else:
+            self.spreads = True
             spread, serial, done = (self.name(p) for p in ("spread", "serial", "done"))
             parallel = self.field("parallel")
             alone = self.emit(f"icmp eq ptr {parallel}, null")
@@ -519,8 +520,19 @@ def _frame_fields(plan: Plan, s: plans.Step) -> int:
 # --- modules and objects --------------------------------------------------------------------------
 
 
-def module_text(plan: Plan, target: Target) -> tuple[str, tuple[str, ...], bool]:
-    """The LLVM text of a Plan, its externals, and whether a kernel has register buffers."""
+@frozen()
+class _Module:
+    """The LLVM text of a Plan. externals, parallel: as in `Code`; registers: whether a kernel has
+    register buffers."""
+
+    text: str
+    externals: tuple[str, ...]
+    parallel: bool
+    registers: bool
+
+
+def module(plan: Plan, target: Target) -> _Module:
+    """The LLVM module of a Plan."""
     intrinsics: dict[str, str] = {}
     functions: list[str] = []
     registers = False
@@ -549,29 +561,16 @@ def module_text(plan: Plan, target: Target) -> tuple[str, tuple[str, ...], bool]
             "",
         )
     )
-    return text, tuple(entry.externals), registers
+    return _Module(text, tuple(entry.externals), entry.spreads, registers)
 
 
-@cache
-def _machine(triple: str, cpu: str, features: str) -> Any:
-    """The target machine, made once: it takes 0.35 ms."""
-    llvm = llvm_binding()
-    return llvm.Target.from_triple(triple).create_target_machine(
-        cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small"
-    )
+def _machine(target: Target) -> Machine:
+    return machine(target.triple, target.cpu, target.features, reloc="pic", model="small")
 
 
-def _parse(text: str, registers: bool, machine: Any) -> Any:
-    """The verified module, with register buffers turned into values."""
-    llvm = llvm_binding()
-    module = llvm.parse_assembly(text)
-    module.verify()
-    if registers:
-        passes = llvm.create_new_module_pass_manager()
-        passes.add_sroa_pass()
-        tuning = llvm.create_pipeline_tuning_options()
-        passes.run(module, llvm.create_pass_builder(machine, tuning))
-    return module
+def _passes(registers: bool) -> tuple[str, ...]:
+    """What turns register buffers into values."""
+    return (SROA,) if registers else ()
 
 
 class X86(Codegen):
@@ -579,16 +578,13 @@ class X86(Codegen):
 
     def compile_plan(self, plan: Plan, target: Target) -> Code:
         """The object of a Plan; ValueError names what its kernels have that x86 lacks."""
-        text, externals, registers = module_text(plan, target)
-        machine = _machine(target.triple, target.cpu, target.features)
-        image = machine.emit_object(_parse(text, registers, machine))
-        return Code(bytes(image), externals, text)
+        made = module(plan, target)
+        found = _machine(target).object_of(made.text, _passes(made.registers))
+        return Code(found, made.externals, made.parallel, made.text)
 
     def assembly(self, code: Code, target: Target) -> str:
         """The assembler text of the same module."""
-        machine = _machine(target.triple, target.cpu, target.features)
-        registers = "alloca" in code.llvm
-        return str(machine.emit_assembly(_parse(code.llvm, registers, machine)))
+        return _machine(target).assembly_of(code.llvm, _passes("alloca" in code.llvm))
 
 
 def compile_plan(plan: Plan, target: Target) -> Code:
@@ -600,9 +596,7 @@ def compile_plan(plan: Plan, target: Target) -> Code:
 def native_target() -> Target:
     """The Target of this machine, from its processor features (the name that LLVM guesses is
     wrong in virtual machines). Machines of equal features give equal targets."""
-    llvm = llvm_binding()
-    found = llvm.get_host_cpu_features()
-    names = sorted(name for name, on in found.items() if on)
+    names = sorted(name for name, on in host_features().items() if on)
     features = ",".join("+" + name for name in names)
     wide = set(X86_64_V4.features.replace("+", "").split(",")) <= set(names)
     base = X86_64_V4 if wide else X86_64_V3

@@ -19,7 +19,7 @@ from typing import Any
 
 import pyc
 from pyc import cache, config
-from pyc.backends import llvm_binding
+from pyc.backends import llvm_library
 from pyc.backends.host import host_target
 from pyc.errors import PycError
 from pyc.runtime import layout, threads
@@ -97,9 +97,8 @@ def _packages() -> Iterator[Finding]:
 
 def _processor() -> Iterator[Finding]:
     try:
-        version = ".".join(map(str, llvm_binding().llvm_version_info))
-        yield Finding("LLVM", "ok", version)
-    except (ImportError, OSError, RuntimeError) as error:
+        yield Finding("LLVM", "ok", llvm_library.version())
+    except (ImportError, OSError, AttributeError) as error:
         yield Finding("LLVM", "problem", f"cannot be loaded: {error}", "pip install llvmlite")
     try:
         target = host_target(config.current().target)

@@ -115,7 +115,7 @@ class Dispatcher(_Callable):  # type: ignore[misc]
         with _writing:
             self._first = make_record(specialisation, getattr(self, "_first", None))
         word = ctypes.c_void_p.from_address(id(self) + layout.HEADER)
-        word.value = native.image().address("dispatch")
+        word.value = native.CALLS.image().address("dispatch")
         return True
 
     def discard(self, specialisation: Specialisation) -> None:

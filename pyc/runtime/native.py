@@ -1,9 +1,12 @@
-"""The runtime's own native code: one module of LLVM IR, made once, loaded once.
+"""The runtime's own native code: modules of LLVM IR, each made once and loaded once.
 
-`text()` is the module, `object_code()` compiles it (this loads llvmlite), `load(code)` maps ready
-bytes (a cached object: no llvmlite), `image()` is the mapped code, compiled if nothing was loaded
-before. The text depends on the memory layout that `layout` found, on nothing else of the machine,
-so it is the key under which its object may be kept.
+    CALLS    from a Python call to an entry and back, Ctrl-C included: what every process needs
+    THREADS  the worker pool: for programs that share their work out
+
+`Part.text()` is a module; `object_code()` compiles it; `load(code)` maps ready bytes; `image()` is
+the mapped code: from the disk cache, where no LLVM is needed, or compiled now. The text depends on
+the memory layout that `layout` found, on nothing else of the machine, so it is the key under which
+its object is kept.
 
 C functions reach the code through one pointer variable each, `f_NAME`, filled when it is loaded.
 """
@@ -14,12 +17,15 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache as memoised
 from string import Template
+from time import perf_counter
 from typing import Any
 
+from pyc import cache
 from pyc.backends.assemble import assemble
 from pyc.backends.image import Image
+from pyc.fingerprint import Document, versions
 from pyc.runtime import (
     layout,
     structures,
@@ -28,73 +34,83 @@ from pyc.runtime import (
     text_match,
     text_threads,
 )
-
-_lock = threading.Lock()
-_loaded: list[Image] = []
+from pyc.store import Entry
 
 suspended = ctypes.c_int32(0)
 """How many blocks want calls to go the slow way now; native calls look at it."""
 
-os.register_at_fork(
-    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-)
-
 _PYTHON = ("Py", "_Py")
-_EXTERNALS = (
-    *(*text_threads.EXTERNALS, *text_interrupt.EXTERNALS),
-    *(*text_match.EXTERNALS, *text_dispatch.EXTERNALS),
-)
 
 
-def text() -> str:
-    """The LLVM IR module of the runtime, for this version of Python and NumPy."""
-    variables = "\n".join(f"@f_{name} = hidden global ptr null" for name in _EXTERNALS)
-    parts = (text_threads.TEXT, text_interrupt.TEXT, text_match.TEXT, text_dispatch.TEXT)
-    numbers = layout.OFFSETS | structures.PLACES
-    numbers |= text_threads.NUMBERS | text_match.NUMBERS | text_dispatch.NUMBERS
-    filled = Template("\n".join(parts)).substitute(numbers)
-    return "\n".join((variables, structures.definitions(), filled))
+class Part:
+    """One module of native code."""
+
+    def __init__(
+        self,
+        name: str,
+        externals: tuple[str, ...],
+        texts: tuple[str, ...],
+        prepare: Callable[[Image], None],
+    ) -> None:
+        """externals: the C functions it calls; texts: its functions, with names of places for their
+        numbers; prepare: fills other variables, once it is mapped."""
+        self.name = name
+        self.externals = externals
+        self._texts = texts
+        self._prepare = prepare
+        self._image: Image | None = None
+        self._lock = lock = threading.Lock()
+        os.register_at_fork(
+            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+        )
+
+    def text(self) -> str:
+        """The LLVM IR module, for this version of Python and NumPy."""
+        variables = (f"@f_{name} = hidden global ptr null" for name in self.externals)
+        numbers = layout.OFFSETS | structures.PLACES
+        numbers |= text_threads.NUMBERS | text_match.NUMBERS | text_dispatch.NUMBERS
+        filled = Template("\n".join(self._texts)).substitute(numbers)
+        return "\n".join((*variables, structures.definitions(), filled))
+
+    def object_code(self) -> bytes:
+        """The compiled `text()`."""
+        return assemble(self.text())
+
+    def load(self, code: bytes) -> Image:
+        """The mapped code, from `code` unless it is mapped already.
+
+        raises CompileError: `code` is not an object made by `object_code`
+        """
+        with self._lock:
+            if self._image is None:
+                found = Image(code)
+                for name in self.externals:
+                    pointer(found, f"f_{name}").value = _external(name)
+                self._prepare(found)
+                self._image = found
+            return self._image
+
+    def loaded(self) -> bool:
+        """Whether the code is mapped."""
+        return self._image is not None
+
+    def image(self) -> Image:
+        """The mapped code, from the cache or compiled now if it is not loaded."""
+        if self._image is not None:
+            return self._image
+        name = f"pyc runtime: {self.name}"
+        document: Document = {"runtime": self.text(), "versions": versions(("llvmlite",))}
+        found = cache.lookup(document, {}, name)
+        if isinstance(found, Entry):
+            return self.load(found.payload["object"])
+        start = perf_counter()
+        code = self.object_code()
+        cache.store(document, {}, {"object": code}, perf_counter() - start, name)
+        return self.load(code)
 
 
-def object_code() -> bytes:
-    """The compiled `text()`, to be kept and given to `load` in later processes."""
-    return assemble(text())
-
-
-def load(code: bytes) -> Image:
-    """The runtime's code, mapped from `code` unless it is mapped already.
-
-    raises CompileError: `code` is not an object made by `object_code`
-    """
-    with _lock:
-        if not _loaded:
-            found = Image(code)
-            for name in _EXTERNALS:
-                _pointer(found, f"f_{name}").value = _external(name)
-            _pointer(found, "suspended").value = ctypes.addressof(suspended)
-            ctypes.c_int64.from_address(found.address("main_thread")).value = _main_thread()
-            _loaded.append(found)
-            os.register_at_fork(after_in_child=_renew_main_thread)
-        return _loaded[0]
-
-
-def loaded() -> bool:
-    """Whether the code is mapped."""
-    return bool(_loaded)
-
-
-def image() -> Image:
-    """The runtime's code, compiled now if it is not loaded."""
-    return _loaded[0] if _loaded else load(object_code())
-
-
-@cache
-def python_function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
-    """Function `name` for ctypes, called with the GIL; Python errors it sets are raised."""
-    return ctypes.PYFUNCTYPE(result, *arguments)(image().address(name))
-
-
-def _pointer(found: Image, name: str) -> ctypes.c_void_p:
+def pointer(found: Image, name: str) -> ctypes.c_void_p:
+    """The pointer variable `name` of some code."""
     return ctypes.c_void_p.from_address(found.address(name))
 
 
@@ -107,12 +123,37 @@ def _external(name: str) -> int:
     return address
 
 
-def _main_thread() -> int:
-    found = threading.main_thread().ident
-    assert found is not None
-    return found
+# --- calls ----------------------------------------------------------------------------------------
+
+
+def _prepare_calls(found: Image) -> None:
+    pointer(found, "suspended").value = ctypes.addressof(suspended)
+    main = threading.main_thread().ident
+    assert main is not None
+    ctypes.c_int64.from_address(found.address("main_thread")).value = main
 
 
 def _renew_main_thread() -> None:
     """After a fork the forking thread is the main thread."""
-    ctypes.c_int64.from_address(_loaded[0].address("main_thread")).value = threading.get_ident()
+    if CALLS.loaded():
+        place = CALLS.image().address("main_thread")
+        ctypes.c_int64.from_address(place).value = threading.get_ident()
+
+
+CALLS = Part(
+    "calls",
+    (*text_interrupt.EXTERNALS, *text_match.EXTERNALS, *text_dispatch.EXTERNALS),
+    (text_interrupt.TEXT, text_match.TEXT, text_dispatch.TEXT),
+    _prepare_calls,
+)
+THREADS = Part("threads", text_threads.EXTERNALS, (text_threads.TEXT,), lambda found: None)
+PARTS = (CALLS, THREADS)
+
+os.register_at_fork(after_in_child=_renew_main_thread)
+
+
+@memoised
+def python_function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    """Function `name` of `CALLS` for ctypes, called with the GIL; Python errors it sets are
+    raised."""
+    return ctypes.PYFUNCTYPE(result, *arguments)(CALLS.image().address(name))

@@ -45,10 +45,11 @@ def _new_block(nbytes: int) -> Block:
 
 
 def context_fields(constants: int, externals: int, parallel: bool) -> list[int]:
-    """The fields of a context in the order of `pyc.ir.plan.CONTEXT_FIELDS`, without an arena."""
-    pool, run = threads.addresses()
-    cancel = native.image().address("never")
-    return [0, pool if parallel else 0, run if parallel else 0, cancel, 0, 0, externals, constants]
+    """The fields of a context in the order of `pyc.ir.plan.CONTEXT_FIELDS`, without an arena.
+    parallel: whether there is a worker pool; without one all work is done by the caller."""
+    pool, run = threads.addresses() if parallel else (0, 0)
+    cancel = native.CALLS.image().address("never")
+    return [0, pool, run, cancel, 0, 0, externals, constants]
 
 
 # --- arenas ---------------------------------------------------------------------------------------
@@ -173,7 +174,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 def clear() -> None:
     """Frees all memory that is kept for later."""
     _free.clear()
-    if native.loaded():
+    if native.CALLS.loaded():
         _clear_arenas()
 
 

@@ -20,5 +20,5 @@ class RuntimeStatistics:
 
 def statistics() -> RuntimeStatistics:
     """What is in use now and was done so far; loads nothing."""
-    code = native.image().nbytes if native.loaded() else 0
+    code = sum(part.image().nbytes for part in native.PARTS if part.loaded())
     return RuntimeStatistics(code, threads.statistics(), pool.statistics())

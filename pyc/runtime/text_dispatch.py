@@ -60,8 +60,8 @@ none:
   ret ptr null
 }
 
-define internal void @call_each(ptr %function, ptr %objects, i64 %count)
-    alwaysinline nounwind {
+; Calls function(object) for some objects: takes references, or gives them back.
+define internal void @call_each(ptr %function, ptr %objects, i64 %count) noinline nounwind {
 entry:
   br label %next
 next:
@@ -75,18 +75,6 @@ one:
   %k.next = add i64 %k, 1
   br label %next
 end:
-  ret void
-}
-
-define internal void @drop_all(ptr %objects, i64 %count) alwaysinline nounwind {
-  %drop = load ptr, ptr @f_Py_DecRef
-  call void @call_each(ptr %drop, ptr %objects, i64 %count)
-  ret void
-}
-
-define internal void @hold_all(ptr %objects, i64 %count) alwaysinline nounwind {
-  %hold = load ptr, ptr @f_Py_IncRef
-  call void @call_each(ptr %hold, ptr %objects, i64 %count)
   ret void
 }
 
@@ -152,7 +140,8 @@ put:
 yes:
   ret i1 true
 undo:
-  call void @drop_all(ptr %objects, i64 %k)
+  %drop = load ptr, ptr @f_Py_DecRef
+  call void @call_each(ptr %drop, ptr %objects, i64 %k)
   ret i1 false
 }
 
@@ -229,12 +218,14 @@ call:
 end:
   ret ptr %value
 drop:
-  call void @drop_all(ptr %objects, i64 %count)
+  %drop.object = load ptr, ptr @f_Py_DecRef
+  call void @call_each(ptr %drop.object, ptr %objects, i64 %count)
   ret ptr null
 }
 
 ; Calls failure(owner, code, site, value); what it returns, null if it raised.
-define internal ptr @fail(ptr %record, i32 %code, i64 %site, i64 %value) nounwind noinline {
+define internal ptr @fail(ptr %record, i32 %code, i64 %site, i64 %value)
+    noinline optnone nounwind {
 entry:
   %arguments = alloca [4 x ptr]
   %owner.at = getelementptr %record, ptr %record, i64 0, i32 $record_owner
@@ -265,7 +256,8 @@ raise:
   br label %end
 end:
   %result = phi ptr [%raised, %raise], [null, %entry]
-  call void @drop_all(ptr %code.at, i64 3)
+  %drop = load ptr, ptr @f_Py_DecRef
+  call void @call_each(ptr %drop, ptr %code.at, i64 3)
   ret ptr %result
 }
 
@@ -284,7 +276,13 @@ entry:
   %template = getelementptr %record, ptr %record, i64 0, i32 $record_context
   %count = load i64, ptr %count.at
   %has.arena = icmp ne ptr %arena, null
-  call void @hold_all(ptr %values, i64 %held)
+  %holds = icmp ne i64 %held, 0
+  br i1 %holds, label %hold, label %allocate
+hold:
+  %hold.object = load ptr, ptr @f_Py_IncRef
+  call void @call_each(ptr %hold.object, ptr %values, i64 %held)
+  br label %allocate
+allocate:
   %allocated = call i1 @allocate(ptr %record, ptr %objects, ptr %addresses, ptr %scalars)
   br i1 %allocated, label %prepare, label %unclaim
 prepare:
@@ -311,7 +309,8 @@ results:
   %given = call ptr @give(ptr %record, ptr %objects, ptr %addresses)
   br label %unclaim
 failed:
-  call void @drop_all(ptr %objects, i64 %count)
+  %drop.result = load ptr, ptr @f_Py_DecRef
+  call void @call_each(ptr %drop.result, ptr %objects, i64 %count)
   %interrupted = icmp eq i32 %code, -2
   br i1 %interrupted, label %unclaim, label %tell
 tell:
@@ -322,13 +321,18 @@ tell:
   %told = call ptr @fail(ptr %record, i32 %code, i64 %site, i64 %value)
   br label %unclaim
 unclaim:
-  %result = phi ptr [null, %entry], [%given, %results], [null, %failed], [%told, %tell]
-  br i1 %has.arena, label %free, label %end
+  %result = phi ptr [null, %allocate], [%given, %results], [null, %failed], [%told, %tell]
+  br i1 %has.arena, label %free, label %release.held
 free:
   store i64 0, ptr %arena
+  br label %release.held
+release.held:
+  br i1 %holds, label %drop, label %end
+drop:
+  %drop.object = load ptr, ptr @f_Py_DecRef
+  call void @call_each(ptr %drop.object, ptr %values, i64 %held)
   br label %end
 end:
-  call void @drop_all(ptr %values, i64 %held)
   ret ptr %result
 }
 

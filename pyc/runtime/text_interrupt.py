@@ -25,7 +25,8 @@ TEXT = """
 @chaining = internal global i32 0
 @main_thread = hidden global i64 0
 
-define hidden void @on_interrupt(i32 %signal, ptr %info, ptr %machine) nounwind {
+define hidden void @on_interrupt(i32 %signal, ptr %info, ptr %machine)
+    noinline optnone nounwind {
 entry:
   %depth = load atomic i32, ptr @depth monotonic, align 4
   %inside = icmp ne i32 %depth, 0

@@ -108,7 +108,7 @@ def set_num_threads(count: int | None) -> None:
     if count is not None and count < 1:
         raise ValueError(f"the number of threads must be 1 or more, got {count}")
     _state["threads"] = count or 0
-    if native.loaded():
+    if native.THREADS.loaded():
         pool = _pool()
         pool.wanted = get_num_threads()
         if pool.started >= pool.wanted:
@@ -134,7 +134,7 @@ def pin_threads(on: bool = True) -> None:
     anew at the next parallel call.
     """
     _state["pinned"] = int(on)
-    if native.loaded():
+    if native.THREADS.loaded():
         _place(_pool())
 
 
@@ -154,7 +154,7 @@ def _place(pool: Pool) -> None:
 
 def statistics() -> ThreadStatistics:
     """What the pool did so far."""
-    if not native.loaded():
+    if not native.THREADS.loaded():
         return ThreadStatistics(get_num_threads(), 0, 0, 0, 0, 0)
     p = _pool()
     return ThreadStatistics(p.wanted, p.started, p.regions, p.helped, p.busy, p.slept)
@@ -166,7 +166,7 @@ _pools: list[Pool] = []
 def _pool() -> Pool:
     """The native pool, set up at first use."""
     if not _pools:
-        pool = Pool.from_address(native.image().address("pool"))
+        pool = Pool.from_address(native.THREADS.image().address("pool"))
         pool.wanted = get_num_threads()
         pool.longest = SPIN_CYCLES
         _pools.append(pool)
@@ -179,12 +179,12 @@ def _pool() -> Pool:
 
 def addresses() -> tuple[int, int]:
     """Addresses of the pool and of `parallel`, for the context of an entry."""
-    return ctypes.addressof(_pool()), native.image().address("parallel")
+    return ctypes.addressof(_pool()), native.THREADS.image().address("parallel")
 
 
 def _stop() -> bool:
     """Ends the workers; False if the pool is busy. They start again when needed."""
-    stop = native.image().function("stop_workers", ctypes.c_int32, ctypes.c_void_p)
+    stop = native.THREADS.image().function("stop_workers", ctypes.c_int32, ctypes.c_void_p)
     return not stop(ctypes.addressof(_pool()))
 
 

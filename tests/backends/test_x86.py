@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyc.backends import llvm_binding
+from pyc.backends import llvm_library
 from pyc.backends.base import SiteFailed
 from pyc.backends.cpu import Cpu
 from pyc.backends.image import Image
@@ -708,9 +708,7 @@ define i32 @exchange(i32 %mode) nounwind {
 
 def test_the_entry_runs_in_the_default_floating_point_mode() -> None:
     """A caller that flushes subnormals gets exact results, and its own mode back."""
-    llvm = llvm_binding()
-    machine = llvm.Target.from_triple(X86_64_V4.triple).create_target_machine(reloc="pic")
-    image = Image(bytes(machine.emit_object(llvm.parse_assembly(_SET_MODE))))
+    image = Image(llvm_library.machine(X86_64_V4.triple, reloc="pic").object_of(_SET_MODE))
     exchange = image.function("exchange", ctypes.c_int32, ctypes.c_int32)
     arrays = [np.full(4, 1e-40, np.float32), np.zeros(4, np.float32)]
     expected = arrays[0] * np.float32(0.5)

@@ -447,14 +447,14 @@ def arguments_of_a_kernel_are_exchanged(plant: Plant) -> None:
 
 
 def _emitted(plant: Plant, before: str, after: str) -> None:
-    right = plant.original("pyc.backends.x86", "module_text")
+    right = plant.original("pyc.backends.x86", "module")
 
     def wrong(*arguments: Any) -> Any:
-        text, *rest = right(*arguments)
-        assert before in text
-        return (text.replace(before, after), *rest)
+        made = right(*arguments)
+        assert before in made.text
+        return replace(made, text=made.text.replace(before, after))
 
-    plant.attribute("pyc.backends.x86", "module_text", wrong)
+    plant.attribute("pyc.backends.x86", "module", wrong)
 
 
 @bug(lambda x, y: x - y, LINE, LINE[::-1].copy())
@@ -465,13 +465,13 @@ def subtractions_are_emitted_as_additions(plant: Plant) -> None:
 @bug(lambda x: x * x + 1, LINE)
 def products_are_contracted_by_the_compiler(plant: Plant) -> None:
     _emitted(plant, " = fmul ", " = fmul contract ")
-    right = plant.original("pyc.backends.x86", "module_text")
+    right = plant.original("pyc.backends.x86", "module")
 
     def wrong(*arguments: Any) -> Any:
-        text, *rest = right(*arguments)
-        return (text.replace(" = fadd ", " = fadd contract "), *rest)
+        made = right(*arguments)
+        return replace(made, text=made.text.replace(" = fadd ", " = fadd contract "))
 
-    plant.attribute("pyc.backends.x86", "module_text", wrong)
+    plant.attribute("pyc.backends.x86", "module", wrong)
 
 
 @bug(lambda x: x < 1, np.array([1.0, 2.0, np.nan, 0.0], np.float32))

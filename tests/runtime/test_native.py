@@ -1,4 +1,4 @@
-"""The runtime's own code: ready bytes need no llvmlite, and what is unknown stays slow."""
+"""The runtime's own code: ready bytes need no LLVM, and what is unknown stays slow."""
 
 from __future__ import annotations
 
@@ -21,42 +21,62 @@ def run_child(body: str, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_ready_bytes_are_loaded_without_llvmlite(tmp_path: Path) -> None:
-    file = tmp_path / "runtime.o"
-    file.write_bytes(native.object_code())
+def test_ready_bytes_are_loaded_without_llvm(tmp_path: Path) -> None:
+    for part in native.PARTS:
+        (tmp_path / part.name).write_bytes(part.object_code())
     run_child(
         """
 import sys
 from pathlib import Path
 from pyc.runtime import native, pool, stats, threads
-assert stats.statistics().code_bytes == 0 and not native.loaded()
-native.load(Path(sys.argv[1]).read_bytes())
+assert stats.statistics().code_bytes == 0
+for part in native.PARTS:
+    assert not part.loaded()
+    part.load((Path(sys.argv[1]) / part.name).read_bytes())
 assert threads.addresses()[0] and pool.context_fields(0, 0, True)[1]
 assert stats.statistics().code_bytes > 0
-assert not [m for m in sys.modules if m.startswith("llvmlite")]
+assert "libllvmlite" not in Path("/proc/self/maps").read_text()
 """,
-        str(file),
+        str(tmp_path),
     )
 
 
 def test_the_same_code_serves_all_calls_of_load() -> None:
-    first = native.image()
-    assert native.load(native.object_code()) is first
-    assert stats.statistics().code_bytes == first.nbytes
+    images = [part.image() for part in native.PARTS]
+    assert [part.load(part.object_code()) for part in native.PARTS] == images
+    assert stats.statistics().code_bytes == sum(image.nbytes for image in images)
 
 
-def test_every_external_function_has_its_address() -> None:
-    image = native.image()
+@pytest.mark.parametrize("part", native.PARTS, ids=lambda part: part.name)
+def test_every_external_function_has_its_address(part: native.Part) -> None:
+    image = part.image()
     names = [name for name in image.symbols if name.startswith("f_")]
-    assert len(names) == len(set(native._EXTERNALS))
-    assert all(native._pointer(image, name).value for name in names)
+    assert len(names) == len(set(part.externals))
+    assert all(native.pointer(image, name).value for name in names)
 
 
-def test_the_code_is_a_function_of_the_text() -> None:
+@pytest.mark.parametrize("part", native.PARTS, ids=lambda part: part.name)
+def test_the_code_is_a_function_of_the_text(part: native.Part) -> None:
     """It must not name anything of this process or machine: it is kept in the cache."""
-    code = native.object_code()
-    assert code == native.object_code()
-    assert Image(code).symbols == native.image().symbols
+    code = part.object_code()
+    assert code == part.object_code()
+    assert Image(code).symbols == part.image().symbols
+
+
+def test_the_worker_pool_is_loaded_by_the_first_program_that_shares_work() -> None:
+    run_child("""
+import numpy as np
+import pyc
+from pyc.runtime import native
+few, many = (np.ones(n, np.float32) for n in (100, 1 << 20))
+f = pyc.jit(lambda x: x + 1)
+for _ in range(3):
+    assert f(few)[0] == 2
+assert native.CALLS.loaded() and not native.THREADS.loaded()
+for _ in range(3):
+    assert f(many)[-1] == 2
+assert native.THREADS.loaded()
+""")
 
 
 def test_bytes_that_are_no_object_are_refused() -> None:
@@ -64,9 +84,9 @@ def test_bytes_that_are_no_object_are_refused() -> None:
 from pyc.errors import CompileError
 from pyc.runtime import native
 try:
-    native.load(b"not an object")
+    native.CALLS.load(b"not an object")
 except CompileError:
-    assert not native.loaded()
+    assert not native.CALLS.loaded()
 else:
     raise SystemExit("loaded")
 """)

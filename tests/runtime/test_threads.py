@@ -305,7 +305,7 @@ def test_a_hot_fork_and_join_takes_less_than_two_microseconds(tasks: Image) -> N
 
 
 def test_the_native_code_is_the_same_each_time() -> None:
-    assert native.object_code() == native.object_code()
+    assert native.THREADS.object_code() == native.THREADS.object_code()
 
 
 MODE = """
