@@ -187,6 +187,11 @@ class Reason(Enum):
     )
 
     # kernel: which code was chosen
+    KERNEL_FEW_THREADS = Entry(
+        "PYC2604",
+        "a kernel runs in few threads of the device: its work has an order, and no parallel form",
+        "Expected for small arrays; the details say how much one thread does.",
+    )
 
     # device
     NO_GPU = Entry(
@@ -196,6 +201,11 @@ class Reason(Enum):
     )
 
     # fallback: slower but correct routes
+    FALLBACK_HOST = Entry(
+        "PYC2801",
+        "a step runs on the host: the device has no kernel for it, or one that would be slower",
+        "Expected for now; the details name the operation and what is copied.",
+    )
     DISPATCH_SLOW_KEYWORDS = Entry(
         "PYC2810",
         "calls go through Python: there are keyword arguments",
