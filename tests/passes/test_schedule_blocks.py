@@ -179,3 +179,25 @@ def test_softmax_is_one_kernel(row: int) -> None:
 
 def test_a_row_too_long_for_registers_is_read_again() -> None:
     check(softmax, ((1, 40000), dt.f32))
+
+
+@pytest.mark.parametrize("size", [5000, 70_000])
+def test_many_reductions_share_their_memory(size: int) -> None:
+    """Two pieces in turn are enough for any number of reductions: a block has 48 KiB."""
+
+    def make(b: Builder, p: list[Value]) -> list[Value]:
+        found: list[Value] = []
+        for k in range(5):
+            factor = b.bind1("broadcast", b.constant(k + 0.5, dt.f32), shape=p[0].shape)
+            scaled = b.bind1("mul", p[0], factor)
+            found += b.bind("reduce_sum", scaled, axes=(1,))
+            found += b.bind("argmax", scaled, axes=(1,))
+        return found
+
+    for kernel in check(make, ((2, size), dt.f32)):
+        shared = [
+            s.buffer
+            for s in walk(kernel.body)
+            if isinstance(s, Alloc) and s.buffer.space is Space.SHARED
+        ]
+        assert len(shared) <= 4
