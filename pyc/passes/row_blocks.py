@@ -35,7 +35,7 @@ from pyc.ir.loops import (
     expressions,
 )
 from pyc.ir.order import CHUNK, KEEP, LANES
-from pyc.ir.visit import Rewriter
+from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.index import Simplifier
 from pyc.passes.reduction_blocks import ROWS, Components, ThreadReduction, power_above
 
@@ -529,7 +529,7 @@ class RowBlocks:
         place = self._placed(True)
 
         def each(position: Expr, at: Expr, lane: Expr) -> Body:
-            return place(region.body, position, at)
+            return renamed(place(region.body, position, at))
 
         if self.each == 1:
             return self._walk(first, thread, each)
