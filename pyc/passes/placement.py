@@ -48,6 +48,8 @@ HOST_STEP_NS = 60_000.0
 """Waiting for the device, and starting it again."""
 COPY_BYTES_PER_NS = 8.0
 """Bytes between the device and pageable memory."""
+INNER_WORK = 4
+"""Iterations that a loop of unknown length within another statement is taken to run."""
 NAMED_NS = 10_000.0
 """Time of few threads of the device from which it is said."""
 
@@ -101,7 +103,8 @@ def in_order(
     host = threads * (accesses * HOST_ACCESS_NS + applied * HOST_INSTRUCTION_NS)
     host += HOST_STEP_NS + moved / COPY_BYTES_PER_NS
     many = f"{threads} thread{'s' if threads > 1 else ''}"
-    work = f"{kernel.name} would run in {many}, {accesses} memory accesses in order in each"
+    work = f"{kernel.name} would run in {many}, each with {accesses} memory accesses and {applied} "
+    work += "instructions in order"
     if host >= device:
         details = work.replace("would run", "runs")
         return (Reason.KERNEL_FEW_THREADS, details) if device >= NAMED_NS else None
@@ -115,33 +118,38 @@ def _has_order(body: Body) -> bool:
     )
 
 
-def _amount(body: Sequence[Stmt], simplify: Simplifier) -> tuple[int, int]:
-    """Memory accesses and instructions of one run of statements, loops of unknown length being
-    taken as `LOOP_WORK` iterations."""
+def _amount(
+    body: Sequence[Stmt], simplify: Simplifier, unknown: int = LOOP_WORK
+) -> tuple[int, int]:
+    """Memory accesses and instructions of one run of statements; unknown: the iterations that loops
+    of unknown length are taken to run."""
     accesses = applied = 0
     for s in body:
         times = 1
         if isinstance(s, For):
-            times = _most(s, simplify)
+            times = _most(s, simplify, unknown)
         elif isinstance(s, While):
-            times = LOOP_WORK
+            times = unknown
         elif isinstance(s, Reduce):
-            times = prod(e if isinstance(e, int) else LOOP_WORK for _, e in s.domain)
-        nodes = postorder(expressions(s))
+            times = prod(e if isinstance(e, int) else unknown for _, e in s.domain)
+        before = [c.initial for c in s.carried] if isinstance(s, (For, While)) else []
+        once = set(map(id, before))
+        nodes = postorder([e for e in expressions(s) if id(e) not in once])
         own = sum(isinstance(n, Load) for n in nodes)
         own += isinstance(s, Store) + 2 * isinstance(s, Accumulate)
         computed = sum(isinstance(n, Apply) for n in nodes)
         for inner in bodies(s):
-            more = _amount(inner, simplify)
+            more = _amount(inner, simplify, INNER_WORK)
             own, computed = own + more[0], computed + more[1]
-        accesses += times * own
-        applied += times * computed
+        first = postorder(before)
+        accesses += times * own + sum(isinstance(n, Load) for n in first)
+        applied += times * computed + sum(isinstance(n, Apply) for n in first)
     return accesses, applied
 
 
-def _most(loop: For, simplify: Simplifier) -> int:
+def _most(loop: For, simplify: Simplifier, unknown: int) -> int:
     """The most iterations of a loop, as far as they are known."""
     if isinstance(loop.extent, int):
         return loop.extent
     _, high = simplify.range(loop.extent)
-    return int(high) if isfinite(high) else LOOP_WORK
+    return int(high) if isfinite(high) else unknown
