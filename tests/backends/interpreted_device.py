@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pyc.backends.base import HostStep, KernelLaunch, SiteFailed
-from pyc.backends.cuda import CudaProgram
+from pyc.backends.cuda_program import CudaProgram
 from pyc.compile_host import HostStep as NativeStep
 from pyc.frozen import replace
 from pyc.ir.graph import Graph
@@ -165,7 +165,7 @@ def call(program: CudaProgram, arguments: Sequence[Array], graph: Graph) -> list
 
 def on_device(graph: Graph, arguments: Sequence[Array], target: Target = SM_90) -> list[Array]:
     """Results of a traced Graph on a new device of `target`."""
-    planned = plan(optimise(graph, check=True), target, check=True).plan
+    planned = plan(optimise(graph), target, check=True).plan
     return call(loaded(planned, InterpretedDevice(target)), arguments, graph)
 
 

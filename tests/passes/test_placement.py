@@ -159,7 +159,7 @@ def test_short_work_of_one_thread_stays_on_the_device() -> None:
     found = planned(lambda x: pnp.cumsum(x), array(400))
     assert [step.host for step in launches(found)] == [False]
     assert placed(found) == [
-        "few threads: cumsum runs in 1 thread, each with 800 memory accesses and 1197 "
+        "few threads: cumsum runs in 1 thread, each with 800 memory accesses and 2795 "
         "instructions in order"
     ]
     assert not placed(planned(lambda x: pnp.cumsum(x), array(50))), "not worth a word"
