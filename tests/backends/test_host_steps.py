@@ -105,8 +105,8 @@ def test_loops_and_branches_hold_steps_of_the_host() -> None:
 
 @pytest.mark.parametrize("kind", TARGETS)
 def test_random_programs(kind: str) -> None:
-    """Sixty programs as launches, and with every kernel on the host: the interpreter's bits."""
-    for seed in range(60):
+    """Forty programs as launches, and with every kernel on the host: the interpreter's bits."""
+    for seed in range(40):
         graph = random_graph(seed, coverage=Counter())
         arguments = random_arguments(graph, seed)
         expected = evaluate(graph, arguments)
@@ -115,9 +115,12 @@ def test_random_programs(kind: str) -> None:
             assert same_bits(a, b), f"seed {seed}, result {k}"
 
 
-@pytest.mark.parametrize("name", sorted({n for n, _ in pairs()}))
-def test_every_op_as_a_step_of_the_host(name: str) -> None:
-    """One type of each op, as native code runs it for a device; contractions in their bound."""
+@pytest.mark.parametrize(
+    "name", sorted({n for n, _ in pairs() if OPS[n].kind is not Kind.POINTWISE})
+)
+def test_ops_as_steps_of_the_host(name: str) -> None:
+    """One type of each op that is not pointwise (random programs have those), as native code runs
+    it for a device; contractions in their bound."""
     types = [t for n, t in pairs() if n == name]
     dtype = next((t for t in (dt.f32, dt.i32) if t in types), types[0])
     graph, arguments = graph_of_cases(OPS[name], cases(OPS[name], dtype))
