@@ -96,7 +96,8 @@ def _steps(plan: Plan, steps: Sequence[Step]) -> list[str]:
     lines: list[str] = []
     for step in steps:
         if isinstance(step, Launch):
-            name = f"{step.kernel} {_quoted(plan.kernels[step.kernel].name)}"
+            known = step.kernel < len(plan.kernels)
+            name = f"{step.kernel} {_quoted(plan.kernels[step.kernel].name if known else '?')}"
             name += " on host " if step.host else ""
             lines.append(f"launch {name}({_slots(step.slots)}){_integers('sizes', step.sizes)}")
         elif isinstance(step, Library):

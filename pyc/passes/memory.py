@@ -43,6 +43,7 @@ from pyc.ir.plan import (
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.ir.verify_kernel import verify
+from pyc.ir.verify_plan import verify_plan
 from pyc.ir.visit import Rewriter
 from pyc.kernels.registry import candidates
 from pyc.passes.fuse import Decision, Fusion, Group, Walker, fuse
@@ -153,6 +154,8 @@ class _Planner:
             constants=bytes(self.constants),
             sites=tuple(self.sites),
         )
+        if self._check:
+            verify_plan(plan)
         return Planned(plan, tuple(self.decisions), tuple(self.logical), self.copies)
 
     def graph(
@@ -664,5 +667,5 @@ def _may_alias(kernel: Kernel, positions: Sequence[int]) -> Kernel:
 
 def plan(graph: Graph, target: Target, *, check: bool = False) -> Planned:
     """The Plan that computes `graph` on `target`; check: verify every kernel, as lowered and as
-    scheduled."""
+    scheduled, and the Plan."""
     return _Planner(target, check=check).program(graph)
