@@ -24,7 +24,8 @@ import numpy as np
 
 import pyc
 from pyc import config
-from pyc.backends.cuda import CudaProgram, check, device
+from pyc.backends.cuda import check, device
+from pyc.backends.cuda_program import CudaProgram
 from pyc.compile import compile_graph
 from pyc.compile_cuda import load
 from pyc.ir import dtype as dt

@@ -17,25 +17,36 @@ from pyc import cache
 from pyc.array import Array, to_device
 from pyc.backends import cuda, nvptx
 from pyc.backends.base import SiteFailed
+from pyc.backends.cuda_program import CudaProgram
 from pyc.compile import Lowered, failure_of, lower_graph
+from pyc.compile_host import HostStep
 from pyc.device import gpu
 from pyc.errors import DeviceError
 from pyc.fingerprint import Document
 from pyc.ir.graph import Graph
-from pyc.ir.plan import Plan
+from pyc.ir.plan import Plan, launches_of
+from pyc.reasons import Reason, record
 from pyc.store import Entry
 
 
 def load(
-    plan: Plan, device: cuda.Device, assemble: Callable[[str], bytes] = cuda.cubin
-) -> tuple[str, cuda.CudaProgram]:
-    """The PTX of a Plan's kernels, and the Plan on a device. assemble: PTX -> machine code."""
+    plan: Plan,
+    device: cuda.Device,
+    assemble: Callable[[str], bytes] = cuda.cubin,
+    name: str = "",
+) -> tuple[str, CudaProgram]:
+    """The PTX of a Plan's kernels, and the Plan on a device, with its steps of the host compiled
+    for this processor. assemble: PTX -> machine code; name: for the cache's statistics."""
     device.enter()
-    if not plan.kernels:
-        return "", cuda.CudaProgram(plan, (), b"", device)
-    text, launches = nvptx.module_text(plan.kernels, device.target)
+    arguments = {s.kernel: len(s.slots) for s in launches_of(plan.steps) if s.host}
+    host = {k: HostStep(plan.kernels[k], count, name) for k, count in arguments.items()}
+    numbers = [k for k in range(len(plan.kernels)) if k not in host]
+    if not numbers:
+        return "", CudaProgram(plan, {}, b"", device, host)
+    text, launches = nvptx.module_text([plan.kernels[k] for k in numbers], device.target)
     ptx = nvptx.ptx(text, device.target)
-    return ptx, cuda.CudaProgram(plan, launches, assemble(ptx), device)
+    loaded = dict(zip(numbers, launches, strict=True))
+    return ptx, CudaProgram(plan, loaded, assemble(ptx), device, host)
 
 
 class GpuCompiled:
@@ -45,8 +56,11 @@ class GpuCompiled:
         self.lowered = lowered
         self.device = device
         self._name = lowered.name
-        self.ptx, self.program = load(lowered.plan, device, self._assembled)
+        self.ptx, self.program = load(lowered.plan, device, self._assembled, self._name)
         self.results = lowered.graph.types
+        for d in lowered.decisions:
+            if d.reason is Reason.FALLBACK_HOST:
+                record(d.reason, function=self._name, equation=d.equation, detail=d.details)
 
     def _assembled(self, ptx: str) -> bytes:
         """Machine code of PTX, from the cache or by the driver."""

@@ -2,6 +2,7 @@
 
     optimise      Graph -> Graph      all Graph passes
     plan          Graph -> Planned    fusion, lowering, scheduling, memory
+    host_plan     Kernel -> Plan      a step of the host in a Plan of a device
     compile_plan  Plan -> Code        LLVM text and object code
     assembly      Code -> text
 
@@ -17,9 +18,18 @@ from pyc.ir.target import Target
 from pyc.ir.text_kernel import print_kernel
 from pyc.ir.text_plan import print_plan
 from pyc.passes import optimise
+from pyc.passes.host_plan import host_plan
 from pyc.passes.memory import plan
 
-__all__ = ["assembly", "compile_plan", "optimise", "plan", "print_kernel", "print_plan"]
+__all__ = [
+    "assembly",
+    "compile_plan",
+    "host_plan",
+    "optimise",
+    "plan",
+    "print_kernel",
+    "print_plan",
+]
 
 
 def compile_plan(program: Plan, target: Target) -> Code:

@@ -187,6 +187,11 @@ class Reason(Enum):
     )
 
     # kernel: which code was chosen
+    KERNEL_FEW_THREADS = Entry(
+        "PYC2604",
+        "a kernel runs in few threads of the device: its work has an order, and no parallel form",
+        "Expected for small arrays; the details say how much one thread does.",
+    )
 
     # device
     NO_GPU = Entry(
@@ -197,10 +202,15 @@ class Reason(Enum):
 
     # fallback: slower but correct routes
     LLVM_UNKNOWN_RELEASE = Entry(
-        "PYC2801",
+        "PYC2802",
         "LLVM is called through llvmlite's own Python layer, which takes 20 ms longer to load: the "
         "C functions of this release are not known",
         "Use a release of llvmlite that `python -m pyc doctor` does not remark on.",
+    )
+    FALLBACK_HOST = Entry(
+        "PYC2801",
+        "a step runs on the host: the device has no kernel for it, or one that would be slower",
+        "Expected for now; the details name the operation and what is copied.",
     )
     DISPATCH_SLOW_KEYWORDS = Entry(
         "PYC2810",

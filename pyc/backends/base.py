@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from pyc.frozen import frozen
 from pyc.ir.dtype import DType
 from pyc.ir.plan import Plan
@@ -81,6 +83,19 @@ class Driver(ABC, Generic[E_]):
     def run(self, executable: E_, arguments: Sequence[Any], results: Sequence[Any]) -> None:
         """Runs the entry once. arguments: arrays and scalars in call order; results: C-ordered
         arrays that are filled. Raises `SiteFailed` or `KeyboardInterrupt`."""
+
+
+class HostStep(ABC):
+    """A kernel of a device's Plan that the host runs."""
+
+    @abstractmethod
+    def memory(self, nbytes: int) -> np.ndarray[Any, Any]:
+        """Bytes of undefined values for a buffer."""
+
+    @abstractmethod
+    def run(self, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
+        """Runs the kernel on buffers of bytes, in the order of its parameters. Raises `SiteFailed`
+        or `KeyboardInterrupt`."""
 
 
 class SiteFailed(Exception):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyc.ir.evaluate import evaluate
-from pyc.ir.loops import Buffer
+from pyc.ir.loops import Buffer, Kernel
 from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, Step
 from pyc.ir.simulate import SimulationError
 from pyc.ir.simulate import run as run_kernel
@@ -70,11 +70,7 @@ class _Machine:
     def _step(self, step: Step) -> None:
         self.number += 1
         if isinstance(step, Launch):
-            kernel = self.plan.kernels[step.kernel]
-            pairs = zip(step.slots, kernel.buffers, strict=True)
-            outcome = run_kernel(kernel, [self.view(s, b) for s, b in pairs], step.sizes)
-            if outcome.failed is not None:
-                raise PlanFailure(*outcome.failed)
+            self._launch(step)
         elif isinstance(step, Copy):
             self.bytes_of(step.destination)[:] = self.bytes_of(step.source)
         elif isinstance(step, Branch):
@@ -90,6 +86,36 @@ class _Machine:
         else:
             assert isinstance(step, Library)
             raise NotImplementedError(f"library routine {step.routine}")
+
+    def _launch(self, step: Launch) -> None:
+        kernel = self.plan.kernels[step.kernel]
+        pairs = zip(step.slots, kernel.buffers, strict=not step.host)
+        views = [self.view(s, b) for s, b in pairs]
+        arrays = self._on_host(kernel, step, views) if step.host else views
+        outcome = run_kernel(kernel, arrays, step.sizes)
+        if outcome.failed is not None:
+            raise PlanFailure(*outcome.failed)
+        if step.host:
+            for view, array, b in zip(views, arrays, kernel.buffers, strict=False):
+                if b.role != "in":
+                    view[...] = array
+
+    def _on_host(self, kernel: Kernel, step: Launch, views: Sequence[Array]) -> list[Array]:
+        """What a step of the host works on: copies of what it reads, and else poisoned memory.
+        Slots of one buffer share a copy."""
+        copies: dict[int, Array] = {}
+        arrays: list[Array] = []
+        for k, b in enumerate(kernel.buffers):
+            key = self.address[step.slots[k]] if k < len(views) else -1 - k
+            if key not in copies:
+                shape = tuple(d for d in b.shape if isinstance(d, int))
+                copies[key] = np.empty(shape, b.dtype.numpy)
+                copies[key].reshape(-1).view(np.uint8)[:] = POISON
+            array = copies[key].reshape(-1).view(np.uint8).view(b.dtype.numpy)
+            arrays.append(array.reshape(tuple(d for d in b.shape if isinstance(d, int))))
+            if k < len(views) and b.role != "out":
+                arrays[-1][...] = views[k]
+        return arrays
 
     def _loop(self, step: Loop) -> None:
         start = self.number

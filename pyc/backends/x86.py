@@ -339,6 +339,8 @@ class _Entry:
 
     def _launch(self, s: plans.Launch) -> None:
         kernel = self.plan.kernels[s.kernel]
+        if s.host:
+            raise ValueError(f"launch of {kernel.name}: a CPU's Plan has no steps of the host")
         if len(s.slots) != len(kernel.buffers) or len(s.sizes) != len(kernel.sizes):
             raise ValueError(
                 f"launch of {kernel.name}: {len(s.slots)} slots and {len(s.sizes)} sizes for "

@@ -74,13 +74,15 @@ def _integer(name: str, args: Sequence[Range]) -> Range | None:
         if a.low == a.high:
             return then if a.low else b
         return Range(min(then.low, b.low), max(then.high, b.high))
-    if name in ("quotient", "remainder", "shl", "shr", "and"):
+    if name == "and":
+        return Range(0, min(a.high, b.high)) if min(a.low, b.low) >= 0 else None
+    if name in ("quotient", "remainder", "shl", "shr"):
         return _by_constant(name, a, b)
     return _comparison(name, a, b)
 
 
 def _by_constant(name: str, a: Range, b: Range) -> Range | None:
-    """Division, shifts and masks by a known number; of what is not negative."""
+    """Division and shifts by a known number; of what is not negative."""
     if b.low != b.high or b.low < 0 or a.low < 0:
         return None
     n = b.low
@@ -88,8 +90,6 @@ def _by_constant(name: str, a: Range, b: Range) -> Range | None:
         return Range(a.low // n, a.high // n, a.exact, a.over) if n else None
     if name == "remainder":
         return (a if a.high < n else Range(0, n - 1)) if n else None
-    if name == "and":
-        return Range(0, min(a.high, n))
     if n > 62:
         return None
     low, high = (a.low << n, a.high << n) if name == "shl" else (a.low >> n, a.high >> n)

@@ -1,7 +1,7 @@
 """The Plan: the steps an executable runs, and where each of its buffers lies.
 
     Plan  = kernels, buffers, steps, arena size
-    Step  = Launch(kernel, slots)                a kernel over buffers
+    Step  = Launch(kernel, slots, host)          a kernel over buffers, by the device or the host
           | Library(routine, slots, integers)    a routine of a declared library, or a trampoline
           | Loop(condition, flag, body, rotate)  repeats while the flag, an element b1, is true
           | Branch(index, cases)                 runs the case an i64 element names (clamped)
@@ -29,6 +29,7 @@ external addresses (object code has no undefined symbols); the constants.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from enum import Enum
 from typing import Union
@@ -70,11 +71,17 @@ class PlanBuffer:
 
 @frozen()
 class Launch:
-    """Runs kernels[kernel]; slots[k] is the buffer of its k-th parameter; sizes are its sizes."""
+    """Runs kernels[kernel]; slots[k] is the buffer of its k-th parameter; sizes are its sizes.
+
+    host: the kernel is a logical one, which the host runs on copies of its buffers while the device
+    waits: what it reads comes from the device, what it writes goes there. Parameters beyond `slots`
+    are the host's own scratch memory.
+    """
 
     kernel: int
     slots: tuple[int, ...]
     sizes: tuple[int, ...] = ()
+    host: bool = False
 
 
 @frozen()
@@ -138,3 +145,14 @@ class Plan:
     lower_bound: int = 0
     constants: bytes = b""
     sites: tuple[Site, ...] = field(default=())
+
+
+def launches_of(steps: Sequence[Step]) -> Iterator[Launch]:
+    """Every launch among some steps, in program order, nested steps included."""
+    for step in steps:
+        if isinstance(step, Launch):
+            yield step
+        elif isinstance(step, Loop):
+            yield from launches_of((*step.condition, *step.body))
+        elif isinstance(step, Branch):
+            yield from launches_of([s for case in step.cases for s in case])

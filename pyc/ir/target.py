@@ -18,8 +18,10 @@ class Target:
     given; vector_bytes: the widest vector worth using on a CPU, the widest memory access of a
     thread on a GPU; has_blocks: runs grids of thread blocks (warp_size threads a warp) instead of
     tasks; task_bytes: work of one parallel task worth a hand-over; cache_bytes: per-core cache that
-    a tile should fit in (0: none); shared_bytes: shared memory of one block; tile_multiply: whether
-    it has the tensor-core step on tiles in shared memory (wgmma: capability 9.0 alone).
+    a tile should fit in (0: none); shared_bytes: shared memory of one block; parameter_bytes: of
+    one launch; thread_bytes: private memory of one thread; grid: blocks of one launch along each
+    axis; tile_multiply: whether it has the tensor-core step on tiles in shared memory (wgmma:
+    capability 9.0 alone).
     """
 
     id: str
@@ -34,6 +36,9 @@ class Target:
     task_bytes: int = 1 << 18
     cache_bytes: int = 1 << 18
     shared_bytes: int = 0
+    parameter_bytes: int = 0
+    thread_bytes: int = 0
+    grid: tuple[int, ...] = ()
     tile_multiply: bool = False
 
     def lanes(self, itemsize: int) -> int:
@@ -65,6 +70,9 @@ def nvptx(capability: int) -> Target:
         registers=65536,
         cache_bytes=0,
         shared_bytes=232448 if capability >= 90 else 166912,
+        parameter_bytes=4096,
+        thread_bytes=1 << 19,
+        grid=((1 << 31) - 1, (1 << 16) - 1, (1 << 16) - 1),
         tile_multiply=capability == 90,
     )
 

@@ -7,7 +7,7 @@
            | 'constants' 0x...
            | 'site' N STRING 'equation' N
     place  = argument | result | arena | constant
-    step   = 'launch' N STRING '(' b0, ... ')' ['sizes (' N, ... ')']
+    step   = 'launch' N STRING ['on host'] '(' b0, ... ')' ['sizes (' N, ... ')']
            | 'library' STRING '(' b0, ... ')' ['integers (' N, ... ')']
            | 'loop while' b0 ['rotate' b1 '<->' b2, ...] '{' step* '} {' step* '}'
            | 'branch' b0 '{' step* '} {' step* '}' ...
@@ -96,7 +96,9 @@ def _steps(plan: Plan, steps: Sequence[Step]) -> list[str]:
     lines: list[str] = []
     for step in steps:
         if isinstance(step, Launch):
-            name = f"{step.kernel} {_quoted(plan.kernels[step.kernel].name)}"
+            known = step.kernel < len(plan.kernels)
+            name = f"{step.kernel} {_quoted(plan.kernels[step.kernel].name if known else '?')}"
+            name += " on host " if step.host else ""
             lines.append(f"launch {name}({_slots(step.slots)}){_integers('sizes', step.sizes)}")
         elif isinstance(step, Library):
             called = f"library {_quoted(step.routine)}({_slots(step.slots)})"
@@ -219,10 +221,14 @@ class _Parser(TokenReader):
         kernel = self._number()
         if not 0 <= kernel < len(self._kernels):
             raise self._error(f"one of {len(self._kernels)} kernels before this")
-        self._words(_quoted(self._kernels[kernel].name), "(")
+        self._words(_quoted(self._kernels[kernel].name))
+        host = self._skip("on")
+        if host:
+            self._words("host")
+        self._words("(")
         slots = self._slots()
         self._words(")")
-        return Launch(kernel, slots, self._integers("sizes"))
+        return Launch(kernel, slots, self._integers("sizes"), host)
 
     def _library(self) -> Step:
         routine = str(json.loads(self._token("string", "the name of a routine")))

@@ -16,6 +16,7 @@ peak stays near the lower bound (the most bytes alive at once), which is reporte
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +43,7 @@ from pyc.ir.plan import (
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.ir.verify_kernel import verify
+from pyc.ir.verify_plan import verify_plan
 from pyc.ir.visit import Rewriter
 from pyc.kernels.registry import candidates
 from pyc.passes.fuse import Decision, Fusion, Group, Walker, fuse
@@ -152,6 +154,8 @@ class _Planner:
             constants=bytes(self.constants),
             sites=tuple(self.sites),
         )
+        if self._check:
+            verify_plan(plan)
         return Planned(plan, tuple(self.decisions), tuple(self.logical), self.copies)
 
     def graph(
@@ -260,33 +264,53 @@ class _Planner:
         if shared:
             kernel = _may_alias(kernel, [k for k, v in enumerate(lowered.values) if v in shared])
         slots = [self._where(scope, v) for v in lowered.values]
-        self._run(scope, kernel, slots)
+        self._run(scope, scope.walker.producer[lowered.outputs[0]], kernel, slots)
 
-    def _run(self, scope: _Scope, kernel: Kernel, slots: Sequence[int]) -> None:
-        """Schedules and launches a kernel; its buffers beyond `slots` are scratch."""
+    def _run(self, scope: _Scope, eqn: Eqn, kernel: Kernel, slots: Sequence[int]) -> None:
+        """Schedules and launches a kernel of `eqn`; its buffers beyond `slots` are scratch."""
         self.logical.append(kernel)
         if self._check:
             verify(kernel)
-        scratch = [
-            self.new_slot(ArrayType(tuple(d for d in b.shape if isinstance(d, int)), b.dtype))
-            for b in kernel.buffers[len(slots) :]
-        ]
         cut = schedule_blocks if self.target.has_blocks else schedule
-        self._stages(scope, cut(kernel, self.target), [*slots, *scratch])
+        self._stages(scope, eqn, cut(kernel, self.target), kernel, slots)
 
-    def _stages(self, scope: _Scope, stages: Sequence[Stage], slots: Sequence[int]) -> None:
+    def _stages(
+        self,
+        scope: _Scope,
+        eqn: Eqn,
+        stages: Sequence[Stage],
+        logical: Kernel,
+        slots: Sequence[int],
+    ) -> None:
+        """Launches the stages of a logical kernel. Scratch that a step of the host has for itself
+        is the host's to make."""
+        uses = Counter(p for stage in stages for p in stage.positions)
+        own = dict(enumerate(slots))
         scratch: dict[Buffer, int] = {}
         for stage in stages:
-            these = [slots[p] for p in stage.positions]
+            positions = list(stage.positions)
+            if stage.host and all(uses[p] == 1 for p in positions if p >= len(slots)):
+                positions = [p for p in positions if p < len(slots)]
+            for p in positions:
+                if p not in own:
+                    own[p] = self._scratch(logical.buffers[p])
+            these = [own[p] for p in positions]
             for buffer in stage.kernel.buffers[len(stage.positions) :]:
                 if buffer not in scratch:
-                    shape = tuple(d for d in buffer.shape if isinstance(d, int))
-                    scratch[buffer] = self.new_slot(ArrayType(shape, buffer.dtype))
+                    scratch[buffer] = self._scratch(buffer)
                 these.append(scratch[buffer])
+            if stage.reason is not None:
+                decision = Decision(stage.reason, self._numbers[eqn], stage.details)
+                self.decisions.append(decision)
             if self._check:
-                verify(stage.kernel, scheduled=True)
+                verify(stage.kernel, scheduled=not stage.host)
             self.kernels.append(stage.kernel)
-            scope.steps.append(Launch(len(self.kernels) - 1, tuple(these)))
+            scope.steps.append(Launch(len(self.kernels) - 1, tuple(these), host=stage.host))
+
+    def _scratch(self, buffer: Buffer) -> int:
+        return self.new_slot(
+            ArrayType(tuple(d for d in buffer.shape if isinstance(d, int)), buffer.dtype)
+        )
 
     def _opaque(self, scope: _Scope, group: Group, eqn: Eqn) -> None:
         for out in group.outputs:
@@ -309,7 +333,7 @@ class _Planner:
             return
         if eqn.op.kind is Kind.KERNEL:
             assert eqn.op.build is not None
-            self._run(scope, eqn.op.build(types, **eqn.params), slots)
+            self._run(scope, eqn, eqn.op.build(types, **eqn.params), slots)
             return
         choice = candidates(eqn.op.name, types, eqn.params, self.target, epilogue)[0]
         if choice.routine is not None:
@@ -318,10 +342,11 @@ class _Planner:
             assert choice.kernel is not None
             everything = tuple(range(len(slots)))
             self.logical.append(choice.kernel)
-            self._stages(scope, (Stage(choice.kernel, everything),), slots)
+            stage = Stage(choice.kernel, everything)
+            self._stages(scope, eqn, (stage,), choice.kernel, slots)
         else:
             assert choice.kernel is not None
-            self._run(scope, choice.kernel, slots)
+            self._run(scope, eqn, choice.kernel, slots)
 
     def _update(self, scope: _Scope, number: int, group: Group, eqn: Eqn) -> None:
         """An update in its operand's buffer where that is dead, else in a copy."""
@@ -346,11 +371,11 @@ class _Planner:
             types = tuple(a.type for a in eqn.args)
             kernel = eqn.op.build(types, in_place=True, **eqn.params)
             slots = [slot, *(self._where(scope, a) for a in eqn.args[1:])]
-            self._run(scope, kernel, slots)
+            self._run(scope, eqn, kernel, slots)
             return
         name = f"k{len(self.logical)}"
         lowered = lower_update(scope.graph, scope.fusion, scope.walker, group, name, self.site)
-        self._run(scope, lowered.kernel, [self._where(scope, v) for v in lowered.values])
+        self._run(scope, eqn, lowered.kernel, [self._where(scope, v) for v in lowered.values])
 
     def _explain_copy(self, scope: _Scope, eqn: Eqn, operand: Value) -> None:
         slot = self.slots[scope.slot[operand]]
@@ -377,7 +402,7 @@ class _Planner:
             return
         self._out_slots(scope, eqn)
         for lowered in kernels:
-            self._run(scope, lowered.kernel, [self._where(scope, v) for v in lowered.values])
+            self._run(scope, eqn, lowered.kernel, [self._where(scope, v) for v in lowered.values])
 
     def _out_slots(self, scope: _Scope, eqn: Eqn) -> list[int]:
         for out in eqn.outs:
@@ -642,5 +667,5 @@ def _may_alias(kernel: Kernel, positions: Sequence[int]) -> Kernel:
 
 def plan(graph: Graph, target: Target, *, check: bool = False) -> Planned:
     """The Plan that computes `graph` on `target`; check: verify every kernel, as lowered and as
-    scheduled."""
+    scheduled, and the Plan."""
     return _Planner(target, check=check).program(graph)

@@ -38,6 +38,7 @@ from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter
 from pyc.passes.index import Simplifier
 from pyc.passes.reduction import Components, Value
+from pyc.reasons import Reason
 
 LOOP_WORK = 64
 """Iterations that a loop of one element is taken to run."""
@@ -46,10 +47,19 @@ LOOP_WORK = 64
 @frozen()
 class Stage:
     """One launch. The kernel's first buffers are those at `positions` of the logical kernel, the
-    others scratch buffers, which stages of one kernel share by identity."""
+    others scratch buffers, which stages of one kernel share by identity. reason, details: why it
+    runs where it does, if there is something to say; a stage of the host keeps its logical kernel.
+    """
 
     kernel: Kernel
     positions: tuple[int, ...]
+    reason: Reason | None = None
+    details: str = ""
+
+    @property
+    def host(self) -> bool:
+        """Whether the host runs it, on a target that is a device."""
+        return self.reason is Reason.FALLBACK_HOST
 
 
 @frozen()

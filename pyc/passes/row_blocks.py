@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pyc.frozen import replace
+from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Load, Shuffle, Var, apply, const, minimum, postorder
 from pyc.ir.loops import (
     Alloc,
@@ -34,7 +35,7 @@ from pyc.ir.loops import (
     expressions,
 )
 from pyc.ir.order import CHUNK, KEEP, LANES
-from pyc.ir.visit import Rewriter
+from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.index import Simplifier
 from pyc.passes.reduction_blocks import ROWS, Components, ThreadReduction, power_above
 
@@ -138,7 +139,8 @@ class RowBlocks:
         self.held: dict[tuple[int, int], Buffer] = {}
         self.registers: list[Buffer] = []
         self.fits = self._keep(row_buffers)
-        self._shared: list[Buffer] = []
+        self._shared: dict[tuple[int, int, DType, int], Buffer] = {}
+        self._meetings = 0
 
     @property
     def regions(self) -> list[_Region]:
@@ -397,12 +399,20 @@ class RowBlocks:
         return If(thread < KEEP // self.vector, tuple(stores))
 
     def _share(self, reduction: ThreadReduction, size: int) -> list[Buffer]:
-        new = [
-            Buffer(f"shared{len(self._shared) + k}", t, (size,), Space.SHARED)
-            for k, t in enumerate(reduction.types)
-        ]
-        self._shared += new
-        return new
+        """Memory of the block in which a reduction's parts meet, once.
+
+        Reductions take two pieces in turn: what one wrote is read before all threads meet at the
+        next one, and only after that the one after the next writes there.
+        """
+        self._meetings += 1
+        found: list[Buffer] = []
+        for k, t in enumerate(reduction.types):
+            key = (self._meetings % 2, k, t, size)
+            if key not in self._shared:
+                name = f"shared{len(self._shared)}"
+                self._shared[key] = Buffer(name, t, (size,), Space.SHARED)
+            found.append(self._shared[key])
+        return found
 
     def _joined(
         self,
@@ -499,7 +509,7 @@ class RowBlocks:
         self, block: Var, blocks: int, warp: Var, warps: int, thread: Var, body: Body
     ) -> list[Stmt]:
         inner: Body = (For(warp, warps, Kind.WARP, (For(thread, WARP, Kind.THREAD, body),)),)
-        for b in reversed(self._shared):
+        for b in reversed(self._shared.values()):
             inner = (Alloc(b, inner),)
         return [For(block, blocks, Kind.GRID, inner)]
 
@@ -519,7 +529,7 @@ class RowBlocks:
         place = self._placed(True)
 
         def each(position: Expr, at: Expr, lane: Expr) -> Body:
-            return place(region.body, position, at)
+            return renamed(place(region.body, position, at))
 
         if self.each == 1:
             return self._walk(first, thread, each)
@@ -591,7 +601,7 @@ class RowBlocks:
         after: Body,
     ) -> list[Stmt]:
         """The second stage: a block per row joins its `blocks` vectors of KEEP lanes."""
-        self._shared = []
+        self._shared = {}
         block, warp, thread = Var("block"), Var("warp"), Var("thread")
         groups = min(power_above(self.blocks), 2 * WARPS)
         warps = max(groups // 2, 1)

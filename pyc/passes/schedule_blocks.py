@@ -8,17 +8,19 @@ Takes a kernel of `lower` (or one that an op builds) and returns `Stage`s like `
   the row in registers;
 * reductions over other axes: a thread per kept position, and where these are few, the 16 kept
   lanes and blocks of chunks in threads of their own, joined by a second stage;
-* anything else: parallel loops become threads, everything inside runs in order in its thread.
+* anything else: parallel loops become threads, everything inside runs in order in its thread;
+* what a launch cannot hold, or would run in a few threads for long, stays logical, for the host
+  (`placement`).
 
 The choice looks at shapes, types and `Target` facts only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
-from pyc.frozen import replace
+from pyc.frozen import frozen, replace
 from pyc.ir.expr import Expr, Load, Var, apply, const, postorder
 from pyc.ir.loops import (
     Alloc,
@@ -53,9 +55,11 @@ from pyc.passes.nest import (
     sequence,
     unwrap,
 )
+from pyc.passes.placement import exceeded, in_order
 from pyc.passes.reduction_blocks import Components, ThreadReduction, power_above
 from pyc.passes.row_blocks import RowBlocks
 from pyc.passes.tile_blocks import tiled, transposed_loads
+from pyc.reasons import Reason
 
 THREADS = 256
 """Threads of a block of independent work."""
@@ -67,6 +71,14 @@ SHORT_ROW = 32
 """Longest row that one thread reduces where rows are contiguous."""
 
 
+@frozen()
+class _Part:
+    """Statements of a kernel that are launched apart from the others, and what names them."""
+
+    suffix: str
+    body: Body
+
+
 class _BlockScheduler:
     """Grid, warp and thread loops for one kernel."""
 
@@ -76,21 +88,55 @@ class _BlockScheduler:
     def stages(self) -> tuple[Stage, ...]:
         """The launches."""
         body = self.nest.kernel.body
+        parts = [_Part("", body)]
         if len(body) > 1 and all(isinstance(s, For) for s in body):
-            return tuple(x for k, s in enumerate(body) for x in self._program((s,), f"_{k}"))
-        return self._program(body, "")
+            parts = [_Part(f"_{k}", (s,)) for k, s in enumerate(body)]
+        return tuple(stage for part in parts for stage in self._within_limits(part))
 
-    def _program(self, body: Body, suffix: str) -> tuple[Stage, ...]:
-        loops, core = peel(body)
+    def _within_limits(self, part: _Part) -> tuple[Stage, ...]:
+        """The launches of a part, or one step of the host if the device could not launch them."""
+        stages = self._program(part)
+        limits = [exceeded(s.kernel, self.nest.target) for s in stages if not s.host]
+        limit = next(filter(None, limits), "")
+        return (self._on_host(part, limit),) if limit else stages
+
+    def _program(self, part: _Part) -> tuple[Stage, ...]:
+        loops, core = peel(part.body)
         if any(x.extent == 0 for x in loops):
             return ()
         allocated, core = unwrap(core)
         if not is_loop_program(core) or _reads_what_it_stores(core):
-            return (self._in_threads(loops, allocated, core, suffix),)
+            return (self._in_threads(loops, allocated, core, part),)
         if has_regions(core):
-            return self._rows_in_blocks(loops, allocated, core, suffix)
+            return self._rows_in_blocks(loops, allocated, core, part)
         loops, core = self.nest.collapse(loops, core)
-        return (self.nest.stage(suffix, self._grid_nest(loops, core)),)
+
+        def nest() -> Stage:
+            return self.nest.stage(part.suffix, self._grid_nest(loops, core))
+
+        return (self._explained(loops, core, part, nest),)
+
+    # --- the host ---------------------------------------------------------------------------------
+
+    def _explained(
+        self, loops: Sequence[Loop], core: Body, part: _Part, make: Callable[[], Stage]
+    ) -> Stage:
+        """What `make` gives, a thread per iteration of `loops` that runs `core`, and what is to be
+        said of it; or a step of the host."""
+        threads = prod(x.extent for x in loops)
+        logical = self._stage_of(part.suffix, part.body).kernel
+        found = in_order(core, threads, logical, self.nest.simplify, self.nest.target)
+        if found is None:
+            return make()
+        reason, details = found
+        if reason is Reason.FALLBACK_HOST:
+            return self._on_host(part, details)
+        return replace(make(), reason=reason, details=details)
+
+    def _on_host(self, part: _Part, details: str) -> Stage:
+        """The part as it came, for the host."""
+        stage = self._stage_of(part.suffix, part.body)
+        return replace(stage, reason=Reason.FALLBACK_HOST, details=details)
 
     # --- independent work -------------------------------------------------------------------------
 
@@ -150,15 +196,18 @@ class _BlockScheduler:
         return [For(block, blocks, Kind.GRID, inner)]
 
     def _in_threads(
-        self, loops: list[Loop], allocated: list[Buffer], core: Body, suffix: str
+        self, loops: list[Loop], allocated: list[Buffer], core: Body, part: _Part
     ) -> Stage:
         """A thread per iteration of the outer loops; all else in order within it."""
-        inner = tuple(around(allocated, self._in_order(core)))
-        total = prod(x.extent for x in loops)
-        place = self.nest.simplify.variable("place", total)
-        return self._stage_of(
-            suffix, self._grid(place, total, [*self._positions(loops, place), *inner])
-        )
+
+        def nest() -> Stage:
+            inner = tuple(around(allocated, self._in_order(core)))
+            total = prod(x.extent for x in loops)
+            place = self.nest.simplify.variable("place", total)
+            body = self._grid(place, total, [*self._positions(loops, place), *inner])
+            return self._stage_of(part.suffix, body)
+
+        return self._explained(loops, core, part, nest)
 
     def _stage_of(self, suffix: str, body: Sequence[Stmt]) -> Stage:
         """A stage over all the kernel's buffers that its body names, flat or not."""
@@ -201,29 +250,29 @@ class _BlockScheduler:
     # --- row programs -----------------------------------------------------------------------------
 
     def _rows_in_blocks(
-        self, loops: list[Loop], allocated: list[Buffer], core: Body, suffix: str
+        self, loops: list[Loop], allocated: list[Buffer], core: Body, part: _Part
     ) -> tuple[Stage, ...]:
         core = self.nest.collapse_rows(core)
         lengths = {n for s in core if (n := row_length(s)) is not None}
         kept = prod(x.extent for x in loops)
         if len(lengths) != 1 or 0 in lengths:
-            return (self._in_threads(loops, allocated, core, suffix),)
+            return (self._in_threads(loops, allocated, core, part),)
         (row,) = lengths
         beside = bool(loops) and loops[-1].extent > 1 and self.nest.contiguous(loops[-1].var, core)
         along = self.nest.contiguous_rows(core)
         if beside and not along:
             if row > SHORT_ROW and kept < ENOUGH and can_split(core):
-                return self._split_columns(loops, core, row, suffix)
-            return (self._in_threads(loops, allocated, core, suffix),)
+                return self._split_columns(loops, core, row, part.suffix)
+            return (self._in_threads(loops, allocated, core, part),)
         if row <= SHORT_ROW and kept >= THREADS:
-            return (self._in_threads(loops, allocated, core, suffix),)
+            return (self._in_threads(loops, allocated, core, part),)
         rows = RowBlocks(self.nest.simplify, core, allocated, row, kept, self.nest.width(core))
         if not rows.fits:
-            return (self._in_threads(loops, allocated, core, suffix),)
+            return (self._in_threads(loops, allocated, core, part),)
         if rows.worth_splitting and can_split(core):
-            return self._split_rows(rows, loops, core, suffix)
+            return self._split_rows(rows, loops, core, part.suffix)
         place = self.nest.simplify.variable("row", kept)
-        return (self.nest.stage(suffix, rows.body(place, self._positions(loops, place))),)
+        return (self.nest.stage(part.suffix, rows.body(place, self._positions(loops, place))),)
 
     # --- long reductions --------------------------------------------------------------------------
 

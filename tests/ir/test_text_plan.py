@@ -25,7 +25,7 @@ def several(values: st.SearchStrategy) -> st.SearchStrategy:
 
 
 LEAVES = st.one_of(
-    st.builds(Launch, st.integers(0, 2), several(SLOTS), several(NUMBERS)),
+    st.builds(Launch, st.integers(0, 2), several(SLOTS), several(NUMBERS), st.booleans()),
     st.builds(Library, st.text(max_size=5), several(SLOTS), several(NUMBERS)),
     st.builds(Copy, SLOTS, SLOTS),
 )
@@ -73,6 +73,7 @@ def example() -> Plan:
         ),
         steps=(
             Launch(0, (0, 1, 3)),
+            Launch(2, (0, 3), (), host=True),
             Loop(
                 condition=(Launch(1, (3, 2), (8,)),),
                 flag=2,
@@ -105,6 +106,7 @@ def test_the_text_of_every_step(golden) -> None:
         ('kernel 0 "fused add"', 'kernel 0 "other"', "line 2: expected '\"fused add\"'"),
         ("at arena", "at moon", "line 7: expected a place, found 'moon'"),
         ("launch 0", "launch 7", "expected one of 3 kernels"),
+        ("on host", "on moon", "expected 'host', found 'moon'"),
         ("b3 <- b0", "b3 <- b9", "expected a buffer, found 'b9'"),
         ("results b3", "result b3", "expected 'results', found 'result'"),
         ("}\n", "}\n}", "expected the end, found '}'"),

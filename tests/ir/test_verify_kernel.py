@@ -211,6 +211,8 @@ def storing(index: str, *, extent: str = "64", guard: str = "") -> str:
         ("(i0 * 4) + i1", "63", "i0 < 15", True),
         ("((i0 * 4) + i1) + 63", "63", "i0 < 15", False),
         ("((i0 * 4) + i1) + 63", "63", "i0 < 0", True),
+        ("((i0 * 4) + i1) + 63", "63", "(i0 < 0) & (i1 < 2)", True),
+        ("((i0 * 4) + i1) + 63", "63", "(i0 < 9) & (i1 < 2)", False),
         # The two occurrences of i0 are one variable: the corners are not reached.
         ("(i0 * 5) - i0", "64", "", True),
         ("minimum((i0 * 4) + i1, 60)", "61", "", True),

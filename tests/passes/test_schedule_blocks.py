@@ -179,3 +179,38 @@ def test_softmax_is_one_kernel(row: int) -> None:
 
 def test_a_row_too_long_for_registers_is_read_again() -> None:
     check(softmax, ((1, 40000), dt.f32))
+
+
+def test_what_a_row_stores_twice_is_bound_in_each_piece() -> None:
+    """A thread walks several pieces of the row, each with names of its own."""
+
+    def make(b: Builder, p: list[Value]) -> list[Value]:
+        doubled = b.bind1("add", p[0], p[0])
+        (most,) = b.bind("reduce_max", doubled, axes=(0, 1))
+        return [most, doubled, b.bind1("mul", doubled, doubled)]
+
+    graph = graph_of(make, ((6, 35), dt.f32))
+    plan(graph, SM_90, check=True)
+    check(make, ((6, 35), dt.f32))
+
+
+@pytest.mark.parametrize("size", [5000, 70_000])
+def test_many_reductions_share_their_memory(size: int) -> None:
+    """Two pieces in turn are enough for any number of reductions: a block has 48 KiB."""
+
+    def make(b: Builder, p: list[Value]) -> list[Value]:
+        found: list[Value] = []
+        for k in range(5):
+            factor = b.bind1("broadcast", b.constant(k + 0.5, dt.f32), shape=p[0].shape)
+            scaled = b.bind1("mul", p[0], factor)
+            found += b.bind("reduce_sum", scaled, axes=(1,))
+            found += b.bind("argmax", scaled, axes=(1,))
+        return found
+
+    for kernel in check(make, ((2, size), dt.f32)):
+        shared = [
+            s.buffer
+            for s in walk(kernel.body)
+            if isinstance(s, Alloc) and s.buffer.space is Space.SHARED
+        ]
+        assert len(shared) <= 4

@@ -29,7 +29,7 @@ from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.element import widened
-from pyc.ir.expr import Const, Expr, Load, Var, const, maximum, minimum, select
+from pyc.ir.expr import Const, Expr, Load, Var, const, maximum, select
 from pyc.ir.loops import (
     Accumulate,
     Alloc,
@@ -300,7 +300,7 @@ def _kernel(
     length, rows = x.shape[-1], prod(x.shape[:-1])
     short = count <= INSERTION
     on_stack = length <= STACK_ROW
-    per_task = max(TASK_ELEMENTS // length, 1)
+    per_task = min(max(TASK_ELEMENTS // length, 1), rows)
     if not (short or on_stack):
         per_task = max(per_task, -(-rows // MAX_TASKS))
     tasks = -(-rows // per_task)
@@ -356,8 +356,11 @@ def _kernel(
     for buffer in local:
         body = (Alloc(buffer, body),)
     if per_task > 1:
-        rest = minimum(rows - task * per_task, per_task)
-        body = (For(inner, per_task if rows % per_task == 0 else rest, LoopKind.SERIAL, body),)
+        # Rows with memory of their own may run apart; rows that share scratch follow each other.
+        if rows % per_task:
+            body = (If(row < rows, body),)
+        kind = LoopKind.SERIAL if scratch else LoopKind.PARALLEL
+        body = (For(inner, per_task, kind, body),)
     body = (For(task, tasks, LoopKind.PARALLEL, body),)
     return Kernel(name, (source_buffer, *outs, *scratch), body)
 

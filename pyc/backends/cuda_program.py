@@ -1,0 +1,320 @@
+"""Programs on a GPU: runs the steps of a Plan on one device.
+
+Takes a Plan scheduled for a target with blocks and its kernels as machine code, returns a
+`CudaProgram` that is called with device addresses. All work of one call goes to one stream. Loops
+and branches read their flag on the host, where steps of the host run too. A failed check is read
+from the error slot before each of these steps, and after the last one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pyc.backends.base import HostStep, KernelLaunch, SiteFailed, TensorMap
+from pyc.backends.cuda import Device, check
+from pyc.errors import DeviceError
+from pyc.ir import dtype as dt
+from pyc.ir.loops import Fail, walk
+from pyc.ir.plan import Branch, Copy, Launch, Loop, Place, Plan, Step, launches_of
+
+_NO_SITE = -1
+"""The error slot's site while nothing has failed: the largest unsigned number."""
+KEPT_ARENA = 1 << 20
+"""Bytes of an arena that a program keeps between calls; a larger one is allocated for each."""
+_KEPT_MAPS = 256
+"""Tensor maps that a program keeps: one takes a microsecond to make."""
+
+
+class CudaProgram:
+    """A Plan loaded on a device. launches: of its kernels by number, with machine code that holds
+    them; host: what runs the kernels that are steps of the host.
+
+    Calls are asynchronous but for loops, branches, checks and steps of the host, and may run at the
+    same time in several threads: each has a `_Frame` of its own while it lasts.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        launches: Mapping[int, KernelLaunch],
+        image: bytes,
+        on: Device,
+        host: Mapping[int, HostStep] | None = None,
+    ) -> None:
+        on.enter()
+        self.plan = plan
+        self.device = on
+        self.launches = dict(launches)
+        self.host = dict(host or {})
+        self.functions: dict[int, int] = {}
+        self._owned: list[int] = []
+        self._maps: dict[tuple[TensorMap, int], Any] = {}
+        module = None
+        if image:
+            module = check(on.driver.cuModuleLoadData(image))
+            for number, launch in self.launches.items():
+                self.functions[number] = self._function(module, launch)
+        weakref.finalize(self, _unload, on, module, self._owned).atexit = False
+        self.constants = 0
+        if plan.constants:
+            self.constants = self.own(len(plan.constants))
+            on.upload(self.constants, np.frombuffer(plan.constants, np.uint8))
+        device_kernels = [k for n, k in enumerate(plan.kernels) if n in self.launches]
+        sites = [s.site for k in device_kernels for s in walk(k.body) if isinstance(s, Fail)]
+        # The lowest failed site, then the lowest value (as unsigned) of each site.
+        self.error_bytes = 8 * (2 + max(sites)) if sites else 0
+        self._free: list[_Frame] = []
+
+    def _function(self, module: Any, launch: KernelLaunch) -> int:
+        driver = self.device.driver
+        found = check(driver.cuModuleGetFunction(module, launch.name.encode()))
+        if launch.shared_bytes:
+            most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            check(driver.cuFuncSetAttribute(found, most, launch.shared_bytes))
+        return int(found)
+
+    def own(self, nbytes: int) -> int:
+        """The address of memory that is freed with the program."""
+        self._owned.append(self.device.allocate(nbytes))
+        return self._owned[-1]
+
+    def __call__(self, arguments: Sequence[int], results: Sequence[int]) -> None:
+        """Runs the Plan over device addresses; raises SiteFailed."""
+        self.device.enter()
+        try:
+            frame = self._free.pop()
+        except IndexError:
+            frame = _Frame(self)
+        blank = False
+        try:
+            frame.fill(arguments, results)
+            self._steps(self.plan.steps, frame)
+            frame.raise_failed()
+            blank = True
+        except SiteFailed:
+            frame.blank()
+            blank = True
+            raise
+        finally:
+            frame.leave()
+            # Kernels that still run with its memory come before its next use, in stream order.
+            if blank:
+                self._free.append(frame)
+
+    def _steps(self, steps: Sequence[Step], frame: _Frame) -> None:
+        for step in steps:
+            if isinstance(step, Launch):
+                if step.host:
+                    self._host_step(step, frame)
+                else:
+                    frame.launch(step, self.tensor_map)
+            elif isinstance(step, Copy):
+                nbytes = self.plan.buffers[step.destination].nbytes
+                to, source = frame.addresses[step.destination], frame.addresses[step.source]
+                self.device.copy(to, source, nbytes)
+            elif isinstance(step, Loop):
+                self._loop(step, frame)
+            elif isinstance(step, Branch):
+                index = np.empty(1, np.int64)
+                self.device.download(index, frame.addresses[step.index])
+                chosen = min(max(int(index[0]), 0), len(step.cases) - 1)
+                self._steps(step.cases[chosen], frame)
+            else:
+                raise DeviceError(f"library routine {step.routine} does not run on a GPU")
+
+    def _loop(self, step: Loop, frame: _Frame) -> None:
+        flag = np.empty(1, np.uint8)
+        while True:
+            self._steps(step.condition, frame)
+            self.device.download(flag, frame.addresses[step.flag])
+            if not flag[0]:
+                return
+            self._steps(step.body, frame)
+            for a, b in step.rotate:
+                frame.swap(a, b)
+
+    def _host_step(self, step: Launch, frame: _Frame) -> None:
+        """Runs a kernel on the host, on copies of its buffers; slots of one buffer share a copy.
+        What failed on the device before is raised first, as the CPU would."""
+        on, host = self.device, self.host[step.kernel]
+        copies: dict[tuple[int, int], np.ndarray[Any, Any]] = {}
+        written: dict[tuple[int, int], np.ndarray[Any, Any]] = {}
+        arrays = []
+        for slot, buffer in zip(step.slots, self.plan.kernels[step.kernel].buffers, strict=False):
+            key = frame.addresses[slot], self.plan.buffers[slot].nbytes
+            if key not in copies:
+                copies[key] = host.memory(key[1])
+            if buffer.role != "out":
+                on.read(copies[key], key[0])
+            if buffer.role != "in":
+                written[key] = copies[key]
+            arrays.append(copies[key])
+        on.synchronize()
+        frame.raise_failed()
+        host.run(arrays)
+        for (address, _), array in written.items():
+            on.upload(address, array)
+
+    def tensor_map(self, m: TensorMap, address: int) -> Any:
+        """The tensor map of an array at an address (CUDA driver API, "Tensor Map Object
+        Management"), the last of each kind kept."""
+        key = (m, address)
+        found = self._maps.get(key)
+        if found is not None:
+            return found
+        driver = self.device.driver
+        kinds = driver.CUtensorMapDataType
+        kind = {
+            dt.bf16: kinds.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+            dt.f16: kinds.CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+        }[m.dtype]
+        rank = len(m.shape)
+        strides = [m.dtype.itemsize * prod(m.shape[k + 1 :]) for k in range(rank - 1)]
+        found = check(
+            driver.cuTensorMapEncodeTiled(
+                *(kind, rank, address),
+                [driver.cuuint64_t(e) for e in reversed(m.shape)],
+                [driver.cuuint64_t(s) for s in reversed(strides)],
+                [driver.cuuint32_t(e) for e in reversed(m.box)],
+                [driver.cuuint32_t(1)] * rank,
+                driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+                driver.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
+                driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            )
+        )
+        if len(self._maps) >= _KEPT_MAPS:
+            self._maps.clear()
+        self._maps[key] = found
+        return found
+
+
+class _Call(NamedTuple):
+    """A launch of a frame. values: the arguments of the driver's launch function; pointers: to each
+    parameter, those from `first_map` on being tensor maps, each of the array in a slot; sizes: kept
+    alive."""
+
+    values: tuple[Any, ...]
+    pointers: Any
+    first_map: int
+    maps: tuple[tuple[TensorMap, int], ...]
+    sizes: Any
+
+
+class _Frame:
+    """What one call has for itself: the addresses of all buffers, in one table; for each launch its
+    parameters, which point into the table; an error slot; and the arena while it is small."""
+
+    def __init__(self, program: CudaProgram) -> None:
+        plan, on = program.plan, program.device
+        self._device = on
+        self._plan = plan
+        count = len(plan.buffers)
+        self.addresses = (ctypes.c_uint64 * (count + 1))()
+        self._initial = (ctypes.c_uint64 * (count + 1))()
+        self._error = program.own(program.error_bytes) if program.error_bytes else 0
+        self._failed = np.empty(program.error_bytes // 8, np.int64)
+        if self._error:
+            self.blank()
+        self._initial[count] = self._error
+        for k, b in enumerate(plan.buffers):
+            if b.place is Place.CONSTANT:
+                self._initial[k] = program.constants + b.index
+        self._inputs = _slots(plan, Place.ARGUMENT)
+        self._outputs = _slots(plan, Place.RESULT)
+        self._arena = 0
+        self._keeps_arena = plan.peak <= KEPT_ARENA
+        if plan.peak and self._keeps_arena:
+            self._place_arena(program.own(plan.peak))
+        self._calls: dict[int, _Call] = {}
+        for step in launches_of(plan.steps):
+            if not step.host:
+                self._calls[id(step)] = self._call(program, step)
+
+    def _call(self, program: CudaProgram, step: Launch) -> _Call:
+        launch = program.launches[step.kernel]
+        table = ctypes.addressof(self.addresses)
+        sizes = (ctypes.c_int64 * len(step.sizes))(*step.sizes)
+        start = ctypes.addressof(sizes)
+        places = [table + 8 * slot for slot in step.slots]
+        places += [start + 8 * k for k in range(len(step.sizes))]
+        places.append(table + 8 * len(self._plan.buffers))
+        pointers = (ctypes.c_void_p * (len(places) + len(launch.maps)))(*places)
+        values = (
+            *(program.functions[step.kernel], *launch.grid, launch.threads, 1, 1),
+            *(launch.shared_bytes, int(self._device.stream), ctypes.addressof(pointers), None),
+        )
+        maps = tuple((m, step.slots[m.buffer]) for m in launch.maps)
+        return _Call(values, pointers, len(places), maps, sizes)
+
+    def fill(self, arguments: Sequence[int], results: Sequence[int]) -> None:
+        """Puts in the table what a call starts with."""
+        if self._plan.peak and not self._arena:
+            self._place_arena(self._device.allocate(self._plan.peak))
+        table = self.addresses
+        ctypes.memmove(table, self._initial, ctypes.sizeof(table))
+        for slot, k in self._inputs:
+            table[slot] = arguments[k]
+        for slot, k in self._outputs:
+            table[slot] = results[k]
+
+    def _place_arena(self, address: int) -> None:
+        self._arena = address
+        for k, b in enumerate(self._plan.buffers):
+            if b.place is Place.ARENA:
+                self._initial[k] = address + b.index
+
+    def launch(self, step: Launch, tensor_map: Callable[[TensorMap, int], Any]) -> None:
+        """Starts a kernel. tensor_map: of an array at an address."""
+        call = self._calls[id(step)]
+        # Held until the driver has copied the parameters.
+        maps = [tensor_map(m, self.addresses[slot]) for m, slot in call.maps]
+        for k, m in enumerate(maps, call.first_map):
+            call.pointers[k] = int(m.getPtr())
+        status = self._device.launch(*call.values)
+        if status:
+            check((self._device.driver.CUresult(status),))
+
+    def swap(self, a: int, b: int) -> None:
+        """Exchanges the addresses of two slots."""
+        self.addresses[a], self.addresses[b] = self.addresses[b], self.addresses[a]
+
+    def raise_failed(self) -> None:
+        """Waits for the device and raises SiteFailed if a check of a kernel failed."""
+        if not self._error:
+            return
+        self._device.download(self._failed, self._error)
+        site = int(self._failed[0])
+        if site != _NO_SITE:
+            raise SiteFailed(site, int(self._failed[1 + site]))
+
+    def blank(self) -> None:
+        """Sets the error slot to what it is while nothing has failed."""
+        self._device.fill(self._error, 0xFF, self._failed.nbytes)
+
+    def leave(self) -> None:
+        """Gives back what only this call needed."""
+        if self._arena and not self._keeps_arena:
+            self._device.free(self._arena)
+            self._arena = 0
+
+
+def _slots(plan: Plan, place: Place) -> tuple[tuple[int, int], ...]:
+    """(slot, number) of the buffers at a place."""
+    return tuple((k, b.index) for k, b in enumerate(plan.buffers) if b.place is place)
+
+
+def _unload(on: Device, module: Any, owned: Sequence[int]) -> None:
+    """Frees what a program had on its device, once all work there is done."""
+    on.enter()
+    on.synchronize()
+    for address in owned:
+        on.free(address)
+    if module is not None:
+        on.driver.cuModuleUnload(module)

@@ -1,0 +1,82 @@
+"""Steps of the host in programs of a device: a logical kernel as native code for this processor.
+
+The code is made as that of any program, through the cache: its key is the kernel's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from pyc import backends, cache, config
+from pyc.backends import base
+from pyc.backends.cpu import Cpu
+from pyc.backends.host import host_target
+from pyc.compile import load_runtime
+from pyc.fingerprint import Document, source_digest, versions
+from pyc.ir.loops import Kernel
+from pyc.ir.plan import CANCELLED, Plan
+from pyc.runtime import call, pool
+from pyc.store import Entry
+
+Array = np.ndarray[Any, Any]
+
+
+class HostStep(base.HostStep):
+    """A logical kernel for this processor; its buffers beyond the first `arguments` are scratch.
+
+    name: under which the cache counts it.
+    """
+
+    def __init__(self, kernel: Kernel, arguments: int, name: str) -> None:
+        load_runtime()
+        payload = _payload(kernel, arguments, name)
+        code = base.Code(payload["object"], (), payload["llvm"])
+        self._executable = Cpu().load(code, Plan((), (), (), (), ()))
+        self._arena_bytes = int(payload["arena"])
+
+    def memory(self, nbytes: int) -> Array:
+        """Bytes of undefined values for a buffer."""
+        return pool.empty((nbytes,), np.dtype(np.uint8))
+
+    def run(self, arrays: Sequence[Array]) -> None:
+        """Runs the kernel on buffers of bytes, on all usable cores, without the interpreter's
+        lock."""
+        outcome = call.run(
+            self._executable.address,
+            arrays,
+            (),
+            arena_bytes=self._arena_bytes,
+            constants=self._executable.constants.ctypes.data,
+            externals=self._executable.externals.ctypes.data,
+            release=True,
+        )
+        if outcome.code == CANCELLED:
+            raise KeyboardInterrupt
+        if outcome.code:
+            raise base.SiteFailed(outcome.site, outcome.value)
+
+
+def _payload(kernel: Kernel, arguments: int, name: str) -> Document:
+    """What the cache keeps of a step: its object code, and the bytes of its arena."""
+    compiler = backends.compiler()
+    target = host_target(config.current().target)
+    document: Document = {
+        "host step": compiler.print_kernel(kernel),
+        "arguments": arguments,
+        "sources": source_digest(),
+        "versions": versions(("llvmlite",)),
+    }
+    facts: Document = {"target": target.id, "features": target.features}
+    found = cache.lookup(document, facts, name)
+    if isinstance(found, Entry):
+        return found.payload
+    start = perf_counter()
+    plan = compiler.host_plan(kernel, arguments, target, check=config.current().debug)
+    code = compiler.compile_plan(plan, target)
+    payload: Document = {"object": code.object, "llvm": code.llvm, "arena": plan.peak}
+    cache.store(document, facts, payload, perf_counter() - start, name)
+    return payload
