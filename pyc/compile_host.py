@@ -15,7 +15,6 @@ from pyc import backends, cache, config
 from pyc.backends import base
 from pyc.backends.cpu import Cpu
 from pyc.backends.host import host_target
-from pyc.compile import load_runtime
 from pyc.fingerprint import Document, source_digest, versions
 from pyc.ir.loops import Kernel
 from pyc.ir.plan import CANCELLED, Plan
@@ -32,9 +31,8 @@ class HostStep(base.HostStep):
     """
 
     def __init__(self, kernel: Kernel, arguments: int, name: str) -> None:
-        load_runtime()
         payload = _payload(kernel, arguments, name)
-        code = base.Code(payload["object"], (), payload["llvm"])
+        code = base.Code(payload["object"], (), bool(payload["parallel"]), payload["llvm"])
         self._executable = Cpu().load(code, Plan((), (), (), (), ()))
         self._arena_bytes = int(payload["arena"])
 
@@ -77,6 +75,11 @@ def _payload(kernel: Kernel, arguments: int, name: str) -> Document:
     start = perf_counter()
     plan = compiler.host_plan(kernel, arguments, target, check=config.current().debug)
     code = compiler.compile_plan(plan, target)
-    payload: Document = {"object": code.object, "llvm": code.llvm, "arena": plan.peak}
+    payload: Document = {
+        "object": code.object,
+        "parallel": code.parallel,
+        "llvm": code.llvm,
+        "arena": plan.peak,
+    }
     cache.store(document, facts, payload, perf_counter() - start, name)
     return payload
