@@ -145,11 +145,11 @@ def test_failures_lower_the_site_and_its_value() -> None:
 
 
 def assembler() -> str | None:
-    """The path of `ptxas`, from PYC_PTXAS or the search path."""
-    return os.environ.get("PYC_PTXAS") or shutil.which("ptxas")
+    """The path of `ptxas`, from PTXAS or the search path."""
+    return os.environ.get("PTXAS") or shutil.which("ptxas")
 
 
-assembles = pytest.mark.skipif(assembler() is None, reason="no ptxas (set PYC_PTXAS)")
+assembles = pytest.mark.skipif(assembler() is None, reason="no ptxas (set PTXAS)")
 CASES: dict[str, tuple[Make, tuple[tuple[tuple[int, ...], DType], ...]]] = {
     "chain": (silu, (((4099,), dt.f32), ((4099,), dt.f32))),
     "softmax 1024": (softmax, (((64, 1024), dt.f32),)),
