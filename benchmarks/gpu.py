@@ -18,6 +18,7 @@ import statistics
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from pyc.compile import compile_graph
 from pyc.compile_cuda import load
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
-from pyc.passes import optimise
+from pyc.passes import optimise, placement
 from pyc.passes.memory import plan
 
 Array = np.ndarray[Any, Any]
@@ -85,7 +86,9 @@ def programs(quick: bool) -> list[tuple[str, Callable[..., Any], tuple[Any, ...]
         f = getattr(pyc.numpy, name)
         wide = np.concatenate([special, (data(100_000) * 40).astype(np.float32)])
         found.append((name, lambda x, f=f: f(x), (wide,), True))
-    lengths = (1, 3, 16, 100, 128, 1000, 1024, 4096, 65536) if not quick else (3, 100, 1000, 4096)
+    lengths: tuple[int, ...] = (3, 100, 1000, 4096)
+    if not quick:
+        lengths = (1, 3, 16, 100, 128, 1000, 1024, 4096, 65536, 1 << 20)
     for n in lengths:
         rows = max(2, min(300, (1 << 20) // n))
         x = data(rows, n)
@@ -196,8 +199,8 @@ def verify(quick: bool) -> list[dict[str, Any]]:
     return rows
 
 
-def timed(program: Callable[[], None], repeats: int = 12) -> float:
-    """Median seconds of one run, by events."""
+def timed(program: Callable[[], None], repeats: int = 12, runs: int = 1) -> float:
+    """Median seconds of one run, by events around `runs` of them."""
     on = device()
     driver = on.driver
     first, last = (check(driver.cuEventCreate(0)) for _ in range(2))
@@ -205,10 +208,11 @@ def timed(program: Callable[[], None], repeats: int = 12) -> float:
     times = []
     for _ in range(repeats):
         check(driver.cuEventRecord(first, on.stream))
-        program()
+        for _ in range(runs):
+            program()
         check(driver.cuEventRecord(last, on.stream))
         check(driver.cuEventSynchronize(last))
-        times.append(check(driver.cuEventElapsedTime(first, last)) * 1e-3)
+        times.append(check(driver.cuEventElapsedTime(first, last)) * 1e-3 / runs)
     return statistics.median(times)
 
 
@@ -227,14 +231,122 @@ def speed(name: str, function: Callable[..., Any], shapes: list[tuple[int, ...]]
             on.upload(address + start, piece)
         arguments.append(address)
     results = [on.allocate(v.type.nbytes) for v in graph.results]
-    seconds = timed(lambda: program(arguments, results))
     moved = sum(x.nbytes for x in inputs) + sum(v.type.nbytes for v in graph.results)
+    seconds = timed(lambda: program(arguments, results), runs=1 if moved >= 1 << 28 else 20)
     for address in (*arguments, *results):
         on.free(address)
     on.synchronize()
     row = {"program": name, "seconds": seconds, "GB/s": moved / seconds / 1e9}
-    row["kernels"] = len(program.launches)
+    row["kernels"], row["steps of the host"] = len(program.launches), len(program.host)
     return row
+
+
+def calls() -> list[dict[str, Any]]:
+    """Microseconds of one call with `pyc.Array` in and out, waiting for none of them: of the jitted
+    function, of its compiled program, and of the launches alone; and of a call that waits."""
+
+    def four(x: Any) -> Any:
+        parts = x.reshape(8, 2)
+        return x * 2, parts @ parts.T, parts.sum(axis=1), (x + 1).reshape(2, 8).T * 1.0
+
+    programs: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
+        ("one kernel", lambda x: x * 2 + 1, (np.ones(16, np.float32),)),
+        ("several kernels", four, (np.ones(16, np.float32),)),
+        ("a check", lambda x, i: x[i] * 2, (np.ones(16, np.float32), np.arange(16))),
+        ("a step of the host", lambda x: pyc.numpy.sort(x), (np.ones(400, np.float32),)),
+    ]
+    rows = []
+    for name, function, inputs in programs:
+        jitted = pyc.jit(function)
+        arrays = [pyc.device_put(x) for x in inputs]
+        compiled = jitted.compile(*arrays).program
+        addresses = [a.address for a in arrays]
+        kept = compiled(*arrays)
+        results = [a.address for a in kept]
+        ways: dict[str, Callable[[], Any]] = {
+            "call": lambda jitted=jitted, arrays=arrays: jitted(*arrays),
+            "compiled": lambda compiled=compiled, arrays=arrays: compiled(*arrays),
+            "launches": lambda p=compiled.program, a=addresses, r=results: p(a, r),
+            "call that waits": lambda jitted=jitted, arrays=arrays: pyc.block_until_ready(
+                jitted(*arrays)
+            ),
+        }
+        row: dict[str, Any] = {"program": name, "kernels": len(compiled.program.launches)}
+        for way, call in ways.items():
+            row[way] = 1e6 * per_call(call)
+        print(f"{name:20} " + ", ".join(f"{w} {row[w]:.1f} us" for w in ways), flush=True)
+        rows.append(row)
+    return rows
+
+
+def per_call(call: Callable[[], Any], repeats: int = 7) -> float:
+    """Median seconds of one of many calls, the device's own work included where it is longer."""
+    on = device()
+
+    def run(count: int) -> float:
+        on.synchronize()
+        start = perf_counter()
+        for _ in range(count):
+            call()
+        on.synchronize()
+        return (perf_counter() - start) / count
+
+    run(1)
+    count = int(min(max(0.01 / run(2), 1), 500))
+    return statistics.median(run(count) for _ in range(repeats))
+
+
+ORDERED: dict[str, Callable[..., Any]] = {
+    "cumsum": lambda x, i: pyc.numpy.cumsum(x),
+    "sort": lambda x, i: pyc.numpy.sort(x),
+    "scatter": lambda x, i: (x * 2).at[i].add(x),
+    "scan": lambda x, i: pyc.scan(lambda c, v: (c * 0.5 + v, c), x[0], x)[0],
+}
+
+
+def waiting(program: CudaProgram, arguments: list[int], results: list[int]) -> Callable[[], None]:
+    """A call of a program that waits for the device."""
+
+    def call() -> None:
+        program(arguments, results)
+        program.device.synchronize()
+
+    return call
+
+
+def placements() -> list[dict[str, Any]]:
+    """Work with an order, in one thread of the device and as a step of the host: what the times of
+    `passes/placement` are held against."""
+    on = device()
+    rng = np.random.default_rng(0)
+    rows = []
+    kept = placement.HOST_STEP_NS
+    for name, function in ORDERED.items():
+        for size in (64, 256, 1024, 4096, 16384):
+            inputs = (rng.standard_normal(size).astype(np.float32), rng.integers(0, size, size))
+            graph = optimise(trace(function, inputs))
+            row: dict[str, Any] = {"program": name, "elements": size}
+            addresses = []
+            for x in inputs:
+                addresses.append(on.allocate(x.nbytes))
+                on.upload(addresses[-1], x)
+            results = [on.allocate(v.type.nbytes) for v in graph.results]
+            for where, cost in (("device", float("inf")), ("host", float("-inf"))):
+                placement.HOST_STEP_NS = cost
+                _, program = load(plan(graph, on.target).plan, on)
+
+                row[where] = 1e6 * per_call(waiting(program, addresses, results))
+            placement.HOST_STEP_NS = kept
+            row["chosen"] = "host" if load(plan(graph, on.target).plan, on)[1].host else "device"
+            for address in (*addresses, *results):
+                on.free(address)
+            print(
+                f"{name} of {size}: device {row['device']:.0f} us, host {row['host']:.0f} us, "
+                f"chosen: {row['chosen']}",
+                flush=True,
+            )
+            rows.append(row)
+    return rows
 
 
 def product(side: int, dtype: str) -> dict[str, Any]:
@@ -310,6 +422,19 @@ def main() -> int:
             ("sum along axis 0 of (65536, 4096)", lambda x: x.sum(axis=0), [(65536, 4096)]),
             ("transpose 16384^2", lambda x: x.T + 0.0, [(16384, 16384)]),
         ]
+        million = 1 << 20
+        for rows_of in (1, 8, 64):
+            shape = [(rows_of, million)]
+            cases += [
+                (f"sum of {rows_of} x 1M", lambda x: x.sum(axis=1), shape),
+                (f"softmax of {rows_of} x 1M", lambda x: softmax(x, 1), shape),
+                (f"layer norm of {rows_of} x 1M", lambda x: layer_norm(x, 1), shape),
+            ]
+        for shape in ([(4096, 4096)], [(65536, 4096)], [(million, 64)], [(million, 1)]):
+            name = f"along axis 0 of {shape[0]}"
+            cases.append((f"softmax {name}", lambda x: softmax(x, 0), shape))
+        report["calls"] = calls()
+        report["placements"] = placements()
         speeds = []
         for name, function, shapes in cases:
             try:

@@ -31,7 +31,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, postorder
 from pyc.ir.graph import Eqn, Graph, subgraphs
 from pyc.ir.loops import While, expressions, walk
-from pyc.ir.plan import CANCELLED, Loop, Place, Plan, PlanBuffer, Site, Step
+from pyc.ir.plan import CANCELLED, Loop, Place, Plan, PlanBuffer, Site, walk_steps
 from pyc.ir.target import Target
 from pyc.ir.text_graph import print_graph
 from pyc.ir.types import ArrayType
@@ -226,17 +226,9 @@ def _skeleton(program: Plan) -> Plan:
 def _is_long(program: Plan) -> bool:
     """Whether a call is long enough to release the interpreter lock for it."""
     moved = sum(b.nbytes for b in program.buffers if b.place is not Place.CONSTANT)
-    if moved >= RELEASE_BYTES or _has_loop(program.steps):
+    if moved >= RELEASE_BYTES or any(isinstance(s, Loop) for s in walk_steps(program.steps)):
         return True
     return any(isinstance(s, While) for k in program.kernels for s in walk(k.body))
-
-
-def _has_loop(steps: Sequence[Step]) -> bool:
-    return any(isinstance(s, Loop) or _has_loop(_inner(s)) for s in steps)
-
-
-def _inner(step: Step) -> list[Step]:
-    return [s for case in getattr(step, "cases", ()) for s in case]
 
 
 @dataclass(eq=False)

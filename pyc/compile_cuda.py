@@ -28,6 +28,9 @@ from pyc.ir.plan import Plan, launches_of
 from pyc.reasons import Reason, record
 from pyc.store import Entry
 
+OLDEST = 80
+"""The oldest compute capability that kernels are made for, times ten."""
+
 
 def load(
     plan: Plan,
@@ -58,6 +61,7 @@ class GpuCompiled:
         self._name = lowered.name
         self.ptx, self.program = load(lowered.plan, device, self._assembled, self._name)
         self.results = lowered.graph.types
+        self._outs = [(t, t.nbytes) for t in self.results]
         for d in lowered.decisions:
             if d.reason is Reason.FALLBACK_HOST:
                 record(d.reason, function=self._name, equation=d.equation, detail=d.details)
@@ -98,9 +102,11 @@ class GpuCompiled:
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """Fresh results: `Array`s if an argument is one, else NumPy arrays."""
-        stay = any(isinstance(a, Array) for a in arguments)
-        inputs = [to_device(a, self.device) for a in arguments]
-        outs = [Array(t, self.device, self.device.allocate(t.nbytes)) for t in self.results]
+        on = self.device
+        on.enter()
+        stay = any(type(a) is Array for a in arguments)
+        inputs = [to_device(a, on) for a in arguments]
+        outs = [Array(t, on, on.allocate(nbytes)) for t, nbytes in self._outs]
         try:
             self.program([a.address for a in inputs], [a.address for a in outs])
         except SiteFailed as failed:
@@ -109,9 +115,20 @@ class GpuCompiled:
         return tuple(outs) if stay else tuple(np.asarray(a) for a in outs)
 
 
+def _usable(device: str) -> cuda.Device:
+    """The GPU of a name; DeviceError if there is none, or an older one than pyc has code for."""
+    on = gpu(device)
+    if on.capability < OLDEST:
+        have, need = (f"{c // 10}.{c % 10}" for c in (on.capability, OLDEST))
+        raise DeviceError(f"{on.name} has compute capability {have}; pyc needs {need} or newer")
+    return on
+
+
+def lower_cuda(graph: Graph, *, device: str = "cuda", name: str = "") -> Lowered:
+    """The optimised program and its Plan for a GPU; DeviceError if there is none."""
+    return lower_graph(graph, target=_usable(device).target, name=name)
+
+
 def compile_cuda(graph: Graph, *, device: str = "cuda", name: str = "") -> GpuCompiled:
     """A Graph compiled for a GPU; DeviceError if there is none."""
-    on = gpu(device)
-    if not on.target.has_blocks:
-        raise DeviceError(f"{on.name} is not supported")
-    return GpuCompiled(lower_graph(graph, target=on.target, name=name), on)
+    return GpuCompiled(lower_cuda(graph, device=device, name=name), _usable(device))

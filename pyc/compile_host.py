@@ -15,6 +15,7 @@ from pyc import backends, cache, config
 from pyc.backends import base
 from pyc.backends.cpu import Cpu
 from pyc.backends.host import host_target
+from pyc.compile import RELEASE_BYTES
 from pyc.fingerprint import Document, source_digest, versions
 from pyc.ir.loops import Kernel
 from pyc.ir.plan import CANCELLED, Plan
@@ -41,8 +42,8 @@ class HostStep(base.HostStep):
         return pool.empty((nbytes,), np.dtype(np.uint8))
 
     def run(self, arrays: Sequence[Array]) -> None:
-        """Runs the kernel on buffers of bytes, on all usable cores, without the interpreter's
-        lock."""
+        """Runs the kernel on buffers of bytes, on all usable cores; without the interpreter's lock
+        where it is long, as programs of the CPU do."""
         outcome = call.run(
             self._executable.address,
             arrays,
@@ -50,7 +51,7 @@ class HostStep(base.HostStep):
             arena_bytes=self._arena_bytes,
             constants=self._executable.constants.ctypes.data,
             externals=self._executable.externals.ctypes.data,
-            release=True,
+            release=sum(a.nbytes for a in arrays) >= RELEASE_BYTES,
         )
         if outcome.code == CANCELLED:
             raise KeyboardInterrupt

@@ -39,28 +39,44 @@ def devices(kind: str | None = None) -> list[DeviceInfo]:
     if kind in (None, "cuda"):
         why = cuda.problem()
         if why is None:
-            gpu = cuda.device()
-            found.append(DeviceInfo("cuda", gpu.ordinal, gpu.name, gpu.target.id))
+            for number in range(cuda.count()):
+                gpu = cuda.device(number)
+                found.append(DeviceInfo("cuda", number, gpu.name, gpu.target.id))
         else:
             record(why[0], detail=why[1])
     return found
 
 
+def parse(name: str) -> tuple[str, int]:
+    """The kind and number of the device called `name`: "cpu", "cuda" or "cuda:N". DeviceError for
+    other names; whether there is one is not looked at."""
+    kind, colon, number = str(name).partition(":")
+    if kind not in ("cpu", "cuda") or (colon and (kind == "cpu" or not number.isdecimal())):
+        raise DeviceError(f"unknown device {name!r}", fix='Devices are "cpu", "cuda" and "cuda:N".')
+    return kind, int(number or 0)
+
+
 def gpu(name: str = "cuda") -> cuda.Device:
     """The GPU called "cuda" or "cuda:N"; DeviceError with the reason if there is none."""
-    kind, _, number = name.partition(":")
-    if kind != "cuda" or (number and not number.isdigit()):
-        raise DeviceError(f"unknown device {name!r}; devices are 'cpu' and 'cuda'")
+    kind, number = parse(name)
+    if kind != "cuda":
+        raise DeviceError(f"{name!r} is no GPU")
     why = cuda.problem()
     if why is not None:
         record(why[0], detail=why[1])
-        raise DeviceError(f"device {name!r} was asked for and no GPU can be used: {why[1]}")
-    return cuda.device(int(number or 0))
+        raise DeviceError(
+            f"device {name!r} was asked for, and no GPU can be used [{why[0].code}]: {why[1]}"
+        )
+    count = cuda.count()
+    if number >= count:
+        have = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
+        raise DeviceError(f"device {name!r} was asked for, and there is {have}")
+    return cuda.device(number)
 
 
 def device_put(x: Any, device: str = "cuda") -> Any:
     """The arrays and numbers of a tree as `Array`s on a GPU, or as NumPy arrays on "cpu"."""
-    if device == "cpu":
+    if parse(device)[0] == "cpu":
         return device_get(x)
     on = gpu(device)
     return tree.map(lambda leaf: to_device(leaf, on), x)

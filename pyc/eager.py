@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pyc.array import Array as DeviceArray
+from pyc.array import refuse_eager
 from pyc.compile import compile_graph
 from pyc.errors import DTypeError, LeakedTracerError
 from pyc.interpreter import WEAK, Interpreter, set_base, type_of
@@ -144,6 +145,8 @@ class Eager(Interpreter):
                 place=location.here(),
             )
         type_of(x)  # raises for what is not an array
+        if isinstance(x, DeviceArray):
+            refuse_eager(x)
         return x if isinstance(x, np.ndarray) else dense(x)
 
     def inline(self, graph: Graph, args: Sequence[Any]) -> tuple[Any, ...]:

@@ -19,10 +19,13 @@ from collections.abc import Callable, Hashable, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+import numpy as np
+
 from pyc import compile as compiler
 from pyc import tree
 from pyc.array import Array as DeviceArray
 from pyc.backends import gpu_compiler
+from pyc.device import parse
 from pyc.eager import dense, finish
 from pyc.errors import ConcretizationError, DTypeError, PycError, TraceError
 from pyc.frozen import frozen
@@ -71,8 +74,11 @@ class _Entry:
     text: str
 
     def arrays(self, leaves: Sequence[Any]) -> list[Any]:
-        """What the program takes for leaves of this signature: one dense array a parameter."""
+        """What the program takes for leaves of this signature: one dense array a parameter. A
+        program for the CPU that was asked for by name takes arrays from a device."""
         traced = self.traced
+        if isinstance(self.program, compiler.Compiled):
+            leaves = [np.asarray(x) if isinstance(x, DeviceArray) else x for x in leaves]
         return [dense(leaves[k], x.name) for k, x in zip(traced.places, traced.inputs, strict=True)]
 
     def run(self, leaves: Sequence[Any]) -> Any:
@@ -217,12 +223,24 @@ class Jitted(Dispatcher):
                     )
         return self.__wrapped__(*args, **kwargs)
 
+    def _on(self, leaves: Sequence[Any]) -> str:
+        """The device that was asked for, or that the arguments are on."""
+        if self._device is not None:
+            return self._device
+        return next((x.device for x in leaves if isinstance(x, DeviceArray)), "cpu")
+
+    def _lowered(self, graph: Graph, leaves: Sequence[Any]) -> compiler.Lowered:
+        """The optimised program for these leaves' device."""
+        device = self._on(leaves)
+        if device == "cpu":
+            return compiler.lower_graph(graph, name=self.__name__)
+        made: compiler.Lowered = gpu_compiler().lower_cuda(graph, device=device, name=self.__name__)
+        return made
+
     def _program(self, graph: Graph, leaves: Sequence[Any]) -> compiler.Compiled | GpuCompiled:
-        """The compiled program for the device that was asked for, or that the arguments are on."""
-        device = self._device
-        if device is None and any(isinstance(x, DeviceArray) for x in leaves):
-            device = "cuda"
-        if device in (None, "cpu"):
+        """The compiled program for these leaves' device."""
+        device = self._on(leaves)
+        if device == "cpu":
             return compiler.compile_graph(graph, name=self.__name__)
         made: GpuCompiled = gpu_compiler().compile_cuda(graph, device=device, name=self.__name__)
         return made
@@ -356,7 +374,7 @@ class Lowered:
         self._jitted = jitted
         self._call = call
         self.traced = jitted._traced(call)
-        self._program = compiler.lower_graph(self.traced.graph, name=jitted.__name__)
+        self._program = jitted._lowered(self.traced.graph, call.leaves)
 
     def __repr__(self) -> str:
         return f"<lowered {self._jitted._signature.text(self._call)}>"
@@ -375,6 +393,11 @@ class Lowered:
     def plan(self) -> Any:
         """The steps and buffers."""
         return self._program.plan
+
+    @property
+    def decisions(self) -> tuple[Any, ...]:
+        """What was fused, stored, copied and moved to the host, each with its reason."""
+        return self._program.decisions
 
     @property
     def key_document(self) -> dict[str, Any]:
@@ -520,8 +543,11 @@ def jit(
     that they had at the trace: pass what changes as an argument. NumPy arrays from outside are
     refused unless they are small and read-only.
 
-    raises TypeError: `fun` is not callable; ValueError: a static argument that `fun` does not have
+    raises TypeError: `fun` is not callable; ValueError: a static argument that `fun` does not have;
+    DeviceError: no such name of a device
     """
+    if device is not None:
+        parse(device)
     if fun is None:
         return functools.partial(
             jit,

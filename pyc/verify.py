@@ -22,7 +22,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.element import widened
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value, subgraphs
 from pyc.ir.op import Kind
-from pyc.ir.plan import Branch, Library, Loop, Step
+from pyc.ir.plan import Library, walk_steps
 from pyc.ir.text_graph import print_graph
 from pyc.jit import Bound, Jitted, jit
 
@@ -93,7 +93,7 @@ def verify(function: Callable[..., Any], /, *args: Any, ulp: float = 0, **kwargs
         "passes": lambda: oracle.evaluate(lowered.graph, arrays),
     }
     skipped: tuple[str, ...] = ()
-    if _has_library(lowered.plan.steps):
+    if any(isinstance(s, Library) for s in walk_steps(lowered.plan.steps)):
         skipped = ("plan: it calls a library, which only native code can",)
     else:
         ways["plan"] = lambda: oracle.run_plan(lowered.plan, arrays, shapes)
@@ -279,19 +279,6 @@ def _shaken_param(value: Any, seed: int) -> Any:
     if isinstance(value, tuple):
         return tuple(_shaken_param(v, seed) for v in value)
     return value
-
-
-def _has_library(steps: Sequence[Step]) -> bool:
-    """Whether a Plan calls routines of a library."""
-    for step in steps:
-        inner: list[Step] = []
-        if isinstance(step, Loop):
-            inner = [*step.condition, *step.body]
-        elif isinstance(step, Branch):
-            inner = [s for case in step.cases for s in case]
-        if isinstance(step, Library) or _has_library(inner):
-            return True
-    return False
 
 
 __all__ = ["Check", "Report", "verify"]

@@ -18,6 +18,8 @@ from pyc.ir.target import Target
 from pyc.ir.target import nvptx as target_of
 from pyc.reasons import Reason
 
+_NO_CONTEXT = 201
+"""The driver's status for a call of a thread that uses no device."""
 KEPT_BYTES = 1 << 30
 """Bytes of freed memory that the driver keeps for later allocations."""
 LAUNCH_VERSION = 12000
@@ -53,11 +55,19 @@ def problem() -> tuple[Reason, str] | None:
         return Reason.NO_GPU, f"{error}; pip install 'pyc-jit[cuda]'"
     try:
         check(driver.cuInit(0))
-        if check(driver.cuDeviceGetCount()) == 0:
+        if count() == 0:
             return Reason.NO_GPU, "the driver reports no device"
-    except (DeviceError, RuntimeError) as error:
+    except DeviceError as error:
+        return Reason.NO_GPU, error.message
+    except RuntimeError as error:
         return Reason.NO_GPU, str(error)
     return None
+
+
+@cache
+def count() -> int:
+    """How many GPUs the driver reports."""
+    return int(check(cuda_binding().cuDeviceGetCount()))
 
 
 class Device:
@@ -67,14 +77,16 @@ class Device:
         driver = cuda_binding()
         self.driver = driver
         self.ordinal = ordinal
+        self.label = f"cuda:{ordinal}"
         handle = check(driver.cuDeviceGet(ordinal))
         self.context = check(driver.cuDevicePrimaryCtxRetain(handle))
         self.enter()
         attribute = driver.CUdevice_attribute
         major = attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
         minor = attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
-        capability = 10 * check(driver.cuDeviceGetAttribute(major, handle))
-        capability += check(driver.cuDeviceGetAttribute(minor, handle))
+        capability = 10 * int(check(driver.cuDeviceGetAttribute(major, handle)))
+        capability += int(check(driver.cuDeviceGetAttribute(minor, handle)))
+        self.capability = capability
         self.target: Target = target_of(capability)
         name = check(driver.cuDeviceGetName(128, handle))
         self.name = (name.decode() if isinstance(name, bytes) else str(name)).partition("\0")[0]
@@ -97,7 +109,10 @@ class Device:
 
     def free(self, address: int) -> None:
         """Gives memory back, in stream order."""
-        self.driver.cuMemFreeAsync(address, self.stream)
+        (status,) = self.driver.cuMemFreeAsync(address, self.stream)
+        if int(status) == _NO_CONTEXT:  # arrays are dropped in any thread
+            self.enter()
+            self.driver.cuMemFreeAsync(address, self.stream)
 
     def upload(self, address: int, array: np.ndarray[Any, Any]) -> None:
         """Copies a C-ordered array to the device."""
@@ -136,7 +151,7 @@ def device(ordinal: int = 0) -> Device:
     """The GPU of a number; DeviceError says why there is none."""
     why = problem()
     if why is not None:
-        raise DeviceError(f"no GPU can be used: {why[1]}")
+        raise DeviceError(f"no GPU can be used [{why[0].code}]: {why[1]}")
     return Device(ordinal)
 
 

@@ -228,6 +228,7 @@ class _Frame:
                 self._initial[k] = program.constants + b.index
         self._inputs = _slots(plan, Place.ARGUMENT)
         self._outputs = _slots(plan, Place.RESULT)
+        self._stale = True
         self._arena = 0
         self._keeps_arena = plan.peak <= KEPT_ARENA
         if plan.peak and self._keeps_arena:
@@ -257,8 +258,11 @@ class _Frame:
         """Puts in the table what a call starts with."""
         if self._plan.peak and not self._arena:
             self._place_arena(self._device.allocate(self._plan.peak))
+            self._stale = True
         table = self.addresses
-        ctypes.memmove(table, self._initial, ctypes.sizeof(table))
+        if self._stale:
+            ctypes.memmove(table, self._initial, ctypes.sizeof(table))
+            self._stale = False
         for slot, k in self._inputs:
             table[slot] = arguments[k]
         for slot, k in self._outputs:
@@ -283,6 +287,7 @@ class _Frame:
 
     def swap(self, a: int, b: int) -> None:
         """Exchanges the addresses of two slots."""
+        self._stale = True
         self.addresses[a], self.addresses[b] = self.addresses[b], self.addresses[a]
 
     def raise_failed(self) -> None:

@@ -239,8 +239,9 @@ class _Entry:
 
     def text(self) -> str:
         """The function and its helpers."""
-        swapped = sorted({k for s in _walk(self.plan.steps) for k in _rotated(s)})
-        longest = max((_frame_fields(self.plan, s) for s in _walk(self.plan.steps)), default=1)
+        every = list(plans.walk_steps(self.plan.steps))
+        swapped = sorted({k for s in every for k in _rotated(s)})
+        longest = max((_frame_fields(self.plan, s) for s in every), default=1)
         self.line(f"%frame = alloca [{longest} x i64], align 64")
         self.line("%answer = alloca i32, align 4")
         self.line("store i32 0, ptr %answer, align 4")
@@ -251,7 +252,7 @@ class _Entry:
         self._default_mode()
         site = self.emit(f"getelementptr i8, ptr %context, i64 {_OFFSET['error_site']}")
         self.line(f"store i64 {_NO_SITE}, ptr {site}, align 8")
-        used = sorted({k for s in _walk(self.plan.steps) for k in _slots(s)})
+        used = sorted({k for s in every for k in _slots(s)})
         for slot in used:
             self.addresses[slot] = self._address(slot)
         for slot in swapped:
@@ -482,20 +483,6 @@ done:
   ret void
 }}
 """
-
-
-def _walk(steps: Sequence[plans.Step]) -> list[plans.Step]:
-    """Every step, nested ones included."""
-    out: list[plans.Step] = []
-    stack = list(reversed(steps))
-    while stack:
-        s = stack.pop()
-        out.append(s)
-        if isinstance(s, plans.Loop):
-            stack.extend(reversed((*s.condition, *s.body)))
-        elif isinstance(s, plans.Branch):
-            stack.extend(reversed([x for case in s.cases for x in case]))
-    return out
 
 
 def _slots(s: plans.Step) -> tuple[int, ...]:

@@ -147,12 +147,18 @@ class Plan:
     sites: tuple[Site, ...] = field(default=())
 
 
-def launches_of(steps: Sequence[Step]) -> Iterator[Launch]:
-    """Every launch among some steps, in program order, nested steps included."""
-    for step in steps:
-        if isinstance(step, Launch):
-            yield step
-        elif isinstance(step, Loop):
-            yield from launches_of((*step.condition, *step.body))
+def walk_steps(steps: Sequence[Step]) -> Iterator[Step]:
+    """Every step, nested ones included, in program order."""
+    stack = list(reversed(steps))
+    while stack:
+        step = stack.pop()
+        yield step
+        if isinstance(step, Loop):
+            stack.extend(reversed((*step.condition, *step.body)))
         elif isinstance(step, Branch):
-            yield from launches_of([s for case in step.cases for s in case])
+            stack.extend(reversed([s for case in step.cases for s in case]))
+
+
+def launches_of(steps: Sequence[Step]) -> Iterator[Launch]:
+    """Every launch, nested ones included, in program order."""
+    return (s for s in walk_steps(steps) if isinstance(s, Launch))

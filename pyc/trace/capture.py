@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from pyc.array import Array as DeviceArray
 from pyc.errors import DTypeError, LeakedTracerError, PycError, TraceError, format_place
 from pyc.frozen import frozen
 from pyc.interpreter import WEAK, Interpreter, type_of, using
@@ -125,6 +126,11 @@ class Trace(Interpreter):
                 self._scalars[key] = Tracer(self, self.builder.constant(x, WEAK[kind]), kind)
             return self._scalars[key]
         type_of(x)  # raises for what is not an array
+        if isinstance(x, DeviceArray):
+            raise TraceError(
+                f"an array on {x.device} that is not an argument, {x.type}, meets a traced value",
+                fix="Pass it as an argument of the jitted function.",
+            )
         if isinstance(x, np.generic):
             return Tracer(self, self.builder.constant(x, dt.of(x.dtype)))
         return self._array(x)

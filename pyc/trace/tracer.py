@@ -18,6 +18,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 import pyc.numpy as pnp
+from pyc.array import Array as DeviceArray
 from pyc.errors import (
     ConcretizationError,
     DTypeError,
@@ -47,7 +48,7 @@ from pyc.trace.methods import ArrayMethods
 PYTHON_TYPE: dict[dt.DType, type] = {dt.b1: bool, dt.i64: int, dt.f64: float, dt.c128: complex}
 """The Python number type that has an element type, for results of weak operands."""
 
-_OPERANDS = (int, float, complex, np.ndarray, np.generic, list, tuple)
+_OPERANDS = (int, float, complex, np.ndarray, np.generic, list, tuple, DeviceArray)
 
 
 class Owner(Protocol):

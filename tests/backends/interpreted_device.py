@@ -40,6 +40,9 @@ class InterpretedDevice:
     def __init__(self, target: Target = SM_90) -> None:
         self.target = target
         self.ordinal = 0
+        self.name = "interpreted"
+        self.capability = 90
+        self.label = "cuda:0"
         self.stream = 0
         self.driver = self
         self.kernels: dict[int, Kernel] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import pyc
+import pyc.numpy as pnp
 from pyc.backends import cuda
 from pyc.backends.base import SiteFailed
 from pyc.compile_cuda import load
@@ -17,6 +20,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.expr import Load, Var
 from pyc.ir.loops import Buffer, Fail, For, Kernel, Kind, Store
 from pyc.ir.plan import Launch, Place, Plan, PlanBuffer
+from pyc.reasons import Reason
 
 Array = np.ndarray[Any, Any]
 
@@ -146,3 +150,224 @@ def test_an_index_out_of_range_raises_as_on_the_cpu() -> None:
     x, i = np.arange(10.0), np.array([1, 2, 30])
     with pytest.raises(IndexError):
         pick(x, i)
+
+
+# --- steps of the host ----------------------------------------------------------------------------
+
+
+def sorted_sums(x: Any) -> Any:
+    """Launches around a step of the host."""
+    return pnp.sort((x * 2).sum(axis=1)) + 1
+
+
+def sorting_loop(x: Any, y: Any) -> Any:
+    """Steps of the host in a loop that swaps its carries, and in a branch."""
+
+    def body(state: Any) -> Any:
+        k, a, b = state
+        return k + 1, pnp.sort(b) * 0.5, a + pnp.cumsum(a)
+
+    _, a, b = pyc.while_loop(lambda s: s[0] < 3, body, (np.int64(0), x, y))
+    return pyc.cond(a[0] > b[0], lambda v: pnp.cumsum(v), lambda v: v * 2, a), b
+
+
+def scattered(x: Any, i: Any, w: Any) -> Any:
+    """An update in place."""
+    return (x * 2).at[i].add(w)
+
+
+HOST_PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
+    "sorted sums": (sorted_sums, ((5000, 7),)),
+    "loop and branch": (sorting_loop, ((3000,), (3000,))),
+    "long scan": (lambda x: pyc.scan(lambda c, v: (c * 0.5 + v, c), x[0], x), ((20_000,),)),
+    "stack of many": (lambda *xs: pnp.stack(xs), ((10,),) * 600),
+    "sort of a million": (lambda x: pnp.sort(x), ((1 << 20,),)),
+}
+
+
+def data(*shapes: tuple[int, ...]) -> list[Array]:
+    rng = np.random.default_rng(7)
+    return [rng.standard_normal(s).astype(np.float32) for s in shapes]
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("name", HOST_PROGRAMS)
+def test_steps_of_the_host_give_the_bits_of_the_cpu(name: str) -> None:
+    function, shapes = HOST_PROGRAMS[name]
+    arrays = data(*shapes)
+    expected = pyc.tree.leaves(pyc.jit(function)(*arrays))
+    on_gpu = pyc.jit(function, device="cuda")
+    assert Reason.FALLBACK_HOST in {d.reason for d in on_gpu.lower(*arrays).decisions}
+    for _ in range(2):
+        found = pyc.tree.leaves(on_gpu(*arrays))
+        for a, b in zip(expected, found, strict=True):
+            assert a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+@pytest.mark.cuda
+def test_an_update_on_the_host_keeps_the_rest() -> None:
+    (x,) = data((4000,))
+    rng = np.random.default_rng(3)
+    i, w = rng.integers(0, 4000, 5000), rng.standard_normal(5000).astype(np.float32)
+    expected = pyc.jit(scattered)(x, i, w)
+    found = pyc.jit(scattered, device="cuda")(x, i, w)
+    assert found.tobytes() == expected.tobytes()
+
+
+def picked(x: Any, i: Any, j: Any) -> Any:
+    """A check on the device, work on the host, another check."""
+    return pnp.cumsum(x[i])[j]
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("wrong", ["first", "second", "both"])
+def test_checks_around_a_step_of_the_host_fail_as_on_the_cpu(wrong: str) -> None:
+    x, good = np.linspace(0, 1, 2000), np.arange(2000)
+    i = good + 1 if wrong != "second" else good
+    j = good - 2001 if wrong != "first" else good
+    with pytest.raises(IndexError) as native:
+        pyc.jit(picked)(x, i, j)
+    on_gpu = pyc.jit(picked, device="cuda")
+    for _ in range(2):
+        with pytest.raises(IndexError) as found:
+            on_gpu(x, i, j)
+        assert str(found.value) == str(native.value)
+        assert on_gpu(x, good, good).tobytes() == pyc.jit(picked)(x, good, good).tobytes()
+
+
+@pytest.mark.cuda
+def test_many_reductions_of_one_row_fit_a_block() -> None:
+    """Thirty reductions meet in two pieces of shared memory."""
+
+    def sums(x: Any) -> Any:
+        return [(x * k).sum(axis=1) for k in range(1, 31)]
+
+    (x,) = data((8, 32768))
+    for a, b in zip(pyc.jit(sums)(x), pyc.jit(sums, device="cuda")(x), strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+# --- calls at the same time -----------------------------------------------------------------------
+
+
+def checked(x: Any, i: Any) -> Any:
+    """Several launches, a check, an arena."""
+    y = (x * 2 - 1).reshape(200, 500)
+    return pyc.numpy.exp(y[i].mean(axis=1)) + x.sum()
+
+
+def at_once(work: Callable[[int], None], threads: int = 4) -> None:
+    """Runs work(number) in several threads; raises what the first of them raised."""
+    errors: list[BaseException] = []
+
+    def run(number: int) -> None:
+        try:
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    started = [threading.Thread(target=run, args=(n,)) for n in range(threads)]
+    for t in started:
+        t.start()
+    for t in started:
+        t.join()
+    if errors:
+        raise errors[0]
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("function", [checked, sorted_sums])
+def test_one_program_in_several_threads(function: Callable[..., Any]) -> None:
+    """Calls that pass and calls that fail, of one program, at the same time: each has its own
+    result or its own error."""
+    on_gpu = pyc.jit(function, device="cuda")
+    (x,) = data((100_000,)) if function is checked else data((5000, 7))
+    good = (np.arange(200),) if function is checked else ()
+    on_gpu(x, *good)
+    expected = {(n, k): pyc.jit(function)(x * (n + 1) + k, *good) for n in range(4) for k in (0, 1)}
+
+    def work(number: int) -> None:
+        for k in range(40):
+            mine = x * np.float32(number + 1) + np.float32(k % 2)
+            if good and (number + k) % 2:
+                bad = good[0].copy()
+                bad[7 * number] = 300 + number
+                with pytest.raises(IndexError, match=f"index {300 + number} is out of"):
+                    on_gpu(mine, bad)
+                continue
+            found = on_gpu(mine, *good)
+            assert found.tobytes() == expected[number, k % 2].tobytes(), (number, k)
+
+    at_once(work)
+
+
+@pytest.mark.cuda
+def test_arrays_are_shared_and_dropped_by_threads() -> None:
+    """Results of one thread are arguments of others, and are freed wherever they are dropped."""
+    x = pyc.device_put(data((1 << 16,))[0])
+    f = pyc.jit(lambda v: v * 1.5 + 1)
+    expected = np.asarray(f(x)).tobytes()
+
+    def work(number: int) -> None:
+        for _ in range(50):
+            y = f(x)
+            assert isinstance(y, pyc.Array)
+            assert np.asarray(y).tobytes() == expected
+
+    at_once(work)
+
+
+@pytest.mark.cuda
+def test_calls_and_programs_give_their_memory_back() -> None:
+    on = cuda.device()
+
+    def used() -> int:
+        gc.collect()
+        on.synchronize()
+        pool = cuda.check(on.driver.cuDeviceGetDefaultMemPool(on.ordinal))
+        kind = on.driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_USED_MEM_CURRENT
+        return int(cuda.check(on.driver.cuMemPoolGetAttribute(pool, kind)))
+
+    x = data((1 << 20,))[0]
+    pyc.jit(lambda v: v + 1, device="cuda")(x)
+    before = used()
+    for k in range(20):
+        f = pyc.jit(lambda v, k=k: (v * k).reshape(1024, 1024).sum(axis=0), device="cuda")
+        f(x)
+        f(x)
+        del f
+    assert used() - before < 1 << 20
+
+
+# --- arrays ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.float16, np.float64, np.complex128])
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3), (0, 4)])
+def test_arrays_come_back_as_they_went(dtype: Any, shape: tuple[int, ...]) -> None:
+    x = np.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
+    y = pyc.device_put(x)
+    assert (y.shape, y.dtype, y.device, y.nbytes) == (x.shape, x.dtype, "cuda:0", x.nbytes)
+    back = np.asarray(y)
+    assert back.tobytes() == x.tobytes() and y.tolist() == x.tolist()
+    assert pyc.device_put(y) is y and pyc.device_get(y).tobytes() == x.tobytes()
+
+
+@pytest.mark.cuda
+def test_results_follow_the_arguments() -> None:
+    x = data((3, 4))[0]
+    y = pyc.jit(lambda v: (v.sum(), v.T))(pyc.device_put(x))
+    assert all(isinstance(v, pyc.Array) for v in y) and y[0].shape == ()
+    assert float(y[0]) == float(pyc.jit(lambda v: v.sum())(x))
+    assert isinstance(pyc.jit(lambda v: v * 2, device="cpu")(y[1]), np.ndarray)
+    with pytest.raises(DeviceError, match="and there is cuda:0"):
+        pyc.device_put(x, "cuda:99")
+
+
+@pytest.mark.cuda
+def test_levels_are_those_of_the_device() -> None:
+    x = data((64, 128))[0]
+    f = pyc.jit(softmax, device="cuda")
+    assert "grid" in f.lower(x).as_text("kernels")
+    assert ".visible .entry k0" in f.compile(x).as_text("ptx")
