@@ -44,6 +44,7 @@ from pyc.trace.memory import (
     strides_after,
 )
 from pyc.trace.methods import ArrayMethods
+from pyc.trace.parts import At, Flat
 
 PYTHON_TYPE: dict[dt.DType, type] = {dt.b1: bool, dt.i64: int, dt.f64: float, dt.c128: complex}
 """The Python number type that has an element type, for results of weak operands."""
@@ -612,111 +613,3 @@ class Tracer(ArrayMethods):
         raise self._number_refusal(
             "pickling", "Return the value from the jitted function, then pickle."
         )
-
-
-class Flat:
-    """`x.flat`: the elements in row-major order."""
-
-    __slots__ = ("_array",)
-
-    def __init__(self, array: Tracer) -> None:
-        self._array = array
-
-    def __len__(self) -> int:
-        return self._array.size
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(pnp.reshape(self._array, -1))
-
-    def __getitem__(self, key: Any) -> Any:
-        """A copy of the elements at `key`."""
-        return current().copy(pnp.reshape(self._array, -1)[key])
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        """The elements at `key` become `value`, in place."""
-        new = updating.assigned(pnp.reshape(self._array, -1), key, value)
-        self._array[...] = pnp.reshape(new, self._array.shape)
-
-
-class At:
-    """`x.at`: takes an index."""
-
-    __slots__ = ("_array",)
-
-    def __init__(self, array: Any) -> None:
-        self._array = array
-
-    def __getitem__(self, key: Any) -> AtIndex:
-        return AtIndex(self._array, key)
-
-
-class AtIndex:
-    """`x.at[key]`: the array with the elements at `key` changed; the array itself stays as it is.
-
-    Where `key` names an element several times, `set` takes the last value, and the other methods
-    apply all of them, in row-major order of the values. Indices out of range: `mode` is "raise"
-    (IndexOutOfRangeError), "clip" (the nearest element), "wrap" (modulo the length), "drop" (left
-    out of an update) or "fill" (`get` gives `fill_value`). unique_indices: the caller promises that
-    no element is named twice.
-    """
-
-    __slots__ = ("_array", "_key")
-
-    def __init__(self, array: Any, key: Any) -> None:
-        self._array = array
-        self._key = key
-
-    def get(
-        self, *, mode: str = "raise", fill_value: Any = None, unique_indices: bool = False
-    ) -> Any:
-        """The elements at the index."""
-        return indexing.gather(
-            self._array,
-            self._key,
-            mode=mode,
-            fill_value=fill_value,
-            unique_indices=unique_indices,
-        )
-
-    def _update(self, how: str, values: Any, mode: str, unique_indices: bool) -> Any:
-        return indexing.update(
-            self._array, self._key, values, how=how, mode=mode, unique_indices=unique_indices
-        )
-
-    def set(self, values: Any, *, mode: str = "raise", unique_indices: bool = False) -> Any:
-        """The elements replaced by `values`."""
-        return self._update("set", values, mode, unique_indices)
-
-    def add(self, values: Any, *, mode: str = "raise", unique_indices: bool = False) -> Any:
-        """`values` added to the elements."""
-        return self._update("add", values, mode, unique_indices)
-
-    def subtract(self, values: Any, *, mode: str = "raise", unique_indices: bool = False) -> Any:
-        """`values` subtracted from the elements."""
-        return self._update("subtract", values, mode, unique_indices)
-
-    def multiply(self, values: Any, *, mode: str = "raise", unique_indices: bool = False) -> Any:
-        """The elements multiplied by `values`."""
-        return self._update("multiply", values, mode, unique_indices)
-
-    def divide(self, values: Any, *, mode: str = "raise", unique_indices: bool = False) -> Any:
-        """The elements divided by `values`."""
-        return self._update("divide", values, mode, unique_indices)
-
-    def min(self, values: Any, *, mode: str = "raise", unique_indices: bool = False) -> Any:
-        """The smaller of the elements and `values`."""
-        return self._update("min", values, mode, unique_indices)
-
-    def max(self, values: Any, *, mode: str = "raise", unique_indices: bool = False) -> Any:
-        """The greater of the elements and `values`."""
-        return self._update("max", values, mode, unique_indices)
-
-    def apply(
-        self,
-        function: Callable[[Any], Any],
-        *,
-        mode: str = "raise",
-        unique_indices: bool = False,
-    ) -> Any:
-        """The elements replaced by `function` of them; an element named twice is changed once."""
-        return self._update("apply", function, mode, unique_indices)
