@@ -164,8 +164,8 @@ class Lowered:
         sizes = [
             b.nbytes for b in self.plan.buffers if b.place is Place.ARENA and b.last >= b.first
         ]
-        for b in self.plan.buffers:
-            by_place[b.place] += b.nbytes
+        for place, _, nbytes in {(b.place, b.index, b.nbytes) for b in self.plan.buffers}:
+            by_place[place] += nbytes
         return MemoryAnalysis(
             peak=self.plan.peak,
             lower_bound=self.plan.lower_bound,

@@ -170,6 +170,33 @@ class Reason(Enum):
         "the new elements of an update are computed before any is stored: they need those replaced",
         _NOTHING,
     )
+    MEMORY_UPDATE_ELSEWHERE = Entry(
+        "PYC2506",
+        "the array is copied before it is updated: the updated one belongs in another buffer",
+        _NOTHING,
+    )
+    MEMORY_CARRY_COPIED = Entry(
+        "PYC2507",
+        "a loop copies a carried array in every iteration: its next value is an array that lives "
+        "on elsewhere",
+        "Carry an array once, and compute the next value from it.",
+    )
+    MEMORY_BRANCH_RESULT_COPIED = Entry(
+        "PYC2508",
+        "a case of a cond copies an array: it returns it as it is, where another case does not "
+        "update it",
+        "Update the array in each case (`x.at[...]`), or choose what it is updated with.",
+    )
+    MEMORY_LOOP_RESULT_COPIED = Entry(
+        "PYC2509",
+        "a result of a loop may be copied once: two buffers take turns, and how often is not known",
+        _NOTHING,
+    )
+    MEMORY_RESULT_COPIED = Entry(
+        "PYC2513",
+        "a result is copied: it is an argument, a constant or another result, or a loop made it",
+        _NOTHING,
+    )
     ARGUMENT_COPIED_BYTE_SWAPPED = Entry(
         "PYC2510",
         "an argument is copied at each call: its bytes are in the other order",

@@ -137,8 +137,8 @@ class Device:
         check(self.driver.cuMemsetD8Async(address, byte, nbytes, self.stream))
 
     def copy(self, destination: int, source: int, nbytes: int) -> None:
-        """Copies within the device."""
-        if nbytes:
+        """Copies within the device; nothing happens where both are the same."""
+        if nbytes and destination != source:
             check(self.driver.cuMemcpyDtoDAsync(destination, source, nbytes, self.stream))
 
     def synchronize(self) -> None:

@@ -455,11 +455,14 @@ def _copy_function(width: int) -> str:
     return f"""\
 define internal void @copy(ptr %to, ptr %from, i64 %bytes) #0 {{
 entry:
+  %same = icmp eq ptr %to, %from
+  br i1 %same, label %done, label %start
+start:
   %whole = and i64 %bytes, {-width}
   %any = icmp ne i64 %whole, 0
   br i1 %any, label %wide, label %rest
 wide:
-  %i = phi i64 [ 0, %entry ], [ %j, %wide ]
+  %i = phi i64 [ 0, %start ], [ %j, %wide ]
   %p = getelementptr i8, ptr %from, i64 %i
   %q = getelementptr i8, ptr %to, i64 %i
   %v = load <{width} x i8>, ptr %p, align 1

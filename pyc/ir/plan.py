@@ -114,7 +114,8 @@ class Branch:
 
 @frozen()
 class Copy:
-    """Copies nbytes from slot `source` to slot `destination` (equal sizes, no overlap)."""
+    """Copies nbytes from slot `source` to slot `destination`: equal sizes, and either the same
+    address, where nothing happens, or no overlap."""
 
     destination: int
     source: int

@@ -7,7 +7,8 @@ text. Checked:
   as large, and a number for each size; steps of the host may leave scratch parameters to the host,
   and their kernels are logical;
 * arguments and constants are not written; copies and swaps are between buffers of one size, swaps
-  between buffers of the arena; flags and indices of loops and branches are as large as they read;
+  between buffers that may be written and are not named as results (those stay where they are);
+  flags and indices of loops and branches are as large as they read;
 * buffers of the arena are aligned, within the peak, used only while they are alive, and share no
   byte with another that is alive at the same time;
 * checks of kernels have a site.
@@ -85,8 +86,10 @@ class _Verifier:
                 self.number += 1
                 for a, b in step.rotate:
                     self._same_size(a, b, "swap")
-                    if {self.plan.buffers[k].place for k in (a, b)} != {Place.ARENA}:
-                        raise _Broken(f"swap of b{a} and b{b}: both must be in the arena")
+                    for slot in (a, b):
+                        self._written(slot, "swap")
+                        if slot in self.plan.results:
+                            raise _Broken(f"swap of b{a} and b{b}: b{slot} is a result")
 
     def _launch(self, step: Launch) -> None:
         if not 0 <= step.kernel < len(self.plan.kernels):

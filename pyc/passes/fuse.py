@@ -218,6 +218,7 @@ class _Fuser:
     def run(self) -> Fusion:
         live = self._live()
         self._choose_stored(live)
+        self._store_for_updates(live)
         self._consumers: dict[Value, list[Eqn]] = {}
         for e in self.graph.eqns:
             if e in live:
@@ -325,6 +326,19 @@ class _Fuser:
                             f"inlining would repeat {extra:.0f} instructions per element",
                         )
 
+    def _store_for_updates(self, live: set[Eqn]) -> None:
+        """New elements of an update, and where they go, are stored first if computing them needs
+        the memory being written."""
+        for e in self.graph.eqns:
+            if e not in live or e.op.in_place is None or e.op.kind is not Kind.INDEX:
+                continue
+            for value, at in self._update_operands(e, units_dropped(e.args[1].shape)):
+                if self._has_memory(value):
+                    continue
+                if any(r.value is e.args[0] for r in self.walker.reads(value, at, self.stored)):
+                    details = "it reads what it replaces"
+                    self._store(value, Reason.MEMORY_UPDATE_READS_OPERAND, details)
+
     def _is_reduction(self, value: Value) -> bool:
         eqn = self.walker.producer.get(value)
         return eqn is not None and eqn.op.kind is Kind.REDUCE
@@ -353,31 +367,20 @@ class _Fuser:
             self.group_of[out] = group
 
     def _update_reads(self, eqn: Eqn, domain: tuple[int, ...]) -> list[Read]:
-        """What an update reads. Its new elements are computed where they are stored, unless that
-        needs the memory being written: then they are stored first."""
-        operand, update, *starts = eqn.args
-        if not self._has_memory(update):
-            root = self._memory_root(operand)
-            reads = self._reads_of(update, domain, range(len(domain)))
-            if any(self._memory_root(r.value) is root for r in reads):
-                self._store(update, Reason.MEMORY_UPDATE_READS_OPERAND, "it reads what it replaces")
-                self._place_output(update)
-        index = full_index(update.shape, self.walker.variables(domain, range(len(domain))))
-        found = [Read(operand, ())]
-        for value, at in [(update, index), *((s, ()) for s in starts)]:
+        """What an update reads: its new elements are computed where they are stored."""
+        found = [Read(eqn.args[0], ())]
+        for value, at in self._update_operands(eqn, domain):
             if self._has_memory(value):
                 found.append(Read(value, self.walker.canonical(at)))
             else:
                 found += self.walker.reads(value, at, self.stored)
         return found
 
-    def _memory_root(self, value: Value) -> Value:
-        """The value whose buffer a chain of updates may share."""
-        eqn = self.walker.producer.get(value)
-        while eqn is not None and eqn.op.in_place is not None:
-            value = eqn.args[0]
-            eqn = self.walker.producer.get(value)
-        return value
+    def _update_operands(self, eqn: Eqn, domain: tuple[int, ...]) -> list[tuple[Value, Index]]:
+        """The new elements and the starts of an update, each with the index it is read at."""
+        _, update, *starts = eqn.args
+        index = full_index(update.shape, self.walker.variables(domain, range(len(domain))))
+        return [(update, index), *((s, ()) for s in starts)]
 
     def _place_reduce(self, eqn: Eqn) -> None:
         (source,) = eqn.args[:1]

@@ -6,12 +6,11 @@ kernel's buffers may share:
 
 * an output over a dying input that is read only where it is written takes the input's buffer;
 * an update (slice store, scatter) runs in its operand's buffer where that is dead afterwards, else
-  on a copy, with a reason;
-* carries of a loop are updated in place, or written to a second buffer and the two are swapped.
+  on a copy, with a reason; results of branches likewise (`in_place` finds the chains of these);
+* carries of a loop are updated in place, or written to a second buffer and the two are swapped. A
+  swapped carry that is a result of the program has the result's memory as one of the two.
 
-Arguments and constants are never written. Every buffer's life is from its first to its last step,
-stretched over the loops it crosses; offsets are the best fit, largest buffer first, so that the
-peak stays near the lower bound (the most bytes alive at once), which is reported beside it.
+Arguments and constants are never written. `offsets` places the buffers.
 """
 
 from __future__ import annotations
@@ -46,15 +45,15 @@ from pyc.ir.verify_kernel import verify
 from pyc.ir.verify_plan import verify_plan
 from pyc.ir.visit import Rewriter
 from pyc.kernels.registry import candidates
-from pyc.passes.fuse import Decision, Fusion, Group, Walker, fuse
+from pyc.passes.fuse import Decision, Fusion, Group, Walker
+from pyc.passes.in_place import Chains, Moves, Uses, iterations
 from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.lower_loops import NotAKernelError, lower_loop
 from pyc.passes.nest import Stage
+from pyc.passes.offsets import place
 from pyc.passes.schedule import schedule
 from pyc.passes.schedule_blocks import schedule_blocks
 from pyc.reasons import Reason
-
-_FOREVER = 1 << 60
 
 
 @frozen()
@@ -67,26 +66,48 @@ class Planned:
     copies: int
 
 
-@dataclass(slots=True)
+@frozen()
 class _Slot:
+    """A buffer to be. turns: its address is exchanged for others by a loop."""
+
     nbytes: int
     place: Place = Place.ARENA
     index: int = 0
     scalar: bool = False
+    turns: bool = False
 
 
 @dataclass(slots=True)
 class _Scope:
-    """One Graph being planned: where its values are."""
+    """One Graph being planned: where its values are. writable: slots of parameters that may be
+    overwritten once they are dead; wanted: where values should be made; owner: the control
+    equation that holds the Graph; repeated: runs in a loop."""
 
     graph: Graph
-    fusion: Fusion
-    walker: Walker
-    slot: dict[Value, int]
+    uses: Uses
     writable: set[int]
-    wanted: dict[Value, int]
-    last: dict[Value, int] = field(default_factory=dict)
+    repeated: bool
+    owner: Eqn | None
+    slot: dict[Value, int] = field(default_factory=dict)
+    wanted: dict[Value, int] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
+
+    @property
+    def fusion(self) -> Fusion:
+        """The groups of the Graph."""
+        return self.uses.fusion
+
+    @property
+    def walker(self) -> Walker:
+        """The walker of the Graph's reads."""
+        return self.uses.fusion.walker
+
+    def dies(self, value: Value, number: int) -> bool:
+        """Whether group `number` is the last to read a value and what shares its buffer."""
+        if self.uses.last.get(value) != number:
+            return False
+        slot, last = self.slot[value], self.uses.last
+        return not any(s == slot and last.get(v, -1) > number for v, s in self.slot.items())
 
 
 class _Planner:
@@ -100,6 +121,7 @@ class _Planner:
         self.decisions: list[Decision] = []
         self.constants = bytearray()
         self.copies = 0
+        self._chains = Chains()
         self._literals: dict[bytes, int] = {}
         self._base = 0
 
@@ -141,8 +163,14 @@ class _Planner:
         results = [
             self._slot(_Slot(r.type.nbytes, Place.RESULT, k)) for k, r in enumerate(graph.results)
         ]
-        steps = self.graph(graph, arguments, set(), results)
-        buffers, peak, bound = self._place(steps)
+        uses = self._chains.uses(graph)
+        steps = self.graph(uses, arguments, set(), results, owner=None, repeated=False)
+        arena = [k for k, s in enumerate(self.slots) if s.place is Place.ARENA and s.nbytes]
+        offsets, spans, peak, bound = place(steps, [s.nbytes for s in self.slots], arena)
+        buffers = tuple(
+            PlanBuffer(s.nbytes, s.place, offsets.get(k, s.index), s.scalar, *spans[k])
+            for k, s in enumerate(self.slots)
+        )
         plan = Plan(
             kernels=tuple(self.kernels),
             buffers=buffers,
@@ -160,34 +188,51 @@ class _Planner:
 
     def graph(
         self,
-        graph: Graph,
+        uses: Uses,
         params: Sequence[int],
         writable: set[int],
         results: Sequence[int],
-        fusion: Fusion | None = None,
+        *,
+        owner: Eqn | None,
+        repeated: bool,
     ) -> list[Step]:
-        """Steps that compute `graph` from buffers `params` into buffers `results`; those in
-        `writable` may be overwritten once they are dead."""
-        fusion = fusion or fuse(graph)
-        self.decisions += fusion.decisions
-        scope = _Scope(graph, fusion, fusion.walker, {}, set(writable), {})
+        """Steps that compute a Graph from buffers `params` into buffers `results`; parameters in
+        `writable` may be overwritten once they are dead. owner: the control equation that holds
+        the Graph; repeated: in a loop."""
+        graph = uses.graph
+        self.decisions += uses.fusion.decisions
+        scope = _Scope(graph, uses, set(writable), repeated, owner)
         scope.slot.update(zip(graph.params, params, strict=True))
         for value, slot in zip(graph.results, results, strict=True):
-            if value not in scope.slot and value not in scope.wanted:
-                scope.wanted[value] = slot
-        for number, group in enumerate(fusion.groups):
-            for r in group.reads:
-                scope.last[r.value] = number
-        for value in graph.results:
-            scope.last[value] = _FOREVER
-        for number, group in enumerate(fusion.groups):
+            if value not in scope.slot:
+                self._want(scope, value, slot)
+        for number, group in enumerate(scope.fusion.groups):
             self._group(scope, number, group)
         for value, slot in zip(graph.results, results, strict=True):
             source = self._where(scope, value)
             if source != slot:
-                scope.steps.append(Copy(slot, source))
-                self.copies += 1
+                self._copy(scope, slot, source, _why_result_copied(scope), owner)
         return scope.steps
+
+    def _want(self, scope: _Scope, value: Value, slot: int) -> None:
+        """Lets a value, and all that it is made from in place, be made in `slot`."""
+        chain = self._chains.chain(scope.uses, value)
+        for link, swapped in zip(chain.values, chain.swapped, strict=True):
+            if link in scope.slot or (swapped and self._fixed(slot)):
+                return  # the loop decides which of its buffers is the result's
+            scope.wanted.setdefault(link, slot)
+
+    def _copy(
+        self, scope: _Scope, destination: int, source: int, reason: Reason, eqn: Eqn | None
+    ) -> None:
+        """A copy of a whole buffer and its reason; eqn: for what, None for the program."""
+        if not self.slots[source].nbytes:
+            return
+        scope.steps.append(Copy(destination, source))
+        self.copies += 1
+        name, number = ("the program", -1) if eqn is None else (eqn.op.name, self._numbers[eqn])
+        details = f"{self.slots[source].nbytes} bytes for {name}"
+        self.decisions.append(Decision(reason, number, details))
 
     def _where(self, scope: _Scope, value: Value) -> int:
         """The buffer that holds a value."""
@@ -203,7 +248,7 @@ class _Planner:
         if eqn is None:
             self._loops(scope, number, group)
         elif eqn.op.kind is Kind.CONTROL:
-            self._control(scope, eqn)
+            self._control(scope, number, eqn)
         elif eqn.op.in_place is not None:
             self._update(scope, number, group, eqn)
         else:
@@ -239,23 +284,16 @@ class _Planner:
             if value not in lowered.elementwise or value in taken or value not in scope.slot:
                 continue
             slot = scope.slot[value]
-            if scope.last.get(value) != number or self.slots[slot].nbytes != out.type.nbytes:
+            if self.slots[slot].place is not Place.ARENA or not scope.dies(value, number):
                 continue
-            if value.dtype.itemsize != out.dtype.itemsize or not self._free(scope, value):
+            if value in scope.graph.params and slot not in scope.writable:
                 continue
-            if sum(s == slot and scope.last.get(v, -1) > number for v, s in scope.slot.items()):
+            if value.dtype.itemsize != out.dtype.itemsize or value.type.size != out.type.size:
                 continue
             taken.add(value)
             shared.update((value, out))
             return slot
         return None
-
-    def _free(self, scope: _Scope, value: Value) -> bool:
-        """Whether a value's buffer may be written."""
-        slot = scope.slot[value]
-        return self.slots[slot].place is Place.ARENA and (
-            value not in scope.graph.params or slot in scope.writable
-        )
 
     def _launch(self, scope: _Scope, lowered: Lowered, shared: set[Value]) -> None:
         if all(v.type.size == 0 for v in lowered.outputs):
@@ -348,21 +386,28 @@ class _Planner:
             assert choice.kernel is not None
             self._run(scope, eqn, choice.kernel, slots)
 
+    def _overwrites(self, scope: _Scope, number: int, eqn: Eqn, operand: Value) -> bool:
+        """Whether an equation may write its result where `operand` lies: nothing else reads that
+        memory in the equation or later, and it is neither an argument's nor a constant's."""
+        slot = self._where(scope, operand)
+        if operand in scope.graph.params:
+            free = slot in scope.writable
+        else:
+            free = self.slots[slot].place in (Place.ARENA, Place.RESULT)
+        alone = sum(scope.slot.get(a) == slot for a in eqn.args) == 1
+        return free and alone and scope.dies(operand, number)
+
     def _update(self, scope: _Scope, number: int, group: Group, eqn: Eqn) -> None:
         """An update in its operand's buffer where that is dead, else in a copy."""
         operand, out = eqn.args[0], eqn.out
         source = self._where(scope, operand)
         wanted = scope.wanted.get(out)
-        alone = sum(s == source and scope.last.get(v, -1) > number for v, s in scope.slot.items())
-        dead = scope.last.get(operand) == number and not alone and self._free(scope, operand)
-        if dead and (wanted is None or wanted == source):
+        if wanted in (None, source) and self._overwrites(scope, number, eqn, operand):
             slot = source
         else:
             slot = self.new_slot(out.type) if wanted is None else wanted
-            if slot != source:
-                scope.steps.append(Copy(slot, source))
-                self.copies += 1
-                self._explain_copy(scope, eqn, operand)
+            assert slot != source, f"{eqn.op} would overwrite what is still read"
+            self._copy(scope, slot, source, self._why_copied(scope, number, eqn, operand), eqn)
         scope.slot[out] = slot
         if eqn.args[1].type.size == 0:
             return
@@ -377,20 +422,22 @@ class _Planner:
         lowered = lower_update(scope.graph, scope.fusion, scope.walker, group, name, self.site)
         self._run(scope, eqn, lowered.kernel, [self._where(scope, v) for v in lowered.values])
 
-    def _explain_copy(self, scope: _Scope, eqn: Eqn, operand: Value) -> None:
-        slot = self.slots[scope.slot[operand]]
-        reason = {
-            Place.ARGUMENT: Reason.MEMORY_UPDATE_OPERAND_IS_ARGUMENT,
-            Place.CONSTANT: Reason.MEMORY_UPDATE_OPERAND_IS_CONSTANT,
-        }.get(slot.place, Reason.MEMORY_UPDATE_OPERAND_ALIVE)
-        details = f"{eqn.op} of {operand.type} copies {operand.type.nbytes} bytes"
-        self.decisions.append(Decision(reason, self._numbers[eqn], details))
+    def _why_copied(self, scope: _Scope, number: int, eqn: Eqn, operand: Value) -> Reason:
+        """Why an equation does not overwrite its operand."""
+        place = self.slots[self._where(scope, operand)].place
+        if place is Place.ARGUMENT:
+            return Reason.MEMORY_UPDATE_OPERAND_IS_ARGUMENT
+        if place is Place.CONSTANT:
+            return Reason.MEMORY_UPDATE_OPERAND_IS_CONSTANT
+        if self._overwrites(scope, number, eqn, operand):
+            return Reason.MEMORY_UPDATE_ELSEWHERE
+        return Reason.MEMORY_UPDATE_OPERAND_ALIVE
 
     # --- control flow -----------------------------------------------------------------------------
 
-    def _control(self, scope: _Scope, eqn: Eqn) -> None:
+    def _control(self, scope: _Scope, number: int, eqn: Eqn) -> None:
         if eqn.op.name == "cond":
-            self._cond(scope, eqn)
+            self._cond(scope, number, eqn)
             return
         try:
             kernels = lower_loop(eqn, f"k{len(self.logical)}", self.site)
@@ -398,216 +445,151 @@ class _Planner:
             assert eqn.op.name == "while", f"{eqn.op} is rewritten before planning"
             reason = Reason.FUSION_WHOLE_ARRAY_LOOP
             self.decisions.append(Decision(reason, self._numbers[eqn], str(why)))
-            self._while(scope, eqn)
+            self._while(scope, number, eqn)
             return
-        self._out_slots(scope, eqn)
-        for lowered in kernels:
-            self._run(scope, eqn, lowered.kernel, [self._where(scope, v) for v in lowered.values])
-
-    def _out_slots(self, scope: _Scope, eqn: Eqn) -> list[int]:
         for out in eqn.outs:
             wanted = scope.wanted.get(out)
             scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
-        return [scope.slot[o] for o in eqn.outs]
+        for lowered in kernels:
+            self._run(scope, eqn, lowered.kernel, [self._where(scope, v) for v in lowered.values])
 
-    def _cond(self, scope: _Scope, eqn: Eqn) -> None:
+    def _cond(self, scope: _Scope, number: int, eqn: Eqn) -> None:
+        """Results go where they are wanted, or to the operand that every case can overwrite."""
         index, *operands = (self._where(scope, a) for a in eqn.args)
-        outs = self._out_slots(scope, eqn)
-        cases = [self.graph(b, operands, set(), outs) for b in eqn.params["branches"]]
+        writable: set[int] = set()
+        for out, home in zip(eqn.outs, self._chains.branch(eqn).home, strict=True):
+            wanted = scope.wanted.get(out)
+            if home is not None and wanted in (None, operands[home]):
+                if self._overwrites(scope, number, eqn, eqn.args[1 + home]):
+                    scope.slot[out] = operands[home]
+                    writable.add(operands[home])
+                    continue
+                assert wanted is None, f"{eqn.op} would overwrite what is still read"
+            scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
+        outs = [scope.slot[o] for o in eqn.outs]
+        cases = [
+            self.graph(
+                self._chains.uses(branch),
+                operands,
+                writable,
+                outs,
+                owner=eqn,
+                repeated=scope.repeated,
+            )
+            for branch in eqn.params["branches"]
+        ]
         scope.steps.append(Branch(index, tuple(tuple(c) for c in cases)))
 
-    def _while(self, scope: _Scope, eqn: Eqn) -> None:
-        """Carries live in their output's buffer; the body writes there if it only updates, else
-        to a second buffer that is swapped in."""
+    def _while(self, scope: _Scope, number: int, eqn: Eqn) -> None:
+        """Carries live in one buffer where the body only updates them; else the body makes the
+        next value in a second buffer, and the two are swapped."""
         condition: Graph = eqn.params["condition"]
         body: Graph = eqn.params["body"]
         tests, works = eqn.params["condition_captures"], eqn.params["body_captures"]
-        slots = [self._where(scope, a) for a in eqn.args]
-        captured, initial = slots[: tests + works], slots[tests + works :]
-        carried = self._out_slots(scope, eqn)
-        fusion = fuse(body)
-        carry_params = body.params[works:]
-        in_place = [
-            _updated_param(fusion, body, result) is param
-            for result, param in zip(body.results, carry_params, strict=True)
-        ]
-        moves = {k: carry_params.index(r) for k, r in enumerate(body.results) if r in carry_params}
-        second: list[int] = []
-        rotate: dict[int, int] = {}
-        used = list(moves.values())
-        for k, out in enumerate(eqn.outs):
-            j = moves.get(k)
-            if in_place[k] or j == k:
-                second.append(carried[k])
-            elif (
-                j is not None
-                and used.count(j) == 1
-                and j not in [m for m in range(len(carried)) if in_place[m]]
-            ):
-                rotate[carried[k]] = carried[j]
-                second.append(carried[j])
-            else:
-                extra = self.new_slot(out.type)
-                rotate[carried[k]] = extra
-                second.append(extra)
-        # A buffer that is swapped must be the arena's: results have fixed addresses.
-        if rotate:
-            self._to_arena(scope, eqn, carried, rotate, second)
-        for slot, source in zip(carried, initial, strict=True):
-            if slot != source:
-                scope.steps.append(Copy(slot, source))
+        moves = self._chains.loop(eqn)
+        assert moves is not None
+        alone = self._chains.alone(eqn)
+        steps = iterations(eqn, scope.walker.scalars) if alone else None
+        results = self._swapped_results(scope, eqn, moves)
+        start = self._results_in_turn(moves, results, steps, alone=alone)
+        captured = [self._where(scope, a) for a in eqn.args[: tests + works]]
+        carried, second = self._carries(scope, number, eqn, moves, start)
         flag = self.new_slot(condition.results[0].type)
-        test = self.graph(condition, [*captured[:tests], *carried], set(), [flag])
-        # A value that is swapped out is dead after the body, so the body may overwrite it.
-        spare = [k for k in range(len(carried)) if k not in moves and k not in used]
-        writable = {carried[k] for k in range(len(carried)) if in_place[k] or k in spare}
-        work = self._body(body, fusion, [*captured[tests:], *carried], writable, second, moves)
-        swaps = _as_swaps(rotate)
-        scope.steps.append(Loop(tuple(test), flag, tuple(work), swaps))
+        uses = self._chains.uses(condition)
+        places = [*captured[:tests], *carried]
+        test = self.graph(uses, places, set(), [flag], owner=eqn, repeated=True)
+        # Results that stay where they came in are not made. Carries that are nobody's home are
+        # dead after the body, which may write over them, as over those that it updates.
+        made = [k for k, stays in enumerate(moves.stays) if not stays]
+        inner = Graph(body.params, body.eqns, tuple(body.results[k] for k in made))
+        kept = set(moves.home) - moves.updated
+        work = self.graph(
+            Uses(inner, self._chains.uses(body).fusion),
+            [*captured[tests:], *carried],
+            {slot for k, slot in enumerate(carried) if k not in kept},
+            [second[k] for k in made],
+            owner=eqn,
+            repeated=True,
+        )
+        rotate = {a: b for a, b in zip(carried, second, strict=True) if a != b}
+        scope.steps.append(Loop(tuple(test), flag, tuple(work), _as_swaps(rotate)))
+        scope.slot.update(zip(eqn.outs, carried, strict=True))
+        # The memory of a result that took part may hold another's value now: it is written last.
+        for k in sorted(results, key=lambda k: k in start):
+            if steps is None:
+                self._copy(scope, results[k], carried[k], Reason.MEMORY_LOOP_RESULT_COPIED, eqn)
+            scope.slot[eqn.outs[k]] = results[k]
 
-    def _body(
-        self,
-        body: Graph,
-        fusion: Fusion,
-        params: Sequence[int],
-        writable: set[int],
-        results: Sequence[int],
-        moves: dict[int, int],
-    ) -> list[Step]:
-        """A loop body whose results that are mere parameters are already where they should be."""
-        kept = [k for k in range(len(results)) if k not in moves or results[k] not in params]
-        inner = Graph(body.params, body.eqns, tuple(body.results[k] for k in kept))
-        scope_results = [results[k] for k in kept]
-        return self.graph(inner, params, writable, scope_results, fusion)
+    def _swapped_results(self, scope: _Scope, eqn: Eqn, moves: Moves) -> dict[int, int]:
+        """The slots of results of the program that swapped carries should end in."""
+        if scope.repeated:
+            return {}
+        wanted = {k: scope.wanted.get(out) for k, out in enumerate(eqn.outs) if moves.swapped(k)}
+        return {k: slot for k, slot in wanted.items() if slot is not None and self._fixed(slot)}
 
-    def _to_arena(
+    def _fixed(self, slot: int) -> bool:
+        """Whether a slot always stands for the same address: a result of the program."""
+        return self.slots[slot].place is Place.RESULT and not self.slots[slot].turns
+
+    def _results_in_turn(
+        self, moves: Moves, results: dict[int, int], steps: int | None, *, alone: bool
+    ) -> dict[int, int]:
+        """Which of the buffers that take turns, as they are at first, are the memory of results,
+        with slots of that memory. After a known number of steps each result lies where it
+        belongs; else one of those that take turns takes part, and the results are copied."""
+        found: dict[int, int] = {}
+        for k, slot in results.items():
+            turns = moves.turns(k)
+            if steps is not None:
+                name = turns[steps % len(turns)]
+            elif found and (not alone or any(name in found for name in turns)):
+                continue
+            else:
+                name = k
+            found[name] = self._slot(replace(self.slots[slot], turns=True))
+        return found
+
+    def _carries(
+        self, scope: _Scope, number: int, eqn: Eqn, moves: Moves, start: dict[int, int]
+    ) -> tuple[list[int], list[int]]:
+        """The buffers that hold the carries, with their initial values, and those in which the
+        body makes the next ones. start: buffers that are decided."""
+        slots = dict(start)
+        for k, out in enumerate(eqn.outs):
+            initial = eqn.args[k - len(eqn.outs)]
+            source = self._where(scope, initial)
+            if k not in slots:
+                wanted = scope.wanted.get(out)
+                slots[k] = self._carry(scope, number, eqn, initial, wanted, moves.swapped(k))
+            if slots[k] != source:
+                self._copy(
+                    *(scope, slots[k], source),
+                    *(self._why_copied(scope, number, eqn, initial), eqn),
+                )
+        for name, k in zip(moves.names, range(len(eqn.outs)), strict=True):
+            if name not in slots:
+                slots[name] = self.new_slot(eqn.outs[k].type)
+        return [slots[k] for k in range(len(eqn.outs))], [slots[name] for name in moves.names]
+
+    def _carry(
         self,
         scope: _Scope,
+        number: int,
         eqn: Eqn,
-        carried: list[int],
-        rotate: dict[int, int],
-        second: list[int],
-    ) -> None:
-        """Moves the carries that are swapped to arena buffers of their own."""
-        moved: dict[int, int] = {}
-        for k, slot in enumerate(carried):
-            swapped = slot in rotate or slot in rotate.values()
-            if swapped and self.slots[slot].place is not Place.ARENA:
-                moved[slot] = self.new_slot(eqn.outs[k].type)
-        for k, out in enumerate(eqn.outs):
-            carried[k] = moved.get(carried[k], carried[k])
-            second[k] = moved.get(second[k], second[k])
-            scope.slot[out] = carried[k]
-        items = [(moved.get(a, a), moved.get(b, b)) for a, b in rotate.items()]
-        rotate.clear()
-        rotate.update(items)
-
-    # --- offsets ----------------------------------------------------------------------------------
-
-    def _place(self, steps: Sequence[Step]) -> tuple[tuple[PlanBuffer, ...], int, int]:
-        lives = _Lives(len(self.slots))
-        lives.visit(steps)
-        spans = lives.spans()
-        arena = [k for k, s in enumerate(self.slots) if s.place is Place.ARENA and s.nbytes]
-        arena.sort(key=lambda k: (-self.slots[k].nbytes, spans[k][0], k))
-        placed: list[tuple[int, int, int, int]] = []  # offset, end, first, last
-        peak = 0
-        for k in arena:
-            first, last = spans[k]
-            size = -(-self.slots[k].nbytes // ALIGNMENT) * ALIGNMENT
-            offset = 0
-            for start, end, begin, stop in sorted(placed):
-                if stop < first or last < begin:
-                    continue
-                if offset + size <= start:
-                    break
-                offset = max(offset, end)
-            self.slots[k].index = offset
-            placed.append((offset, offset + size, first, last))
-            peak = max(peak, offset + size)
-        bound = _most_alive(placed)
-        buffers = tuple(
-            PlanBuffer(s.nbytes, s.place, s.index, s.scalar, *spans[k])
-            for k, s in enumerate(self.slots)
-        )
-        return buffers, peak, bound
-
-
-class _Lives:
-    """First and last step of every slot, steps numbered in program order."""
-
-    def __init__(self, count: int) -> None:
-        self._first = [_FOREVER] * count
-        self._last = [-1] * count
-        self._number = 0
-        self._loops: list[tuple[int, int]] = []
-        self._families: list[tuple[int, int]] = []
-
-    def _use(self, slot: int) -> None:
-        self._first[slot] = min(self._first[slot], self._number)
-        self._last[slot] = max(self._last[slot], self._number)
-
-    def visit(self, steps: Sequence[Step]) -> None:
-        """Number the steps and note their slots (as deep as control flow is nested)."""
-        for step in steps:
-            self._number += 1
-            if isinstance(step, (Launch, Library)):
-                for slot in step.slots:
-                    self._use(slot)
-            elif isinstance(step, Copy):
-                self._use(step.destination)
-                self._use(step.source)
-            elif isinstance(step, Branch):
-                self._use(step.index)
-                for case in step.cases:
-                    self.visit(case)
-            else:
-                start = self._number
-                self.visit(step.condition)
-                self._number += 1
-                self._use(step.flag)
-                self.visit(step.body)
-                self._number += 1
-                for pair in step.rotate:
-                    self._families.append(pair)
-                    for slot in pair:
-                        self._use(slot)
-                self._loops.append((start, self._number))
-
-    def spans(self) -> list[tuple[int, int]]:
-        """(first, last) of each slot; (0, -1) for one that is never used."""
-        changed = True
-        while changed:
-            changed = False
-            for start, end in self._loops:
-                for k, (first, last) in enumerate(zip(self._first, self._last, strict=True)):
-                    if last < start or first > end or (first >= start and last <= end):
-                        continue
-                    wider = (min(first, start), max(last, end))
-                    if wider != (first, last):
-                        self._first[k], self._last[k] = wider
-                        changed = True
-            for a, b in self._families:
-                both = (min(self._first[a], self._first[b]), max(self._last[a], self._last[b]))
-                for k in (a, b):
-                    if (self._first[k], self._last[k]) != both:
-                        self._first[k], self._last[k] = both
-                        changed = True
-        pairs = zip(self._first, self._last, strict=True)
-        return [(first, last) if last >= 0 else (0, -1) for first, last in pairs]
-
-
-def _most_alive(placed: Sequence[tuple[int, int, int, int]]) -> int:
-    """The most bytes alive at one step."""
-    events: dict[int, int] = {}
-    for start, end, first, last in placed:
-        events[first] = events.get(first, 0) + end - start
-        events[last + 1] = events.get(last + 1, 0) - (end - start)
-    alive = most = 0
-    for step in sorted(events):
-        alive += events[step]
-        most = max(most, alive)
-    return most
+        initial: Value,
+        wanted: int | None,
+        swapped: bool,
+    ) -> int:
+        """The buffer of a carry when its loop starts: that of its initial value, if that may be
+        overwritten."""
+        source = self._where(scope, initial)
+        if wanted is not None and swapped and self._fixed(wanted):
+            wanted = None
+        if wanted in (None, source) and not (swapped and self._fixed(source)):
+            if self._overwrites(scope, number, eqn, initial):
+                return source
+            assert wanted is None, f"{eqn.op} would overwrite what is still read"
+        return self.new_slot(initial.type) if wanted is None else wanted
 
 
 def _number(graph: Graph, numbers: dict[Eqn, int]) -> None:
@@ -621,26 +603,6 @@ def _number(graph: Graph, numbers: dict[Eqn, int]) -> None:
                     _number(g, numbers)
 
 
-def _updated_param(fusion: Fusion, graph: Graph, value: Value) -> Value | None:
-    """The parameter whose buffer a chain of in-place updates turns into `value`, if each operand
-    is dead once it is updated."""
-    order = {id(g): k for k, g in enumerate(fusion.groups)}
-    last: dict[Value, int] = {}
-    for k, group in enumerate(fusion.groups):
-        for r in group.reads:
-            last[r.value] = k
-    makers = {o: g for g in fusion.groups if g.opaque is not None for o in g.outputs}
-    while value not in graph.params:
-        maker = makers.get(value)
-        if maker is None or maker.opaque is None or maker.opaque.op.in_place is None:
-            return None
-        operand = maker.opaque.args[0]
-        if last.get(operand) != order[id(maker)] or operand in graph.results:
-            return None
-        value = operand
-    return value
-
-
 def _as_swaps(rotate: dict[int, int]) -> tuple[tuple[int, int], ...]:
     """Swaps, done in order, after which each key's name stands for what its value named before."""
     names = {*rotate, *rotate.values()}
@@ -652,6 +614,15 @@ def _as_swaps(rotate: dict[int, int]) -> tuple[tuple[int, int], ...]:
             swaps.append((target, where))
             holds[target], holds[where] = holds[where], holds[target]
     return tuple(swaps)
+
+
+def _why_result_copied(scope: _Scope) -> Reason:
+    """Why a result of a Graph is made in one buffer and copied to another."""
+    if scope.repeated and scope.owner is not None and scope.owner.op.name == "while":
+        return Reason.MEMORY_CARRY_COPIED
+    return (
+        Reason.MEMORY_RESULT_COPIED if scope.owner is None else Reason.MEMORY_BRANCH_RESULT_COPIED
+    )
 
 
 def _may_alias(kernel: Kernel, positions: Sequence[int]) -> Kernel:

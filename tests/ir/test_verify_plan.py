@@ -75,7 +75,8 @@ def test_a_plan_with_every_step_is_valid() -> None:
         ((Branch(4, ((),)),), "branch: b4 has 1 bytes, 8 are used"),
         ((Branch(2, ()),), "branch b2 has no cases"),
         ((Loop((), 4, (), ((2, 4),)),), "swap of b2 and b4: 64 and 1 bytes"),
-        ((Loop((), 4, (), ((1, 2),)),), "swap of b1 and b2: both must be in the arena"),
+        ((Loop((), 4, (), ((0, 2),)),), "swap writes b0, which is of the arguments"),
+        ((Loop((), 4, (), ((1, 2),)),), "swap of b1 and b2: b1 is a result"),
         ((Loop((Copy(0, 1),), 4, ()),), "copy writes b0"),
         ((Branch(2, ((Copy(0, 1),),)),), "copy writes b0"),
     ],
@@ -97,7 +98,7 @@ def test_broken_steps_are_named(steps: tuple[Any, ...], message: str) -> None:
         ({"buffers": moved(2, last=1)}, "step 3 uses b2, alive in 1..1"),
         ({"buffers": moved(2, first=3)}, "step 1 uses b2, alive in 3..9"),
         ({"buffers": moved(0, index=1)}, "b0 is not argument 0"),
-        ({"results": (2,)}, "b2 is not result 0"),
+        ({"results": (0,)}, "b0 is not result 0"),
         ({"sites": ()}, "launch of copy: site 0 of 0"),
     ],
 )

@@ -353,7 +353,7 @@ def a_live_operand_is_updated(plant: Plant) -> None:
     right = plant.original("pyc.passes.memory:_Planner", "_update")
 
     def wrong(self: Any, scope: Any, number: int, group: Any, eqn: Any) -> None:
-        scope.last[eqn.args[0]] = number
+        scope.uses.last[eqn.args[0]] = number
         right(self, scope, number, group, eqn)
 
     plant.attribute("pyc.passes.memory:_Planner", "_update", wrong)
@@ -367,6 +367,76 @@ def _swapped(x: Any, y: Any) -> Any:
 def swaps_are_done_in_the_wrong_order(plant: Plant) -> None:
     right = plant.original("pyc.passes.memory", "_as_swaps")
     plant.attribute("pyc.passes.memory", "_as_swaps", lambda rotate: right(rotate)[::-1])
+
+
+def _looped(x: Any) -> Any:
+    y = pnp.sort(x)
+    z = lax.fori_loop(0, 5, lambda i, y: y.at[i].set(y[i + 1] + i), y)
+    return pnp.sort(z), pnp.sort(-y)
+
+
+@bug(_looped, SQUARE.reshape(-1))
+def a_loop_updates_what_is_read_later(plant: Plant) -> None:
+    def wrong(self: Any, scope: Any, number: int, eqn: Any, operand: Any) -> bool:
+        return self.slots[scope.slot[operand]].place is Place.ARENA
+
+    plant.attribute("pyc.passes.memory:_Planner", "_overwrites", wrong)
+
+
+@bug(lambda x: pnp.sort(pnp.sort(x).at[pnp.argsort(x)].add(pnp.sort(x))), LINE)
+def an_update_overwrites_what_it_reads_twice(plant: Plant) -> None:
+    right = plant.original("pyc.passes.memory:_Planner", "_overwrites")
+
+    def wrong(self: Any, scope: Any, number: int, eqn: Any, operand: Any) -> bool:
+        once = replaced_args(eqn, (operand,))
+        return bool(right(self, scope, number, once, operand))
+
+    plant.attribute("pyc.passes.memory:_Planner", "_overwrites", wrong)
+
+
+def replaced_args(eqn: Any, args: Any) -> Any:
+    return type(eqn)(eqn.op, args, eqn.params, eqn.outs, eqn.loc)
+
+
+def _kept(x: Any, y: Any) -> Any:
+    a, b = lax.fori_loop(0, 5, lambda i, s: (s[0], pnp.sort(s[1] + s[0])), (x, y))
+    return pnp.sort(a), pnp.sort(b)
+
+
+@bug(_kept, SQUARE.reshape(-1), SQUARE.reshape(-1)[::-1].copy())
+def a_carry_that_stays_is_written(plant: Plant) -> None:
+    right = plant.original("pyc.passes.in_place:Chains", "_moves")
+
+    def wrong(self: Any, *rest: Any) -> Any:
+        moves = right(self, *rest)
+        return replace(moves, updated=frozenset(range(len(moves.home))))
+
+    plant.attribute("pyc.passes.in_place:Chains", "_moves", wrong)
+
+
+def _read_again(x: Any) -> Any:
+    def step(i: Any, state: Any) -> Any:
+        x, y = state
+        return x.at[i].set(7.0), pnp.sort(x + y)
+
+    return lax.fori_loop(0, 4, step, (x, x))
+
+
+@bug(_read_again, SQUARE.reshape(-1))
+def chains_go_on_through_values_that_are_read_again(plant: Plant) -> None:
+    def wrong(self: Any, uses: Any, value: Any) -> Any:
+        found = uses.maker.get(value)
+        if found is None or (written := self._written(found[1], 0)) is None:
+            return None
+        return found[1].args[written[0]], written[1]
+
+    plant.attribute("pyc.passes.in_place:Chains", "_link", wrong)
+
+
+@bug(lambda x: lax.fori_loop(0, 3, lambda i, x: pnp.flip(x) + x, x), SQUARE.reshape(-1))
+def a_loop_ends_in_the_other_buffer(plant: Plant) -> None:
+    right = plant.original("pyc.passes.memory", "iterations")
+    plant.attribute("pyc.passes.memory", "iterations", lambda *a: right(*a) + 1)
 
 
 def _several(x: Any) -> Any:
@@ -505,14 +575,19 @@ def test_there_are_at_least_twenty() -> None:
 
 
 SEEDS = {
-    "an_update_lands_one_further": 0,
+    "an_update_lands_one_further": 2,
     "the_mask_of_the_tail_is_one_short": 0,
-    "a_pad_is_one_wider": 3,
-    "branches_are_in_the_wrong_order": 15,
-    "a_live_operand_is_updated": 22,
-    "the_neutral_element_of_sums_is_plus_zero": 49,
-    "a_scatter_adds_where_it_should_set": 62,
-    "a_shifted_read_is_overwritten": 196,
+    "a_pad_is_one_wider": 8,
+    "branches_are_in_the_wrong_order": 2,
+    "a_live_operand_is_updated": 4,
+    "the_neutral_element_of_sums_is_plus_zero": 35,
+    "a_scatter_adds_where_it_should_set": 2,
+    "a_shifted_read_is_overwritten": 1249,
+    "a_loop_updates_what_is_read_later": 1,
+    "an_update_overwrites_what_it_reads_twice": 216,
+    "a_carry_that_stays_is_written": 908,
+    "chains_go_on_through_values_that_are_read_again": 2,
+    "a_loop_ends_in_the_other_buffer": 8,
 }
 """Mistakes that the random programs find, with the first seed that does."""
 

@@ -28,6 +28,10 @@ SHAPES: tuple[tuple[int, ...], ...] = (
 )
 DTYPES = (dt.f32, dt.f64, dt.i32, dt.i64, dt.b1, dt.u8, dt.f16, dt.bf16, dt.c64)
 WEIGHTS = (10, 4, 3, 3, 3, 1, 1, 1, 1)
+ORDERING = (
+    *("sort", "argsort", "top_k", "cumsum", "cumprod", "cummax", "cummin", "searchsorted"),
+    "iota",
+)
 LARGE = 4096
 """Most elements of a value: programs stay quick to interpret."""
 
@@ -109,11 +113,12 @@ class Program:
             (3, self.reduction),
             (1, self.row_program),
             (1, self.contraction),
+            (2, self.ordering),
             (2, self.indexing),
             (2, self.update),
         ]
         if self.depth < 2:
-            steps.append((1, self.control))
+            steps += [(1, self.control), (1, self.chain)]
         weights = [w for w, _ in steps]
         self.rng.choices([s for _, s in steps], weights)[0]()
 
@@ -240,6 +245,32 @@ class Program:
             return
         self.bind("dot_general", a, b, dimensions=(((len(a.shape) - 1,), (0,)), ((), ())))
 
+    def ordering(self) -> None:
+        """Sorts, searches, numbers, or runs along the last axis."""
+        rng = self.rng
+        x = self.pick(lambda v: v.shape and 0 not in v.shape)
+        if x is None:
+            return
+        for _ in range(4):
+            name = rng.choice(ORDERING)
+            if name in ("sort", "argsort"):
+                found = self.bind(name, x, descending=rng.random() < 0.5)
+            elif name == "top_k":
+                found = self.bind(name, x, k=rng.randint(0, x.shape[-1]))
+            elif name == "iota":
+                axis = rng.randrange(len(x.shape))
+                dtype = rng.choice([dt.i64, dt.i32, dt.f32])
+                found = self.bind(name, shape=x.shape, axis=axis, dtype=dtype)
+            elif name == "searchsorted":
+                line = self.pick(lambda v: len(v.shape) == 1 and v.dtype is x.dtype)
+                found = None if line is None else self.bind("sort", line, descending=False)
+                if found is not None:
+                    found = self.bind(name, found, x, right=rng.random() < 0.5)
+            else:
+                found = self.bind(name, x)
+            if found is not None:
+                return
+
     def indexing(self) -> None:
         """Reads at computed places."""
         rng = self.rng
@@ -258,23 +289,64 @@ class Program:
 
     def update(self) -> None:
         """Writes a box, or scattered elements, of a value."""
-        rng = self.rng
         x = self.pick(lambda v: v.shape and 0 not in v.shape)
-        if x is None:
-            return
+        if x is not None:
+            self.updated(x)
+
+    def updated(self, x: Value) -> Value | None:
+        """`x` after an update, perhaps by its own elements, at a place that it may hold itself."""
+        rng = self.rng
         if rng.random() < 0.6:
-            sizes = tuple(rng.randint(1, n) for n in x.shape)
+            sizes = tuple(rng.choice([n, rng.randint(1, n)]) for n in x.shape)
             start = self.of_type(ArrayType((), dt.i64))
             update = self.of_type(ArrayType(sizes, x.dtype))
-            if update.dtype is not x.dtype:
-                return
+            if rng.random() < 0.2 and sizes == x.shape:
+                update = self.builder.bind1(
+                    "slice",
+                    x,
+                    start=tuple(n - 1 for n in sizes),
+                    size=sizes,
+                    step=(-1,) * len(sizes),
+                )
             starts = (None, *(rng.randint(0, n - s) for n, s in zip(x.shape[1:], sizes[1:])))
-            self.bind("update_slice", x, update, start, starts=starts, strides=(1,) * len(sizes))
-            return
+            strides = (1,) * len(sizes)
+            return self.bind("update_slice", x, update, start, starts=starts, strides=strides)
         places = self.of_type(ArrayType((4,), dt.i64))
         update = self.of_type(ArrayType((4, *x.shape[1:]), x.dtype))
         mode = rng.choice(["set", "add", "max"])
-        self.bind("scatter", x, update, places, axes=(0,), position=0, mode=mode)
+        return self.bind("scatter", x, update, places, axes=(0,), position=0, mode=mode)
+
+    def chain(self) -> None:
+        """Updates of one value in a row, those in loops and branches among them, and now and then
+        a use of the value in between."""
+        x = self.pick(lambda v: v.shape and 0 < v.type.size < 400)
+        if x is not None:
+            self.chained(x)
+
+    def chained(self, x: Value) -> Value:
+        """The end of such a chain, of the type of `x`."""
+        rng, start = self.rng, x.type
+        self.coverage["chain"] += 1
+        for _ in range(rng.randint(1, 3)):
+            link = rng.choice(
+                ["update", "update", "while", "cond"] if self.depth < 3 else ["update"]
+            )
+            if link == "update":
+                x = self.updated(x) or x
+            elif link == "while":
+                x = self._while([x], (start,), chained=True)[-1]
+            else:
+                index = self.of_type(ArrayType((), dt.i64))
+                cases = []
+                for k in range(rng.choice([2, 2, 3])):
+                    inner = Program(rng, self.coverage, self.depth + 1)
+                    (param,) = [inner.param(start)]
+                    out = param if k == 0 and rng.random() < 0.5 else inner.chained(param)
+                    cases.append(inner.builder.build([out]))
+                x = self.bind("cond", index, x, branches=tuple(cases)) or x
+            if rng.random() < 0.15:
+                self.pointwise()
+        return x
 
     def control(self) -> None:
         """A cond, a counted while, or a scan over what is here."""
@@ -286,6 +358,8 @@ class Program:
         operands = [v for v in some if v is not None]
         if not operands:
             return
+        if rng.random() < 0.4:
+            operands.append(self.of_type(operands[0].type))
         types = tuple(v.type for v in operands)
         if kind == "cond":
             branches = tuple(self._body(types, types) for _ in range(rng.choice([1, 2, 3])))
@@ -296,31 +370,53 @@ class Program:
         else:
             self._scan(operands, types)
 
-    def _while(self, operands: list[Value], types: tuple[ArrayType, ...]) -> None:
+    def _while(
+        self, operands: list[Value], types: tuple[ArrayType, ...], *, chained: bool = False
+    ) -> tuple[Value, ...]:
+        """A loop of a few steps over `operands`, which may read other values too. Its carries are
+        computed, kept, exchanged, doubled, or updated in place."""
+        rng = self.rng
         count = ArrayType((), dt.i64)
         test = Builder()
         counter, *_ = [test.param(t) for t in (count, *types)]
-        limit = test.constant(self.rng.randint(0, 4), dt.i64)
+        limit = test.constant(rng.randint(0, 4), dt.i64)
         condition = test.build([test.bind1("lt", counter, limit)])
-        inner = Program(self.rng, self.coverage, self.depth + 1)
+        inner = Program(rng, self.coverage, self.depth + 1)
+        captures = [v for v in [self.pick(lambda v: v.type.size < 400)] if v and rng.random() < 0.4]
+        for v in captures:
+            inner.param(v.type)
         number = inner.builder.param(count)
+        if rng.random() < 0.5:
+            inner.values.append(number)
         state = [inner.param(t) for t in types]
-        outs = inner.finish(types)
-        if self.rng.random() < 0.3 and len(state) > 1 and types[0] == types[1]:
-            outs[0], outs[1] = state[1], outs[0]  # swapped carries
+        outs = [] if chained else inner.finish(types)
+        for k in range(len(types)):
+            if chained or (rng.random() < 0.3 and 0 not in types[k].shape and types[k].shape):
+                outs[k : k + 1] = [inner.chained(state[k])]
+            elif rng.random() < 0.15:
+                outs[k] = state[k]
+        if rng.random() < 0.2 and len(state) > 1 and types[0] == types[1]:
+            both = inner.bind(rng.choice(["mul", "maximum", "bitwise_or"]), state[1], state[0])
+            line = None if both is None else inner.bind("sort", both, descending=False)
+            if line is not None:
+                outs[:2] = state[0], line  # the first is only read
+        elif rng.random() < 0.3 and len(state) > 1 and types[0] == types[1]:
+            outs[0], outs[1] = rng.choice([(state[1], outs[0]), outs[1::-1], (state[1], state[1])])
         one = inner.builder.constant(1, dt.i64)
         following = inner.builder.bind1("add", number, one)
         body = inner.builder.build([following, *outs])
         start = self.builder.constant(0, dt.i64)
-        self.bind(
+        outs = self.builder.bind(
             "while",
-            start,
-            *operands,
+            *(*captures, start, *operands),
             condition=condition,
             body=body,
             condition_captures=0,
-            body_captures=0,
+            body_captures=len(captures),
         )
+        self.coverage["while:i64"] += 1
+        self.values.extend(outs)
+        return outs
 
     def _scan(self, operands: list[Value], types: tuple[ArrayType, ...]) -> None:
         rng = self.rng

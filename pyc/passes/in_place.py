@@ -1,0 +1,246 @@
+"""In place: which results of a Graph can be made in the buffer of a value that they replace.
+
+A *link* is an equation that may write a result where one of its operands lies:
+
+* an update (slice store, scatter) writes its operand's buffer;
+* a loop over whole arrays keeps a carry in the buffer of its initial value;
+* a branch makes a result in the buffer of an operand, if in every case it can.
+
+A link holds where nothing reads the operand afterwards, nor a second time in the equation itself. A
+*chain* of links leads from a value back to where its buffer is first written. A loop whose body
+carries a value along such a chain copies nothing, however deep the updates are nested.
+
+Everything here is known before a buffer exists; `memory` acts on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyc.frozen import frozen
+from pyc.ir.graph import Eqn, Graph, Value
+from pyc.ir.op import Kind
+from pyc.passes.fuse import Fusion, fuse
+from pyc.passes.lower_loops import NotAKernelError, lower_loop
+
+FOREVER = 1 << 60
+"""The group that reads last what is a result."""
+
+
+class Uses:
+    """Who makes each value of a Graph, and the number of the group that reads it last."""
+
+    def __init__(self, graph: Graph, fusion: Fusion) -> None:
+        self.graph = graph
+        self.fusion = fusion
+        self.last: dict[Value, int] = {}
+        self.maker: dict[Value, tuple[int, Eqn]] = {}
+        for number, group in enumerate(fusion.groups):
+            for read in group.reads:
+                self.last[read.value] = number
+            if group.opaque is not None and group.epilogue is None:
+                self.maker.update((out, (number, group.opaque)) for out in group.outputs)
+        self.last.update((result, FOREVER) for result in graph.results)
+
+
+@frozen()
+class Chain:
+    """values: from a result back to where its buffer is first written, each in the buffer of the
+    one before; swapped[k]: the link to values[k] is a loop that exchanges buffers."""
+
+    values: tuple[Value, ...]
+    swapped: tuple[bool, ...]
+
+    @property
+    def origin(self) -> Value:
+        """The last of `values`."""
+        return self.values[-1]
+
+
+@frozen()
+class Moves:
+    """What one iteration of a loop does to the buffers of its carries. home[k]: the carry in whose
+    buffer the body makes result k (None: a buffer of its own); updated: carries whose buffer is
+    written on the way; stays[k]: result k is its home as it came in, so that nothing is computed;
+    nested: carries whose buffers an inner loop exchanges."""
+
+    home: tuple[int | None, ...]
+    updated: frozenset[int]
+    stays: tuple[bool, ...]
+    nested: frozenset[int]
+
+    @property
+    def names(self) -> tuple[int, ...]:
+        """The buffer in which result k is made: a carry's number, or the number of carries + k for
+        a buffer of its own. After the iteration that buffer is carry k's."""
+        return tuple(len(self.home) + k if j is None else j for k, j in enumerate(self.home))
+
+    def turns(self, k: int) -> tuple[int, ...]:
+        """Which of these buffers, as they are at first, is carry k's after 0, 1, 2, ... iterations;
+        then it is the first again."""
+        after = dict(enumerate(self.names))
+        for start in sorted(set(after) - set(after.values())):
+            end = after[start]
+            while end in after:
+                end = after[end]
+            after[end] = start  # a buffer of its own takes the carry's that nobody's result is in
+        cycle = [k]
+        while after[cycle[-1]] != k:
+            cycle.append(after[cycle[-1]])
+        return tuple(cycle)
+
+    def swapped(self, k: int) -> bool:
+        """Whether carry k is not in the same buffer after each iteration."""
+        return self.home[k] != k or k in self.nested
+
+
+@frozen()
+class Branches:
+    """home[k]: the operand in whose buffer every case can make result k, or None; nested: results
+    whose buffers a loop in a case exchanges."""
+
+    home: tuple[int | None, ...]
+    nested: frozenset[int]
+
+
+class Chains:
+    """The chains of a program, and what follows from them for its loops and branches."""
+
+    def __init__(self) -> None:
+        self._uses: dict[Graph, Uses] = {}
+        self._loops: dict[Eqn, Moves | None] = {}
+        self._branches: dict[Eqn, Branches] = {}
+
+    def uses(self, graph: Graph) -> Uses:
+        """The uses of a Graph's values, with its fusion."""
+        if graph not in self._uses:
+            self._uses[graph] = Uses(graph, fuse(graph))
+        return self._uses[graph]
+
+    def chain(self, uses: Uses, value: Value) -> Chain:
+        """The longest chain that ends in `value`."""
+        values, swapped = [value], [False]
+        while True:
+            link = self._link(uses, values[-1])
+            if link is None:
+                return Chain(tuple(values), tuple(swapped))
+            values.append(link[0])
+            swapped.append(link[1])
+
+    def _link(self, uses: Uses, value: Value) -> tuple[Value, bool] | None:
+        """The operand whose buffer `value` can be made in, and whether a loop exchanges it."""
+        number, eqn = uses.maker.get(value, (-1, None))
+        written = None if eqn is None else self._written(eqn, eqn.outs.index(value))
+        if eqn is None or written is None:
+            return None
+        operand = eqn.args[written[0]]
+        if uses.last.get(operand) != number or eqn.args.count(operand) != 1:
+            return None
+        return operand, written[1]
+
+    def _written(self, eqn: Eqn, k: int) -> tuple[int, bool] | None:
+        """The position of the operand that result k may overwrite."""
+        if eqn.op.in_place is not None:
+            return eqn.op.in_place, False
+        if eqn.op.kind is not Kind.CONTROL:
+            return None
+        if eqn.op.name == "cond":
+            branches = self.branch(eqn)
+            home = branches.home[k]
+            return None if home is None else (1 + home, k in branches.nested)
+        moves = self.loop(eqn)
+        if moves is None:
+            return None
+        return len(eqn.args) - len(eqn.outs) + k, moves.swapped(k)
+
+    def loop(self, eqn: Eqn) -> Moves | None:
+        """The moves of a loop over whole arrays; None for a loop that is a kernel."""
+        if eqn not in self._loops:
+            self._loops[eqn] = None if _is_kernel(eqn) else self._moves(eqn.params["body"], eqn)
+        return self._loops[eqn]
+
+    def _moves(self, body: Graph, eqn: Eqn) -> Moves:
+        uses = self.uses(body)
+        carries = body.params[eqn.params["body_captures"] :]
+        chains = [self.chain(uses, r) for r in body.results]
+        number = {p: k for k, p in enumerate(carries)}
+        found = [number.get(c.origin) for c in chains]
+        home: list[int | None] = [None] * len(found)
+        taken: set[int] = set()
+        # Several results may be one parameter: the one that stays where it is goes first.
+        for k, j in sorted(enumerate(found), key=lambda pair: pair[0] != pair[1]):
+            if j is not None and j not in taken:
+                taken.add(j)
+                home[k] = j
+        here = [(k, j, chains[k]) for k, j in enumerate(home) if j is not None]
+        return Moves(
+            tuple(home),
+            frozenset(j for _, j, c in here if len(c.values) > 1),
+            tuple(j is not None and len(c.values) == 1 for j, c in zip(home, chains, strict=True)),
+            frozenset(i for k, j, c in here if any(c.swapped) for i in (k, j)),
+        )
+
+    def alone(self, eqn: Eqn) -> bool:
+        """Whether a loop is the only one that exchanges the buffers of its carries."""
+        inside = [e for e in eqn.params["body"].eqns if e.op.kind is Kind.CONTROL]
+        return all(e.op.name != "cond" and self.loop(e) is None for e in inside)
+
+    def branch(self, eqn: Eqn) -> Branches:
+        """Where the results of a cond can be made."""
+        if eqn not in self._branches:
+            self._branches[eqn] = self._homes(eqn.params["branches"], len(eqn.outs))
+        return self._branches[eqn]
+
+    def _homes(self, branches: tuple[Graph, ...], count: int) -> Branches:
+        home: list[int | None] = []
+        nested = set()
+        for k in range(count):
+            chains = [self.chain(self.uses(b), b.results[k]) for b in branches]
+            places = {_position(b, c.origin) for b, c in zip(branches, chains, strict=True)}
+            place = places.pop() if len(places) == 1 else None
+            home.append(None if place in home else place)
+            if any(any(c.swapped) for c in chains):
+                nested.add(k)
+        return Branches(tuple(home), frozenset(nested))
+
+
+def _position(graph: Graph, value: Value) -> int | None:
+    return graph.params.index(value) if value in graph.params else None
+
+
+def _is_kernel(eqn: Eqn) -> bool:
+    try:
+        lower_loop(eqn, "trial", lambda _: 0)
+    except NotAKernelError:
+        return False
+    return True
+
+
+def iterations(eqn: Eqn, known: Mapping[Value, Any]) -> int | None:
+    """How often a counted while runs: `i < n` with known n, start and step; None if it is not one.
+    known: the constants of one element of the Graph around it."""
+    condition, body = eqn.params["condition"], eqn.params["body"]
+    inner = {e.out: e for e in (*condition.eqns, *body.eqns) if len(e.outs) == 1}
+
+    def number(value: Value) -> int | None:
+        e = inner.get(value)
+        if e is None or e.op.name != "constant" or e.params["value"].size != 1:
+            return None
+        return int(e.params["value"].reshape(-1)[0])
+
+    test = inner.get(condition.results[0])
+    carries = condition.params[eqn.params["condition_captures"] :]
+    if test is None or test.op.name != "lt" or test.args[0] not in carries:
+        return None
+    k = carries.index(test.args[0])
+    following = inner.get(body.results[k])
+    counter = body.params[eqn.params["body_captures"] + k]
+    if following is None or following.op.name != "add" or counter not in following.args:
+        return None
+    step = number(following.args[1 - following.args.index(counter)])
+    limit = number(test.args[1])
+    start = known.get(eqn.args[len(eqn.args) - len(eqn.outs) + k])
+    if start is None or limit is None or step != 1:
+        return None
+    return max(limit - int(start), 0)
