@@ -7,7 +7,8 @@ Takes a kernel of `lower` (or one that an op builds) and returns `Stage`s like `
 * a row program whose rows are contiguous (`row_blocks`): a warp per chunk of the documented order,
   the row in registers;
 * reductions over other axes: a thread per kept position, and where these are few, the 16 kept
-  lanes and blocks of chunks in threads of their own, joined by a second stage;
+  lanes and blocks of chunks in threads of their own, joined by a second stage; a program of several
+  reductions over such rows is several launches;
 * anything else: parallel loops become threads, everything inside runs in order in its thread;
 * what a launch cannot hold, or would run in a few threads for long, stays logical, for the host
   (`placement`).
@@ -17,7 +18,7 @@ The choice looks at shapes, types and `Target` facts only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from pyc.frozen import frozen, replace
@@ -26,6 +27,7 @@ from pyc.ir.loops import (
     Alloc,
     Body,
     Buffer,
+    Fail,
     For,
     If,
     Kernel,
@@ -49,6 +51,7 @@ from pyc.passes.nest import (
     around,
     can_split,
     has_regions,
+    is_element_loop,
     is_loop_program,
     peel,
     row_length,
@@ -58,6 +61,7 @@ from pyc.passes.nest import (
 from pyc.passes.placement import exceeded, in_order
 from pyc.passes.reduction_blocks import Components, ThreadReduction, power_above
 from pyc.passes.row_blocks import RowBlocks
+from pyc.passes.rows import computed_again
 from pyc.passes.tile_blocks import tiled, transposed_loads
 from pyc.reasons import Reason
 
@@ -263,7 +267,10 @@ class _BlockScheduler:
         if beside and not along:
             if row > SHORT_ROW and kept < ENOUGH and can_split(core):
                 return self._split_columns(loops, core, row, part.suffix)
-            return (self._in_threads(loops, allocated, core, part),)
+            stages = None
+            if row > SHORT_ROW:
+                stages = self._columns_in_stages(loops, allocated, core, part.suffix)
+            return stages or (self._in_threads(loops, allocated, core, part),)
         if row <= SHORT_ROW and kept >= THREADS:
             return (self._in_threads(loops, allocated, core, part),)
         rows = RowBlocks(self.nest.simplify, core, allocated, row, kept, self.nest.width(core))
@@ -301,10 +308,66 @@ class _BlockScheduler:
         second = rows.join(place, self._positions(loops, place), scratch, after)
         return one, self.nest.stage(suffix + "_join", second, everything)
 
+    def _columns_in_stages(
+        self, loops: list[Loop], allocated: list[Buffer], core: Body, suffix: str
+    ) -> tuple[Stage, ...] | None:
+        """A program over columns by launches: each reduction with the whole device, its results in
+        memory, then what is stored along the columns. Values of a whole column are computed again.
+        None for a program that is not made of reductions, bindings and stores."""
+        for buffer in allocated:
+            again = computed_again(core, buffer, self.nest.simplify)
+            if again is None:
+                return None
+            core = again
+        if any(isinstance(x, Fail) for x in walk(core)):
+            return None
+        kept = prod(x.extent for x in loops)
+        number = self._number(loops)
+        results: dict[Var, Buffer] = {}
+        lets: list[Let] = []
+        stages: list[Stage] = []
+        for k, s in enumerate(core):
+            name = f"{suffix}_{k}"
+            if isinstance(s, Let):
+                lets.append(s)
+                continue
+            before = _needed(s, lets, results, number)
+            held = list(results.values())
+            if isinstance(s, Reduce):
+                row = row_length(s)
+                assert row is not None
+                made = [Buffer(f"result{k}", r.dtype, (kept,), role="inout") for r in s.results]
+                stores = [Store(b, (number,), r) for b, r in zip(made, s.results, strict=True)]
+                body = (s, *stores)
+                stages += self._split_columns(loops, body, row, name, before, [*held, *made])
+                results.update(zip(s.results, made, strict=True))
+                continue
+            inner: list[Loop] = []
+            statements: Body = (s,)
+            if isinstance(s, For) and not is_element_loop(s):
+                inner, statements = peel((s,))
+            nest, body = self.nest.collapse([*inner, *loops], (*before, *statements))
+            stages.append(self.nest.stage(name, self._grid_nest(nest, body), held))
+        return tuple(stages)
+
+    def _number(self, loops: Sequence[Loop]) -> Expr:
+        """The row-major position of a nest."""
+        number: Expr = const(0)
+        for loop in loops:
+            number = number * loop.extent + loop.var
+        return self.nest.simplify(number)
+
     def _split_columns(
-        self, loops: list[Loop], core: Body, row: int, suffix: str
+        self,
+        loops: list[Loop],
+        core: Body,
+        row: int,
+        suffix: str,
+        before: Sequence[Stmt] = (),
+        shared: Sequence[Buffer] = (),
     ) -> tuple[Stage, ...]:
-        """A thread per kept position, kept lane and block of chunks; then one per kept position."""
+        """A thread per kept position, kept lane and block of chunks; then one per kept position.
+        before: binds what the values need; shared: scratch buffers of other stages."""
         kept = prod(x.extent for x in loops)
         chunks = -(-row // CHUNK)
         size = power_above(chunks)
@@ -313,7 +376,7 @@ class _BlockScheduler:
         blocks = -(-chunks // size)
         reduces = [s for s in core if isinstance(s, Reduce)]
         scratch = self._scratch(reduces, blocks * KEEP * kept)
-        everything = [b for held in scratch for b in held]
+        everything = [*shared, *(b for held in scratch for b in held)]
         place = self.nest.simplify.variable("place", blocks * KEEP * kept)
         position, lane, block = Var("position"), Var("kept"), Var("first")
         body: list[Stmt] = [
@@ -321,6 +384,7 @@ class _BlockScheduler:
             Let(lane, apply("remainder", apply("quotient", place, const(kept)), const(KEEP))),
             Let(block, apply("quotient", place, const(KEEP * kept))),
             *self._positions(loops, position),
+            *before,
         ]
         for s, held in zip(reduces, scratch, strict=True):
             n, value = sequence(s)
@@ -344,6 +408,22 @@ class _BlockScheduler:
             body += reduction.join(s.results, part, blocks)
         body += [s for s in core if not isinstance(s, Reduce)]
         return one, self.nest.stage(suffix + "_join", self._grid(place, kept, body), everything)
+
+
+def _needed(
+    s: Stmt, lets: Sequence[Let], results: Mapping[Var, Buffer], number: Expr
+) -> list[Stmt]:
+    """Statements that bind what `s` uses of earlier reductions, which are in memory at `number`,
+    and of bindings."""
+    roots = [e for x in walk((s,)) for e in expressions(x)]
+    used = {e for e in postorder(roots) if isinstance(e, Var)}
+    chosen: list[Stmt] = []
+    for let in reversed(lets):
+        if let.var in used:
+            used |= {e for e in postorder([let.value]) if isinstance(e, Var)}
+            chosen.insert(0, let)
+    loads = [Let(v, Load(b, (number,))) for v, b in results.items() if v in used]
+    return [*loads, *chosen]
 
 
 def _written(s: Stmt) -> tuple[Buffer, ...]:

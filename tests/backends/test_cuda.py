@@ -54,6 +54,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "softmax": (softmax, (33, 4096)),
     "softmax of long rows": (softmax, (2, 70_000)),
     "variance of columns": (variance, (3000, 37)),
+    "softmax of columns": (lambda x: softmax(x.T).T, (2100, 33)),
     "sum of all": (lambda x: x.sum(), (300_001,)),
     "argmax": (lambda x: x.argmax(axis=1), (17, 2500)),
     "sort": (lambda x: np.sort(x, axis=1), (5, 40)),

@@ -214,3 +214,29 @@ def test_many_reductions_share_their_memory(size: int) -> None:
             if isinstance(s, Alloc) and s.buffer.space is Space.SHARED
         ]
         assert len(shared) <= 4
+
+
+def softmax_of_columns(b: Builder, p: list[Value]) -> list[Value]:
+    """exp(x - max) / sum along the first axis, and the sums."""
+
+    def stretched(op: str, x: Value) -> tuple[Value, Value]:
+        (found,) = b.bind(op, x, axes=(0,))
+        row = b.bind1("reshape", found, shape=(1, x.shape[1]))
+        return b.bind1("broadcast", row, shape=x.shape), found
+
+    e = b.bind1("exp", b.bind1("sub", p[0], stretched("reduce_max", p[0])[0]))
+    wide, sums = stretched("reduce_sum", e)
+    return [b.bind1("div", e, wide), sums]
+
+
+@pytest.mark.parametrize("shape", [(40, 7), (1300, 20), (5000, 3)])
+def test_a_program_over_columns_is_a_launch_for_each_step(shape: tuple[int, int]) -> None:
+    found = check(softmax_of_columns, (shape, dt.f32))
+    assert [k.name for k in found[:4]] == ["k0_0_blocks", "k0_0_join", "k0_1_blocks", "k0_1_join"]
+    assert len(found) == 6
+    assert not any(isinstance(s, Alloc) for k in found for s in walk(k.body))
+
+
+def test_short_columns_stay_in_their_threads() -> None:
+    (found,) = check(softmax_of_columns, ((20, 300), dt.f32))
+    assert any(isinstance(s, Alloc) for s in walk(found.body))
