@@ -264,18 +264,19 @@ def polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
 
 def children(e: Expr) -> tuple[Expr, ...]:
     """The direct operands of a node."""
-    if isinstance(e, Apply):
-        return e.args
-    if isinstance(e, Load):
-        return e.index
-    if isinstance(e, Shuffle):
-        return (e.value,)
+    kind = type(e)
+    if kind is Apply:
+        return e.args  # type: ignore[attr-defined, no-any-return]
+    if kind is Load:
+        return e.index  # type: ignore[attr-defined, no-any-return]
+    if kind is Shuffle:
+        return (e.value,)  # type: ignore[attr-defined]
     return ()
 
 
 def rebuild(e: Expr, operands: tuple[Expr, ...]) -> Expr:
     """The node `e` over other operands; `e` itself if they are the same objects."""
-    if all(a is b for a, b in zip(operands, children(e), strict=True)):
+    if operands == children(e):  # by identity: nodes have no other equality
         return e
     if isinstance(e, Apply):
         return Apply(e.name, operands, e.dtype)
@@ -289,17 +290,24 @@ def postorder(roots: Iterable[Expr]) -> list[Expr]:
     """Every node reachable from `roots` once, operands before users."""
     order: list[Expr] = []
     seen: set[int] = set()
-    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(list(roots))]
+    stack: list[Expr | None] = list(roots)
+    stack.reverse()
     while stack:
-        node, ready = stack.pop()
-        if ready:
-            order.append(node)
+        node = stack.pop()
+        if node is None:  # the one below it has its operands
+            ready = stack.pop()
+            assert ready is not None
+            order.append(ready)
             continue
         if id(node) in seen:
             continue
         seen.add(id(node))
-        stack.append((node, True))
-        stack.extend((c, False) for c in reversed(children(node)) if id(c) not in seen)
+        operands = children(node)
+        if not operands:
+            order.append(node)
+            continue
+        stack += (node, None)
+        stack += operands[::-1]
     return order
 
 

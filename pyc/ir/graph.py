@@ -118,15 +118,19 @@ class Builder:
     def __init__(self) -> None:
         self.params: list[Value] = []
         self.eqns: list[Eqn] = []
-        self._number: dict[Value, int] = {}
+        self.producer: dict[Value, Eqn | None] = {}
+        """The equation that made each value, None for parameters."""
         self._known: dict[tuple[Any, ...], tuple[Value, ...]] = {}
 
     def param(self, type: ArrayType) -> Value:
         """A new parameter."""
-        value = Value(type)
-        self.params.append(value)
-        self._number[value] = len(self._number)
-        return value
+        return self.adopt(Value(type))
+
+    def adopt(self, param: Value) -> Value:
+        """`param`, a parameter of another Graph, as the next one of this."""
+        self.params.append(param)
+        self.producer[param] = None
+        return param
 
     def bind(
         self,
@@ -138,16 +142,49 @@ class Builder:
         """Results of `op` over `args`; raises what the op's type rule raises."""
         if isinstance(op, str):
             op = OPS[op]
-        numbers = tuple(self._number[a] for a in args)
-        key = (op.name, numbers, tuple((k, freeze(params[k])) for k in sorted(params)))
-        if not op.effect and key in self._known:
-            return self._known[key]
-        outs = tuple(Value(t) for t in op.types(tuple(a.type for a in args), **params))
-        self.eqns.append(Eqn(op, args, params, outs, loc))
-        for out in outs:
-            self._number[out] = len(self._number)
-        self._known[key] = outs
-        return outs
+        key = self._key(op, args, params)
+        known = self._known.get(key)
+        if known is not None and not op.effect:
+            return known
+        types = op.types(tuple([a.type for a in args]), **params)
+        outs = tuple([Value(t) for t in types])
+        return self._append(key, Eqn(op, args, params, outs, loc))
+
+    def keep(self, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Results of an equation of another Graph, whose place this one takes, over `args`: that
+        very equation if they are its own."""
+        if any(a is not b for a, b in zip(args, eqn.args, strict=True)):
+            return self.repeat(eqn, args)
+        key = self._key(eqn.op, args, eqn.params)
+        known = self._known.get(key)
+        return known if known is not None and not eqn.op.effect else self._append(key, eqn)
+
+    def repeat(self, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, ...]:
+        """New results of the same operation over `args`, as of `bind`; where these have the types
+        of its own, so have the results."""
+        if [a.type for a in args] != [a.type for a in eqn.args]:
+            return self.bind(eqn.op, *args, loc=eqn.loc, **eqn.params)
+        key = self._key(eqn.op, args, eqn.params)
+        known = self._known.get(key)
+        if known is not None and not eqn.op.effect:
+            return known
+        outs = tuple([Value(o.type) for o in eqn.outs])
+        return self._append(key, Eqn(eqn.op, args, eqn.params, outs, eqn.loc))
+
+    def _key(self, op: Op, args: tuple[Value, ...], params: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What equal equations have in common. KeyError: an argument that is not of this Graph."""
+        for a in args:
+            self.producer[a]
+        if not params:
+            return (op.name, args)
+        return (op.name, args, *[(k, freeze(params[k])) for k in sorted(params)])
+
+    def _append(self, key: tuple[Any, ...], eqn: Eqn) -> tuple[Value, ...]:
+        self.eqns.append(eqn)
+        for out in eqn.outs:
+            self.producer[out] = eqn
+        self._known[key] = eqn.outs
+        return eqn.outs
 
     def bind1(self, op: Op | str, *args: Value, **params: Any) -> Value:
         """The only result of `op` over `args`."""
@@ -164,7 +201,7 @@ class Builder:
         """Results of `graph` applied to `args`, its equations added here."""
         env = dict(zip(graph.params, args, strict=True))
         for e in graph.eqns:
-            outs = self.bind(e.op, *(env[a] for a in e.args), loc=e.loc, **e.params)
+            outs = self.repeat(e, tuple([env[a] for a in e.args]))
             env.update(zip(e.outs, outs, strict=True))
         return tuple(env[r] for r in graph.results)
 
@@ -175,9 +212,10 @@ class Builder:
 
 @dataclass
 class Rewriter:
-    """Rebuilds a Graph equation by equation: `rule` may bind replacements in the builder and
-    return them, or None to keep the equation. Types are re-checked on the way; each replaced value
-    must keep its type. Rules see arguments that were already rewritten."""
+    """Rewrites a Graph equation by equation: `rule` may bind replacements in the builder and
+    return them, or None to keep the equation. Types are checked on the way; each replaced value
+    must keep its type. Rules see arguments that were already rewritten. Equations that nothing
+    changed are the same objects afterwards."""
 
     rule: Callable[[Builder, Eqn, tuple[Value, ...]], Sequence[Value] | None]
     builder: Builder = field(default_factory=Builder)
@@ -185,14 +223,14 @@ class Rewriter:
     def __call__(self, graph: Graph) -> Graph:
         """The rewritten Graph."""
         builder = self.builder
-        env: dict[Value, Value] = {p: builder.param(p.type) for p in graph.params}
+        env: dict[Value, Value] = {p: builder.adopt(p) for p in graph.params}
         for e in graph.eqns:
-            args = tuple(env[a] for a in e.args)
+            args = tuple([env[a] for a in e.args])
             outs = self.rule(builder, e, args)
             if outs is None:
-                outs = builder.bind(e.op, *args, loc=e.loc, **e.params)
+                outs = builder.keep(e, args)
             for old, new in zip(e.outs, outs, strict=True):
-                if old.type != new.type:
+                if old is not new and old.type != new.type:
                     raise AssertionError(f"{e.op}: rewrite changes {old.type} to {new.type}")
                 env[old] = new
         return builder.build([env[r] for r in graph.results])

@@ -60,29 +60,34 @@ class Rewriter:
 
     def expr(self, root: Expr) -> Expr:
         """The rewritten expression."""
-        stack: list[tuple[Expr, bool]] = [(root, False)]
+        done = self._done
+        stack: list[Expr | None] = [root]
         while stack:
-            node, ready = stack.pop()
-            if id(node) in self._done:
+            node = stack.pop()
+            if node is None:  # the one below it has its operands
+                node = stack.pop()
+                assert node is not None
+            elif id(node) in done:
                 continue
-            if not ready:
-                stack.append((node, True))
-                stack.extend((c, False) for c in children(node) if id(c) not in self._done)
+            elif operands := children(node):
+                stack += (node, None)
+                stack += operands
                 continue
-            self._keep.append(node)
-            self._done[id(node)] = self._node(node)
-        return self._done[id(root)]
+            if id(node) not in done:
+                self._keep.append(node)
+                done[id(node)] = self._node(node)
+        return done[id(root)]
 
     def _node(self, node: Expr) -> Expr:
         if isinstance(node, Var):
             return self._variables.get(node, node)
-        operands = tuple(self._done[id(c)] for c in children(node))
+        done = self._done
+        operands = tuple([done[id(c)] for c in children(node)])
         if isinstance(node, Load):
             buffer, index = self._buffers(node.buffer), self._index(node.buffer, operands)
-            same = buffer is node.buffer and all(
-                a is b for a, b in zip(index, node.index, strict=False)
-            )
-            result: Expr = node if same and len(index) == len(node.index) else Load(buffer, index)
+            # By identity: nodes have no other equality.
+            same = buffer is node.buffer and index == node.index
+            result: Expr = node if same else Load(buffer, index)
         else:
             result = rebuild(node, operands) if operands else node
         return self._rule(result) if self._rule is not None else result

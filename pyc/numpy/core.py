@@ -8,7 +8,7 @@ weak), with the `cast` and `broadcast` equations that the Graph level wants expl
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
 import numpy as np
@@ -104,9 +104,18 @@ def literal(x: Any, dtype: DType) -> Any:
         info = np.iinfo(dtype.numpy)
         if not info.min <= x <= info.max:
             raise OverflowError(f"Python integer {x} out of bounds for {dtype.name}")
+    text = type(x).__name__ if isinstance(x, int) else repr(x)
+    return bind1("constant", value=_literal(x, text, dtype))
+
+
+@lru_cache(maxsize=1024)
+def _literal(x: Any, text: str, dtype: DType) -> Any:
+    """The read-only array of a number. text: what differs where equal numbers do (0.0 and -0.0,
+    1 and True)."""
     with np.errstate(all="ignore"):
         array = np.asarray(x).astype(dtype.numpy)
-    return constant(array)
+    array.flags.writeable = False
+    return array
 
 
 def constant(array: Any) -> Any:

@@ -1,6 +1,6 @@
 """The passes, in order, and the one function that runs those on Graphs.
 
-    Graph          fold -> simplify -> dce -> expand_scans
+    Graph          fold -> simplify -> dce -> expand_scans, and again where that changed something
     Graph -> Plan  memory: fuse, then per group lower (with index) and schedule, then offsets
 
 Each Graph pass takes a valid Graph and returns an equal one (bit for bit); `optimise` runs them on
@@ -26,11 +26,8 @@ GRAPH_PASSES: tuple[tuple[str, Callable[[Graph], Graph], str], ...] = (
     ("simplify", simplify, "before fusion, which charges for every equation"),
     ("dce", dce, "rules leave their operands behind"),
     ("expand_scans", expand_scans, "the planner knows while only"),
-    ("fold", fold, "expansion made constants"),
-    ("simplify", simplify, "expansion made reshapes"),
-    ("dce", dce, "and left operands behind"),
 )
-"""(name, pass, why it stands here)."""
+"""(name, pass, why it stands here). They run again if expansion made constants and reshapes."""
 
 
 def optimise(
@@ -38,15 +35,17 @@ def optimise(
 ) -> Graph:
     """The Graph after all Graph passes, bodies of control flow included. timings: seconds by pass
     are added here; check: verify after each pass."""
-    graph = _with_bodies(graph, timings, check=check)
-    for name, run, _ in GRAPH_PASSES:
-        start = perf_counter()
-        graph = run(graph)
-        if timings is not None:
-            timings[name] = timings.get(name, 0.0) + perf_counter() - start
-        if check:
-            verify_graph(graph)
-    return graph
+    while True:
+        graph = _with_bodies(graph, timings, check=check)
+        for name, run, _ in GRAPH_PASSES:
+            start, before = perf_counter(), graph
+            graph = run(graph)
+            if timings is not None:
+                timings[name] = timings.get(name, 0.0) + perf_counter() - start
+            if check:
+                verify_graph(graph)
+        if graph is before:
+            return graph
 
 
 def _with_bodies(graph: Graph, timings: dict[str, float] | None, *, check: bool) -> Graph:

@@ -26,7 +26,7 @@ def fold(graph: Graph) -> Graph:
 
     def rule(builder: Builder, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, ...] | None:
         if eqn.op.name == "constant":
-            out = builder.bind(eqn.op, loc=eqn.loc, **eqn.params)
+            out = builder.keep(eqn, args)
             known[out[0]] = eqn.params["value"]
             return out
         if not args or any(a not in known for a in args) or not _foldable(eqn):

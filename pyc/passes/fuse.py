@@ -29,10 +29,13 @@ from pyc.ir.expr import Expr, Var, const
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.op import Complex, Kind
 from pyc.passes.index import Simplifier
+from pyc.passes.work import Work
 from pyc.reasons import Reason
 
 WORK_LIMIT = 512
-"""Instructions per element above which a value is stored: LLVM is super-linear in kernel size."""
+"""Instructions per element above which a value is stored, for a kernel of its own."""
+GROUP_LIMIT = 2048
+"""Instructions per element of the largest kernel that others join: LLVM takes 20 us for each."""
 DEPTH_LIMIT = 96
 """Equations inlined in one chain of index maps, a bound on recursion."""
 REPEAT_LIMIT = 24
@@ -73,6 +76,7 @@ class Group:
     epilogue: Value | None = None
     reads: list[Read] = field(default_factory=list)
     needs: set[int] = field(default_factory=set)
+    work: Work = field(default_factory=Work)
     number: int = -1
 
     @property
@@ -212,6 +216,8 @@ class _Fuser:
         self.number = {e: k for k, e in enumerate(graph.eqns)}
         self.decisions: list[Decision] = []
         self.stored: set[Value] = set()
+        self.cut: set[Value] = set()
+        self.work: dict[Value, Work] = {}
         self.groups: list[Group] = []
         self.group_of: dict[Value, Group] = {}
 
@@ -260,14 +266,15 @@ class _Fuser:
             return
         self.stored.add(value)
         if reason is not None:
-            number = self.number[self.walker.producer[value]]
-            self.decisions.append(Decision(reason, number, details))
+            self._decide(self.walker.producer[value], reason, details)
+
+    def _decide(self, eqn: Eqn, reason: Reason, details: str) -> None:
+        self.decisions.append(Decision(reason, self.number[eqn], details))
 
     def _choose_stored(self, live: set[Eqn]) -> None:
         """Marks results, operands of opaque equations, and values dearer to repeat than to store.
 
-        Per value: `members` are the equations computed at the same index (shared work counts once),
-        `repeated` is work under other index maps, `depth` the index maps in a row."""
+        `self.work` is what a value takes from what is stored, `depth` the index maps in a row."""
         for r in self.graph.results:
             self._store(r)
         uses: dict[Value, set[Any]] = {}
@@ -289,33 +296,36 @@ class _Fuser:
                         scale[a] = scale.get(a, 0.0) + 1.0
                 else:
                     self._store(a)
-        cost = {e: _cost(e) for e in live}
         per_row: set[Value] = set()  # values that follow from a reduction: one per row, hoisted
-        members: dict[Value, frozenset[Eqn]] = {}
-        repeated: dict[Value, float] = {}
+        readers: dict[Value, int] = {}
+        for e in self.graph.eqns:
+            if e in live:
+                for a in dict.fromkeys(e.args):
+                    readers[a] = readers.get(a, 0) + 1
         depth: dict[Value, int] = {}
-        none: frozenset[Eqn] = frozenset()
         for e in self.graph.eqns:
             if e not in live or not inlines(e):
                 continue
             args = [a for a in dict.fromkeys(e.args) if a not in self.stored]
+            for a in args:
+                readers[a] -= 1
+            level = max((depth.get(a, 0) for a in args), default=0)
+            known = [a for a in args if a in self.work]
             if e.op.kind is Kind.POINTWISE:
-                inside = none.union(*(members.get(a, none) for a in args), (e,))
-                again = sum(repeated.get(a, 0.0) for a in args)
-                level = max((depth.get(a, 0) for a in args), default=0)
+                found = self._shared_work(known, readers)
             else:
-                inside = frozenset((e,))
-                again = sum(
-                    repeated.get(a, 0.0) + sum(cost[m] for m in members.get(a, none)) for a in args
-                )
-                level = 1 + max((depth.get(a, 0) for a in args), default=0)
-            work = again + sum(cost[m] for m in inside)
+                found = Work(repeated=sum(self.work[a].total for a in known))
+                level += 1
+            found.add(e)
+            work = found.total
             if any(a in per_row or self._is_reduction(a) for a in args):
                 per_row.update(e.outs)
             for out in e.outs:
-                members[out], repeated[out], depth[out] = inside, again, level
+                self.work[out] = found if out is e.outs[0] else found.copy()
+                depth[out] = level
                 if work > WORK_LIMIT or level > DEPTH_LIMIT:
                     self._store(out, Reason.FUSION_EXPRESSION_LIMIT, f"{work:.0f} instructions")
+                    self.cut.add(out)
                 elif len(uses.get(out, ())) > 1 or scale.get(out, 0.0) > 1.5:
                     times = len(uses.get(out, ())) if out in per_row else scale.get(out, 1.0)
                     extra = work * (times - 1.0)
@@ -338,6 +348,18 @@ class _Fuser:
                 if any(r.value is e.args[0] for r in self.walker.reads(value, at, self.stored)):
                     details = "it reads what it replaces"
                     self._store(value, Reason.MEMORY_UPDATE_READS_OPERAND, details)
+
+    def _shared_work(self, values: list[Value], readers: dict[Value, int]) -> Work:
+        """The work of some values together. The largest is not copied if nobody reads it later:
+        chains are long."""
+        if not values:
+            return Work()
+        first = max(values, key=lambda v: len(self.work[v].members))
+        found = self.work.pop(first) if not readers[first] else self.work[first].copy()
+        for v in values:
+            if v is not first:
+                found.join(self.work[v])
+        return found
 
     def _is_reduction(self, value: Value) -> bool:
         eqn = self.walker.producer.get(value)
@@ -393,12 +415,17 @@ class _Fuser:
                 reads.append(Read(argument, self.walker.canonical(index)))
             else:
                 reads += self.walker.reads(argument, index, self.stored)
-        group = self._find_group(domain, reduced, reads, kept_level=False, reduction=True)
+        work = Work()
+        for argument in eqn.args:
+            if not self._has_memory(argument):
+                work.join(self.work[argument])
+        group = self._find_group(eqn, domain, reduced, reads, work)
         if group is None:
             group = Group(domain=domain, reduced=reduced)
             self._add(group, reads)
         else:
             self._join(group, reads)
+        group.work.join(work)
         if not group.reduced:
             group.reduced = reduced
         group.reduces.append(eqn)
@@ -410,7 +437,9 @@ class _Fuser:
         reads = self._reads_of(value, domain, range(len(domain)))
         if self._as_epilogue(value, domain, reads):
             return
-        group = self._find_group(domain, None, reads, kept_level=False, reduction=False)
+        work = self.work[value]
+        eqn = self.walker.producer[value]
+        group = self._find_group(eqn, domain, None, reads, work)
         if group is None:
             group = self._find_kept_group(value, domain)
             if group is not None:
@@ -420,6 +449,7 @@ class _Fuser:
             self._add(group, reads)
         else:
             self._join(group, reads)
+        group.work.join(work)
         group.outputs.append(value)
         self.group_of[value] = group
 
@@ -488,14 +518,14 @@ class _Fuser:
 
     def _find_group(
         self,
+        eqn: Eqn,
         domain: tuple[int, ...],
         reduced: tuple[int, ...] | None,
         reads: list[Read],
-        *,
-        kept_level: bool,
-        reduction: bool,
+        work: Work,
     ) -> Group | None:
-        """The best group over `domain` that these reads can join, the latest first."""
+        """The best group over `domain` that `eqn` with these reads can join, the latest first."""
+        reduction = eqn.op.kind is Kind.REDUCE
         made_here = {self.group_of[r.value] for r in reads if r.value in self.group_of}
         for group in reversed(self.groups):
             if group.opaque is not None or group.domain != domain:
@@ -507,9 +537,17 @@ class _Fuser:
                 continue
             if not reduction and group.reduced and not self._row_fits(domain, group.reduced):
                 continue
-            shares = group in made_here or self._shares(group, reads)
-            if shares and self._may_join(group, reads, self.walker.variables(domain, group.kept)):
+            if not (group in made_here or self._shares(group, reads)):
+                continue
+            if any(r.value in self.cut and self.group_of.get(r.value) is group for r in reads):
+                continue
+            if not self._may_join(group, reads, self.walker.variables(domain, group.kept)):
+                continue
+            together = group.work.with_other(work)
+            if together <= GROUP_LIMIT:
                 return group
+            details = f"{together:.0f} instructions with others"
+            self._decide(eqn, Reason.FUSION_EXPRESSION_LIMIT, details)
         return None
 
     def _find_kept_group(self, value: Value, domain: tuple[int, ...]) -> Group | None:
@@ -618,11 +656,6 @@ class _Fuser:
 def units_index(shape: tuple[int, ...], index: Index) -> Index:
     """The part of an index that lies along axes of extent other than 1."""
     return tuple(e for d, e in zip(shape, index, strict=True) if d != 1)
-
-
-def _cost(eqn: Eqn) -> int:
-    """Instructions per element; moving data by fixed index maps costs none."""
-    return max(eqn.op.cost - 1, 0) if eqn.op.kind is Kind.INDEX else eqn.op.cost
 
 
 def _same(a: Iterable[Expr], b: Iterable[Expr]) -> bool:

@@ -16,20 +16,26 @@ _COUNTER = ArrayType((), dt.i64)
 
 
 def expand_scans(graph: Graph) -> Graph:
-    """The Graph with every scan that `lower_loops` cannot make a kernel as a while."""
+    """The Graph with every scan that `lower_loops` cannot make a kernel as a while; itself if there
+    is none."""
+    expanded = False
 
     def rule(builder: Builder, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, ...] | None:
+        nonlocal expanded
         if eqn.op.name != "scan":
             return None
         if eqn.params["length"] == 0:
+            expanded = True
             return _without_steps(builder, eqn, args)
         try:
             lower_loop(eqn, "trial", lambda _: 0)
         except NotAKernelError:
+            expanded = True
             return _as_while(builder, eqn, args)
         return None
 
-    return Rewriter(rule)(graph)
+    found = Rewriter(rule)(graph)
+    return found if expanded else graph
 
 
 def _without_steps(builder: Builder, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -65,6 +65,9 @@ BLOCK = 64
 """Chunks of one block: a power of two."""
 TASK_WORK = 200_000
 """Work of one task in instructions and quarter bytes: some 50 us on one core."""
+ONE_LOOP = 256
+"""Instructions per element from which whole vectors and the rest are one masked loop: masks cost
+nothing beside them, and half the code is half the time to compile it."""
 SHORT_ROW = 32
 """Elements of an inner loop below which outer loops are not collapsed into one."""
 
@@ -141,7 +144,8 @@ class _Scheduler:
         width: int,
         first: Expr | None = None,
     ) -> list[Stmt]:
-        """`core` for first <= var < first + extent: whole vectors, then a masked one."""
+        """`core` for first <= var < first + extent: whole vectors, then a masked one; large bodies
+        as one masked loop."""
         start = first if first is not None else const(0)
         if isinstance(extent, int) and first is None:
             pieces = self._segments(loop, core)
@@ -162,6 +166,8 @@ class _Scheduler:
         else:
             count = apply("quotient", extent, const(width))
             rest = apply("remainder", extent, const(width))
+        if rest != 0 and count != 0 and instructions(core) > ONE_LOOP:
+            return [self._masked(loop, extent, core, width, start)]
         body: list[Stmt] = []
         if not isinstance(count, int) or count > 1:
             v, lane = Var("v"), Var("lane")
@@ -181,6 +187,18 @@ class _Scheduler:
         vector = For(lane, width, Kind.VECTOR, (If(lane < rest, inner),))
         body.append(vector if isinstance(rest, int) else If(rest > 0, (vector,)))
         return body
+
+    @staticmethod
+    def _masked(loop: Loop, extent: int | Expr, core: Body, width: int, start: Expr) -> Stmt:
+        """`core` in vectors of which the last one is not whole."""
+        v, lane = Var("v"), Var("lane")
+        here = v * width + lane
+        inside = If(here < extent, renamed(core, {loop.var: start + here}))
+        if isinstance(extent, int):
+            count: int | Expr = -(-extent // width)
+        else:
+            count = apply("quotient", extent + (width - 1), const(width))
+        return For(v, count, Kind.SERIAL, (For(lane, width, Kind.VECTOR, (inside,)),))
 
     def _segments(self, loop: Loop, core: Body) -> list[tuple[Loop, Body]]:
         """The loop cut where comparisons of its variable with constants change, as concatenations,

@@ -22,15 +22,10 @@ class Match:
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
-        self._maker: dict[Value, Eqn] = {}
-        self._seen = 0
 
     def maker(self, value: Value, name: str) -> Eqn | None:
         """The equation that made `value`, if its op is `name`."""
-        for e in self.builder.eqns[self._seen :]:
-            self._maker.update((out, e) for out in e.outs)
-        self._seen = len(self.builder.eqns)
-        eqn = self._maker.get(value)
+        eqn = self.builder.producer[value]
         return eqn if eqn is not None and eqn.op.name == name else None
 
     def scalar(self, value: Value) -> Any:
@@ -62,9 +57,13 @@ def _full_slice(m: Match, e: Eqn, args: Values) -> Values | None:
 
 
 def _of_itself(m: Match, e: Eqn, args: Values) -> Values | None:
-    """reshape(reshape(x)) and broadcast(broadcast(x)) need the outer one only."""
+    """reshape(reshape(x)) and broadcast(broadcast(x)) need the outer one only, or none."""
     inner = m.maker(args[0], e.op.name)
-    return m.builder.bind(e.op, inner.args[0], loc=e.loc, **e.params) if inner else None
+    if inner is None:
+        return None
+    if inner.args[0].type == e.out.type:
+        return (inner.args[0],)
+    return m.builder.bind(e.op, inner.args[0], loc=e.loc, **e.params)
 
 
 def _transpose(m: Match, e: Eqn, args: Values) -> Values | None:
@@ -76,6 +75,8 @@ def _transpose(m: Match, e: Eqn, args: Values) -> Values | None:
     if inner is None:
         return None
     both = tuple(inner.params["axes"][a] for a in axes)
+    if list(both) == sorted(both):
+        return (inner.args[0],)
     return m.builder.bind(e.op, inner.args[0], loc=e.loc, axes=both)
 
 

@@ -13,10 +13,11 @@ from pyc.ir.plan import Launch
 from pyc.ir.target import X86_64_V3
 from pyc.ir.text_kernel import print_kernel
 from pyc.passes import optimise
-from pyc.passes.fuse import WORK_LIMIT, fuse
+from pyc.passes.fuse import GROUP_LIMIT, WORK_LIMIT, fuse
 from pyc.passes.memory import plan
+from pyc.passes.nest import instructions
 from pyc.reasons import Reason
-from tests.passes.programs import graph_of, loops, ones, planned, reasons_of
+from tests.passes.programs import graph_of, launches, loops, ones, planned, reasons_of
 
 
 def softmax(x: Any, axis: Any) -> Any:
@@ -119,18 +120,58 @@ def test_an_expensive_producer_of_a_stencil_is_stored() -> None:
 
 
 def test_long_chains_are_cut_for_the_compiler() -> None:
-    """A chain of more than WORK_LIMIT instructions is stored in between, with the reason: LLVM is
-    super-linear in the size of an expression."""
-
-    def chain(x: Any) -> Any:
-        for _ in range(2 * WORK_LIMIT):
-            x = x * 1.5 + 0.5
-        return x
-
-    found = planned(chain, ones(100))
+    """A chain of more than WORK_LIMIT instructions is stored in between, with the reason, and each
+    piece is a kernel of its own: what was cut is not fused again."""
+    found = planned(lambda x: chained(x, 2 * WORK_LIMIT), ones(100))
     assert set(reasons_of(found)) == {Reason.FUSION_EXPRESSION_LIMIT}
     assert 3 <= len(reasons_of(found)) <= 6
-    assert len(found.plan.steps) <= 4
+    assert len(launches(found.plan.steps)) == len(reasons_of(found)) + 1
+    assert all(len(k.buffers) == 2 for k in found.plan.kernels)
+
+
+def chained(x: Any, length: int) -> Any:
+    for _ in range(length):
+        x = x * 1.5 + 0.5
+    return x
+
+
+def test_outputs_share_a_kernel_up_to_a_limit() -> None:
+    """Eight outputs of 400 instructions each over one domain are too much for one kernel."""
+    found = planned(lambda x: tuple(chained(x + k, 200) for k in range(8)), ones(100))
+    assert set(reasons_of(found)) == {Reason.FUSION_EXPRESSION_LIMIT}
+    sizes = [instructions(k.body) for k in found.logical]
+    assert sum(sizes) == 8 * 401
+    assert max(sizes) <= GROUP_LIMIT
+    assert len(sizes) == 2
+
+
+def test_work_that_outputs_share_counts_once() -> None:
+    """Eight outputs of 401 instructions each, 400 of which are the same."""
+
+    def function(x: Any) -> Any:
+        common = chained(x, 200)
+        return tuple(common + k for k in range(1, 9))
+
+    found = planned(function, ones(100))
+    assert reasons_of(found) == []
+    assert [instructions(k.body) for k in found.logical] == [408]
+
+
+def test_work_that_a_later_reader_shares_is_not_lost() -> None:
+    """A chain whose links are read twice, the second time far away."""
+
+    def function(x: Any) -> Any:
+        links = [x * 1.5]
+        for _ in range(300):
+            links.append(links[-1] * 1.5 + 0.5)
+        total = links[0]
+        for link in links[1:]:
+            total = total + link
+        return total
+
+    found = planned(function, ones(100))
+    assert set(reasons_of(found)) <= {Reason.FUSION_EXPRESSION_LIMIT}
+    assert max(instructions(k.body) for k in found.logical) <= GROUP_LIMIT
 
 
 def test_a_reduction_over_everything_does_not_share_its_kernel_with_others() -> None:

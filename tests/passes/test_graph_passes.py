@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyc.errors import DTypeError
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.graph import Builder, Graph, Value
@@ -313,3 +314,60 @@ def test_optimising_twice_changes_nothing() -> None:
     traced = graph_of(lambda x: ((x + 0) * 1).reshape(6).reshape(3, 2).T.T, ones(2, 3))
     once = optimise(traced, check=True)
     assert print_graph(optimise(once, check=True)) == print_graph(once)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6))
+def test_optimising_random_programs_twice_changes_nothing(seed: int) -> None:
+    """So one round of the passes is enough where no scan is expanded."""
+    once = optimise(random_graph(seed, size=12), check=True)
+    assert print_graph(optimise(once, check=True)) == print_graph(once)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.reshape(6).reshape(2, 3),
+        lambda x: x.reshape(6).reshape(2, 3) + 1,
+        lambda x: np.transpose(np.transpose(x[None], (1, 2, 0)), (2, 0, 1))[0],
+    ],
+)
+def test_moves_that_undo_each_other_vanish(function: Any) -> None:
+    found = optimise(graph_of(function, ones(2, 3)), check=True)
+    moves = {"reshape", "transpose"} & {e.op.name for e in found.eqns}
+    assert moves <= {"reshape"}
+    assert sum(e.op.name == "transpose" for e in found.eqns) == 0
+    assert optimise(found).eqns == found.eqns
+
+
+def test_equations_that_nothing_changes_are_the_same_objects() -> None:
+    """Passes cost what they change: a program of ten thousand equations is rewritten often."""
+    before = graph_of(lambda x: np.exp(x * 2.5) + np.sin(x), ones(5))
+    again = simplify(before)
+    assert set(again.eqns) <= set(before.eqns)
+    assert again.params == before.params
+
+
+def test_an_equation_repeated_in_another_graph_is_a_new_one() -> None:
+    """A body that is inlined may go on to exist beside its copy."""
+    inner = graph_of(lambda x: np.exp(x) * 2, ones(5))
+    builder = Builder()
+    x = builder.param(ArrayType((5,), dt.f32))
+    (first,) = builder.inline(inner, [x])
+    (second,) = builder.inline(inner, [first])
+    found = builder.build([second])
+    verify_graph(found)
+    assert not set(found.eqns) & set(inner.eqns)
+    values = {v for e in inner.eqns for v in e.outs}
+    assert not values & {v for e in found.eqns for v in e.outs}
+
+
+def test_repeating_over_other_types_checks_them() -> None:
+    inner = graph_of(lambda x: np.exp(x), ones(5))
+    builder = Builder()
+    (found,) = builder.inline(inner, [builder.param(ArrayType((7,), dt.f64))])
+    assert found.type == ArrayType((7,), dt.f64)
+    with pytest.raises(DTypeError):
+        builder.inline(inner, [builder.param(ArrayType((5,), dt.b1))])
+    with pytest.raises(KeyError):
+        builder.inline(inner, [inner.params[0]])

@@ -12,12 +12,12 @@ import pytest
 import pyc.numpy as pnp
 from pyc.backends.oracle import run_plan
 from pyc.ir.evaluate import evaluate
-from pyc.ir.loops import For, Kernel, Kind, walk
+from pyc.ir.loops import For, Kernel, Kind, Store, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.ir.text_kernel import print_kernel
 from pyc.passes import optimise
 from pyc.passes.memory import plan
-from pyc.passes.schedule import SPLIT
+from pyc.passes.schedule import ONE_LOOP, SPLIT
 from tests.passes.programs import awkward_arguments, graph_of, ones, planned
 from tests.programs import differential
 from tests.programs.differential import same_bits
@@ -69,6 +69,28 @@ def test_tails_of_every_length(size: int) -> None:
     found = run_plan(plan(graph, X86_64_V3).plan, values, shapes)
     for a, b in zip(evaluate(graph, values), found, strict=True):
         assert same_bits(a, b)
+
+
+def long_chain(x: Any) -> Any:
+    for k in range(ONE_LOOP):
+        x = x * 1.5 - (k % 3)
+    return x
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 1023, 1024, 1025, 40_003])
+def test_large_bodies_are_emitted_once(size: int) -> None:
+    """Whole vectors and the rest are one masked loop, where half the code counts."""
+    graph = optimise(graph_of(long_chain, ones(size)), check=True)
+    found = plan(graph, X86_64_V3).plan
+    (kernel,) = found.kernels
+    stores = [s for s in walk(kernel.body) if isinstance(s, Store)]
+    assert len(stores) == 1
+    tasks = extents(kernel, Kind.PARALLEL)
+    assert bool(tasks) == (size == 40_003)
+    if size < 2000:
+        values = awkward_arguments(graph)
+        (result,) = run_plan(found, values, [((size,), np.float32)])
+        assert same_bits(evaluate(graph, values)[0], result)
 
 
 @pytest.mark.parametrize("function", [SCHEDULED["pad"][0], lambda x: pnp.roll(x, 3)])
