@@ -33,7 +33,8 @@ class HostStep(base.HostStep):
 
     def __init__(self, kernel: Kernel, arguments: int, name: str) -> None:
         payload = _payload(kernel, arguments, name)
-        code = base.Code(payload["object"], (), bool(payload["parallel"]), payload["llvm"])
+        self._parallel = bool(payload["parallel"])
+        code = base.Code(payload["object"], (), self._parallel, payload["llvm"])
         self._executable = Cpu().load(code, Plan((), (), (), (), ()))
         self._arena_bytes = int(payload["arena"])
 
@@ -52,6 +53,7 @@ class HostStep(base.HostStep):
             constants=self._executable.constants.ctypes.data,
             externals=self._executable.externals.ctypes.data,
             release=sum(a.nbytes for a in arrays) >= RELEASE_BYTES,
+            parallel=self._parallel,
         )
         if outcome.code == CANCELLED:
             raise KeyboardInterrupt

@@ -56,6 +56,7 @@ class CudaProgram:
         self._owned: list[int] = []
         self._maps: dict[tuple[TensorMap, int], Any] = {}
         module = None
+        self._image = image  # kernels may be loaded from it late
         if image:
             module = check(on.driver.cuModuleLoadData(image))
             for number, launch in self.launches.items():
