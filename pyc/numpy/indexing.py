@@ -20,7 +20,7 @@ from pyc.errors import (
     TracerIntegerConversionError,
 )
 from pyc.frozen import frozen
-from pyc.interpreter import bind1, type_of
+from pyc.interpreter import bind1, is_concrete, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     axis_of,
@@ -72,7 +72,8 @@ class _Plan:
 
 
 def _is_static_int(k: Any) -> bool:
-    return isinstance(k, (int, np.integer)) and not isinstance(k, (bool, np.bool_))
+    kind = type(k)
+    return issubclass(kind, (int, np.integer)) and kind is not bool
 
 
 def _entries(x: Any, key: Any) -> list[Any]:
@@ -191,7 +192,7 @@ def _checked(index: Any, bound: int, axis: int, mode: str, x: Any) -> Any:
     if not kind.is_integer:
         raise DTypeError(f"arrays used as indices must be of integers, got {type_text(index)}")
     if mode == "raise":
-        if isinstance(index, (np.ndarray, np.generic)):
+        if is_concrete(index):
             flat = np.asarray(index).reshape(-1)
             wrong = (flat < -bound) | (flat >= bound)
             if wrong.any():
@@ -200,7 +201,7 @@ def _checked(index: Any, bound: int, axis: int, mode: str, x: Any) -> Any:
                     f"of {type_text(x)}"
                 )
         return bind1("index_check", index, bound=bound, axis=axis)
-    if isinstance(index, (np.ndarray, np.generic)):
+    if is_concrete(index):
         index = constant(np.asarray(index).astype(np.int64))
     wide = cast(index, dt.i64)
     if mode == "wrap":
@@ -394,7 +395,7 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
         x, axis = ravel(x), 0
     place = axis_of("take", axis, len(shape_of(x)))
     key = (*[slice(None)] * place, indices)
-    if isinstance(indices, (int, np.integer)):
+    if _is_static_int(indices):
         return gather(x, (*[slice(None)] * place, int(indices)), mode=mode)
     return gather(x, key, mode=mode)
 

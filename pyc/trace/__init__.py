@@ -1,1 +1,24 @@
-"""Tracing: from a Python function to a Graph."""
+"""Tracing: from a Python function to a Graph.
+
+What only a trace needs is behind two lazy doors, so that `import pyc` does not load it:
+`known_values()` evaluates what Python asks for, `namespaces()` has the views that a traced function
+runs in.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+
+@cache
+def known_values() -> Any:
+    """`pyc.trace.known`, which evaluates values that depend on no input."""
+    return import_module("pyc.trace.known")
+
+
+@cache
+def namespaces() -> Any:
+    """`pyc.trace.namespace`, the views of what a traced function reads."""
+    return import_module("pyc.trace.namespace")

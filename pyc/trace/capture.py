@@ -26,7 +26,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Graph, Location, Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
-from pyc.trace import location
+from pyc.trace import known_values, location
 from pyc.trace.memory import VIEWS, Step, is_row_major, makes_view
 from pyc.trace.tracer import Tracer
 
@@ -70,6 +70,7 @@ class Trace(Interpreter):
         self._names: dict[Value, str] = {}
         self._scalars: dict[tuple[type, Any], Tracer] = {}
         self._arrays: dict[int, tuple[Any, Tracer]] = {}
+        self._known: Any = None
         self._locator: location.Locator = (
             parent._locator if isinstance(parent, Trace) else location.Locator()
         )
@@ -196,6 +197,24 @@ class Trace(Interpreter):
             self._capture_values.append(tracer.value)
             self.captured.append(outer)
         return tracer if tracer.weak is weak else Tracer(self, tracer.value, weak)
+
+    # --- values that are known --------------------------------------------------------------------
+
+    def known(self, value: Value) -> np.ndarray[Any, Any] | None:
+        """The elements of `value`, read-only; None if they depend on an input of the function."""
+        if not self.open:
+            return None
+        if self._known is None:
+            self._known = known_values().KnownValues(self.builder, self._known_outside)
+        found: np.ndarray[Any, Any] | None = self._known.value(value)
+        return found
+
+    def _known_outside(self, value: Value) -> np.ndarray[Any, Any] | None:
+        """The elements of a capture, if the surrounding trace knows them."""
+        for known, outer in zip(self._capture_values, self.captured, strict=True):
+            if known is value and isinstance(outer, Tracer):
+                return outer.known()
+        return None
 
     # --- messages ---------------------------------------------------------------------------------
 

@@ -269,7 +269,7 @@ def _branch(
             results = [_lifted(x, t) for x, t in zip(out.leaves, dtypes, strict=True)]
         graphs.append(trace.build(results, [trace.capture_value(c) for c in captured.values()]))
     args = [*captured.values(), *(interpreter.lift(x) for x in given.leaves)]
-    if isinstance(index, (int, np.integer)):
+    if issubclass(type(index), (int, np.integer)):
         chosen = graphs[min(max(int(index), 0), len(graphs) - 1)]
         values = interpreter.inline(chosen, args)
     else:
