@@ -1,8 +1,8 @@
 """Tracing: from a Python function to a Graph.
 
-What only a trace needs is behind two lazy doors, so that `import pyc` does not load it:
-`known_values()` evaluates what Python asks for, `namespaces()` has the views that a traced function
-runs in.
+What only a trace needs is behind lazy doors, so that `import pyc` does not load it: `namespaces()`
+has the views that a traced function runs in, `known_values()` evaluates what Python asks for,
+`concrete_values()` hands it to NumPy.
 """
 
 from __future__ import annotations
@@ -16,6 +16,12 @@ from typing import Any
 def known_values() -> Any:
     """`pyc.trace.known`, which evaluates values that depend on no input."""
     return import_module("pyc.trace.known")
+
+
+@cache
+def concrete_values() -> Any:
+    """`pyc.trace.concrete`, which hands known values to NumPy and takes its results in."""
+    return import_module("pyc.trace.concrete")
 
 
 @cache

@@ -21,12 +21,12 @@ import numpy as np
 from pyc.array import Array as DeviceArray
 from pyc.errors import DTypeError, LeakedTracerError, PycError, TraceError, format_place
 from pyc.frozen import frozen
-from pyc.interpreter import WEAK, Interpreter, type_of, using
+from pyc.interpreter import WEAK, Interpreter, current, type_of, using
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Graph, Location, Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
-from pyc.trace import known_values, location
+from pyc.trace import known_values, location, namespaces
 from pyc.trace.memory import VIEWS, Step, is_row_major, makes_view
 from pyc.trace.tracer import Tracer
 
@@ -71,6 +71,7 @@ class Trace(Interpreter):
         self._scalars: dict[tuple[type, Any], Tracer] = {}
         self._arrays: dict[int, tuple[Any, Tracer]] = {}
         self._known: Any = None
+        self._namespace: Any = None
         self._locator: location.Locator = (
             parent._locator if isinstance(parent, Trace) else location.Locator()
         )
@@ -148,10 +149,27 @@ class Trace(Interpreter):
         if self.parent is not None:
             tracer = self._capture(id(array), self.parent.lift(array), type_of(array), None)
         else:
-            _check_constant(array)
+            _check_constant(array, self.namespace.path_of(array))
             tracer = Tracer(self, self.builder.constant(array, dt.of(array.dtype)))
         self._arrays[id(array)] = (array, tracer)  # the array is kept, so that its id stays its own
         return tracer
+
+    # --- what the function reads ------------------------------------------------------------------
+
+    @property
+    def namespace(self) -> Any:
+        """The translations of what the traced function reads: one for all traces of a function."""
+        if isinstance(self.parent, Trace):
+            return self.parent.namespace
+        if self._namespace is None:
+            self._namespace = namespaces().Namespace()
+        return self._namespace
+
+    def close(self) -> None:
+        """Ends the trace."""
+        self.open = False
+        if self._namespace is not None:
+            self._namespace.close()
 
     # --- values of surrounding traces -------------------------------------------------------------
 
@@ -280,8 +298,8 @@ class Trace(Interpreter):
         return self.builder.param(type_of(outer))
 
 
-def _check_constant(array: Any) -> None:
-    """TraceError unless a captured array is small and cannot change."""
+def _check_constant(array: Any, name: str | None) -> None:
+    """TraceError unless a captured array is small and cannot change. name: where it was read."""
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
@@ -304,8 +322,9 @@ def _check_constant(array: Any) -> None:
             "\nOn the left of a comparison NumPy makes an array of a scalar: write `x > s` for "
             "`s < x`, or `s.item()`."
         )
+    what = "a NumPy array that is not an argument" if name is None else f"the array `{name}`"
     raise TraceError(
-        f"a NumPy array that is not an argument, {type_of(array)}, meets a traced value: {why}",
+        f"{what}, {type_of(array)}, meets a traced value: {why}",
         fix=fix,
     )
 
@@ -329,7 +348,14 @@ def tracing(trace: Trace) -> Iterator[None]:
         )
         raise cause.at(location.of_traceback(error.__traceback__)) from None
     finally:
-        trace.open = False
+        trace.close()
+
+
+def current_namespace() -> Any:
+    """The translations of the function that is being traced."""
+    trace = current()
+    assert isinstance(trace, Trace)
+    return trace.namespace
 
 
 def capture(
@@ -346,4 +372,12 @@ def capture(
         return trace.build(results), results
 
 
-__all__ = ["CONSTANT_BYTES", "Input", "Location", "Trace", "capture", "tracing"]
+__all__ = [
+    "CONSTANT_BYTES",
+    "Input",
+    "Location",
+    "Trace",
+    "capture",
+    "current_namespace",
+    "tracing",
+]
