@@ -312,11 +312,10 @@ def _check_constant(array: Any, name: str | None) -> None:
         if fixed
         else "it may change between calls, and the compiled program would not see that"
     )
-    fix = (
-        "Pass it as an argument of the jitted function. If it was made inside the function, "
-        "make it with `pyc.numpy`\n(`pyc.numpy.array`, `zeros`, `arange`, ...); a small constant "
-        "table may be made read-only: `a.flags.writeable = False`."
-    )
+    fix = "Pass it as an argument of the jitted function"
+    if name is None:
+        fix += ".\nIf a library that pyc does not trace made it in the function, make it outside"
+    fix += "; a small constant table may be made\nread-only: `a.flags.writeable = False`."
     if array.ndim == 0:
         fix += (
             "\nOn the left of a comparison NumPy makes an array of a scalar: write `x > s` for "

@@ -167,8 +167,11 @@ def _refuse(message: str, fix: str = "") -> NoReturn:
 
 def name_of(function: Any) -> str:
     """A function as users write it: `np.linalg.norm`."""
-    module = (getattr(function, "__module__", None) or "numpy").replace("numpy", "np")
-    return f"{module}.{function.__name__}" if module.startswith("np") else function.__name__
+    path = (getattr(function, "__module__", None) or "numpy").split(".")
+    if path[0] != "numpy":
+        return str(function.__name__)
+    public = (name for name in path[1:] if name != "core" and not name.startswith("_"))
+    return ".".join(["np", *public, function.__name__])
 
 
 # --- functions ------------------------------------------------------------------------------------

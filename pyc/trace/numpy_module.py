@@ -69,9 +69,12 @@ class UfuncView:
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
         """The ufunc of the inputs."""
-        if self._ours is not None and not options and len(inputs) == self.__wrapped__.nin:
+        count = self.__wrapped__.nin
+        if self._ours is not None and not options and len(inputs) == count:
             return self._ours(*inputs)
-        return self._call("__call__", inputs, options)
+        if len(inputs) > count:
+            options["out"] = inputs[count:]
+        return self._call("__call__", inputs[:count], options)
 
     def reduce(self, array: Any, axis: Any = 0, **options: Any) -> Any:
         """The ufunc between the elements along `axis`, 0 by default."""
@@ -94,6 +97,11 @@ class UfuncView:
         return self._call("at", (array, indices, *values), {})
 
     def _call(self, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        out = options.get("out")
+        if out is not None and not isinstance(out, tuple):
+            options["out"] = (out,)
+        elif out is None:
+            options.pop("out", None)
         return dispatch.call_ufunc(self.__wrapped__, method, inputs, options)
 
 

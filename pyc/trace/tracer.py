@@ -556,7 +556,8 @@ class Tracer(ArrayMethods):
                 f"int() needs the value of {self._described()}, which is not known while the "
                 "function is traced"
             ),
-            'Write `x.astype("int64")`, or make the argument it comes from static: '
+            "Call `int(x)` by this name in the function (`[int(v) for v in x]` for `map(int, x)`), "
+            'or write `x.astype("int64")`;\nor make the argument it comes from static: '
             "`pyc.jit(static_argnames=...)`.",
         )
 
@@ -581,14 +582,18 @@ class Tracer(ArrayMethods):
             return float(found)
         raise self._number_refusal(
             "float()",
-            'Write `x.astype("float64")`; call functions of `numpy` in place of `math`.',
+            "Call `float(x)` by this name in the function (`[float(v) for v in x]` for "
+            '`map(float, x)`), or write `x.astype("float64")`.',
         )
 
     def __complex__(self) -> complex:
         found = self.known()
         if found is not None:
             return complex(found)
-        raise self._number_refusal("complex()", 'Write `x.astype("complex128")`.')
+        raise self._number_refusal(
+            "complex()",
+            'Call `complex(x)` by this name in the function, or write `x.astype("complex128")`.',
+        )
 
     def __round__(self, digits: int | None = None) -> Any:
         """The elements rounded to `digits` decimals; an integer for a scalar without `digits`, as
@@ -633,11 +638,10 @@ class Tracer(ArrayMethods):
                 f"NumPy asked for the elements of {self._described()}, which are not known "
                 "while the function is traced"
             ),
-            "Call the function of `pyc.numpy` in place of NumPy's: `pyc.numpy.asarray(x)`, "
-            "`pyc.numpy.stack([x, y])` for `np.array([x, y])`,\n"
-            "`x.astype(np.float32)` for `np.float32(x)`, `pyc.numpy.take(a, i)` for `a[i]` of a "
-            "NumPy array `a`;\n"
-            "or do this step outside the jitted function.",
+            "Code that pyc does not trace, or a type in a variable, needs them. Write "
+            "`x.astype(dtype)` for `dtype(x)`, `np.take(a, i)` for `a[i]` of a NumPy array `a`,\n"
+            "functions of `numpy` for those of other libraries; or do this step outside the jitted "
+            "function.",
         )
 
     def __setitem__(self, key: Any, value: Any) -> None:
