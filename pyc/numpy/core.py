@@ -185,12 +185,19 @@ def axes_of(name: str, axis: Any, rank: int) -> Shape:
     return tuple(found)
 
 
+def known_elements(x: Any) -> Any:
+    """The elements of `x` as a NumPy array, if they are known while tracing; else None."""
+    if is_concrete(x):
+        return np.asarray(x)
+    return x.known() if hasattr(x, "known") else None
+
+
 def structural(x: Any) -> Any:
     """`x`, which decides a shape or a place, with Python numbers for arrays, and for what is traced
     where it is known."""
     if type(x) in (list, tuple):
         return type(x)(map(structural, x))
-    found = x.known() if hasattr(x, "known") else x if is_concrete(x) else None
+    found = known_elements(x)
     return x if found is None else found.tolist()
 
 

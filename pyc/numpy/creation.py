@@ -34,9 +34,12 @@ def asarray(x: Any, dtype: Any = None) -> Any:
     return found if dtype is None else cast(found, to_dtype(dtype))
 
 
-def array(x: Any, dtype: Any = None, copy: bool = True) -> Any:
-    """`x` as an array of its own, unless `copy` is false."""
+def array(x: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any:
+    """`x` as an array of its own, unless `copy` is false, with new axes in front up to `ndmin`."""
     found = asarray(x, dtype)
+    missing = max(ndmin - len(shape_of(found)), 0)
+    if missing:
+        found = bind1("reshape", found, shape=(1,) * missing + shape_of(found))
     return current().copy(found) if copy else found
 
 

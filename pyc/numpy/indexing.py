@@ -29,6 +29,7 @@ from pyc.numpy.core import (
     cast,
     constant,
     dtype_of,
+    known_elements,
     literal,
     reverse,
     shape_of,
@@ -79,7 +80,7 @@ def _is_static_int(k: Any) -> bool:
 def _entries(x: Any, key: Any) -> list[Any]:
     """The key with an entry for each axis (and None for each new one)."""
     items = list(key) if isinstance(key, tuple) else [key]
-    items = [k if _plain(k) else value(k) for k in items]
+    items = [e for k in items for e in ([k] if _plain(k) else _places(value(k)))]
     for k in items:
         if isinstance(k, (str, bytes)):
             raise DTypeError(
@@ -103,6 +104,28 @@ def _entries(x: Any, key: Any) -> list[Any]:
         at = next(n for n, k in enumerate(items) if k is Ellipsis)
         return [*items[:at], *full, *items[at + 1 :]]
     return [*items, *full]
+
+
+class _Places:
+    """The places that a known mask selects along one of its axes, of length `extent`."""
+
+    def __init__(self, places: Any, extent: int) -> None:
+        self.type = type_of(places)
+        self.places = places
+        self.extent = extent
+
+
+def _places(k: Any) -> list[Any]:
+    """An entry of a key; a mask that is known as the places that it selects, axis by axis."""
+    if isinstance(k, (str, bytes)) or dtype_of(k) is not dt.b1:
+        return [k]
+    mask = known_elements(k)
+    if mask is None or not mask.ndim:
+        return [k]
+    places = [np.array(p) for p in np.nonzero(mask)]
+    for place in places:
+        place.flags.writeable = False
+    return list(map(_Places, places, mask.shape))
 
 
 def _plain(k: Any) -> bool:
@@ -148,6 +171,13 @@ def _parse(x: Any, key: Any) -> _Plan:
             box.append((0, n, 1))
             if _is_static_int(k):
                 k = constant(np.int64(_bounded(int(k), n, axis, x)))
+            elif isinstance(k, _Places):
+                if k.extent != n:
+                    raise IndexOutOfRangeError(
+                        f"a mask of length {k.extent} does not fit axis {axis} with size {n} of "
+                        f"{type_text(x)}"
+                    )
+                k = k.places
             arrays.append((axis, k))
             order.append(("array", axis))
         axis += 1

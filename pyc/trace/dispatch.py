@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.errors import TraceError, UnsupportedOpError
+from pyc.errors import ConcretizationError, TraceError, UnsupportedOpError
 from pyc.interpreter import is_concrete, type_of
 from pyc.numpy.core import value
 from pyc.trace import concrete_values, location, updating
@@ -185,7 +185,7 @@ def call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any])
     """
     try:
         return _call_function(function, args, kwargs)
-    except UnsupportedOpError:
+    except (ConcretizationError, UnsupportedOpError):
         found, known = concrete_values().by_numpy(name_of(function), function, args, kwargs)
         if known:
             return found

@@ -234,6 +234,8 @@ class Namespace:
             return self._module(value, path)
         if isinstance(value, _FOREIGN):
             return self._foreign(value, path)
+        if kind.__module__.startswith("numpy"):
+            return numpy_module.answer(value)
         if isinstance(value, tuple) and hasattr(kind, "_make"):
             value = self._tuple(value, path)
         return self.shadows.instance(value, path)
@@ -349,6 +351,9 @@ class Namespace:
         return made
 
     def _method(self, value: types.MethodType, path: Path) -> Any:
+        found = numpy_module.answer(value)
+        if found is not value:
+            return found
         function = self.translate(value.__func__, path)
         instance = self.translate(value.__self__, path.attribute("__self__"))
         if function is value.__func__ and instance is value.__self__:
@@ -364,6 +369,10 @@ class Namespace:
                 for k, v in value.keywords.items()
             },
         )
+
+    def _vectorized(self, value: Any, path: Path) -> Any:
+        options = {k: getattr(value, k) for k in ("otypes", "excluded", "cache", "signature")}
+        return numpy_module.vectorize(self.translate(value.pyfunc, path), **options)
 
     def _cached(self, value: Any, path: Path) -> Any:
         function = self.translate(value.__wrapped__, path)
@@ -487,7 +496,7 @@ def _same_items(first: Any, second: Any) -> bool:
     return all(a is c and b is d for (a, b), (c, d) in pairs)
 
 
-_FOREIGN = (types.BuiltinFunctionType, np.ufunc, type(np.sum), type(np.r_), type(np.mgrid))
+_FOREIGN = (types.BuiltinFunctionType, np.ufunc, type(np.sum))
 
 _RULES: dict[type, Callable[[Namespace, Any, Path], Any]] = {
     np.ndarray: Namespace._array,
@@ -495,6 +504,7 @@ _RULES: dict[type, Callable[[Namespace, Any, Path], Any]] = {
     types.MethodType: Namespace._method,
     functools.partial: Namespace._partial,
     type(functools.lru_cache(len)): Namespace._cached,
+    np.vectorize: Namespace._vectorized,
     list: Namespace._list,
     tuple: Namespace._tuple,
     dict: Namespace._dict,

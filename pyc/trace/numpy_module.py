@@ -8,6 +8,7 @@ called. What draws random numbers, reads or writes files or changes NumPy's sett
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache, partial, update_wrapper
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -24,6 +25,8 @@ from pyc.trace.modules import CONVERTERS, ModuleView
 from pyc.trace.tracer import Tracer
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type(np.sum))
+_GENERATORS = ("Generator", "RandomState")
+"""Classes of `numpy.random`, which is loaded on first use by the user only: it takes long."""
 
 # --- functions ------------------------------------------------------------------------------------
 
@@ -164,7 +167,7 @@ class LocalGenerator:
     """A random generator that was made in the function with a seed: it gives the same numbers in
     every call, so they are constants of the program."""
 
-    def __init__(self, generator: np.random.Generator) -> None:
+    def __init__(self, generator: Any) -> None:
         self._generator = generator
 
     def __getattr__(self, name: str) -> Any:
@@ -187,11 +190,28 @@ class LocalGenerator:
         return draw
 
 
+class CapturedGenerator:
+    """A random generator from outside of the function: drawing from it is refused."""
+
+    def __init__(self, generator: Any) -> None:
+        self.__wrapped__ = generator
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.__wrapped__, name)
+        if not callable(value):
+            return value
+        return _refusal(f"{type(self.__wrapped__).__name__}.{name}", *_RANDOM)
+
+
 def _default_rng(seed: Any = None) -> LocalGenerator:
     """`np.random.default_rng(seed)`; PurityError without a seed."""
     found, known = concrete(seed)
     if found is None or not known:
-        raise PurityError(f"np.random.default_rng without a seed {_RANDOM[0]}", fix=_RANDOM[1])
+        raise PurityError(
+            f"np.random.default_rng without a seed that is known {_RANDOM[0]}",
+            fix=_RANDOM[1],
+            place=location.here(),
+        )
     return LocalGenerator(np.random.default_rng(found))
 
 
@@ -286,11 +306,11 @@ class _IndexedElements:
             yield index, (x if known is None else known)[index]
 
 
-def _vectorize(function: Any = None, **options: Any) -> Any:
+def vectorize(function: Any = None, **options: Any) -> Any:
     """`np.vectorize`: refused where it is called with traced values, since it calls the function
     once for each element."""
     if function is None:
-        return lambda f: _vectorize(f, **options)
+        return lambda f: vectorize(f, **options)
 
     def elementwise(*args: Any, **named: Any) -> Any:
         (given, keywords), known = concrete((args, named))
@@ -330,7 +350,7 @@ _SPECIAL: dict[int, Any] = {
         "mgrid": _Grid("mgrid"),
         "ogrid": _Grid("ogrid"),
         "ndenumerate": _IndexedElements,
-        "vectorize": _vectorize,
+        "vectorize": vectorize,
         **{name: _refuse_iterator(name) for name in ("nditer", "nested_iters", "broadcast")},
         **{
             name: _refusal(f"np.{name}", why, fix)
@@ -347,9 +367,14 @@ _SPECIAL: dict[int, Any] = {
 @cache
 def module_view(module: ModuleType) -> ModuleView:
     """NumPy, or a module of it."""
-    if module is np.random:
+    if module.__name__ == "numpy.random":
         return ModuleView(module, _random)
     return ModuleView(module, lambda _, value: answer(value))
+
+
+def _is_generator(value: Any) -> bool:
+    cls = type(value)
+    return cls.__name__ in _GENERATORS and cls.__module__.startswith("numpy.random")
 
 
 def answer(value: Any) -> Any:
@@ -361,10 +386,13 @@ def answer(value: Any) -> Any:
         return module_view(value) if value.__name__.partition(".")[0] == "numpy" else value
     if isinstance(value, np.ufunc):
         return view(value)
+    if _is_generator(value):
+        return CapturedGenerator(value)
+    if _is_generator(getattr(value, "__self__", None)):
+        return _refusal(f"np.random.{value.__name__}", *_RANDOM)
     if not isinstance(value, _FUNCTIONS):
         return value
-    if isinstance(getattr(value, "__self__", None), np.random.RandomState):
-        return _refusal(f"np.random.{value.__name__}", *_RANDOM)
-    if value is np.random.default_rng:
+    random = sys.modules.get("numpy.random")
+    if random is not None and value is random.default_rng:
         return _default_rng
     return view(value) if _of_numpy(value) else value

@@ -15,7 +15,7 @@ from pyc.errors import ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import bind1, is_number, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy import indexing
-from pyc.numpy.core import broadcast, cast, constant, value
+from pyc.numpy.core import broadcast, cast, constant, known_elements, value
 from pyc.trace import location
 
 
@@ -109,6 +109,8 @@ def _masked(array: Any, mask: Any, new: Any) -> Any:
         given = given[1:]
         new = pnp.reshape(new, given)
     if len(given) > len(rest):
+        if known_elements(mask) is not None:
+            return indexing.update(array, mask, new)
         raise ConcretizationError(
             "assignment under a mask takes as many values as the mask selects, which depends on "
             "data",
