@@ -137,6 +137,17 @@ def type_of(x: Any) -> ArrayType:
     raise DTypeError(f"expected an array or a number, got {type(x).__name__}")
 
 
+def is_concrete(x: Any) -> bool:
+    """Whether `x` is an array or scalar of NumPy itself. `isinstance` would say so of traced values
+    too, since that is what user code asks."""
+    return issubclass(type(x), (np.ndarray, np.generic))
+
+
+def is_number(x: Any) -> bool:
+    """Whether `x` is a Python number or a NumPy scalar with a value, not a traced one."""
+    return type(x) in WEAK or issubclass(type(x), np.generic)
+
+
 def weak_type(x: Any) -> type | None:
     """bool, int, float or complex if `x` is weak in promotion (a Python scalar, or a traced one),
     else None."""

@@ -37,7 +37,7 @@ from pyc.runtime.dispatch import Dispatcher
 from pyc.signature import STATIC, Call, Signature, argument_type, is_static, reason
 from pyc.specialise import MAXIMUM, NotNativeError, specialise
 from pyc.trace import location
-from pyc.trace.capture import Input, capture
+from pyc.trace.capture import Input, capture, current_namespace
 from pyc.trace.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class Jitted(Dispatcher):
                         "outer function too.",
                         place=location.here(),
                     )
-        return self.__wrapped__(*args, **kwargs)
+        return current_namespace().function(self.__wrapped__, self.__name__)(*args, **kwargs)
 
     def _on(self, leaves: Sequence[Any]) -> str:
         """The device that was asked for, or that the arguments are on."""
@@ -278,6 +278,7 @@ class Jitted(Dispatcher):
         @location.calls_the_user
         def flat(*tracers: Tracer) -> list[Any]:
             nonlocal out_tree
+            space = current_namespace()
             leaves = list(call.leaves)
             for k, tracer in zip(places, tracers, strict=True):
                 leaves[k] = tracer
@@ -288,7 +289,12 @@ class Jitted(Dispatcher):
                     args[place] = value
                 else:
                     kwargs[place] = value
-            results, out_tree = tree.flatten_ordered(self.__wrapped__(*args, **kwargs))
+            function = space.function(self.__wrapped__, self.__name__)
+            args = [space.argument(x, signature.names.positional(k)) for k, x in enumerate(args)]
+            kwargs = {k: space.argument(x, k) for k, x in kwargs.items()}
+            result = function(*args, **kwargs)
+            space.check()
+            results, out_tree = tree.flatten_ordered(space.restored(result))
             for k, result in enumerate(results):
                 _check_result(self.__name__, result, out_tree, k)
             return results

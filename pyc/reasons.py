@@ -76,6 +76,13 @@ class Reason(Enum):
         "Keep the structure and the keys of containers the same in each call.",
     )
 
+    CLASS_NOT_TRANSLATED = Entry(
+        "PYC2107",
+        "traced with its own methods: Python does not let a subclass of this class be made, so its "
+        "methods see NumPy itself",
+        "Write what is computed as a function, or pass arrays and numbers instead of the object.",
+    )
+
     # guard: what made a compiled program unusable for a call
 
     # cache: why an entry was not used, or not kept

@@ -38,7 +38,7 @@ _EXACT_ARRAYS = (np.ndarray, np.memmap)
 
 def is_static(x: Any) -> bool:
     """Whether a leaf is static because of its type."""
-    return isinstance(x, tuple(STATIC))
+    return issubclass(type(x), tuple(STATIC))
 
 
 @frozen()

@@ -174,9 +174,33 @@ def register_node(
         return unflatten(auxiliary.value, tuple(children))
 
     entry = optree.FlattenedEntry if keys is None else optree.GetAttrEntry
+    _register(cls, flat, unflat, entry)
+    return cls
+
+
+_registered: dict[type, tuple[Any, Any, Any]] = {}
+
+
+def _register(cls: Any, flat: Any, unflat: Any, entry: Any) -> None:
     for namespace in (_SORTED, _ORDERED):
         optree.register_pytree_node(cls, flat, unflat, path_entry_type=entry, namespace=namespace)
-    return cls
+    _registered[cls] = flat, unflat, entry
+
+
+def register_like(cls: type, other: type, convert: Callable[[Any], Any]) -> None:
+    """Makes instances of `cls`, a subclass of `other`, trees if those of `other` are. convert: an
+    instance of `other` -> one of `cls`."""
+    known = _registered.get(other)
+    if known is not None:
+        flat, unflat, entry = known
+        _register(cls, flat, lambda *parts: convert(unflat(*parts)), entry)
+
+
+def unregister(cls: type) -> None:
+    """Ends what `register_like` began; nothing for a class that is not registered."""
+    if _registered.pop(cls, None) is not None:
+        for namespace in (_SORTED, _ORDERED):
+            optree.unregister_pytree_node(cls, namespace=namespace)
 
 
 def register_dataclass(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
-from pyc.interpreter import WEAK, bind1, current, type_of, weak_type
+from pyc.interpreter import WEAK, bind1, current, is_concrete, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.types import ArrayType
@@ -55,7 +55,7 @@ def value(x: Any) -> Any:
 def _holds_value(x: Any) -> bool:
     if isinstance(x, (list, tuple)):
         return any(_holds_value(e) for e in x)
-    return not isinstance(x, (np.ndarray, np.generic)) and type(x) not in WEAK
+    return not is_concrete(x) and type(x) not in WEAK
 
 
 def stacked(items: Sequence[Any]) -> Any:
@@ -185,8 +185,25 @@ def axes_of(name: str, axis: Any, rank: int) -> Shape:
     return tuple(found)
 
 
+def known_elements(x: Any) -> Any:
+    """The elements of `x` as a NumPy array, if they are known while tracing; else None."""
+    if is_concrete(x):
+        return np.asarray(x)
+    return x.known() if hasattr(x, "known") else None
+
+
+def structural(x: Any) -> Any:
+    """`x`, which decides a shape or a place, with Python numbers for arrays, and for what is traced
+    where it is known."""
+    if type(x) in (list, tuple):
+        return type(x)(map(structural, x))
+    found = known_elements(x)
+    return x if found is None else found.tolist()
+
+
 def to_shape(name: str, shape: Any) -> Shape:
     """A shape from an integer or a sequence of them; ShapeError for negative ones."""
+    shape = structural(shape) if getattr(shape, "ndim", 0) else shape
     items = shape if isinstance(shape, (tuple, list)) else (shape,)
     try:
         found = tuple(int(n.__index__()) for n in items)

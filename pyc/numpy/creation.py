@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
-from pyc.interpreter import bind1, current, type_of, weak_type
+from pyc.interpreter import bind1, current, is_number, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     broadcast,
@@ -16,6 +16,7 @@ from pyc.numpy.core import (
     constant,
     literal,
     shape_of,
+    structural,
     to_dtype,
     to_shape,
     value,
@@ -33,9 +34,12 @@ def asarray(x: Any, dtype: Any = None) -> Any:
     return found if dtype is None else cast(found, to_dtype(dtype))
 
 
-def array(x: Any, dtype: Any = None, copy: bool = True) -> Any:
-    """`x` as an array of its own, unless `copy` is false."""
+def array(x: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any:
+    """`x` as an array of its own, unless `copy` is false, with new axes in front up to `ndmin`."""
     found = asarray(x, dtype)
+    missing = max(ndmin - len(shape_of(found)), 0)
+    if missing:
+        found = bind1("reshape", found, shape=(1,) * missing + shape_of(found))
     return current().copy(found) if copy else found
 
 
@@ -92,9 +96,10 @@ def arange(start: Any = 0, stop: Any = None, step: Any = 1, dtype: Any = None) -
     concrete: they decide the shape."""
     if stop is None:
         start, stop = 0, start
+    start, stop, step = (structural(x) for x in (start, stop, step))
     for x in (start, stop, step):
-        if hasattr(x, "weak") or not isinstance(x, (int, float, np.generic)):
-            x = x.__index__()
+        if not is_number(x):
+            x.__index__()  # raises: it is traced, or no number
     kind_given: Any = None if dtype is None else to_dtype(dtype).numpy
     numbers: Any = np.arange
     whole = numbers(start, stop, step, kind_given)
@@ -125,6 +130,7 @@ def _computed(whole: Any, kind: dt.DType) -> Any:
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Any:
     """`num` evenly spaced numbers from start to stop. Float64 by default; start and stop may be
     traced scalars."""
+    num = num.__index__()
     if num < 0:
         raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
     if not hasattr(start, "type") and not hasattr(stop, "type"):

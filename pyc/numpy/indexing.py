@@ -20,7 +20,7 @@ from pyc.errors import (
     TracerIntegerConversionError,
 )
 from pyc.frozen import frozen
-from pyc.interpreter import bind1, type_of
+from pyc.interpreter import bind1, is_concrete, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     axis_of,
@@ -29,6 +29,7 @@ from pyc.numpy.core import (
     cast,
     constant,
     dtype_of,
+    known_elements,
     literal,
     reverse,
     shape_of,
@@ -72,13 +73,14 @@ class _Plan:
 
 
 def _is_static_int(k: Any) -> bool:
-    return isinstance(k, (int, np.integer)) and not isinstance(k, (bool, np.bool_))
+    kind = type(k)
+    return issubclass(kind, (int, np.integer)) and kind is not bool
 
 
 def _entries(x: Any, key: Any) -> list[Any]:
     """The key with an entry for each axis (and None for each new one)."""
     items = list(key) if isinstance(key, tuple) else [key]
-    items = [k if _plain(k) else value(k) for k in items]
+    items = [e for k in items for e in ([k] if _plain(k) else _places(value(k)))]
     for k in items:
         if isinstance(k, (str, bytes)):
             raise DTypeError(
@@ -102,6 +104,28 @@ def _entries(x: Any, key: Any) -> list[Any]:
         at = next(n for n, k in enumerate(items) if k is Ellipsis)
         return [*items[:at], *full, *items[at + 1 :]]
     return [*items, *full]
+
+
+class _Places:
+    """The places that a known mask selects along one of its axes, of length `extent`."""
+
+    def __init__(self, places: Any, extent: int) -> None:
+        self.type = type_of(places)
+        self.places = places
+        self.extent = extent
+
+
+def _places(k: Any) -> list[Any]:
+    """An entry of a key; a mask that is known as the places that it selects, axis by axis."""
+    if isinstance(k, (str, bytes)) or dtype_of(k) is not dt.b1:
+        return [k]
+    mask = known_elements(k)
+    if mask is None or not mask.ndim:
+        return [k]
+    places = [np.array(p) for p in np.nonzero(mask)]
+    for place in places:
+        place.flags.writeable = False
+    return list(map(_Places, places, mask.shape))
 
 
 def _plain(k: Any) -> bool:
@@ -147,6 +171,13 @@ def _parse(x: Any, key: Any) -> _Plan:
             box.append((0, n, 1))
             if _is_static_int(k):
                 k = constant(np.int64(_bounded(int(k), n, axis, x)))
+            elif isinstance(k, _Places):
+                if k.extent != n:
+                    raise IndexOutOfRangeError(
+                        f"a mask of length {k.extent} does not fit axis {axis} with size {n} of "
+                        f"{type_text(x)}"
+                    )
+                k = k.places
             arrays.append((axis, k))
             order.append(("array", axis))
         axis += 1
@@ -191,7 +222,7 @@ def _checked(index: Any, bound: int, axis: int, mode: str, x: Any) -> Any:
     if not kind.is_integer:
         raise DTypeError(f"arrays used as indices must be of integers, got {type_text(index)}")
     if mode == "raise":
-        if isinstance(index, (np.ndarray, np.generic)):
+        if is_concrete(index):
             flat = np.asarray(index).reshape(-1)
             wrong = (flat < -bound) | (flat >= bound)
             if wrong.any():
@@ -200,7 +231,7 @@ def _checked(index: Any, bound: int, axis: int, mode: str, x: Any) -> Any:
                     f"of {type_text(x)}"
                 )
         return bind1("index_check", index, bound=bound, axis=axis)
-    if isinstance(index, (np.ndarray, np.generic)):
+    if is_concrete(index):
         index = constant(np.asarray(index).astype(np.int64))
     wide = cast(index, dt.i64)
     if mode == "wrap":
@@ -394,7 +425,7 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
         x, axis = ravel(x), 0
     place = axis_of("take", axis, len(shape_of(x)))
     key = (*[slice(None)] * place, indices)
-    if isinstance(indices, (int, np.integer)):
+    if _is_static_int(indices):
         return gather(x, (*[slice(None)] * place, int(indices)), mode=mode)
     return gather(x, key, mode=mode)
 

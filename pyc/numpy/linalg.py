@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
+from pyc.interpreter import is_number
 from pyc.ir import dtype as dt
 from pyc.numpy import manipulation
 from pyc.numpy.core import (
@@ -22,6 +23,7 @@ from pyc.numpy.core import (
     dtype_of,
     result_dtype,
     shape_of,
+    structural,
     type_text,
 )
 from pyc.numpy.creation import asarray, eye
@@ -116,7 +118,8 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         return total(cast(cast(x, dt.b1), dtype_of(size)), axis=axis, keepdims=keepdims)
     if ord == 1:
         return total(size, axis=axis, keepdims=keepdims)
-    if not isinstance(ord, (int, float)):
+    ord = structural(ord)
+    if not is_number(ord):
         raise DTypeError(f"vector_norm: ord must be a number, got {ord!r}")
     summed = total(power(size, float(ord)), axis=axis, keepdims=keepdims)
     return power(summed, 1.0 / ord)

@@ -17,6 +17,7 @@ from pyc.numpy.core import (
     dtype_of,
     result_dtype,
     shape_of,
+    structural,
     type_text,
 )
 from pyc.numpy.creation import asarray
@@ -144,6 +145,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """The sum of products over pairs of axes: the last n of a and first n of b, or two lists."""
     a, b = _same_type(a, b)
     left, right = shape_of(a), shape_of(b)
+    axes = structural(axes)
     if isinstance(axes, int):
         pairs = (tuple(range(len(left) - axes, len(left))), tuple(range(axes)))
     else:

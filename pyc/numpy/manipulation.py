@@ -27,6 +27,7 @@ from pyc.numpy.core import (
     result_dtype,
     reverse,
     shape_of,
+    structural,
     to_dtype,
     to_shape,
     type_text,
@@ -248,6 +249,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
     x = asarray(x)
     shape = shape_of(x)
     place = axis_of("split", axis, len(shape))
+    indices_or_sections = structural(indices_or_sections)
     if isinstance(indices_or_sections, int):
         if indices_or_sections < 1 or shape[place] % indices_or_sections:
             raise ShapeError(
@@ -270,6 +272,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, .
     """`x` in parts as equal as possible, the longer ones first; or cut before the given places."""
     x = asarray(x)
     place = axis_of("array_split", axis, len(shape_of(x)))
+    indices_or_sections = structural(indices_or_sections)
     if not isinstance(indices_or_sections, int):
         return _cut(x, place, [int(c) for c in indices_or_sections])
     sections = indices_or_sections
@@ -300,7 +303,7 @@ def fliplr(x: Any) -> Any:
 
 def roll(x: Any, shift: Any, axis: Any = None) -> Any:
     """`x` moved by `shift` places along an axis, what falls off coming in at the other end."""
-    x = asarray(x)
+    x, shift = asarray(x), structural(shift)
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), shape_of(x))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -338,6 +341,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
         x, axis = ravel(x), 0
     shape = shape_of(x)
     place = axis_of("repeat", axis, len(shape))
+    repeats = structural(repeats)
     if hasattr(repeats, "type"):
         raise ConcretizationError(
             "repeat: a traced number of repeats would make the shape depend on data",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyc.errors import DTypeError, ShapeError
-from pyc.interpreter import bind1
+from pyc.interpreter import WEAK, bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     axis_of,
@@ -119,7 +119,7 @@ def _slope(f: Any, axis: int, step: Any) -> Any:
     last = subtract(part(f, axis, n - 1, 1), part(f, axis, n - 2, 1))
     inner = subtract(part(f, axis, 2, n - 2), part(f, axis, 0, n - 2))
     ends = [divide(e, step) for e in (first, last)]
-    twice = 2.0 * step if isinstance(step, (int, float)) else multiply(2.0, step)
+    twice = 2.0 * step if type(step) in WEAK else multiply(2.0, step)
     middle = divide(inner, twice)
     return concat([ends[0], middle, ends[1]], axis)
 

@@ -21,12 +21,12 @@ import numpy as np
 from pyc.array import Array as DeviceArray
 from pyc.errors import DTypeError, LeakedTracerError, PycError, TraceError, format_place
 from pyc.frozen import frozen
-from pyc.interpreter import WEAK, Interpreter, type_of, using
+from pyc.interpreter import WEAK, Interpreter, current, type_of, using
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Graph, Location, Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
-from pyc.trace import location
+from pyc.trace import known_values, location, namespaces
 from pyc.trace.memory import VIEWS, Step, is_row_major, makes_view
 from pyc.trace.tracer import Tracer
 
@@ -70,6 +70,8 @@ class Trace(Interpreter):
         self._names: dict[Value, str] = {}
         self._scalars: dict[tuple[type, Any], Tracer] = {}
         self._arrays: dict[int, tuple[Any, Tracer]] = {}
+        self._known: Any = None
+        self._namespace: Any = None
         self._locator: location.Locator = (
             parent._locator if isinstance(parent, Trace) else location.Locator()
         )
@@ -147,10 +149,27 @@ class Trace(Interpreter):
         if self.parent is not None:
             tracer = self._capture(id(array), self.parent.lift(array), type_of(array), None)
         else:
-            _check_constant(array)
+            _check_constant(array, self.namespace.path_of(array))
             tracer = Tracer(self, self.builder.constant(array, dt.of(array.dtype)))
         self._arrays[id(array)] = (array, tracer)  # the array is kept, so that its id stays its own
         return tracer
+
+    # --- what the function reads ------------------------------------------------------------------
+
+    @property
+    def namespace(self) -> Any:
+        """The translations of what the traced function reads: one for all traces of a function."""
+        if isinstance(self.parent, Trace):
+            return self.parent.namespace
+        if self._namespace is None:
+            self._namespace = namespaces().Namespace()
+        return self._namespace
+
+    def close(self) -> None:
+        """Ends the trace."""
+        self.open = False
+        if self._namespace is not None:
+            self._namespace.close()
 
     # --- values of surrounding traces -------------------------------------------------------------
 
@@ -196,6 +215,24 @@ class Trace(Interpreter):
             self._capture_values.append(tracer.value)
             self.captured.append(outer)
         return tracer if tracer.weak is weak else Tracer(self, tracer.value, weak)
+
+    # --- values that are known --------------------------------------------------------------------
+
+    def known(self, value: Value) -> np.ndarray[Any, Any] | None:
+        """The elements of `value`, read-only; None if they depend on an input of the function."""
+        if not self.open:
+            return None
+        if self._known is None:
+            self._known = known_values().KnownValues(self.builder, self._known_outside)
+        found: np.ndarray[Any, Any] | None = self._known.value(value)
+        return found
+
+    def _known_outside(self, value: Value) -> np.ndarray[Any, Any] | None:
+        """The elements of a capture, if the surrounding trace knows them."""
+        for known, outer in zip(self._capture_values, self.captured, strict=True):
+            if known is value and isinstance(outer, Tracer):
+                return outer.known()
+        return None
 
     # --- messages ---------------------------------------------------------------------------------
 
@@ -261,8 +298,8 @@ class Trace(Interpreter):
         return self.builder.param(type_of(outer))
 
 
-def _check_constant(array: Any) -> None:
-    """TraceError unless a captured array is small and cannot change."""
+def _check_constant(array: Any, name: str | None) -> None:
+    """TraceError unless a captured array is small and cannot change. name: where it was read."""
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
@@ -275,18 +312,18 @@ def _check_constant(array: Any) -> None:
         if fixed
         else "it may change between calls, and the compiled program would not see that"
     )
-    fix = (
-        "Pass it as an argument of the jitted function. If it was made inside the function, "
-        "make it with `pyc.numpy`\n(`pyc.numpy.array`, `zeros`, `arange`, ...); a small constant "
-        "table may be made read-only: `a.flags.writeable = False`."
-    )
+    fix = "Pass it as an argument of the jitted function"
+    if name is None:
+        fix += ".\nIf a library that pyc does not trace made it in the function, make it outside"
+    fix += "; a small constant table may be made\nread-only: `a.flags.writeable = False`."
     if array.ndim == 0:
         fix += (
             "\nOn the left of a comparison NumPy makes an array of a scalar: write `x > s` for "
             "`s < x`, or `s.item()`."
         )
+    what = "a NumPy array that is not an argument" if name is None else f"the array `{name}`"
     raise TraceError(
-        f"a NumPy array that is not an argument, {type_of(array)}, meets a traced value: {why}",
+        f"{what}, {type_of(array)}, meets a traced value: {why}",
         fix=fix,
     )
 
@@ -310,7 +347,14 @@ def tracing(trace: Trace) -> Iterator[None]:
         )
         raise cause.at(location.of_traceback(error.__traceback__)) from None
     finally:
-        trace.open = False
+        trace.close()
+
+
+def current_namespace() -> Any:
+    """The translations of the function that is being traced."""
+    trace = current()
+    assert isinstance(trace, Trace)
+    return trace.namespace
 
 
 def capture(
@@ -327,4 +371,12 @@ def capture(
         return trace.build(results), results
 
 
-__all__ = ["CONSTANT_BYTES", "Input", "Location", "Trace", "capture", "tracing"]
+__all__ = [
+    "CONSTANT_BYTES",
+    "Input",
+    "Location",
+    "Trace",
+    "capture",
+    "current_namespace",
+    "tracing",
+]

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -20,17 +21,43 @@ import pyc.numpy as pnp
 from pyc import tree
 from pyc.errors import DTypeError, PycError, ShapeError, TraceError
 from pyc.frozen import frozen, replace
-from pyc.interpreter import WEAK, bind, bind1, current, type_of, weak_type
+from pyc.interpreter import WEAK, bind, bind1, current, is_tracing, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.graph import Graph
 from pyc.ir.types import ArrayType
-from pyc.trace import location
+from pyc.trace import location, namespaces
 from pyc.trace.capture import Input, Trace, tracing
 from pyc.trace.tracer import Tracer
 
 _WIDTH = {int: 0, float: 1, complex: 2}
 """Weak types in the order in which they widen; a weak bool is as good as a strong one."""
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _in_view(function: Callable[P, R]) -> Callable[P, R]:
+    """`function`, which traces functions of the user: outside of a trace these see what a jitted
+    function sees. Within one they come from there."""
+
+    @wraps(function)
+    def outermost(*args: P.args, **options: P.kwargs) -> R:
+        if is_tracing():
+            return function(*args, **options)
+        space = namespaces().Namespace()
+        try:
+            given = [space.argument(x, f"argument {k}") for k, x in enumerate(args)]
+            named = {k: space.argument(x, k) for k, x in options.items()}
+            found = function(*given, **named)
+            space.check()
+            result: R = space.restored(found)
+            return result
+        finally:
+            space.close()
+
+    return outermost
 
 
 # --- leaves ---------------------------------------------------------------------------------------
@@ -182,6 +209,7 @@ def _initial(init: _Tree, carries: Sequence[Input]) -> list[Any]:
 # --- branches -------------------------------------------------------------------------------------
 
 
+@_in_view
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
     """branches[index](*operands), `index` clamped to the branches there are.
 
@@ -200,6 +228,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         return _branch("switch", index, branches, names, operands)
 
 
+@_in_view
 def cond(
     pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any
 ) -> Any:
@@ -269,7 +298,7 @@ def _branch(
             results = [_lifted(x, t) for x, t in zip(out.leaves, dtypes, strict=True)]
         graphs.append(trace.build(results, [trace.capture_value(c) for c in captured.values()]))
     args = [*captured.values(), *(interpreter.lift(x) for x in given.leaves)]
-    if isinstance(index, (int, np.integer)):
+    if issubclass(type(index), (int, np.integer)):
         chosen = graphs[min(max(int(index), 0), len(graphs) - 1)]
         values = interpreter.inline(chosen, args)
     else:
@@ -313,6 +342,7 @@ def _branch_dtype(what: str, names: Sequence[str], leaf: str, found: Sequence[An
 # --- loops ----------------------------------------------------------------------------------------
 
 
+@_in_view
 def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
 ) -> Any:
@@ -356,6 +386,7 @@ def _while(
     return init.treedef.unflatten(values)
 
 
+@_in_view
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
     """The value of `val` after `val = init_val; for i in range(lower, upper): val = body_fun(i,
     val)`.
@@ -411,6 +442,7 @@ def _common_integer(lower: Any, upper: Any) -> DType:
     return common
 
 
+@_in_view
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
@@ -568,6 +600,7 @@ def _unrolled(loop: _Loop, xs: Sequence[ArrayType], unroll: int, reverse: bool) 
         return trace.build([*carry, *ys])
 
 
+@_in_view
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """f(x) for each slice x of `xs` along its first axis, stacked along a new first axis.
 

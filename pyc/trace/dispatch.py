@@ -16,8 +16,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.errors import TraceError, UnsupportedOpError
-from pyc.trace import location, updating
+from pyc.errors import ConcretizationError, TraceError, UnsupportedOpError
+from pyc.interpreter import is_concrete, type_of
+from pyc.numpy.core import value
+from pyc.trace import concrete_values, location, updating
 
 Function = Callable[..., Any]
 
@@ -90,7 +92,7 @@ _AT = {
 
 def _change(array: Any, new: Any, what: str) -> None:
     """Changes a traced array in place; TraceError for a NumPy array, which holds elements."""
-    if isinstance(array, np.ndarray):
+    if is_concrete(array):
         raise TraceError(
             f"{what} would write traced values into a NumPy array in place",
             fix="Make the array with `pyc.numpy` (`zeros`, `full`, ...), or make a new one: "
@@ -106,27 +108,28 @@ def _check_casting(name: str, casting: str) -> None:
 
 
 def _shape(x: Any) -> tuple[int, ...]:
-    return tuple(x.shape)
+    return type_of(value(x)).shape
 
 
 def _ndim(x: Any) -> int:
-    return len(x.shape)
+    return type_of(value(x)).rank
 
 
 def _size(x: Any, axis: int | None = None) -> int:
-    return int(x.size if axis is None else x.shape[axis])
+    type = type_of(value(x))
+    return type.size if axis is None else type.shape[axis]
 
 
 def _copy(x: Any) -> Any:
-    return x.copy()
+    return pnp.asarray(x).copy()
 
 
 def _is_complex(x: Any) -> bool:
-    return bool(x.dtype.kind == "c")
+    return type_of(value(x)).dtype.is_complex
 
 
 def _is_real(x: Any) -> bool:
-    return bool(x.dtype.kind != "c")
+    return not type_of(value(x)).dtype.is_complex
 
 
 def _text(x: Any) -> str:
@@ -162,31 +165,46 @@ def _refuse(message: str, fix: str = "") -> NoReturn:
     )
 
 
-def _name(function: Any) -> str:
-    module = (getattr(function, "__module__", None) or "numpy").replace("numpy", "np")
-    return f"{module}.{function.__name__}" if module.startswith("np") else function.__name__
+def name_of(function: Any) -> str:
+    """A function as users write it: `np.linalg.norm`."""
+    path = (getattr(function, "__module__", None) or "numpy").split(".")
+    if path[0] != "numpy":
+        return str(function.__name__)
+    public = (name for name in path[1:] if name != "core" and not name.startswith("_"))
+    return ".".join(["np", *public, function.__name__])
 
 
 # --- functions ------------------------------------------------------------------------------------
 
 
 def call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of a NumPy function some arguments of which are traced.
+    """The result of a NumPy function on values of the trace. What pyc.numpy does not have NumPy
+    computes, if all arguments are known.
 
     raises UnsupportedOpError: no counterpart, or an argument that it does not have
     """
+    try:
+        return _call_function(function, args, kwargs)
+    except (ConcretizationError, UnsupportedOpError):
+        found, known = concrete_values().by_numpy(name_of(function), function, args, kwargs)
+        if known:
+            return found
+        raise
+
+
+def _call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     ours = table().get(function)
     in_place = _IN_PLACE.get(function)
     if in_place is not None:
-        if args and isinstance(args[0], np.ndarray):
-            _change(args[0], None, _name(function))
+        if args and is_concrete(args[0]):
+            _change(args[0], None, name_of(function))
         return in_place(*args, **kwargs)
     if ours is None:
-        _refuse(f"{_name(function)} cannot be traced: pyc.numpy has no such function")
+        _refuse(f"{name_of(function)} cannot be traced: pyc.numpy has no such function")
     out, args, kwargs = _without_out(function, args, kwargs)
     positional, named = _arranged(function, ours, args, kwargs)
     found = ours(*positional, **named)
-    return found if out is None else _given(out, found, f"{_name(function)}: `out=`")
+    return found if out is None else _given(out, found, f"{name_of(function)}: `out=`")
 
 
 def _without_out(
@@ -205,7 +223,7 @@ def _without_out(
 
 def _given(out: Any, found: Any, what: str) -> Any:
     """`out`, changed to a result."""
-    if isinstance(out, np.ndarray):
+    if is_concrete(out):
         _change(out, found, what)
     _change(out, updating.fitted(what, out, found), what)
     return out
@@ -255,7 +273,7 @@ def _arranged(
         if renamed in names or open_ended:
             out[renamed] = value
         elif not _changes_nothing(name, value):
-            _refuse_argument(_name(theirs), name)
+            _refuse_argument(name_of(theirs), name)
     return positional, out
 
 
@@ -289,18 +307,32 @@ def _refuse_foreign(name: str) -> NoReturn:
 def call_ufunc(
     ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]
 ) -> Any:
-    """The result of a method of a ufunc some inputs of which are traced.
+    """The result of a method of a ufunc on values of the trace. What pyc.numpy does not have NumPy
+    computes, if all inputs are known.
 
     raises UnsupportedOpError: no counterpart, or an argument that it does not have; TraceError: it
     writes into an array (`out=`, and `a += traced` for a NumPy array `a`)
     """
+    try:
+        return _call_ufunc(ufunc, method, inputs, options)
+    except UnsupportedOpError:
+        run = ufunc if method == "__call__" else getattr(ufunc, method)
+        found, known = concrete_values().by_numpy(f"np.{ufunc.__name__}", run, inputs, options)
+        if known:
+            return found
+        raise
+
+
+def _call_ufunc(
+    ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]
+) -> Any:
     name = f"np.{ufunc.__name__}"
     out = next((o for o in options.get("out", ()) if o is not None), None)
     if method == "at":
         if ufunc not in _AT or len(inputs) != 3:
             _refuse(f"{name}.at cannot be traced")
         array, key, values = inputs
-        if isinstance(array, np.ndarray):
+        if is_concrete(array):
             _change(array, None, f"{name}.at")
         how = _AT[ufunc]
         new = (
@@ -309,7 +341,7 @@ def call_ufunc(
         _change(array, new, f"{name}.at")
         return None
     if out is not None:
-        if isinstance(out, np.ndarray):
+        if is_concrete(out):
             raise TraceError(
                 f"{name}: a traced value would be written into a NumPy array in place (`out=`, or "
                 "an augmented assignment such as `a += x`)",

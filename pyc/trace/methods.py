@@ -6,7 +6,10 @@ place; methods that would change its shape or need its elements are refused by n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
+
+import numpy as np
 
 import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, TraceError
@@ -24,6 +27,8 @@ class ArrayMethods:
     """Methods that `Tracer` has of NumPy's arrays."""
 
     __slots__ = ()
+
+    known: Callable[[], np.ndarray[Any, Any] | None]
 
     # --- reductions -------------------------------------------------------------------------------
 
@@ -218,14 +223,20 @@ class ArrayMethods:
             place=location.here(),
         )
 
-    def item(self, *args: Any) -> NoReturn:
-        """ConcretizationError: the elements are not known yet."""
-        self._refuse_value("item")
+    def item(self, *args: Any) -> Any:
+        """An element as a Python number; ConcretizationError if it is not known yet."""
+        return self._elements("item").item(*args)
 
-    def tolist(self) -> NoReturn:
-        """ConcretizationError: the elements are not known yet."""
-        self._refuse_value("tolist")
+    def tolist(self) -> Any:
+        """The elements as Python numbers; ConcretizationError if they are not known yet."""
+        return self._elements("tolist").tolist()
 
-    def tobytes(self, *args: Any) -> NoReturn:
-        """ConcretizationError: the elements are not known yet."""
-        self._refuse_value("tobytes")
+    def tobytes(self, order: str | None = "C") -> bytes:
+        """The bytes of the elements; ConcretizationError if they are not known yet."""
+        return self._elements("tobytes").tobytes(order)  # type: ignore[arg-type]
+
+    def _elements(self, name: str) -> np.ndarray[Any, Any]:
+        found = self.known()
+        if found is None:
+            self._refuse_value(name)
+        return found

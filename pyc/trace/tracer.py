@@ -12,6 +12,7 @@ functions give what NumPy gives.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, Protocol
 
@@ -69,6 +70,9 @@ class Owner(Protocol):
 
     def bind(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
         """See `Interpreter.bind`."""
+
+    def known(self, value: Value) -> np.ndarray[Any, Any] | None:
+        """The elements of `value`, read-only, if they do not depend on an argument."""
 
 
 def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
@@ -278,6 +282,18 @@ class Tracer(ArrayMethods):
         name = self.weak.__name__ if self.weak is not None else str(self.type)
         return f"<traced {name}>"
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What `isinstance` sees: NumPy's array, or its scalar type for rank 0; for what stands
+        for a Python number, the type of that. `type(x)` is Tracer."""
+        if self.weak is not None:
+            return self.weak
+        return np.ndarray if self.type.shape else self.type.dtype.numpy.type
+
+    def known(self) -> np.ndarray[Any, Any] | None:
+        """The elements, if they do not depend on an argument of the traced function."""
+        return self.owner.known(self.value)
+
     # --- attributes -------------------------------------------------------------------------------
 
     @property
@@ -421,9 +437,13 @@ class Tracer(ArrayMethods):
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        """The slices along the first axis; TypeError for rank 0."""
+        """The slices along the first axis, NumPy's scalars where they are known; TypeError for
+        rank 0."""
         if not self.ndim:
             raise TypeError("iteration over a traced scalar")
+        found = self.known() if self.ndim == 1 else None
+        if found is not None:
+            return iter(found)
         return (self[k] for k in range(self.shape[0]))
 
     def __contains__(self, item: Any) -> NoReturn:
@@ -513,6 +533,9 @@ class Tracer(ArrayMethods):
                 "`pyc.numpy.where(c, a, b)` to choose by element;\n"
                 "`.any()` or `.all()` for one answer.",
             )
+        found = self.known()
+        if found is not None:
+            return bool(found)
         raise self._refusal(
             TracerBoolConversionError,
             lambda: f"the truth of {self._described()} is needed while the function is traced",
@@ -524,17 +547,24 @@ class Tracer(ArrayMethods):
         )
 
     def __int__(self) -> int:
+        found = self.known()
+        if found is not None:
+            return int(found)
         raise self._refusal(
             TracerIntegerConversionError,
             lambda: (
                 f"int() needs the value of {self._described()}, which is not known while the "
                 "function is traced"
             ),
-            'Write `x.astype("int64")`, or make the argument it comes from static: '
+            "Call `int(x)` by this name in the function (`[int(v) for v in x]` for `map(int, x)`), "
+            'or write `x.astype("int64")`;\nor make the argument it comes from static: '
             "`pyc.jit(static_argnames=...)`.",
         )
 
     def __index__(self) -> int:
+        found = self.known()
+        if found is not None:
+            return operator.index(found[()])
         raise self._refusal(
             TracerIntegerConversionError,
             lambda: (
@@ -547,13 +577,23 @@ class Tracer(ArrayMethods):
         )
 
     def __float__(self) -> float:
+        found = self.known()
+        if found is not None:
+            return float(found)
         raise self._number_refusal(
             "float()",
-            'Write `x.astype("float64")`; call functions of `numpy` in place of `math`.',
+            "Call `float(x)` by this name in the function (`[float(v) for v in x]` for "
+            '`map(float, x)`), or write `x.astype("float64")`.',
         )
 
     def __complex__(self) -> complex:
-        raise self._number_refusal("complex()", 'Write `x.astype("complex128")`.')
+        found = self.known()
+        if found is not None:
+            return complex(found)
+        raise self._number_refusal(
+            "complex()",
+            'Call `complex(x)` by this name in the function, or write `x.astype("complex128")`.',
+        )
 
     def __round__(self, digits: int | None = None) -> Any:
         """The elements rounded to `digits` decimals; an integer for a scalar without `digits`, as
@@ -564,31 +604,44 @@ class Tracer(ArrayMethods):
         return out.weakened() if self.weak is not None else out
 
     def __hash__(self) -> int:
+        if not self.ndim:
+            found = self.known()
+            if found is not None:
+                return hash(found.item())
         raise self._refusal(
             TraceError,
             lambda: f"{self._described()} is used as a key or in a set, which needs its value",
             "Use its position or its name as the key.",
         )
 
+    def __str__(self) -> str:
+        found = self.known()
+        return repr(self) if found is None else str(found)
+
     def __format__(self, spec: str) -> str:
+        found = self.known()
+        if found is not None:
+            return format(found if self.ndim else found.item(), spec)
         if spec:
             raise self._number_refusal(
                 f"the format {spec!r}", "Format the result outside the function."
             )
         return repr(self)
 
-    def __array__(self, *args: Any, **options: Any) -> NoReturn:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        found = self.known()
+        if found is not None:
+            return np.array(found, dtype)
         raise self._refusal(
             TracerArrayConversionError,
             lambda: (
                 f"NumPy asked for the elements of {self._described()}, which are not known "
                 "while the function is traced"
             ),
-            "Call the function of `pyc.numpy` in place of NumPy's: `pyc.numpy.asarray(x)`, "
-            "`pyc.numpy.stack([x, y])` for `np.array([x, y])`,\n"
-            "`x.astype(np.float32)` for `np.float32(x)`, `pyc.numpy.take(a, i)` for `a[i]` of a "
-            "NumPy array `a`;\n"
-            "or do this step outside the jitted function.",
+            "Code that pyc does not trace, or a type in a variable, needs them. Write "
+            "`x.astype(dtype)` for `dtype(x)`, `np.take(a, i)` for `a[i]` of a NumPy array `a`,\n"
+            "functions of `numpy` for those of other libraries; or do this step outside the jitted "
+            "function.",
         )
 
     def __setitem__(self, key: Any, value: Any) -> None:

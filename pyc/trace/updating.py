@@ -12,10 +12,10 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, DTypeError, ShapeError
-from pyc.interpreter import bind1, type_of
+from pyc.interpreter import bind1, is_number, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy import indexing
-from pyc.numpy.core import broadcast, cast, constant, value
+from pyc.numpy.core import broadcast, cast, constant, known_elements, value
 from pyc.trace import location
 
 
@@ -45,9 +45,8 @@ def fitted(what: str, array: Any, found: Any) -> Any:
 
 
 def _is_mask(key: Any) -> bool:
-    return not isinstance(key, (tuple, slice, int, type(None), type(Ellipsis))) and (
-        _dtype(key) is dt.b1
-    )
+    plain = (tuple, slice, int, type(None), type(Ellipsis))
+    return not issubclass(type(key), plain) and _dtype(key) is dt.b1
 
 
 def _dtype(key: Any) -> Any:
@@ -62,10 +61,7 @@ def _dtype(key: Any) -> Any:
 
 
 def _is_plain(items: Any) -> bool:
-    return all(
-        _is_plain(i) if isinstance(i, list) else isinstance(i, (int, bool, np.generic))
-        for i in items
-    )
+    return all(_is_plain(i) if isinstance(i, list) else is_number(i) for i in items)
 
 
 def assigned(array: Any, key: Any, new: Any) -> Any:
@@ -113,6 +109,8 @@ def _masked(array: Any, mask: Any, new: Any) -> Any:
         given = given[1:]
         new = pnp.reshape(new, given)
     if len(given) > len(rest):
+        if known_elements(mask) is not None:
+            return indexing.update(array, mask, new)
         raise ConcretizationError(
             "assignment under a mask takes as many values as the mask selects, which depends on "
             "data",

@@ -34,7 +34,7 @@ def truth_of_an_array(x):
 
 
 def maximum_of_python(x):
-    return max(x.sum(), x.prod())
+    return max(x, -x)
 
 
 def membership(x):
@@ -52,15 +52,15 @@ def python_range(x, n):
 
 
 def python_float(x):
-    return math.sqrt(x.sum())
+    return math.pi, list(map(float, x))
 
 
 def python_int(x):
-    return x + int(x.sum())
+    return list(map(int, x))
 
 
 def python_complex(x):
-    return x + complex(x.sum())
+    return list(map(complex, x))
 
 
 def formatted(x):
@@ -68,15 +68,15 @@ def formatted(x):
 
 
 def numpy_conversion(x):
-    return np.asarray(x) + 1
+    return x.dtype.type(x) + 1
 
 
 def numpy_array_of_traced(x):
-    return np.array([x.sum(), x.prod()])
+    return np.ma.array([x.sum(), x.prod()])
 
 
 def numpy_scalar_of_traced(x):
-    return np.float32(x.sum())
+    return x.dtype.type(x.sum())
 
 
 def dictionary_key(x):
@@ -99,13 +99,13 @@ def augmented_assignment_to_a_scalar_argument(x, n):
 
 
 def augmented_assignment_of_a_numpy_array(x):
-    total = np.zeros(3)
+    total = ARRAY
     total += x
     return total
 
 
 def item_assignment_of_a_numpy_array(x):
-    KEPT_ARRAY = np.zeros(3)
+    KEPT_ARRAY = ARRAY
     KEPT_ARRAY[0] = x.sum()
     return KEPT_ARRAY
 
@@ -129,8 +129,8 @@ def captured_array(x):
 
 
 def captured_large_array(x):
-    table = np.zeros(10_000)
-    table.flags.writeable = False
+    table = LARGE
+    assert not table.flags.writeable
     return x.sum() + table
 
 
@@ -175,11 +175,11 @@ def unknown_ufunc_method(x):
 
 
 def output_argument(x):
-    return np.sqrt(x, out=np.zeros(3))
+    return np.sqrt(x, out=ARRAY)
 
 
 def copied_into(x):
-    np.copyto(np.zeros(3), x)
+    np.copyto(ARRAY, x)
     return x
 
 
@@ -296,3 +296,7 @@ def index_by_a_text(x):
 
 def slice_without_a_step(x):
     return x[::0]
+
+
+LARGE = np.zeros(10_000)
+LARGE.flags.writeable = False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 import scipy.special
@@ -54,16 +52,17 @@ def test_arguments_keep_their_meaning(theirs, ours, args, kwargs, expected, monk
 @pytest.mark.parametrize(
     ("theirs", "ours", "args", "kwargs", "name"),
     [
-        (np.std, std, ("x", 1, np.float32), {}, "dtype"),
-        (np.std, std, ("x",), {"where": [True]}, "where"),
-        (np.reshape, reshape, ("x", (2, 3), "F"), {}, "order"),
-        (np.clip, clip, ("x", 1, 2), {"casting": "equal"}, "casting"),
+        (np.std, std, (1, np.float32), {}, "dtype"),
+        (np.std, std, (), {"where": [True]}, "where"),
+        (np.reshape, reshape, ((2, 3), "F"), {}, "order"),
+        (np.clip, clip, (1, 2), {"casting": "equal"}, "casting"),
     ],
 )
 def test_what_has_no_counterpart_is_refused(theirs, ours, args, kwargs, name, monkeypatch) -> None:
+    """The array is traced: what is known NumPy would compute."""
     monkeypatch.setattr(dispatch, "table", lambda: {theirs: ours})
     with pytest.raises(UnsupportedOpError, match=f"the argument `{name}` cannot be traced"):
-        dispatch.call_function(theirs, args, kwargs)
+        jit(lambda x: theirs(x, *args, **kwargs))(np.ones(6))
 
 
 def test_an_output_array_is_refused(monkeypatch) -> None:
@@ -82,11 +81,14 @@ def test_the_table_leads_from_each_numpy_function_to_its_namesake() -> None:
     assert table[np.abs] is table[np.absolute]
 
 
-@pytest.mark.parametrize(
-    ("name", "fix"), [("erf", r"Write `pyc\.numpy\.erf`\."), ("j0", "Write it with functions")]
-)
-def test_ufuncs_of_other_libraries_are_named_as_such(name, fix) -> None:
+def test_ufuncs_of_other_libraries_are_named_as_such() -> None:
+    with pytest.raises(UnsupportedOpError, match="the ufunc `j0` of another library") as found:
+        jit(lambda x: scipy.special.j0(x))(np.ones(2))
+    assert "Write it with functions" in str(found.value)
+
+
+def test_a_ufunc_that_was_not_read_through_a_view_has_the_name_of_its_counterpart() -> None:
     """SciPy's `erf` is not `np.erf`, which there is not."""
-    with pytest.raises(UnsupportedOpError, match=f"the ufunc `{name}` of another library") as found:
-        jit(lambda x: getattr(scipy.special, name)(x))(np.ones(2))
-    assert re.search(fix, str(found.value))
+    erf = iter([scipy.special.erf])
+    with pytest.raises(UnsupportedOpError, match=r"Write `pyc\.numpy\.erf`\."):
+        jit(lambda x: next(erf)(x))(np.ones(2))

@@ -11,10 +11,10 @@ import pytest
 
 import pyc.numpy as pnp
 from pyc.errors import ConcretizationError
+from pyc.interpreter import type_of
 from pyc.ir.evaluate import evaluate
 from pyc.jit import jit
-from pyc.trace.capture import Trace, tracing
-from pyc.trace.tracer import Tracer
+from pyc.trace.capture import Input, Trace, tracing
 
 X = np.array([[1.5, -2.0, 3.0], [4.0, 0.5, -6.0]])
 I = np.array([[1, 2, 3], [-4, 5, 6]])  # noqa: E741
@@ -242,7 +242,7 @@ def test_no_operation_reads_a_tracer_as_an_array() -> None:
     """An array made of a tracer would be an array of objects, with silently wrong results."""
     trace = Trace()
     with tracing(trace):
-        x = Tracer(trace, trace.builder.constant(X))
+        (x,) = trace.add_inputs([Input(type_of(X))])
         for f in (np.asarray, np.array, np.float64, lambda v: np.array([v, v])):
             with pytest.raises(Exception, match=r"NumPy asked for the elements|cannot be traced"):
                 f(x)

@@ -1,0 +1,78 @@
+"""Values that Python and NumPy can work on while tracing: what is known of arguments and results.
+
+NumPy itself runs only on values that are known (`trace/known.py`), and what it gives becomes
+constants of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import TraceError
+from pyc.ir import dtype as dt
+from pyc.numpy.core import constant
+from pyc.trace import location
+from pyc.trace.tracer import Tracer
+
+CONSTANT_BYTES = 1 << 16
+"""The largest array that NumPy may compute while tracing: it becomes part of the program."""
+
+
+def concrete(x: Any) -> tuple[Any, bool]:
+    """(`x` with every traced value in its tuples, lists and dicts replaced by its elements, True)
+    if all are known, else (`x`, False). Values of rank 0 become scalars."""
+    if isinstance(x, Tracer):
+        found = x.known()
+        if found is None:
+            return x, False
+        if x.weak is not None:
+            return found.item(), True
+        return (found.copy() if found.ndim else found[()]), True
+    if type(x) in (tuple, list):
+        pairs = [concrete(v) for v in x]
+        return type(x)(v for v, _ in pairs), all(known for _, known in pairs)
+    if type(x) is dict:
+        pairs = [concrete(v) for v in x.values()]
+        return dict(zip(x, (v for v, _ in pairs), strict=True)), all(known for _, known in pairs)
+    return x, True
+
+
+def is_traced(x: Any) -> bool:
+    """Whether `x` or something in its tuples, lists and dicts is a traced value."""
+    if type(x) in (tuple, list):
+        return any(map(is_traced, x))
+    return isinstance(x, Tracer) or (type(x) is dict and any(map(is_traced, x.values())))
+
+
+def by_numpy(
+    name: str, function: Callable[..., Any], args: Sequence[Any], options: Any
+) -> tuple[Any, bool]:
+    """(what NumPy gives, True) for arguments that are all known, as values of the trace; else
+    (None, False).
+
+    raises TraceError: the result is too large to be part of the program
+    """
+    (given, named), known = concrete((tuple(args), dict(options)))
+    return (local(name, function(*given, **named)), True) if known else (None, False)
+
+
+def local(name: str, result: Any) -> Any:
+    """A result of NumPy as a value of the trace: arrays of numbers become constants, so that they
+    can be changed in place like any other array made inside; all else stays."""
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return type(result)(*(local(name, r) for r in result))
+    if type(result) in (tuple, list):
+        return type(result)(local(name, r) for r in result)
+    if type(result) is not np.ndarray or dt.of(result.dtype) is None:
+        return result
+    if result.nbytes > CONSTANT_BYTES:
+        raise TraceError(
+            f"{name} gives an array of {result.nbytes} bytes while the function is traced, and "
+            f"constants are limited to {CONSTANT_BYTES}",
+            fix="Compute it outside and pass it as an argument.",
+            place=location.here(),
+        )
+    return constant(result)

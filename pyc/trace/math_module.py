@@ -1,0 +1,189 @@
+"""Python's `math` and `cmath`, and `scipy.special`, as a traced function sees them.
+
+Functions of traced numbers are those of pyc.numpy in float64 and give Python numbers, weak in
+promotion; of other numbers Python's own run. Where `math` raises for a value out of a function's
+domain, the compiled program gives NaN or infinity, as NumPy does.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache, update_wrapper
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import pyc.numpy as pnp
+from pyc.errors import UnsupportedOpError
+from pyc.trace import dispatch, location
+from pyc.trace.concrete import concrete, is_traced
+from pyc.trace.modules import ModuleView, table_of
+from pyc.trace.tracer import Tracer
+
+
+def _real(x: Any) -> Any:
+    """An operand as float64; TypeError unless it is one real number, as `math` raises it."""
+    if isinstance(x, Tracer):
+        if x.size != 1:
+            raise TypeError("only arrays of one element can be converted to Python scalars")
+        if x.dtype.kind == "c":
+            raise TypeError("must be a real number, not a complex one")
+        return pnp.astype(pnp.reshape(x, ()) if x.ndim else x, np.float64)
+    return float(x)
+
+
+def _number(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of real numbers whose result is a Python number."""
+    return lambda *args: function(*map(_real, args)).weakened()
+
+
+def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `_number`, the result a Python integer; integers stay as they are."""
+
+    def rounded(x: Any) -> Any:
+        if x.dtype.kind in "iub":
+            return pnp.astype(x, np.int64).weakened()
+        return pnp.astype(function(_real(x)), np.int64).weakened()
+
+    return rounded
+
+
+def _log(x: Any, base: Any = math.e) -> Any:
+    if type(base) is float and base == math.e:
+        return _number(pnp.log)(x)
+    if isinstance(base, Tracer):
+        return _number(lambda a, b: pnp.log(a) / pnp.log(b))(x, base)
+    return _number(lambda a: pnp.log(pnp.asarray(a)) / math.log(base))(x)
+
+
+def _hypot(*xs: Any) -> Any:
+    if len(xs) == 2:
+        return _number(pnp.hypot)(*xs)
+    return _number(lambda *v: pnp.linalg.vector_norm(pnp.stack([pnp.asarray(x) for x in v])))(*xs)
+
+
+def _dist(p: Sequence[Any], q: Sequence[Any]) -> Any:
+    return _hypot(*(a - b for a, b in zip(p, q, strict=True)))
+
+
+def _prod(iterable: Any, *, start: Any = 1) -> Any:
+    found = start
+    for x in iterable:
+        found = found * x
+    return found
+
+
+def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
+    def close(x: Any, y: Any) -> Any:
+        bound = pnp.maximum(rel_tol * pnp.maximum(abs(x), abs(y)), abs_tol)
+        return pnp.logical_or(pnp.equal(x, y), pnp.isfinite(x - y) & (abs(x - y) <= bound))
+
+    return _number(close)(a, b)
+
+
+_SAME_NAME = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "copysign", "cos"),
+    *("cosh", "degrees", "erf", "erfc", "exp", "exp2", "expm1", "fabs", "fmod", "isfinite"),
+    *("isinf", "isnan", "log10", "log1p", "log2", "nextafter", "pow", "radians", "sin", "sinh"),
+    *("sqrt", "tan", "tanh"),
+)
+_MATH: dict[str, Callable[..., Any]] = {
+    **{name: _number(getattr(pnp, name)) for name in _SAME_NAME},
+    **{name: _whole(getattr(pnp, name)) for name in ("ceil", "floor", "trunc")},
+    "modf": lambda x: tuple(v.weakened() for v in pnp.modf(_real(x))),
+    "log": _log,
+    "hypot": _hypot,
+    "dist": _dist,
+    "prod": _prod,
+    "isclose": _isclose,
+}
+
+
+def _complex(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of complex numbers whose result is a Python number."""
+    return lambda x: function(pnp.astype(x, np.complex128)).weakened()
+
+
+_CMATH: dict[str, Callable[..., Any]] = {
+    name: _complex(getattr(pnp, name))
+    for name in (
+        *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "isfinite"),
+        *("isinf", "isnan", "log10", "log", "sin", "sinh", "sqrt", "tan", "tanh"),
+    )
+} | {"phase": _complex(pnp.angle)}
+
+_SPECIAL = ("cbrt", "erf", "erfc", "exp2", "expm1", "log1p", "sinc")
+"""Functions of `scipy.special` that pyc.numpy has by the same name and meaning."""
+
+
+def _view(function: Any, ours: Callable[..., Any] | None, module: str) -> Callable[..., Any]:
+    """`function` for traced values too."""
+
+    def traced(*args: Any, **options: Any) -> Any:
+        if not is_traced(args) and not is_traced(options):
+            return function(*args, **options)
+        (given, named), known = concrete((args, options))
+        if known:
+            return function(*given, **named)
+        if ours is None:
+            raise UnsupportedOpError(
+                f"{module}.{function.__name__} cannot be traced: pyc.numpy has no such function",
+                fix="Write it with functions that `pyc.numpy` has, or do it outside the jitted "
+                "function.",
+                place=location.here(),
+            )
+        return ours(*args, **options)
+
+    return update_wrapper(traced, function)
+
+
+_OURS = {"math": _MATH, "cmath": _CMATH}
+
+
+@cache
+def _table(module: ModuleType) -> dict[str, Any]:
+    """The functions of `math` or `cmath`, for traced values too."""
+    ours = _OURS[module.__name__]
+    return {
+        name: _view(value, ours.get(name), module.__name__)
+        for name, value in vars(module).items()
+        if callable(value) and not name.startswith("_")
+    }
+
+
+def _special(value: np.ufunc) -> Any:
+    """A ufunc of `scipy.special`: that of pyc.numpy where there is one, else for known values."""
+    name = value.__name__
+    ours = getattr(pnp, name) if name in _SPECIAL else None
+
+    def traced(*args: Any, **options: Any) -> Any:
+        if ours is not None and is_traced(args) and not options:
+            return ours(*args)
+        return dispatch.call_ufunc(value, "__call__", args, options)
+
+    return update_wrapper(traced, value)
+
+
+@cache
+def module_view(module: ModuleType) -> ModuleView | None:
+    """The view of one of these modules, None for others."""
+    if module.__name__ in _OURS:
+        return ModuleView(module, table_of(_table(module)))
+    if module.__name__ == "scipy.special":
+        return ModuleView(module, lambda _, v: _special(v) if isinstance(v, np.ufunc) else v)
+    return None
+
+
+def answer(value: Any) -> Any:
+    """What stands for a function of these modules; `value` for others."""
+    if isinstance(value, np.ufunc):
+        special = sys.modules.get("scipy.special")
+        own = special is not None and getattr(special, value.__name__, None) is value
+        return _special(value) if own else value
+    module = sys.modules.get(value.__module__ or "")
+    if module is None or module.__name__ not in _OURS:
+        return value
+    return _table(module).get(value.__name__, value)

@@ -1,0 +1,67 @@
+"""Modules as a traced function sees them: attributes are answered, not read.
+
+`ModuleView` asks a function for each attribute and remembers the answer. Types that are also called
+as functions (`np.float32(x)`, `float(x)`) are answered by what is done with them, each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, NoReturn
+
+from pyc.errors import PurityError
+from pyc.trace import location
+from pyc.trace.callee import is_called
+
+CONVERTERS: dict[type, Callable[..., Any]] = {}
+"""Types, and the functions that stand for them where they are called; filled by the modules that
+define these."""
+
+
+class ModuleView(ModuleType):
+    """`module` with the attributes that `answer(name, value)` gives for the module's own."""
+
+    def __init__(self, module: ModuleType, answer: Callable[[str, Any], Any]) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        vars(self).update(
+            {k: getattr(module, k, None) for k in ("__spec__", "__package__", "__file__")}
+        )
+        vars(self)["__viewed__"] = module
+        vars(self)["__answer__"] = answer
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(vars(self)["__viewed__"], name)
+        found = vars(self)["__answer__"](name, value)
+        if is_converter(found):
+            return CONVERTERS[found] if is_called() else found
+        vars(self)[name] = found
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        refuse_write(f"`{self.__name__}.{name}`")
+
+    def __delattr__(self, name: str) -> None:
+        refuse_write(f"`{self.__name__}.{name}`")
+
+    def __dir__(self) -> list[str]:
+        return dir(vars(self)["__viewed__"])
+
+
+def is_converter(value: Any) -> bool:
+    """Whether a value is a type that is answered by what is done with it."""
+    return isinstance(value, type) and value in CONVERTERS
+
+
+def refuse_write(what: str) -> NoReturn:
+    """Raises PurityError: the function changes something that existed before it was called."""
+    raise PurityError(
+        f"the function changes {what}, which exists outside of it: compiled code would not do so",
+        fix="Return the new value, and assign it outside the jitted function.",
+        place=location.here(),
+    )
+
+
+def table_of(functions: Mapping[str, Any]) -> Callable[[str, Any], Any]:
+    """The answer of a module: what `functions` has by that name, else the module's own."""
+    return lambda name, value: functions.get(name, value)

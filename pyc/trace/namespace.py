@@ -1,0 +1,513 @@
+"""The names that a traced function sees.
+
+The function runs as a new function object over a *view* of its module's names: a dict that answers
+each name when it is first read, with builtins of its own. (CPython asks a dict subclass for names
+of `LOAD_GLOBAL`, in nested functions and comprehensions too; the code object stays, so tracebacks
+keep the user's lines.) What is read is *translated*:
+
+    numpy, math, cmath        modules that act on traced values
+    the user's functions      functions over views of their own names, cells and defaults
+    the user's modules        the same for each attribute
+    the user's classes        subclasses with translated methods; instances share their attributes
+    partial, lru_cache,       rebuilt around translated functions
+    bound methods, lists ...
+
+Everything else, the standard library and other people's compiled packages among it, stays as it is
+(`users_code.py`). A `Namespace` belongs to one trace: an object has one translation in it.
+
+What the function must not do is found when it is over (`check`): a global name, a closure cell or a
+translated container that has changed.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import UnsupportedOpError
+from pyc.trace import location, math_module, numpy_module, python_builtins
+from pyc.trace.callee import is_called
+from pyc.trace.concrete import is_traced
+from pyc.trace.modules import CONVERTERS, ModuleView, is_converter, refuse_write
+from pyc.trace.paths import Path
+from pyc.trace.shadows import Shadows
+from pyc.trace.tracer import Tracer
+from pyc.trace.users_code import is_users
+
+_MODULE_NAMES = ("__name__", "__file__", "__package__", "__spec__", "__doc__", "__path__")
+_PLAIN = frozenset(
+    [
+        *(int, float, complex, bool, str, bytes, type(None), range, slice, type(Ellipsis)),
+        *(Tracer, np.dtype, *np.sctypeDict.values()),
+    ]
+)
+"""Types of values that need no translation."""
+
+
+class View(dict[str, Any]):
+    """The global names of a module, each translated when it is first read. own: the module's."""
+
+    def __init__(self, namespace: Namespace, own: dict[str, Any]) -> None:
+        known = {name: own[name] for name in _MODULE_NAMES if name in own}
+        super().__init__(known, __builtins__=namespace.builtins)
+        self.namespace = namespace
+        self.own = own
+        self.answered = known | {"__builtins__": namespace.builtins}
+
+    def answer(self, name: str) -> Any:
+        """What a name stands for; KeyError if the module has none such."""
+        found = self.namespace.translate(self.own[name], Path(None, "global", name, self.own))
+        if not is_converter(found):
+            self.answered[name] = found
+            super().__setitem__(name, found)
+        return found
+
+    def __missing__(self, name: str) -> Any:
+        found = self.answer(name)
+        return CONVERTERS[found] if is_converter(found) and is_called() else found
+
+    # What code does with `globals()`.
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.own
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.own)
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The name's value, `default` if there is none."""
+        return self[name] if name in self.own else default
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        refuse_write(f"the global name `{name}`")
+
+    def __delitem__(self, name: str) -> None:
+        refuse_write(f"the global name `{name}`")
+
+
+class _ClassBody(dict[str, Any]):
+    """The names of a class body: its own, then those of the view."""
+
+    def __init__(self, view: View) -> None:
+        super().__init__()
+        self._view = view
+
+    def __missing__(self, name: str) -> Any:
+        found = self._view[name] if dict.__contains__(self._view, name) else self._view.answer(name)
+        return CONVERTERS[found] if is_converter(found) and is_called() else found
+
+
+class _Cached:
+    """A function with `functools.lru_cache`: the same object for the same arguments within the
+    trace; traced arguments, which cannot be keys, are never looked up."""
+
+    def __init__(self, wrapper: Any, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._cached = functools.lru_cache(**wrapper.cache_parameters())(function)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """The function of the arguments."""
+        if is_traced(args) or is_traced(options):
+            return self.__wrapped__(*args, **options)
+        return self._cached(*args, **options)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cached, name)
+
+
+class Namespace:
+    """Translations of one trace."""
+
+    def __init__(self) -> None:
+        self.builtins = python_builtins.Builtins(
+            {
+                "__import__": self._import,
+                "__build_class__": self._build_class,
+                "isinstance": self._isinstance,
+                "issubclass": self._issubclass,
+            }
+        )
+        self.shadows = Shadows(self.translate, self.later, self.watch)
+        self._views: dict[int, View] = {}
+        self._memo: dict[int, tuple[Any, Any]] = {}
+        """By id: an object, kept alive so that its id stays its own, and its translation."""
+        self._arrays: dict[int, tuple[Any, Path]] = {}
+        self._cells: list[tuple[types.CellType, Any, Path]] = []
+        self._containers: list[tuple[Any, Any, Path]] = []
+        self._later: list[Callable[[], None]] = []
+        self._depth = 0
+
+    # --- the doors --------------------------------------------------------------------------------
+
+    def translate(self, value: Any, path: Path) -> Any:
+        """What stands for `value`, which the function reads by `path`."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        known = self._memo.get(id(value))
+        if known is not None:
+            return known[1]
+        self._depth += 1
+        try:
+            made = self._translated(value, kind, path)
+        finally:
+            self._depth -= 1
+        self._remember(value, made)
+        if not self._depth:
+            while self._later:
+                self._later.pop(0)()
+        return made
+
+    def later(self, step: Callable[[], None]) -> None:
+        """Does `step` when the object that is being translated is there: what it refers to may
+        refer to it."""
+        self._later.append(step)
+
+    def watch(self, container: Any, copy: Any, path: Path) -> None:
+        """From now on `container` must stay equal to `copy`."""
+        self._containers.append((container, copy, path))
+
+    def function(self, value: Any, name: str) -> Any:
+        """What stands for the function that is traced."""
+        return self.translate(value, Path(None, "global", name))
+
+    def restored(self, value: Any) -> Any:
+        """A result of the traced function, with objects of the user's own classes."""
+        return self.shadows.restored(value)
+
+    def argument(self, value: Any, name: str) -> Any:
+        """What stands for an argument of the traced function."""
+        return self.translate(value, Path(None, "argument", name))
+
+    def path_of(self, array: Any) -> str | None:
+        """Where the function read an array from, as Python code; None if it did not."""
+        known = self._arrays.get(id(array))
+        return None if known is None else known[1].text()
+
+    def close(self) -> None:
+        """Ends the translations."""
+        self.shadows.close()
+
+    def check(self) -> None:
+        """PurityError: the function has changed what it was to read."""
+        for view in self._views.values():
+            for name, value in dict.items(view):
+                if not name.startswith("__") and view.answered.get(name, view) is not value:
+                    refuse_write(f"the global name `{name}`")
+        for cell, value, path in self._cells:
+            try:
+                changed = cell.cell_contents is not value
+            except ValueError:  # `del`
+                changed = True
+            if changed:
+                refuse_write(f"`{path.text()}` of the surrounding function")
+        for container, copy, path in self._containers:
+            if not _same_items(container, copy):
+                refuse_write(f"`{path.text()}`")
+
+    def _remember(self, value: Any, made: Any) -> None:
+        self._memo[id(value)] = (value, made)
+        self._memo[id(made)] = (made, made)
+
+    # --- by kind ----------------------------------------------------------------------------------
+
+    def _translated(self, value: Any, kind: type, path: Path) -> Any:
+        rule = _RULES.get(kind)
+        if rule is not None:
+            if kind in (list, dict):
+                self._memo[id(value)] = (value, value)  # one that holds itself
+            return rule(self, value, path)
+        if isinstance(value, type):
+            return self._class(value, path)
+        if isinstance(value, types.ModuleType):
+            return self._module(value, path)
+        if isinstance(value, _FOREIGN):
+            return self._foreign(value, path)
+        if kind.__module__.startswith("numpy"):
+            return numpy_module.answer(value)
+        if isinstance(value, tuple) and hasattr(kind, "_make"):
+            value = self._tuple(value, path)
+        return self.shadows.instance(value, path)
+
+    def _foreign(self, value: Any, path: Path) -> Any:
+        """A function written in C, or a ufunc."""
+        found = python_builtins.answer(value)
+        if found is value:
+            found = math_module.answer(value)
+        return numpy_module.answer(value) if found is value else found
+
+    def _array(self, value: Any, path: Path) -> Any:
+        self._arrays[id(value)] = (value, path)
+        return value
+
+    def _class(self, value: type, path: Path) -> Any:
+        found = numpy_module.answer(value)
+        return self.shadows.class_of(value, path) if found is value else found
+
+    # --- functions --------------------------------------------------------------------------------
+
+    def _function(self, value: types.FunctionType, path: Path) -> Any:
+        if type(value.__globals__) is View:
+            return value
+        if not is_users(value.__globals__):
+            return self._others_function(value, path)
+        made = self._remade(value, self._view(value.__globals__))
+        self._remember(value, made)
+
+        def finish() -> None:
+            made.__defaults__ = self._tuple_of_defaults(value, path)
+            made.__kwdefaults__ = self._keyword_defaults(value, path)
+            vars(made).update(
+                {k: self.translate(v, path.attribute(k)) for k, v in vars(value).items()}
+            )
+
+        if value.__defaults__ or value.__kwdefaults__ or vars(value):
+            self.later(finish)
+        return made
+
+    def _remade(self, value: types.FunctionType, names: dict[str, Any]) -> types.FunctionType:
+        """The function over other names, its cells translated."""
+        cells = None
+        if value.__closure__ is not None:
+            cells = tuple(map(self._cell, value.__closure__, value.__code__.co_freevars))
+        made = types.FunctionType(value.__code__, names, value.__name__, None, cells)
+        made.__qualname__ = value.__qualname__
+        made.__module__ = value.__module__
+        made.__doc__ = value.__doc__
+        made.__annotations__ = value.__annotations__
+        return made
+
+    def _tuple_of_defaults(self, value: types.FunctionType, path: Path) -> Any:
+        code, given = value.__code__, value.__defaults__ or ()
+        names = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
+        return tuple(
+            self.translate(v, Path(None, "default", name, value))
+            for name, v in zip(names, given, strict=True)
+        )
+
+    def _keyword_defaults(self, value: types.FunctionType, path: Path) -> Any:
+        given = value.__kwdefaults__
+        return given and {
+            name: self.translate(v, Path(None, "default", name, value)) for name, v in given.items()
+        }
+
+    def _others_function(self, value: types.FunctionType, path: Path) -> Any:
+        """A function that is not the user's: what stands for it, or the function over its own names
+        with its cells translated if they hold functions of the user, as those of decorators do."""
+        found = numpy_module.answer(value)
+        if found is not value or value.__closure__ is None:
+            return found
+        if location.is_own(value.__code__.co_filename):
+            return value
+        held = []
+        for cell, name in zip(value.__closure__, value.__code__.co_freevars, strict=True):
+            try:
+                old = cell.cell_contents
+            except ValueError:  # a name not yet bound
+                return value
+            held.append((old, self.translate(old, Path(None, "cell", name, cell))))
+        if all(old is new for old, new in held):
+            return value
+        made = self._remade(value, value.__globals__)
+        made.__defaults__, made.__kwdefaults__ = value.__defaults__, value.__kwdefaults__
+        return made
+
+    def _view(self, own: dict[str, Any]) -> View:
+        known = self._views.get(id(own))
+        if known is None:
+            known = self._views[id(own)] = View(self, own)
+        return known
+
+    def _cell(self, cell: types.CellType, name: str) -> types.CellType:
+        """The cell of a translated function; functions that share a cell still do."""
+        known = self._memo.get(id(cell))
+        if known is not None:
+            shared: types.CellType = known[1]
+            return shared
+        made = types.CellType()
+        self._remember(cell, made)
+
+        def fill() -> None:
+            try:
+                value = cell.cell_contents
+            except ValueError:  # a name not yet bound
+                return
+            path = Path(None, "cell", name, cell)
+            made.cell_contents = self.translate(value, path)
+            self._cells.append((made, made.cell_contents, path))
+
+        self.later(fill)
+        return made
+
+    def _method(self, value: types.MethodType, path: Path) -> Any:
+        found = numpy_module.answer(value)
+        if found is not value:
+            return found
+        function = self.translate(value.__func__, path)
+        instance = self.translate(value.__self__, path.attribute("__self__"))
+        if function is value.__func__ and instance is value.__self__:
+            return value
+        return types.MethodType(function, instance)
+
+    def _partial(self, value: functools.partial[Any], path: Path) -> Any:
+        return functools.partial(
+            self.translate(value.func, path),
+            *(self.translate(v, path.attribute("args").item(k)) for k, v in enumerate(value.args)),
+            **{
+                k: self.translate(v, path.attribute("keywords").item(k))
+                for k, v in value.keywords.items()
+            },
+        )
+
+    def _vectorized(self, value: Any, path: Path) -> Any:
+        options = {k: getattr(value, k) for k in ("otypes", "excluded", "cache", "signature")}
+        return numpy_module.vectorize(self.translate(value.pyfunc, path), **options)
+
+    def _cached(self, value: Any, path: Path) -> Any:
+        function = self.translate(value.__wrapped__, path)
+        return value if function is value.__wrapped__ else _Cached(value, function)
+
+    # --- modules ----------------------------------------------------------------------------------
+
+    def _module(self, value: types.ModuleType, path: Path) -> Any:
+        top = value.__name__.partition(".")[0]
+        if isinstance(value, ModuleView):
+            return value
+        if top == "numpy":
+            return numpy_module.module_view(value)
+        found = math_module.module_view(value)
+        if found is not None:
+            return found
+        if value is builtins:
+            return ModuleView(value, lambda name, own: self.builtins.get(name, own))
+        if top == "scipy" or is_users(vars(value)):
+            return ModuleView(value, lambda k, v: self.translate(v, path.attribute(k)))
+        return value
+
+    def _import(
+        self,
+        name: str,
+        names: Mapping[str, Any] | None = None,
+        local: Mapping[str, Any] | None = None,
+        wanted: Any = (),
+        level: int = 0,
+    ) -> Any:
+        own = names.own if isinstance(names, View) else names
+        module = builtins.__import__(name, own, local, wanted, level)
+        return self.translate(module, Path(None, "global", name, own))
+
+    # --- classes ----------------------------------------------------------------------------------
+
+    def _build_class(
+        self, body: Any, name: str, *bases: Any, metaclass: Any = None, **options: Any
+    ) -> Any:
+        """A class statement in a traced function. Its body reads names in another way than
+        functions do, past the view: the namespace that it is executed in answers them."""
+        given = {} if metaclass is None else {"metaclass": metaclass}
+        found = types.resolve_bases(bases)
+        meta, prepared, rest = types.prepare_class(name, found, given | options)
+        if type(prepared) is not dict or type(body.__globals__) is not View:
+            raise UnsupportedOpError(
+                f"the class {name} is made in a traced function, by a metaclass that prepares its "
+                "names",
+                fix="Write the class outside the function.",
+                place=location.here(),
+            )
+        maker = _ClassMaker(meta, prepared, body.__globals__)
+        return builtins.__build_class__(body, name, *bases, metaclass=maker, **rest)
+
+    def _isinstance(self, value: Any, kinds: Any) -> bool:
+        return isinstance(value, self.shadows.original(kinds))
+
+    def _issubclass(self, value: Any, kinds: Any) -> bool:
+        return issubclass(self.shadows.original(value), self.shadows.original(kinds))
+
+    # --- containers -------------------------------------------------------------------------------
+
+    def _list(self, value: list[Any], path: Path) -> Any:
+        made = [self.translate(v, path.item(k)) for k, v in enumerate(value)]
+        return self._container(value, made, path)
+
+    def _tuple(self, value: tuple[Any, ...], path: Path) -> Any:
+        made = [self.translate(v, path.item(k)) for k, v in enumerate(value)]
+        if all(new is old for new, old in zip(made, value, strict=True)):
+            return value
+        return tuple(made) if type(value) is tuple else tuple.__new__(type(value), made)
+
+    def _dict(self, value: dict[Any, Any], path: Path) -> Any:
+        made = {
+            self.translate(k, path.item(k)): self.translate(v, path.item(k))
+            for k, v in value.items()
+        }
+        return self._container(value, made, path)
+
+    def _simple_namespace(self, value: types.SimpleNamespace, path: Path) -> Any:
+        made = {k: self.translate(v, path.attribute(k)) for k, v in vars(value).items()}
+        if _same_items(vars(value), made):
+            return value
+        found = types.SimpleNamespace(**made)
+        self.watch(vars(found), made, path)
+        return found
+
+    def _container(self, value: Any, made: Any, path: Path) -> Any:
+        """The container itself if nothing in it was translated, else a copy that must stay as it
+        is."""
+        if _same_items(value, made):
+            return value
+        self.watch(made, made.copy(), path)
+        return made
+
+
+class _ClassMaker:
+    """Stands for a metaclass, so that a class body can be executed in a namespace of ours."""
+
+    def __init__(self, metaclass: Any, prepared: dict[str, Any], view: View) -> None:
+        self._metaclass = metaclass
+        self._prepared = prepared
+        self._view = view
+
+    def __prepare__(self, name: str, bases: Any, **options: Any) -> _ClassBody:
+        body = _ClassBody(self._view)
+        body.update(self._prepared)
+        return body
+
+    def __call__(self, name: str, bases: Any, body: _ClassBody, **options: Any) -> Any:
+        return self._metaclass(name, bases, dict(body), **options)
+
+
+def _same_items(first: Any, second: Any) -> bool:
+    """Whether two containers of one kind hold the same objects, in the same order."""
+    if len(first) != len(second):
+        return False
+    if isinstance(first, list):
+        return all(a is b for a, b in zip(first, second, strict=True))
+    pairs = zip(first.items(), second.items(), strict=True)
+    return all(a is c and b is d for (a, b), (c, d) in pairs)
+
+
+_FOREIGN = (types.BuiltinFunctionType, np.ufunc, type(np.sum))
+
+_RULES: dict[type, Callable[[Namespace, Any, Path], Any]] = {
+    np.ndarray: Namespace._array,
+    types.FunctionType: Namespace._function,
+    types.MethodType: Namespace._method,
+    functools.partial: Namespace._partial,
+    type(functools.lru_cache(len)): Namespace._cached,
+    np.vectorize: Namespace._vectorized,
+    list: Namespace._list,
+    tuple: Namespace._tuple,
+    dict: Namespace._dict,
+    types.SimpleNamespace: Namespace._simple_namespace,
+}
+"""How values of exact types are translated."""

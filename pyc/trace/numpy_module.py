@@ -1,0 +1,398 @@
+"""NumPy as a traced function sees it.
+
+Functions and ufuncs go through `dispatch`, also where no argument is traced: what they give are
+values of the trace, which can be changed in place and are compiled with the rest. NumPy itself runs
+only on values that are known (`trace/known.py`). Scalar types convert traced values where they are
+called. What draws random numbers, reads or writes files or changes NumPy's settings is refused.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache, partial, update_wrapper
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+import pyc.numpy as pnp
+from pyc.errors import DTypeError, PurityError, UnsupportedOpError
+from pyc.ir import dtype as dt
+from pyc.trace import dispatch, location
+from pyc.trace.concrete import concrete, is_traced, local
+from pyc.trace.modules import CONVERTERS, ModuleView
+from pyc.trace.tracer import Tracer
+
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, type(np.sum))
+_GENERATORS = ("Generator", "RandomState")
+"""Classes of `numpy.random`, which is loaded on first use by the user only: it takes long."""
+
+# --- functions ------------------------------------------------------------------------------------
+
+
+def _of_numpy(function: Any) -> bool:
+    """Whether a function is one of NumPy's public ones, or traced like one."""
+    module = getattr(function, "__module__", None) or ""
+    return module.partition(".")[0] == "numpy" or function in dispatch.table()
+
+
+@cache
+def view(function: Any) -> Any:
+    """What stands for a function or ufunc of NumPy."""
+    if isinstance(function, np.ufunc):
+        return UfuncView(function)
+
+    def traced(*args: Any, **options: Any) -> Any:
+        try:
+            return dispatch.call_function(function, args, options)
+        except DTypeError:
+            if is_traced(args) or is_traced(options):
+                raise
+        # Texts, objects, dates: nothing for compiled code, but Python may use them.
+        return local(dispatch.name_of(function), function(*args, **options))
+
+    return update_wrapper(traced, function)
+
+
+class UfuncView:
+    """A ufunc of NumPy on values of the trace."""
+
+    def __init__(self, ufunc: np.ufunc) -> None:
+        self.__wrapped__ = ufunc
+        self.__name__ = ufunc.__name__
+        self.__doc__ = ufunc.__doc__
+        self._ours = dispatch.table().get(ufunc)
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
+
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        """The ufunc of the inputs."""
+        count = self.__wrapped__.nin
+        if self._ours is not None and not options and len(inputs) == count:
+            return self._ours(*inputs)
+        if len(inputs) > count:
+            options["out"] = inputs[count:]
+        return self._call("__call__", inputs[:count], options)
+
+    def reduce(self, array: Any, axis: Any = 0, **options: Any) -> Any:
+        """The ufunc between the elements along `axis`, 0 by default."""
+        return self._call("reduce", (array,), {"axis": axis, **options})
+
+    def accumulate(self, array: Any, axis: int = 0, **options: Any) -> Any:
+        """As `reduce`, with every intermediate result."""
+        return self._call("accumulate", (array,), {"axis": axis, **options})
+
+    def outer(self, first: Any, second: Any, **options: Any) -> Any:
+        """The ufunc of all pairs."""
+        return self._call("outer", (first, second), options)
+
+    def reduceat(self, array: Any, indices: Any, **options: Any) -> Any:
+        """The ufunc between the elements of parts."""
+        return self._call("reduceat", (array, indices), options)
+
+    def at(self, array: Any, indices: Any, *values: Any) -> Any:
+        """The ufunc in place, element by element."""
+        return self._call("at", (array, indices, *values), {})
+
+    def _call(self, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        out = options.get("out")
+        if out is not None and not isinstance(out, tuple):
+            options["out"] = (out,)
+        elif out is None:
+            options.pop("out", None)
+        return dispatch.call_ufunc(self.__wrapped__, method, inputs, options)
+
+
+# --- scalar types ---------------------------------------------------------------------------------
+
+
+def _convert(kind: type[np.generic], *args: Any, **options: Any) -> Any:
+    """`np.float32(x)` for traced values too; lists give arrays, as NumPy's types do."""
+    if len(args) == 1 and not options and is_traced(args[0]):
+        return pnp.astype(pnp.asarray(args[0]), kind)
+    return local(f"np.{kind.__name__}", kind(*args, **options))
+
+
+for _kind in np.sctypeDict.values():
+    _dtype = dt.of(np.dtype(_kind))
+    if _dtype is not None and _dtype.numpy.type is _kind:
+        CONVERTERS[_kind] = partial(_convert, _kind)
+
+# --- refused --------------------------------------------------------------------------------------
+
+_FILES = (
+    *("fromfile", "fromregex", "genfromtxt", "load", "loadtxt", "memmap", "save", "savetxt"),
+    *("savez", "savez_compressed"),
+)
+_SETTINGS = ("set_printoptions", "setbufsize", "seterr", "seterrcall")
+_PRINTING = ("info", "show_config", "show_runtime", "test")
+
+_WHY: dict[tuple[str, ...], tuple[str, str]] = {
+    _FILES: (
+        "reads or writes a file, which compiled code would not do again",
+        "Do it outside the jitted function, and pass the array as an argument.",
+    ),
+    _SETTINGS: (
+        "changes settings of NumPy, which compiled code would not do again",
+        "Call it outside the jitted function.",
+    ),
+    _PRINTING: (
+        "prints, which compiled code would not do again",
+        "Call it outside the jitted function.",
+    ),
+}
+_RANDOM = (
+    "draws random numbers when the function is traced, and compiled code would use the same ones "
+    "in every call",
+    "Draw them outside and pass the array as an argument; or draw them from a generator made in "
+    "the function\nwith a seed, `np.random.default_rng(0)`, if they are the same in every call.",
+)
+
+
+def _refusal(name: str, why: str, fix: str) -> Callable[..., Any]:
+    """A function that raises PurityError when it is called."""
+
+    def refuse(*args: Any, **options: Any) -> Any:
+        raise PurityError(f"{name} {why}", fix=fix, place=location.here())
+
+    return refuse
+
+
+class LocalGenerator:
+    """A random generator that was made in the function with a seed: it gives the same numbers in
+    every call, so they are constants of the program."""
+
+    def __init__(self, generator: Any) -> None:
+        self._generator = generator
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._generator, name)
+        if not callable(value):
+            return value
+
+        def draw(*args: Any, **options: Any) -> Any:
+            (given, named), known = concrete((args, options))
+            if not known:
+                raise UnsupportedOpError(
+                    f"Generator.{name} draws its numbers while the function is traced, and an "
+                    "argument of it is a traced value",
+                    fix="Draw from a standard distribution and transform the numbers: "
+                    "`mean + scale * rng.standard_normal(n)`;\nor draw outside the function.",
+                    place=location.here(),
+                )
+            return local(f"Generator.{name}", value(*given, **named))
+
+        return draw
+
+
+class CapturedGenerator:
+    """A random generator from outside of the function: drawing from it is refused."""
+
+    def __init__(self, generator: Any) -> None:
+        self.__wrapped__ = generator
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.__wrapped__, name)
+        if not callable(value):
+            return value
+        return _refusal(f"{type(self.__wrapped__).__name__}.{name}", *_RANDOM)
+
+
+def _default_rng(seed: Any = None) -> LocalGenerator:
+    """`np.random.default_rng(seed)`; PurityError without a seed."""
+    found, known = concrete(seed)
+    if found is None or not known:
+        raise PurityError(
+            f"np.random.default_rng without a seed that is known {_RANDOM[0]}",
+            fix=_RANDOM[1],
+            place=location.here(),
+        )
+    return LocalGenerator(np.random.default_rng(found))
+
+
+def _random(name: str, value: Any) -> Any:
+    """An attribute of `np.random`: types and seeds as they are, all that draws is refused."""
+    if name == "default_rng":
+        return _default_rng
+    if isinstance(value, type) or not callable(value):
+        return value
+    return _refusal(f"np.random.{name}", *_RANDOM)
+
+
+# --- objects with an index, and iterators ---------------------------------------------------------
+
+
+class _Concatenation:
+    """`np.r_[...]` and `np.c_[...]`: pieces in a row. pairs: each piece as a column."""
+
+    def __init__(self, name: str, columns: bool) -> None:
+        self._name = name
+        self._columns = columns
+
+    def __getitem__(self, key: Any) -> Any:
+        pieces = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(p, str) for p in pieces):
+            (known,), found = concrete((key,))
+            if found:
+                return local(f"np.{self._name}", getattr(np, self._name)[known])
+            raise UnsupportedOpError(
+                f"np.{self._name} with a text among its pieces cannot be traced",
+                fix="Write `np.concatenate` or `np.stack` with `axis=`.",
+                place=location.here(),
+            )
+        rows = [pnp.atleast_1d(_piece(self._name, p)) for p in pieces]
+        return pnp.column_stack(rows) if self._columns else pnp.concatenate(rows)
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _piece(name: str, piece: Any) -> Any:
+    """A piece of `np.r_`: an array, a number, or a range written as a slice."""
+    if not isinstance(piece, slice):
+        return piece
+    (known,), found = concrete(((piece.start, piece.stop, piece.step),))
+    if not found:
+        raise UnsupportedOpError(
+            f"np.{name}: a range with a traced bound has a length that depends on data",
+            place=location.here(),
+        )
+    return local(f"np.{name}", np.r_[slice(*known)])
+
+
+class _Grid:
+    """`np.mgrid[...]` and `np.ogrid[...]`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getitem__(self, key: Any) -> Any:
+        slices = key if isinstance(key, tuple) else (key,)
+        bounds, known = concrete(tuple((s.start, s.stop, s.step) for s in slices))
+        if not known:
+            raise UnsupportedOpError(
+                f"np.{self._name} with a traced bound has a shape that depends on data",
+                fix="Use a size that is known: `x.shape[0]`, or a static argument.",
+                place=location.here(),
+            )
+        lines = [np.r_[slice(*b)] for b in bounds]
+        if not isinstance(key, tuple):
+            return local(f"np.{self._name}", lines[0])
+        if self._name == "mgrid":
+            common = np.result_type(*lines)
+            return pnp.stack(pnp.meshgrid(*(line.astype(common) for line in lines), indexing="ij"))
+        ranks = range(len(lines))
+        return tuple(
+            local("np.ogrid", line.reshape([-1 if k == n else 1 for n in ranks]))
+            for k, line in enumerate(lines)
+        )
+
+
+class _IndexedElements:
+    """`np.ndenumerate(x)`: pairs of index and element."""
+
+    def __init__(self, x: Any) -> None:
+        self._x = pnp.asarray(x)
+
+    def __iter__(self) -> Iterator[tuple[tuple[int, ...], Any]]:
+        x = self._x
+        known = x.known() if isinstance(x, Tracer) else None
+        for index in np.ndindex(x.shape):
+            yield index, (x if known is None else known)[index]
+
+
+def vectorize(function: Any = None, **options: Any) -> Any:
+    """`np.vectorize`: refused where it is called with traced values, since it calls the function
+    once for each element."""
+    if function is None:
+        return lambda f: vectorize(f, **options)
+
+    def elementwise(*args: Any, **named: Any) -> Any:
+        (given, keywords), known = concrete((args, named))
+        if known:
+            return local("np.vectorize", np.vectorize(function, **options)(*given, **keywords))
+        raise UnsupportedOpError(
+            "np.vectorize calls a function once for each element of a traced array",
+            fix="Call the function on the whole array, with `np.where` in place of `if`; or map it "
+            "over the first axis:\n`pyc.lax.map(function, x)`.",
+            place=location.here(),
+        )
+
+    return elementwise
+
+
+def _refuse_iterator(name: str) -> Callable[..., Any]:
+    """A NumPy iterator class that needs the elements."""
+
+    def make(*args: Any, **options: Any) -> Any:
+        (given, named), known = concrete((args, options))
+        if known:
+            return getattr(np, name)(*given, **named)
+        raise UnsupportedOpError(
+            f"np.{name} walks through the memory of a traced array",
+            fix="Write operations on whole arrays, or loop over indices: `np.ndindex(x.shape)`.",
+            place=location.here(),
+        )
+
+    return make
+
+
+_SPECIAL: dict[int, Any] = {
+    id(getattr(np, name)): special
+    for name, special in {
+        "r_": _Concatenation("r_", False),
+        "c_": _Concatenation("c_", True),
+        "mgrid": _Grid("mgrid"),
+        "ogrid": _Grid("ogrid"),
+        "ndenumerate": _IndexedElements,
+        "vectorize": vectorize,
+        **{name: _refuse_iterator(name) for name in ("nditer", "nested_iters", "broadcast")},
+        **{
+            name: _refusal(f"np.{name}", why, fix)
+            for names, (why, fix) in _WHY.items()
+            for name in names
+        },
+    }.items()
+}
+"""What stands for some objects of NumPy, by their id."""
+
+# --- modules --------------------------------------------------------------------------------------
+
+
+@cache
+def module_view(module: ModuleType) -> ModuleView:
+    """NumPy, or a module of it."""
+    if module.__name__ == "numpy.random":
+        return ModuleView(module, _random)
+    return ModuleView(module, lambda _, value: answer(value))
+
+
+def _is_generator(value: Any) -> bool:
+    cls = type(value)
+    return cls.__name__ in _GENERATORS and cls.__module__.startswith("numpy.random")
+
+
+def answer(value: Any) -> Any:
+    """What stands for something of NumPy's; `value` itself where nothing needs to, and where it is
+    not NumPy's."""
+    if id(value) in _SPECIAL:
+        return _SPECIAL[id(value)]
+    if isinstance(value, ModuleType):
+        return module_view(value) if value.__name__.partition(".")[0] == "numpy" else value
+    if isinstance(value, np.ufunc):
+        return view(value)
+    if _is_generator(value):
+        return CapturedGenerator(value)
+    if _is_generator(getattr(value, "__self__", None)):
+        return _refusal(f"np.random.{value.__name__}", *_RANDOM)
+    if not isinstance(value, _FUNCTIONS):
+        return value
+    random = sys.modules.get("numpy.random")
+    if random is not None and value is random.default_rng:
+        return _default_rng
+    return view(value) if _of_numpy(value) else value

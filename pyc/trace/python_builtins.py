@@ -1,0 +1,269 @@
+"""Python's builtins as a traced function sees them.
+
+Functions that compare, count or convert work on traced values too, with Python's meaning: `min` and
+`max` return one of their operands, `float(x)` gives a Python number (weak in promotion), `any` one
+truth value. Where no operand is traced, or the truth of a comparison is known, Python's own runs.
+`eval` and `exec` are refused: names in their code would bypass the view.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+import pyc.numpy as pnp
+from pyc.errors import DTypeError, UnsupportedOpError
+from pyc.trace import location
+from pyc.trace.callee import is_called
+from pyc.trace.modules import CONVERTERS, is_converter
+from pyc.trace.tracer import Tracer
+
+_NOTHING = object()
+
+# --- conversions ----------------------------------------------------------------------------------
+
+
+def _scalar(x: Tracer, name: str) -> Any:
+    """`x` of one element as rank 0; TypeError for others, as NumPy raises it."""
+    if x.size != 1:
+        raise TypeError(f"{name}(): only arrays of one element can be converted to Python scalars")
+    return pnp.reshape(x, ()) if x.ndim else x
+
+
+def _to_float(*args: Any) -> Any:
+    """`float(x)`: a Python float, of which the value may be known only when the program runs."""
+    if len(args) != 1 or not isinstance(args[0], Tracer) or args[0].known() is not None:
+        return float(*args)
+    if args[0].dtype.kind == "c":
+        raise TypeError("float() argument must be a real number, not a complex one")
+    return pnp.astype(_scalar(args[0], "float"), np.float64).weakened()
+
+
+def _to_int(*args: Any, **options: Any) -> Any:
+    """`int(x)`: a Python integer, rounded towards zero."""
+    if len(args) != 1 or not isinstance(args[0], Tracer) or args[0].known() is not None:
+        return int(*args, **options)
+    x = args[0]
+    if x.dtype.kind == "c":
+        raise TypeError("int() argument must be a real number, not a complex one")
+    if x.dtype == np.uint64:
+        raise DTypeError(
+            "int() of a traced uint64, which may not fit the int64 that stands for a Python int",
+            fix="Write `x.astype(np.int64)`, which wraps around as NumPy does.",
+            place=location.here(),
+        )
+    return pnp.astype(_scalar(x, "int"), np.int64).weakened()
+
+
+def _to_bool(*args: Any) -> Any:
+    """`bool(x)`."""
+    if len(args) != 1 or not isinstance(args[0], Tracer) or args[0].known() is not None:
+        return bool(*args)
+    if args[0].size != 1:
+        return bool(args[0])  # raises
+    return pnp.astype(_scalar(args[0], "bool"), np.bool_).weakened()
+
+
+def _to_complex(*args: Any, **options: Any) -> Any:
+    """`complex(x)`, `complex(re, im)`."""
+    given = [*args, *options.values()]
+    if not any(isinstance(x, Tracer) and x.known() is None for x in given):
+        return complex(*args, **options)
+    parts = dict(zip(("real", "imag"), args), **options)
+    re, im = (
+        pnp.astype(_scalar(pnp.asarray(parts.get(k, 0)), "complex"), np.complex128)
+        for k in ("real", "imag")
+    )
+    return (re + im * 1j if "imag" in parts else re).weakened()
+
+
+def _type(*args: Any, **options: Any) -> Any:
+    """`type(x)`, for a traced value what NumPy or Python would give; `type(name, bases, ...)`."""
+    if len(args) == 1 and not options:
+        return args[0].__class__ if isinstance(args[0], Tracer) else type(args[0])
+    return type(*args, **options)
+
+
+CONVERTERS.update(
+    {float: _to_float, int: _to_int, bool: _to_bool, complex: _to_complex, type: _type}
+)
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+def _extreme(name: str, choose: Callable[..., Any]) -> Callable[..., Any]:
+    """`min` or `max`: the first operand that no other one is less (greater) than."""
+    less = name == "min"
+
+    def extreme(*args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
+        options = {} if default is _NOTHING else {"default": default}
+        items: Sequence[Any] = args
+        if len(args) == 1:
+            x = args[0]
+            if isinstance(x, Tracer) and key is None and x.ndim == 1 and x.known() is None:
+                return _extreme_of_array(args[0], less, options)
+            items = list(args[0])
+        keys = items if key is None else [key(x) for x in items]
+        if not any(isinstance(k, Tracer) for k in keys):
+            if not items:
+                return choose(*args, **options)
+            return items[choose(range(len(items)), key=keys.__getitem__)]
+        found, best = items[0], keys[0]
+        for item, candidate in zip(items[1:], keys[1:], strict=True):
+            better = candidate < best if less else candidate > best
+            found, best = _chosen(better, item, found), _chosen(better, candidate, best)
+        return found
+
+    extreme.__name__ = extreme.__qualname__ = name
+    extreme.__doc__ = choose.__doc__
+    return extreme
+
+
+def _chosen(condition: Any, first: Any, second: Any) -> Any:
+    """`first if condition else second`, also where the condition is not known."""
+    if not isinstance(condition, Tracer) or condition.size != 1 or condition.known() is not None:
+        return first if condition else second
+    return _merged(condition, first, second)
+
+
+def _merged(condition: Any, first: Any, second: Any) -> Any:
+    """Numbers by `where`, tuples element by element; UnsupportedOpError for other things."""
+    if first is second:
+        return first
+    if type(first) is tuple and type(second) is tuple and len(first) == len(second):
+        return tuple(_merged(condition, a, b) for a, b in zip(first, second, strict=True))
+    try:
+        out = pnp.where(condition, first, second)
+    except DTypeError:
+        raise UnsupportedOpError(
+            f"the choice between a {type(first).__name__} and a {type(second).__name__} depends on "
+            "a traced comparison",
+            fix="Choose between numbers and arrays only.",
+            place=location.here(),
+        ) from None
+    weak = all(type(x) in (bool, int, float, complex) or _is_weak(x) for x in (first, second))
+    return out.weakened() if weak else out
+
+
+def _is_weak(x: Any) -> bool:
+    return isinstance(x, Tracer) and x.weak is not None
+
+
+def _extreme_of_array(x: Tracer, less: bool, options: dict[str, Any]) -> Any:
+    """The extreme of the elements in their order, as Python finds it: NaN only if it comes first,
+    since no comparison with it is true."""
+    if not x.shape[0]:
+        return (min if less else max)((), **options)
+    if x.dtype.kind == "c":
+        raise TypeError("complex numbers have no order")
+    filled: Any = x
+    if x.dtype.kind not in "iub":
+        filled = pnp.where(pnp.isnan(x), np.inf if less else -np.inf, x)
+    place = pnp.argmin(filled) if less else pnp.argmax(filled)
+    found = x[place]
+    return found if filled is x else pnp.where(pnp.isnan(x[0]), x[0], found)
+
+
+# --- iterables ------------------------------------------------------------------------------------
+
+
+def _sum(iterable: Any, /, start: Any = 0) -> Any:
+    """`sum`: of a traced array along its first axis, by the order of `np.sum`."""
+    if not isinstance(iterable, Tracer) or not iterable.ndim:
+        return sum(iterable, start)
+    kind = np.int64 if iterable.dtype == np.bool_ else iterable.dtype
+    total = pnp.sum(iterable, axis=0, dtype=kind)
+    return total if type(start) is int and start == 0 else start + total
+
+
+def _any(iterable: Any, /) -> Any:
+    """`any`: traced elements are combined."""
+    return _combined(iterable, any, pnp.logical_or)
+
+
+def _all(iterable: Any, /) -> Any:
+    """`all`: traced elements are combined."""
+    return _combined(iterable, all, pnp.logical_and)
+
+
+def _combined(iterable: Any, own: Callable[[Iterable[Any]], bool], join: Any) -> Any:
+    decisive = own is any
+    if isinstance(iterable, Tracer) and iterable.ndim == 1 and iterable.known() is None:
+        return (pnp.any if decisive else pnp.all)(iterable).weakened()
+    found: Any = None
+    for item in iterable:
+        if isinstance(item, Tracer) and item.known() is None:
+            truth = _to_bool(item)
+            found = truth if found is None else join(found, truth).weakened()
+        elif bool(item) is decisive:
+            return decisive
+    return (not decisive) if found is None else found
+
+
+def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
+    """`sorted`: traced scalars as a list of scalars."""
+    items = list(iterable)
+    keys = items if key is None else [key(x) for x in items]
+    if not any(isinstance(k, Tracer) and k.known() is None for k in keys):
+        order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+        return [items[k] for k in order]
+    if key is not None or any(isinstance(x, Tracer) and x.ndim for x in items):
+        raise UnsupportedOpError(
+            "sorted() by traced keys: the order of Python objects would depend on data",
+            fix="Keep them in arrays: `x[np.argsort(keys)]`, or `np.sort(x)`.",
+            place=location.here(),
+        )
+    ordered = pnp.sort(pnp.asarray(items))
+    return list(ordered[::-1] if reverse else ordered)
+
+
+# --- others ---------------------------------------------------------------------------------------
+
+
+def _refused(name: str) -> Callable[..., NoReturn]:
+    def refuse(*args: Any, **options: Any) -> NoReturn:
+        raise UnsupportedOpError(
+            f"`{name}` runs code that cannot be traced: its names are not those that the function "
+            "sees",
+            fix="Write the code in the function, or call `eval` outside and pass what it gives.",
+            place=location.here(),
+        )
+
+    return refuse
+
+
+REPLACED: dict[str, Any] = {
+    "min": _extreme("min", min),
+    "max": _extreme("max", max),
+    "sum": _sum,
+    "any": _any,
+    "all": _all,
+    "sorted": _sorted,
+    "eval": _refused("eval"),
+    "exec": _refused("exec"),
+}
+"""What stands for builtin functions wherever they are read."""
+
+_BY_VALUE = {id(getattr(builtins, name)): found for name, found in REPLACED.items()}
+
+
+def answer(value: Any) -> Any:
+    """What stands for a builtin function that was read from elsewhere; `value` for others."""
+    return _BY_VALUE.get(id(value), value)
+
+
+class Builtins(dict[str, Any]):
+    """The builtins of a view. more: functions that belong to it."""
+
+    def __init__(self, more: dict[str, Any]) -> None:
+        own = {k: v for k, v in vars(builtins).items() if not is_converter(v)}
+        super().__init__({**own, **REPLACED, **more})
+
+    def __missing__(self, name: str) -> Any:
+        value: Any = getattr(builtins, name, _NOTHING)
+        if value is _NOTHING:
+            raise KeyError(name)
+        return CONVERTERS[value] if is_converter(value) and is_called() else value

@@ -1,0 +1,328 @@
+"""Classes of the user as a traced function sees them.
+
+A class becomes a subclass of itself whose functions are translated, so that its methods see the
+view of their module; an object of the class becomes one of the subclass that shares its attributes.
+`isinstance` holds in both directions. For `class C(B)` the made classes are
+
+    C'  ->  B'  ->  guard  ->  C  ->  B  ->  object
+
+so `super()` in a method of C leads to the translated method of B. Objects that existed before the
+trace are *captured*: their attributes are translated when they are read, and cannot be set. Objects
+that the function makes are ordinary ones.
+
+Left alone are exceptions, enums, classes that are not the user's, and objects whose state is not
+held in attributes (subclasses of numbers, texts and arrays).
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from enum import Enum
+from functools import cached_property, lru_cache, partialmethod
+from typing import Any
+
+from pyc import tree
+from pyc.reasons import Reason, record
+from pyc.trace.callee import is_called
+from pyc.trace.modules import CONVERTERS, is_converter, refuse_write
+from pyc.trace.paths import Path
+from pyc.trace.users_code import is_users, is_users_class
+
+_KEPT = frozenset(
+    ["__init_subclass__", "__class_getitem__", "__dict__", "__weakref__", "__slots__", "__doc__"]
+)
+"""Names of a class that are not translated."""
+_CONTAINERS = (list, tuple, dict)
+_WITHOUT_ATTRIBUTES = (int, float, complex, str, bytes, set, frozenset, bytearray)
+
+Translate = Callable[[Any, Path], Any]
+
+
+class Shadows:
+    """The classes made in one trace. translate: of a `Namespace`; later: does a step when the
+    object that is being translated is there; watch: keeps an eye on a container and its copy."""
+
+    def __init__(
+        self,
+        translate: Translate,
+        later: Callable[[Callable[[], None]], None],
+        watch: Callable[[Any, Any, Path], None],
+    ) -> None:
+        self._translate = translate
+        self._later = later
+        self._watch = watch
+        self._made: dict[type, type] = {}
+        self._origins: dict[type, type] = {}
+        self._captured: dict[int, tuple[Any, Any, Path]] = {}
+        """By id of a shadow: it, its original, and where that was read from."""
+        self._computed: dict[tuple[int, str], Any] = {}
+        self._guard = _guard(self)
+
+    # --- classes ----------------------------------------------------------------------------------
+
+    def class_of(self, cls: type, path: Path) -> type:
+        """The class that stands for `cls`: itself if it is left alone."""
+        known = self._made.get(cls)
+        if known is not None:
+            return known
+        if cls in self._origins or not _is_wanted(cls):
+            return cls
+        bases = tuple(
+            b for b in (self.class_of(b, path) for b in cls.__bases__) if self._is_made(b)
+        )
+        names: dict[str, Any] = {"__slots__": (), "__doc__": cls.__doc__}
+        names |= {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
+        later = {}
+        for name, value in vars(cls).items():
+            if name in _KEPT:
+                continue
+            if isinstance(value, _DESCRIPTORS):
+                found = self._member(name, value, path.attribute(name))
+                if found is not value:
+                    names[name] = found
+            elif not name.startswith("__"):
+                later[name] = value
+        if "__eq__" in names and "__hash__" in vars(cls):
+            names["__hash__"] = names.get("__hash__", vars(cls)["__hash__"])
+        made = _new_class(cls, (*(bases or (self._guard,)), cls), names)
+        if made is None:
+            record(Reason.CLASS_NOT_TRANSLATED, name=cls.__qualname__)
+            made = cls
+        else:
+            self._origins[made] = cls
+            tree.register_like(made, cls, lambda value: _empty(made, value))
+        self._made[cls] = made
+
+        def finish() -> None:
+            for name, value in later.items():
+                found = self._translate(value, path.attribute(name))
+                if found is not value:
+                    type.__setattr__(made, name, found)
+
+        if made is not cls:
+            self._later(finish)
+        return made
+
+    def _is_made(self, cls: type) -> bool:
+        return cls in self._origins
+
+    def _member(self, name: str, value: Any, path: Path) -> Any:
+        """A function or descriptor of a class, translated."""
+        if isinstance(value, (staticmethod, classmethod)):
+            found = self._translate(value.__func__, path)
+            return value if found is value.__func__ else type(value)(found)
+        if isinstance(value, property):
+            get, put, delete = (
+                None if f is None else self._translate(f, path)
+                for f in (value.fget, value.fset, value.fdel)
+            )
+            return property(get, put, delete, value.__doc__)
+        if isinstance(value, cached_property):
+            return _ComputedOnce(self, name, self._translate(value.func, path))
+        if isinstance(value, partialmethod):
+            return partialmethod(self._translate(value.func, path), *value.args, **value.keywords)
+        return self._translate(value, path)
+
+    def original(self, kinds: Any) -> Any:
+        """The user's own classes in the second argument of `isinstance`."""
+        if isinstance(kinds, type):
+            return self._origins.get(kinds, kinds)
+        if isinstance(kinds, tuple):
+            return tuple(map(self.original, kinds))
+        if isinstance(kinds, types.UnionType):
+            return tuple(map(self.original, kinds.__args__))
+        return kinds
+
+    # --- objects ----------------------------------------------------------------------------------
+
+    def instance(self, value: Any, path: Path) -> Any:
+        """The object that stands for `value`: itself if its class is left alone."""
+        cls = type(value)
+        if cls in self._origins or issubclass(cls, _WITHOUT_ATTRIBUTES):
+            return value
+        made = self.class_of(cls, path)
+        if made is cls:
+            return value
+        shadow = _empty(made, value)
+        if shadow is None:
+            record(Reason.CLASS_NOT_TRANSLATED, name=cls.__qualname__)
+            return value
+        if isinstance(shadow, dict):
+            shadow.update({k: self._translate(v, path.item(k)) for k, v in value.items()})
+            self._watch(shadow, dict(shadow), path)
+        elif isinstance(shadow, list):
+            shadow[:] = [self._translate(v, path.item(k)) for k, v in enumerate(value)]
+            self._watch(shadow, list(shadow), path)
+        self._captured[id(shadow)] = (shadow, value, path)
+        return shadow
+
+    def read(self, owner: Any, name: str, value: Any) -> Any:
+        """An attribute of an object of a made class, as the function sees it."""
+        if name.startswith("__"):
+            return value
+        if type(value) is types.MethodType and value.__self__ is owner:
+            return value
+        captured = self._captured.get(id(owner))
+        if captured is None and type(value) in _CONTAINERS:
+            return value
+        if captured is None:
+            return self._translate(value, Path(None, "attribute", name, owner))
+        return self._translate(value, captured[2].attribute(name))
+
+    def check_write(self, owner: Any, name: str) -> None:
+        """PurityError if `owner` existed before the trace."""
+        captured = self._captured.get(id(owner))
+        if captured is not None:
+            refuse_write(f"`{captured[2].attribute(name).text()}`")
+
+    def compute_once(self, owner: Any, name: str, function: Callable[[Any], Any]) -> Any:
+        """A cached property: kept in the object if the function made it, else for this trace."""
+        if id(owner) not in self._captured:
+            vars(owner)[name] = function(owner)
+            return vars(owner)[name]
+        key = (id(owner), name)
+        if key not in self._computed:
+            self._computed[key] = function(owner)
+        return self._computed[key]
+
+    # --- results ----------------------------------------------------------------------------------
+
+    def restored(self, value: Any) -> Any:
+        """`value`, which leaves the trace, with objects of the user's own classes."""
+        if not self._origins:
+            return value
+        cls = self._origins.get(type(value))
+        if cls is None:
+            if type(value) is list:
+                return [self.restored(v) for v in value]
+            if type(value) is dict:
+                return {k: self.restored(v) for k, v in value.items()}
+            if isinstance(value, tuple):
+                return tuple.__new__(type(value), (self.restored(v) for v in value))
+            return self._origins.get(value, value) if isinstance(value, type) else value
+        if id(value) in self._captured:
+            return self._captured[id(value)][1]
+        if issubclass(cls, tuple):
+            return tuple.__new__(cls, (self.restored(v) for v in value))
+        own = _empty(cls, value)
+        if own is None:
+            return value
+        if hasattr(own, "__dict__"):
+            attributes = {k: self.restored(v) for k, v in vars(value).items()}
+            object.__setattr__(own, "__dict__", attributes)
+        for member in _slots(cls):
+            if _holds(member, own):
+                member.__set__(own, self.restored(member.__get__(own)))
+        return own
+
+    def close(self) -> None:
+        """Ends the registrations of the made classes."""
+        for made in self._origins:
+            tree.unregister(made)
+
+
+def _guard(shadows: Shadows) -> type:
+    """The base of the classes that `shadows` makes."""
+
+    class Guard:
+        """Translates attributes that are read, refuses to set those of captured objects."""
+
+        __slots__ = ()
+
+        def __init_subclass__(cls, **options: Any) -> None:
+            """The user's hooks have seen the user's class."""
+
+        def __getattribute__(self, name: str) -> Any:
+            found = shadows.read(self, name, super().__getattribute__(name))
+            return CONVERTERS[found] if is_converter(found) and is_called() else found
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            shadows.check_write(self, name)
+            super().__setattr__(name, value)
+
+        def __delattr__(self, name: str) -> None:
+            shadows.check_write(self, name)
+            super().__delattr__(name)
+
+    return Guard
+
+
+class _ComputedOnce:
+    """A `functools.cached_property` of a made class."""
+
+    def __init__(self, shadows: Shadows, name: str, function: Callable[[Any], Any]) -> None:
+        self._shadows = shadows
+        self._name = name
+        self._function = function
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        return self._shadows.compute_once(instance, self._name, self._function)
+
+
+def _is_wanted(cls: type) -> bool:
+    """Whether objects of a class need translated methods."""
+    if issubclass(cls, (BaseException, Enum, type)) or not is_users_class(cls):
+        return False
+    if issubclass(cls, tuple):  # a named tuple without methods of the user
+        functions = (v for v in vars(cls).values() if isinstance(v, types.FunctionType))
+        return any(is_users(f.__globals__) for f in functions)
+    return True
+
+
+def _new_class(cls: type, bases: tuple[type, ...], names: dict[str, Any]) -> type | None:
+    """A class made by the nearest metaclass of `cls` that is not the user's, whose own `__init__`
+    could keep a register; None if it cannot be made."""
+    maker: Any = next(m for m in type.mro(type(cls)) if not is_users_class(m))
+    try:
+        made: type = maker.__new__(type(cls), cls.__name__, bases, names)
+        return made
+    except TypeError:  # a final class, or one whose parts do not fit together
+        return None
+
+
+def _empty(cls: type, like: Any) -> Any:
+    """An object of `cls` with the attributes of `like`, made without `__init__`; None if Python
+    cannot."""
+    try:
+        if isinstance(like, tuple):
+            return tuple.__new__(cls, like)
+        base: Any = next((b for b in (dict, list) if isinstance(like, b)), object)
+        made = base.__new__(cls)
+    except TypeError:
+        return None
+    if base is not object:
+        base.__init__(made, like)
+    if hasattr(like, "__dict__"):
+        object.__setattr__(made, "__dict__", vars(like))
+    for member in _slots(type(like)):
+        if _holds(member, like):
+            member.__set__(made, member.__get__(like))
+    return made
+
+
+def _slots(cls: type) -> list[Any]:
+    """The descriptors of the slots of a class."""
+    return [
+        v
+        for k in cls.__mro__
+        if "__slots__" in vars(k)
+        for v in vars(k).values()
+        if isinstance(v, types.MemberDescriptorType)
+    ]
+
+
+def _holds(member: Any, instance: Any) -> bool:
+    try:
+        member.__get__(instance)
+    except AttributeError:
+        return False
+    return True
+
+
+_DESCRIPTORS = (
+    *(types.FunctionType, staticmethod, classmethod, property, cached_property, partialmethod),
+    type(lru_cache(len)),
+)
