@@ -193,7 +193,7 @@ def _refused_function(name: str, device: str, types: Any) -> Any:
 
 def _operator(symbol: str) -> Callable[[Array, Any], Any]:
     def refuse(self: Array, other: Any = 0) -> Any:
-        if not isinstance(other, _KNOWN):
+        if not issubclass(type(other), _KNOWN):  # a traced value has the class of an array
             return NotImplemented
         raise _refusal(f"`{symbol}` of", self.device)
 
