@@ -211,7 +211,8 @@ def _without_out(
     function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[Any, Sequence[Any], Mapping[str, Any]]:
     """The array that a call is to write to, None for none, and the call without it."""
-    names = [p.name for p in _parameters(function) or ()]
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [p.name for p in _parameters(function) or () if p.kind in kinds]
     given = dict(kwargs)
     if "out" in names[: len(args)]:
         at = names.index("out")

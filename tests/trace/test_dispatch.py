@@ -92,3 +92,10 @@ def test_a_ufunc_that_was_not_read_through_a_view_has_the_name_of_its_counterpar
     erf = iter([scipy.special.erf])
     with pytest.raises(UnsupportedOpError, match=r"Write `pyc\.numpy\.erf`\."):
         jit(lambda x: next(erf)(x))(np.ones(2))
+
+
+def test_operands_of_a_function_of_any_number_are_no_output() -> None:
+    x = np.arange(3.0)
+    found = jit(lambda v: (np.einsum("i,i->", v, v), np.einsum("i,j->ij", v, v)))(x)
+    assert found[0] == 5
+    assert found[1].tolist() == np.outer(x, x).tolist()
