@@ -53,13 +53,17 @@ def is_converter(value: Any) -> bool:
     return isinstance(value, type) and value in CONVERTERS
 
 
-def refuse_write(what: str) -> NoReturn:
-    """Raises PurityError: the function changes something that existed before it was called."""
-    raise PurityError(
+def changed_outside(what: str) -> PurityError:
+    """The error of a function that changes something that existed before it was called."""
+    return PurityError(
         f"the function changes {what}, which exists outside of it: compiled code would not do so",
         fix="Return the new value, and assign it outside the jitted function.",
-        place=location.here(),
     )
+
+
+def refuse_write(what: str) -> NoReturn:
+    """Raises PurityError for a change that is about to happen."""
+    raise changed_outside(what).at(location.here())
 
 
 def table_of(functions: Mapping[str, Any]) -> Callable[[str, Any], Any]:

@@ -33,7 +33,13 @@ from pyc.errors import UnsupportedOpError
 from pyc.trace import location, math_module, numpy_module, python_builtins
 from pyc.trace.callee import is_called
 from pyc.trace.concrete import is_traced
-from pyc.trace.modules import CONVERTERS, ModuleView, is_converter, refuse_write
+from pyc.trace.modules import (
+    CONVERTERS,
+    ModuleView,
+    changed_outside,
+    is_converter,
+    refuse_write,
+)
 from pyc.trace.paths import Path
 from pyc.trace.shadows import Shadows
 from pyc.trace.tracer import Tracer
@@ -204,17 +210,17 @@ class Namespace:
         for view in self._views.values():
             for name, value in dict.items(view):
                 if not name.startswith("__") and view.answered.get(name, view) is not value:
-                    refuse_write(f"the global name `{name}`")
+                    raise changed_outside(f"the global name `{name}`")
         for cell, value, path in self._cells:
             try:
                 changed = cell.cell_contents is not value
             except ValueError:  # `del`
                 changed = True
             if changed:
-                refuse_write(f"`{path.text()}` of the surrounding function")
+                raise changed_outside(f"`{path.text()}` of the surrounding function")
         for container, copy, path in self._containers:
             if not _same_items(container, copy):
-                refuse_write(f"`{path.text()}`")
+                raise changed_outside(f"`{path.text()}`")
 
     def _remember(self, value: Any, made: Any) -> None:
         self._memo[id(value)] = (value, made)

@@ -68,7 +68,15 @@ class UfuncView:
         return repr(self.__wrapped__)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
         return getattr(self.__wrapped__, name)
+
+    def __deepcopy__(self, memo: Any) -> UfuncView:
+        return self
+
+    def __reduce__(self) -> Any:
+        return view, (self.__wrapped__,)
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
         """The ufunc of the inputs."""
@@ -171,6 +179,8 @@ class LocalGenerator:
         self._generator = generator
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         value = getattr(self._generator, name)
         if not callable(value):
             return value
@@ -197,6 +207,8 @@ class CapturedGenerator:
         self.__wrapped__ = generator
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         value = getattr(self.__wrapped__, name)
         if not callable(value):
             return value
@@ -285,7 +297,8 @@ class _Grid:
             return local(f"np.{self._name}", lines[0])
         if self._name == "mgrid":
             common = np.result_type(*lines)
-            return pnp.stack(pnp.meshgrid(*(line.astype(common) for line in lines), indexing="ij"))
+            axes = (local("np.mgrid", line.astype(common)) for line in lines)
+            return pnp.stack(pnp.meshgrid(*axes, indexing="ij"))
         ranks = range(len(lines))
         return tuple(
             local("np.ogrid", line.reshape([-1 if k == n else 1 for n in ranks]))

@@ -1,0 +1,696 @@
+"""Plain NumPy code, one construct a row: it runs unchanged under `pyc.jit`, or is refused on the
+line marked `# refused`. `test_plain_numpy.py` runs every row and writes `docs/plain-numpy.md`.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """A construct: a module that defines `f`, called with `args`; code: of the error that refuses
+    it, empty if it works."""
+
+    section: str
+    construct: str
+    source: str
+    args: str = "x"
+    code: str = ""
+
+
+ROWS: list[Row] = []
+_section = [""]
+
+
+def section(title: str) -> None:
+    _section[0] = title
+
+
+def works(construct: str, source: str, args: str = "x") -> None:
+    ROWS.append(Row(_section[0], construct, _module(source), args))
+
+
+def refused(construct: str, code: str, source: str, args: str = "x") -> None:
+    ROWS.append(Row(_section[0], construct, _module(source), args, code))
+
+
+def _module(source: str) -> str:
+    return "import numpy as np\n" + textwrap.dedent(source).lstrip("\n")
+
+
+# --------------------------------------------------------------------------------------------------
+section("Names and imports")
+
+works(
+    "`np.f(...)` for a module global `np`, under any name",
+    """
+    import numpy as xp
+    def f(x): return np.zeros(3) + xp.ones(3) * x
+    """,
+)
+works(
+    "`from numpy import zeros, float32 as single`",
+    """
+    from numpy import zeros, float32 as single
+    def f(x): return zeros(3, single) + single(x.sum())
+    """,
+)
+works(
+    "`import` in the function: modules, submodules, names",
+    """
+    def f(x):
+        import math as m
+        import numpy.linalg as la
+        from numpy import concatenate as cat, full
+        return m.exp(x[0]), la.norm(x), cat([x, full(2, 0.5)])
+    """,
+)
+works(
+    "`np.linalg`, `np.pi`, `np.newaxis`, dtypes and other names of NumPy",
+    """
+    def f(x): return np.linalg.norm(x[:, np.newaxis], axis=0) * np.pi + np.finfo(x.dtype).eps
+    """,
+)
+works(
+    "functions of NumPy held in variables, lists, dicts, arguments, attributes",
+    """
+    ACTIVATIONS = {"tanh": np.tanh, "none": lambda v: v}
+    STEPS = [np.sin, np.exp]
+    def apply(g, v): return g(v)
+    def f(x):
+        for g in STEPS: x = apply(g, x)
+        return ACTIVATIONS["tanh"](x) + ACTIVATIONS["none"](x)
+    """,
+)
+works(
+    "module constants: numbers, texts, tuples, None, dtypes",
+    """
+    G, NAME, SHAPE, KIND = 9.81, "fast", (3,), np.float32
+    def f(x): return np.zeros(SHAPE, KIND) + x * (G if NAME == "fast" else 0)
+    """,
+)
+works(
+    "a captured read-only array of up to 64 KiB",
+    """
+    TABLE = np.arange(3.0)
+    TABLE.flags.writeable = False
+    def f(x): return x * TABLE
+    """,
+)
+refused(
+    "a captured array that can be written",
+    "PYC1100",
+    """
+    TABLE = np.arange(3.0)
+    def f(x):
+        return x * TABLE  # refused
+    """,
+)
+works(
+    "`globals()[name]`",
+    """
+    SCALE = 3.0
+    def f(x): return globals()["np"].zeros(3) + x * globals().get("SCALE", 1)
+    """,
+)
+refused(
+    "`eval`, `exec`",
+    "PYC1510",
+    """
+    def f(x):
+        return eval("np.sin(x)")  # refused
+    """,
+)
+refused(
+    "assigning a global name",
+    "PYC1200",
+    """
+    count = 0
+    def f(x):  # refused
+        global count
+        count += 1
+        return x
+    """,
+)
+
+# --------------------------------------------------------------------------------------------------
+section("Arrays that the function makes")
+
+works(
+    "`zeros`, `ones`, `empty`, `full`, `eye`, `arange`, `linspace`, `array`, `*_like`, ...",
+    """
+    def f(x):
+        n = x.shape[0]
+        return (np.zeros(n), np.ones((2, n)), np.full(n, 2), np.eye(n), np.arange(n),
+                np.linspace(0, 1, n), np.array([x[0], 1]), np.zeros_like(x), np.identity(2),
+                np.tri(n), np.logspace(0, 1, n), np.meshgrid(x, x)[0], np.indices((2, 2)))
+    """,
+)
+works(
+    "changing them in place",
+    """
+    def f(x):
+        a = np.zeros(5)
+        a[1:-1] = x
+        a += 1
+        a[0] = a[4] = x.sum()
+        b = np.array(a)
+        b[0] = 100
+        c = np.empty_like(a)
+        np.multiply(a, 2, out=c)
+        return a, b, c
+    """,
+)
+works(
+    "arrays of texts or objects, for Python only",
+    """
+    def f(x):
+        names = np.array(["a", "b", "c"])
+        return {str(k): v for k, v in zip(names, x)}
+    """,
+)
+works(
+    "`np.r_`, `np.c_`, `np.mgrid`, `np.ogrid`, `np.s_`, `np.ix_` of what is known",
+    """
+    def f(x):
+        yy, xx = np.mgrid[0:3, 0:2]
+        a, b = np.ogrid[:3, :2]
+        return np.r_[0, x, x[0]], np.r_[0:3], np.c_[x, x], yy + xx * x[0], a + b, x[np.s_[1:]]
+    """,
+)
+works(
+    "`np.random.default_rng(seed)` made in the function",
+    """
+    def f(x): return x + np.random.default_rng(7).normal(size=3)
+    """,
+)
+refused(
+    "`np.random` functions, generators from outside, generators without a seed",
+    "PYC1200",
+    """
+    rng = np.random.default_rng(7)
+    def f(x):
+        return x + rng.normal(size=3)  # refused
+    """,
+)
+
+# --------------------------------------------------------------------------------------------------
+section("Values that depend on no array argument")
+
+works(
+    "as a shape, axis, index of a list, range, slice bound, dict key",
+    """
+    def f(x):
+        n = np.prod(np.array([3, 2]))
+        y = np.zeros(n) + sum(k for k in range(n))
+        return y, x.sum(axis=np.argmin(np.array([1, 2]))), [x, -x][np.arange(2)[1]], x[: n // 3], {
+            6: x}[n]
+    """,
+)
+works(
+    "in `if`, `while`, `assert`, comparisons, formats",
+    """
+    def f(x):
+        steps = np.arange(3)
+        if steps.sum() > 2 and f"{steps[2]:03d}" == "002":
+            x = x + 1
+        assert np.all(steps >= 0)
+        return x
+    """,
+)
+works(
+    "iterated",
+    """
+    def f(x):
+        for k in np.arange(3):
+            x = x * k + x[k]
+        for t in np.linspace(0, 1, 3):
+            x = x + t
+        return x
+    """,
+)
+works(
+    "functions of NumPy that pyc does not compile, on such values",
+    """
+    def f(x):
+        order = np.unique(np.array([3, 1, 3, 2]))
+        window = np.hanning(3)
+        i, j = np.triu_indices(3, 1)
+        return x[order - 1] * window, np.outer(x, x)[i, j], np.where(np.arange(3) > 0)[0] + x[0]
+    """,
+)
+works(
+    "boolean masks that are known",
+    """
+    def f(x):
+        keep = np.arange(3) != 1
+        a = np.zeros(3)
+        a[keep] = x[keep] * 2
+        return a
+    """,
+)
+refused(
+    "boolean masks that depend on an argument: the shape would",
+    "PYC1101",
+    """
+    def f(x):
+        return x[x > 1]  # refused
+    """,
+)
+refused(
+    "`if` on a traced value",
+    "PYC1102",
+    """
+    def f(x):
+        if x.sum() > 2:  # refused
+            return x
+        return -x
+    """,
+)
+refused(
+    "a traced value as a shape, a range or an index of a list",
+    "PYC1103",
+    """
+    def f(x, n):
+        return np.zeros(n)  # refused
+    """,
+    "x, 3",
+)
+refused(
+    "a function of NumPy that pyc does not compile, on traced values",
+    "PYC1510",
+    """
+    def f(x):
+        return np.unique(x)  # refused
+    """,
+)
+refused(
+    "`np.testing`, `np.ma`, `np.nditer`, `np.vectorize` of traced values",
+    "PYC1510",
+    """
+    def f(x):
+        np.testing.assert_allclose(x, 1)  # refused
+        return x
+    """,
+)
+refused(
+    "reading and writing files",
+    "PYC1200",
+    """
+    def f(x):
+        np.save("out.npy", x)  # refused
+        return x
+    """,
+)
+refused(
+    "NumPy's settings",
+    "PYC1200",
+    """
+    def f(x):
+        np.seterr(all="raise")  # refused
+        return x
+    """,
+)
+works(
+    "`with np.errstate(...)`: allowed; warnings are not emulated",
+    """
+    def f(x):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(x > 1, 1 / (x - 1), 0.0)
+    """,
+)
+
+# --------------------------------------------------------------------------------------------------
+section("Conversions and builtins")
+
+works(
+    "`float(x)`, `int(x)`, `bool(x)`, `complex(x)` called by name",
+    """
+    def f(x):
+        return float(x.sum()) * np.ones(2, np.float32), int(x[1]), bool(x[0]), complex(x[0], 1)
+    """,
+)
+works(
+    "`np.float32(x)`, `np.int64(x)`, `self.dtype(x)` called through a name of the module",
+    """
+    def f(x): return np.float32(x.sum()), np.int64(x[2]), np.float64(3), np.bool_(x[0])
+    """,
+)
+works(
+    "types as values: `dtype=float`, `isinstance(x, float)`, `x.dtype == np.float64`, keys",
+    """
+    SIZES = {np.float32: 4, np.float64: 8}
+    def f(x):
+        assert isinstance(x, np.ndarray) and isinstance(x[0], float) and not isinstance(x, float)
+        assert x.dtype == np.float64 and x.dtype.type is np.float64 and SIZES[np.float64] == 8
+        assert np.issubdtype(x.dtype, np.floating) and type(x) is np.ndarray
+        return np.zeros(2, dtype=float) + x.astype(np.float32)[0]
+    """,
+)
+refused(
+    "a scalar type in a local variable, called: `kind = np.float32; kind(x)`",
+    "PYC1104",
+    """
+    def f(x):
+        kind = np.float32
+        return kind(x.sum())  # refused
+    """,
+)
+refused(
+    "`map(float, x)`: a type handed to other code",
+    "PYC1101",
+    """
+    def f(x):
+        return list(map(float, x))  # refused
+    """,
+)
+works(
+    "`min`, `max` of scalars, `key=`, of an array: the first smallest, as Python finds it",
+    """
+    def f(x):
+        pairs = [(x[0], 1), (x[1], 2)]
+        return min(x[0], x[1], 1.5), max(x), min(x, key=lambda v: -v), max(
+            pairs, key=lambda p: p[0])
+    """,
+)
+works(
+    "`sum`, `any`, `all`, `sorted`, `abs`, `round`, `pow`, `divmod`, `len`",
+    """
+    def f(x):
+        return (sum(x), sum([x, x]), any(v > 2 for v in x), all(x > 0), sorted(x, reverse=True),
+                abs(-x), round(x[0], 1), pow(x, 2), divmod(x, 2), len(x))
+    """,
+)
+works(
+    "`range`, `enumerate`, `zip`, `map`, `filter`, `reversed`, `list`, `tuple`, comprehensions",
+    """
+    def f(x):
+        rows = [np.zeros(2) + v * k for k, v in enumerate(x)]
+        return rows, list(zip(x, reversed(x))), list(map(np.sin, x)), tuple(x), {
+            k: v for k, v in zip("abc", x)}
+    """,
+)
+works(
+    "`functools.reduce`, `operator`, `itertools`",
+    """
+    import functools, itertools, operator
+    def f(x):
+        running = list(itertools.accumulate(x, operator.add))
+        return functools.reduce(np.maximum, [x, x[::-1]]), running
+    """,
+)
+works(
+    "`math`, `cmath`: Python numbers, NaN where `math` would raise",
+    """
+    import math
+    from math import hypot
+    def f(x):
+        return (math.sin(x[0]) * np.ones(2, np.float32), hypot(x[0], 2), math.log(x[1], 2),
+                math.floor(x[1]), math.isclose(x[0], 1), math.sqrt(16), math.fsum([1.0, 2.0]))
+    """,
+)
+works(
+    "`scipy.special` functions that pyc has",
+    """
+    from scipy.special import erf
+    import scipy.special as sp
+    def f(x): return erf(x) + sp.erfc(x)
+    """,
+)
+refused(
+    "functions of other compiled libraries",
+    "PYC1510",
+    """
+    import scipy.special
+    def f(x):
+        return scipy.special.j0(x)  # refused
+    """,
+)
+
+# --------------------------------------------------------------------------------------------------
+section("Functions")
+
+works(
+    "helpers, recursion, helpers of other modules",
+    """
+    def helper(v, depth=2): return np.ones(3) + (helper(v, depth - 1) if depth else v)
+    def f(x): return helper(x)
+    """,
+)
+works(
+    "closures, nested functions, lambdas, defaults, `*args`, `**kwargs`",
+    """
+    def make(scale, op=np.multiply):
+        table = [0.5, scale]
+        def g(v, *rest, shift=np.float64(1), **more):
+            return op(np.full(3, table[1]), v) + shift + sum(rest) + more.get("extra", 0)
+        return g
+    g = make(3.0)
+    def f(x): return g(x, 1, 2, extra=x) + (lambda v: np.zeros(3) + v)(x)
+    """,
+)
+works(
+    "decorated helpers: `functools.wraps`, context managers, classes as decorators",
+    """
+    import contextlib, functools
+    def twice(g):
+        @functools.wraps(g)
+        def run(*args): return g(*args) + np.ones(3)
+        return run
+    class Scaled:
+        def __init__(self, g): self.g = g
+        def __call__(self, v): return np.full(3, 2.0) * self.g(v)
+    @twice
+    def helper(x): return np.zeros(3) + x
+    @Scaled
+    def other(x): return np.zeros(3) + x
+    @contextlib.contextmanager
+    def block(n): yield np.zeros(n)
+    def f(x):
+        with block(3) as z:
+            return helper(x) + other(x) + z
+    """,
+)
+works(
+    "`functools.partial`, `lru_cache`, `cache`",
+    """
+    import functools
+    grid = functools.partial(np.linspace, 0.0, num=3)
+    @functools.lru_cache(maxsize=None)
+    def weights(n): return np.arange(n) / n
+    @functools.cache
+    def fibonacci(n): return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+    def f(x): return grid(2.0) * weights(3) * x + fibonacci(40)
+    """,
+)
+works(
+    "generators and context managers",
+    """
+    def steps(n):
+        for k in range(n):
+            yield np.zeros(3) + k
+    def f(x): return sum(steps(3)) + x
+    """,
+)
+works(
+    "jitted functions, called or handed over",
+    """
+    import pyc
+    @pyc.jit
+    def inner(v): return np.zeros(3) + v
+    def f(x): return inner(x) + pyc.jit(lambda v: np.ones(3) * v)(x)
+    """,
+)
+works(
+    "functions for `pyc.lax`",
+    """
+    import pyc
+    def f(x): return pyc.lax.scan(lambda c, v: (c + np.ones(2) * v, np.zeros(1)), np.zeros(2), x)
+    """,
+)
+works(
+    "`isinstance`-dispatch, `try`, `with`, `match`",
+    """
+    def size(v):
+        match v:
+            case float(): return np.ones(1)
+            case np.ndarray(): return np.zeros(3) + v
+            case _: return None
+    def f(x):
+        try:
+            y = x.reshape(2, 2)
+        except ValueError:
+            y = x
+        return size(y), size(x[0]), size(2.0)
+    """,
+)
+refused(
+    "a nonlocal name that is assigned",
+    "PYC1200",
+    """
+    def make():
+        calls = 0
+        def g(v):
+            nonlocal calls
+            calls += 1
+            return v
+        return g
+    g = make()
+    def f(x):  # refused
+        return g(x)
+    """,
+)
+
+# --------------------------------------------------------------------------------------------------
+section("Classes")
+
+works(
+    "methods, properties, static and class methods, `super()`, `cached_property`, class attributes",
+    """
+    import functools
+    class Layer:
+        scale = 2.0
+        def __init__(self, n): self.w, self.act = [0.5] * n, np.tanh
+        @property
+        def bias(self): return np.sum(np.array(self.w))
+        @staticmethod
+        def pad(v): return np.zeros(3) + v
+        @classmethod
+        def make(cls, n): return cls(n)
+        @functools.cached_property
+        def grid(self): return np.arange(3.0)
+        def __call__(self, v): return self.act(np.array(self.w) * v) * self.scale + self.bias
+    class Deep(Layer):
+        def __init__(self, n):
+            super().__init__(n)
+            self.layers = [Layer(n), Layer.make(n)]
+        def __call__(self, v):
+            for layer in self.layers: v = layer(v) + layer.pad(v) + layer.grid
+            return super().__call__(v)
+    model = Deep(3)
+    def f(x):
+        assert isinstance(model, Layer) and type(model) is Deep and isinstance(Deep(3), Deep)
+        return model(x) + Deep(3)(x) + Layer.pad(x)
+    """,
+)
+works(
+    "dataclasses: frozen, `__post_init__`, default factories, `replace`, slots",
+    """
+    from dataclasses import asdict, dataclass, field, replace
+    @dataclass(frozen=True)
+    class Options:
+        dt: float = 0.1
+        n: int = 3
+        act: object = field(default_factory=lambda: np.tanh)
+        def __post_init__(self): object.__setattr__(self, "h", self.dt / self.n)
+        def grid(self): return np.linspace(0, 1, self.n)
+    @dataclass(slots=True)
+    class Slotted:
+        k: float
+        def scaled(self, v): return np.full(3, self.k) * v
+    options, slotted = Options(), Slotted(2.0)
+    def f(x):
+        other = replace(options, dt=0.5)
+        return (options.act(options.grid() * other.dt + x) + options.h + slotted.scaled(x)
+                + asdict(other)["n"] + (other == Options(dt=0.5)))
+    """,
+)
+works(
+    "named tuples, enums, `SimpleNamespace`, generic and abstract classes",
+    """
+    import abc, enum, types, typing
+    class Point(typing.NamedTuple):
+        a: float
+        b: float
+        def norm(self): return np.sqrt(self.a**2 + self.b**2) + np.zeros(2)
+    class Mode(enum.Enum):
+        FAST = 1
+    class Base(abc.ABC, typing.Generic[typing.TypeVar("T")]):
+        @abc.abstractmethod
+        def step(self, v): ...
+    class Model(Base):
+        def step(self, v): return np.ones(3) * v
+    P, mode, model = Point(3.0, 4.0), Mode.FAST, Model()
+    params = types.SimpleNamespace(k=2.0, g=lambda v: np.zeros(3) + v)
+    def f(x):
+        assert mode is Mode.FAST
+        return P.norm(), Point(x[0], x[1]).norm(), model.step(x) + params.k * params.g(x)
+    """,
+)
+works(
+    "operators of the user's classes",
+    """
+    class Vec:
+        def __init__(self, v): self.v = v
+        def __add__(self, o): return Vec(self.v + np.asarray(o.v))
+        def __mul__(self, k): return Vec(np.full(3, 1.0) * self.v * k)
+        __rmul__ = __mul__
+        def __getitem__(self, k): return self.v[k]
+        def __len__(self): return len(self.v)
+    one = Vec((1.0, 2.0, 3.0))
+    def f(x): return (2 * (Vec(x) + one) * 3).v + len(one) + one[0]
+    """,
+)
+works(
+    "objects made in the function, changed freely",
+    """
+    class State:
+        def __init__(self, u): self.u, self.log = u, []
+        def step(self):
+            self.u = self.u + np.ones(3)
+            self.log.append(self.u)
+    def f(x):
+        s = State(x)
+        for _ in range(3): s.step()
+        return s.u, s.log
+    """,
+)
+works(
+    "classes made in the function",
+    """
+    def f(x):
+        class Box:
+            zero = np.zeros(3)
+            unit = float(2)
+            def get(self): return self.zero + np.ones(3) * self.unit
+        return Box().get() + x
+    """,
+)
+works(
+    "results and arguments of registered classes",
+    """
+    import dataclasses, pyc
+    @pyc.tree.register_dataclass
+    @dataclasses.dataclass
+    class State:
+        u: object
+        v: object
+        def energy(self): return np.sum(np.square(self.u)) + np.zeros(2)
+    def f(x):
+        s = State(x, 2 * x)
+        s = pyc.tree.map(lambda a: a + np.ones(3), s)
+        return s.energy(), s.u, dataclasses.astuple(s)
+    """,
+)
+refused(
+    "setting an attribute of an object from outside",
+    "PYC1200",
+    """
+    class Counter: calls = 0
+    counter = Counter()
+    def f(x):
+        counter.calls += 1  # refused
+        return x
+    """,
+)
+refused(
+    "changing a container of functions from outside",
+    "PYC1200",
+    """
+    STEPS = [np.sin]
+    def f(x):  # refused
+        STEPS.append(np.cos)
+        return x
+    """,
+)

@@ -1,0 +1,102 @@
+"""The table of `docs/plain-numpy.md`: every row is run, as plain NumPy and under `pyc.jit`."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyc import tree
+from pyc.errors import CLASSES, PycError
+from pyc.jit import jit
+from tests.trace.plain_numpy import ROWS, Row
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "plain-numpy.md"
+
+INTRODUCTION = """\
+# Plain NumPy code
+
+What `pyc.jit` runs as it stands, and what it refuses, with the error's code (`python -m pyc explain
+CODE`). Every row is a test: the programs are in `tests/trace/plain_numpy.py`, and this page is
+written from them by `pytest tests/trace/test_plain_numpy.py --update-golden`.
+
+A function is traced with a *view* of its module's names: NumPy, `math` and some builtins act on
+traced values, the user's own functions and classes are traced in turn. Left alone are the standard
+library, and installed packages with compiled parts (SciPy, pandas, ...): their functions get traced
+values only where NumPy's protocols lead back here, and raise an error otherwise. An installed
+package that is written in Python only is traced like the user's own code.
+
+What is not exactly as in Python and NumPy:
+* `sum(x)` of a traced array is `np.sum(x, axis=0)`: the same numbers, added in another order;
+* `min` and `max` of an int and a float are a float; functions of `math` give NaN or infinity where
+  Python raises `ValueError` or `OverflowError`;
+* arrays of rank 0 are scalars: `isinstance(np.array(1.0), np.ndarray)` is false;
+* `np.empty` gives zeros, and `order="F"` is refused where it would matter.
+
+"""
+
+
+def run(row: Row) -> tuple[Any, tuple[Any, ...]]:
+    """The function of a row, from a module of its own with source, and its arguments."""
+    file = f"<{row.construct}>"
+    linecache.cache[file] = (len(row.source), None, row.source.splitlines(True), file)
+    module = sys.modules["plain"] = ModuleType("plain")
+    exec(compile(row.source, file, "exec", dont_inherit=True), vars(module))
+    args = eval(f"({row.args},)", {"x": np.array([1.5, 2.25, 3.0])})
+    return module.f, args
+
+
+@pytest.fixture(autouse=True)
+def no_module_stays():
+    yield
+    sys.modules.pop("plain", None)
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if not r.code], ids=lambda r: r.construct)
+def test_it_gives_what_numpy_gives(row) -> None:
+    f, args = run(row)
+    found = jit(f)(*args)  # first: plain NumPy may keep something in the module
+    expected = f(*args)
+    ours, structure = tree.flatten(found)
+    theirs, expected_structure = tree.flatten(expected)
+    assert structure == expected_structure
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+        assert a.dtype == np.asarray(b).dtype and a.shape == np.shape(b)
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r.code], ids=lambda r: r.construct)
+def test_it_is_refused_on_its_line(row) -> None:
+    f, args = run(row)
+    with pytest.raises(PycError) as error:
+        jit(f)(*args)
+    assert error.value.code == row.code, error.value
+    lines = row.source.splitlines()
+    assert error.value.place is not None
+    assert "# refused" in lines[error.value.place.line - 1]
+    assert str(error.value.fix)
+
+
+def document() -> str:
+    lines = [INTRODUCTION]
+    for title in dict.fromkeys(r.section for r in ROWS):
+        lines += [f"## {title}", "", "| construct | |", "| --- | --- |"]
+        for row in ROWS:
+            if row.section == title:
+                verdict = "works"
+                if row.code:
+                    verdict = f"refused: `{CLASSES[row.code].__name__}`, {row.code}"
+                lines.append(f"| {row.construct} | {verdict} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def test_the_page_is_that_of_the_rows(request) -> None:
+    if request.config.getoption("--update-golden"):
+        DOCUMENT.write_text(document())
+    assert DOCUMENT.read_text() == document()
