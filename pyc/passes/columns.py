@@ -20,9 +20,10 @@ from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, postorder
 from pyc.ir.loops import Body, For, Kind, Let, Reduce, Stmt, Store, expressions, walk
 from pyc.ir.visit import bound, renamed
 from pyc.passes.column_reduction import ColumnReduction, Join
+from pyc.passes.elements import Found, positions
 from pyc.passes.nest import Loop, Nest, Stage, around, is_element_loop, peel, row_length
 from pyc.passes.rows import absorbed, hoisted
-from pyc.passes.sweeps import ROW_BYTES, Found, Step, Sweeps, Tile, positions
+from pyc.passes.sweeps import ROW_BYTES, Step, Sweeps, Tile
 
 TILE_BYTES = 1 << 14
 """Bytes of one row of a tile at most."""
@@ -156,7 +157,7 @@ class ColumnProgram:
         if blocks > 1:
             position = block * per + row
             count = minimum(const(per), const(rows) - block * per) if rows % per else per
-        at_row = positions(loops, position)
+        at_row = positions([(x.var, x.extent) for x in loops], position)
 
         def body(at: Expr, column: Expr) -> list[Stmt]:
             return list(renamed(inner, {**at_row, **sweeps.binding(at, column)}))

@@ -15,7 +15,7 @@ from pyc.ir.expr import Apply, Expr, Load, Var, children, postorder
 from pyc.ir.loops import Body, Buffer, For, Let, Reduce, Stmt, Store, expressions, walk
 from pyc.ir.visit import Rewriter
 from pyc.passes.index import Simplifier
-from pyc.passes.nest import Loop, Nest, accesses, bindings, is_element_loop, peel
+from pyc.passes.nest import Loop, Nest, accesses, bindings, is_element_loop, peel, row_length
 
 
 @frozen()
@@ -170,15 +170,15 @@ def _moved(
     return tuple(result), stored.buffer, out
 
 
-def absorbed(core: Body, simplify: Simplifier) -> list[tuple[Body, Stmt]]:
+def absorbed(core: Body, simplify: Simplifier, shortest: int = 0) -> list[tuple[Body, Stmt]]:
     """The statements of `core`, each with what a reduction stores on its way: a loop that fills a
     buffer joins the reduction behind it if that reads the buffer. The value reduced is then that of
-    a `Let` in front."""
+    a `Let` in front. Not in rows of fewer elements than `shortest`."""
     result: list[tuple[Body, Stmt]] = []
     for s in core:
         if result and isinstance(s, Reduce) and isinstance(result[-1][1], For):
             joined = _join(result[-1][1], s, simplify)
-            if joined is not None:
+            if joined is not None and (row_length(s) or 0) >= shortest:
                 result[-1] = joined
                 continue
         result.append(((), s))

@@ -41,6 +41,7 @@ from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.columns import ColumnProgram
+from pyc.passes.elements import Components, Elements
 from pyc.passes.nest import (
     Loop,
     Nest,
@@ -53,11 +54,10 @@ from pyc.passes.nest import (
     peel,
     roots,
     row_length,
-    sequence,
     unwrap,
 )
-from pyc.passes.reduction import AcrossLanes, Components, WithinLane
-from pyc.passes.rows import without_row_buffers
+from pyc.passes.reduction import TINY, AcrossLanes, WithinLane
+from pyc.passes.rows import absorbed, without_row_buffers
 
 SPLIT = 1 << 17
 """Elements of a sequence from which it is cut into blocks, where few are reduced side by side."""
@@ -308,12 +308,11 @@ class _Scheduler:
 
     def _along_rows(self, core: Body, width: int) -> list[Stmt]:
         body: list[Stmt] = []
-        for s in core:
+        for before, s in absorbed(core, self.nest.simplify, TINY + 1):
             if isinstance(s, Reduce):
-                n, value = sequence(s)
-                types = [r.dtype for r in s.results]
-                lanes = AcrossLanes(types, s.monoid, self._allocate, width)
-                body += lanes.reduce(s.results, value, n)
+                found = Elements(s, before)
+                lanes = AcrossLanes(found.types, s.monoid, self._allocate, width)
+                body += lanes.reduce(s.results, found)
             elif isinstance(s, For):
                 loops, inner = peel((s,))
                 vectors = self._vectors(loops[-1], loops[-1].extent, inner, width)
@@ -326,9 +325,9 @@ class _Scheduler:
         body: list[Stmt] = []
         for s in core:
             if isinstance(s, Reduce):
-                n, value = sequence(s)
-                types = [r.dtype for r in s.results]
-                body += WithinLane(types, s.monoid, self._allocate).reduce(s.results, value, n)
+                found = Elements(s)
+                within = WithinLane(found.types, s.monoid, self._allocate)
+                body += within.reduce(s.results, found.value, found.n)
             elif isinstance(s, For):
                 loops, inner = peel((s,))
                 body += self._wrap(loops, inner, parallel=False)
@@ -383,8 +382,8 @@ class _Scheduler:
             count = minimum(const(BLOCK), const(chunks) - block * BLOCK)
         lanes_of: list[AcrossLanes] = []
         for number, s in enumerate(reduces):
-            n, value = sequence(s)
-            types = [r.dtype for r in s.results]
+            found = Elements(s)
+            types = found.types
             across = AcrossLanes(types, s.monoid, self._allocate, width)
             lanes_of.append(across)
             lanes = across.buffers("lanes", KEEP)
@@ -393,7 +392,7 @@ class _Scheduler:
                 for k, t in enumerate(types)
             ]
             scratch.append(held)
-            first += across.block(lanes, value, block * BLOCK, count, n)
+            first += across.block(lanes, found, block * BLOCK, count)
             start = (position * blocks + block) * KEEP
             lane = Var("l")
             copies = [
@@ -414,7 +413,7 @@ class _Scheduler:
                 return tuple(Load(b, (start + k,)) for b in held)
 
             second += across.join(joined, vector, blocks)
-            second += across.finish(s.results, joined, KEEP)
+            second += across.finish(s.results, joined)
         second += [s for s in core if not isinstance(s, Reduce)]
         two = self.nest.stage(
             "_join", self._wrap(loops, around(self.locals, second), parallel=False), everything

@@ -44,6 +44,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import renamed
+from pyc.passes.elements import Elements
 from pyc.passes.nest import (
     Loop,
     Nest,
@@ -55,7 +56,6 @@ from pyc.passes.nest import (
     is_loop_program,
     peel,
     row_length,
-    sequence,
     unwrap,
 )
 from pyc.passes.placement import exceeded, in_order
@@ -236,9 +236,9 @@ class _BlockScheduler:
         result: list[Stmt] = []
         for s in body:
             if isinstance(s, Reduce):
-                n, value = sequence(s)
-                types = tuple(r.dtype for r in s.results)
-                result += ThreadReduction(types, s.monoid).reduce(s.results, value, n)
+                found = Elements(s)
+                reduction = ThreadReduction(found.types, s.monoid)
+                result += reduction.reduce(s.results, found.value, found.n)
             elif isinstance(s, For):
                 kind = Kind.SERIAL if s.kind is Kind.PARALLEL else s.kind
                 result.append(replace(s, kind=kind, body=tuple(self._in_order(s.body))))
@@ -387,9 +387,9 @@ class _BlockScheduler:
             *before,
         ]
         for s, held in zip(reduces, scratch, strict=True):
-            n, value = sequence(s)
-            reduction = ThreadReduction(tuple(r.dtype for r in s.results), s.monoid)
-            inner, total = reduction.kept_lane(value, n, lane, block * size, size)
+            found = Elements(s)
+            reduction = ThreadReduction(found.types, s.monoid)
+            inner, total = reduction.kept_lane(found.value, found.n, lane, block * size, size)
             body += inner
             body += [Store(b, (place,), x) for b, x in zip(held, total, strict=True)]
         one = self.nest.stage(
