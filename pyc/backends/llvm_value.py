@@ -58,6 +58,12 @@ class ValueEmitter:
         self.lockstep: Lockstep | None = None
         self._derived: dict[tuple[object, ...], Value] = {}
 
+    def vector_instruction(
+        self, name: str, dtype: DType, args: Sequence[Value], lanes: int, scope: Scope
+    ) -> str:
+        """The register of an instruction over vectors; a target may have one of its own."""
+        return llvm_scalar.emit(self.builder, name, dtype, args, lanes, scope)
+
     # --- scalars ----------------------------------------------------------------------------------
 
     def constant(self, value: object, dtype: DType) -> Value:
@@ -254,7 +260,7 @@ class ValueEmitter:
         place = scope or self.builder.placement(deepest([v.scope for v in vectors]))
         if dtype is dt.b1 and (masked := self._fold_mask(name, vectors)) is not None:
             return masked
-        ref = llvm_scalar.emit(self.builder, name, dtype, vectors, width, place)
+        ref = self.vector_instruction(name, dtype, vectors, width, place)
         if dtype is not dt.i64:
             return Value(ref, dtype, place, width)
         low, high = value_range(name, dtype, args)
