@@ -214,6 +214,7 @@ class AcrossLanes(Counter):
         """Fills the KEEP `lanes` with the combined vectors of the chunks [first, first + count) of
         more than one; `first` is a multiple of a power of two >= count."""
         full, rest = divmod(elements.n, CHUNK)
+        everything = count == full + (1 if rest else 0)
         levels = self.buffers("level", LEVELS * KEEP)
         c = Var("c")
 
@@ -227,7 +228,7 @@ class AcrossLanes(Counter):
             return [For(lane, self.width, Kind.VECTOR, tuple(body))]
 
         each = merged(first + c, c, CHUNK)
-        if isinstance(count, int):
+        if everything:
             body: list[Stmt] = [For(c, full, Kind.SERIAL, tuple(each))]
             if rest:
                 body += merged(const(full), const(full), rest)

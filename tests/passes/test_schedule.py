@@ -112,10 +112,12 @@ def test_a_long_reduction_has_two_stages() -> None:
     assert extents(long.plan.kernels[0], Kind.PARALLEL)[0] >= 2
 
 
-def test_a_long_reduction_in_two_stages_keeps_the_order() -> None:
-    """The same bits as the definition, at a length that is no multiple of anything."""
-    graph = optimise(graph_of(lambda x: x.sum(), ones(SPLIT + 1031)), check=True)
-    values = [np.random.default_rng(0).standard_normal(SPLIT + 1031).astype(np.float32)]
+@pytest.mark.parametrize("size", [SPLIT + 1031, 3 * SPLIT // 2 - 24, 2 * SPLIT])
+def test_a_long_reduction_in_two_stages_keeps_the_order(size: int) -> None:
+    """The same bits as the definition: at a length that is no multiple of anything, where the last
+    of full blocks has a ragged chunk, and where nothing is ragged."""
+    graph = optimise(graph_of(lambda x: x.sum(), ones(size)), check=True)
+    values = [np.random.default_rng(0).standard_normal(size).astype(np.float32)]
     planned_plan = plan(graph, X86_64_V3).plan
     assert len(planned_plan.kernels) == 2
     (found,) = run_plan(planned_plan, values, [((), np.float32)])
