@@ -252,6 +252,15 @@ class AcrossLanes(Counter):
         loop = For(c, count, Kind.SERIAL, (inner,))
         return [loop, *self._gather(lanes, levels, count)]
 
+    def copied(self, to: Sequence[Buffer], start: Expr, lanes: Sequence[Buffer]) -> list[Stmt]:
+        """Stores KEEP `lanes` in other buffers from `start` on."""
+        lane = Var("l")
+        body: list[Stmt] = []
+        for q in range(KEEP // self.width):
+            place = lane + q * self.width
+            body += stores(to, start + place, loads(lanes, place))
+        return [For(lane, self.width, Kind.VECTOR, tuple(body))]
+
     # --- pieces -----------------------------------------------------------------------------------
 
     def _halved(self, pieces: list[Components], slots: int, keep: int) -> list[Components]:

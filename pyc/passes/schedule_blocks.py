@@ -61,7 +61,7 @@ from pyc.passes.nest import (
 from pyc.passes.placement import exceeded, in_order
 from pyc.passes.reduction_blocks import Components, ThreadReduction, power_above
 from pyc.passes.row_blocks import RowBlocks
-from pyc.passes.rows import computed_again
+from pyc.passes.rows import computed_again, too_long
 from pyc.passes.tile_blocks import tiled, transposed_loads
 from pyc.reasons import Reason
 
@@ -109,6 +109,11 @@ class _BlockScheduler:
         if any(x.extent == 0 for x in loops):
             return ()
         allocated, core = unwrap(core)
+        for buffer in filter(too_long, allocated):
+            again = computed_again(core, buffer, self.nest.simplify)
+            assert again is not None, "a loop over the row fills each row buffer"
+            core = again
+        allocated = [b for b in allocated if not too_long(b)]
         if not is_loop_program(core) or _reads_what_it_stores(core):
             return (self._in_threads(loops, allocated, core, part),)
         if has_regions(core):
