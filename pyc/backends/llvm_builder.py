@@ -91,12 +91,14 @@ class Value:
     value; scope: where it was computed; const: its value if known while emitting (an int, a bool,
     or a tuple of bools for a mask); low, high: bounds of an integer, None if unknown; multiple: a
     number that divides it (0 for zero itself); plus: the value and the constant that it is the sum
-    of; base, stride: a lane sequence `base + stride * lane` of the whole vector loop.
+    of; base, stride: a lane sequence `base + stride * lane` of the whole vector loop; run: of a
+    vector whose lanes are first, first + 1 ... up to some lane and then repeat that number, the
+    scalar `first` and how many lanes differ.
     """
 
     __slots__ = (
-        *("base", "const", "dtype", "high", "lanes", "low", "multiple", "plus", "ref", "scope"),
-        "stride",
+        *("base", "const", "dtype", "high", "lanes", "low", "multiple", "plus", "ref", "run"),
+        *("scope", "stride"),
     )
 
     def __init__(
@@ -123,6 +125,7 @@ class Value:
         self.stride = stride
         self.multiple = multiple
         self.plus: tuple[Value, int] | None = None
+        self.run: tuple[Value, int] | None = None
 
     @property
     def anchor(self) -> tuple[Value, int]:

@@ -270,6 +270,8 @@ class MemoryEmitter(ExpressionEmitter):
             type = memory_type(buffer.dtype, width)
             ref = self._masked_load(buffer, type, address, alignment, mask.ref, scope)
             return self._from_memory(ref, buffer, width, scope)
+        if element.run is not None and mask is None:
+            return self._load_run(buffer, *element.run, scope)
         if element.base is not None and element.stride == -1 and mask is None:
             return self._load_reversed(buffer, element, piece, scope)
         if element.base is not None and 2 <= element.stride <= 4 and mask is None:
@@ -287,6 +289,18 @@ class MemoryEmitter(ExpressionEmitter):
         arguments = f"{many} align {size} {pointers}, <{width} x i1> {lanes}"
         ref = self.builder.emit(f"{head}({arguments}, {type} zeroinitializer)", scope)
         return self._from_memory(ref, buffer, width, scope)
+
+    def _load_run(self, buffer: Buffer, first: Value, count: int, scope: Scope) -> Value:
+        """Lanes that are neighbours up to one, which the others repeat: a vector load of these."""
+        assert self.lockstep is not None
+        width = self.lockstep.width
+        type = memory_type(buffer.dtype, width)
+        mask = lane_constants([k < count for k in range(width)], dt.b1)
+        address, alignment = self._pointer(buffer, first), self.alignment(buffer, first)
+        ref = self._masked_load(buffer, type, address, alignment, mask, scope)
+        order = ", ".join(f"i32 {min(k, count - 1)}" for k in range(width))
+        text = f"shufflevector {type} {ref}, {type} poison, <{width} x i32> <{order}>"
+        return self._from_memory(self.builder.emit(text, scope), buffer, width, scope)
 
     def _load_reversed(self, buffer: Buffer, element: Value, piece: int, scope: Scope) -> Value:
         """Lanes that run backwards: a vector load from the last one, turned round."""

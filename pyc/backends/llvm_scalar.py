@@ -177,6 +177,23 @@ def _mul_high_64(site: _Site, result: DType, args: Sequence[Value]) -> str:
     return high
 
 
+def _scale(site: _Site, result: DType, args: Sequence[Value]) -> str:
+    """The two factors from the halved bits of the biased exponent."""
+    word = dt.unsigned_of(result.bits)
+    mantissa = {32: 23, 64: 52}[result.bits]
+    f, i = site.type(result), site.type(word)
+    x, rounded = args
+    bits = site.op(f"bitcast {f} {rounded.ref} to {i}")
+    half = site.op(f"lshr {i} {bits}, {site.const(1, word)}")
+    rest = site.op(f"sub {i} {bits}, {half}")
+    total = x.ref
+    for part in (half, rest):
+        exponent = site.op(f"shl {i} {part}, {site.const(mantissa, word)}")
+        factor = site.op(f"bitcast {i} {exponent} to {f}")
+        total = site.op(f"fmul {f} {total}, {factor}")
+    return total
+
+
 def _not(site: _Site, result: DType, args: Sequence[Value]) -> str:
     ones = site.const(True, result) if result is dt.b1 else site.const(-1, result)
     return site.op(f"xor {site.type(result)} {args[0].ref}, {ones}")
@@ -457,6 +474,7 @@ TABLE: dict[str, Emitter] = {
     "div": _by_kind("sdiv", "udiv", "fdiv"),
     "sqrt": _call("llvm.sqrt"),
     "fma": _call("llvm.fma"),
+    "scale": _scale,
     "floor": _call("llvm.floor"),
     "ceil": _call("llvm.ceil"),
     "trunc": _call("llvm.trunc"),

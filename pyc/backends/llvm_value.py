@@ -58,6 +58,12 @@ class ValueEmitter:
         self.lockstep: Lockstep | None = None
         self._derived: dict[tuple[object, ...], Value] = {}
 
+    def vector_instruction(
+        self, name: str, dtype: DType, args: Sequence[Value], lanes: int, scope: Scope
+    ) -> str:
+        """The register of an instruction over vectors; a target may have one of its own."""
+        return llvm_scalar.emit(self.builder, name, dtype, args, lanes, scope)
+
     # --- scalars ----------------------------------------------------------------------------------
 
     def constant(self, value: object, dtype: DType) -> Value:
@@ -198,11 +204,15 @@ class ValueEmitter:
         self._derived[key] = result
         return result
 
-    def _materialise(self, value: Value, piece: int, dtype: DType) -> Value:
-        """The vector of a lane sequence, in i64, or in i32 if its range fits."""
+    def _materialise(
+        self, value: Value, piece: int, dtype: DType, last: int | None = None
+    ) -> Value:
+        """The vector of a lane sequence, in i64, or in i32 if its range fits; last: the lane that
+        those behind it repeat."""
         assert self.lockstep is not None and value.base is not None
         width = self.lockstep.width
-        offsets = [value.stride * (piece * width + k) for k in range(width)]
+        places = [piece * width + k for k in range(width)]
+        offsets = [value.stride * (k if last is None else min(k, last)) for k in places]
         lanes = lane_constants(offsets, dtype)
         base = value.base
         low, high = value.low, value.high
@@ -211,7 +221,7 @@ class ValueEmitter:
             if min(numbers) >= I64_LOW and max(numbers) <= I64_HIGH:
                 text = lane_constants(numbers, dtype)
                 return Value(text, dtype, base.scope, width, low=low, high=high)
-        key = ("lanes", base.ref, value.stride, piece, width, dtype)
+        key = ("lanes", base.ref, value.stride, piece, width, dtype, last)
         found = self._derived.get(key)
         if found is not None and found.scope.open:
             return found
@@ -232,6 +242,8 @@ class ValueEmitter:
         width = self.lockstep.width
         if not any(a.lanes or a.base is not None for a in args):  # folding made them uniform
             return self.scalar(name, dtype, args, scope)
+        if name in ("add", "sub") and dtype is dt.i64 and not any(a.lanes for a in args):
+            return self._sequence(name, args, scope)  # clamps that this piece does not reach
         if name in _COMPARES:
             special = self._compare_sequence(name, args, piece)
             if special is not None:
@@ -240,15 +252,52 @@ class ValueEmitter:
             special = self._divide_narrow(name, args, piece, scope)
             if special is not None:
                 return special
+        if name == "minimum" and dtype is dt.i64:
+            special = self._clamped(args, piece)
+            if special is not None:
+                return special
         vectors = [a if a.lanes else self.as_vector(a, piece) for a in args]
         place = scope or self.builder.placement(deepest([v.scope for v in vectors]))
         if dtype is dt.b1 and (masked := self._fold_mask(name, vectors)) is not None:
             return masked
-        ref = llvm_scalar.emit(self.builder, name, dtype, vectors, width, place)
+        ref = self.vector_instruction(name, dtype, vectors, width, place)
         if dtype is not dt.i64:
             return Value(ref, dtype, place, width)
         low, high = value_range(name, dtype, args)
-        return Value(ref, dtype, place, width, low=low, high=high)
+        result = Value(ref, dtype, place, width, low=low, high=high)
+        if name == "add":
+            result.run = self._run_of_sum(args)
+        return result
+
+    def _run_of_sum(self, args: Sequence[Value]) -> tuple[Value, int] | None:
+        """The run of a vector that has one and a scalar."""
+        for one, other in ((args[0], args[1]), (args[1], args[0])):
+            if one.run is not None and not other.lanes and other.base is None:
+                first, count = one.run
+                return self.scalar("add", dt.i64, [other, first]), count
+        return None
+
+    def _clamped(self, args: Sequence[Value], piece: int) -> Value | None:
+        """min(b + lane, limit) where it is known which lanes the limit reaches: the sequence, the
+        limit, or a vector with a run; None for another shape."""
+        sequence, limit = args if args[0].base is not None else (args[1], args[0])
+        if sequence.base is None or sequence.stride != 1 or limit.base is not None or limit.lanes:
+            return None
+        distance = self.scalar("sub", dt.i64, [limit, sequence.base]).const
+        if distance is None:
+            return None
+        assert self.lockstep is not None
+        width = self.lockstep.width
+        first = piece * width
+        if distance >= first + width - 1:
+            return sequence
+        if distance <= first:
+            return limit
+        result = self._materialise(sequence, piece, dt.i64, distance)
+        start = self.scalar("add", dt.i64, [sequence.base, self.index(first)])
+        found = Value(*(result.ref, dt.i64, result.scope, width), low=start.low, high=limit.high)
+        found.run = (start, distance - first + 1)
+        return found
 
     def _divide_narrow(
         self, name: str, args: Sequence[Value], piece: int, scope: Scope | None

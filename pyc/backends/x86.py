@@ -18,15 +18,17 @@ from functools import cache
 
 import numpy as np
 
+from pyc.backends import x86_vectors
 from pyc.backends.base import Code, Codegen
 from pyc.backends.llvm import INTRINSICS, KernelEmitter
-from pyc.backends.llvm_builder import Value
+from pyc.backends.llvm_builder import Scope, Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_library import SROA, Machine, host_features, machine
 from pyc.backends.llvm_memory import Place
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
+from pyc.ir.dtype import DType
 from pyc.ir.evaluate_expr import evaluate
 from pyc.ir.expr import Shuffle
 from pyc.ir.loops import (
@@ -50,7 +52,11 @@ from pyc.ir.plan import CANCELLED, CONTEXT_FIELDS, Plan
 from pyc.ir.plan import Place as PlanPlace
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 
-X86_INTRINSICS = (*INTRINSICS, "llvm.x86.sse.ldmxcsr", "llvm.x86.sse.stmxcsr")
+X86_INTRINSICS = (
+    *INTRINSICS,
+    *x86_vectors.INTRINSICS,
+    *("llvm.x86.sse.ldmxcsr", "llvm.x86.sse.stmxcsr"),
+)
 _OFFSET = {name: 8 * k for k, name in enumerate(CONTEXT_FIELDS)}
 _MODE_FLAGS, _DEFAULT_MODE = 0x3F, 0x1F80
 """MXCSR: the sticky exception flags, and its value when a process starts."""
@@ -64,6 +70,7 @@ class X86Kernel(KernelEmitter):
     def __init__(self, kernel: Kernel, target: Target, intrinsics: dict[str, str]) -> None:
         super().__init__(kernel, target, intrinsics, X86_INTRINSICS)
         self.parallel = outermost_parallel(kernel)
+        self.avx512 = x86_vectors.has_avx512(target)
 
     def function(self, name: str) -> str:
         """The text of `void name(ptr frame, i64 begin, i64 end)`."""
@@ -100,6 +107,17 @@ class X86Kernel(KernelEmitter):
             Value("%begin", dt.i64, root, low=0, high=high),
             Value("%end", dt.i64, root, low=0, high=high),
         )
+
+    def vector_instruction(
+        self, name: str, dtype: DType, args: Sequence[Value], lanes: int, scope: Scope
+    ) -> str:
+        """One of AVX-512's own, or the usual one."""
+        if self.avx512:
+            b = self.builder
+            found = x86_vectors.vector_instruction(b, name, dtype, args, lanes, scope)
+            if found is not None:
+                return found
+        return super().vector_instruction(name, dtype, args, lanes, scope)
 
     def load_metadata(self, buffer: Buffer) -> str:
         """Nothing: plain loads."""

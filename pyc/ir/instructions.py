@@ -1,8 +1,10 @@
 """The scalar instructions: what one element of any pyc program is computed with.
 
 Each entry gives an instruction's arity, its type rule and its exact meaning as a NumPy function
-over arrays (the meaning both interpreters use). Every instruction is total: no input is undefined,
-so bits cannot depend on the target. Backends hold one table from these names to machine code.
+over arrays (the meaning both interpreters use). Every instruction but `scale` is total: no input is
+undefined, so bits cannot depend on the target. `scale` has a domain on which targets agree, because
+some have it as one instruction; both interpreters raise ValueError outside of it. Backends hold one
+table from these names to machine code.
 
 Arithmetic on half types does not exist here: ops widen to float32 and round back (`cast`).
 Complex numbers are pairs of scalars by the time they reach instructions.
@@ -161,6 +163,30 @@ def _fma_of_usual(a: Array, b: Array, c: Array) -> Array:
     return np.asarray(high + _round_to_odd_sum(low_error, high_error))
 
 
+_LAYOUT = {dt.f32: (23, 127, np.uint32), dt.f64: (52, 1023, np.uint64)}
+"""Mantissa bits, exponent bias and bit type."""
+SCALED = 2.0**32
+"""What `scale` takes is 0 or NaN, or lies between this and its reciprocal."""
+
+
+def _scale(x: Array, rounded: Array, type: DType) -> Array:
+    """x * 2^n, rounded once, for `rounded` = n + 2 bias + 1.5 * 2^mantissa and an integer n with
+    |n| <= 2 bias - 2. Two factors near 2^(n/2) do it: the first product is exact, or so small or
+    large that the second gives 0 or infinity whatever it is."""
+    mantissa, bias, bits_type = _LAYOUT[type]
+    x, rounded = np.broadcast_arrays(x, rounded)
+    n = rounded.astype(np.float64) - (1.5 * 2.0**mantissa + 2 * bias)
+    size = np.abs(x)
+    known = (size == 0) | ((size >= 1 / SCALED) & (size <= SCALED))
+    if not (np.isnan(x) | (known & (n == np.rint(n)) & (np.abs(n) <= 2 * bias - 2))).all():
+        raise ValueError("scale: an operand outside of its domain")
+    bits = np.ascontiguousarray(rounded).view(bits_type)
+    half = bits >> bits_type(1)
+    first = (half << bits_type(mantissa)).view(type.numpy)
+    second = ((bits - half) << bits_type(mantissa)).view(type.numpy)
+    return np.asarray(x * first * second)
+
+
 def _minimum(a: Array, b: Array) -> Array:
     """IEEE 754-2019 minimum: NaN if either is NaN, -0 below +0."""
     if a.dtype.kind != "f":
@@ -256,6 +282,7 @@ _define("abs", 1, _NUMBER, np.abs)
 _define("div", 2, _FLOAT, np.true_divide)
 _define("sqrt", 1, _FLOAT, np.sqrt)
 _define("fma", 3, _FLOAT, _fma, typed=True)
+_define("scale", 2, _FLOAT, _scale, typed=True)
 _define("floor", 1, _FLOAT, np.floor)
 _define("ceil", 1, _FLOAT, np.ceil)
 _define("trunc", 1, _FLOAT, np.trunc)

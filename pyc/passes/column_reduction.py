@@ -15,14 +15,13 @@ from collections.abc import Callable
 
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Var, const, minimum
-from pyc.ir.loops import Body, Buffer, Carry, For, If, Kind, Let, Reduce, Stmt, expressions
+from pyc.ir.loops import Body, Buffer, Carry, For, If, Kind, Let, Reduce, Stmt
 from pyc.ir.order import CHUNK, KEEP, LANES
-from pyc.ir.visit import Rewriter, renamed
-from pyc.passes.nest import Loop, bindings, row_length
-from pyc.passes.reduction import CHEAP, ROWS, At, Components, Counter, cost
+from pyc.passes.elements import Components, Elements, Found
+from pyc.passes.nest import Loop
+from pyc.passes.reduction import CHEAP, ROWS, At, Counter
 from pyc.passes.reduction_blocks import ThreadReduction
-from pyc.passes.rows import variables_of
-from pyc.passes.sweeps import Each, Found, Held, Step, Sweeps, Tile, positions
+from pyc.passes.sweeps import Each, Held, Step, Sweeps, Tile
 
 SUM_BYTES = 1 << 19
 """Bytes of the sums of lanes of a tile at most: they should stay in a core's cache."""
@@ -45,15 +44,10 @@ class ColumnReduction:
 
     def __init__(self, sweeps: Sweeps, before: Body, reduce: Reduce) -> None:
         self.sweeps = sweeps
-        self.before = before
-        self.reduce = reduce
-        n = row_length(reduce)
-        assert n is not None
-        self.n = n
-        self.types = [r.dtype for r in reduce.results]
+        self.elements = Elements(reduce, before)
+        self.n, self.types = self.elements.n, self.elements.types
         self.counter = Counter(self.types, reduce.monoid, self._refuse)
-        work = cost([*reduce.values, *(e for s in before for e in expressions(s))])
-        self.cheap = work <= CHEAP * len(self.types)
+        self.cheap = self.elements.work <= CHEAP * len(self.types)
         self._local: list[Buffer] = []
 
     @staticmethod
@@ -75,15 +69,7 @@ class ColumnReduction:
         return self._sweep_lanes(tile)
 
     def _element(self, position: Expr, at: Expr, column: Expr) -> Found:
-        binding = {
-            **positions(variables_of(self.reduce), position),
-            **self.sweeps.binding(at, column),
-        }
-        if not self.before:
-            return [], Rewriter(variables=binding).exprs(self.reduce.values)
-        body = renamed((*self.before, *bindings(self.reduce)), binding)
-        count = len(self.types)
-        return list(body), tuple(s.var for s in body[-count:] if isinstance(s, Let))
+        return self.elements.at(position, self.sweeps.binding(at, column))
 
     def _fold(
         self,

@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from pyc.frozen import frozen
 from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, postorder
-from pyc.ir.loops import Body, For, Kind, Let, Reduce, Stmt, Store, expressions, walk
-from pyc.ir.visit import bound, renamed
+from pyc.ir.loops import Body, For, Kind, Let, Stmt, Store, expressions, walk
+from pyc.ir.visit import renamed
 from pyc.passes.column_reduction import ColumnReduction, Join
-from pyc.passes.nest import Loop, Nest, Stage, around, is_element_loop, peel, row_length
-from pyc.passes.rows import absorbed, hoisted
-from pyc.passes.sweeps import ROW_BYTES, Found, Step, Sweeps, Tile, positions
+from pyc.passes.elements import Found, positions
+from pyc.passes.nest import Loop, Nest, Stage, around, peel, row_length
+from pyc.passes.rows import Section, absorbed, hoisted, sections
+from pyc.passes.sweeps import ROW_BYTES, Step, Sweeps, Tile
 
 TILE_BYTES = 1 << 14
 """Bytes of one row of a tile at most."""
@@ -36,17 +36,6 @@ TASK_BYTES = 1 << 18
 """Bytes that a block of rows is worth at least."""
 
 
-@frozen()
-class Section:
-    """A region, if any, with what it stores on its way, and the statements of one column behind it.
-    later: variables of these that other sections need."""
-
-    before: Body
-    region: Reduce | For | None
-    after: Body
-    later: tuple[Var, ...]
-
-
 class ColumnProgram:
     """The launches of one row program; `loops`, the last of them contiguous, enclose `core`."""
 
@@ -54,7 +43,7 @@ class ColumnProgram:
         self.nest = nest
         self.sweeps = Sweeps(nest, loops, core)
         self.parallel = parallel
-        self.sections = _sections(absorbed(hoisted(core), nest.simplify))
+        self.sections = sections(absorbed(hoisted(core), nest.simplify))
 
     def stages(self) -> tuple[Stage, ...]:
         """The launches."""
@@ -156,7 +145,7 @@ class ColumnProgram:
         if blocks > 1:
             position = block * per + row
             count = minimum(const(per), const(rows) - block * per) if rows % per else per
-        at_row = positions(loops, position)
+        at_row = positions([(x.var, x.extent) for x in loops], position)
 
         def body(at: Expr, column: Expr) -> list[Stmt]:
             return list(renamed(inner, {**at_row, **sweeps.binding(at, column)}))
@@ -176,23 +165,3 @@ def _nested(loops: Sequence[Loop], body: Sequence[Stmt]) -> list[Stmt]:
     for loop in reversed(loops):
         inner = (For(loop.var, loop.extent, Kind.SERIAL, inner),)
     return list(inner)
-
-
-def _sections(regions: Sequence[tuple[Body, Stmt]]) -> list[Section]:
-    """The regions of a row program, each with the statements of one column behind it."""
-    found: list[tuple[Body, Reduce | For | None, list[Stmt]]] = [((), None, [])]
-    for before, s in regions:
-        if isinstance(s, (Reduce, For)) and not is_element_loop(s):
-            found.append((before, s, []))
-        else:
-            found[-1][2].append(s)
-    result: list[Section] = []
-    used: set[Var] = set()
-    for before, region, after in reversed(found):
-        defined = list(region.results) if isinstance(region, Reduce) else []
-        defined += [v for s in after for v in bound(s)]
-        result.append(Section(before, region, tuple(after), tuple(v for v in defined if v in used)))
-        here = [*before, *([region] if region is not None else []), *after]
-        nodes = postorder([e for s in walk(tuple(here)) for e in expressions(s)])
-        used |= {n for n in nodes if isinstance(n, Var)}
-    return result[::-1]

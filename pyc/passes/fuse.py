@@ -41,7 +41,8 @@ DEPTH_LIMIT = 96
 REPEAT_LIMIT = 24
 """Instructions per element worth repeating to save storing and loading a value."""
 ROW_LIMIT = 1 << 16
-"""Elements of the longest reduced sequence that shares its kernel with other work."""
+"""Elements of the longest reduced sequence that shares its kernel with other work, where only
+reductions by themselves are split over tasks."""
 
 Index = tuple[Expr, ...]
 
@@ -210,8 +211,9 @@ class Fusion:
 
 
 class _Fuser:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, *, long_rows: bool) -> None:
         self.graph = graph
+        self.long_rows = long_rows
         self.walker = Walker(graph)
         self.number = {e: k for k, e in enumerate(graph.eqns)}
         self.decisions: list[Decision] = []
@@ -566,10 +568,11 @@ class _Fuser:
                 return group
         return None
 
-    @staticmethod
-    def _row_fits(domain: tuple[int, ...], reduced: tuple[int, ...]) -> bool:
-        """Whether other work may share a kernel with a reduction of this size: long sequences with
-        few siblings are split over tasks instead, in a kernel of their own."""
+    def _row_fits(self, domain: tuple[int, ...], reduced: tuple[int, ...]) -> bool:
+        """Whether other work may share a kernel with a reduction of this size. Unless the scheduler
+        cuts such kernels, long sequences with few siblings have one of their own."""
+        if self.long_rows:
+            return True
         row = prod(domain[p] for p in reduced)
         kept = prod(d for p, d in enumerate(domain) if p not in reduced)
         return row <= ROW_LIMIT or kept >= 64
@@ -663,6 +666,7 @@ def _same(a: Iterable[Expr], b: Iterable[Expr]) -> bool:
     return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
 
 
-def fuse(graph: Graph) -> Fusion:
-    """The groups of `graph`, in execution order."""
-    return _Fuser(graph).run()
+def fuse(graph: Graph, *, long_rows: bool = True) -> Fusion:
+    """The groups of `graph`, in execution order. long_rows: whether the scheduler cuts row programs
+    over few long rows into launches whose tasks share the rows."""
+    return _Fuser(graph, long_rows=long_rows).run()

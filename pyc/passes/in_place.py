@@ -105,9 +105,11 @@ class Branches:
 
 
 class Chains:
-    """The chains of a program, and what follows from them for its loops and branches."""
+    """The chains of a program, and what follows from them for its loops and branches. long_rows:
+    see `fuse`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, long_rows: bool) -> None:
+        self._long_rows = long_rows
         self._uses: dict[Graph, Uses] = {}
         self._loops: dict[Eqn, Moves | None] = {}
         self._branches: dict[Eqn, Branches] = {}
@@ -115,7 +117,7 @@ class Chains:
     def uses(self, graph: Graph) -> Uses:
         """The uses of a Graph's values, with its fusion."""
         if graph not in self._uses:
-            self._uses[graph] = Uses(graph, fuse(graph))
+            self._uses[graph] = Uses(graph, fuse(graph, long_rows=self._long_rows))
         return self._uses[graph]
 
     def chain(self, uses: Uses, value: Value) -> Chain:

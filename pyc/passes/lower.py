@@ -8,13 +8,12 @@ given by the index ops, down to loads. Kinds of loops, vectors and the expansion
 business of `schedule`.
 
 A costly element needed by several regions of a row (the exponentials of a softmax) is computed once
-and kept in a row buffer.
+and kept in a row buffer, however long: where it lies is for `schedule` to say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 
 from pyc.frozen import frozen, replace
 from pyc.ir.element import Element, components_of, fails_of, literal, result_of, scalar_of
@@ -39,8 +38,6 @@ from pyc.ir.op import Kind as OpKind
 from pyc.passes.fuse import Fusion, Group, Index, Walker, full_index, inlines, units_dropped
 from pyc.passes.index import Simplifier
 
-ROW_BUFFER_LIMIT = 1 << 14
-"""Elements of a row that is worth keeping: a stack buffer that stays in a core's cache."""
 ROW_BUFFER_WORK = 8
 """Instructions per element worth keeping a row for."""
 
@@ -247,8 +244,7 @@ class _Lowerer:
         """Values of the whole domain that several regions need and that cost enough to keep."""
         self.row_values: dict[Value, tuple[int, Buffer]] = {}
         group = self.group
-        row = prod(group.domain[p] for p in group.reduced)
-        if not group.reduces or not group.reduced or row > ROW_BUFFER_LIMIT:
+        if not group.reduces or not group.reduced:
             return
         regions = [{e.args[0]} for e in group.reduces]
         full = {v for v in group.outputs if self._is_full(v)}

@@ -121,7 +121,7 @@ class _Planner:
         self.decisions: list[Decision] = []
         self.constants = bytearray()
         self.copies = 0
-        self._chains = Chains()
+        self._chains = Chains(long_rows=not target.has_blocks)
         self._literals: dict[bytes, int] = {}
         self._base = 0
 

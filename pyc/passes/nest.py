@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from math import prod
 
 from pyc.frozen import frozen, replace
-from pyc.ir.expr import Apply, Expr, Load, Var, apply, children, const, postorder
+from pyc.ir.expr import Apply, Expr, Load, Var, children, const, postorder
 from pyc.ir.loops import (
     Alloc,
     Body,
@@ -37,7 +37,6 @@ from pyc.ir.order import LANES
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter
 from pyc.passes.index import Simplifier
-from pyc.passes.reduction import Components, Value
 from pyc.reasons import Reason
 
 LOOP_WORK = 64
@@ -207,24 +206,6 @@ def can_split(core: Body) -> bool:
         else:
             done = True
     return True
-
-
-def sequence(s: Reduce) -> tuple[int, Value]:
-    """The length of a reduction's sequence, and its values by position."""
-    n = prod(int(e) for _, e in s.domain if isinstance(e, int))
-    if not s.domain:
-        return 1, lambda _: s.values
-
-    def value(position: Expr) -> Components:
-        binding: dict[Var, Expr] = {}
-        rest = position
-        for var, extent in reversed(s.domain[1:]):
-            binding[var] = apply("remainder", rest, const(extent))
-            rest = apply("quotient", rest, const(extent))
-        binding[s.domain[0][0]] = rest
-        return Rewriter(variables=binding).exprs(s.values)
-
-    return n, value
 
 
 def values_of(body: Sequence[Stmt]) -> list[Expr]:

@@ -23,6 +23,7 @@ from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Expr, Load, Shuffle, Var, apply, const, postorder, select
 from pyc.ir.loops import Buffer, Carry, For, If, Kind, Let, Stmt, Store
 from pyc.ir.order import CHUNK, KEEP, LANES, MONOIDS, Monoid, neutral
+from pyc.passes.elements import Components, Elements
 
 ROWS = CHUNK // LANES
 CHEAP = 4
@@ -32,12 +33,13 @@ TINY = 8
 LEVELS = 44
 """Levels of a counter whose length is not known: 2^44 chunks."""
 
-Components = tuple[Expr, ...]
 Value = Callable[[Expr], Components]
 """The monoid components at a position of the sequence."""
 Allocate = Callable[[str, DType, tuple[int, ...]], Buffer]
 """(name, dtype, shape) -> a buffer private to the thread (or lane) that runs the statements."""
 At = Callable[[Expr], Expr]
+Pieces = tuple[list[Stmt], list[Components]]
+"""Statements, and the vectors that they leave."""
 
 
 def cost(values: Sequence[Expr]) -> int:
@@ -174,90 +176,92 @@ class AcrossLanes(Counter):
         super().__init__(types, monoid, allocate)
         self.width = min(width, KEEP)
 
-    def reduce(self, results: Sequence[Var], value: Value, n: int) -> list[Stmt]:
-        """Statements that bind `results` to the reduction of value(0 .. n)."""
+    def reduce(self, results: Sequence[Var], elements: Elements) -> list[Stmt]:
+        """Statements that bind `results` to the reduction of all elements."""
+        n = elements.n
         if n == 0:
             return bind(results, self.neutral)
         if n <= TINY:
-            return bind(results, self.tree([value(const(k)) for k in range(n)]))
-        if n < LANES:
-            lanes = self.buffers("lanes", LANES)
-            return [*self._partial(lanes, value, n, 0), *self.finish(results, lanes, n)]
+            found = [elements.at(const(k)) for k in range(n)]
+            body = [s for inside, _ in found for s in inside]
+            return [*body, *bind(results, self.tree([v for _, v in found]))]
         lanes = self.buffers("lanes", KEEP)
-        body = self.block(lanes, value, const(0), -(-n // CHUNK), n)
-        return [*body, *self.finish(results, lanes, KEEP)]
-
-    def finish(self, results: Sequence[Var], lanes: Sequence[Buffer], present: int) -> list[Stmt]:
-        """The lanes step over `lanes`, of which the first `present` may not be neutral."""
+        if self.monoid.idempotent:
+            return [*self._in_any_order(lanes, elements), *bind(results, loads(lanes, const(0)))]
+        if n > CHUNK:
+            body = self.block(lanes, elements, const(0), -(-n // CHUNK))
+            return [*body, *self.finish(results, lanes)]
         lane = Var("l")
-        vectors = -(-present // self.width)
-        pieces = [loads(lanes, lane + p * self.width if p else lane) for p in range(vectors)]
-        total = self._halved(pieces, LANES // self.width, 1)[0]
-        width = min(self.width, 1 << (present - 1).bit_length()) // 2
-        while width:
-            total = self.monoid.combine(total, tuple(Shuffle(x, lane, width) for x in total))
-            width //= 2
+        body, pieces = self._chunk(elements, const(0), n, lane)
+        (total,) = self._halved(pieces, LANES // self.width, 1)
+        present = min(self.width, 1 << (n - 1).bit_length())
+        body += stores(lanes, lane, self._shuffled(total, lane, present))
+        vector = For(lane, self.width, Kind.VECTOR, tuple(body))
+        return [vector, *bind(results, loads(lanes, const(0)))]
+
+    def finish(self, results: Sequence[Var], lanes: Sequence[Buffer]) -> list[Stmt]:
+        """The lanes step over KEEP `lanes`."""
+        lane = Var("l")
+        pieces = [loads(lanes, lane + p * self.width) for p in range(KEEP // self.width)]
+        (total,) = self._halved(pieces, KEEP // self.width, 1)
+        total = self._shuffled(total, lane, self.width)
         vector = For(lane, self.width, Kind.VECTOR, tuple(stores(lanes, lane, total)))
         return [vector, *bind(results, loads(lanes, const(0)))]
 
     def block(
-        self, lanes: Sequence[Buffer], value: Value, first: Expr, count: int | Expr, n: int
+        self, lanes: Sequence[Buffer], elements: Elements, first: Expr, count: int | Expr
     ) -> list[Stmt]:
         """Fills the KEEP `lanes` with the combined vectors of the chunks [first, first + count) of
-        a sequence of n >= LANES elements; `first` is a multiple of a power of two >= count."""
-        full, rest = divmod(n, CHUNK)
-        if isinstance(count, int) and count == 1:
-            if not rest:
-                return self._vector(
-                    lambda lane: self._store_kept(lanes, lane, *self._chunk(value, first, lane))
-                )
-            chunk = self.buffers("chunk", LANES)
-            kept = self._vector(
-                lambda lane: self._store_kept(lanes, lane, [], self._kept(chunk, lane))
-            )
-            return [*self._partial(chunk, value, rest, 0), *kept]
+        more than one; `first` is a multiple of a power of two >= count."""
+        full, rest = divmod(elements.n, CHUNK)
+        everything = count == full + (1 if rest else 0)
         levels = self.buffers("level", LEVELS * KEEP)
         c = Var("c")
-        whole = self._vector(
-            lambda lane: self._merged(levels, c, lane, *self._chunk(value, first + c, lane))
-        )
-        body: list[Stmt] = []
-        if not rest:
-            body = [For(c, count, Kind.SERIAL, tuple(whole))]
+
+        def merged(chunk: Expr, number: Expr, size: int) -> list[Stmt]:
+            lane = Var("l")
+            body, pieces = self._chunk(elements, chunk * CHUNK, size, lane)
+            kept = self._halved(pieces, LANES // self.width, KEEP // self.width)
+            kept += [self.neutral] * (KEEP // self.width - len(kept))
+            for q, total in enumerate(kept):
+                body += self.merge(levels, self._at(q, lane), number, total)
+            return [For(lane, self.width, Kind.VECTOR, tuple(body))]
+
+        each = merged(first + c, c, CHUNK)
+        if everything:
+            body: list[Stmt] = [For(c, full, Kind.SERIAL, tuple(each))]
+            if rest:
+                body += merged(const(full), const(full), rest)
         else:
-            chunk = self.buffers("chunk", LANES)
-            number: Expr = const(full) if isinstance(count, int) else c
-            last = [
-                *self._partial(chunk, value, rest, full * CHUNK),
-                *self._vector(
-                    lambda lane: self._merged(levels, number, lane, [], self._kept(chunk, lane))
-                ),
-            ]
-            if isinstance(count, int):
-                body = [For(c, full, Kind.SERIAL, tuple(whole)), *last]
-            else:
-                choose = If((first + c).equal(full), tuple(last), tuple(whole))
-                body = [For(c, count, Kind.SERIAL, (choose,))]
+            if rest:
+                last = merged(const(full), c, rest)
+                each = [If((first + c).equal(full), tuple(last), tuple(each))]
+            body = [For(c, count, Kind.SERIAL, tuple(each))]
         return [*body, *self._gather(lanes, levels, count)]
 
     def join(self, lanes: Sequence[Buffer], vector: Value, count: int) -> list[Stmt]:
         """Fills `lanes` with the combination of `count` vectors of KEEP lanes; vector(k * KEEP + l)
         is lane l of vector k."""
         levels = self.buffers("joined", LEVELS * KEEP)
-        c = Var("c")
-
-        def add(lane: Expr) -> list[Stmt]:
-            kept = [vector(c * KEEP + q * self.width + lane) for q in range(KEEP // self.width)]
-            return self._merged(levels, c, lane, [], kept)
-
-        loop = For(c, count, Kind.SERIAL, tuple(self._vector(add)))
+        c, lane = Var("c"), Var("l")
+        body: list[Stmt] = []
+        for q in range(KEEP // self.width):
+            total = vector(c * KEEP + q * self.width + lane)
+            body += self.merge(levels, self._at(q, lane), c, total)
+        inner = For(lane, self.width, Kind.VECTOR, tuple(body))
+        loop = For(c, count, Kind.SERIAL, (inner,))
         return [loop, *self._gather(lanes, levels, count)]
 
-    # --- pieces -----------------------------------------------------------------------------------
-
-    def _vector(self, body: Callable[[Expr], list[Stmt]]) -> list[Stmt]:
+    def copied(self, to: Sequence[Buffer], start: Expr, lanes: Sequence[Buffer]) -> list[Stmt]:
+        """Stores KEEP `lanes` in other buffers from `start` on."""
         lane = Var("l")
-        return [For(lane, self.width, Kind.VECTOR, tuple(body(lane)))]
+        body: list[Stmt] = []
+        for q in range(KEEP // self.width):
+            place = lane + q * self.width
+            body += stores(to, start + place, loads(lanes, place))
+        return [For(lane, self.width, Kind.VECTOR, tuple(body))]
+
+    # --- pieces -----------------------------------------------------------------------------------
 
     def _halved(self, pieces: list[Components], slots: int, keep: int) -> list[Components]:
         """The halves step over vectors, `slots` of them with the missing ones neutral, until `keep`
@@ -270,48 +274,95 @@ class AcrossLanes(Counter):
             slots //= 2
         return pieces
 
-    def _chunk(self, value: Value, number: Expr, lane: Expr) -> tuple[list[Stmt], list[Components]]:
-        """A whole chunk as its KEEP lanes: all LANES are carried over the rows at once."""
-        pieces = LANES // self.width
-        base = number * CHUNK
-        j = Var("j")
+    def _shuffled(self, total: Components, lane: Var, lanes: int) -> Components:
+        """The halves step over the first `lanes` of a vector; the result is in lane 0."""
+        distance = lanes // 2
+        while distance:
+            moved = tuple(Shuffle(x, lane, distance) for x in total)
+            total = self.monoid.combine(total, moved)
+            distance //= 2
+        return total
+
+    def _chunk(self, elements: Elements, base: Expr, size: int, lane: Var) -> Pieces:
+        """The vectors of the lanes of a chunk with `size` elements from `base` on, those that no
+        element reaches left out: LANES at a time are carried over the rows."""
+        rows, tail = divmod(size, LANES)
+        body: list[Stmt] = []
+        pieces: list[Components] = []
+        if rows:
+            body, pieces = self._rows(elements, base, rows, lane)
+        for p in range(-(-tail // self.width)):
+            place = lane + p * self.width
+            position = base + (place + rows * LANES)
+            if (p + 1) * self.width <= tail:
+                inside, value = elements.at(position)
+            else:
+                inside, value = elements.up_to(position, place < tail, self.neutral)
+            body += inside
+            if rows:
+                pieces[p] = self.monoid.combine(pieces[p], value)
+            else:
+                pieces.append(value)
+        return body, pieces
+
+    def _rows(self, elements: Elements, base: Expr, rows: int, lane: Var) -> Pieces:
+        """The left folds of all lanes over whole rows."""
+        j: Expr = Var("j") if rows > 1 else const(0)
         carries: list[Carry] = []
         ends: list[Components] = []
-        for p in range(pieces):
-            inside, after = self.names(f"a{p}_"), self.names(f"e{p}_")
-            element = value(base + (j * LANES + (lane + p * self.width)))
+        body: list[Stmt] = []
+        for p in range(LANES // self.width):
+            inside, value = elements.at(base + (j * LANES + (lane + p * self.width)))
+            body += inside
+            if rows == 1:
+                ends.append(value)
+                continue
+            before, after = self.names(f"a{p}_"), self.names(f"e{p}_")
             columns = zip(
-                inside, self.neutral, self.monoid.combine(inside, element), after, strict=True
+                before, self.neutral, self.monoid.combine(before, value), after, strict=True
             )
             carries += [Carry(v, i, n, r) for v, i, n, r in columns]
             ends.append(after)
-        loop = For(j, ROWS, Kind.SERIAL, (), tuple(carries))
-        return [loop], self._halved(ends, pieces, KEEP // self.width)
+        if isinstance(j, Var):
+            body = [For(j, rows, Kind.SERIAL, tuple(body), tuple(carries))]
+        return body, ends
 
-    def _kept(self, chunk: Sequence[Buffer], lane: Expr) -> list[Components]:
-        """The KEEP lanes of a chunk whose LANES lie in a buffer."""
-        pieces = LANES // self.width
-        vectors = [loads(chunk, lane + p * self.width if p else lane) for p in range(pieces)]
-        return self._halved(vectors, pieces, KEEP // self.width)
-
-    def _store_kept(
-        self, lanes: Sequence[Buffer], lane: Expr, body: list[Stmt], kept: list[Components]
-    ) -> list[Stmt]:
-        done = [stores(lanes, lane + q * self.width, v) for q, v in enumerate(kept)]
-        return [*body, *(s for group in done for s in group)]
-
-    def _merged(
-        self,
-        levels: Sequence[Buffer],
-        number: Expr,
-        lane: Expr,
-        body: list[Stmt],
-        kept: list[Components],
-    ) -> list[Stmt]:
-        result = list(body)
-        for q, total in enumerate(kept):
-            result += self.merge(levels, self._at(q, lane), number, total)
-        return result
+    def _in_any_order(self, lanes: Sequence[Buffer], elements: Elements) -> list[Stmt]:
+        """A reduction whose order and repetition cannot matter: whole vectors into a few running
+        ones, the last vector over elements that were seen already."""
+        n = elements.n
+        width = min(self.width, 1 << (n.bit_length() - 1))
+        vectors, ragged = divmod(n, width)
+        running = min(ROWS, vectors)
+        turns = vectors // running
+        lane = Var("l")
+        i: Expr = Var("i") if turns > 1 else const(0)
+        body: list[Stmt] = []
+        carries: list[Carry] = []
+        ends: list[Components] = []
+        for k in range(running):
+            inside, value = elements.at(i * (running * width) + (lane + k * width))
+            body += inside
+            if turns == 1:
+                ends.append(value)
+                continue
+            before, after = self.names(f"a{k}_"), self.names(f"e{k}_")
+            columns = zip(
+                before, self.neutral, self.monoid.combine(before, value), after, strict=True
+            )
+            carries += [Carry(v, i, n, r) for v, i, n, r in columns]
+            ends.append(after)
+        if isinstance(i, Var):
+            body = [For(i, turns, Kind.SERIAL, tuple(body), tuple(carries))]
+        starts = [v * width for v in range(turns * running, vectors)]
+        starts += [n - width] if ragged else []
+        for k, start in enumerate(starts):
+            inside, value = elements.at(lane + start)
+            body += inside
+            ends[k % running] = self.monoid.combine(ends[k % running], value)
+        total = self._shuffled(self.tree(ends), lane, width)
+        body += stores(lanes, lane, total)
+        return [For(lane, width, Kind.VECTOR, tuple(body))]
 
     def _at(self, q: int, lane: Expr) -> At:
         return lambda k: k * KEEP + (lane + q * self.width if q else lane)
@@ -320,48 +371,12 @@ class AcrossLanes(Counter):
         self, lanes: Sequence[Buffer], levels: Sequence[Buffer], count: int | Expr
     ) -> list[Stmt]:
         """The counter's value, stored in `lanes`."""
-
-        def body(lane: Expr) -> list[Stmt]:
-            result: list[Stmt] = []
-            for q in range(KEEP // self.width):
-                inner, total = self.collect(levels, self._at(q, lane), count)
-                result += [*inner, *stores(lanes, lane + q * self.width, total)]
-            return result
-
-        return self._vector(body)
-
-    def _partial(self, lanes: Sequence[Buffer], value: Value, rest: int, start: int) -> list[Stmt]:
-        """Fills LANES `lanes` from the `rest` < CHUNK elements from `start` on. Vectors of lanes
-        that no element reaches are set to the neutral element, unless all is less than one row."""
-        rows, tail = divmod(rest, LANES)
-        vectors, ragged = divmod(tail, self.width)
-
-        def each(body: Callable[[Expr], list[Stmt]], first: int, count: int) -> list[Stmt]:
-            var = Var("p")
-            inner = self._vector(lambda lane: body((var + first) * self.width + lane))
-            return [For(var, count, Kind.SERIAL, tuple(inner))] if count > 0 else []
-
-        def whole(lane: Expr) -> list[Stmt]:
-            inner, total = self.fold(lambda j: value(start + j * LANES + lane), rows)
-            return [*inner, *stores(lanes, lane, total)]
-
-        def add(lane: Expr) -> list[Stmt]:
-            element = value(lane + (start + rows * LANES))
-            before = loads(lanes, lane)
-            return stores(lanes, lane, self.monoid.combine(before, element) if rows else element)
-
-        def masked(lane: Expr) -> list[Stmt]:
-            before = [] if rows else stores(lanes, lane, self.neutral)
-            return [*before, If(lane < tail, tuple(add(lane)))]
-
-        body: list[Stmt] = each(whole, 0, LANES // self.width) if rows else []
-        body += each(add, 0, vectors)
-        body += each(masked, vectors, 1 if ragged else 0)
-        if not rows and (start or rest >= LANES):
-            reached = vectors + (1 if ragged else 0)
-            empty = LANES // self.width - reached
-            body += each(lambda lane: stores(lanes, lane, self.neutral), reached, empty)
-        return body
+        lane = Var("l")
+        result: list[Stmt] = []
+        for q in range(KEEP // self.width):
+            inner, total = self.collect(levels, self._at(q, lane), count)
+            result += [*inner, *stores(lanes, lane + q * self.width, total)]
+        return [For(lane, self.width, Kind.VECTOR, tuple(result))]
 
 
 class WithinLane(Counter):

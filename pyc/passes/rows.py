@@ -3,19 +3,20 @@
 `lower` keeps them in a row buffer that a loop over the row fills. A scheduler may keep them in the
 output that is made of them instead (`in_output`), compute them again where they are read
 (`computed_again`), or fill a buffer while a reduction reads it (`absorbed`), which saves one walk
-over the row. All keep every bit.
+over the row. All keep every bit. `sections` gives the regions with what stands between them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from pyc.frozen import frozen, replace
 from pyc.ir.expr import Apply, Expr, Load, Var, children, postorder
 from pyc.ir.loops import Body, Buffer, For, Let, Reduce, Stmt, Store, expressions, walk
-from pyc.ir.visit import Rewriter
+from pyc.ir.visit import Rewriter, bound
 from pyc.passes.index import Simplifier
-from pyc.passes.nest import Loop, Nest, accesses, bindings, is_element_loop, peel
+from pyc.passes.nest import Loop, Nest, accesses, bindings, is_element_loop, peel, row_length
 
 
 @frozen()
@@ -27,6 +28,37 @@ class Fill:
     index: tuple[Expr, ...]
     value: Expr
     alone: bool
+
+
+@frozen()
+class Section:
+    """A region, if any, with what it stores on its way, and the statements of one row behind it.
+    later: variables of these that other sections need."""
+
+    before: Body
+    region: Reduce | For | None
+    after: Body
+    later: tuple[Var, ...]
+
+
+def sections(regions: Sequence[tuple[Body, Stmt]]) -> list[Section]:
+    """The regions of a row program, each with the statements of one row behind it."""
+    found: list[tuple[Body, Reduce | For | None, list[Stmt]]] = [((), None, [])]
+    for before, s in regions:
+        if isinstance(s, (Reduce, For)) and not is_element_loop(s):
+            found.append((before, s, []))
+        else:
+            found[-1][2].append(s)
+    result: list[Section] = []
+    used: set[Var] = set()
+    for before, region, after in reversed(found):
+        defined = list(region.results) if isinstance(region, Reduce) else []
+        defined += [v for s in after for v in bound(s)]
+        result.append(Section(before, region, tuple(after), tuple(v for v in defined if v in used)))
+        here = [*before, *([region] if region is not None else []), *after]
+        nodes = postorder([e for s in walk(tuple(here)) for e in expressions(s)])
+        used |= {n for n in nodes if isinstance(n, Var)}
+    return result[::-1]
 
 
 def fill_of(core: Sequence[Stmt], buffer: Buffer) -> Fill | None:
@@ -55,6 +87,15 @@ def variables_of(s: Stmt) -> tuple[Loop, ...]:
 def same_row(a: Sequence[Loop], b: Sequence[Loop]) -> bool:
     """Whether two regions walk the row by loops of the same extents."""
     return [x.extent for x in a] == [x.extent for x in b]
+
+
+ROW_BUFFER_LIMIT = 1 << 14
+"""Elements of a row buffer that stays in a core's cache, on the stack."""
+
+
+def too_long(buffer: Buffer) -> bool:
+    """Whether a row buffer does not belong on the stack."""
+    return prod(d for d in buffer.shape if isinstance(d, int)) > ROW_BUFFER_LIMIT
 
 
 def without_row_buffers(core: Body, buffers: Sequence[Buffer], nest: Nest) -> Body | None:
@@ -170,15 +211,15 @@ def _moved(
     return tuple(result), stored.buffer, out
 
 
-def absorbed(core: Body, simplify: Simplifier) -> list[tuple[Body, Stmt]]:
+def absorbed(core: Body, simplify: Simplifier, shortest: int = 0) -> list[tuple[Body, Stmt]]:
     """The statements of `core`, each with what a reduction stores on its way: a loop that fills a
     buffer joins the reduction behind it if that reads the buffer. The value reduced is then that of
-    a `Let` in front."""
+    a `Let` in front. Not in rows of fewer elements than `shortest`."""
     result: list[tuple[Body, Stmt]] = []
     for s in core:
         if result and isinstance(s, Reduce) and isinstance(result[-1][1], For):
             joined = _join(result[-1][1], s, simplify)
-            if joined is not None:
+            if joined is not None and (row_length(s) or 0) >= shortest:
                 result[-1] = joined
                 continue
         result.append(((), s))

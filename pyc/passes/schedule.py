@@ -8,8 +8,7 @@ is made flat first, so that contiguity is a matter of factors:
   into tasks of `Target.task_bytes`;
 * a row program runs along its rows in vectors where the row is contiguous (`AcrossLanes`), else
   with the rows of neighbouring kept positions side by side in a vector (`WithinLane`);
-* a long reduction with few kept positions is cut into blocks of chunks, one task each, and a second
-  stage joins them;
+* a program over few long rows is cut into launches whose tasks share the rows (`RowStages`);
 * anything else (loops with an order) stays as it is.
 
 The choice looks at shapes, types and `Target` facts only: never at how many threads there are.
@@ -18,12 +17,13 @@ The choice looks at shapes, types and `Target` facts only: never at how many thr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from math import prod
 
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Apply, Const, Expr, Load, Var, apply, const, minimum, postorder
+from pyc.ir.expr import Apply, Const, Expr, Var, apply, const, minimum, postorder
 from pyc.ir.loops import (
     Body,
     Buffer,
@@ -35,12 +35,11 @@ from pyc.ir.loops import (
     Reduce,
     Space,
     Stmt,
-    Store,
 )
-from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.columns import ColumnProgram
+from pyc.passes.elements import Elements
 from pyc.passes.nest import (
     Loop,
     Nest,
@@ -53,16 +52,16 @@ from pyc.passes.nest import (
     peel,
     roots,
     row_length,
-    sequence,
     unwrap,
 )
-from pyc.passes.reduction import AcrossLanes, Components, WithinLane
-from pyc.passes.rows import without_row_buffers
+from pyc.passes.reduction import TINY, AcrossLanes, WithinLane
+from pyc.passes.row_stages import SPLIT, RowStages
+from pyc.passes.rows import absorbed, too_long, without_row_buffers
 
-SPLIT = 1 << 17
-"""Elements of a sequence from which it is cut into blocks, where few are reduced side by side."""
-BLOCK = 64
-"""Chunks of one block: a power of two."""
+FEW_ROWS = 16
+"""Long rows fewer than this are shared by tasks."""
+FEW_SUMS = 64
+"""The same where all regions but the last statements are reductions that a task may do alone."""
 TASK_WORK = 200_000
 """Work of one task in instructions and quarter bytes: some 50 us on one core."""
 ONE_LOOP = 256
@@ -104,8 +103,7 @@ class _Scheduler:
             return ()
         if has_regions(core):
             return self._row_program(loops, allocated, core)
-        loops, core = self.nest.collapse(loops, core)
-        return (self.nest.stage("", self._elements(loops, core)),)
+        return (self.nest.stage("", self._independent(loops, core)),)
 
     # --- pointwise nests --------------------------------------------------------------------------
 
@@ -284,7 +282,12 @@ class _Scheduler:
     def _row_program(
         self, loops: list[Loop], allocated: list[Buffer], core: Body
     ) -> tuple[Stage, ...]:
-        core = self.nest.collapse_rows(core)
+        long = [b for b in allocated if too_long(b)]
+        if long:
+            placed = without_row_buffers(core, long, self.nest)
+            assert placed is not None, "a loop over the row fills each row buffer"
+            core, allocated = placed, [b for b in allocated if b not in long]
+        plain, core = core, self.nest.collapse_rows(core)
         kept = prod(x.extent for x in loops)
         row = max((row_length(s) or 0 for s in core if isinstance(s, Reduce)), default=1)
         along_row = self.nest.contiguous_rows(core)
@@ -292,14 +295,20 @@ class _Scheduler:
         self.locals = list(allocated)
         parallel = self.nest.work(core) * kept * row > 2 * TASK_WORK
         if side_by_side and (not along_row or row < 16) and loops[-1].extent > 1:
-            return self._columns(loops, core, row, parallel)
-        if row >= SPLIT and kept < 64 and can_split(core):
-            return self._split(loops, core, row)
+            return self._columns(loops, plain, core, row, parallel)
+        few = kept < FEW_ROWS or (kept < FEW_SUMS and can_split(core))
+        if row >= SPLIT and few and not allocated:
+            tasks = partial(self._rows, parallel=True)
+            return RowStages(self.nest, loops, core, self._independent, tasks).stages()
         width = self.nest.width(core)
         body = around(self.locals, self._along_rows(core, width))
         if kept > 1 and parallel and kept < 8 and len(loops) == 1:
             return (self.nest.stage("", self._wrap(loops, body, parallel=True)),)
         return (self.nest.stage("", self._rows(loops, body, parallel)),)
+
+    def _independent(self, loops: list[Loop], core: Body) -> list[Stmt]:
+        """A nest of independent elements, its loops merged where memory walks them as one."""
+        return self._elements(*self.nest.collapse(loops, core))
 
     def _allocate(self, name: str, dtype: DType, shape: tuple[int, ...]) -> Buffer:
         buffer = Buffer(name, dtype, shape, Space.STACK, alignment=64)
@@ -308,12 +317,11 @@ class _Scheduler:
 
     def _along_rows(self, core: Body, width: int) -> list[Stmt]:
         body: list[Stmt] = []
-        for s in core:
+        for before, s in absorbed(core, self.nest.simplify, TINY + 1):
             if isinstance(s, Reduce):
-                n, value = sequence(s)
-                types = [r.dtype for r in s.results]
-                lanes = AcrossLanes(types, s.monoid, self._allocate, width)
-                body += lanes.reduce(s.results, value, n)
+                found = Elements(s, before)
+                lanes = AcrossLanes(found.types, s.monoid, self._allocate, width)
+                body += lanes.reduce(s.results, found)
             elif isinstance(s, For):
                 loops, inner = peel((s,))
                 vectors = self._vectors(loops[-1], loops[-1].extent, inner, width)
@@ -326,9 +334,9 @@ class _Scheduler:
         body: list[Stmt] = []
         for s in core:
             if isinstance(s, Reduce):
-                n, value = sequence(s)
-                types = [r.dtype for r in s.results]
-                body += WithinLane(types, s.monoid, self._allocate).reduce(s.results, value, n)
+                found = Elements(s)
+                within = WithinLane(found.types, s.monoid, self._allocate)
+                body += within.reduce(s.results, found.value, found.n)
             elif isinstance(s, For):
                 loops, inner = peel((s,))
                 body += self._wrap(loops, inner, parallel=False)
@@ -337,14 +345,15 @@ class _Scheduler:
         return body
 
     def _columns(
-        self, loops: list[Loop], core: Body, row: int, parallel: bool
+        self, loops: list[Loop], plain: Body, core: Body, row: int, parallel: bool
     ) -> tuple[Stage, ...]:
         """Neighbouring kept positions: wide tiles of them in sweeps over the rows, or, where rows
         are short or columns few, a vector of them at a time."""
         if row >= SWEPT_ROW and loops[-1].extent >= SWEPT_COLUMNS:
-            placed = without_row_buffers(core, self.locals, self.nest)
+            placed = without_row_buffers(plain, self.locals, self.nest)
             if placed is not None:
-                return ColumnProgram(self.nest, loops, placed, parallel).stages()
+                rows = self.nest.collapse_rows(placed)
+                return ColumnProgram(self.nest, loops, rows, parallel).stages()
         return (self.nest.stage("", self._side_by_side(loops, core, parallel)),)
 
     def _side_by_side(self, loops: list[Loop], core: Body, parallel: bool) -> list[Stmt]:
@@ -363,63 +372,6 @@ class _Scheduler:
             placed = (If(position < inner.extent, (Let(here, position), *inside)),)
         vector = For(lane, width, Kind.VECTOR, placed)
         return self._rows([*loops[:-1], Loop(tile, tiles)], [vector], parallel)
-
-    # --- long reductions --------------------------------------------------------------------------
-
-    def _split(self, loops: list[Loop], core: Body, row: int) -> tuple[Stage, ...]:
-        width = self.nest.width(core)
-        chunks = -(-row // CHUNK)
-        blocks = -(-chunks // BLOCK)
-        reduces = [s for s in core if isinstance(s, Reduce)]
-        kept = prod(x.extent for x in loops)
-        scratch: list[list[Buffer]] = []
-        first: list[Stmt] = []
-        block = self.nest.simplify.variable("block", blocks)
-        position: Expr = const(0)
-        for loop in loops:
-            position = position * loop.extent + loop.var
-        count: int | Expr = BLOCK
-        if chunks % BLOCK:
-            count = minimum(const(BLOCK), const(chunks) - block * BLOCK)
-        lanes_of: list[AcrossLanes] = []
-        for number, s in enumerate(reduces):
-            n, value = sequence(s)
-            types = [r.dtype for r in s.results]
-            across = AcrossLanes(types, s.monoid, self._allocate, width)
-            lanes_of.append(across)
-            lanes = across.buffers("lanes", KEEP)
-            held = [
-                Buffer(f"part{number}_{k}", t, (kept * blocks * KEEP,), role="inout", alignment=64)
-                for k, t in enumerate(types)
-            ]
-            scratch.append(held)
-            first += across.block(lanes, value, block * BLOCK, count, n)
-            start = (position * blocks + block) * KEEP
-            lane = Var("l")
-            copies = [
-                Store(h, (start + lane,), Load(b, (lane,)))
-                for h, b in zip(held, lanes, strict=True)
-            ]
-            first += self._vectors(Loop(lane, KEEP), KEEP, tuple(copies), across.width)
-        tasks = self._rows([*loops, Loop(block, blocks)], around(self.locals, first), parallel=True)
-        everything = [b for held in scratch for b in held]
-        one = self.nest.stage("_blocks", tasks, everything)
-        self.locals = []
-        second: list[Stmt] = []
-        for s, across, held in zip(reduces, lanes_of, scratch, strict=True):
-            joined = across.buffers("total", KEEP)
-            start = position * (blocks * KEEP)
-
-            def vector(k: Expr, held: list[Buffer] = held, start: Expr = start) -> Components:
-                return tuple(Load(b, (start + k,)) for b in held)
-
-            second += across.join(joined, vector, blocks)
-            second += across.finish(s.results, joined, KEEP)
-        second += [s for s in core if not isinstance(s, Reduce)]
-        two = self.nest.stage(
-            "_join", self._wrap(loops, around(self.locals, second), parallel=False), everything
-        )
-        return (one, two)
 
 
 def schedule(kernel: Kernel, target: Target) -> tuple[Stage, ...]:

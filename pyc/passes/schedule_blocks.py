@@ -44,6 +44,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import renamed
+from pyc.passes.elements import Elements
 from pyc.passes.nest import (
     Loop,
     Nest,
@@ -55,13 +56,12 @@ from pyc.passes.nest import (
     is_loop_program,
     peel,
     row_length,
-    sequence,
     unwrap,
 )
 from pyc.passes.placement import exceeded, in_order
 from pyc.passes.reduction_blocks import Components, ThreadReduction, power_above
 from pyc.passes.row_blocks import RowBlocks
-from pyc.passes.rows import computed_again
+from pyc.passes.rows import computed_again, too_long
 from pyc.passes.tile_blocks import tiled, transposed_loads
 from pyc.reasons import Reason
 
@@ -109,6 +109,11 @@ class _BlockScheduler:
         if any(x.extent == 0 for x in loops):
             return ()
         allocated, core = unwrap(core)
+        for buffer in filter(too_long, allocated):
+            again = computed_again(core, buffer, self.nest.simplify)
+            assert again is not None, "a loop over the row fills each row buffer"
+            core = again
+        allocated = [b for b in allocated if not too_long(b)]
         if not is_loop_program(core) or _reads_what_it_stores(core):
             return (self._in_threads(loops, allocated, core, part),)
         if has_regions(core):
@@ -236,9 +241,9 @@ class _BlockScheduler:
         result: list[Stmt] = []
         for s in body:
             if isinstance(s, Reduce):
-                n, value = sequence(s)
-                types = tuple(r.dtype for r in s.results)
-                result += ThreadReduction(types, s.monoid).reduce(s.results, value, n)
+                found = Elements(s)
+                reduction = ThreadReduction(found.types, s.monoid)
+                result += reduction.reduce(s.results, found.value, found.n)
             elif isinstance(s, For):
                 kind = Kind.SERIAL if s.kind is Kind.PARALLEL else s.kind
                 result.append(replace(s, kind=kind, body=tuple(self._in_order(s.body))))
@@ -387,9 +392,9 @@ class _BlockScheduler:
             *before,
         ]
         for s, held in zip(reduces, scratch, strict=True):
-            n, value = sequence(s)
-            reduction = ThreadReduction(tuple(r.dtype for r in s.results), s.monoid)
-            inner, total = reduction.kept_lane(value, n, lane, block * size, size)
+            found = Elements(s)
+            reduction = ThreadReduction(found.types, s.monoid)
+            inner, total = reduction.kept_lane(found.value, found.n, lane, block * size, size)
             body += inner
             body += [Store(b, (place,), x) for b, x in zip(held, total, strict=True)]
         one = self.nest.stage(

@@ -12,11 +12,12 @@ from math import prod
 
 from pyc.frozen import frozen
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Expr, Var, apply, const, minimum
+from pyc.ir.expr import Expr, Var, const, minimum
 from pyc.ir.loops import Body, Buffer, For, If, Kind, Space, Stmt
 from pyc.ir.visit import Rewriter
+from pyc.passes.elements import Components
 from pyc.passes.nest import Loop, Nest
-from pyc.passes.reduction import Components, loads, stores
+from pyc.passes.reduction import loads, stores
 
 ROW_BYTES = 1 << 12
 """Bytes of one row of a tile from which streams are long enough."""
@@ -26,8 +27,6 @@ PAD = 512
 """Elements in front of an array on the stack, which begins a page: arrays that NumPy makes begin
 near the start of one, and addresses that are equal within a page get in each other's way."""
 
-Found = tuple[list[Stmt], Components]
-"""Statements, and the components that they leave."""
 Each = Callable[[Expr, Expr], list[Stmt]]
 """(place in the tile, column) -> the statements of one column."""
 
@@ -182,14 +181,3 @@ class Sweeps:
         for var, held in self._lasting.items():
             (found[var],) = held.load(const(0), at, column)
         return found
-
-
-def positions(loops: Sequence[Loop], position: Expr) -> dict[Var, Expr]:
-    """The variables of a nest at a row-major position."""
-    found: dict[Var, Expr] = {}
-    for loop in reversed(loops[1:]):
-        found[loop.var] = apply("remainder", position, const(loop.extent))
-        position = apply("quotient", position, const(loop.extent))
-    if loops:
-        found[loops[0].var] = position
-    return found

@@ -16,7 +16,7 @@ from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Expr, Load, Var, apply
-from pyc.ir.instructions import INSTRUCTIONS, bitcast, cast
+from pyc.ir.instructions import INSTRUCTIONS, SCALED, bitcast, cast
 from pyc.ir.loops import Buffer, For, Kernel, Kind, Store
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 
@@ -169,6 +169,8 @@ def cases(t: DType) -> Iterator[Case]:
             operands[0] = np.arange(len(operands[0])) % 5 < 2
         if name in ("shl", "shr"):
             operands[1] = (operands[1].astype(np.int64) % (t.bits + 4)).astype(t.numpy)
+        if name == "scale":
+            operands = scaled(t)
         expected = instruction.evaluate(tuple(operands), result)
         yield Case(lambda *a, name=name: apply(name, *a), operands, expected, name)
     for to in SCALARS:
@@ -181,6 +183,25 @@ def cases(t: DType) -> Iterator[Case]:
         if to is not t and to.bits == t.bits and to is not dt.b1:
             expected = bitcast(operands[0], to)
             yield Case(lambda a, to=to: a.bitcast(to), operands, expected, f"bitcast to {to}")
+
+
+def scaled(t: DType) -> list[Array]:
+    """Operands of `scale`: its whole domain, results from zero through subnormals to infinity."""
+    mantissa, bias = (23, 127) if t is dt.f32 else (52, 1023)
+    random = np.random.default_rng(5)
+    n = np.repeat(np.arange(2 - 2 * bias, 2 * bias - 1), 8)
+    x = np.exp2(random.uniform(-32, 32, n.size)) * random.choice([-1, 1], n.size)
+    x[::8], x[1::8], x[2::8], x[3::8] = SCALED, 1 / SCALED, np.nan, random.choice([0.0, -0.0])
+    return [x.astype(t.numpy), (n + (1.5 * 2.0**mantissa + 2 * bias)).astype(t.numpy)]
+
+
+def test_scale_has_a_domain() -> None:
+    """Outside of it processors may differ: the interpreters refuse."""
+    evaluate = INSTRUCTIONS["scale"].evaluate
+    for x, rounded in ((1e-20, 12583166.0), (1e20, 12583166.0), (1.0, 0.0), (1.0, np.nan)):
+        operands = (np.array([x], np.float32), np.array([rounded], np.float32))
+        with pytest.raises(ValueError, match="domain"):
+            evaluate(operands, dt.f32)
 
 
 def run_cases(found: list[Case], lanes: int, target: Target) -> list[str]:

@@ -16,7 +16,7 @@ from pyc.backends import llvm_library
 from pyc.backends.base import SiteFailed
 from pyc.backends.cpu import Cpu
 from pyc.backends.image import Image
-from pyc.backends.x86 import X86, compile_plan, native_target
+from pyc.backends.x86 import X86, compile_plan, module_text, native_target
 from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
 from pyc.ir.dtype import DType
@@ -180,6 +180,28 @@ def test_strided_loads_read_no_further_than_their_last_element(
     data = (normal(lanes * stride) * 50).astype(t.numpy)
     arrays = [data, np.zeros((stride, lanes), t.numpy)]
     check(Kernel("k", (x, out), (vector(v, lanes, *stores),)), arrays, target)
+
+
+@each_target
+@pytest.mark.parametrize("t", [dt.f32, dt.i8, dt.b1, dt.f64], ids=repr)
+@pytest.mark.parametrize("last", [0, 1, 20, 31, 32, 39, 71, 72, 90])
+def test_clamped_loads_repeat_the_last_element(target: Target, last: int, t: DType) -> None:
+    """Lanes up to one read neighbours, the others that one: alone, and behind another row."""
+    rows, lanes, start = 3, 64, 8
+    x = Buffer("x", t, (rows * (last + 1),), role="in")
+    out = Buffer("out", t, (rows, 2, lanes), role="out")
+    r, v = Var("r"), Var("v")
+    place = minimum(v + start, last)
+    stores = [
+        Store(out, (r, const(0), v), Load(x, (r * (last + 1) + place,))),
+        Store(out, (r, const(1), v), Load(x, (place,))),
+    ]
+    data = (normal(rows * (last + 1)) * 50).astype(t.numpy)
+    arrays = [data, np.zeros((rows, 2, lanes), t.numpy)]
+    kernel = Kernel("k", (x, out), (serial(r, rows, vector(v, lanes, *stores)),))
+    check(kernel, arrays, target)
+    if last == 39:
+        assert "gather" not in module_text(one_kernel_plan(kernel, arrays), target)[0]
 
 
 @each_target

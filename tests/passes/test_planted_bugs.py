@@ -270,8 +270,9 @@ def lanes_are_visited_in_plain_order(plant: Plant) -> None:
 def the_last_chunk_is_missing(plant: Plant) -> None:
     right = plant.original("pyc.passes.reduction:AcrossLanes", "reduce")
 
-    def wrong(self: Any, results: Any, value: Any, n: int) -> Any:
-        return right(self, results, value, n // 1024 * 1024 if n > 1024 else n)
+    def wrong(self: Any, results: Any, elements: Any) -> Any:
+        elements.n = elements.n // 1024 * 1024
+        return right(self, results, elements)
 
     plant.attribute("pyc.passes.reduction:AcrossLanes", "reduce", wrong)
 
@@ -290,12 +291,21 @@ def the_neutral_element_of_sums_is_plus_zero(plant: Plant) -> None:
 
 @bug(lambda x: x.sum(), LONG)
 def vectors_of_a_chunk_meet_back_to_front(plant: Plant) -> None:
-    right = plant.original("pyc.passes.reduction:Counter", "fold")
+    right = plant.original("pyc.passes.reduction:AcrossLanes", "_rows")
 
-    def wrong(self: Any, value: Any, count: Any) -> Any:
-        return right(self, lambda k: value(Const(0, k.dtype) + (count - 1) - k), count)
+    def wrong(self: Any, elements: Any, base: Expr, rows: int, lane: Any) -> Any:
+        at = elements.at
 
-    plant.attribute("pyc.passes.reduction:Counter", "fold", wrong)
+        def swapped(position: Expr) -> Any:
+            row = (position - base) >> 7
+            return at(position + ((rows - 1) - row * 2) * 128)
+
+        elements.at = swapped
+        found = right(self, elements, base, rows, lane)
+        elements.at = at
+        return found
+
+    plant.attribute("pyc.passes.reduction:AcrossLanes", "_rows", wrong)
 
 
 # --- schedules ------------------------------------------------------------------------------------

@@ -11,8 +11,10 @@ import pytest
 
 import pyc.numpy as pnp
 from pyc.backends.oracle import run_plan
+from pyc.backends.x86 import module_text
 from pyc.ir.evaluate import evaluate
-from pyc.ir.loops import For, Kernel, Kind, Store, walk
+from pyc.ir.loops import Alloc, For, Kernel, Kind, Store, walk
+from pyc.ir.order import KEEP
 from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.ir.text_kernel import print_kernel
 from pyc.passes import optimise
@@ -110,10 +112,12 @@ def test_a_long_reduction_has_two_stages() -> None:
     assert extents(long.plan.kernels[0], Kind.PARALLEL)[0] >= 2
 
 
-def test_a_long_reduction_in_two_stages_keeps_the_order() -> None:
-    """The same bits as the definition, at a length that is no multiple of anything."""
-    graph = optimise(graph_of(lambda x: x.sum(), ones(SPLIT + 1031)), check=True)
-    values = [np.random.default_rng(0).standard_normal(SPLIT + 1031).astype(np.float32)]
+@pytest.mark.parametrize("size", [SPLIT + 1031, 3 * SPLIT // 2 - 24, 2 * SPLIT])
+def test_a_long_reduction_in_two_stages_keeps_the_order(size: int) -> None:
+    """The same bits as the definition: at a length that is no multiple of anything, where the last
+    of full blocks has a ragged chunk, and where nothing is ragged."""
+    graph = optimise(graph_of(lambda x: x.sum(), ones(size)), check=True)
+    values = [np.random.default_rng(0).standard_normal(size).astype(np.float32)]
     planned_plan = plan(graph, X86_64_V3).plan
     assert len(planned_plan.kernels) == 2
     (found,) = run_plan(planned_plan, values, [((), np.float32)])
@@ -134,3 +138,43 @@ def test_large_maps_are_cut_into_tasks() -> None:
 def test_comparisons_of_bools_are_no_places_to_cut(seed: int) -> None:
     """Random programs that compare bools within loops: only index arithmetic is cut."""
     assert differential.compare(seed, "plan", Counter()) == ""
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "mean"])
+def test_rows_of_one_chunk_stay_in_registers(name: str) -> None:
+    """Whatever their length: no array but the one that the last lane is read from, no gathers."""
+    found = planned(lambda x: getattr(x, name)(axis=1), ones(3, 1000)).plan
+    (kernel,) = found.kernels
+    arrays = [s.buffer for s in walk(kernel.body) if isinstance(s, Alloc)]
+    assert [b.shape for b in arrays] == [(KEEP,)]
+    assert "gather" not in module_text(found, X86_64_V3)[0]
+
+
+def test_exponentials_are_stored_while_they_are_added() -> None:
+    """Softmax walks a row three times: its top, the exponentials with their sum, the quotients."""
+
+    def softmax(x: Any) -> Any:
+        e = pnp.exp(x - pnp.max(x, axis=1, keepdims=True))
+        return e / pnp.sum(e, axis=1, keepdims=True)
+
+    (kernel,) = planned(softmax, ones(3, 1024)).plan.kernels
+    (row,) = [s for s in walk(kernel.body) if isinstance(s, Alloc) and s.buffer.shape == (1024,)]
+    loops = [s for s in walk(row.body) if isinstance(s, For) and s.kind is Kind.SERIAL]
+    assert len(loops) == 3
+
+
+@pytest.mark.parametrize("length", [9, 40, 127, 129, 1000, 1030])
+@pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
+def test_ragged_rows_keep_all_bits(length: int, target: Any) -> None:
+    """Rows that end within a vector, with a row buffer, several monoids and two components."""
+
+    def program(x: Any) -> Any:
+        e = pnp.exp(x - pnp.max(x, axis=1, keepdims=True))
+        return e / pnp.sum(e, axis=1, keepdims=True), pnp.argmin(x, axis=1), x.sum(axis=1)
+
+    graph = optimise(graph_of(program, ones(2, length)), check=True)
+    values = awkward_arguments(graph)
+    shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
+    found = run_plan(plan(graph, target, check=True).plan, values, shapes)
+    for a, b in zip(evaluate(graph, values), found, strict=True):
+        assert same_bits(a, b)

@@ -107,6 +107,11 @@ def scaled_twice(x: Expr, rounded: Expr) -> Expr:
     return x * first * second
 
 
+def scale(x: Expr, rounded: Expr) -> Expr:
+    """The same for 2^-32 <= |x| <= 2^32, where it is one instruction of some processors."""
+    return apply("scale", x, rounded)
+
+
 def fast_two_sum(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     """(s, e) with s = fl(a + b) and s + e = a + b, for |a| >= |b| or a = 0 (Dekker, 1971)."""
     s = a + b

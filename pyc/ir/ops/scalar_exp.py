@@ -19,14 +19,14 @@ from pyc.ir.ops.floating import (
     not_above,
     not_below,
     power_of_two,
-    scaled_twice,
+    scale,
 )
 
 
 def exp(x: Expr) -> Expr:
     """e^x; overflows to inf, underflows through subnormals."""
     f, t = format_of(x), x.dtype
-    # One past both ends: 2^n stays in reach of `scaled_twice`, the result is inf or 0 already.
+    # One past both ends: 2^n stays in reach of `scale`, the result is inf or 0 already.
     low, high = (-104.5, 89.0) if f.mantissa == 23 else (-746.0, 710.0)
     x = not_below(not_above(x, high), low)
     high_part, low_part = tables.LN2[t]
@@ -34,7 +34,7 @@ def exp(x: Expr) -> Expr:
     rounded = fma(x, tables.LOG2_E[t][0], offset)
     n = rounded - offset
     r = fma(n, -low_part, fma(n, -high_part, x))
-    return scaled_twice(horner(r, 1.0, 1.0, tables.EXP_TAIL[t]), rounded)
+    return scale(horner(r, 1.0, 1.0, tables.EXP_TAIL[t]), rounded)
 
 
 def exp2(x: Expr) -> Expr:
@@ -45,7 +45,7 @@ def exp2(x: Expr) -> Expr:
     offset = f.magic + 2 * f.bias
     rounded = x + offset
     r = x - (rounded - offset)
-    return scaled_twice(horner(r, 1.0, tables.LN2[t][0], tables.EXP2_TAIL[t]), rounded)
+    return scale(horner(r, 1.0, tables.LN2[t][0], tables.EXP2_TAIL[t]), rounded)
 
 
 def expm1(x: Expr) -> Expr:

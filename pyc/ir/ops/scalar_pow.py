@@ -18,7 +18,7 @@ from pyc.ir.ops.floating import (
     horner,
     not_above,
     not_below,
-    scaled_twice,
+    scale,
     two_product,
 )
 from pyc.ir.ops.scalar_log import split, split_normal
@@ -112,7 +112,7 @@ def _power_f64(a: Expr, y: Expr) -> Expr:
     rounded = fma(clamped, tables.LOG2_E[t][0], offset)
     n = rounded - offset
     r = fma(n, -high_part, clamped) + fma(n, -low_part, rest)
-    return scaled_twice(horner(r, 1.0, 1.0, tables.EXP_TAIL[t]), rounded)
+    return scale(horner(r, 1.0, 1.0, tables.EXP_TAIL[t]), rounded)
 
 
 def hypot(x: Expr, y: Expr) -> Expr:

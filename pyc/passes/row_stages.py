@@ -1,0 +1,159 @@
+"""Long rows, few of them: a row program as several launches whose tasks share the rows.
+
+Takes the regions of a row program of a CPU and returns its launches. Reductions that do not depend
+on each other are two, blocks of chunks by tasks and the join of their kept lanes (`ir/order.py`); a
+loop over the row is one, by tasks too. What a row has to keep in between lies in scratch buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from pyc.ir.dtype import DType
+from pyc.ir.expr import Expr, Load, Var, const, minimum, postorder
+from pyc.ir.loops import Body, Buffer, For, Kind, Reduce, Space, Stmt, Store, expressions
+from pyc.ir.order import CHUNK, KEEP
+from pyc.ir.visit import Rewriter
+from pyc.passes.elements import Components, Elements
+from pyc.passes.nest import Loop, Nest, Stage, around, peel, row_length
+from pyc.passes.reduction import AcrossLanes
+from pyc.passes.rows import Section, absorbed, sections
+
+BLOCK = 64
+"""Chunks of one block: a power of two."""
+SPLIT = 2 * BLOCK * CHUNK
+"""Elements of a row from which it is cut into blocks, where rows are few."""
+
+Nested = Callable[[list[Loop], Body], list[Stmt]]
+"""Statements of independent elements in loops -> scheduled loops."""
+Tasks = Callable[[Sequence[Loop], Sequence[Stmt]], list[Stmt]]
+"""Statements in independent loops -> one parallel loop."""
+
+
+class RowStages:
+    """The launches of one row program; `loops` enclose `core`."""
+
+    def __init__(
+        self, nest: Nest, loops: Sequence[Loop], core: Body, nested: Nested, tasks: Tasks
+    ) -> None:
+        self.nest, self.loops = nest, list(loops)
+        self.width = nest.width(core)
+        self.kept = prod(x.extent for x in loops)
+        self.sections = sections(absorbed(core, nest.simplify))
+        self._nested, self._tasks = nested, tasks
+        self._scratch: list[Buffer] = []
+        self._binding: dict[Var, Expr] = {}
+        self._found: list[Stage] = []
+
+    def stages(self) -> tuple[Stage, ...]:
+        """The launches."""
+        waiting: list[Section] = []
+        for s in self.sections:
+            if waiting and not _may_join(waiting, s):
+                self._reduce(waiting)
+                waiting = []
+            if isinstance(s.region, Reduce):
+                waiting.append(s)
+                continue
+            if s.region is not None:
+                loops, inner = peel((s.region,))
+                self._add("rows", self._nested([*self.loops, *loops], self._bound(inner)))
+            self._finish(s, [])
+        if waiting:
+            self._reduce(waiting)
+        return tuple(self._found)
+
+    def _add(self, name: str, body: Sequence[Stmt]) -> None:
+        suffix = f"_{len(self._found)}_{name}"
+        self._found.append(self.nest.stage(suffix, body, self._scratch))
+
+    def _bound(self, body: Body) -> Body:
+        """Statements with what earlier launches kept."""
+        return Rewriter(variables=self._binding).body(body)
+
+    @property
+    def _position(self) -> Expr:
+        """The number of a row."""
+        position: Expr = const(0)
+        for loop in self.loops:
+            position = position * loop.extent + loop.var
+        return position
+
+    def _between(self, name: str, dtype: DType, size: int) -> Buffer:
+        made = Buffer(f"{name}{len(self._scratch)}", dtype, (size,), role="inout", alignment=64)
+        self._scratch.append(made)
+        return made
+
+    def _finish(self, s: Section, before: Sequence[Stmt], arrays: Sequence[Buffer] = ()) -> None:
+        """The statements of one row behind a region, in a launch of their own."""
+        after = list(self._bound(s.after))
+        kept = {v: self._between(v.name, v.dtype, self.kept) for v in s.later}
+        after += [Store(b, (self._position,), v) for v, b in kept.items()]
+        if not before and not after:
+            return
+        body: Body = tuple(around(arrays, [*before, *after]))
+        for loop in reversed(self.loops):
+            body = (For(loop.var, loop.extent, Kind.SERIAL, body),)
+        self._add("join", body)
+        self._binding |= {v: Load(b, (self._position,)) for v, b in kept.items()}
+
+    def _reduce(self, together: Sequence[Section]) -> None:
+        """Independent reductions: their blocks, then their join and what stands behind them."""
+        arrays: list[Buffer] = []
+
+        def allocate(name: str, dtype: DType, shape: tuple[int, ...]) -> Buffer:
+            arrays.append(Buffer(name, dtype, shape, Space.STACK, alignment=64))
+            return arrays[-1]
+
+        chunks = -(-_length(together[0]) // CHUNK)
+        blocks = -(-chunks // BLOCK)
+        block = self.nest.simplify.variable("block", blocks)
+        count: int | Expr = BLOCK
+        if chunks % BLOCK:
+            count = minimum(const(BLOCK), const(chunks) - block * BLOCK)
+        parts: list[Stmt] = []
+        held: list[tuple[AcrossLanes, list[Buffer]]] = []
+        for s in together:
+            (region,) = self._bound((s.region,)) if s.region is not None else ()
+            assert isinstance(region, Reduce)
+            elements = Elements(region, self._bound(s.before))
+            across = AcrossLanes(elements.types, region.monoid, allocate, self.width)
+            lanes = across.buffers("lanes", KEEP)
+            size = self.kept * blocks * KEEP
+            part = [self._between("part", t, size) for t in elements.types]
+            held.append((across, part))
+            parts += across.block(lanes, elements, block * BLOCK, count)
+            parts += across.copied(part, (self._position * blocks + block) * KEEP, lanes)
+        body = around(arrays, parts)
+        self._add("blocks", self._tasks([*self.loops, Loop(block, blocks)], body))
+        arrays.clear()
+        joins: list[Stmt] = []
+        for s, (across, part) in zip(together, held, strict=True):
+            start = self._position * (blocks * KEEP)
+            total = across.buffers("total", KEEP)
+
+            def vector(k: Expr, part: list[Buffer] = part, start: Expr = start) -> Components:
+                return tuple(Load(b, (start + k,)) for b in part)
+
+            assert isinstance(s.region, Reduce)
+            joins += across.join(total, vector, blocks)
+            joins += across.finish(s.region.results, total)
+        *front, last = together
+        after = tuple(x for s in front for x in s.after)
+        later = tuple(v for s in together for v in s.later)
+        whole = Section((), None, (*after, *last.after), later)
+        self._finish(whole, joins, arrays)
+
+
+def _length(s: Section) -> int:
+    return (row_length(s.region) if s.region is not None else None) or 0
+
+
+def _may_join(waiting: Sequence[Section], s: Section) -> bool:
+    """Whether a section reduces as much as others and needs nothing that they give."""
+    if not isinstance(s.region, Reduce) or _length(s) != _length(waiting[0]):
+        return False
+    given = {v for w in waiting for v in w.later}
+    roots = [e for x in (*s.before, s.region) for e in expressions(x)]
+    return not any(isinstance(e, Var) and e in given for e in postorder(roots))
