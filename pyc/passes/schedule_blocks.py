@@ -57,6 +57,7 @@ from pyc.passes.nest import (
 )
 from pyc.passes.placement import exceeded, in_order
 from pyc.passes.reduction_blocks import Components, ThreadReduction, power_above
+from pyc.passes.region_blocks import Regions, regions_of
 from pyc.passes.row_blocks import RowBlocks
 from pyc.passes.tile_blocks import tiled, transposed_loads
 from pyc.reasons import Reason
@@ -67,6 +68,10 @@ MAX_VECTOR = 16
 """Elements of a thread's vector at most."""
 ENOUGH = 1 << 18
 """Threads that keep the largest device busy: below, a reduction is cut further."""
+COLUMNS = 1 << 16
+"""Columns from which a thread each keeps the device busy, whatever it does with its column."""
+COLUMN_ROW = 128
+"""Elements of a column up to which its thread does all of it, however few columns there are."""
 SHORT_ROW = 32
 """Longest row that one thread reduces where rows are contiguous."""
 
@@ -263,18 +268,47 @@ class _BlockScheduler:
         if beside and not along:
             if row > SHORT_ROW and kept < ENOUGH and can_split(core):
                 return self._split_columns(loops, core, row, part.suffix)
+            apart = None
+            if row > COLUMN_ROW and kept < COLUMNS:
+                apart = regions_of(loops, allocated, core, self.nest.simplify)
+            if apart is not None:
+                return self._apart(loops, apart, row, part.suffix)
             return (self._in_threads(loops, allocated, core, part),)
         if row <= SHORT_ROW and kept >= THREADS:
             return (self._in_threads(loops, allocated, core, part),)
         rows = RowBlocks(self.nest.simplify, core, allocated, row, kept, self.nest.width(core))
         if not rows.fits:
             return (self._in_threads(loops, allocated, core, part),)
-        if rows.worth_splitting and can_split(core):
-            return self._split_rows(rows, loops, core, part.suffix)
+        if rows.worth_splitting:
+            if can_split(core):
+                return self._split_rows(rows, loops, core, part.suffix)
+            apart = regions_of(loops, allocated, core, self.nest.simplify)
+            if apart is not None:
+                return self._apart(loops, apart, row, part.suffix)
         place = self.nest.simplify.variable("row", kept)
         return (self.nest.stage(part.suffix, rows.body(place, self._positions(loops, place))),)
 
     # --- long reductions --------------------------------------------------------------------------
+
+    def _apart(self, loops: list[Loop], apart: Regions, row: int, suffix: str) -> tuple[Stage, ...]:
+        """Each group of reductions in launches of its own, then the stores of the row."""
+        stages: list[Stage] = []
+        kept = prod(x.extent for x in loops)
+        for k, group in enumerate(apart.groups):
+            name = f"{suffix}_{k}"
+            if loops and loops[-1].extent > 1 and not self.nest.contiguous_rows(group):
+                stages += self._split_columns(loops, group, row, name, apart.results)
+                continue
+            rows = RowBlocks(self.nest.simplify, group, [], row, kept, self.nest.width(group))
+            stages += self._split_rows(rows, loops, group, name, apart.results)
+        for k, (domain, body) in enumerate(apart.stores):
+            over = [*loops, *domain]
+            if loops and not self.nest.contiguous(domain[-1].var, body):
+                over = [*domain, *loops]
+            over, body = self.nest.collapse(over, body)
+            nest = self._grid_nest(over, body)
+            stages.append(self.nest.stage(f"{suffix}_row{k}", nest, apart.results))
+        return tuple(stages)
 
     def _scratch(self, reduces: Sequence[Reduce], size: int) -> list[list[Buffer]]:
         return [
@@ -286,14 +320,20 @@ class _BlockScheduler:
         ]
 
     def _split_rows(
-        self, rows: RowBlocks, loops: list[Loop], core: Body, suffix: str
+        self,
+        rows: RowBlocks,
+        loops: list[Loop],
+        core: Body,
+        suffix: str,
+        results: Sequence[Buffer] = (),
     ) -> tuple[Stage, ...]:
-        """Blocks of chunks in blocks of threads, then a block of threads per row that joins."""
+        """Blocks of chunks in blocks of threads, then a block of threads per row that joins.
+        results: scratch memory that the core uses."""
         kept = prod(x.extent for x in loops)
         reduces = [s for s in core if isinstance(s, Reduce)]
         after = tuple(s for s in core if not isinstance(s, Reduce))
         scratch = self._scratch(reduces, kept * rows.blocks * KEEP)
-        everything = [b for held in scratch for b in held]
+        everything = [*results, *(b for held in scratch for b in held)]
         place = self.nest.simplify.variable("row", kept)
         first = rows.partial(place, self._positions(loops, place), scratch)
         one = self.nest.stage(suffix + "_blocks", first, everything)
@@ -302,9 +342,15 @@ class _BlockScheduler:
         return one, self.nest.stage(suffix + "_join", second, everything)
 
     def _split_columns(
-        self, loops: list[Loop], core: Body, row: int, suffix: str
+        self,
+        loops: list[Loop],
+        core: Body,
+        row: int,
+        suffix: str,
+        results: Sequence[Buffer] = (),
     ) -> tuple[Stage, ...]:
-        """A thread per kept position, kept lane and block of chunks; then one per kept position."""
+        """A thread per kept position, kept lane and block of chunks; then one per kept position.
+        results: scratch memory that the core uses."""
         kept = prod(x.extent for x in loops)
         chunks = -(-row // CHUNK)
         size = power_above(chunks)
@@ -313,7 +359,7 @@ class _BlockScheduler:
         blocks = -(-chunks // size)
         reduces = [s for s in core if isinstance(s, Reduce)]
         scratch = self._scratch(reduces, blocks * KEEP * kept)
-        everything = [b for held in scratch for b in held]
+        everything = [*results, *(b for held in scratch for b in held)]
         place = self.nest.simplify.variable("place", blocks * KEEP * kept)
         position, lane, block = Var("position"), Var("kept"), Var("first")
         body: list[Stmt] = [
