@@ -18,7 +18,7 @@ The choice looks at shapes, types and `Target` facts only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 from pyc.frozen import frozen, replace
@@ -27,7 +27,6 @@ from pyc.ir.loops import (
     Alloc,
     Body,
     Buffer,
-    Fail,
     For,
     If,
     Kernel,
@@ -52,7 +51,6 @@ from pyc.passes.nest import (
     around,
     can_split,
     has_regions,
-    is_element_loop,
     is_loop_program,
     peel,
     row_length,
@@ -60,6 +58,7 @@ from pyc.passes.nest import (
 )
 from pyc.passes.placement import exceeded, in_order
 from pyc.passes.reduction_blocks import Components, ThreadReduction, power_above
+from pyc.passes.region_blocks import Regions, regions_of
 from pyc.passes.row_blocks import RowBlocks
 from pyc.passes.rows import computed_again, too_long
 from pyc.passes.tile_blocks import tiled, transposed_loads
@@ -71,6 +70,10 @@ MAX_VECTOR = 16
 """Elements of a thread's vector at most."""
 ENOUGH = 1 << 18
 """Threads that keep the largest device busy: below, a reduction is cut further."""
+COLUMNS = 1 << 16
+"""Columns from which a thread each keeps the device busy, whatever it does with its column."""
+COLUMN_ROW = 128
+"""Elements of a column up to which its thread does all of it, however few columns there are."""
 SHORT_ROW = 32
 """Longest row that one thread reduces where rows are contiguous."""
 
@@ -272,21 +275,47 @@ class _BlockScheduler:
         if beside and not along:
             if row > SHORT_ROW and kept < ENOUGH and can_split(core):
                 return self._split_columns(loops, core, row, part.suffix)
-            stages = None
-            if row > SHORT_ROW:
-                stages = self._columns_in_stages(loops, allocated, core, part.suffix)
-            return stages or (self._in_threads(loops, allocated, core, part),)
+            apart = None
+            if row > COLUMN_ROW and kept < COLUMNS:
+                apart = regions_of(loops, allocated, core, self.nest.simplify)
+            if apart is not None:
+                return self._apart(loops, apart, row, part.suffix)
+            return (self._in_threads(loops, allocated, core, part),)
         if row <= SHORT_ROW and kept >= THREADS:
             return (self._in_threads(loops, allocated, core, part),)
         rows = RowBlocks(self.nest.simplify, core, allocated, row, kept, self.nest.width(core))
         if not rows.fits:
             return (self._in_threads(loops, allocated, core, part),)
-        if rows.worth_splitting and can_split(core):
-            return self._split_rows(rows, loops, core, part.suffix)
+        if rows.worth_splitting:
+            if can_split(core):
+                return self._split_rows(rows, loops, core, part.suffix)
+            apart = regions_of(loops, allocated, core, self.nest.simplify)
+            if apart is not None:
+                return self._apart(loops, apart, row, part.suffix)
         place = self.nest.simplify.variable("row", kept)
         return (self.nest.stage(part.suffix, rows.body(place, self._positions(loops, place))),)
 
     # --- long reductions --------------------------------------------------------------------------
+
+    def _apart(self, loops: list[Loop], apart: Regions, row: int, suffix: str) -> tuple[Stage, ...]:
+        """Each group of reductions in launches of its own, then the stores of the row."""
+        stages: list[Stage] = []
+        kept = prod(x.extent for x in loops)
+        for k, group in enumerate(apart.groups):
+            name = f"{suffix}_{k}"
+            if loops and loops[-1].extent > 1 and not self.nest.contiguous_rows(group):
+                stages += self._split_columns(loops, group, row, name, apart.results)
+                continue
+            rows = RowBlocks(self.nest.simplify, group, [], row, kept, self.nest.width(group))
+            stages += self._split_rows(rows, loops, group, name, apart.results)
+        for k, (domain, body) in enumerate(apart.stores):
+            over = [*loops, *domain]
+            if loops and not self.nest.contiguous(domain[-1].var, body):
+                over = [*domain, *loops]
+            over, body = self.nest.collapse(over, body)
+            nest = self._grid_nest(over, body)
+            stages.append(self.nest.stage(f"{suffix}_row{k}", nest, apart.results))
+        return tuple(stages)
 
     def _scratch(self, reduces: Sequence[Reduce], size: int) -> list[list[Buffer]]:
         return [
@@ -298,14 +327,20 @@ class _BlockScheduler:
         ]
 
     def _split_rows(
-        self, rows: RowBlocks, loops: list[Loop], core: Body, suffix: str
+        self,
+        rows: RowBlocks,
+        loops: list[Loop],
+        core: Body,
+        suffix: str,
+        results: Sequence[Buffer] = (),
     ) -> tuple[Stage, ...]:
-        """Blocks of chunks in blocks of threads, then a block of threads per row that joins."""
+        """Blocks of chunks in blocks of threads, then a block of threads per row that joins.
+        results: scratch memory that the core uses."""
         kept = prod(x.extent for x in loops)
         reduces = [s for s in core if isinstance(s, Reduce)]
         after = tuple(s for s in core if not isinstance(s, Reduce))
         scratch = self._scratch(reduces, kept * rows.blocks * KEEP)
-        everything = [b for held in scratch for b in held]
+        everything = [*results, *(b for held in scratch for b in held)]
         place = self.nest.simplify.variable("row", kept)
         first = rows.partial(place, self._positions(loops, place), scratch)
         one = self.nest.stage(suffix + "_blocks", first, everything)
@@ -313,66 +348,16 @@ class _BlockScheduler:
         second = rows.join(place, self._positions(loops, place), scratch, after)
         return one, self.nest.stage(suffix + "_join", second, everything)
 
-    def _columns_in_stages(
-        self, loops: list[Loop], allocated: list[Buffer], core: Body, suffix: str
-    ) -> tuple[Stage, ...] | None:
-        """A program over columns by launches: each reduction with the whole device, its results in
-        memory, then what is stored along the columns. Values of a whole column are computed again.
-        None for a program that is not made of reductions, bindings and stores."""
-        for buffer in allocated:
-            again = computed_again(core, buffer, self.nest.simplify)
-            if again is None:
-                return None
-            core = again
-        if any(isinstance(x, Fail) for x in walk(core)):
-            return None
-        kept = prod(x.extent for x in loops)
-        number = self._number(loops)
-        results: dict[Var, Buffer] = {}
-        lets: list[Let] = []
-        stages: list[Stage] = []
-        for k, s in enumerate(core):
-            name = f"{suffix}_{k}"
-            if isinstance(s, Let):
-                lets.append(s)
-                continue
-            before = _needed(s, lets, results, number)
-            held = list(results.values())
-            if isinstance(s, Reduce):
-                row = row_length(s)
-                assert row is not None
-                made = [Buffer(f"result{k}", r.dtype, (kept,), role="inout") for r in s.results]
-                stores = [Store(b, (number,), r) for b, r in zip(made, s.results, strict=True)]
-                body = (s, *stores)
-                stages += self._split_columns(loops, body, row, name, before, [*held, *made])
-                results.update(zip(s.results, made, strict=True))
-                continue
-            inner: list[Loop] = []
-            statements: Body = (s,)
-            if isinstance(s, For) and not is_element_loop(s):
-                inner, statements = peel((s,))
-            nest, body = self.nest.collapse([*inner, *loops], (*before, *statements))
-            stages.append(self.nest.stage(name, self._grid_nest(nest, body), held))
-        return tuple(stages)
-
-    def _number(self, loops: Sequence[Loop]) -> Expr:
-        """The row-major position of a nest."""
-        number: Expr = const(0)
-        for loop in loops:
-            number = number * loop.extent + loop.var
-        return self.nest.simplify(number)
-
     def _split_columns(
         self,
         loops: list[Loop],
         core: Body,
         row: int,
         suffix: str,
-        before: Sequence[Stmt] = (),
-        shared: Sequence[Buffer] = (),
+        results: Sequence[Buffer] = (),
     ) -> tuple[Stage, ...]:
         """A thread per kept position, kept lane and block of chunks; then one per kept position.
-        before: binds what the values need; shared: scratch buffers of other stages."""
+        results: scratch memory that the core uses."""
         kept = prod(x.extent for x in loops)
         chunks = -(-row // CHUNK)
         size = power_above(chunks)
@@ -381,7 +366,7 @@ class _BlockScheduler:
         blocks = -(-chunks // size)
         reduces = [s for s in core if isinstance(s, Reduce)]
         scratch = self._scratch(reduces, blocks * KEEP * kept)
-        everything = [*shared, *(b for held in scratch for b in held)]
+        everything = [*results, *(b for held in scratch for b in held)]
         place = self.nest.simplify.variable("place", blocks * KEEP * kept)
         position, lane, block = Var("position"), Var("kept"), Var("first")
         body: list[Stmt] = [
@@ -389,7 +374,6 @@ class _BlockScheduler:
             Let(lane, apply("remainder", apply("quotient", place, const(kept)), const(KEEP))),
             Let(block, apply("quotient", place, const(KEEP * kept))),
             *self._positions(loops, position),
-            *before,
         ]
         for s, held in zip(reduces, scratch, strict=True):
             found = Elements(s)
@@ -413,22 +397,6 @@ class _BlockScheduler:
             body += reduction.join(s.results, part, blocks)
         body += [s for s in core if not isinstance(s, Reduce)]
         return one, self.nest.stage(suffix + "_join", self._grid(place, kept, body), everything)
-
-
-def _needed(
-    s: Stmt, lets: Sequence[Let], results: Mapping[Var, Buffer], number: Expr
-) -> list[Stmt]:
-    """Statements that bind what `s` uses of earlier reductions, which are in memory at `number`,
-    and of bindings."""
-    roots = [e for x in walk((s,)) for e in expressions(x)]
-    used = {e for e in postorder(roots) if isinstance(e, Var)}
-    chosen: list[Stmt] = []
-    for let in reversed(lets):
-        if let.var in used:
-            used |= {e for e in postorder([let.value]) if isinstance(e, Var)}
-            chosen.insert(0, let)
-    loads = [Let(v, Load(b, (number,))) for v, b in results.items() if v in used]
-    return [*loads, *chosen]
 
 
 def _written(s: Stmt) -> tuple[Buffer, ...]:

@@ -163,6 +163,10 @@ CASES: dict[str, tuple[Make, tuple[tuple[tuple[int, ...], DType], ...]]] = {
         lambda b, p: list(b.bind("reduce_sum", p[0], axes=(0,))),
         (((4096, 512), dt.f32),),
     ),
+    "softmax of columns": (
+        lambda b, p: softmax(b, [b.bind1("transpose", p[0], axes=(1, 0))]),
+        (((4096, 300), dt.f32),),
+    ),
     "argmax": (lambda b, p: list(b.bind("argmax", p[0], axes=(1,))), (((8, 3000), dt.f64),)),
     "product": (
         lambda b, p: [b.bind1("dot_general", p[0], p[1], dimensions=(((1,), (0,)), ((), ())))],

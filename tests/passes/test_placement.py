@@ -170,23 +170,28 @@ def test_enough_threads_hide_what_each_waits_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "function", "words"),
+    ("limits", "function", "shape", "words"),
     [
-        ({"parameter_bytes": 16}, lambda x: x + 1.0, "24 bytes of parameters, a launch has 16"),
         (
-            {"thread_bytes": 64},
-            lambda x: softmax(x.reshape(20, 4000)),
-            "bytes of memory for each thread, a launch has 64",
+            {"parameter_bytes": 16},
+            lambda x: x + 1.0,
+            (2000, 40),
+            "24 bytes of parameters, a launch has 16",
         ),
-        ({"grid": (3, 1, 1)}, lambda x: x + 1.0, "blocks, a launch has 3"),
+        (
+            {"thread_bytes": 1000},
+            softmax,
+            (400, 1 << 16),
+            "1600 bytes of memory for each thread, a launch has 1000",
+        ),
+        ({"grid": (3, 1, 1)}, lambda x: x + 1.0, (2000, 40), "blocks, a launch has 3"),
     ],
 )
 def test_what_a_launch_cannot_hold_is_a_step_of_the_host(
-    limits: dict[str, Any], function: Callable[..., Any], words: str
+    limits: dict[str, Any], function: Callable[..., Any], shape: tuple[int, ...], words: str
 ) -> None:
-    assert not placed(planned(function, array(2000, 40)))
-    target = replace(SM_90, **limits)
-    found = planned(function, array(2000, 40), target=target)
+    assert not placed(planned(function, array(*shape)))
+    found = planned(function, array(*shape), target=replace(SM_90, **limits))
     assert all(step.host for step in launches(found))
     assert words in placed(found)[0]
 

@@ -216,27 +216,57 @@ def test_many_reductions_share_their_memory(size: int) -> None:
         assert len(shared) <= 4
 
 
-def softmax_of_columns(b: Builder, p: list[Value]) -> list[Value]:
-    """exp(x - max) / sum along the first axis, and the sums."""
-
-    def stretched(op: str, x: Value) -> tuple[Value, Value]:
-        (found,) = b.bind(op, x, axes=(0,))
-        row = b.bind1("reshape", found, shape=(1, x.shape[1]))
-        return b.bind1("broadcast", row, shape=x.shape), found
-
-    e = b.bind1("exp", b.bind1("sub", p[0], stretched("reduce_max", p[0])[0]))
-    wide, sums = stretched("reduce_sum", e)
-    return [b.bind1("div", e, wide), sums]
+# --- row programs in several launches -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [(40, 7), (1300, 20), (5000, 3)])
-def test_a_program_over_columns_is_a_launch_for_each_step(shape: tuple[int, int]) -> None:
-    found = check(softmax_of_columns, (shape, dt.f32))
-    assert [k.name for k in found[:4]] == ["k0_0_blocks", "k0_0_join", "k0_1_blocks", "k0_1_join"]
-    assert len(found) == 6
-    assert not any(isinstance(s, Alloc) for k in found for s in walk(k.body))
+def along(b: Builder, op: str, x: Value, axis: int) -> Value:
+    """A reduction over an axis, stretched back."""
+    (found,) = b.bind(op, x, axes=(axis,))
+    shape = tuple(1 if k == axis else d for k, d in enumerate(x.shape))
+    return b.bind1("broadcast", b.bind1("reshape", found, shape=shape), shape=x.shape)
 
 
-def test_short_columns_stay_in_their_threads() -> None:
-    (found,) = check(softmax_of_columns, ((20, 300), dt.f32))
-    assert any(isinstance(s, Alloc) for s in walk(found.body))
+def softmax_along(axis: int) -> Make:
+    def make(b: Builder, p: list[Value]) -> list[Value]:
+        e = b.bind1("exp", b.bind1("sub", p[0], along(b, "reduce_max", p[0], axis)))
+        return [b.bind1("div", e, along(b, "reduce_sum", e, axis))]
+
+    return make
+
+
+def dependent(axis: int) -> Make:
+    """Three reductions, each of which needs the one before, and results of all kinds."""
+
+    def make(b: Builder, p: list[Value]) -> list[Value]:
+        (x,) = p
+        first = along(b, "reduce_sum", x, axis)
+        product = b.bind1("mul", x, first)
+        second = along(b, "reduce_max", product, axis)
+        last = b.bind1("sub", product, second)
+        (place,) = b.bind("argmax", last, axes=(axis,))
+        (total,) = b.bind("reduce_sum", last, axes=(axis,))
+        return [b.bind1("add", last, second), place, total, b.bind1("mul", x, x)]
+
+    return make
+
+
+@pytest.mark.parametrize("make", [softmax_along, dependent], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((300, 40), 0), ((1100, 7), 0), ((4, 130, 6), 1), ((2, 33_000), 1)]
+)
+def test_few_long_rows_are_several_launches(
+    make: Callable[[int], Make], shape: tuple[int, ...], axis: int
+) -> None:
+    """Blocks of each reduction, what joins them, and the row at last: no thread walks a row."""
+    found = check(make(axis), (shape, dt.f32))
+    count = 2 if make is softmax_along else 3
+    assert len(found) == 2 * count + 1
+    assert not any(
+        isinstance(s, Alloc) and s.buffer.space is Space.STACK for k in found for s in walk(k.body)
+    )
+
+
+def test_many_columns_and_short_ones_stay_one_launch() -> None:
+    assert len(check(softmax_along(0), ((100, 40), dt.f32))) == 1
+    wide = plan(graph_of(softmax_along(0), ((200, 1 << 16), dt.f32)), SM_90)
+    assert len(wide.plan.kernels) == 1
