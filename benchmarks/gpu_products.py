@@ -70,7 +70,7 @@ class Product:
         self.on = device()
         _, self.program = load(plan(graph, self.on.target).plan, self.on)
         self.nest = [k.name for k in self.program.plan.kernels]
-        self.tiled = any(launch.maps for launch in self.program.launches)
+        self.tiled = any(launch.maps for launch in self.program.launches.values())
         self.arguments = [self._up(x) for x in inputs]
         (result,) = graph.results
         self.out = np.empty(result.shape, result.dtype.numpy)
