@@ -10,7 +10,7 @@ import pytest
 import pyc.numpy as pnp
 from pyc import lax
 from pyc.ir.plan import Launch
-from pyc.ir.target import X86_64_V3
+from pyc.ir.target import SM_90, X86_64_V3
 from pyc.ir.text_kernel import print_kernel
 from pyc.passes import optimise
 from pyc.passes.fuse import GROUP_LIMIT, WORK_LIMIT, fuse
@@ -174,10 +174,14 @@ def test_work_that_a_later_reader_shares_is_not_lost() -> None:
     assert max(instructions(k.body) for k in found.logical) <= GROUP_LIMIT
 
 
-def test_a_reduction_over_everything_does_not_share_its_kernel_with_others() -> None:
-    """A sum over many elements is split over tasks; what uses it comes after."""
-    found = planned(lambda x: x / x.sum(), ones(1 << 18))
-    assert len(found.logical) == 2
+def test_a_reduction_over_everything_shares_its_kernel_where_the_scheduler_cuts_it() -> None:
+    """A CPU cuts a program over one long row into launches; a device splits lone reductions only,
+    so what uses them comes after."""
+    graph = optimise(graph_of(lambda x: x / x.sum(), ones(1 << 18)), check=True)
+    for target, kernels in ((X86_64_V3, 1), (SM_90, 2)):
+        found = plan(graph, target)
+        assert len(found.logical) == kernels
+        assert len(found.plan.kernels) == 3
 
 
 def test_groups_come_after_what_they_need() -> None:

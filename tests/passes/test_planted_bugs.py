@@ -590,7 +590,7 @@ SEEDS = {
     "a_pad_is_one_wider": 8,
     "branches_are_in_the_wrong_order": 2,
     "a_live_operand_is_updated": 4,
-    "the_neutral_element_of_sums_is_plus_zero": 35,
+    "the_neutral_element_of_sums_is_plus_zero": 152,
     "a_scatter_adds_where_it_should_set": 2,
     "a_shifted_read_is_overwritten": 1249,
     "a_loop_updates_what_is_read_later": 1,
