@@ -17,7 +17,6 @@ import os
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -38,7 +37,6 @@ MEMORY_BYTES = 1 << 28
 # --- what is counted ------------------------------------------------------------------------------
 
 
-@dataclass(eq=False, repr=False)
 class Counts:
     """Counts of one function, or of all.
 
@@ -47,12 +45,21 @@ class Counts:
     entries found on disk had cost.
     """
 
-    hits_memory: int = 0
-    hits_disk: int = 0
-    misses: Counter[Reason] = field(default_factory=Counter)
-    stored: int = 0
-    compile_seconds_spent: float = 0.0
-    compile_seconds_saved: float = 0.0
+    def __init__(
+        self,
+        hits_memory: int = 0,
+        hits_disk: int = 0,
+        misses: Counter[Reason] | None = None,
+        stored: int = 0,
+        compile_seconds_spent: float = 0.0,
+        compile_seconds_saved: float = 0.0,
+    ) -> None:
+        self.hits_memory = hits_memory
+        self.hits_disk = hits_disk
+        self.misses: Counter[Reason] = Counter() if misses is None else misses
+        self.stored = stored
+        self.compile_seconds_spent = compile_seconds_spent
+        self.compile_seconds_saved = compile_seconds_saved
 
     def add(self, other: Counts) -> None:
         """Adds the counts of `other`."""

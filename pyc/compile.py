@@ -10,11 +10,10 @@ it loads no compiler.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -231,18 +230,17 @@ def _is_long(program: Plan) -> bool:
     return any(isinstance(s, While) for k in program.kernels for s in walk(k.body))
 
 
-@dataclass(eq=False)
 class _Loaded:
     """Code in this process. results: the types of the results; release: run without the lock."""
 
-    code: Code
-    plan: Plan
-    results: tuple[ArrayType, ...]
-    release: bool
-    executable: CpuExecutable = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.executable = Cpu().load(self.code, self.plan)
+    def __init__(
+        self, code: Code, plan: Plan, results: tuple[ArrayType, ...], release: bool
+    ) -> None:
+        self.code = code
+        self.plan = plan
+        self.results = results
+        self.release = release
+        self.executable = Cpu().load(code, plan)
 
     def payload(self) -> Document:
         """What the cache keeps."""
@@ -421,9 +419,10 @@ def dump(program: Lowered | Compiled, stages: Sequence[str]) -> None:
     if there is one. OSError: they cannot be written."""
     if not config.current().dump_dir:
         return
-    folder = Path(config.current().dump_dir).expanduser()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = os.path.expanduser(config.current().dump_dir)
+    os.makedirs(folder, exist_ok=True)
     name = program.lowered.name if isinstance(program, Compiled) else program.name
     stem = f"{re.sub(r'[^A-Za-z0-9_.]+', '_', name)}-{program.key[:16]}"
     for stage in stages:
-        (folder / f"{stem}.{stage}.txt").write_text(program.as_text(stage))
+        with open(os.path.join(folder, f"{stem}.{stage}.txt"), "w") as file:
+            file.write(program.as_text(stage))

@@ -20,8 +20,10 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, field
 from typing import Any
+
+from pyc.frozen import frozen, replace
 
 PREFIX = "PYC_"
 
@@ -68,7 +70,7 @@ def _setting(default: Any, read: Callable[[Any], Any], meaning: str) -> Any:
     return field(default=default, metadata={"read": read, "meaning": meaning})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Settings:
     """All settings. Each field has a default, a reader that checks a value, and a meaning."""
 
@@ -95,7 +97,12 @@ class Settings:
 KEY_FIELDS: tuple[str, ...] = ("target",)
 """The settings that enter the cache key."""
 
-_FIELDS = {f.name: f for f in fields(Settings)}
+_FIELDS: dict[str, Field[Any]] = Settings.__dataclass_fields__
+
+
+def names() -> list[str]:
+    """The names of all settings."""
+    return list(_FIELDS)
 
 
 def _closest(name: str, known: list[str]) -> str:

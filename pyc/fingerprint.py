@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Iterable
 from functools import cache
-from importlib.util import find_spec
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 import msgpack
@@ -88,10 +89,16 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
     return {name: _version(name) for name in packages}
 
 
+def find(package: str) -> ModuleSpec | None:
+    """Where a package lies, as `importlib.util` says, which takes 0.4 ms to import."""
+    found = (finder.find_spec(package, None) for finder in sys.meta_path)
+    return next((spec for spec in found if spec is not None), None)
+
+
 @cache
 def _version(name: str) -> str:
     # importlib.metadata gives the same but costs as much as the rest of a warm start together.
-    spec = find_spec(name)
+    spec = find(name)
     if spec is None or spec.origin is None:
         return ""
     folder = os.path.dirname(os.path.dirname(spec.origin))

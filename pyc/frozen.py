@@ -26,11 +26,11 @@ def replace(record: Record, /, **changes: Any) -> Record:
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(*, eq: bool = True) -> Callable[[Class], Class]:
+def frozen(*, eq: bool = True, weak: bool = False) -> Callable[[Class], Class]:
     """A decorator that gives a class `__init__`, `__repr__` and immutability.
 
-    eq: compare and hash by fields, else by identity. Fields come after those of the base class;
-    a default may be `field(default_factory=...)`.
+    eq: compare and hash by fields, else by identity; weak: there may be weak references to it.
+    Fields come after those of the base class; a default may be `field(default_factory=...)`.
     """
 
     def make(cls: Class) -> Class:
@@ -42,7 +42,9 @@ def frozen(*, eq: bool = True) -> Callable[[Class], Class]:
         namespace.pop("__dict__", None)
         namespace.pop("__weakref__", None)
         names = tuple(described)
-        namespace |= {"__slots__": own, "__match_args__": names, "__dataclass_fields__": described}
+        slots = (*own, "__weakref__") if weak else own
+        namespace |= {"__slots__": slots, "__match_args__": names}
+        namespace["__dataclass_fields__"] = described
         namespace |= {"__setattr__": _refuse, "__delattr__": _refuse}
         namespace.setdefault("__repr__", _repr)
         namespace.setdefault("__reduce__", _reduce)

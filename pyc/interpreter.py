@@ -130,7 +130,7 @@ def type_of(x: Any) -> ArrayType:
     if type(x) in WEAK:
         return ArrayType((), WEAK[type(x)])
     if isinstance(x, (np.ndarray, np.generic)):
-        dtype = dt.of(x.dtype) if x.dtype.kind not in "OSUMmV" or x.dtype in dt._BY_NUMPY else None
+        dtype = dt.of(x.dtype)
         if dtype is not None:
             return ArrayType(tuple(x.shape), dtype)
         raise DTypeError(f"arrays of dtype {x.dtype} are not supported")

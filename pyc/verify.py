@@ -10,7 +10,6 @@ bound of `ir/ops/contract.py`, which is found by running the program so changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from pyc import tree
 from pyc.backends import interpreters
 from pyc.errors import PycError, VerificationError
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.element import widened
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value, subgraphs
@@ -33,7 +33,7 @@ MARGIN = 8.0
 """How many times the largest difference of these runs is allowed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Check:
     """One result of one way to run. difference: the largest one, in units in the last place for
     floats; bounded: whether the bound of contractions was asked for in place of equal bits."""
@@ -49,7 +49,7 @@ class Check:
         return f"{self.executor}: {self.result} ({self.type}) {kind}, {self.difference:g} ULP"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Report:
     """What agreed. error: the text of the error that every way raised, empty if none did; skipped:
     ways that could not be run, and why."""

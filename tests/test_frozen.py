@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import gc
 import pickle
+import weakref
 from dataclasses import field
 
 import pytest
@@ -95,3 +97,18 @@ def test_copies_keep_the_other_fields() -> None:
     assert replace(Tagged("a", 3), name="b").tag == 3
     with pytest.raises(TypeError):
         replace(p, z=1)
+
+
+def test_weak_references_only_where_they_are_asked_for() -> None:
+    @frozen(eq=False, weak=True)
+    class Watched:
+        value: int
+
+    found = Watched(3)
+    reference = weakref.ref(found)
+    assert reference() is found
+    del found
+    gc.collect()
+    assert reference() is None
+    with pytest.raises(TypeError):
+        weakref.ref(Point(1, 2))

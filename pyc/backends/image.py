@@ -18,7 +18,6 @@ import os
 import struct
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from pyc.errors import CompileError
@@ -63,19 +62,15 @@ _munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _FAILED = ctypes.c_void_p(-1).value
 
 
-@dataclass(slots=True)
 class _Section:
     """A section as the file states it; offset: its place in the image, or -1."""
 
-    name: str
-    kind: int
-    flags: int
-    start: int
-    nbytes: int
-    link: int
-    info: int
-    alignment: int
-    offset: int = -1
+    def __init__(self, name: str, row: tuple[int, ...]) -> None:
+        """row: of the section table."""
+        self.name = name
+        _, self.kind, self.flags, _, self.start, self.nbytes, self.link, self.info = row[:8]
+        self.alignment = row[8] or 1
+        self.offset = -1
 
     @property
     def placed(self) -> bool:
@@ -118,10 +113,7 @@ class _Object:
             _refuse("it has no section names")
         raw = list(_SECTION.iter_unpack(data[table : table + count * entry_size]))
         strings = self._slice(raw[names][4], raw[names][5])
-        self.sections = [
-            _Section(self._name(strings, r[0]), r[1], r[2], r[4], r[5], r[6], r[7], r[8] or 1)
-            for r in raw
-        ]
+        self.sections = [_Section(self._name(strings, r[0]), r) for r in raw]
         self.symbols: list[tuple[str, int, int, int]] = []
         tables = [s for s in self.sections if s.kind == _SYMBOL_TABLE]
         if len(tables) > 1:

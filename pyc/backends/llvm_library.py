@@ -22,13 +22,12 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
-from importlib.util import find_spec
 from threading import Lock
 from typing import Any
 
 from pyc.backends import llvm_binding
 from pyc.errors import CompileError
-from pyc.fingerprint import versions
+from pyc.fingerprint import find, versions
 from pyc.reasons import Reason, record
 
 KNOWN = ("0.50.",)
@@ -207,7 +206,7 @@ def _library() -> _Library:
 @cache
 def _path() -> str | None:
     """Where the library lies; None, with a reason in the log, if its functions are not known."""
-    version_, spec = versions(("llvmlite",))["llvmlite"], find_spec("llvmlite")
+    version_, spec = versions(("llvmlite",))["llvmlite"], find("llvmlite")
     if version_.startswith(KNOWN) and spec is not None and spec.origin is not None:
         path = os.path.join(os.path.dirname(spec.origin), "binding", "libllvmlite.so")
         if os.path.exists(path):

@@ -137,8 +137,9 @@ def _settings() -> Iterator[Finding]:
         config.from_environment(os.environ)
     for warning in caught:
         yield Finding("setting", "problem", str(warning.message), "correct or unset it")
-    now, default = asdict(config.current()), asdict(config.Settings())
-    changed = ", ".join(f"{k}={now[k]!r}" for k in now if now[k] != default[k])
+    now, default = config.current(), config.Settings()
+    pairs = [(k, getattr(now, k), getattr(default, k)) for k in config.names()]
+    changed = ", ".join(f"{k}={a!r}" for k, a, b in pairs if a != b)
     yield Finding("settings", "ok", changed or "all at their defaults")
 
 

@@ -2,13 +2,18 @@
 
 Takes NumPy dtypes, returns `DType` singletons; `DType.numpy` leads back. A `DType` compares by
 identity, prints as its short name (`f32`), and is the only notion of element type in the IR.
+
+The types that NumPy lacks are those of ml_dtypes, which is imported when one of them is first
+needed: it takes 5 ms, and few programs have them.
 """
 
 from __future__ import annotations
 
+import sys
+from functools import cache
+from importlib import import_module
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from pyc.frozen import frozen
@@ -19,14 +24,24 @@ class DType:
     """One element type.
 
     name: NumPy's name; short: the name in IR text; kind: one of "bool", "int", "uint", "float",
-    "complex"; bits: the storage size; numpy: the native-endian NumPy dtype.
+    "complex"; bits: the storage size.
     """
 
     name: str
     short: str
     kind: str
     bits: int
-    numpy: np.dtype[Any]
+    _numpy: np.dtype[Any] | None
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The native-endian NumPy dtype."""
+        return self._numpy if self._numpy is not None else _extension(self.name)
+
+    @property
+    def limits(self) -> Any:
+        """Of a real float: NumPy's `finfo`, or that of ml_dtypes for its own types."""
+        return np.finfo(self.numpy) if self._numpy is not None else _ml_dtypes().finfo(self.numpy)
 
     @property
     def itemsize(self) -> int:
@@ -67,8 +82,18 @@ class DType:
         return parse, (self.short,)
 
 
-def _define(name: str, short: str, kind: str, bits: int, scalar: Any = None) -> DType:
-    return DType(name, short, kind, bits, np.dtype(scalar if scalar is not None else name))
+def _ml_dtypes() -> Any:
+    return import_module("ml_dtypes")
+
+
+@cache
+def _extension(name: str) -> np.dtype[Any]:
+    found: np.dtype[Any] = np.dtype(getattr(_ml_dtypes(), name))
+    return found
+
+
+def _define(name: str, short: str, kind: str, bits: int, *, numpy: bool = True) -> DType:
+    return DType(name, short, kind, bits, np.dtype(name) if numpy else None)
 
 
 b1 = _define("bool", "b1", "bool", 8)
@@ -81,9 +106,9 @@ u16 = _define("uint16", "u16", "uint", 16)
 u32 = _define("uint32", "u32", "uint", 32)
 u64 = _define("uint64", "u64", "uint", 64)
 f16 = _define("float16", "f16", "float", 16)
-bf16 = _define("bfloat16", "bf16", "float", 16, ml_dtypes.bfloat16)
-f8e4m3 = _define("float8_e4m3fn", "f8e4m3", "float", 8, ml_dtypes.float8_e4m3fn)
-f8e5m2 = _define("float8_e5m2", "f8e5m2", "float", 8, ml_dtypes.float8_e5m2)
+bf16 = _define("bfloat16", "bf16", "float", 16, numpy=False)
+f8e4m3 = _define("float8_e4m3fn", "f8e4m3", "float", 8, numpy=False)
+f8e5m2 = _define("float8_e5m2", "f8e5m2", "float", 8, numpy=False)
 f32 = _define("float32", "f32", "float", 32)
 f64 = _define("float64", "f64", "float", 64)
 c64 = _define("complex64", "c64", "complex", 64)
@@ -94,7 +119,8 @@ ALL: tuple[DType, ...] = (
     *(f16, bf16, f8e4m3, f8e5m2, f32, f64, c64, c128),
 )
 _BY_SHORT = {t.short: t for t in ALL}
-_BY_NUMPY = {t.numpy: t for t in ALL}
+_BY_NUMPY = {t.numpy: t for t in ALL if t._numpy is not None}
+_EXTENSIONS = {t.name: t for t in ALL if t._numpy is None}
 
 
 def parse(short: str) -> DType:
@@ -109,7 +135,13 @@ def of(dtype: Any) -> DType | None:
     """
     if isinstance(dtype, DType):
         return dtype
-    return _BY_NUMPY.get(np.dtype(dtype).newbyteorder("="))
+    if isinstance(dtype, str) and dtype in _EXTENSIONS:
+        return _EXTENSIONS[dtype]
+    native = np.dtype(dtype).newbyteorder("=")
+    found = _BY_NUMPY.get(native)
+    if found is None and "ml_dtypes" in sys.modules:  # else there is no array of its types
+        return next((t for t in _EXTENSIONS.values() if t.numpy == native), None)
+    return found
 
 
 def signed_of(bits: int) -> DType:

@@ -15,7 +15,6 @@ text, keys or equality.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -210,15 +209,20 @@ class Builder:
         return Graph(tuple(self.params), tuple(self.eqns), tuple(results))
 
 
-@dataclass
 class Rewriter:
     """Rewrites a Graph equation by equation: `rule` may bind replacements in the builder and
     return them, or None to keep the equation. Types are checked on the way; each replaced value
     must keep its type. Rules see arguments that were already rewritten. Equations that nothing
     changed are the same objects afterwards."""
 
-    rule: Callable[[Builder, Eqn, tuple[Value, ...]], Sequence[Value] | None]
-    builder: Builder = field(default_factory=Builder)
+    def __init__(
+        self,
+        rule: Callable[[Builder, Eqn, tuple[Value, ...]], Sequence[Value] | None],
+        builder: Builder | None = None,
+    ) -> None:
+        """builder: of the new Graph; by default an empty one."""
+        self.rule = rule
+        self.builder = builder or Builder()
 
     def __call__(self, graph: Graph) -> Graph:
         """The rewritten Graph."""

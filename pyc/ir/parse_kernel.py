@@ -6,7 +6,6 @@ grammar and names only; `verify_kernel` checks the rest. `print(parse(print(k)))
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, apply
 from pyc.ir.loops import Buffer, Extent, Kernel, Kind, Space, Stmt
 from pyc.ir.text_kernel import INFIX
+from pyc.ir.tokens import unquoted
 
 _NAME_OF_INFIX = {symbol: name for name, symbol in INFIX.items()}
 
@@ -123,7 +123,7 @@ class _Parser:
         return int(self._take())
 
     def _string(self) -> str:
-        return str(json.loads(self._take()))
+        return unquoted(self._take())
 
     def _name(self) -> str:
         if self._at < len(self._tokens) and self._tokens[self._at][0] == "name":

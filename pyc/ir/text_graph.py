@@ -17,7 +17,6 @@ ops, and gives a graph without changing it; `verify_graph` checks the rest.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +27,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.op import OPS
-from pyc.ir.tokens import TokenReader
+from pyc.ir.tokens import TokenReader, quoted, unquoted
 from pyc.ir.types import ArrayType, parse_type
 
 MAX_ELEMENTS = 16
@@ -121,7 +120,7 @@ def _leaf(value: Any) -> str:
     if isinstance(value, float):
         return float.__repr__(value)
     if isinstance(value, str):
-        return json.dumps(value)
+        return quoted(value)
     if isinstance(value, DType):
         return value.short
     if isinstance(value, ArrayType):
@@ -292,7 +291,7 @@ class _Parser(TokenReader):
             return self._type()
         self._advance()
         if kind == "string":
-            return json.loads(text)
+            return unquoted(text)
         if kind == "number":
             return float(text) if re.search(r"[.enf]", text) else int(text)
         if text in _KEYWORDS:

@@ -36,7 +36,6 @@ Size parameters are `s0..`, loop variables `i0..`, others `v0..`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -56,6 +55,7 @@ from pyc.ir.expr import (
     postorder,
 )
 from pyc.ir.loops import Buffer, Kernel, Space, Stmt
+from pyc.ir.tokens import quoted
 
 MAX_INLINE = 5
 """Operators nested in one line before a temporary is used; bounds the parser's recursion too."""
@@ -108,7 +108,7 @@ class _Printer:
         self._values = 0
         self._phased = {p.buffer: p.arrivals for p in kernel.phased}
         sizes = ", ".join(self._vars.values())
-        self._line(f"kernel {json.dumps(kernel.name)}({sizes}) {{")
+        self._line(f"kernel {quoted(kernel.name)}({sizes}) {{")
         self._depth = 1
         for buffer in kernel.buffers:
             array = self._array(buffer)
@@ -258,7 +258,7 @@ class _Printer:
             condition = self._expressions([s.condition] if s.condition is not None else [])
             if s.role is not None:
                 last = s.role.first_warp + s.role.warps
-                head += f" role {json.dumps(s.role.name)} warps {s.role.first_warp}..{last}"
+                head += f" role {quoted(s.role.name)} warps {s.role.first_warp}..{last}"
                 if s.role.registers is not None:
                     head += f" registers {s.role.registers}"
             self._heading(s, start, " ".join([head, *condition, "{"]))
@@ -305,7 +305,7 @@ class _Printer:
                 line += f" signal {self._element(s.signal, texts[n + m :])}"
             self._heading(s, start, line)
         elif isinstance(s, lo.Barrier):
-            self._heading(s, start, f"barrier {json.dumps(s.scope)}")
+            self._heading(s, start, f"barrier {quoted(s.scope)}")
         elif isinstance(s, lo.Signal):
             *index, size = self._expressions((*s.index, s.bytes))
             head = f"signal {self._element(s.buffer, index)}"

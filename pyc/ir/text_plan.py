@@ -20,7 +20,6 @@ where a text does not parse.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -37,7 +36,7 @@ from pyc.ir.plan import (
     Site,
     Step,
 )
-from pyc.ir.tokens import TokenReader
+from pyc.ir.tokens import TokenReader, quoted, unquoted
 
 T = TypeVar("T")
 
@@ -62,7 +61,7 @@ def print_plan(plan: Plan) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text)
+    return quoted(text)
 
 
 def _slots(slots: Sequence[int]) -> str:
@@ -162,7 +161,7 @@ class _Parser(TokenReader):
         sites: list[Site] = []
         while self._skip("site"):
             self._words(str(len(sites)))
-            rule = str(json.loads(self._token("string", "a rule")))
+            rule = unquoted(self._token("string", "a rule"))
             self._words("equation")
             sites.append(Site(rule, self._number()))
         steps = self._steps()
@@ -231,7 +230,7 @@ class _Parser(TokenReader):
         return Launch(kernel, slots, self._integers("sizes"), host)
 
     def _library(self) -> Step:
-        routine = str(json.loads(self._token("string", "the name of a routine")))
+        routine = unquoted(self._token("string", "the name of a routine"))
         self._words("(")
         slots = self._slots()
         self._words(")")

@@ -1,4 +1,4 @@
-"""Reading a text token by token, for the parsers of Graphs and Plans.
+"""Reading a text token by token, for the parsers of Graphs, Kernels and Plans; quoted texts.
 
 A pattern is a verbose regular expression of named groups, the group being the kind of the token;
 what matches `skip` is passed over.
@@ -6,8 +6,23 @@ what matches `skip` is passed over.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+
+
+def quoted(text: str) -> str:
+    """`text` in double quotes, in ASCII, on one line."""
+    escaped = text.encode("unicode_escape").decode("ascii")
+    return '"' + escaped.replace('"', '\\"') + '"'
+
+
+def unquoted(token: str) -> str:
+    """What `quoted` made `token` from. ValueError: it is not such a token."""
+    try:
+        return str(ast.literal_eval(token))
+    except SyntaxError as error:
+        raise ValueError(f"{token} is not a text: {error.msg}") from None
 
 
 class TokenReader:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as _numpy
 
+from pyc.ir import dtype as _dtype
 from pyc.numpy import linalg
 from pyc.numpy.core import copied
 from pyc.numpy.creation import (
@@ -41,7 +42,6 @@ from pyc.numpy.creation import (
     zeros_like,
 )
 from pyc.numpy.data_types import (
-    bfloat16,
     bool_,
     can_cast,
     complex64,
@@ -295,6 +295,17 @@ inf = _numpy.inf
 nan = _numpy.nan
 newaxis = None
 pi = _numpy.pi
+
+if TYPE_CHECKING:
+    from ml_dtypes import bfloat16 as bfloat16
+else:
+
+    def __getattr__(name: str) -> Any:
+        """`bfloat16`: a type of ml_dtypes, which is imported for those who ask."""
+        if name == "bfloat16":
+            return _dtype.bf16.numpy.type
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "abs",
@@ -583,7 +594,7 @@ def _separate() -> None:
     """Makes all other functions give arrays of their own."""
     for names, module in ((__all__, globals()), (linalg.__all__, vars(linalg))):
         for name in names:
-            found = module[name]
+            found = module.get(name)  # `bfloat16` is made when it is asked for
             if isinstance(found, FunctionType) and name not in VIEWS:
                 module[name] = copied(found)
 
@@ -595,8 +606,8 @@ def _table() -> dict[Any, Callable[..., Any]]:
     """NumPy's functions and ufuncs, by object, to ours."""
     found: dict[Any, Callable[..., Any]] = {}
     for name in __all__:
-        theirs, ours = getattr(_numpy, name, None), globals()[name]
-        if theirs is not None and callable(theirs) and not isinstance(theirs, type):
+        theirs, ours = getattr(_numpy, name, None), globals().get(name)
+        if ours is not None and callable(theirs) and not isinstance(theirs, type):
             found[theirs] = ours
     for name in linalg.__all__:
         found.setdefault(getattr(_numpy.linalg, name), getattr(linalg, name))

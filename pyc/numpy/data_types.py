@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from pyc.errors import DTypeError
@@ -14,7 +13,6 @@ bool_ = np.bool_
 int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
 uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
 float16, float32, float64 = np.float16, np.float32, np.float64
-bfloat16 = ml_dtypes.bfloat16
 complex64, complex128 = np.complex64, np.complex128
 
 _KINDS = {
@@ -58,8 +56,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 def finfo(dtype: Any) -> Any:
     """Limits of a float type."""
-    limits: Any = ml_dtypes.finfo
-    return limits(to_dtype(dtype).real.numpy)
+    return to_dtype(dtype).real.limits
 
 
 def iinfo(dtype: Any) -> Any:

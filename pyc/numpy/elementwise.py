@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
-
 from pyc.errors import ConcretizationError, DTypeError
 from pyc.interpreter import bind1, weak_type
 from pyc.ir import dtype as dt
@@ -562,8 +560,7 @@ def nan_to_num(x: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None)
 
 def dt_max(kind: dt.DType) -> float:
     """The largest finite number of a float type."""
-    limits: Any = ml_dtypes.finfo
-    return float(limits(kind.numpy).max)
+    return float(kind.limits.max)
 
 
 # --- complex --------------------------------------------------------------------------------------

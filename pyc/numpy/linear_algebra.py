@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +24,9 @@ from pyc.numpy.elementwise import add, conj, imag, multiply, real, subtract
 from pyc.numpy.manipulation import diagonal, permute_dims, ravel, reshape
 
 Axes = tuple[int, ...]
+
+_LABELS = "ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvutsrqponmlkjihgfedcba"
+"""Labels that einsum gives to the axes of an ellipsis, the first one that is free."""
 
 
 def _contract(a: Any, b: Any, contract: tuple[Axes, Axes], batch: tuple[Axes, Axes]) -> Any:
@@ -207,7 +209,7 @@ def _subscripts(subscripts: str, values: Sequence[Any]) -> tuple[list[str], str]
     names = inputs.split(",")
     if len(names) != len(values):
         raise ShapeError(f"einsum: {subscripts!r} names {len(names)} operands, got {len(values)}")
-    free = [c for c in string.ascii_letters[::-1] if c not in subscripts]
+    free = [c for c in _LABELS if c not in subscripts]
     extra = [len(shape_of(x)) - len(n.replace("...", "")) for n, x in zip(names, values)]
     most = max((e for n, e in zip(names, extra) if "..." in n), default=0)
     spelled = []

@@ -10,7 +10,6 @@ import ctypes
 import os
 import platform
 import sys
-import sysconfig
 from functools import cache
 from typing import Any
 
@@ -136,7 +135,7 @@ def _container_problem() -> str | None:
 @cache
 def problem() -> tuple[Reason, str] | None:
     """Why calls must go through Python: a reason and a detail; None if they can be native."""
-    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    free_threaded = "t" in sys.abiflags
     build = (
         sys.implementation.name,
         sys.platform,

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import threading
 from collections.abc import Callable
 from functools import cache as memoised
-from string import Template
 from time import perf_counter
 from typing import Any
 
@@ -69,7 +69,7 @@ class Part:
         variables = (f"@f_{name} = hidden global ptr null" for name in self.externals)
         numbers = layout.OFFSETS | structures.PLACES
         numbers |= text_threads.NUMBERS | text_match.NUMBERS | text_dispatch.NUMBERS
-        filled = Template("\n".join(self._texts)).substitute(numbers)
+        filled = re.sub(r"\$(\w+)", lambda m: str(numbers[m[1]]), "\n".join(self._texts))
         return "\n".join((*variables, structures.definitions(), filled))
 
     def object_code(self) -> bytes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import Any, Union
 
@@ -126,7 +125,7 @@ class Result:
         return prod(self.shape) * self.dtype.itemsize
 
 
-@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+@frozen(eq=False, weak=True)
 class Specialisation:
     """One compiled program and the calls it is for.
 

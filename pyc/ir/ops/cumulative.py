@@ -9,13 +9,13 @@ propagate NaN and order -0.0 below 0.0.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.element import Element, widened
@@ -29,7 +29,7 @@ from pyc.ir.types import ArrayType
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Fold:
     """A left fold of real numbers or of complex ones. step: (running element, element) -> the next
     running element; enter: an element of x in the type of running elements; leave: back."""
