@@ -1,8 +1,10 @@
-"""Dead code: equations whose results nobody needs are dropped, those with an effect kept."""
+"""Dead code: equations whose results nobody needs are dropped, those with an effect kept; so is
+what a loop carries for nobody."""
 
 from __future__ import annotations
 
 from pyc.ir.graph import Eqn, Graph, Value
+from pyc.passes.carries import trimmed
 
 
 def dce(graph: Graph) -> Graph:
@@ -11,8 +13,11 @@ def dce(graph: Graph) -> Graph:
     kept: list[Eqn] = []
     for e in reversed(graph.eqns):
         if e.op.effect or any(o in needed for o in e.outs):
+            if e.op.name in ("while", "scan"):
+                e = trimmed(e, needed, dce)
             kept.append(e)
             needed.update(e.args)
-    if len(kept) == len(graph.eqns):
+    kept.reverse()
+    if kept == list(graph.eqns):
         return graph
-    return Graph(graph.params, tuple(reversed(kept)), graph.results)
+    return Graph(graph.params, tuple(kept), graph.results)

@@ -16,7 +16,7 @@ What is neither runs as a whole-array loop of the Plan, with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from itertools import product
 from math import prod
 
@@ -45,7 +45,7 @@ class NotAKernelError(Exception):
 @frozen()
 class LoopParts:
     """A while or scan, taken apart: argument values of the outer Graph by role, and body Graphs.
-    rows: the sliced inputs of a scan; stacked: its stacked results; length: None for a while."""
+    rows: the sliced inputs of a scan; length: None for a while; stored: the results to store."""
 
     eqn: Eqn
     body: Graph
@@ -56,6 +56,7 @@ class LoopParts:
     rows: tuple[Value, ...]
     length: int | None
     reverse: bool
+    stored: frozenset[int]
 
     @property
     def carries(self) -> int:
@@ -69,9 +70,10 @@ class LoopParts:
         return self.body.params[start : start + self.carries]
 
 
-def parts_of(eqn: Eqn) -> LoopParts:
-    """The parts of a while or scan equation."""
+def parts_of(eqn: Eqn, read: Container[Value] | None = None) -> LoopParts:
+    """The parts of a while or scan equation, of which `read` are stored (None: all results)."""
     p, args = eqn.params, eqn.args
+    stored = frozenset(k for k, out in enumerate(eqn.outs) if read is None or out in read)
     if eqn.op.name == "scan":
         first, last = p["captures"], p["captures"] + p["carries"]
         return LoopParts(
@@ -84,6 +86,7 @@ def parts_of(eqn: Eqn) -> LoopParts:
             args[last:],
             p["length"],
             p["reverse"],
+            stored,
         )
     tests, works = p["condition_captures"], p["body_captures"]
     return LoopParts(
@@ -96,6 +99,7 @@ def parts_of(eqn: Eqn) -> LoopParts:
         (),
         None,
         False,
+        stored,
     )
 
 
@@ -324,7 +328,7 @@ class _PerElement(_Lowerer):
         if not domain:
             return [self._kernel(name, (), list(range(parts.carries)))]
         found = [self._kernel(name, domain, arrays + scalars)]
-        if scalars:
+        if any(k in parts.stored for k in scalars):
             alone = _PerElement(parts, self.site)
             found.append(alone._kernel(f"{name}_scalars", (), scalars, stack=False))
         return found
@@ -374,8 +378,8 @@ class _PerElement(_Lowerer):
         self.check_size(roots)
         for k in chosen:
             out = parts.eqn.outs[k]
-            if domain and not units_dropped(out.shape):
-                continue  # the scalars' own kernel stores it
+            if k not in parts.stored or (domain and not units_dropped(out.shape)):
+                continue  # nobody reads it, or the scalars' own kernel stores it
             outputs[out] = buffer_of(out, f"out{k}", "out")
             outs.append((outputs[out], places[k], self._states[k].after))
         body: Body = (self.loop(carried, condition, inside), *(store(outs) if outs else ()))
@@ -499,6 +503,8 @@ class _SmallState(_Lowerer):
         inside: list[Stmt] = [*pull.take_fails(), *(store(rows) if rows else ())]
         ends: list[tuple[Buffer, Index, Element]] = []
         for k, out in enumerate(parts.eqn.outs[: parts.carries]):
+            if k not in parts.stored:
+                continue
             outputs[out] = buffer_of(out, f"out{k}", "out")
             for at in places[k]:
                 index = tuple(const(i) for i in at)
@@ -528,9 +534,12 @@ class _SmallState(_Lowerer):
         return found
 
 
-def lower_loop(eqn: Eqn, name: str, site: Callable[[Eqn], int]) -> list[Lowered]:
-    """The kernels that run a while or scan; raises NotAKernelError with the reason if none can."""
-    parts = parts_of(eqn)
+def lower_loop(
+    eqn: Eqn, name: str, site: Callable[[Eqn], int], read: Container[Value] | None = None
+) -> list[Lowered]:
+    """The kernels that run a while or scan; raises NotAKernelError with the reason if none can.
+    read: the results that are stored, None for all."""
+    parts = parts_of(eqn, read)
     if any(v.type.size == 0 for v in (*parts.initial, *eqn.outs)):
         raise NotAKernelError("a carried array is empty")
     if any(not inlines(e) and e.op.kind is OpKind.CONTROL for e in parts.body.eqns):

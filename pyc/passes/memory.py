@@ -440,17 +440,17 @@ class _Planner:
             self._cond(scope, number, eqn)
             return
         try:
-            kernels = lower_loop(eqn, f"k{len(self.logical)}", self.site)
+            kernels = lower_loop(eqn, f"k{len(self.logical)}", self.site, scope.uses.last)
         except NotAKernelError as why:
             assert eqn.op.name == "while", f"{eqn.op} is rewritten before planning"
             reason = Reason.FUSION_WHOLE_ARRAY_LOOP
             self.decisions.append(Decision(reason, self._numbers[eqn], str(why)))
             self._while(scope, number, eqn)
             return
-        for out in eqn.outs:
-            wanted = scope.wanted.get(out)
-            scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
         for lowered in kernels:
+            for out in lowered.outputs:
+                wanted = scope.wanted.get(out)
+                scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
             self._run(scope, eqn, lowered.kernel, [self._where(scope, v) for v in lowered.values])
 
     def _cond(self, scope: _Scope, number: int, eqn: Eqn) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
 from pyc.ir.op import Kind
+from pyc.passes.carries import settle
 
 Values = tuple[Value, ...]
 
@@ -115,6 +116,11 @@ def _turned_operands(m: Match, e: Eqn, args: Values) -> Values | None:
     return m.builder.bind(e.op, *operands, loc=e.loc, **params)
 
 
+def _settled_loop(m: Match, e: Eqn, args: Values) -> Values | None:
+    """Carries that stay as they are, or equal another one."""
+    return settle(m.builder, e, args)
+
+
 RULES: dict[str, tuple[Callable[[Match, Eqn, Values], Values | None], ...]] = {
     "cast": (_to_own_type,),
     "broadcast": (_to_own_type, _of_itself),
@@ -126,6 +132,8 @@ RULES: dict[str, tuple[Callable[[Match, Eqn, Values], Values | None], ...]] = {
     "logical_not": (_involution,),
     "bitwise_not": (_involution,),
     "select": (_select,),
+    "while": (_settled_loop,),
+    "scan": (_settled_loop,),
 }
 """Rules by op name, tried in order."""
 

@@ -399,7 +399,7 @@ class Program:
             both = inner.bind(rng.choice(["mul", "maximum", "bitwise_or"]), state[1], state[0])
             line = None if both is None else inner.bind("sort", both, descending=False)
             if line is not None:
-                outs[:2] = state[0], line  # the first is only read
+                outs[:2] = rng.choice(state[:2]), line  # the first is only read
         elif rng.random() < 0.3 and len(state) > 1 and types[0] == types[1]:
             outs[0], outs[1] = rng.choice([(state[1], outs[0]), outs[1::-1], (state[1], state[1])])
         one = inner.builder.constant(1, dt.i64)
