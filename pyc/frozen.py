@@ -34,27 +34,37 @@ def frozen(*, eq: bool = True, weak: bool = False) -> Callable[[Class], Class]:
     """
 
     def make(cls: Class) -> Class:
-        namespace = dict(cls.__dict__)
-        own = tuple(cls.__annotations__)
-        described: dict[str, Field[Any]] = dict(getattr(cls, "__dataclass_fields__", {}))
-        for name in own:
-            described[name] = _described(name, namespace.pop(name, MISSING))
-        namespace.pop("__dict__", None)
-        namespace.pop("__weakref__", None)
-        names = tuple(described)
-        slots = (*own, "__weakref__") if weak else own
-        namespace |= {"__slots__": slots, "__match_args__": names}
-        namespace["__dataclass_fields__"] = described
-        namespace |= {"__setattr__": _refuse, "__delattr__": _refuse}
-        namespace.setdefault("__repr__", _repr)
-        namespace.setdefault("__reduce__", _reduce)
+        more: dict[str, Any] = {"__setattr__": _refuse, "__delattr__": _refuse}
         if eq:
-            namespace = _comparison(names) | namespace
-        made = type(cls)(cls.__name__, cls.__bases__, namespace)
-        made.__init__ = _initialiser(made, described)  # type: ignore[misc]
-        return made
+            more |= _comparison((*getattr(cls, "__match_args__", ()), *cls.__annotations__))
+        return _made_of(cls, more, weak)
 
     return make
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def slotted(cls: Class) -> Class:
+    """As `frozen`, for a class whose fields may be assigned; it compares by identity."""
+    return _made_of(cls, {}, weak=False)
+
+
+def _made_of(cls: Class, more: dict[str, Any], weak: bool) -> Class:
+    """The class with slots for its fields, an `__init__`, and what is in `more`."""
+    namespace = dict(cls.__dict__)
+    own = tuple(cls.__annotations__)
+    described: dict[str, Field[Any]] = dict(getattr(cls, "__dataclass_fields__", {}))
+    for name in own:
+        described[name] = _described(name, namespace.pop(name, MISSING))
+    namespace.pop("__dict__", None)
+    namespace.pop("__weakref__", None)
+    slots = (*own, "__weakref__") if weak else own
+    namespace |= {"__slots__": slots, "__match_args__": tuple(described)}
+    namespace["__dataclass_fields__"] = described
+    namespace.setdefault("__repr__", _repr)
+    namespace.setdefault("__reduce__", _reduce)
+    made = type(cls)(cls.__name__, cls.__bases__, more | namespace)
+    made.__init__ = _initialiser(made, described)  # type: ignore[misc]
+    return made
 
 
 def _described(name: str, default: Any) -> Field[Any]:
@@ -69,7 +79,7 @@ def _initialiser(cls: Any, described: dict[str, Field[Any]]) -> Any:
     scope = {}
     for k, (name, known) in enumerate(described.items()):
         store = getattr(cls, name).__set__
-        scope[f"store_{k}"] = store if known.default_factory is MISSING else _made(store, known)
+        scope[f"store_{k}"] = store if known.default_factory is MISSING else _making(store, known)
     optional = [n for n in names if described[n].default_factory is not MISSING]
     optional += [n for n in names if described[n].default is not MISSING]
     if set(optional) != set(names[len(names) - len(optional) :]):
@@ -79,7 +89,7 @@ def _initialiser(cls: Any, described: dict[str, Field[Any]]) -> Any:
     return FunctionType(code, scope, "__init__", defaults)
 
 
-def _made(store: Callable[[Any, Any], None], known: Field[Any]) -> Callable[[Any, Any], None]:
+def _making(store: Callable[[Any, Any], None], known: Field[Any]) -> Callable[[Any, Any], None]:
     """`store` that makes the value where none was given."""
     make: Any = known.default_factory
 

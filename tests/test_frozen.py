@@ -11,7 +11,7 @@ from dataclasses import field
 
 import pytest
 
-from pyc.frozen import frozen, replace
+from pyc.frozen import frozen, replace, slotted
 
 
 @frozen()
@@ -112,3 +112,26 @@ def test_weak_references_only_where_they_are_asked_for() -> None:
     assert reference() is None
     with pytest.raises(TypeError):
         weakref.ref(Point(1, 2))
+
+
+def test_slotted_records_can_be_changed_and_compare_by_identity() -> None:
+    @slotted
+    class Count:
+        """A count."""
+
+        number: int
+        names: list[str] = field(default_factory=list)
+
+        @property
+        def double(self) -> int:
+            return 2 * self.number
+
+    one, other = Count(1), Count(1)
+    one.number += 2
+    one.names.append("a")
+    assert (one.number, one.double, one.names, other.names) == (3, 6, ["a"], [])
+    assert one != other and len({one, other}) == 2
+    assert repr(other).endswith("Count(number=1, names=[])")
+    assert replace(one, number=5).number == 5
+    with pytest.raises(AttributeError):
+        one.other = 1  # type: ignore[attr-defined]

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pyc.backends.llvm_builder import Builder, Value
 from pyc.backends.llvm_value import Lockstep, ValueEmitter
+from pyc.frozen import slotted
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, children
 from pyc.ir.loops import Buffer
@@ -41,7 +42,7 @@ def nodes_under(roots: Iterable[Expr]) -> list[Expr]:
     return found
 
 
-@dataclass(slots=True)
+@slotted
 class Binding:
     """What a variable stands for: one value (uniform or sequence), or one per piece.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd, prod
 
 from pyc.backends import llvm_scalar
@@ -25,6 +24,7 @@ from pyc.backends.llvm_builder import (
     suffix,
 )
 from pyc.backends.llvm_expr import ExpressionEmitter
+from pyc.frozen import slotted
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Expr, Load
 from pyc.ir.loops import Buffer
@@ -34,7 +34,7 @@ INTRINSICS = (
 )
 
 
-@dataclass(slots=True)
+@slotted
 class Place:
     """Where a buffer lies: its base address and the LLVM type of the address. lanes: 0, or how many
     lanes of a vector loop have one each (element e of lane l is at e * lanes + l)."""

@@ -9,7 +9,6 @@ folded: constants, ranges, masks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from pyc.backends.llvm_builder import (
     suffix,
 )
 from pyc.backends.llvm_facts import I64_HIGH, I64_LOW, divisor, fold, value_range
+from pyc.frozen import slotted
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Var
@@ -35,7 +35,7 @@ _COMPARES = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
-@dataclass(slots=True)
+@slotted
 class Lockstep:
     """The vector loop being emitted: `count` pieces of `width` lanes."""
 

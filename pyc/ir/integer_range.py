@@ -6,14 +6,14 @@ Takes a node and the ranges of its operands; that of its type where nothing is k
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Const, Expr, Var
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Range:
     """Bounds of an integer. exact: both are reached while the loop variables in `over` run through
     their ranges, whatever the other variables do."""

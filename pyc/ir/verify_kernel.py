@@ -20,9 +20,10 @@ What depends on values (races, phases, an index under a condition) is `simulate`
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pyc.errors import VerificationError
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir import loops as lo
 from pyc.ir.dtype import DType
@@ -67,7 +68,7 @@ class _Broken(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Around:
     """What encloses a statement: its loops, outermost first.
 

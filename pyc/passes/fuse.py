@@ -20,11 +20,11 @@ Every decision is kept with its reason for `explain`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any
 
-from pyc.frozen import frozen
+from pyc.frozen import frozen, slotted
 from pyc.ir.expr import Expr, Var, const
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.op import Complex, Kind
@@ -64,7 +64,7 @@ class Decision:
     details: str
 
 
-@dataclass(eq=False, slots=True)
+@slotted
 class Group:
     """One kernel to be; see the module docstring. `reads` are of values made outside. epilogue: the
     value that a contraction's kernel stores in place of its own result, element by element."""

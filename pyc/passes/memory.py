@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
-from pyc.frozen import frozen, replace
+from pyc.frozen import frozen, replace, slotted
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.loops import Buffer, Kernel
 from pyc.ir.op import Kind
@@ -77,7 +77,7 @@ class _Slot:
     turns: bool = False
 
 
-@dataclass(slots=True)
+@slotted
 class _Scope:
     """One Graph being planned: where its values are. writable: slots of parameters that may be
     overwritten once they are dead; wanted: where values should be made; owner: the control

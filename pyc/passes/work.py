@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from pyc.frozen import slotted
 from pyc.ir.graph import Eqn
 from pyc.ir.op import Kind
 
 
-@dataclass(eq=False, slots=True)
+@slotted
 class Work:
     """What computing an element takes. members: the equations computed at the same index (shared
     ones count once); repeated: instructions under other index maps."""
