@@ -23,7 +23,7 @@ from pyc import backends, cache, config
 from pyc.backends.base import Code
 from pyc.backends.cpu import Cpu, CpuExecutable
 from pyc.backends.host import host_target
-from pyc.errors import PycError
+from pyc.errors import PycError, format_place
 from pyc.fingerprint import Document, key_of, source_digest, versions
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from pyc.passes.memory import Planned
 
 Array = np.ndarray[Any, Any]
-STAGES = ("traced", "graph", "logical", "kernels", "plan")
-"""The levels of a `Lowered`."""
+STAGES = ("traced", "graph", "logical", "kernels", "plan", "decisions")
+"""The levels of a `Lowered`, and why they are what they are."""
 RELEASE_BYTES = 1 << 16
 """Bytes of arguments and results from which a call (some 10 us) lets other Python threads run."""
 _LIBRARIES = ("llvmlite",)
@@ -143,11 +143,14 @@ class Lowered:
         return {"target": self.target.id, "features": self.target.features}
 
     def as_text(self, stage: str = "graph") -> str:
-        """The text of one level: "traced", "graph", "logical", "kernels" or "plan"."""
+        """The text of one level ("traced", "graph", "logical", "kernels" or "plan"), or of the
+        "decisions": for each the user's line, the operation, the reason, and details."""
         if stage == "traced":
             return print_graph(self.traced)
         if stage == "graph":
             return print_graph(self.graph)
+        if stage == "decisions":
+            return self._decisions_text()
         text = backends.compiler()
         if stage == "logical":
             return "\n".join(map(text.print_kernel, self.planned.logical))
@@ -156,6 +159,17 @@ class Lowered:
         if stage == "plan":
             return str(text.print_plan(self.plan))
         raise ValueError(f"no stage {stage!r}: {', '.join(STAGES)}")
+
+    def _decisions_text(self) -> str:
+        equations = _equations(self.graph)
+        lines = []
+        for d in self.decisions:
+            eqn = equations[d.equation] if d.equation >= 0 else None
+            place = "" if eqn is None or eqn.loc is None else f"{format_place(eqn.loc)}: "
+            what = "the program" if eqn is None else eqn.op.name
+            details = f": {d.details}" if d.details else ""
+            lines.append(f"{place}{what}: {d.reason.meaning} [{d.reason.code}]{details}\n")
+        return "".join(lines)
 
     def memory_analysis(self) -> MemoryAnalysis:
         """Bytes by use; the peak is what a call allocates."""

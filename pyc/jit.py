@@ -416,7 +416,8 @@ class Lowered:
         return self._program.target_facts
 
     def as_text(self, stage: str = "graph") -> str:
-        """The text of a level: "traced", "graph", "logical", "kernels" or "plan"."""
+        """The text of a level ("traced", "graph", "logical", "kernels" or "plan"), or of the
+        "decisions" that made it so."""
         return self._program.as_text(stage)
 
     def memory_analysis(self) -> compiler.MemoryAnalysis:

@@ -221,6 +221,14 @@ class Reason(Enum):
     )
 
     # kernel: which code was chosen
+    KERNEL_NEST = Entry(
+        "PYC2601", "a contraction runs in a nest of loops made by hand for its kind", _NOTHING
+    )
+    KERNEL_GENERIC = Entry(
+        "PYC2602",
+        "a contraction runs in generic loops: no nest made by hand does it",
+        "Expected for small and unusual shapes; the details say what each nest needs.",
+    )
     KERNEL_FEW_THREADS = Entry(
         "PYC2604",
         "a kernel runs in few threads of the device: its work has an order, and no parallel form",

@@ -37,6 +37,6 @@ def test_nothing_is_dumped_otherwise(tmp_path, monkeypatch) -> None:
 def test_a_stage_that_does_not_exist_is_named() -> None:
     lowered = jit(lambda x: x + 1).lower(X)
     with pytest.raises(
-        ValueError, match=r"no stage 'code': traced, graph, logical, kernels, plan$"
+        ValueError, match=r"no stage 'code': traced, graph, logical, kernels, plan, decisions$"
     ):
         lowered.as_text("code")

@@ -21,7 +21,7 @@ from pyc.errors import CommandError
 from pyc.ir.types import parse_type
 from pyc.jit import jit
 
-STAGES = ("traced", "graph", "logical", "kernels", "plan", "llvm", "asm")
+STAGES = ("traced", "graph", "logical", "kernels", "plan", "decisions", "llvm", "asm")
 
 
 _RANK_0 = re.compile(r"\[\s*\]")

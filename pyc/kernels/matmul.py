@@ -49,16 +49,22 @@ class _Shape:
     terms: Axes
 
 
-def applies(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> bool:
-    """Whether this nest can and should do the contraction."""
+def refusal(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> str:
+    """Why this nest cannot or should not do the contraction; empty if it should."""
     a, _ = types
-    if target.has_blocks or not a.dtype.is_float or a.dtype.bits < 16:
-        return False
+    if not a.dtype.is_float or a.dtype.bits < 16:
+        return f"it is for float16 and wider floats, not {a.dtype.name}"
     shape = _split(types, dimensions)
     if len(shape.terms) != 1 or len(shape.columns) != 1 or len(shape.rows) != 1:
-        return False
+        return "it is for one axis of rows, one of columns and one of terms"
     m, n, k = shape.rows[0], shape.columns[0], shape.terms[0]
-    return n >= target.lanes(4) // 2 and m >= 4 and k >= 4 and m * n * k >= MINIMUM_WORK
+    least = target.lanes(4) // 2
+    if n < least or m < 4 or k < 4 or m * n * k < MINIMUM_WORK:
+        return (
+            f"{m} x {n} results of {k} terms are few: it needs 4 rows, {least} columns, 4 terms "
+            f"and {MINIMUM_WORK} products"
+        )
+    return ""
 
 
 def _split(types: tuple[ArrayType, ...], dimensions: Dimensions) -> _Shape:

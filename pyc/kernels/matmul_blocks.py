@@ -35,7 +35,7 @@ from pyc.ir.loops import (
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
-from pyc.kernels.operand import Dimensions, Operand, is_matrix_product
+from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, Operand, is_matrix_product
 
 THREADS = 256
 ACROSS = 16
@@ -49,15 +49,16 @@ ENOUGH_TILES = 132
 """Tiles from which the larger side pays."""
 
 
-def applies_to_blocks(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> bool:
-    """Whether this nest can and should do the contraction."""
+def refusal_of_blocks(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> str:
+    """Why this nest cannot or should not do the contraction; empty if it should."""
     a = types[0]
-    if not target.has_blocks or not a.dtype.is_float or a.dtype.bits < 16:
-        return False
+    if not a.dtype.is_float or a.dtype.bits < 16:
+        return f"it is for float16 and wider floats, not {a.dtype.name}"
     if not is_matrix_product(types, dimensions):
-        return False
+        return NO_MATRIX_PRODUCT
     (contract,) = dimensions[0][0]
-    return a.shape[contract] >= FOUR
+    terms = a.shape[contract]
+    return "" if terms >= FOUR else f"{terms} terms are fewer than {FOUR}"
 
 
 class _Side:

@@ -42,7 +42,7 @@ from pyc.ir.loops import (
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
-from pyc.kernels.operand import Dimensions, Operand, is_matrix_product
+from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, Operand, is_matrix_product
 
 ROWS = 128
 """Rows of a block's tile: 64 for each group of consumer warps."""
@@ -71,23 +71,29 @@ PITCH_BYTES = 16
 MAX_RANK = 5
 
 
-def applies_to_tiles(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> bool:
-    """Whether this nest can and should do the contraction."""
+def refusal_of_tiles(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> str:
+    """Why this nest cannot or should not do the contraction; empty if it should."""
     a, b = types
-    if not target.tile_multiply or a.dtype not in (dt.f16, dt.bf16):
-        return False
+    if not target.tile_multiply:
+        return "the target has no tensor cores of its kind"
+    if a.dtype not in (dt.f16, dt.bf16):
+        return f"it is for float16 and bfloat16, not {a.dtype.name}"
     if not is_matrix_product(types, dimensions):
-        return False
+        return NO_MATRIX_PRODUCT
     (a_contract, b_contract), (a_batch, b_batch) = dimensions
     left, right = (
         Operand("", type, axis, batch)
         for type, axis, batch in ((a, a_contract[0], a_batch), (b, b_contract[0], b_batch))
     )
     if left.terms < MINIMUM_TERMS or left.extent * right.extent < MINIMUM_RESULTS:
-        return False
-    return all(
-        _in_rows(operand) and type.rank <= MAX_RANK for operand, type in ((left, a), (right, b))
-    )
+        return (
+            f"{left.extent} x {right.extent} results of {left.terms} terms are few: it needs "
+            f"{MINIMUM_RESULTS} results and {MINIMUM_TERMS} terms"
+        )
+    for name, operand, type in (("first", left, a), ("second", right, b)):
+        if not _in_rows(operand) or type.rank > MAX_RANK:
+            return f"the {name} operand, {type}, is no stack of matrices whose rows a copy takes"
+    return ""
 
 
 def _in_rows(operand: Operand) -> bool:

@@ -13,6 +13,10 @@ Dimensions = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 """((contracted axes of a, of b), (batch axes of a, of b))."""
 
 
+NO_MATRIX_PRODUCT = "it is for one contracted axis, one free axis on each side, and elements"
+"""Why a nest for matrix products refuses others."""
+
+
 def is_matrix_product(types: tuple[ArrayType, ...], dimensions: Dimensions) -> bool:
     """Whether a contraction has one contracted and one free axis on each side, and elements."""
     a, b = types

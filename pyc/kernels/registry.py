@@ -1,12 +1,12 @@
-"""Which kernel does a contraction: the candidates for (op, types, target), the best first.
+"""Which kernel does a contraction: the first nest of a list that does not refuse it.
 
-A candidate is a generic logical kernel (scheduled by `passes/schedule`), a hand-made scheduled one,
-or a library routine. The order is a cost model's: a function of shapes, types and target only.
+A nest is hand-made and scheduled; the generic logical kernel (scheduled by `passes/schedule`) does
+what all of them refuse. Refusing is a function of shapes, types and target only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyc.frozen import frozen
@@ -14,43 +14,63 @@ from pyc.ir.loops import Kernel
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue, contraction
-from pyc.kernels.matmul import applies, matmul
-from pyc.kernels.matmul_blocks import applies_to_blocks, matmul_blocks
-from pyc.kernels.matmul_tiles import applies_to_tiles, matmul_tiles
+from pyc.kernels.matmul import matmul, refusal
+from pyc.kernels.matmul_blocks import matmul_blocks, refusal_of_blocks
+from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles
 
 
 @frozen()
-class Candidate:
-    """One way to run an equation, over buffers (arguments, results).
-
-    kernel: a logical kernel, or a scheduled one if `scheduled`; routine, integers: a library
-    routine instead."""
+class Nest:
+    """A hand-made nest. refusal: why it does not do a contraction, of (types, dimensions, target);
+    build: its kernel, of (types, target, epilogue, **params); blocks: for targets with blocks."""
 
     name: str
-    kernel: Kernel | None = None
-    scheduled: bool = False
-    routine: str | None = None
-    integers: tuple[int, ...] = ()
+    blocks: bool
+    refusal: Callable[..., str]
+    build: Callable[..., Kernel]
 
 
-def candidates(
+NESTS = (
+    Nest("matmul", False, refusal, matmul),
+    Nest("matmul_tiles", True, refusal_of_tiles, matmul_tiles),
+    Nest("matmul_blocks", True, refusal_of_blocks, matmul_blocks),
+)
+"""The nests for contractions, the fastest first."""
+
+
+@frozen()
+class Choice:
+    """The kernel of a contraction, over buffers (arguments, results). scheduled: by hand; refused:
+    the nests before it in the list, each with why."""
+
+    name: str
+    kernel: Kernel
+    scheduled: bool
+    refused: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        """The name, and what was refused for which reason."""
+        return "; ".join([self.name, *(f"not {name}: {why}" for name, why in self.refused)])
+
+
+def choose(
     op: str,
     types: tuple[ArrayType, ...],
     params: Mapping[str, Any],
     target: Target,
     epilogue: Epilogue | None = None,
-) -> list[Candidate]:
-    """The ways to run `op`, the preferred one first. With an epilogue the buffers are (arguments,
-    the epilogue's inputs, result)."""
+) -> Choice:
+    """The kernel that runs `op`. With an epilogue the buffers are (arguments, the epilogue's
+    inputs, result)."""
     if op != "dot_general":
         raise NotImplementedError(f"no kernel for {op}")
-    found: list[Candidate] = []
-    if applies(types, params["dimensions"], target):
-        found.append(Candidate("matmul", matmul(types, target, epilogue, **params), scheduled=True))
-    if applies_to_tiles(types, params["dimensions"], target):
-        nest = matmul_tiles(types, target, epilogue, **params)
-        found.append(Candidate("matmul_tiles", nest, scheduled=True))
-    if applies_to_blocks(types, params["dimensions"], target):
-        nest = matmul_blocks(types, target, epilogue, **params)
-        found.append(Candidate("matmul_blocks", nest, scheduled=True))
-    return [*found, Candidate("contraction", contraction(types, epilogue, **params))]
+    refused: list[tuple[str, str]] = []
+    for nest in NESTS:
+        if nest.blocks is not target.has_blocks:
+            continue
+        why = nest.refusal(types, params["dimensions"], target)
+        if not why:
+            kernel = nest.build(types, target, epilogue, **params)
+            return Choice(nest.name, kernel, True, tuple(refused))
+        refused.append((nest.name, why))
+    return Choice("contraction", contraction(types, epilogue, **params), False, tuple(refused))

@@ -57,7 +57,8 @@ class Read:
 
 @frozen()
 class Decision:
-    """Why an equation was stored or kept apart."""
+    """Why something was done as it is. equation: its number, within the Graph that is fused here,
+    in the text of the whole program where the planner gives it (-1: the program itself)."""
 
     reason: Reason
     equation: int

@@ -44,7 +44,7 @@ from pyc.ir.types import ArrayType
 from pyc.ir.verify_kernel import verify
 from pyc.ir.verify_plan import verify_plan
 from pyc.ir.visit import Rewriter
-from pyc.kernels.registry import candidates
+from pyc.kernels.registry import choose
 from pyc.passes.fuse import Decision, Fusion, Group, Walker
 from pyc.passes.in_place import Chains, Moves, Uses, iterations
 from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
@@ -200,7 +200,11 @@ class _Planner:
         `writable` may be overwritten once they are dead. owner: the control equation that holds
         the Graph; repeated: in a loop."""
         graph = uses.graph
-        self.decisions += uses.fusion.decisions
+        # Fusion numbers the equations of its own Graph.
+        self.decisions += [
+            replace(d, equation=self._numbers[graph.eqns[d.equation]])
+            for d in uses.fusion.decisions
+        ]
         scope = _Scope(graph, uses, set(writable), repeated, owner)
         scope.slot.update(zip(graph.params, params, strict=True))
         for value, slot in zip(graph.results, results, strict=True):
@@ -373,17 +377,14 @@ class _Planner:
             assert eqn.op.build is not None
             self._run(scope, eqn, eqn.op.build(types, **eqn.params), slots)
             return
-        choice = candidates(eqn.op.name, types, eqn.params, self.target, epilogue)[0]
-        if choice.routine is not None:
-            scope.steps.append(Library(choice.routine, tuple(slots), choice.integers))
-        elif choice.scheduled:
-            assert choice.kernel is not None
-            everything = tuple(range(len(slots)))
+        choice = choose(eqn.op.name, types, eqn.params, self.target, epilogue)
+        reason = Reason.KERNEL_NEST if choice.scheduled else Reason.KERNEL_GENERIC
+        self.decisions.append(Decision(reason, self._numbers[eqn], str(choice)))
+        if choice.scheduled:
             self.logical.append(choice.kernel)
-            stage = Stage(choice.kernel, everything)
+            stage = Stage(choice.kernel, tuple(range(len(slots))))
             self._stages(scope, eqn, (stage,), choice.kernel, slots)
         else:
-            assert choice.kernel is not None
             self._run(scope, eqn, choice.kernel, slots)
 
     def _overwrites(self, scope: _Scope, number: int, eqn: Eqn, operand: Value) -> bool:

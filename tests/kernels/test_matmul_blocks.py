@@ -11,9 +11,9 @@ import pyc.ir.ops  # noqa: F401 - fills the op table
 from pyc.ir import dtype as dt
 from pyc.ir import simulate
 from pyc.ir.dtype import DType
-from pyc.ir.target import SM_90, X86_64_V3
+from pyc.ir.target import SM_90
 from pyc.ir.types import ArrayType
-from pyc.kernels.matmul_blocks import applies_to_blocks, matmul_blocks
+from pyc.kernels.matmul_blocks import matmul_blocks, refusal_of_blocks
 
 PLAIN = (((1,), (0,)), ((), ()))
 FIRST = (((0,), (0,)), ((), ()))
@@ -36,8 +36,7 @@ def test_products_are_right_and_race_free(
     dimensions: Any, a: tuple[int, ...], b: tuple[int, ...], result: str, dtype: DType
 ) -> None:
     types = (ArrayType(a, dtype), ArrayType(b, dtype))
-    assert applies_to_blocks(types, dimensions, SM_90)
-    assert not applies_to_blocks(types, dimensions, X86_64_V3)
+    assert not refusal_of_blocks(types, dimensions, SM_90)
     kernel = matmul_blocks(types, SM_90, dimensions=dimensions)
     rng = np.random.default_rng(0)
     x, y = (rng.standard_normal(s).astype(dtype.numpy) for s in (a, b))
@@ -51,6 +50,6 @@ def test_products_are_right_and_race_free(
 
 def test_other_contractions_keep_the_generic_nest() -> None:
     x = ArrayType((8, 8, 8), dt.f32)
-    assert not applies_to_blocks((x, x), (((1, 2), (0, 1)), ((), ())), SM_90)
+    assert refusal_of_blocks((x, x), (((1, 2), (0, 1)), ((), ())), SM_90)
     integers = ArrayType((8, 8), dt.i32)
-    assert not applies_to_blocks((integers, integers), PLAIN, SM_90)
+    assert refusal_of_blocks((integers, integers), PLAIN, SM_90)

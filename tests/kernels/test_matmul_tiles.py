@@ -18,7 +18,7 @@ from pyc.ir.target import SM_90, X86_64_V3, nvptx
 from pyc.ir.text_kernel import print_kernel
 from pyc.ir.types import ArrayType
 from pyc.ir.verify_kernel import verify
-from pyc.kernels.matmul_tiles import applies_to_tiles, matmul_tiles, shape_of
+from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles, shape_of
 
 PLAIN = (((1,), (0,)), ((), ()))
 FIRST = (((0,), (0,)), ((), ()))
@@ -45,7 +45,7 @@ def test_products_are_right_and_race_free(
     dimensions: Any, a: tuple[int, ...], b: tuple[int, ...], result: str, dtype: DType
 ) -> None:
     types = types_of(a, b, dtype)
-    assert applies_to_tiles(types, dimensions, SM_90)
+    assert not refusal_of_tiles(types, dimensions, SM_90)
     kernel = matmul_tiles(types, SM_90, dimensions=dimensions)
     verify(kernel, scheduled=True)
     rng = np.random.default_rng(0)
@@ -74,7 +74,7 @@ def test_products_are_right_and_race_free(
 def test_what_the_copies_cannot_take_or_is_small_is_left_alone(
     a: tuple[int, ...], b: tuple[int, ...], dimensions: Any, dtype: DType
 ) -> None:
-    assert not applies_to_tiles(types_of(a, b, dtype), dimensions, SM_90)
+    assert refusal_of_tiles(types_of(a, b, dtype), dimensions, SM_90)
 
 
 def test_the_result_may_be_wider_than_the_operands() -> None:
@@ -88,8 +88,12 @@ def test_the_result_may_be_wider_than_the_operands() -> None:
 
 def test_it_is_for_one_architecture() -> None:
     types = types_of((128, 64), (64, 128), dt.bf16)
-    assert [applies_to_tiles(types, PLAIN, nvptx(c)) for c in (80, 90, 100)] == [False, True, False]
-    assert not applies_to_tiles(types, PLAIN, X86_64_V3)
+    assert [bool(refusal_of_tiles(types, PLAIN, nvptx(c))) for c in (80, 90, 100)] == [
+        True,
+        False,
+        True,
+    ]
+    assert refusal_of_tiles(types, PLAIN, X86_64_V3)
 
 
 def test_tiles_are_as_wide_as_the_device_stays_busy() -> None:

@@ -221,22 +221,6 @@ def counters_that_start_differently_are_one(plant: Plant) -> None:
     plant.attribute("pyc.passes.carries", "_equal_carries", wrong)
 
 
-def _needed_later(x: Any) -> Any:
-    return lax.fori_loop(0, 5, lambda i, s: (s[1], s[2], pnp.flip(s[0])), (x, x * 2, x * 3))[0]
-
-
-@bug(_needed_later, SQUARE.reshape(-1))
-def a_carry_that_another_becomes_is_dropped(plant: Plant) -> None:
-    right = plant.original("pyc.passes.carries", "_found")
-    seen: list[Any] = []
-
-    def wrong(params: Any, live: Any) -> Any:
-        seen.append(params)
-        return right(params, live) if len(seen) < 3 else set()
-
-    plant.attribute("pyc.passes.carries", "_found", wrong)
-
-
 # --- definitions and lowering ---------------------------------------------------------------------
 
 
