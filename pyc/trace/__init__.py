@@ -1,8 +1,9 @@
 """Tracing: from a Python function to a Graph.
 
 What only a trace needs is behind lazy doors, so that `import pyc` does not load it: `namespaces()`
-has the views that a traced function runs in, `known_values()` evaluates what Python asks for,
-`concrete_values()` hands it to NumPy.
+has the views that a traced function runs in, `class_views()` and `math_views()` those of classes
+and of `math`; `known_values()` evaluates what Python asks for, `concrete_values()` hands it to
+NumPy.
 """
 
 from __future__ import annotations
@@ -28,3 +29,15 @@ def concrete_values() -> Any:
 def namespaces() -> Any:
     """`pyc.trace.namespace`, the views of what a traced function reads."""
     return import_module("pyc.trace.namespace")
+
+
+@cache
+def class_views() -> Any:
+    """`pyc.trace.shadows`, the user's classes as a traced function sees them."""
+    return import_module("pyc.trace.shadows")
+
+
+@cache
+def math_views() -> Any:
+    """`pyc.trace.math_module`, the views of `math` and its kin."""
+    return import_module("pyc.trace.math_module")

@@ -168,13 +168,11 @@ def _special(value: np.ufunc) -> Any:
 
 
 @cache
-def module_view(module: ModuleType) -> ModuleView | None:
-    """The view of one of these modules, None for others."""
+def module_view(module: ModuleType) -> ModuleView:
+    """The view of one of these modules."""
     if module.__name__ in _OURS:
         return ModuleView(module, table_of(_table(module)))
-    if module.__name__ == "scipy.special":
-        return ModuleView(module, lambda _, v: _special(v) if isinstance(v, np.ufunc) else v)
-    return None
+    return ModuleView(module, lambda _, v: _special(v) if isinstance(v, np.ufunc) else v)
 
 
 def answer(value: Any) -> Any:

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import UnsupportedOpError
-from pyc.trace import location, math_module, numpy_module, python_builtins
+from pyc.trace import class_views, location, math_views, numpy_module, python_builtins
 from pyc.trace.callee import is_called
 from pyc.trace.concrete import is_traced
 from pyc.trace.modules import (
@@ -41,9 +41,8 @@ from pyc.trace.modules import (
     refuse_write,
 )
 from pyc.trace.paths import Path
-from pyc.trace.shadows import Shadows
 from pyc.trace.tracer import Tracer
-from pyc.trace.users_code import is_users
+from pyc.trace.users_code import is_users, is_users_class
 
 _MODULE_NAMES = ("__name__", "__file__", "__package__", "__spec__", "__doc__", "__path__")
 _PLAIN = frozenset(
@@ -144,7 +143,6 @@ class Namespace:
                 "issubclass": self._issubclass,
             }
         )
-        self.shadows = Shadows(self.translate, self.later, self.watch)
         self._views: dict[int, View] = {}
         self._memo: dict[int, tuple[Any, Any]] = {}
         """By id: an object, kept alive so that its id stays its own, and its translation."""
@@ -153,6 +151,11 @@ class Namespace:
         self._containers: list[tuple[Any, Any, Path]] = []
         self._later: list[Callable[[], None]] = []
         self._depth = 0
+
+    @functools.cached_property
+    def _shadows(self) -> Any:
+        """The classes of the user, loaded when the first one is met."""
+        return class_views().Shadows(self.translate, self.later, self.watch)
 
     # --- the doors --------------------------------------------------------------------------------
 
@@ -190,7 +193,7 @@ class Namespace:
 
     def restored(self, value: Any) -> Any:
         """A result of the traced function, with objects of the user's own classes."""
-        return self.shadows.restored(value)
+        return self._shadows.restored(value) if "_shadows" in vars(self) else value
 
     def argument(self, value: Any, name: str) -> Any:
         """What stands for an argument of the traced function."""
@@ -203,7 +206,8 @@ class Namespace:
 
     def close(self) -> None:
         """Ends the translations."""
-        self.shadows.close()
+        if "_shadows" in vars(self):
+            self._shadows.close()
 
     def check(self) -> None:
         """PurityError: the function has changed what it was to read."""
@@ -244,13 +248,13 @@ class Namespace:
             return numpy_module.answer(value)
         if isinstance(value, tuple) and hasattr(kind, "_make"):
             value = self._tuple(value, path)
-        return self.shadows.instance(value, path)
+        return self._shadows.instance(value, path) if is_users_class(kind) else value
 
     def _foreign(self, value: Any, path: Path) -> Any:
         """A function written in C, or a ufunc."""
         found = python_builtins.answer(value)
         if found is value:
-            found = math_module.answer(value)
+            found = math_views().answer(value) if _is_mathematical(value) else value
         return numpy_module.answer(value) if found is value else found
 
     def _array(self, value: Any, path: Path) -> Any:
@@ -259,7 +263,9 @@ class Namespace:
 
     def _class(self, value: type, path: Path) -> Any:
         found = numpy_module.answer(value)
-        return self.shadows.class_of(value, path) if found is value else found
+        if found is value and is_users_class(value):
+            return self._shadows.class_of(value, path)
+        return found
 
     # --- functions --------------------------------------------------------------------------------
 
@@ -392,9 +398,8 @@ class Namespace:
             return value
         if top == "numpy":
             return numpy_module.module_view(value)
-        found = math_module.module_view(value)
-        if found is not None:
-            return found
+        if value.__name__ in _MATHEMATICAL:
+            return math_views().module_view(value)
         if value is builtins:
             return ModuleView(value, lambda name, own: self.builtins.get(name, own))
         if top == "scipy" or is_users(vars(value)):
@@ -434,10 +439,14 @@ class Namespace:
         return builtins.__build_class__(body, name, *bases, metaclass=maker, **rest)
 
     def _isinstance(self, value: Any, kinds: Any) -> bool:
-        return isinstance(value, self.shadows.original(kinds))
+        return isinstance(value, self._original(kinds))
 
     def _issubclass(self, value: Any, kinds: Any) -> bool:
-        return issubclass(self.shadows.original(value), self.shadows.original(kinds))
+        return issubclass(self._original(value), self._original(kinds))
+
+    def _original(self, kinds: Any) -> Any:
+        """Types in the second argument of `isinstance` as they are outside."""
+        return self._shadows.original(kinds) if "_shadows" in vars(self) else kinds
 
     # --- containers -------------------------------------------------------------------------------
 
@@ -492,6 +501,13 @@ class _ClassMaker:
         return self._metaclass(name, bases, dict(body), **options)
 
 
+def _is_mathematical(function: Any) -> bool:
+    """Whether a function is of `math` or `cmath`, or a ufunc of another library than NumPy."""
+    if isinstance(function, np.ufunc):
+        return getattr(np, function.__name__, None) is not function
+    return function.__module__ in _MATHEMATICAL
+
+
 def _same_items(first: Any, second: Any) -> bool:
     """Whether two containers of one kind hold the same objects, in the same order."""
     if len(first) != len(second):
@@ -502,6 +518,7 @@ def _same_items(first: Any, second: Any) -> bool:
     return all(a is c and b is d for (a, b), (c, d) in pairs)
 
 
+_MATHEMATICAL = ("math", "cmath", "scipy.special")
 _FOREIGN = (types.BuiltinFunctionType, np.ufunc, type(np.sum))
 
 _RULES: dict[type, Callable[[Namespace, Any, Path], Any]] = {

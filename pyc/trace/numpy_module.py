@@ -126,10 +126,7 @@ def _convert(kind: type[np.generic], *args: Any, **options: Any) -> Any:
     return local(f"np.{kind.__name__}", kind(*args, **options))
 
 
-for _kind in np.sctypeDict.values():
-    _dtype = dt.of(np.dtype(_kind))
-    if _dtype is not None and _dtype.numpy.type is _kind:
-        CONVERTERS[_kind] = partial(_convert, _kind)
+CONVERTERS.update({d.numpy.type: partial(_convert, d.numpy.type) for d in dt.ALL})
 
 # --- refused --------------------------------------------------------------------------------------
 

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyc.frozen import frozen
 
-
-@frozen(eq=False)
 class Path:
     """A step from `parent` (None for a root) by `key`. kind: "global", "cell", "default",
     "argument" for roots; "attribute", "item" for steps."""
 
-    parent: Path | None
-    kind: str
-    key: Any
-    holder: Any = None
+    __slots__ = ("holder", "key", "kind", "parent")
+
+    def __init__(self, parent: Path | None, kind: str, key: Any, holder: Any = None) -> None:
+        self.parent = parent
+        self.kind = kind
+        self.key = key
+        self.holder = holder
 
     def attribute(self, name: str) -> Path:
         """The path of an attribute."""
