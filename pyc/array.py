@@ -41,7 +41,7 @@ class Array:
     def __del__(self) -> None:
         # At the end of the process the driver frees everything itself.
         if not sys.is_finalizing():
-            self._device.free(self._address)
+            self._device.free(self._address, self._type.nbytes)
 
     @property
     def type(self) -> ArrayType:
@@ -253,6 +253,6 @@ def to_device(x: Any, device: Device) -> Array:
     try:
         device.upload(address, host)
     except BaseException:
-        device.free(address)
+        device.free(address, host.nbytes)
         raise
     return Array(ArrayType(host.shape, kind), device, address)

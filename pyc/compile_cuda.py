@@ -108,7 +108,7 @@ class GpuCompiled:
         inputs = [to_device(a, on) for a in arguments]
         outs = [Array(t, on, on.allocate(nbytes)) for t, nbytes in self._outs]
         try:
-            self.program([a.address for a in inputs], [a.address for a in outs])
+            self.program.run([a.address for a in inputs], [a.address for a in outs])
         except SiteFailed as failed:
             site = self.lowered.plan.sites[failed.site]
             raise failure_of(self.lowered.graph, site, failed.value) from None

@@ -87,6 +87,26 @@ class _Entry:
         return self.traced.out_tree.unflatten([finish(r) for r in results])
 
 
+@frozen()
+class _Quick:
+    """A signature of arrays on one device, known without taking a call apart."""
+
+    types: tuple[Any, ...]
+    device: str
+    entry: _Entry
+
+    def takes(self, args: tuple[Any, ...]) -> bool:
+        """Whether positional arguments have this signature."""
+        return len(args) == len(self.types) and all(
+            type(a) is DeviceArray and (a.type is t or a.type == t) and a.device == self.device
+            for a, t in zip(args, self.types, strict=True)
+        )
+
+    def run(self, args: tuple[Any, ...]) -> Any:
+        """The result for arguments that it takes."""
+        return self.entry.traced.out_tree.unflatten(self.entry.program(*args))
+
+
 class CacheInfo(NamedTuple):
     """misses: signatures compiled; entries: signatures kept."""
 
@@ -132,6 +152,7 @@ class Jitted(Dispatcher):
         self._signature = Signature(fun, name, static_argnums, static_argnames)
         self._entries: dict[Hashable, _Entry] = {}
         self._forms: set[Hashable] = set()
+        self._quick: _Quick | None = None
         self._misses = 0
         self._lock = RLock()
         _all.add(self)
@@ -175,6 +196,7 @@ class Jitted(Dispatcher):
             self.clear()
             self._entries.clear()
             self._forms.clear()
+            self._quick = None
 
     def cache_info(self) -> CacheInfo:
         """How many signatures were compiled, and how many are kept."""
@@ -192,6 +214,8 @@ class Jitted(Dispatcher):
         try:
             if is_tracing():
                 return self._inlined(args, kwargs)
+            if self._quick is not None and not kwargs and self._quick.takes(args):
+                return self._quick.run(args)
             call = self._signature.call(args, kwargs)
             entry = self._entries.get(call.key)
             if entry is None:
@@ -252,6 +276,8 @@ class Jitted(Dispatcher):
         program = entry.program
         if not isinstance(program, compiler.Compiled):
             self._forms.add(form)  # launches on a GPU start in Python
+            if args and not kwargs and all(type(a) is DeviceArray for a in args):
+                self._quick = _Quick(tuple(a.type for a in args), args[0].device, entry)
             return
         try:
             found = specialise(self._signature, args, kwargs, program, entry.traced.out_tree)

@@ -218,6 +218,23 @@ def test_results_are_where_the_arguments_are(gpu: InterpretedDevice) -> None:
     assert type(here["out"]) is np.ndarray and len(f.signatures()) == 3
 
 
+def test_calls_with_other_arrays_find_their_program(gpu: InterpretedDevice) -> None:
+    """Calls with arrays of a known signature are not taken apart; all others are."""
+    f = pyc.jit(lambda x, y: (x + y, [y]))
+    a, b = put(VALUES, gpu), put(VALUES[0], gpu)
+    for x, y in ((a, a), (a, b), (b, b), (a, a), (a, VALUES), (a, 2.0), (a, b)):
+        total, (same,) = f(x, y)
+        assert total.tolist() == (np.asarray(x) + np.asarray(y)).tolist()
+        assert np.asarray(same).tolist() == np.asarray(y).tolist()
+    assert f(x=a, y=b)[0].tolist() == f(a, b)[0].tolist()
+    with pytest.raises(TypeError):
+        f(a)
+    with pytest.raises(TypeError):
+        f(a, b, b)
+    f.clear_cache()
+    assert f(a, b)[0].tolist() == (VALUES + VALUES[0]).tolist() and len(f.signatures()) == 1
+
+
 def test_a_function_for_the_cpu_takes_arrays_from_a_device(gpu: InterpretedDevice) -> None:
     found = pyc.jit(scaled, device="cpu")(put(VALUES, gpu), 2.0)
     assert type(found["out"]) is np.ndarray and not gpu.launched

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ _NO_CONTEXT = 201
 """The driver's status for a call of a thread that uses no device."""
 KEPT_BYTES = 1 << 30
 """Bytes of freed memory that the driver keeps for later allocations."""
+SMALL = 20
+"""Pieces up to 2 ** SMALL bytes are kept when they are freed: a driver call takes a microsecond."""
+KEPT_PIECES = 64
+"""Free pieces kept of each size."""
 LAUNCH_VERSION = 12000
 """Version of the driver's interface whose launch function is called."""
 _LAUNCH = ctypes.CFUNCTYPE(
@@ -92,6 +97,7 @@ class Device:
         self.name = (name.decode() if isinstance(name, bytes) else str(name)).partition("\0")[0]
         self.driver_version = int(check(driver.cuDriverGetVersion()))
         self.stream = check(driver.cuStreamCreate(1))
+        self._kept: list[list[int]] = [[] for _ in range(SMALL + 1)]
         # Called by address: a launch costs half of what it does through the package.
         address, _ = check(driver.cuGetProcAddress(b"cuLaunchKernel", LAUNCH_VERSION, 0))
         self.launch = _LAUNCH(int(address))
@@ -104,22 +110,47 @@ class Device:
         check(self.driver.cuCtxSetCurrent(self.context))
 
     def allocate(self, nbytes: int) -> int:
-        """The address of new memory, in stream order."""
-        return int(check(self.driver.cuMemAllocAsync(max(nbytes, 16), self.stream)))
+        """The address of memory with undefined values, in stream order."""
+        power = _power(nbytes)
+        if power <= SMALL:
+            try:
+                return self._kept[power].pop()
+            except IndexError:
+                nbytes = 1 << power
+        return int(check(self.driver.cuMemAllocAsync(nbytes, self.stream)))
 
-    def free(self, address: int) -> None:
-        """Gives memory back, in stream order."""
+    def free(self, address: int, nbytes: int | None = None) -> None:
+        """Gives memory back, in stream order. nbytes: what was asked for, so that small pieces are
+        kept: whatever uses them next comes later in the one stream."""
+        if nbytes is not None:
+            power = _power(nbytes)
+            if power <= SMALL and len(self._kept[power]) < KEPT_PIECES:
+                self._kept[power].append(address)
+                return
         (status,) = self.driver.cuMemFreeAsync(address, self.stream)
         if int(status) == _NO_CONTEXT:  # arrays are dropped in any thread
             self.enter()
             self.driver.cuMemFreeAsync(address, self.stream)
 
+    def pinned(self, nbytes: int) -> int:
+        """The address of memory of the host that copies need not wait for."""
+        return int(check(self.driver.cuMemHostAlloc(max(nbytes, 1), 0)))
+
+    def unpin(self, address: int) -> None:
+        """Frees what `pinned` gave, once no copy uses it."""
+        self.driver.cuMemFreeHost(address)
+
     def upload(self, address: int, array: np.ndarray[Any, Any]) -> None:
         """Copies a C-ordered array to the device."""
+        self.write(address, array)
+        if array.nbytes:
+            self.synchronize()
+
+    def write(self, address: int, array: np.ndarray[Any, Any]) -> None:
+        """Starts a copy of a C-ordered array to the device."""
         if array.nbytes:
             copy = self.driver.cuMemcpyHtoDAsync
             check(copy(address, array.ctypes.data, array.nbytes, self.stream))
-            self.synchronize()
 
     def download(self, array: np.ndarray[Any, Any], address: int) -> None:
         """Copies from the device into a C-ordered array, after all work before."""
@@ -146,13 +177,27 @@ class Device:
         check(self.driver.cuStreamSynchronize(self.stream))
 
 
-@cache
+def _power(nbytes: int) -> int:
+    """The least power of two that holds so many bytes, at least 512."""
+    return max((nbytes - 1).bit_length(), 9)
+
+
+_devices: dict[int, Device] = {}
+_lock = Lock()
+
+
 def device(ordinal: int = 0) -> Device:
-    """The GPU of a number; DeviceError says why there is none."""
+    """The GPU of a number, always the same object; DeviceError says why there is none."""
+    found = _devices.get(ordinal)
+    if found is not None:
+        return found
     why = problem()
     if why is not None:
         raise DeviceError(f"no GPU can be used [{why[0].code}]: {why[1]}")
-    return Device(ordinal)
+    with _lock:
+        if ordinal not in _devices:
+            _devices[ordinal] = Device(ordinal)
+        return _devices[ordinal]
 
 
 def cubin(text: str) -> bytes:

@@ -27,6 +27,8 @@ _NO_SITE = -1
 """The error slot's site while nothing has failed: the largest unsigned number."""
 KEPT_ARENA = 1 << 20
 """Bytes of an arena that a program keeps between calls; a larger one is allocated for each."""
+PINNED_BYTES = 1 << 24
+"""Bytes of the copies of a step of the host that may be pinned, and kept for the next call."""
 _KEPT_MAPS = 256
 """Tensor maps that a program keeps: one takes a microsecond to make."""
 
@@ -54,6 +56,7 @@ class CudaProgram:
         self.host = dict(host or {})
         self.functions: dict[int, int] = {}
         self._owned: list[int] = []
+        self._pinned: list[int] = []
         self._maps: dict[tuple[TensorMap, int], Any] = {}
         module = None
         self._image = image  # kernels may be loaded from it late
@@ -61,7 +64,8 @@ class CudaProgram:
             module = check(on.driver.cuModuleLoadData(image))
             for number, launch in self.launches.items():
                 self.functions[number] = self._function(module, launch)
-        weakref.finalize(self, _unload, on, module, self._owned).atexit = False
+        held = (self._owned, self._pinned)
+        weakref.finalize(self, _unload, on, module, *held).atexit = False
         self.constants = 0
         if plan.constants:
             self.constants = self.own(len(plan.constants))
@@ -85,9 +89,21 @@ class CudaProgram:
         self._owned.append(self.device.allocate(nbytes))
         return self._owned[-1]
 
+    def pin(self, nbytes: int) -> np.ndarray[Any, Any]:
+        """Bytes of the host that copies need not wait for, freed with the program."""
+        if not nbytes:
+            return np.empty(0, np.uint8)
+        self._pinned.append(self.device.pinned(nbytes))
+        memory = (ctypes.c_uint8 * nbytes).from_address(self._pinned[-1])
+        return np.frombuffer(memoryview(memory), np.uint8)
+
     def __call__(self, arguments: Sequence[int], results: Sequence[int]) -> None:
         """Runs the Plan over device addresses; raises SiteFailed."""
         self.device.enter()
+        self.run(arguments, results)
+
+    def run(self, arguments: Sequence[int], results: Sequence[int]) -> None:
+        """The same for a thread that uses the device already."""
         try:
             frame = self._free.pop()
         except IndexError:
@@ -147,20 +163,25 @@ class CudaProgram:
         copies: dict[tuple[int, int], np.ndarray[Any, Any]] = {}
         written: dict[tuple[int, int], np.ndarray[Any, Any]] = {}
         arrays = []
-        for slot, buffer in zip(step.slots, self.plan.kernels[step.kernel].buffers, strict=False):
-            key = frame.addresses[slot], self.plan.buffers[slot].nbytes
-            if key not in copies:
-                copies[key] = host.memory(key[1])
+        staged, pinned = frame.staged(step, self)
+        buffers = self.plan.kernels[step.kernel].buffers
+        for slot, buffer, memory in zip(step.slots, buffers, staged, strict=False):
+            key = frame.addresses[slot], memory.nbytes
+            copy = copies.setdefault(key, memory)
             if buffer.role != "out":
-                on.read(copies[key], key[0])
+                on.read(copy, key[0])
             if buffer.role != "in":
-                written[key] = copies[key]
-            arrays.append(copies[key])
+                written[key] = copy
+            arrays.append(copy)
+        frame.read_failed()
         on.synchronize()
-        frame.raise_failed()
+        frame.raise_found()
         host.run(arrays)
         for (address, _), array in written.items():
-            on.upload(address, array)
+            on.write(address, array)
+        # Pinned memory is the frame's, and what uses it next comes later in the stream.
+        if not pinned:
+            on.synchronize()
 
     def tensor_map(self, m: TensorMap, address: int) -> Any:
         """The tensor map of an array at an address (CUDA driver API, "Tensor Map Object
@@ -220,7 +241,8 @@ class _Frame:
         self.addresses = (ctypes.c_uint64 * (count + 1))()
         self._initial = (ctypes.c_uint64 * (count + 1))()
         self._error = program.own(program.error_bytes) if program.error_bytes else 0
-        self._failed = np.empty(program.error_bytes // 8, np.int64)
+        self._failed = program.pin(program.error_bytes).view(np.int64)
+        self._staged: dict[int, list[np.ndarray[Any, Any]]] = {}
         if self._error:
             self.blank()
         self._initial[count] = self._error
@@ -293,12 +315,33 @@ class _Frame:
 
     def raise_failed(self) -> None:
         """Waits for the device and raises SiteFailed if a check of a kernel failed."""
-        if not self._error:
-            return
-        self._device.download(self._failed, self._error)
-        site = int(self._failed[0])
-        if site != _NO_SITE:
+        if self._error:
+            self.read_failed()
+            self._device.synchronize()
+            self.raise_found()
+
+    def read_failed(self) -> None:
+        """Starts to copy the error slot."""
+        if self._error:
+            self._device.read(self._failed, self._error)
+
+    def raise_found(self) -> None:
+        """Raises SiteFailed if the slot that was copied says so."""
+        if self._error and self._failed[0] != _NO_SITE:
+            site = int(self._failed[0])
             raise SiteFailed(site, int(self._failed[1 + site]))
+
+    def staged(self, step: Launch, program: CudaProgram) -> tuple[list[np.ndarray[Any, Any]], bool]:
+        """Memory of the host for each slot of a step, and whether it is pinned: small one is, and
+        is kept with the frame."""
+        found = self._staged.get(id(step))
+        if found is not None:
+            return found, True
+        sizes = [self._plan.buffers[slot].nbytes for slot in step.slots]
+        if sum(sizes) > PINNED_BYTES:
+            return [program.host[step.kernel].memory(n) for n in sizes], False
+        found = self._staged[id(step)] = [program.pin(n) for n in sizes]
+        return found, True
 
     def blank(self) -> None:
         """Sets the error slot to what it is while nothing has failed."""
@@ -307,7 +350,7 @@ class _Frame:
     def leave(self) -> None:
         """Gives back what only this call needed."""
         if self._arena and not self._keeps_arena:
-            self._device.free(self._arena)
+            self._device.free(self._arena, self._plan.peak)
             self._arena = 0
 
 
@@ -316,11 +359,13 @@ def _slots(plan: Plan, place: Place) -> tuple[tuple[int, int], ...]:
     return tuple((k, b.index) for k, b in enumerate(plan.buffers) if b.place is place)
 
 
-def _unload(on: Device, module: Any, owned: Sequence[int]) -> None:
-    """Frees what a program had on its device, once all work there is done."""
+def _unload(on: Device, module: Any, owned: Sequence[int], pinned: Sequence[int]) -> None:
+    """Frees what a program had, once all work on its device is done."""
     on.enter()
     on.synchronize()
     for address in owned:
         on.free(address)
+    for address in pinned:
+        on.unpin(address)
     if module is not None:
         on.driver.cuModuleUnload(module)

@@ -6,15 +6,17 @@ leaves so few threads at work that the host is faster, its copies included (`in_
 in few threads of the device all the same is named too.
 
 The times are those of an estimate by counts: shapes, types and `Target` facts decide, never a
-clock, so that equal programs have equal plans.
+clock, so that equal programs have equal plans. Its numbers are fitted to what `benchmarks/gpu.py`
+measures ("placements": one thread of an H200, and its host).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite, prod
+from typing import NamedTuple
 
-from pyc.ir.expr import Apply, Load, postorder
+from pyc.ir.expr import Apply, Expr, Load, postorder
 from pyc.ir.loops import (
     Accumulate,
     Alloc,
@@ -38,16 +40,18 @@ from pyc.passes.nest import LOOP_WORK
 from pyc.passes.tile_blocks import SHARED_BYTES
 from pyc.reasons import Reason
 
-DEVICE_ACCESS_NS = 60.0
-"""One access of a thread that waits for the one before: most are in its cache, few in memory."""
-DEVICE_INSTRUCTION_NS = 3.0
-"""One instruction of a thread that waits for the one before."""
-HOST_ACCESS_NS = 1.0
-HOST_INSTRUCTION_NS = 0.4
-HOST_STEP_NS = 60_000.0
+STREAMED_NS = 3.0
+"""An access of one thread to memory that the kernel only reads, or only writes."""
+DEPENDENT_NS = 45.0
+"""An access to memory that it reads and writes, which waits for the one before."""
+INSTRUCTION_NS = 0.5
+HOST_ACCESS_NS = 0.5
+HOST_INSTRUCTION_NS = 0.1
+HOST_STEP_NS = 5_000.0
 """Waiting for the device, and starting it again."""
+HOST_COPY_NS = 10_000.0
+"""One copy between the device and the host, however short."""
 COPY_BYTES_PER_NS = 8.0
-"""Bytes between the device and pageable memory."""
 INNER_WORK = 4
 """Iterations that a loop of unknown length within another statement is taken to run."""
 NAMED_NS = 10_000.0
@@ -95,20 +99,44 @@ def in_order(
     kernel: the program with these loops, whose buffers a step of the host copies. Many threads hide
     each other's waiting, so a step of the host is for few only.
     """
-    accesses, applied = _amount(core, simplify)
     if threads >= target.warp_size or not _has_order(core):
         return None
-    device = accesses * DEVICE_ACCESS_NS + applied * DEVICE_INSTRUCTION_NS
-    moved = sum(_nbytes(b) * (2 if b.role == "inout" else 1) for b in kernel.buffers)
-    host = threads * (accesses * HOST_ACCESS_NS + applied * HOST_INSTRUCTION_NS)
-    host += HOST_STEP_NS + moved / COPY_BYTES_PER_NS
+    one = _amount(core, _changed(core), simplify)
+    device = one.streamed * STREAMED_NS + one.dependent * DEPENDENT_NS
+    device += one.instructions * INSTRUCTION_NS
+    copies = [b for b in kernel.buffers for _ in range(2 if b.role == "inout" else 1)]
+    moved = sum(map(_nbytes, copies))
+    accesses = one.streamed + one.dependent
+    host = threads * (accesses * HOST_ACCESS_NS + one.instructions * HOST_INSTRUCTION_NS)
+    host += HOST_STEP_NS + len(copies) * HOST_COPY_NS + moved / COPY_BYTES_PER_NS
     many = f"{threads} thread{'s' if threads > 1 else ''}"
-    work = f"{kernel.name} would run in {many}, each with {accesses} memory accesses and {applied} "
-    work += "instructions in order"
+    work = f"{kernel.name} would run in {many}, each with {accesses} memory accesses and "
+    work += f"{one.instructions} instructions in order"
     if host >= device:
         details = work.replace("would run", "runs")
         return (Reason.KERNEL_FEW_THREADS, details) if device >= NAMED_NS else None
     return Reason.FALLBACK_HOST, f"{work}; on the host {moved} bytes are copied"
+
+
+class _Amount(NamedTuple):
+    """Memory accesses and instructions of one thread."""
+
+    streamed: float = 0
+    dependent: float = 0
+    instructions: float = 0
+
+    def plus(self, other: _Amount, times: float = 1) -> _Amount:
+        """The sum with so many times another."""
+        return _Amount(*(a + times * b for a, b in zip(self, other, strict=True)))
+
+
+def _changed(body: Body) -> frozenset[Buffer]:
+    """Buffers that are read and written."""
+    nodes = [n for s in walk(body) for n in postorder(expressions(s))]
+    loaded = {n.buffer for n in nodes if isinstance(n, Load)}
+    stored = {s.buffer for s in walk(body) if isinstance(s, (Store, Accumulate))}
+    added = {s.buffer for s in walk(body) if isinstance(s, Accumulate)}
+    return frozenset((loaded & stored) | added)
 
 
 def _has_order(body: Body) -> bool:
@@ -119,11 +147,14 @@ def _has_order(body: Body) -> bool:
 
 
 def _amount(
-    body: Sequence[Stmt], simplify: Simplifier, unknown: int = LOOP_WORK
-) -> tuple[int, int]:
-    """Memory accesses and instructions of one run of statements; unknown: the iterations that loops
-    of unknown length are taken to run."""
-    accesses = applied = 0
+    body: Sequence[Stmt],
+    changed: frozenset[Buffer],
+    simplify: Simplifier,
+    unknown: int = LOOP_WORK,
+) -> _Amount:
+    """What one run of statements does; changed: buffers whose accesses wait for each other;
+    unknown: the iterations that loops of unknown length are taken to run."""
+    total = _Amount()
     for s in body:
         times = 1
         if isinstance(s, For):
@@ -134,17 +165,28 @@ def _amount(
             times = prod(e if isinstance(e, int) else unknown for _, e in s.domain)
         before = [c.initial for c in s.carried] if isinstance(s, (For, While)) else []
         once = set(map(id, before))
-        nodes = postorder([e for e in expressions(s) if id(e) not in once])
-        own = sum(isinstance(n, Load) for n in nodes)
-        own += isinstance(s, Store) + 2 * isinstance(s, Accumulate)
-        computed = sum(isinstance(n, Apply) for n in nodes)
+        own = _evaluated([e for e in expressions(s) if id(e) not in once], changed)
+        if isinstance(s, Store):
+            own = own.plus(_access(s.buffer, changed))
+        elif isinstance(s, Accumulate):
+            own = own.plus(_access(s.buffer, changed), 2)
         for inner in bodies(s):
-            more = _amount(inner, simplify, INNER_WORK)
-            own, computed = own + more[0], computed + more[1]
-        first = postorder(before)
-        accesses += times * own + sum(isinstance(n, Load) for n in first)
-        applied += times * computed + sum(isinstance(n, Apply) for n in first)
-    return accesses, applied
+            own = own.plus(_amount(inner, changed, simplify, INNER_WORK))
+        total = total.plus(_evaluated(before, changed)).plus(own, times)
+    return total
+
+
+def _evaluated(roots: Sequence[Expr], changed: frozenset[Buffer]) -> _Amount:
+    nodes = postorder(roots)
+    found = _Amount(instructions=sum(isinstance(n, Apply) for n in nodes))
+    for n in nodes:
+        if isinstance(n, Load):
+            found = found.plus(_access(n.buffer, changed))
+    return found
+
+
+def _access(buffer: Buffer, changed: frozenset[Buffer]) -> _Amount:
+    return _Amount(dependent=1) if buffer in changed else _Amount(streamed=1)
 
 
 def _most(loop: For, simplify: Simplifier, unknown: int) -> int:

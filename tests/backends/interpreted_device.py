@@ -81,13 +81,17 @@ class InterpretedDevice:
         self.memory[address] = whole
         return address
 
-    def free(self, address: int) -> None:
+    def free(self, address: int, nbytes: int | None = None) -> None:
         """Poisons memory and lets it go; KeyError for what was not allocated."""
         self.memory.pop(address)[:] = _POISON
+
+    pinned, unpin = allocate, free
 
     def upload(self, address: int, array: Array) -> None:
         """Copies to the device."""
         _bytes(address, array.nbytes)[:] = np.frombuffer(array.tobytes(), np.uint8)
+
+    write = upload
 
     def read(self, array: Array, address: int) -> None:
         """Copies from the device."""

@@ -154,7 +154,7 @@ def test_constants_reach_the_host() -> None:
 
 def picked(x: Any, i: Any, j: Any) -> Any:
     """A check on the device, work on the host, another check."""
-    return pnp.cumsum(x[i])[j]
+    return pnp.sort(x[i])[j]
 
 
 X = np.linspace(0.0, 1.0, 2000)
@@ -265,9 +265,8 @@ def test_a_large_arena_belongs_to_a_call(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("pyc.backends.cuda_program.KEPT_ARENA", made.peak - 1)
     device = InterpretedDevice()
     program = loaded(made, device)
-    before = len(device.memory)
     call(program, [np.ones(460, np.float32)] * 2, graph)
-    assert len(device.memory) == before
+    assert all(piece.nbytes < made.peak for piece in device.memory.values())
 
 
 def test_a_failed_allocation_leaves_the_program_usable() -> None:

@@ -52,7 +52,7 @@ def placed(found: Planned) -> list[str]:
 
 # --- the list -------------------------------------------------------------------------------------
 
-LENGTHS = (100, 400, 1 << 20)
+LENGTHS = (100, 2000, 1 << 20)
 ROWS = ((1000, 1000), (8, 1 << 17))
 ORDERED: dict[str, dict[str, Any]] = {
     "sort": {"descending": False},
@@ -155,10 +155,10 @@ def test_long_work_of_one_thread_is_a_step_of_the_host(golden) -> None:
 
 
 def test_short_work_of_one_thread_stays_on_the_device() -> None:
-    found = planned(lambda x: pnp.cumsum(x), array(400))
+    found = planned(lambda x: pnp.cumsum(x), array(2000))
     assert [step.host for step in launches(found)] == [False]
     assert placed(found) == [
-        "few threads: cumsum runs in 1 thread, each with 800 memory accesses and 2795 "
+        "few threads: cumsum runs in 1 thread, each with 4000 memory accesses and 13995 "
         "instructions in order"
     ]
     assert not placed(planned(lambda x: pnp.cumsum(x), array(50))), "not worth a word"
