@@ -99,7 +99,17 @@ def freeze(value: Any) -> Any:
 
 
 def graph_key(graph: Graph) -> tuple[Any, ...]:
-    """Structural identity of a Graph: equal for equal programs whatever their locations."""
+    """Structural identity of a Graph: equal for equal programs whatever their locations.
+
+    raises AssertionError: the Graph is not closed
+    """
+    try:
+        return _graph_key(graph)
+    except KeyError as error:
+        raise AssertionError(f"a Graph that is not closed uses {error.args[0]!r}") from None
+
+
+def _graph_key(graph: Graph) -> tuple[Any, ...]:
     number: dict[Value, int] = {v: k for k, v in enumerate(graph.params)}
     rows = []
     for e in graph.eqns:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyc.errors import DTypeError
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.ir.graph import Builder, Graph, Value
+from pyc.ir.graph import Builder, Graph, Value, freeze
 from pyc.ir.op import OPS
 from pyc.ir.text_graph import print_graph
 from pyc.ir.types import ArrayType
@@ -404,3 +404,11 @@ def test_repeating_over_other_types_checks_them() -> None:
         builder.inline(inner, [builder.param(ArrayType((5,), dt.b1))])
     with pytest.raises(KeyError):
         builder.inline(inner, [inner.params[0]])
+
+
+def test_a_body_that_is_not_closed_is_refused() -> None:
+    """A pass that loses a value of a body is found by the next one."""
+    outside = graph_of(lambda x: x * 2, ones(5))
+    body = Graph(outside.params, (), outside.results)
+    with pytest.raises(AssertionError, match="not closed"):
+        freeze(body)
