@@ -669,6 +669,35 @@ def test_numpy_scalars_on_the_left_of_comparisons() -> None:
             jit(compare)(X)
 
 
+WEIGHTS, PLACES, MASK = np.array([1.0, 2.0, 0.5]), np.array([0, 2]), np.array([True, False, True])
+
+BAKED = [
+    lambda x: np.array([WEIGHTS, x]),
+    lambda x: np.array([WEIGHTS, WEIGHTS]),
+    lambda x: np.float32(WEIGHTS),
+    lambda x: np.unique(WEIGHTS),
+    lambda x: np.where(MASK)[0],
+    lambda x: np.repeat(x, [*PLACES, PLACES[0]]) + np.repeat(x, PLACES),
+    lambda x: np.pad(x, PLACES),
+    lambda x: np.split(x, PLACES),
+    lambda x: np.zeros(PLACES),
+    lambda x: x.reshape(PLACES),
+    lambda x: np.quantile(x, WEIGHTS / 2),
+    lambda x: np.linspace(WEIGHTS, 2.0, 3),
+    lambda x: x[MASK],
+    lambda x: x[PLACES],
+    lambda x: np.take(x, PLACES, mode="clip"),
+    lambda x: np.random.default_rng(PLACES).normal(size=3),
+]
+
+
+@pytest.mark.parametrize("function", BAKED)
+def test_no_array_that_may_change_gets_into_the_program(function) -> None:
+    """NumPy's own functions would read it at the trace, and never again."""
+    with pytest.raises(PycError, match="may change between calls"):
+        jit(function)(X)
+
+
 # --- refusals -------------------------------------------------------------------------------------
 
 PROGRAMS = {
