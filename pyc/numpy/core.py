@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
-from pyc.interpreter import WEAK, bind1, current, is_concrete, type_of, weak_type
+from pyc.interpreter import (
+    WEAK,
+    bind1,
+    current,
+    is_concrete,
+    is_number,
+    is_tracing,
+    type_of,
+    weak_type,
+)
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.types import ArrayType
@@ -55,7 +64,9 @@ def value(x: Any) -> Any:
 def _holds_value(x: Any) -> bool:
     if isinstance(x, (list, tuple)):
         return any(_holds_value(e) for e in x)
-    return not is_concrete(x) and type(x) not in WEAK
+    if issubclass(type(x), np.ndarray):  # while tracing, one from outside may change: `lift` knows
+        return is_tracing()
+    return not is_number(x)
 
 
 def stacked(items: Sequence[Any]) -> Any:
@@ -186,7 +197,12 @@ def axes_of(name: str, axis: Any, rank: int) -> Shape:
 
 
 def known_elements(x: Any) -> Any:
-    """The elements of `x` as a NumPy array, if they are known while tracing; else None."""
+    """The elements of `x` as a NumPy array, if they are known while tracing; else None.
+
+    raises TraceError: an array from outside that may change
+    """
+    if issubclass(type(x), np.ndarray) and is_tracing():
+        x = current().lift(x)
     if is_concrete(x):
         return np.asarray(x)
     return x.known() if hasattr(x, "known") else None

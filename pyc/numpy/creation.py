@@ -133,7 +133,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
     num = num.__index__()
     if num < 0:
         raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
-    if not hasattr(start, "type") and not hasattr(stop, "type"):
+    if is_number(start) and is_number(stop):
         whole = np.linspace(start, stop, num, endpoint=endpoint)
         if dtype is not None:
             whole = whole.astype(to_dtype(dtype).numpy)

@@ -20,7 +20,7 @@ from pyc.errors import (
     TracerIntegerConversionError,
 )
 from pyc.frozen import frozen
-from pyc.interpreter import bind1, is_concrete, type_of
+from pyc.interpreter import bind1, current, is_concrete, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     axis_of,
@@ -232,7 +232,7 @@ def _checked(index: Any, bound: int, axis: int, mode: str, x: Any) -> Any:
                 )
         return bind1("index_check", index, bound=bound, axis=axis)
     if is_concrete(index):
-        index = constant(np.asarray(index).astype(np.int64))
+        index = current().lift(index)
     wide = cast(index, dt.i64)
     if mode == "wrap":
         return remainder(wide, bound)

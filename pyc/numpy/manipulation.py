@@ -40,6 +40,7 @@ def reshape(x: Any, shape: Any = None, *, newshape: Any = None) -> Any:
     """`x` in row-major order under another shape; one dimension may be -1."""
     x = asarray(x)
     wanted = shape if shape is not None else newshape
+    wanted = structural(wanted) if getattr(wanted, "ndim", 0) else wanted
     items = list(wanted) if isinstance(wanted, (tuple, list)) else [wanted]
     sizes = [int(n.__index__()) for n in items]
     total = int(np.prod(shape_of(x), dtype=int))
@@ -385,7 +386,8 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     for each axis."""
     x = asarray(x)
     shape = shape_of(x)
-    widths = np.broadcast_to(np.asarray(pad_width, dtype=int), (len(shape), 2)).tolist()
+    given = np.asarray(structural(pad_width), dtype=int)
+    widths = np.broadcast_to(given, (len(shape), 2)).tolist()
     if any(w < 0 for pair in widths for w in pair):
         raise ShapeError(f"pad: widths must not be negative, got {pad_width}")
     if mode == "constant":

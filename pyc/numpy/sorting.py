@@ -18,6 +18,7 @@ from pyc.numpy.core import (
     dtype_of,
     operands,
     shape_of,
+    structural,
     type_text,
 )
 from pyc.numpy.creation import asarray
@@ -108,6 +109,7 @@ def quantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any
 
 def _fractions(name: str, q: Any) -> Any:
     """q as a NumPy array of numbers in [0, 1]."""
+    q = structural(q)
     if hasattr(q, "type"):
         raise ConcretizationError(
             f"{name}: `q` must be known while tracing",
@@ -136,6 +138,7 @@ def _between(ordered: Any, count: int, fraction: float) -> Any:
 
 def percentile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """`quantile` with q in percent."""
+    q = structural(q)
     if hasattr(q, "type"):
         _fractions("percentile", q)
     return quantile(x, np.asarray(q, np.float64) / 100, axis, keepdims=keepdims)

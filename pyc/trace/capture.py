@@ -316,11 +316,6 @@ def _check_constant(array: Any, name: str | None) -> None:
     if name is None:
         fix += ".\nIf a library that pyc does not trace made it in the function, make it outside"
     fix += "; a small constant table may be made\nread-only: `a.flags.writeable = False`."
-    if array.ndim == 0:
-        fix += (
-            "\nOn the left of a comparison NumPy makes an array of a scalar: write `x > s` for "
-            "`s < x`, or `s.item()`."
-        )
     what = "a NumPy array that is not an argument" if name is None else f"the array `{name}`"
     raise TraceError(
         f"{what}, {type_of(array)}, meets a traced value: {why}",

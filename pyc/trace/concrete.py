@@ -1,7 +1,7 @@
 """Values that Python and NumPy can work on while tracing: what is known of arguments and results.
 
-NumPy itself runs only on values that are known (`trace/known.py`), and what it gives becomes
-constants of the program.
+NumPy itself runs only on values that are known (`trace/known.py`), never on an array from outside
+that may change before the next call; and what it gives becomes constants of the program.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import TraceError
+from pyc.interpreter import current
 from pyc.ir import dtype as dt
 from pyc.numpy.core import constant
 from pyc.trace import location
@@ -23,7 +24,10 @@ CONSTANT_BYTES = 1 << 16
 
 def concrete(x: Any) -> tuple[Any, bool]:
     """(`x` with every traced value in its tuples, lists and dicts replaced by its elements, True)
-    if all are known, else (`x`, False). Values of rank 0 become scalars."""
+    if all are known, else (`x`, False). Values of rank 0 become scalars.
+
+    raises TraceError: an array from outside that may change
+    """
     if isinstance(x, Tracer):
         found = x.known()
         if found is None:
@@ -31,6 +35,8 @@ def concrete(x: Any) -> tuple[Any, bool]:
         if x.weak is not None:
             return found.item(), True
         return (found.copy() if found.ndim else found[()]), True
+    if type(x) is np.ndarray and dt.of(x.dtype) is not None:
+        current().lift(x)  # raises: it is from outside and may change
     if type(x) in (tuple, list):
         pairs = [concrete(v) for v in x]
         return type(x)(v for v, _ in pairs), all(known for _, known in pairs)

@@ -9,6 +9,7 @@ function or the argument, never a conversion to a NumPy array.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NoReturn
@@ -303,6 +304,32 @@ def _refuse_foreign(name: str) -> NoReturn:
 
 
 # --- ufuncs ---------------------------------------------------------------------------------------
+
+
+def with_scalars(inputs: tuple[Any, ...], references: int | None = None) -> tuple[Any, ...]:
+    """The inputs of `__array_ufunc__`, with scalars for arrays of rank 0 that NumPy has made of
+    scalars, as it does on the left of a comparison. Nobody else refers to such an array, so it
+    cannot change. references: how many there are then."""
+    limit = _references if references is None else references
+    return tuple(
+        x[()] if type(x) is np.ndarray and not x.ndim and sys.getrefcount(x) <= limit else x
+        for x in inputs
+    )
+
+
+class _Probe:
+    """Counts the references to an array that NumPy makes of a scalar."""
+
+    count = 0
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        count = 0
+        while type(with_scalars(inputs, count)[0]) is np.ndarray:
+            count += 1
+        return count
+
+
+_references: int = np.float64(0) < _Probe()  # type: ignore[operator]
 
 
 def call_ufunc(

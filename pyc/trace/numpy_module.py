@@ -121,8 +121,10 @@ class UfuncView:
 
 def _convert(kind: type[np.generic], *args: Any, **options: Any) -> Any:
     """`np.float32(x)` for traced values too; lists give arrays, as NumPy's types do."""
-    if len(args) == 1 and not options and is_traced(args[0]):
-        return pnp.astype(pnp.asarray(args[0]), kind)
+    if len(args) == 1 and not options:
+        (x,) = args
+        if type(x) is np.ndarray or is_traced(x):
+            return pnp.astype(pnp.asarray(x), kind)
     return local(f"np.{kind.__name__}", kind(*args, **options))
 
 
@@ -269,6 +271,7 @@ def _piece(name: str, piece: Any) -> Any:
     if not found:
         raise UnsupportedOpError(
             f"np.{name}: a range with a traced bound has a length that depends on data",
+            fix="Use a bound that is known: `x.shape[0]`, or a static argument.",
             place=location.here(),
         )
     return local(f"np.{name}", np.r_[slice(*known)])

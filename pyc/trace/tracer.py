@@ -457,7 +457,7 @@ class Tracer(ArrayMethods):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """NumPy's ufunc on traced arrays, by the function of pyc.numpy of the same name."""
-        return dispatch.call_ufunc(ufunc, method, inputs, options)
+        return dispatch.call_ufunc(ufunc, method, dispatch.with_scalars(inputs), options)
 
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any

@@ -260,8 +260,8 @@ def place_of_a_shape_error(x):
     return first + x.reshape(2, 2)
 
 
-def numpy_scalar_on_the_left_of_a_comparison(x):
-    return np.float32(2) < x
+def array_of_rank_zero_on_the_left_of_a_comparison(x):
+    return RANK_ZERO < x  # noqa: SIM300
 
 
 def chained_comparison(x):
@@ -300,3 +300,4 @@ def slice_without_a_step(x):
 
 LARGE = np.zeros(10_000)
 LARGE.flags.writeable = False
+RANK_ZERO = np.array(2.0)
