@@ -39,6 +39,11 @@ class DType:
         return self._numpy if self._numpy is not None else _extension(self.name)
 
     @property
+    def is_extension(self) -> bool:
+        """True for types of ml_dtypes, which is loaded when one of them is needed."""
+        return self._numpy is None
+
+    @property
     def limits(self) -> Any:
         """Of a real float: NumPy's `finfo`, or that of ml_dtypes for its own types."""
         return np.finfo(self.numpy) if self._numpy is not None else _ml_dtypes().finfo(self.numpy)

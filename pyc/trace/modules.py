@@ -14,7 +14,22 @@ from pyc.errors import PurityError
 from pyc.trace import location
 from pyc.trace.callee import is_called
 
-CONVERTERS: dict[type, Callable[..., Any]] = {}
+
+class _Converters(dict[type, Callable[..., Any]]):
+    """Types and functions; what stands for a type of another library is made when it is asked for,
+    so that the library need not be loaded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.others: dict[str, Callable[[type], Callable[..., Any]]] = {}
+        """By module: makes what stands for a type of it."""
+
+    def __missing__(self, kind: type) -> Callable[..., Any]:
+        found = self[kind] = self.others[kind.__module__](kind)
+        return found
+
+
+CONVERTERS = _Converters()
 """Types, and the functions that stand for them where they are called; filled by the modules that
 define these."""
 
@@ -50,7 +65,9 @@ class ModuleView(ModuleType):
 
 def is_converter(value: Any) -> bool:
     """Whether a value is a type that is answered by what is done with it."""
-    return isinstance(value, type) and value in CONVERTERS
+    return isinstance(value, type) and (
+        value in CONVERTERS or value.__module__ in CONVERTERS.others
+    )
 
 
 def changed_outside(what: str) -> PurityError:

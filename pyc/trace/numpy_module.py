@@ -128,7 +128,10 @@ def _convert(kind: type[np.generic], *args: Any, **options: Any) -> Any:
     return local(f"np.{kind.__name__}", kind(*args, **options))
 
 
-CONVERTERS.update({d.numpy.type: partial(_convert, d.numpy.type) for d in dt.ALL})
+CONVERTERS.update(
+    {d.numpy.type: partial(_convert, d.numpy.type) for d in dt.ALL if not d.is_extension}
+)
+CONVERTERS.others["ml_dtypes"] = lambda kind: partial(_convert, kind)
 
 # --- refused --------------------------------------------------------------------------------------
 
