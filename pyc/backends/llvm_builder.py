@@ -93,12 +93,12 @@ class Value:
     number that divides it (0 for zero itself); plus: the value and the constant that it is the sum
     of; base, stride: a lane sequence `base + stride * lane` of the whole vector loop; run: of a
     vector whose lanes are first, first + 1 ... up to some lane and then repeat that number, the
-    scalar `first` and how many lanes differ.
+    scalar `first` and how many lanes differ; known: the lanes of an i64 vector that is a constant.
     """
 
     __slots__ = (
-        *("base", "const", "dtype", "high", "lanes", "low", "multiple", "plus", "ref", "run"),
-        *("scope", "stride"),
+        *("base", "const", "dtype", "high", "known", "lanes", "low", "multiple", "plus", "ref"),
+        *("run", "scope", "stride"),
     )
 
     def __init__(
@@ -126,6 +126,7 @@ class Value:
         self.multiple = multiple
         self.plus: tuple[Value, int] | None = None
         self.run: tuple[Value, int] | None = None
+        self.known: tuple[int, ...] | None = None
 
     @property
     def anchor(self) -> tuple[Value, int]:

@@ -256,6 +256,10 @@ class ValueEmitter:
             special = self._clamped(args, piece)
             if special is not None:
                 return special
+        if dtype is dt.i64 or args[0].dtype is dt.i64:
+            special = self._over_known_lanes(name, dtype, args, piece)
+            if special is not None:
+                return special
         vectors = [a if a.lanes else self.as_vector(a, piece) for a in args]
         place = scope or self.builder.placement(deepest([v.scope for v in vectors]))
         if dtype is dt.b1 and (masked := self._fold_mask(name, vectors)) is not None:
@@ -268,6 +272,41 @@ class ValueEmitter:
         if name == "add":
             result.run = self._run_of_sum(args)
         return result
+
+    def _over_known_lanes(
+        self, name: str, dtype: DType, args: Sequence[Value], piece: int
+    ) -> Value | None:
+        """An instruction over lane numbers that are known while emitting."""
+        if name in ("cast", "bitcast") or dtype not in (dt.i64, dt.b1):
+            return None
+        known = [self._lanes_of(a, piece) for a in args]
+        if any(lanes is None for lanes in known):
+            return None
+        arrays = tuple(np.asarray(lanes, np.int64) for lanes in known)
+        found = INSTRUCTIONS[name].evaluate(arrays, dtype)
+        root = self.builder.root
+        if dtype is dt.b1:
+            return self.mask_constant([bool(x) for x in found], root)
+        numbers = tuple(int(x) for x in found)
+        text = lane_constants(numbers, dt.i64)
+        result = Value(text, dt.i64, root, len(numbers), low=min(numbers), high=max(numbers))
+        result.known = numbers
+        return result
+
+    def _lanes_of(self, value: Value, piece: int) -> tuple[int, ...] | None:
+        """The lanes of a piece of an i64 value, if they are known."""
+        assert self.lockstep is not None
+        width = self.lockstep.width
+        if value.dtype is not dt.i64:
+            return None
+        if value.base is not None:
+            if value.base.const is None:
+                return None
+            start = value.base.const + value.stride * piece * width
+            return tuple(start + value.stride * k for k in range(width))
+        if value.lanes:
+            return value.known
+        return None if value.const is None else (value.const,) * width
 
     def _run_of_sum(self, args: Sequence[Value]) -> tuple[Value, int] | None:
         """The run of a vector that has one and a scalar."""

@@ -23,7 +23,7 @@ from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Expr, Load, Shuffle, Var, apply, const, postorder, select
 from pyc.ir.loops import Buffer, Carry, For, If, Kind, Let, Stmt, Store
 from pyc.ir.order import CHUNK, KEEP, LANES, MONOIDS, Monoid, neutral
-from pyc.passes.elements import Components, Elements
+from pyc.passes.elements import Components, Elements, Found
 
 ROWS = CHUNK // LANES
 CHEAP = 4
@@ -192,12 +192,18 @@ class AcrossLanes(Counter):
             body = self.block(lanes, elements, const(0), -(-n // CHUNK))
             return [*body, *self.finish(results, lanes)]
         lane = Var("l")
-        body, pieces = self._chunk(elements, const(0), n, lane)
-        (total,) = self._halved(pieces, LANES // self.width, 1)
+        body, total = self.vector(elements, lane)
         present = min(self.width, 1 << (n - 1).bit_length())
         body += stores(lanes, lane, self._shuffled(total, lane, present))
         vector = For(lane, self.width, Kind.VECTOR, tuple(body))
         return [vector, *bind(results, loads(lanes, const(0)))]
+
+    def vector(self, elements: Elements, lane: Var) -> Found:
+        """One vector of a sequence of one chunk at most, whose lanes are still to meet by
+        halves."""
+        body, pieces = self._chunk(elements, const(0), elements.n, lane)
+        (total,) = self._halved(pieces, LANES // self.width, 1)
+        return body, total
 
     def finish(self, results: Sequence[Var], lanes: Sequence[Buffer]) -> list[Stmt]:
         """The lanes step over KEEP `lanes`."""

@@ -36,10 +36,12 @@ from pyc.ir.loops import (
     Space,
     Stmt,
 )
+from pyc.ir.order import KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.columns import ColumnProgram
 from pyc.passes.elements import Elements
+from pyc.passes.merged_rows import LONGEST, merged_rows
 from pyc.passes.nest import (
     Loop,
     Nest,
@@ -58,6 +60,8 @@ from pyc.passes.reduction import TINY, AcrossLanes, WithinLane
 from pyc.passes.row_stages import SPLIT, RowStages
 from pyc.passes.rows import absorbed, too_long, without_row_buffers
 
+STRIDED = 4
+"""Elements of rows that lie side by side in vectors of several of them."""
 FEW_ROWS = 16
 """Long rows fewer than this are shared by tasks."""
 FEW_SUMS = 64
@@ -294,6 +298,8 @@ class _Scheduler:
         side_by_side = loops and self.nest.contiguous(loops[-1].var, core)
         self.locals = list(allocated)
         parallel = self.nest.work(core) * kept * row > 2 * TASK_WORK
+        if loops and along_row and self._is_short(loops[-1], core):
+            return (self._merged(loops, core, parallel),)
         if side_by_side and (not along_row or row < 16) and loops[-1].extent > 1:
             return self._columns(loops, plain, core, row, parallel)
         few = kept < FEW_ROWS or (kept < FEW_SUMS and can_split(core))
@@ -305,6 +311,17 @@ class _Scheduler:
         if kept > 1 and parallel and kept < 8 and len(loops) == 1:
             return (self.nest.stage("", self._wrap(loops, body, parallel=True)),)
         return (self.nest.stage("", self._rows(loops, body, parallel)),)
+
+    def _is_short(self, loop: Loop, core: Body) -> bool:
+        """Whether rows are short enough for a vector of them at once, and enough for that."""
+        lengths = [row_length(s) or 0 for s in core if isinstance(s, Reduce)]
+        short = all(STRIDED < n <= LONGEST for n in lengths)
+        return short and loop.extent >= KEEP and can_split(core) and not self.locals
+
+    def _merged(self, loops: list[Loop], core: Body, parallel: bool) -> Stage:
+        groups, body = merged_rows(loops[-1], core, self.nest.width(core), self._allocate)
+        whole = around(self.locals, body)
+        return self.nest.stage("", self._rows([*loops[:-1], groups], whole, parallel))
 
     def _independent(self, loops: list[Loop], core: Body) -> list[Stmt]:
         """A nest of independent elements, its loops merged where memory walks them as one."""
@@ -364,14 +381,17 @@ class _Scheduler:
         tiles = -(-inner.extent // width)
         tile, lane = self.nest.simplify.variable("tile", tiles), Var("lane")
         body = around(self.locals, self._within_lanes(core))
-        placed: Body = (Let(inner.var, tile * width + lane), *body)
+        whole = For(lane, width, Kind.VECTOR, (Let(inner.var, tile * width + lane), *body))
+        found: Stmt = whole
         if inner.extent % width:
-            here = Var(inner.var.name)
-            inside = Rewriter(variables={inner.var: here}).body(tuple(body))
+            lane, here = Var("lane"), Var(inner.var.name)
             position = tile * width + lane
-            placed = (If(position < inner.extent, (Let(here, position), *inside)),)
-        vector = For(lane, width, Kind.VECTOR, placed)
-        return self._rows([*loops[:-1], Loop(tile, tiles)], [vector], parallel)
+            inside = (Let(here, position), *renamed(tuple(body), {inner.var: here}))
+            masked = If(position < inner.extent, inside)
+            found = For(lane, width, Kind.VECTOR, (masked,))
+            if tiles > 1 and instructions(body) < ONE_LOOP:
+                found = If(tile < tiles - 1, (whole,), (found,))
+        return self._rows([*loops[:-1], Loop(tile, tiles)], [found], parallel)
 
 
 def schedule(kernel: Kernel, target: Target) -> tuple[Stage, ...]:

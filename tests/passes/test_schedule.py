@@ -13,7 +13,8 @@ import pyc.numpy as pnp
 from pyc.backends.oracle import run_plan
 from pyc.backends.x86 import module
 from pyc.ir.evaluate import evaluate
-from pyc.ir.loops import Alloc, For, Kernel, Kind, Store, walk
+from pyc.ir.expr import Load
+from pyc.ir.loops import Alloc, For, Kernel, Kind, Let, Store, walk
 from pyc.ir.order import KEEP
 from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.ir.text_kernel import print_kernel
@@ -178,3 +179,29 @@ def test_ragged_rows_keep_all_bits(length: int, target: Any) -> None:
     found = run_plan(plan(graph, target, check=True).plan, values, shapes)
     for a, b in zip(evaluate(graph, values), found, strict=True):
         assert same_bits(a, b)
+
+
+@pytest.mark.parametrize("shape", [(16, 5), (17, 9), (40, 16), (33, 31), (20, 64), (2, 18, 90)])
+@pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
+def test_short_rows_meet_in_one_vector(shape: tuple[int, ...], target: Any) -> None:
+    """A vector of neighbouring rows at once: no lane is read back by itself, the last group
+    overlaps the one before, every bit is the definition's."""
+
+    def program(x: Any) -> Any:
+        return pnp.sqrt(x.sum(axis=-1)), pnp.argmax(x, axis=-1), (x * x).mean(axis=-1)
+
+    graph = optimise(graph_of(program, ones(*shape)), check=True)
+    values = awkward_arguments(graph)
+    shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
+    found = plan(graph, target, check=True).plan
+    for a, b in zip(evaluate(graph, values), run_plan(found, values, shapes), strict=True):
+        assert same_bits(a, b)
+    (kernel,) = found.kernels
+    scalar = [s for s in walk(kernel.body) if isinstance(s, Let) and isinstance(s.value, Load)]
+    assert not [s for s in scalar if s.value.buffer.role == "local"]
+
+
+def test_lanes_that_are_known_choose_without_masks() -> None:
+    """Which of two rows a lane belongs to is a constant: the code shuffles, it tests nothing."""
+    text = module(planned(lambda x: x.sum(axis=1), ones(64, 10)).plan, X86_64_V3).text
+    assert "icmp" not in "".join(x for x in text.splitlines() if "<8 x i64>" in x)
