@@ -14,7 +14,6 @@ import numpy as _numpy
 
 from pyc.ir import dtype as _dtype
 from pyc.numpy import linalg
-from pyc.numpy.core import copied
 from pyc.numpy.creation import (
     arange,
     array,
@@ -178,6 +177,7 @@ from pyc.numpy.elementwise import (
     where,
 )
 from pyc.numpy.indexing import select, take, take_along_axis
+from pyc.numpy.keywords import explained
 from pyc.numpy.linear_algebra import (
     dot,
     einsum,
@@ -590,16 +590,23 @@ VIEWS = frozenset(
 """Functions whose results may share memory with their arguments, as in NumPy."""
 
 
-def _separate() -> None:
-    """Makes all other functions give arrays of their own."""
-    for names, module in ((__all__, globals()), (linalg.__all__, vars(linalg))):
+def _finish() -> None:
+    """Gives all other functions results of their own, and all functions NumPy's keyword arguments,
+    which they take or refuse by name."""
+    for path, names, module in (
+        ("", __all__, globals()),
+        ("linalg.", linalg.__all__, vars(linalg)),
+    ):
+        theirs = _numpy.linalg if path else _numpy
         for name in names:
             found = module.get(name)  # `bfloat16` is made when it is asked for
-            if isinstance(found, FunctionType) and name not in VIEWS:
-                module[name] = copied(found)
+            if not isinstance(found, FunctionType):
+                continue
+            shown, separate = f"pyc.numpy.{path}{name}", name not in VIEWS
+            module[name] = explained(found, shown, getattr(theirs, name, None), separate=separate)
 
 
-_separate()
+_finish()
 
 
 def _table() -> dict[Any, Callable[..., Any]]:

@@ -7,8 +7,8 @@ weak), with the `cast` and `broadcast` equations that the Graph level wants expl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache, wraps
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,18 +31,12 @@ from pyc.ir.types import ArrayType
 Shape = tuple[int, ...]
 
 
-def copied(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose results NumPy makes anew: they share memory with none of its arguments."""
-
-    @wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        found = function(*args, **kwargs)
-        interpreter = current()
-        if type(found) in (tuple, list):
-            return type(found)(interpreter.separate(x, args) for x in found)
-        return interpreter.separate(found, args)
-
-    return run
+def separated(found: Any, args: Sequence[Any]) -> Any:
+    """The results of a function as arrays that share memory with none of its arguments."""
+    interpreter = current()
+    if type(found) in (tuple, list):
+        return type(found)(interpreter.separate(x, args) for x in found)
+    return interpreter.separate(found, args)
 
 
 def value(x: Any) -> Any:

@@ -19,25 +19,11 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, TraceError, UnsupportedOpError
 from pyc.interpreter import is_concrete, type_of
+from pyc.numpy import keywords
 from pyc.numpy.core import value
 from pyc.trace import concrete_values, location, updating
 
 Function = Callable[..., Any]
-
-_RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction"}
-"""Parameters of NumPy that pyc.numpy knows by another name."""
-
-_WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
-    "order": ("K", "C", "A", None),
-    "casting": ("same_kind", "unsafe", "safe", "equiv", "no"),
-    "subok": (True, False),
-    "where": (True,),
-    "out": (None,),
-    "kind": (None, "quicksort", "stable", "mergesort", "heapsort"),
-    "like": (None,),
-    "signature": (None,),
-}
-"""Arguments that ask for nothing that would change the result, and their values."""
 
 _REDUCTIONS: dict[Any, str] = {
     np.add: "sum",
@@ -213,7 +199,7 @@ def _without_out(
 ) -> tuple[Any, Sequence[Any], Mapping[str, Any]]:
     """The array that a call is to write to, None for none, and the call without it."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    names = [p.name for p in _parameters(function) or () if p.kind in kinds]
+    names = [p.name for p in keywords.parameters(function) or () if p.kind in kinds]
     given = dict(kwargs)
     if "out" in names[: len(args)]:
         at = names.index("out")
@@ -231,23 +217,14 @@ def _given(out: Any, found: Any, what: str) -> Any:
     return out
 
 
-@cache
-def _parameters(function: Any) -> tuple[inspect.Parameter, ...] | None:
-    """The parameters of a function, None if Python cannot tell."""
-    try:
-        return tuple(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return None
-
-
 def _arranged(
     theirs: Any, ours: Function, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """Arguments of NumPy's function as arguments of ours."""
-    own = _parameters(ours) or ()
+    own = keywords.parameters(ours) or ()
     names = {p.name for p in own if p.kind is not p.POSITIONAL_ONLY}
     open_ended = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
-    given = _parameters(theirs)
+    given = keywords.parameters(theirs)
     named: dict[str, Any] = {}
     positional: list[Any] = []
     if given is None or open_ended or any(p.kind is p.VAR_POSITIONAL for p in given):
@@ -258,7 +235,7 @@ def _arranged(
         for k, value in enumerate(args):
             same = k < len(own) and (
                 own[k].kind is inspect.Parameter.POSITIONAL_ONLY
-                or own[k].name == _RENAMED.get(given[k].name, given[k].name)
+                or own[k].name == keywords.RENAMED.get(given[k].name, given[k].name)
                 or k == 0
             )
             aligned = aligned and same
@@ -271,28 +248,17 @@ def _arranged(
         positional.append(named.pop(given[0].name))
     out: dict[str, Any] = {}
     for name, value in named.items():
-        renamed = name if name in names else _RENAMED.get(name, name)
+        renamed = name if name in names else keywords.RENAMED.get(name, name)
         if renamed in names or open_ended:
             out[renamed] = value
-        elif not _changes_nothing(name, value):
+        elif not keywords.changes_nothing(name, value):
             _refuse_argument(name_of(theirs), name)
     return positional, out
 
 
-def _changes_nothing(name: str, value: Any) -> bool:
-    if value is np._NoValue:
-        return True
-    return any(
-        value is v or (type(value) is type(v) and value == v)
-        for v in _WITHOUT_EFFECT.get(name, (None,))
-    )
-
-
 def _refuse_argument(function: str, name: str) -> NoReturn:
-    _refuse(
-        f"{function}: the argument `{name}` cannot be traced",
-        "Leave it out, or apply its effect to the arguments or the result.",
-    )
+    own = function.removeprefix("np.").removeprefix("linalg.").split(".")
+    _refuse(f"{function}: the argument `{name}` cannot be traced", keywords.fix_of(own[0], name))
 
 
 def _refuse_foreign(name: str) -> NoReturn:
@@ -378,7 +344,7 @@ def _call_ufunc(
             )
         rest = {k: v for k, v in options.items() if k != "out"}
         return _given(out, call_ufunc(ufunc, method, inputs, rest), f"{name}: `out=`")
-    rest = {k: v for k, v in options.items() if k != "out" and not _changes_nothing(k, v)}
+    rest = {k: v for k, v in options.items() if k != "out" and not keywords.changes_nothing(k, v)}
     if method == "__call__":
         ours = table().get(ufunc)
         if ours is None and getattr(np, ufunc.__name__, None) is not ufunc:

@@ -7,6 +7,7 @@ place; methods that would change its shape or need its elements are refused by n
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, TraceError
 from pyc.interpreter import current, type_of
 from pyc.numpy import indexing
+from pyc.numpy.keywords import explained
 from pyc.trace import location, updating
 
 
@@ -240,3 +242,14 @@ class ArrayMethods:
         if found is None:
             self._refuse_value(name)
         return found
+
+
+def _explain_methods() -> None:
+    """Gives methods the keyword arguments of NumPy's, which they take or refuse by name."""
+    for name, method in list(vars(ArrayMethods).items()):
+        theirs = getattr(np, name, None)
+        if isinstance(method, FunctionType) and theirs is not None and hasattr(np.ndarray, name):
+            setattr(ArrayMethods, name, explained(method, f"array.{name}", theirs))
+
+
+_explain_methods()

@@ -1,0 +1,158 @@
+"""Keyword arguments that NumPy's functions take and pyc's do not.
+
+One that asks for nothing (`where=True`, `order="C"`, `out=None`) is ignored, any other is refused
+by name with what to write instead. What NumPy does not take either stays Python's own TypeError.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, wraps
+from typing import Any, NoReturn
+
+import numpy as np
+
+from pyc.errors import UnsupportedOpError
+from pyc.numpy.core import separated
+
+_WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
+    "order": ("K", "C", "A", None),
+    "casting": ("same_kind", "unsafe", "safe", "equiv", "no"),
+    "subok": (True, False),
+    "where": (True,),
+    "out": (None,),
+    "kind": (None, "quicksort", "stable", "mergesort", "heapsort"),
+    "like": (None,),
+    "signature": (None,),
+}
+"""Arguments that ask for nothing that would change the result, and their values."""
+
+RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction"}
+"""Parameters of NumPy that pyc.numpy knows by another name."""
+
+_UFUNC = ("out", "where", "casting", "order", "dtype", "subok", "signature", "axes", "axis")
+"""What every ufunc takes, which Python cannot tell before NumPy 2.4."""
+
+_NEUTRAL = {
+    **dict.fromkeys(("sum", "nansum", "cumsum", "any", "count_nonzero"), "0"),
+    **dict.fromkeys(("prod", "nanprod", "all"), "1"),
+    **dict.fromkeys(("max", "amax"), "-np.inf"),
+    **dict.fromkeys(("min", "amin"), "np.inf"),
+}
+"""What a reduction does not notice."""
+
+_INITIAL = {
+    "sum": "initial + np.sum(x)",
+    "prod": "initial * np.prod(x)",
+    **dict.fromkeys(("max", "amax"), "np.maximum(initial, np.max(x))"),
+    **dict.fromkeys(("min", "amin"), "np.minimum(initial, np.min(x))"),
+}
+_FIXES = {
+    "out": "Use what the function returns: `y = np.{name}(...)`.",
+    "order": "Leave it out: arrays made while tracing are in C order.",
+    "dtype": "Convert the arguments or the result: `.astype(dtype)`.",
+    "casting": "Convert the arguments before: `.astype(dtype)`.",
+    "axes": "Move the axes before and after: `np.moveaxis`.",
+}
+
+
+def changes_nothing(name: str, value: Any) -> bool:
+    """Whether a keyword argument of NumPy leaves the result as it would be without."""
+    if value is np._NoValue:
+        return True
+    return any(
+        value is v or (type(value) is type(v) and value == v)
+        for v in _WITHOUT_EFFECT.get(name, (None,))
+    )
+
+
+def fix_of(function: str, name: str) -> str:
+    """What to write in place of an argument of `function`, as NumPy calls it."""
+    if name == "where":
+        if function in _NEUTRAL:
+            neutral = _NEUTRAL[function]
+            return f"Choose before: `np.{function}(np.where(mask, x, {neutral}))`."
+        if function in ("mean", "average"):
+            return "Divide sums: `np.sum(np.where(mask, x, 0)) / np.sum(mask)`."
+        return f"Choose afterwards: `np.where(mask, np.{function}(...), other)`."
+    if name == "initial" and function in _INITIAL:
+        return f"Combine it with the result: `{_INITIAL[function]}`."
+    known = _FIXES.get(name)
+    if known is not None:
+        return known.format(name=function)
+    return "Leave it out, or apply its effect to the arguments or the result."
+
+
+def refuse(shown: str, function: str, name: str) -> NoReturn:
+    """UnsupportedOpError for an argument. shown: the function as the user calls it; function: its
+    name in NumPy."""
+    raise UnsupportedOpError(
+        f"{shown}: the argument `{name}` cannot be traced", fix=fix_of(function, name)
+    )
+
+
+@cache
+def parameters(function: Any) -> tuple[inspect.Parameter, ...] | None:
+    """The parameters of a function, None if Python cannot tell."""
+    try:
+        return tuple(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def _names(theirs: Any) -> tuple[str, ...]:
+    """The parameters of a NumPy function that may be given by name."""
+    known = None if isinstance(theirs, np.ufunc) else parameters(theirs)
+    return _UFUNC if known is None else tuple(p.name for p in known)
+
+
+def as_ours(
+    function: Callable[..., Any],
+    shown: str,
+    theirs: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """The arguments of a call that `function` does not take, under its own names and less those
+    that ask for nothing; None if they are not NumPy's either. shown: the function as the user
+    calls it; theirs: NumPy's.
+
+    raises UnsupportedOpError: an argument of NumPy's that would change something
+    """
+    own = [p.name for p in parameters(function) or ()]
+    names = _names(theirs)
+    positional, named, changed = list(args), {}, False
+    for name, value in kwargs.items():
+        renamed = name if name in own else RENAMED.get(name, name)
+        if renamed in own:
+            named[renamed] = value
+        elif name not in names:
+            return None
+        elif name == names[0] and not positional:
+            positional.append(value)
+        elif not changes_nothing(name, value):
+            refuse(shown, function.__name__, name)
+        changed = changed or renamed not in own or renamed != name
+    return (positional, named) if changed else None
+
+
+def explained(
+    function: Callable[..., Any], shown: str, theirs: Any, *, separate: bool = False
+) -> Callable[..., Any]:
+    """`function` with NumPy's keyword arguments taken or refused by name. separate: its results
+    share memory with none of its arguments."""
+
+    @wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            found = function(*args, **kwargs)
+        except TypeError as error:
+            entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+            given = None if entered else as_ours(function, shown, theirs, args, kwargs)
+            if given is None:
+                raise
+            found = function(*given[0], **given[1])
+        return separated(found, args) if separate else found
+
+    return run
