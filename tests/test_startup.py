@@ -74,10 +74,13 @@ import pyc.numpy as pnp
 made = pyc.jit(lambda x: x.astype("bfloat16") + 1)(np.ones(3, np.float32))
 assert made.dtype == pnp.bfloat16 and made[0] == 2
 import ml_dtypes
+from ml_dtypes import bfloat16
 assert pnp.bfloat16 is ml_dtypes.bfloat16
 x = np.ones(3, ml_dtypes.float8_e5m2)
 again = pyc.jit(lambda x: x.astype(np.float32) * 2)(x)
 assert again.dtype == np.float32 and again[0] == 2
+called = pyc.jit(lambda x: bfloat16(x) * 2)(np.ones(3, np.float32))
+assert called.dtype == pnp.bfloat16 and called[0] == 2
 """
 
 
