@@ -34,7 +34,7 @@ the same bits.
 Invariants, checked by `verify`: every variable is bound once, above its uses; indices are i64 and
 within the buffer's shape; a `Load` is evaluated where its statement stands (use `Let` to keep a
 value across a `Store` that may change it); an output element is stored before the kernel ends.
-Statements are plain trees; a kernel holds at most about `MAX_EXPRESSIONS` distinct expressions.
+Statements are plain trees. `passes/fuse.py` bounds the work of a kernel.
 """
 
 from __future__ import annotations
@@ -47,8 +47,6 @@ from typing import Union
 from pyc.frozen import frozen
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Var
-
-MAX_EXPRESSIONS = 256
 
 Extent = Union[int, Expr]
 """A loop bound or buffer dimension: a constant or an i64 expression over size parameters."""
