@@ -29,8 +29,10 @@ from pyc.runtime.dispatch import Dispatcher
 from pyc.runtime.specialisation import (
     ArrayArgument,
     DictArgument,
-    NameGuard,
+    Look,
+    NameSource,
     Result,
+    SameArgument,
     ScalarArgument,
     Specialisation,
 )
@@ -101,13 +103,15 @@ def rows(image: Image) -> dict[str, tuple[str, dict[str, Any]]]:
         *(nothing, failed, ("weights",)),
         keep=image,
     )
-    guards = tuple(NameGuard(globals(), n, globals()[n]) for n in ("np", "slow", "failed"))
+    guards = tuple(
+        Look(NameSource(globals(), n), SameArgument(globals()[n])) for n in ("np", "slow", "failed")
+    )
     out = np.empty(16, np.float32)
     scalar = np.float32(2)
     names: dict[str, Any] = {"x": x, "y": y, "np": np, "empty": empty, "weights": weights}
     names["f"] = dispatcher([axpy_for(16)])
     names["f8"] = dispatcher([axpy_for(16), *(axpy_for(n) for n in range(1, 8))])
-    names["guarded"] = dispatcher([axpy_for(16, guards=guards)])
+    names["guarded"] = dispatcher([axpy_for(16, looks=guards)])
     names["unlocked"] = dispatcher([axpy_for(16, release=True)])
     names["tree"] = dispatcher([nested])
     names["none"] = dispatcher([Specialisation((), (), nothing, failed, keep=image)])

@@ -29,15 +29,18 @@ from pyc.device import parse
 from pyc.eager import dense, finish
 from pyc.errors import ConcretizationError, DTypeError, PycError, TraceError
 from pyc.frozen import frozen
-from pyc.interpreter import WEAK, is_tracing, type_of
+from pyc.interpreter import WEAK, is_tracing, native_calls, type_of
 from pyc.ir.graph import Graph
 from pyc.ir.text_graph import print_graph
-from pyc.reasons import record
+from pyc.looks import NotNativeError
+from pyc.reasons import Reason, record
 from pyc.runtime.dispatch import Dispatcher
-from pyc.signature import STATIC, Call, Signature, argument_type, is_static, reason
-from pyc.specialise import MAXIMUM, NotNativeError, specialise
+from pyc.runtime.specialisation import Specialisation
+from pyc.signature import STATIC, Call, Signature, argument_type, is_object, is_static, reason
+from pyc.specialise import MAXIMUM, specialise
 from pyc.trace import location
 from pyc.trace.capture import Input, capture, current_namespace
+from pyc.trace.guards import Guards
 from pyc.trace.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -49,9 +52,11 @@ if TYPE_CHECKING:
 
 @frozen()
 class Traced:
-    """A traced function. graph: as written, its parameters the leaves that are not static; in_tree:
-    the structure of (positional, keywords) arguments; out_tree: of the result; inputs: what each
-    parameter is; places: its position among all leaves."""
+    """A traced function. graph: as written, its parameters the leaves that are not static, then the
+    hidden arguments; in_tree: the structure of (positional, keywords) arguments; out_tree: of the
+    result; inputs: what each parameter but the hidden ones is; places: its position among all
+    leaves; kept: its value if the graph is for this one only; guards: what the graph depends on
+    besides the arguments, and the hidden ones."""
 
     name: str
     graph: Graph
@@ -59,6 +64,13 @@ class Traced:
     out_tree: tree.TreeDef
     inputs: tuple[Input, ...]
     places: tuple[int, ...]
+    kept: tuple[Any, ...]
+    guards: Guards
+
+    @property
+    def captures(self) -> tuple[str, ...]:
+        """Where the hidden arguments are read at each call, as Python code."""
+        return tuple(read.path.text() for read in self.guards.hidden)
 
     def as_text(self) -> str:
         """The text of the graph, with the user's lines in the margin."""
@@ -73,17 +85,39 @@ class _Entry:
     program: compiler.Compiled | GpuCompiled
     text: str
 
-    def arrays(self, leaves: Sequence[Any]) -> list[Any]:
+    def hidden(self, call: Call) -> list[Any] | None:
+        """The hidden arguments of a call; None if the program is not for what it finds outside."""
+        for place, kept in zip(self.traced.places, self.traced.kept, strict=True):
+            if kept is not None and call.leaves[place] != kept:
+                return None
+        return self.traced.guards.values(call.given)
+
+    def other_values(self, call: Call) -> TraceError:
+        """The error for a call that finds other things outside than the program is for."""
+        path = self.traced.guards.difference(call.given)
+        what = "an integer argument" if path is None else f"`{path.text()}`"
+        return TraceError(
+            f"this program was compiled for another value of {what} than it has now",
+            fix="Call the jitted function itself: it compiles again for what has changed. If it "
+            "raised this error,\nthe value differs each time it is read: pass it as an argument.",
+            place=location.here(),
+        )
+
+    def arrays(self, leaves: Sequence[Any], hidden: Sequence[Any]) -> list[Any]:
         """What the program takes for leaves of this signature: one dense array a parameter. A
         program for the CPU that was asked for by name takes arrays from a device."""
         traced = self.traced
+        given = [(leaves[k], x.name) for k, x in zip(traced.places, traced.inputs, strict=True)]
+        given += zip(hidden, traced.captures, strict=True)
         if isinstance(self.program, compiler.Compiled):
-            leaves = [np.asarray(x) if isinstance(x, DeviceArray) else x for x in leaves]
-        return [dense(leaves[k], x.name) for k, x in zip(traced.places, traced.inputs, strict=True)]
+            given = [
+                (np.asarray(x) if isinstance(x, DeviceArray) else x, name) for x, name in given
+            ]
+        return [dense(x, name) for x, name in given]
 
-    def run(self, leaves: Sequence[Any]) -> Any:
+    def run(self, leaves: Sequence[Any], hidden: Sequence[Any]) -> Any:
         """The result for leaves of this signature."""
-        results = self.program(*self.arrays(leaves))
+        results = self.program(*self.arrays(leaves, hidden))
         return self.traced.out_tree.unflatten([finish(r) for r in results])
 
 
@@ -150,8 +184,13 @@ class Jitted(Dispatcher):
         self.__name__ = name
         self._device = device
         self._signature = Signature(fun, name, static_argnums, static_argnames)
-        self._entries: dict[Hashable, _Entry] = {}
-        self._forms: set[Hashable] = set()
+        self._entries: dict[Hashable, tuple[_Entry, ...]] = {}
+        """Programs by signature, the newest first: what they find outside tells them apart."""
+        self._changing: set[Any] = set()
+        """The numbers from outside that have changed, and are hidden arguments since."""
+        self._fixed: set[Any] = set()
+        """Those that cannot be hidden arguments."""
+        self._forms: dict[Hashable, _Native] = {}
         self._quick: _Quick | None = None
         self._misses = 0
         self._lock = RLock()
@@ -188,7 +227,7 @@ class Jitted(Dispatcher):
 
     def signatures(self) -> tuple[str, ...]:
         """The signatures that are compiled, oldest first."""
-        return tuple(entry.text for entry in self._entries.values())
+        return tuple(entry.text for entries in self._entries.values() for entry in entries)
 
     def clear_cache(self) -> None:
         """Forgets all compiled programs of this function."""
@@ -201,7 +240,7 @@ class Jitted(Dispatcher):
     def cache_info(self) -> CacheInfo:
         """How many signatures were compiled, and how many are kept."""
         with self._lock:
-            return CacheInfo(self._misses, len(self._entries))
+            return CacheInfo(self._misses, sum(map(len, self._entries.values())))
 
     # --- how it is done ---------------------------------------------------------------------------
 
@@ -217,13 +256,9 @@ class Jitted(Dispatcher):
             if self._quick is not None and not kwargs and self._quick.takes(args):
                 return self._quick.run(args)
             call = self._signature.call(args, kwargs)
-            entry = self._entries.get(call.key)
-            if entry is None:
-                entry = self._compiled(call)
-            result = entry.run(call.leaves)
-            form = (call.key, len(args), *kwargs)
-            if form not in self._forms:
-                self._make_native(form, args, kwargs, entry)
+            entry, hidden = self._entry(call)
+            result = entry.run(call.leaves, hidden)
+            self._make_native(call, args, kwargs, entry)
             return result
         except Exception as error:
             location.trim(error)
@@ -270,35 +305,55 @@ class Jitted(Dispatcher):
         return made
 
     def _make_native(
-        self, form: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any], entry: _Entry
+        self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], entry: _Entry
     ) -> None:
         """From now on calls of this form are native, or a reason is recorded why they are not."""
+        form = (call.key, len(args), *kwargs, id(entry))
+        known = self._forms.get(form)
+        if known is not None and (not known.is_stale() or known.tries == TRIES):
+            return
         program = entry.program
         if not isinstance(program, compiler.Compiled):
-            self._forms.add(form)  # launches on a GPU start in Python
-            if args and not kwargs and all(type(a) is DeviceArray for a in args):
+            self._forms[form] = _Native(entry)  # launches on a GPU start in Python
+            simple = args and not kwargs and not entry.traced.guards
+            if simple and all(type(a) is DeviceArray for a in args):
                 self._quick = _Quick(tuple(a.type for a in args), args[0].device, entry)
             return
+        made = _Native(entry, 0 if known is None else known.tries + 1)
         try:
-            found = specialise(self._signature, args, kwargs, program, entry.traced.out_tree)
+            traced = entry.traced
+            found = specialise(
+                self._signature,
+                call,
+                args,
+                kwargs,
+                program,
+                traced.out_tree,
+                traced.guards,
+                traced.kept,
+            )
         except NotNativeError as unfit:
             if unfit.again:
                 return
             record(unfit.reason, function=self.__name__, detail=unfit.detail)
         else:
-            if len(self._forms) < MAXIMUM:
-                self.add(found)
-        self._forms.add(form)
+            if known is not None and known.specialisation is not None:
+                self.discard(known.specialisation)
+            if len(self._forms) < MAXIMUM and self.add(found):
+                made.specialisation = found
+        self._forms[form] = made
 
-    def _traced(self, call: Call) -> Traced:
+    def _traced(self, call: Call, changing: frozenset[Any] = frozenset()) -> Traced:
         signature = self._signature
         names = [signature.names.leaf(path) for path in tree.paths(call.treedef)]
         places, inputs = [], []
         for k, (leaf, name) in enumerate(zip(call.leaves, names, strict=True)):
-            if not is_static(leaf):
+            if not is_static(leaf) and not is_object(leaf):
                 places.append(k)
                 weak = type(leaf) if type(leaf) in WEAK else None
-                inputs.append(Input(argument_type(self.__name__, name, leaf), weak, name))
+                whole = weak is int or isinstance(leaf, np.integer)
+                of = argument_type(self.__name__, name, leaf)
+                inputs.append(Input(of, weak, name, leaf if whole else None))
         out_tree: tree.TreeDef | None = None
 
         @location.calls_the_user
@@ -316,8 +371,9 @@ class Jitted(Dispatcher):
                 else:
                     kwargs[place] = value
             function = space.function(self.__wrapped__, self.__name__)
-            args = [space.argument(x, signature.names.positional(k)) for k, x in enumerate(args)]
-            kwargs = {k: space.argument(x, k) for k, x in kwargs.items()}
+            named = signature.names.positional
+            args = [space.argument(x, named(k), k) for k, x in enumerate(args)]
+            kwargs = {k: space.argument(x, k, k) for k, x in kwargs.items()}
             result = function(*args, **kwargs)
             space.check()
             results, out_tree = tree.flatten_ordered(space.restored(result))
@@ -326,33 +382,125 @@ class Jitted(Dispatcher):
             return results
 
         try:
-            graph, _ = capture(flat, inputs)
+            found = capture(flat, inputs, changing)
         except PycError as error:
             raise error.at(location.of_function(self.__wrapped__)) from error.__cause__
         assert out_tree is not None
         return Traced(
             name=self.__name__,
-            graph=graph,
+            graph=found.graph,
             in_tree=call.treedef,
             out_tree=out_tree,
             inputs=tuple(inputs),
             places=tuple(places),
+            kept=found.kept,
+            guards=Guards(found.reads, found.hidden),
         )
 
-    def _compiled(self, call: Call) -> _Entry:
-        """The entry of a new signature; one thread makes it, the other ones wait."""
+    def _entry(self, call: Call) -> tuple[_Entry, list[Any]]:
+        """The program for a call, and its hidden arguments."""
+        for entry in self._entries.get(call.key, ()):
+            hidden = entry.hidden(call)
+            if hidden is not None:
+                return entry, hidden
+        return self._compiled(call)
+
+    def _compiled(self, call: Call, tries: int = 2) -> tuple[_Entry, list[Any]]:
+        """A new program for a call; one thread makes it, the other ones wait."""
         with self._lock:
-            entry = self._entries.get(call.key)
-            if entry is None:
-                traced = self._traced(call)
-                text = self._signature.text(call)
+            known = self._entries.get(call.key, ())
+            for entry in known:
+                hidden = entry.hidden(call)
+                if hidden is not None:
+                    return entry, hidden
+            details: dict[str, Any] = {"function": self.__name__}
+            if known:
+                why = self._what_changed(call, known[0].traced, details)
+            else:
                 why = reason(call.key, self._entries)
-                record(why, function=self.__name__, signature=text)
-                program = self._program(traced.graph, call.leaves)
-                entry = _Entry(traced, program, text)
-                self._entries[call.key] = entry
-                self._misses += 1
-        return entry
+            traced = self._traced_again(call)
+            text = self._signature.text(call)
+            record(why, **details, signature=text)
+            program = self._program(traced.graph, [*call.leaves, *_given(traced)])
+            entry = _Entry(traced, program, text)
+            if len(known) >= PROGRAMS:
+                self._drop(known[-1])
+            self._entries[call.key] = (entry, *known[: PROGRAMS - 1])
+            self._misses += 1
+        hidden = entry.hidden(call)
+        if hidden is not None:
+            return entry, hidden
+        if tries:  # another thread changed it while the function was compiled
+            return self._compiled(call, tries - 1)
+        raise entry.other_values(call)
+
+    def _drop(self, entry: _Entry) -> None:
+        """Forgets the native ways of a program that is not kept."""
+        record(Reason.GUARD_PROGRAM_DROPPED, function=self.__name__)
+        for form, native in list(self._forms.items()):
+            if native.entry is entry:
+                if native.specialisation is not None:
+                    self.discard(native.specialisation)
+                del self._forms[form]
+
+    def _what_changed(self, call: Call, known: Traced, details: dict[str, Any]) -> Reason:
+        """Why no program is for a call of a known signature; where it can, the next one will be for
+        any number that is found there."""
+        path = known.guards.difference(call.given)
+        if path is None:
+            changed = [
+                x.name
+                for place, x, kept in zip(known.places, known.inputs, known.kept, strict=True)
+                if kept is not None and call.leaves[place] != kept
+            ]
+            details["arguments"] = ", ".join(changed)
+            return Reason.COMPILE_NEW_VALUE
+        details["path"] = path.text()
+        number = path.read.kind == "equal" and isinstance(path.read.known, _NUMBERS)
+        if number and type(path.read.known) is not bool and path.identity() not in self._fixed:
+            self._changing.add(path.identity())
+            record(Reason.GUARD_CAPTURE_TRACED, function=self.__name__, path=path.text())
+        return Reason.GUARD_CAPTURE_CHANGED
+
+    def _traced_again(self, call: Call) -> Traced:
+        """The function traced with the numbers that change as hidden arguments, where it can."""
+        if self._changing:
+            try:
+                return self._traced(call, frozenset(self._changing))
+            except Exception:  # of the user's code too: what stands for a number is no float
+                traced = self._traced(call)  # raises if the function itself is at fault
+                self._fixed |= self._changing
+                self._changing.clear()
+                record(Reason.GUARD_CAPTURE_KEPT, function=self.__name__)
+                return traced
+        return self._traced(call)
+
+
+def _given(traced: Traced) -> list[Any]:
+    """The values that the hidden arguments had at the trace."""
+    return [read.value for read in traced.guards.hidden]
+
+
+class _Native:
+    """What was made of calls of one form. specialisation: the native one, None if there is none;
+    tries: how often it had to be made again."""
+
+    def __init__(self, entry: _Entry, tries: int = 0) -> None:
+        self.entry = entry
+        self.tries = tries
+        self.specialisation: Specialisation | None = None
+
+    def is_stale(self) -> bool:
+        """Whether calls came through Python although there is a native way, which looks for the
+        same objects where equal ones are enough."""
+        return self.specialisation is not None and native_calls.value != 0
+
+
+_NUMBERS = (int, float, complex, np.number)
+PROGRAMS = 32
+"""The most programs that are kept for one signature."""
+TRIES = 8
+"""How often the native way of a form is made again."""
 
 
 class Bound:
@@ -406,7 +554,8 @@ class Lowered:
         self._jitted = jitted
         self._call = call
         self.traced = jitted._traced(call)
-        self._program = jitted._lowered(self.traced.graph, call.leaves)
+        leaves = [*call.leaves, *_given(self.traced)]
+        self._program = jitted._lowered(self.traced.graph, leaves)
 
     def __repr__(self) -> str:
         return f"<lowered {self._jitted._signature.text(self._call)}>"
@@ -465,7 +614,7 @@ class Compiled:
     def __init__(self, jitted: Jitted, call: Call) -> None:
         self._jitted = jitted
         self._key = call.key
-        self._entry = jitted._entries.get(call.key) or jitted._compiled(call)
+        self._entry, _ = jitted._entry(call)
         self.traced = self._entry.traced
         self.program = self._entry.program
 
@@ -474,7 +623,8 @@ class Compiled:
 
     @location.trimmed
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """The result for arguments of this signature; TraceError for other ones."""
+        """The result for arguments of this signature; TraceError for other ones, and where what
+        the function reads from outside has changed."""
         call = self._jitted._signature.call(args, kwargs)
         if call.key != self._key:
             raise TraceError(
@@ -483,11 +633,18 @@ class Compiled:
                 fix=f"Call `{self._jitted.__name__}` itself: it compiles for each signature.",
                 place=location.here(),
             )
-        return self._entry.run(call.leaves)
+        return self._entry.run(call.leaves, self._hidden(call))
 
     def arrays(self, /, *args: Any, **kwargs: Any) -> list[Any]:
         """The arrays that the Graph's parameters take from these arguments, in order."""
-        return self._entry.arrays(self._jitted._signature.call(args, kwargs).leaves)
+        call = self._jitted._signature.call(args, kwargs)
+        return self._entry.arrays(call.leaves, self._hidden(call))
+
+    def _hidden(self, call: Call) -> list[Any]:
+        found = self._entry.hidden(call)
+        if found is None:
+            raise self._entry.other_values(call)
+        return found
 
     @property
     def key(self) -> str:

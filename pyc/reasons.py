@@ -83,7 +83,46 @@ class Reason(Enum):
         "Write what is computed as a function, or pass arrays and numbers instead of the object.",
     )
 
-    # guard: what made a compiled program unusable for a call
+    COMPILE_NEW_VALUE = Entry(
+        "PYC2108",
+        "compiled again: an integer argument, whose value the program depends on, has another one",
+        "Use the number in array operations only, or call with few different values.",
+    )
+
+    # guard: what a compiled program depends on besides the signature
+    GUARD_CAPTURE_CHANGED = Entry(
+        "PYC2201",
+        "compiled again: something that the function reads from outside has changed",
+        "Pass what changes often as an argument.",
+    )
+    GUARD_ARGUMENT_VALUE = Entry(
+        "PYC2202",
+        "the program is for one value of an integer argument: Python needed it while tracing",
+        "Nothing if it takes few values. Else keep it out of shapes, axes and branches.",
+    )
+    GUARD_CAPTURE_VALUE = Entry(
+        "PYC2203",
+        "the program is for one value of something read from outside: Python needed it while "
+        "tracing; arrays are compared before each call",
+        "Nothing if it seldom changes. Else keep it out of shapes, axes and branches.",
+    )
+    GUARD_CAPTURE_TRACED = Entry(
+        "PYC2204",
+        "a number read from outside has changed: it is a hidden argument of the new program",
+        _NOTHING,
+    )
+    GUARD_CAPTURE_KEPT = Entry(
+        "PYC2205",
+        "a number read from outside that changes cannot be a hidden argument: each value is "
+        "compiled for",
+        "Pass it as an argument, or keep it out of what needs its value while tracing.",
+    )
+    GUARD_PROGRAM_DROPPED = Entry(
+        "PYC2206",
+        "a signature has too many programs, each for other values from outside: the oldest was "
+        "dropped",
+        "Pass what changes often as an argument.",
+    )
 
     # cache: why an entry was not used, or not kept
     CACHE_EMPTY = Entry("PYC2301", "cache miss: the cache directory holds no entry yet", _NOTHING)
@@ -273,6 +312,12 @@ class Reason(Enum):
         "PYC2813",
         "calls go through Python: an argument is of a kind that native calls do not know",
         "Pass arrays, numbers, and tuples, lists and dicts of them.",
+    )
+    DISPATCH_SLOW_CAPTURE = Entry(
+        "PYC2814",
+        "calls go through Python: something that the function reads from outside is of a kind that "
+        "native calls do not look at",
+        "Nothing if a call takes long. Else pass it as an argument, or make long lists tuples.",
     )
 
     @property

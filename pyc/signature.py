@@ -25,6 +25,7 @@ from pyc.ir.types import ArrayType
 from pyc.reasons import Reason
 from pyc.trace import location
 from pyc.trace.tracer import Tracer
+from pyc.trace.users_code import is_users_class
 
 STATIC: list[type] = [
     *(bool, str, bytes, Enum, type, np.dtype),
@@ -41,15 +42,33 @@ def is_static(x: Any) -> bool:
     return issubclass(type(x), tuple(STATIC))
 
 
+_NO_OBJECTS = (
+    *(np.ndarray, np.generic, BaseException, types.ModuleType),
+    *(dict, list, tuple, set, frozenset, int, float, complex, str, bytes, bytearray),
+)
+
+
+def is_object(x: Any) -> bool:
+    """Whether a leaf is an object of the user, whose attributes are read by their paths."""
+    kind = type(x)
+    if kind is types.SimpleNamespace:
+        return True
+    if is_static(x):
+        return False
+    return not issubclass(kind, _NO_OBJECTS) and kind is not Tracer and is_users_class(kind)
+
+
 @frozen()
 class Call:
     """A call taken apart. key: the signature; leaves: of (positional, keywords), without static
-    arguments; static: (position or name, value) of static arguments."""
+    arguments; static: (position or name, value) of static arguments; given: (positional, keywords)
+    as bound, with them."""
 
     key: Hashable
     leaves: list[Any]
     treedef: tree.TreeDef
     static: tuple[tuple[int | str, Any], ...]
+    given: tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def _leaf_key(x: Any) -> Hashable:
@@ -149,7 +168,8 @@ class Signature:
         raises DTypeError: an argument that is not an array, a number or static; TraceError: a
         static value that cannot be hashed
         """
-        args, kwargs, static = self.split(*self.bound(args, kwargs))
+        given = self.bound(args, kwargs)
+        args, kwargs, static = self.split(*given)
         leaves, treedef = tree.flatten_ordered((args, kwargs))
         keys: list[Hashable] = []
         for k, leaf in enumerate(leaves):
@@ -158,12 +178,15 @@ class Signature:
                 name = self.names.leaf(tree.paths(treedef)[k])
                 if isinstance(leaf, Tracer):
                     current().lift(leaf)  # raises: it has leaked out of its trace
-                if not is_static(leaf):
+                if is_static(leaf):
+                    key = ("static", _strict_key(leaf, name))
+                elif is_object(leaf):
+                    key = ("object", type(leaf))
+                else:
                     raise _not_an_argument(self.name, name, leaf)
-                key = ("static", _strict_key(leaf, name))
             keys.append(key)
         fixed = tuple((place, _strict_key(value, self.name_of(place))) for place, value in static)
-        return Call((treedef, tuple(keys), fixed), leaves, treedef, static)
+        return Call((treedef, tuple(keys), fixed), leaves, treedef, static, given)
 
     def name_of(self, place: int | str) -> str:
         """The name of a static argument."""
@@ -176,6 +199,8 @@ class Signature:
             name = self.names.leaf(path)
             if is_static(leaf):
                 parts.append(f"{name}={_short(leaf)}")
+            elif is_object(leaf):
+                parts.append(f"{name}: {type(leaf).__qualname__}")
             elif type(leaf) in WEAK:
                 parts.append(f"{name}: {type(leaf).__name__}")
             else:

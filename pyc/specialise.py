@@ -8,7 +8,7 @@ mutable static value, a registered class) is such a reason: the Python way looks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
@@ -19,19 +19,22 @@ from pyc.compile import Compiled
 from pyc.interpreter import WEAK, native_calls
 from pyc.ir import dtype as dt
 from pyc.ir.plan import CANCELLED
+from pyc.looks import Looks, NotNativeError
 from pyc.reasons import Reason
 from pyc.runtime.specialisation import (
     Argument,
     ArrayArgument,
     DictArgument,
     ListArgument,
+    ObjectArgument,
     Result,
     SameArgument,
     ScalarArgument,
     Specialisation,
     TupleArgument,
 )
-from pyc.signature import Signature
+from pyc.signature import Call, Signature, is_object
+from pyc.trace.guards import Guards
 
 MAXIMUM = 64
 """Native specialisations of one function: they are tried one after the other."""
@@ -40,31 +43,28 @@ _FIXED = (bool, int, float, complex, str, bytes, type(None))
 """Types of values that cannot change: the same object is the same value."""
 
 
-class NotNativeError(Exception):
-    """Why calls go through Python. again: another call of the signature may still be native."""
-
-    def __init__(self, reason: Reason, detail: str, again: bool = False) -> None:
-        super().__init__(detail)
-        self.reason = reason
-        self.detail = detail
-        self.again = again
-
-
 def specialise(
     signature: Signature,
+    call: Call,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     compiled: Compiled,
     out_tree: tree.TreeDef,
+    guards: Guards,
+    kept: Sequence[Any],
 ) -> Specialisation:
     """The native form of the call (*args, **kwargs), whose program is `compiled`.
 
+    guards: what the program depends on besides; kept: for each parameter that an argument is for,
+    the value that it must have, None for any
     raises NotNativeError: there is none
     """
-    _check_order(signature, args, kwargs)
+    trails = _check_order(signature, call, args, kwargs)
     static = signature.static_positions
-    arguments = [_argument(x, k in static) for k, x in enumerate(args)]
-    arguments += [_argument(x, name in signature.static_names) for name, x in kwargs.items()]
+    only = iter(kept)
+    arguments = [_argument(x, k in static, only) for k, x in enumerate(args)]
+    arguments += [_argument(x, name in signature.static_names, only) for name, x in kwargs.items()]
+    looks = Looks(guards, call.given, trails, len(kept)).looks
     count = len(compiled.results)
     plain = out_tree == tree.structure(0) or (
         count > 1 and out_tree == tree.flatten_ordered((0,) * count)[1]
@@ -84,6 +84,7 @@ def specialise(
         as_tuple=None if plain else True,
         wrap=None if plain else out_tree.unflatten,
         valid=native_calls,
+        looks=tuple(looks),
         keep=compiled,
     )
 
@@ -97,36 +98,46 @@ def _failure(compiled: Compiled) -> Callable[[Specialisation, int, int, int], An
     return failed
 
 
-def _check_order(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """NotNativeError unless the arguments stand in the order of the program's parameters:
-    binding moves keywords to their positions."""
-    if not kwargs:
-        return
-    positional, rest = signature.bound(tuple(args), kwargs)
+def _check_order(
+    signature: Signature, call: Call, args: Sequence[Any], kwargs: dict[str, Any]
+) -> dict[int | str, int]:
+    """Where each bound argument (its position or its name) is among those that were given.
+
+    raises NotNativeError: the arguments do not stand in the order of the program's parameters;
+    binding moves keywords to their positions
+    """
+    positional, rest = call.given
     moved = [signature.names.positional(k) for k in range(len(args), len(positional))]
     if [*moved, *rest] != [*kwargs]:
         raise NotNativeError(
             Reason.DISPATCH_SLOW_KEYWORDS, "keywords in another order than parameters"
         )
+    return {place: k for k, place in enumerate([*range(len(positional)), *rest])}
 
 
-def _argument(x: Any, static: bool) -> Argument:
+def _argument(x: Any, static: bool, only: Iterator[Any]) -> Argument:
     kind = type(x)
     if static:
         return _same(x)
     if kind is np.ndarray:
+        next(only)
         return _array(x)
     dtype = WEAK.get(kind) if kind is not bool else None
     if dtype is None and isinstance(x, np.generic):
         dtype = dt.of(x.dtype)
     if dtype is not None:
-        return ScalarArgument(kind, dtype)
+        wanted = next(only)
+        if wanted is not None and kind is not int:
+            raise NotNativeError(Reason.DISPATCH_SLOW_ARGUMENT, f"the value of a {kind.__name__}")
+        return ScalarArgument(kind, dtype, only=wanted)
     if kind is tuple:
-        return TupleArgument(tuple(_argument(v, False) for v in x))
+        return TupleArgument(tuple(_argument(v, False, only) for v in x))
     if kind is list:
-        return ListArgument(tuple(_argument(v, False) for v in x))
+        return ListArgument(tuple(_argument(v, False, only) for v in x))
     if kind is dict:
-        return DictArgument(tuple(x), tuple(_argument(v, False) for v in x.values()))
+        return DictArgument(tuple(x), tuple(_argument(v, False, only) for v in x.values()))
+    if is_object(x) and tree.is_leaf(x):
+        return ObjectArgument(kind)
     return _same(x)
 
 

@@ -57,6 +57,12 @@ def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]
     return optree.tree_leaves(tree, is_leaf, namespace=_SORTED)
 
 
+def is_leaf(value: Any) -> bool:
+    """Whether `value` is no tuple, list, dict or registered class."""
+    found = leaves(value)
+    return len(found) == 1 and found[0] is value
+
+
 def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeDef:
     """The structure of `tree`."""
     return optree.tree_structure(tree, is_leaf, namespace=_SORTED)

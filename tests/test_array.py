@@ -143,9 +143,6 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "index": lambda y: y[0],
     "iteration": lambda y: list(y),
     "pickle": lambda y: pickle.dumps(y),
-    "captured in a trace": lambda y: pyc.jit(lambda x: x + y)(VALUES),
-    "captured on the left": lambda y: pyc.jit(lambda x: y * x)(VALUES),
-    "captured by a numpy function": lambda y: pyc.jit(lambda x: np.stack([y, x]))(VALUES),
     "type": lambda y: to_device(np.array(["a"]), y._device),
     "another device": lambda y: to_device(y, OTHER),
 }

@@ -199,7 +199,7 @@ def known_elements(x: Any) -> Any:
         x = current().lift(x)
     if is_concrete(x):
         return np.asarray(x)
-    return x.known() if hasattr(x, "known") else None
+    return x.needed() if hasattr(x, "needed") else None
 
 
 def structural(x: Any) -> Any:

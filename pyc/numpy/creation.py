@@ -15,6 +15,7 @@ from pyc.numpy.core import (
     cast,
     constant,
     literal,
+    result_dtype,
     shape_of,
     structural,
     to_dtype,
@@ -128,8 +129,8 @@ def _computed(whole: Any, kind: dt.DType) -> Any:
 
 
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Any:
-    """`num` evenly spaced numbers from start to stop. Float64 by default; start and stop may be
-    traced scalars."""
+    """`num` evenly spaced numbers from start to stop, along a new first axis if these are arrays, of
+    the float type that they promote to."""
     num = num.__index__()
     if num < 0:
         raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
@@ -139,14 +140,16 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
             whole = whole.astype(to_dtype(dtype).numpy)
         if whole.nbytes <= _SMALL:
             return constant(whole)
-    kind = dt.f64
+    start, stop = value(start), value(stop)
+    kind = result_dtype(start, stop, value(1.0))
     parts = max(num - 1 if endpoint else num, 1)
-    a, b = broadcast(cast(start, kind), (num,)), broadcast(cast(stop, kind), (num,))
-    step = bind1("div", bind1("sub", b, a), broadcast(literal(parts, kind), (num,)))
-    place = iota((num,), 0, kind)
+    shape = (num, *broadcast_shape("linspace", [shape_of(start), shape_of(stop)]))
+    a, b = broadcast(cast(start, kind), shape), broadcast(cast(stop, kind), shape)
+    step = bind1("div", bind1("sub", b, a), broadcast(literal(parts, kind), shape))
+    place = iota(shape, 0, kind)
     found = bind1("add", bind1("mul", place, step), a)
     if endpoint and num > 1:
-        last = bind1("eq", place, broadcast(literal(num - 1, kind), (num,)))
+        last = bind1("eq", place, broadcast(literal(num - 1, kind), shape))
         found = bind1("select", last, b, found)
     return found if dtype is None else cast(found, to_dtype(dtype))
 

@@ -28,6 +28,11 @@ TUPLE_SIZE, TUPLE_ITEMS, LIST_ITEMS = HEADER, HEADER + 8, HEADER + 8
 TYPE_FLAGS = 168
 """Offset of `tp_flags` in a type object of a 64-bit build."""
 
+TYPE_VERSION = 384
+"""Offset of `tp_version_tag`: a class gets another one when it or a base changes, 0 until its next
+look-up."""
+FUNCTION_CODE, FUNCTION_DEFAULTS, FUNCTION_KEYWORD_DEFAULTS = HEADER + 32, HEADER + 40, HEADER + 48
+
 OFFSETS = {
     "header": HEADER,
     "type": TYPE,
@@ -132,6 +137,41 @@ def _container_problem() -> str | None:
     return None
 
 
+def _function_problem() -> str | None:
+    def probe(x: Any = 1, *, y: Any = None) -> None: ...
+
+    fields = (
+        (FUNCTION_CODE, probe.__code__),
+        (FUNCTION_DEFAULTS, probe.__defaults__),
+        (FUNCTION_KEYWORD_DEFAULTS, probe.__kwdefaults__),
+    )
+    if any(_word(id(probe) + offset) != id(value) for offset, value in fields):
+        return "the fields of a function"
+    return None
+
+
+def _version_problem() -> str | None:
+    class Base:
+        value = 1
+
+    class Probe(Base):
+        pass
+
+    seen = {type_version(Probe)}
+    for value in (2, 3):
+        Base.value = value
+        seen.add(type_version(Probe))
+    if 0 in seen or len(seen) != 3 or type_version(Probe) != type_version(Probe):
+        return "the version of a class"
+    return None
+
+
+def type_version(cls: type) -> int:
+    """The version of a class; 0 if CPython gives it none."""
+    getattr(cls, "a name that no class has", None)  # a look-up gives it one
+    return ctypes.c_uint32.from_address(id(cls) + TYPE_VERSION).value
+
+
 @cache
 def problem() -> tuple[Reason, str] | None:
     """Why calls must go through Python: a reason and a detail; None if they can be native."""
@@ -146,8 +186,14 @@ def problem() -> tuple[Reason, str] | None:
         return Reason.DISPATCH_SLOW_PYTHON, f"{sys.implementation.name} on {platform.machine()}"
     if not (3, 11) <= sys.version_info[:2] <= (3, 13) or HEADER != 16:
         return Reason.DISPATCH_SLOW_PYTHON, platform.python_version()
-    for check in (_array_problem, _scalar_problem, _container_problem):
+    for check in _CHECKS:
         found = check()
         if found is not None:
             return Reason.DISPATCH_SLOW_PROBE, found
     return None
+
+
+_CHECKS = (
+    *(_array_problem, _scalar_problem, _container_problem),
+    *(_function_problem, _version_problem),
+)

@@ -23,16 +23,25 @@ from pyc.runtime.specialisation import (
     NEXT,
     UNUSED,
     Argument,
+    ArgumentSource,
     ArrayArgument,
-    CellGuard,
-    Container,
+    AttributeSource,
+    CellSource,
     DictArgument,
-    Guard,
+    EqualArgument,
+    Items,
+    ItemSource,
     ListArgument,
+    Look,
+    NameSource,
+    ObjectArgument,
+    ObjectSource,
     SameArgument,
     ScalarArgument,
     Specialisation,
+    TagSource,
     TupleArgument,
+    WordSource,
 )
 from pyc.runtime.structures import RecordFields, Result, Step
 from pyc.runtime.text_dispatch import MAXIMUM_RESULTS, RELEASE, TUPLE
@@ -47,7 +56,7 @@ class Record(RecordFields):
     kept: list[Any]
 
 
-Leaf = ArrayArgument | ScalarArgument | SameArgument
+Leaf = ArrayArgument | ScalarArgument | SameArgument | ObjectArgument | EqualArgument
 
 _KIND = {name: number for number, name in enumerate(KINDS)}
 _LONG = (-(1 << 63), (1 << 63) - 1)
@@ -82,45 +91,56 @@ class _Steps:
         self.slots = self.next = 0
         self.problem: str | None = None
         self.values = len(specialisation.arguments)
+        self._positions: dict[tuple[int, ...], int] = {}
+        """The values of arguments, by the places that lead to them."""
         for position, argument in enumerate(specialisation.arguments):
-            self._argument(argument, position)
-        for capture in specialisation.captures:
-            self.kept.append(capture.value)
-            self._leaf(capture.argument, object=id(capture.value))
-        for guard in specialisation.guards:
-            self._guard(guard)
+            self._argument(argument, position, (position,))
+        self._found: list[dict[str, int]] = []
+        """Where the object of each look is: a position, or the object itself."""
+        for number, look in enumerate(specialisation.looks):
+            self.kept.append(look)
+            self._found.append(self._look(number, look))
 
     def _add(self, kind: str, **fields: Any) -> None:
         self.rows.append(Step(kind=_KIND[kind], **fields))
 
-    def _argument(self, argument: Argument, position: int) -> None:
+    def _argument(self, argument: Argument, position: int, trail: tuple[int, ...]) -> None:
+        self._positions[trail] = position
         if not isinstance(argument, (TupleArgument, ListArgument, DictArgument)):
             self._leaf(argument, position=position)
             return
-        base = self._container(argument, position)
+        kind: type = {TupleArgument: tuple, ListArgument: list, DictArgument: dict}[type(argument)]
+        keys = argument.keys if isinstance(argument, DictArgument) else len(argument.items)
+        base = self._container(kind, keys, {"position": position})
         for k, item in enumerate(argument.items):
-            self._argument(item, base + k)
+            self._argument(item, base + k, (*trail, k))
 
-    def _container(self, argument: Container, position: int) -> int:
+    def _container(self, kind: type, items: int | tuple[Any, ...], where: dict[str, int]) -> int:
         """Puts the items behind the values known so far; the place of the first one."""
         base = self.values
-        fields: dict[str, Any] = {"position": position, "high": base}
-        if isinstance(argument, DictArgument):
-            keys = (ctypes.c_void_p * len(argument.keys))(*map(id, argument.keys))
-            self.kept += [keys, argument.keys]
-            fields |= {"type": id(dict), "more": ctypes.addressof(keys)}
-            kind = "dict"
-        else:
-            kind = "tuple" if isinstance(argument, TupleArgument) else "list"
-            fields["type"] = id(tuple if kind == "tuple" else list)
-        self._add(kind, **fields, low=len(argument.items))
-        self.values += len(argument.items)
+        self.kept.append(kind)
+        fields: dict[str, Any] = {**where, "high": base, "type": id(kind)}
+        count = items if isinstance(items, int) else len(items)
+        if not isinstance(items, int):
+            keys = (ctypes.c_void_p * count)(*map(id, items))
+            self.kept += [keys, items]
+            fields["more"] = ctypes.addressof(keys)
+        step = "tuple" if issubclass(kind, tuple) else kind.__name__
+        self._add(step, **fields, low=count)
+        self.values += count
         return base
 
     def _leaf(self, argument: Leaf, **where: int) -> None:
         if isinstance(argument, SameArgument):
             self.kept.append(argument.value)
             self._add("same", **where, identity=id(argument.value))
+            return
+        if isinstance(argument, ObjectArgument):
+            self.kept.append(argument.type)
+            self._add("typed", **where, type=id(argument.type))
+            return
+        if isinstance(argument, EqualArgument):
+            self._equal(argument.value, where)
             return
         slot = self._slot(argument.slot)
         if isinstance(argument, ArrayArgument):
@@ -143,6 +163,10 @@ class _Steps:
             self.problem = f"a {argument.type.__name__} as {argument.dtype.name}"
             return
         low, high = _integer_range(argument.dtype) if kind == "int" else _LONG
+        if argument.only is not None:
+            if kind not in ("int", "int_f64", "int_f32") or not low <= argument.only <= high:
+                self.problem = f"a {argument.type.__name__} that must be {argument.only}"
+            low = high = argument.only
         true = id(True) if kind == "bool" else 0
         self.kept.append(argument.type)
         fields = {"type": id(argument.type), "identity": true, "low": low, "high": high}
@@ -166,15 +190,87 @@ class _Steps:
             more=more,
         )
 
-    def _guard(self, guard: Guard) -> None:
-        self.kept.append(guard)
-        identity = 0 if guard.value is MISSING else id(guard.value)
-        if isinstance(guard, CellGuard):
-            self._add("word", object=id(guard.cell) + layout.HEADER, identity=identity)
-            return
-        name = intern(guard.name)
-        self.kept.append(name)
-        self._add("name", object=id(guard.namespace), identity=identity, more=id(name))
+    def _equal(self, value: Any, where: dict[str, int]) -> None:
+        kind = type(value)
+        self.kept.append(kind)
+        if kind is int:
+            if not _LONG[0] <= value <= _LONG[1]:
+                self.problem = "a large integer from outside"
+                return
+            self._add("int", **where, slot=MAXIMUM_SLOTS, type=id(int), low=value, high=value)
+        else:
+            bits = int.from_bytes(np.asarray(value).tobytes(), "little", signed=True)
+            self._add("bits", **where, type=id(kind), low=bits)
+
+    # --- looks ------------------------------------------------------------------------------------
+
+    def _look(self, number: int, look: Look) -> dict[str, int]:
+        """The steps of a look; where its object is for the looks that read from it."""
+        source, found = look.source, look.found
+        if isinstance(source, TagSource):
+            at = id(source.cls) + layout.TYPE_VERSION
+            self._add("half", object=at, low=source.version)
+            return {}
+        if isinstance(source, (NameSource, CellSource, WordSource)):
+            same = isinstance(found, SameArgument)
+            if same or found is MISSING:
+                self._same(source, id(found.value) if same else 0)
+                return {"object": id(found.value)} if same else {}
+        elif isinstance(source, AttributeSource) and found is MISSING:
+            self._add("lacks", **self._where(source.of), **self._key(source.name))
+            return {}
+        where = self._source(source)
+        if isinstance(found, Items):
+            base = self._container(found.type, found.items, where)
+            return {"position": base}
+        if found is not None:
+            self._leaf(found, **where)
+        return {"object": id(found.value)} if isinstance(found, SameArgument) else where
+
+    def _same(self, source: NameSource | CellSource | WordSource, identity: int) -> None:
+        """A name, a cell or a field that must hold the very object."""
+        if isinstance(source, NameSource):
+            where = {"object": id(source.namespace)}
+            self._add("name", **where, **self._key(source.name), identity=identity)
+        else:
+            self._add("word", object=_address(source), identity=identity)
+
+    def _source(self, source: Any) -> dict[str, int]:
+        """Where the object of a source is; the step that takes it there."""
+        if isinstance(source, ObjectSource):
+            return {"object": id(source.value)}
+        if isinstance(source, ArgumentSource):
+            return {"position": self._positions[source.trail]}
+        if isinstance(source, ItemSource):
+            return {"position": self._found[source.of]["position"] + source.place}
+        position = self.values
+        self.values += 1
+        if isinstance(source, NameSource):
+            key = self._key(source.name)
+            self._add("load_name", object=id(source.namespace), **key, high=position)
+        elif isinstance(source, AttributeSource):
+            self._add(
+                "attribute", **self._where(source.of), **self._key(source.name), high=position
+            )
+        else:
+            self._add("load_word", object=_address(source), high=position)
+        return {"position": position}
+
+    def _where(self, of: Any) -> dict[str, int]:
+        """The object that an attribute is read from."""
+        if isinstance(of, int):
+            return self._found[of]
+        self.kept.append(of)
+        return {"object": id(of)}
+
+    def _key(self, name: str) -> dict[str, int]:
+        interned = intern(name)
+        self.kept.append(interned)
+        return {"more": id(interned)}
+
+
+def _address(source: CellSource | WordSource) -> int:
+    return source.address if isinstance(source, WordSource) else id(source.cell) + layout.HEADER
 
 
 def problem(specialisation: Specialisation) -> str | None:

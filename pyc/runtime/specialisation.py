@@ -1,7 +1,7 @@
 """`Specialisation`: one compiled program, the calls it is for, and what they return.
 
 Plain data that the compiler's glue fills in and `dispatch` reads. Unless they say otherwise, the
-leaves of the arguments take the entry's 16-byte slots in order, depth first, then the captures.
+leaves of the arguments take the entry's 16-byte slots in order, depth first, then the looks.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ class ScalarArgument:
     """A scalar of exactly this type; its value, converted to `dtype`, goes to the slot.
 
     type: float, int, bool or complex, or the NumPy scalar type of `dtype`;
-    slot: the number of the slot, NEXT or UNUSED.
+    slot: the number of the slot, NEXT or UNUSED; only: the value it must have, an int; None: any.
     """
 
     type: type
     dtype: DType
     slot: int = NEXT
+    only: int | None = None
 
 
 @frozen()
@@ -76,40 +77,120 @@ class DictArgument:
 
 
 Container = Union[TupleArgument, ListArgument, DictArgument]
-Argument = Union[ArrayArgument, ScalarArgument, SameArgument, Container]
+Argument = Union[ArrayArgument, ScalarArgument, SameArgument, Container, "ObjectArgument"]
 
 
 @frozen()
-class Capture:
-    """An array or scalar that the entry gets besides the arguments, such as a captured array or a
-    default; it is read at each call and checked as an argument is."""
+class ObjectArgument:
+    """An object of exactly this class; it takes no slot. What is read from it are `Look`s."""
+
+    type: type
+
+
+@frozen()
+class EqualArgument:
+    """A float, an int or a NumPy scalar of 8 bytes with the bits of this one; it takes no slot."""
 
     value: Any
-    argument: ArrayArgument | ScalarArgument
+
+
+@frozen()
+class Items:
+    """A list or tuple of exactly this type with so many items, or a dict with these keys (the same
+    objects, in this order): what `ItemSource` reads from."""
+
+    type: type
+    items: int | tuple[Any, ...]
 
 
 MISSING = object()
-"""What a name maps to that must not be there."""
+"""What a name or an attribute leads to that must not be there."""
+
+
+# --- what a call looks at besides its arguments ---------------------------------------------------
 
 
 @frozen()
-class NameGuard:
-    """`namespace[name]` must be the very object `value`, or absent if that is MISSING."""
+class ObjectSource:
+    """This very object."""
+
+    value: Any
+
+
+@frozen()
+class NameSource:
+    """What a dict holds by a name."""
 
     namespace: dict[str, Any]
     name: str
-    value: Any
 
 
 @frozen()
-class CellGuard:
-    """The closure cell must hold the very object `value`, or nothing if that is MISSING."""
+class CellSource:
+    """What a closure cell holds."""
 
     cell: Any
-    value: Any
 
 
-Guard = Union[NameGuard, CellGuard]
+@frozen()
+class WordSource:
+    """What stands at an address: a field of `owner` that holds an object."""
+
+    owner: Any
+    address: int
+
+
+@frozen()
+class ArgumentSource:
+    """An argument, or what lies in it: its place among the arguments, then places of items."""
+
+    trail: tuple[int, ...]
+
+
+@frozen()
+class AttributeSource:
+    """An attribute of what another look has found (its number) or of an object. It must be read
+    without running Python code: kept in the object, in a slot or in its class."""
+
+    of: Any
+    name: str
+
+
+@frozen()
+class ItemSource:
+    """An item (by its place) of the container that another look has found."""
+
+    of: int
+    place: int
+
+
+@frozen()
+class TagSource:
+    """The version of a class: CPython gives it a new one when it or a base changes."""
+
+    cls: type
+    version: int
+
+
+Source = Union[
+    ObjectSource,
+    NameSource,
+    CellSource,
+    WordSource,
+    ArgumentSource,
+    AttributeSource,
+    ItemSource,
+    TagSource,
+]
+
+
+@frozen()
+class Look:
+    """What a call looks at before it runs the entry: read from `source`, it must be what `found`
+    says (MISSING: nothing is there; None: whatever is there). Arrays and scalars may take slots."""
+
+    source: Source
+    found: Any
 
 
 @frozen()
@@ -136,7 +217,8 @@ class Specialisation:
     failed(specialisation, code, site, value): called if the entry does not return 0; should raise;
     release: run without the GIL, and so that Ctrl-C ends it (for work over some 10 us, and for
     loops of unknown length); parallel: may use the worker pool;
-    valid: a cell that is not 0 as long as calls may use it; captures, guards: checked per call;
+    valid: a cell that is not 0 as long as calls may use it; looks: what each call looks at besides,
+    in this order;
     keep: whatever must live as long as the code is used, such as its `Image`.
     """
 
@@ -153,8 +235,7 @@ class Specialisation:
     as_tuple: bool | None = None
     wrap: Callable[[Any], Any] | None = None
     valid: ctypes.c_int32 | None = None
-    captures: tuple[Capture, ...] = ()
-    guards: tuple[Guard, ...] = ()
+    looks: tuple[Look, ...] = ()
     keep: Any = None
 
 

@@ -19,7 +19,8 @@ MAXIMUM_SLOTS = 256
 KINDS = (
     *("array", "same", "float_f64", "float_f32", "int", "int_f64", "int_f32", "bool"),
     *("complex_c128", "complex_c64", "bytes8", "bytes16", "tuple", "list", "dict"),
-    *("name", "word", "element"),
+    *("name", "word", "element", "load_name", "load_word", "attribute", "lacks", "typed", "bits"),
+    "half",
 )
 """Kinds of steps; a step's `kind` is the place in this row.
 
@@ -27,7 +28,10 @@ array: the data address of an array of this element type, rank, layout and shape
 same: the very object, no slot; X_Y: a Python X as a Y; int: within [low, high];
 bytes: a NumPy scalar's value; tuple, list, dict: `low` items go to the values from `high` on (a
 dict's keys are the very objects, in this order); name: a dict maps a key to the very object, or
-lacks it; word: an address holds the very object; element: the value in an array of rank 0.
+lacks it; word: an address holds the very object; element: the value in an array of rank 0;
+load_name, load_word: what is there goes to the value `high`; attribute: of an object, to the value
+`high` (read without running Python code); lacks: the object's own dict lacks a name; typed: only
+the type; bits: the 8 bytes of a scalar; half: an address holds these 32 bits.
 """
 
 TEXT = """
@@ -219,7 +223,65 @@ have:
   %content = getelementptr i8, ptr %object, i64 $header
   switch i64 %kind, label %typed [ i64 $same, label %same
                                    i64 $name, label %name
-                                   i64 $word, label %word ]
+                                   i64 $word, label %word
+                                   i64 $load_name, label %load.name
+                                   i64 $load_word, label %load.word
+                                   i64 $attribute, label %attribute
+                                   i64 $lacks, label %lacks
+                                   i64 $half, label %half ]
+half:
+  %half.now = load i32, ptr %object
+  %half.wide = zext i32 %half.now to i64
+  %half.wanted = load i64, ptr %low.at
+  %same.half = icmp eq i64 %half.wide, %half.wanted
+  br i1 %same.half, label %ok, label %no
+load.name:
+  %load.key = load ptr, ptr %more.at
+  %load.get = load ptr, ptr @f_PyDict_GetItem
+  %loaded = call ptr %load.get(ptr %object, ptr %load.key)
+  br label %loaded.value
+load.word:
+  %loaded.word = load ptr, ptr %object
+  br label %loaded.value
+attribute:
+  %attribute.key = load ptr, ptr %more.at
+  %attribute.get = load ptr, ptr @f_PyObject_GetAttr
+  %attribute.value = call ptr %attribute.get(ptr %object, ptr %attribute.key)
+  %no.attribute = icmp eq ptr %attribute.value, null
+  br i1 %no.attribute, label %clear, label %attribute.drop
+clear:
+  %clear.error = load ptr, ptr @f_PyErr_Clear
+  call void %clear.error()
+  br label %no
+attribute.drop:
+  ; The object or its class holds it too, and nothing runs meanwhile.
+  %attribute.release = load ptr, ptr @f_Py_DecRef
+  call void %attribute.release(ptr %attribute.value)
+  br label %loaded.value
+loaded.value:
+  %load.value = phi ptr [%loaded, %load.name], [%loaded.word, %load.word],
+                        [%attribute.value, %attribute.drop]
+  %nothing = icmp eq ptr %load.value, null
+  br i1 %nothing, label %no, label %load.store
+load.store:
+  %load.place = load i64, ptr %high.at
+  %load.beyond = sub i64 %load.place, %count
+  %load.to = getelementptr ptr, ptr %values, i64 %load.beyond
+  store ptr %load.value, ptr %load.to
+  br label %ok
+lacks:
+  %own.get = load ptr, ptr @f_PyObject_GenericGetDict
+  %own = call ptr %own.get(ptr %object, ptr null)
+  %no.own = icmp eq ptr %own, null
+  br i1 %no.own, label %clear, label %own.look
+own.look:
+  %own.key = load ptr, ptr %more.at
+  %own.item = load ptr, ptr @f_PyDict_GetItem
+  %own.found = call ptr %own.item(ptr %own, ptr %own.key)
+  %own.release = load ptr, ptr @f_Py_DecRef
+  call void %own.release(ptr %own)
+  %is.lacking = icmp eq ptr %own.found, null
+  br i1 %is.lacking, label %ok, label %no
 same:
   %is.same = icmp eq ptr %object, %identity
   br i1 %is.same, label %ok, label %no
@@ -253,7 +315,14 @@ convert:
                                 i64 $tuple, label %tuple
                                 i64 $list, label %list
                                 i64 $dict, label %dict
+                                i64 $typed, label %ok
+                                i64 $bits, label %bits
                                 i64 $element, label %element ]
+bits:
+  %bits.now = load i64, ptr %content
+  %bits.wanted = load i64, ptr %low.at
+  %same.bits = icmp eq i64 %bits.now, %bits.wanted
+  br i1 %same.bits, label %ok, label %no
 element:
   %is.element = call i1 @fits(ptr %object, ptr %step)
   br i1 %is.element, label %element.copy, label %no
@@ -378,7 +447,10 @@ no:
 }
 """
 
-EXTERNALS = ("PyDict_Size", "PyDict_Next", "PyDict_GetItem", "PyLong_AsLongLongAndOverflow")
+EXTERNALS = (
+    *("PyDict_Size", "PyDict_Next", "PyDict_GetItem", "PyLong_AsLongLongAndOverflow"),
+    *("PyObject_GetAttr", "PyObject_GenericGetDict", "PyErr_Clear"),
+)
 """C functions that the code reaches through a variable `f_NAME` each."""
 
 NUMBERS = {name: k for k, name in enumerate(KINDS)}

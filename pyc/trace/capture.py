@@ -4,10 +4,11 @@
 have a parent: the body of a loop or a branch is traced into a closed Graph of its own, and what it
 uses of its surroundings becomes a capture, a parameter that the parent gives.
 
-A concrete NumPy array that meets a traced value was captured from outside (a global, a closure, an
-attribute). Nothing here reads it again at the next call, so it must be unable to change: read-only
-arrays up to `CONSTANT_BYTES` become constants, others are refused. Python numbers captured that way
-cannot be told from literals: they keep the value that they had at the trace.
+What the function reads from outside (globals, closures, attributes) comes by the namespace, which
+notes where it was read: arrays are hidden arguments, parameters behind those of the arguments. A
+concrete NumPy array that meets a traced value came by another way, such as a library that is left
+alone. Nothing reads it again at the next call, so it must be unable to change: read-only arrays up
+to `CONSTANT_BYTES` become constants, others are refused.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Graph, Location, Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
+from pyc.reasons import Reason, record
 from pyc.trace import known_values, location, namespaces
 from pyc.trace.memory import VIEWS, Step, is_row_major, makes_view
+from pyc.trace.reads import Read, Reads
 from pyc.trace.tracer import Tracer
 
 CONSTANT_BYTES = 1 << 16
@@ -40,18 +43,22 @@ PythonType: TypeAlias = type
 @frozen()
 class Input:
     """What a traced function is given for a leaf: its type, whether it stands for a Python number
-    (which type), and its name in messages."""
+    (which type), its name in messages, and its value if the trace may ask for that."""
 
     type: ArrayType
     weak: PythonType | None = None
     name: str = ""
+    value: Any = None
 
 
 class Trace(Interpreter):
     """Records equations until it is closed. parent: whoever interprets around it, if values of
-    there may be captured."""
+    there may be captured; changing: of `Reads`, None if what is read from outside is no hidden
+    argument."""
 
-    def __init__(self, parent: Interpreter | None = None) -> None:
+    def __init__(
+        self, parent: Interpreter | None = None, changing: frozenset[Any] | None = None
+    ) -> None:
         self.builder = Builder()
         self.parent = parent
         self.open = True
@@ -71,6 +78,11 @@ class Trace(Interpreter):
         self._scalars: dict[tuple[type, Any], Tracer] = {}
         self._arrays: dict[int, tuple[Any, Tracer]] = {}
         self._known: Any = None
+        self._needed: Any = None
+        self._given: dict[Value, _Given] = {}
+        self.reads = Reads(None if changing is None else self._hide, changing or frozenset())
+        self.hidden: list[Read] = []
+        """The reads of hidden arguments: parameters behind the inputs, in this order."""
         self._namespace: Any = None
         self._locator: location.Locator = (
             parent._locator if isinstance(parent, Trace) else location.Locator()
@@ -149,7 +161,7 @@ class Trace(Interpreter):
         if self.parent is not None:
             tracer = self._capture(id(array), self.parent.lift(array), type_of(array), None)
         else:
-            _check_constant(array, self.namespace.path_of(array))
+            _check_constant(array)
             tracer = Tracer(self, self.builder.constant(array, dt.of(array.dtype)))
         self._arrays[id(array)] = (array, tracer)  # the array is kept, so that its id stays its own
         return tracer
@@ -162,7 +174,7 @@ class Trace(Interpreter):
         if isinstance(self.parent, Trace):
             return self.parent.namespace
         if self._namespace is None:
-            self._namespace = namespaces().Namespace()
+            self._namespace = namespaces().Namespace(self.reads)
         return self._namespace
 
     def close(self) -> None:
@@ -227,12 +239,64 @@ class Trace(Interpreter):
         found: np.ndarray[Any, Any] | None = self._known.value(value)
         return found
 
+    def needed(self, value: Value) -> np.ndarray[Any, Any] | None:
+        """As `known`, also of integer arguments and of what was captured: the program is then for
+        this value only."""
+        found = self.known(value)
+        if found is None and self.open:
+            found = self._needed_values().value(value)
+            if found is not None:
+                self.keep(value)
+        return found
+
+    def _needed_values(self) -> Any:
+        if self._needed is None:
+            self._needed = known_values().KnownValues(self.builder, self._needed_outside)
+        return self._needed
+
     def _known_outside(self, value: Value) -> np.ndarray[Any, Any] | None:
         """The elements of a capture, if the surrounding trace knows them."""
+        outer = self._outer(value)
+        return None if outer is None else outer.known()
+
+    def _needed_outside(self, value: Value) -> np.ndarray[Any, Any] | None:
+        """The elements of an input or a capture, if they may be had."""
+        given = self._given.get(value)
+        if given is not None:
+            return given.elements()
+        outer = self._outer(value)
+        if outer is None or not isinstance(outer.owner, Trace):
+            return None
+        found: np.ndarray[Any, Any] | None = outer.owner._needed_values().value(outer.value)
+        return found
+
+    def keep(self, value: Value) -> None:
+        """From now on the program is for the inputs that `value` is made of."""
+        for source in self._needed_values().inputs_of(value):
+            outer = self._outer(source)
+            if source in self._given:
+                self._given[source].keep()
+            elif outer is not None:
+                outer.owner.keep(outer.value)
+
+    def _outer(self, value: Value) -> Tracer | None:
+        """What a capture stands for, if that is a tracer."""
         for known, outer in zip(self._capture_values, self.captured, strict=True):
             if known is value and isinstance(outer, Tracer):
-                return outer.known()
+                return outer
         return None
+
+    # --- hidden arguments -------------------------------------------------------------------------
+
+    def _hide(self, type: ArrayType, weak: PythonType | None, name: str, read: Read) -> Tracer:
+        """A tracer of a new hidden argument."""
+        value = self.builder.param(type)
+        self._names[value] = name
+        self._given[value] = _Given(name, read.value, read)
+        self.hidden.append(read)
+        found = Tracer(self, value, weak)
+        found.argument = True
+        return found
 
     # --- messages ---------------------------------------------------------------------------------
 
@@ -277,6 +341,8 @@ class Trace(Interpreter):
             value = self.builder.param(given.type)
             if given.name:
                 self._names[value] = given.name
+            if given.value is not None:
+                self._given[value] = _Given(given.name, given.value)
             found.append(Tracer(self, value, given.weak))
             found[-1].argument = self.parent is None
         self.inputs += found
@@ -285,8 +351,20 @@ class Trace(Interpreter):
     def build(self, results: Sequence[Tracer], captures: Sequence[Value] | None = None) -> Graph:
         """The Graph (captures, inputs) -> results."""
         values = self._capture_values if captures is None else list(captures)
-        self.builder.params[:] = [*values, *(t.value for t in self.inputs)]
-        return self.builder.build([r.value for r in results])
+        outs = [r.value for r in results]
+        if self.hidden:
+            used = {a for eqn in self.builder.eqns for a in eqn.args}.union(outs)
+            self.hidden = [r for r in self.hidden if r.tracer.value in used]
+        hidden = [r.tracer.value for r in self.hidden]
+        self.builder.params[:] = [*values, *(t.value for t in self.inputs), *hidden]
+        return self.builder.build(outs)
+
+    def kept(self) -> tuple[Any, ...]:
+        """The values of inputs that the program is for, None for those that may change."""
+        return tuple(
+            given.value if given is not None and given.is_kept else None
+            for given in (self._given.get(t.value) for t in self.inputs)
+        )
 
     def capture_value(self, outer: Any) -> Value:
         """The parameter for a value of the parent, a new one if it was not captured here."""
@@ -298,8 +376,39 @@ class Trace(Interpreter):
         return self.builder.param(type_of(outer))
 
 
-def _check_constant(array: Any, name: str | None) -> None:
-    """TraceError unless a captured array is small and cannot change. name: where it was read."""
+class _Given:
+    """The value that an integer argument or a hidden one has at the trace. read: of a hidden one;
+    is_kept: whether the program is for this value only."""
+
+    def __init__(self, name: str, value: Any, read: Read | None = None) -> None:
+        self.name = name
+        self.value = value
+        self.read = read
+        self.is_kept = False
+
+    def elements(self) -> np.ndarray[Any, Any] | None:
+        """The elements, read-only; None if they are too many, or on a device."""
+        if isinstance(self.value, DeviceArray) or getattr(self.value, "nbytes", 0) > CONSTANT_BYTES:
+            return None
+        found = np.array(self.value, order="C")
+        found.flags.writeable = False
+        return found
+
+    def keep(self) -> None:
+        """Notes that the program is for this value."""
+        if self.is_kept:
+            return
+        if self.read is None:
+            record(Reason.GUARD_ARGUMENT_VALUE, name=self.name, value=int(self.value))
+        else:
+            is_array = isinstance(self.value, np.ndarray)
+            self.read.content = self.elements() if is_array else self.value
+            record(Reason.GUARD_CAPTURE_VALUE, name=self.name)
+        self.is_kept = True
+
+
+def _check_constant(array: Any) -> None:
+    """TraceError unless an array that came by no path is small and cannot change."""
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
@@ -312,14 +421,11 @@ def _check_constant(array: Any, name: str | None) -> None:
         if fixed
         else "it may change between calls, and the compiled program would not see that"
     )
-    fix = "Pass it as an argument of the jitted function"
-    if name is None:
-        fix += ".\nIf a library that pyc does not trace made it in the function, make it outside"
-    fix += "; a small constant table may be made\nread-only: `a.flags.writeable = False`."
-    what = "a NumPy array that is not an argument" if name is None else f"the array `{name}`"
     raise TraceError(
-        f"{what}, {type_of(array)}, meets a traced value: {why}",
-        fix=fix,
+        f"a NumPy array that is not an argument, {type_of(array)}, meets a traced value: {why}",
+        fix="Pass it as an argument of the jitted function.\nIf a library that pyc does not trace "
+        "made it in the function, make it outside; a small constant table may be made\nread-only: "
+        "`a.flags.writeable = False`.",
     )
 
 
@@ -352,18 +458,35 @@ def current_namespace() -> Any:
     return trace.namespace
 
 
+@frozen()
+class Captured:
+    """A traced function. graph: (inputs, hidden arguments) -> results; results: their tracers (for
+    their weakness); hidden: what the hidden arguments are; reads: what else the function has read
+    from outside; kept: for each input the value that the program is for, None for any."""
+
+    graph: Graph
+    results: list[Tracer]
+    hidden: tuple[Read, ...]
+    reads: tuple[Read, ...]
+    kept: tuple[Any, ...]
+
+
 def capture(
-    function: Callable[..., Sequence[Any]], inputs: Sequence[Input]
-) -> tuple[Graph, list[Tracer]]:
-    """The Graph of `function`, and the tracers of its results (for their weakness).
+    function: Callable[..., Sequence[Any]],
+    inputs: Sequence[Input],
+    changing: frozenset[Any] = frozenset(),
+) -> Captured:
+    """The Graph of `function`, and what it has read.
 
     function: takes one tracer per input, returns arrays, tracers and numbers.
+    changing: numbers that are hidden arguments, see `Reads`
     raises PycError: with the user's line; whatever else `function` raises
     """
-    trace = Trace()
+    trace = Trace(changing=changing)
     with tracing(trace):
         results = [trace.lift(r) for r in function(*trace.add_inputs(inputs))]
-        return trace.build(results), results
+        graph = trace.build(results)
+    return Captured(graph, results, tuple(trace.hidden), tuple(trace.reads.found), trace.kept())
 
 
 __all__ = [

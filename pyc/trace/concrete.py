@@ -22,14 +22,15 @@ CONSTANT_BYTES = 1 << 16
 """The largest array that NumPy may compute while tracing: it becomes part of the program."""
 
 
-def concrete(x: Any) -> tuple[Any, bool]:
+def concrete(x: Any, needed: bool = True) -> tuple[Any, bool]:
     """(`x` with every traced value in its tuples, lists and dicts replaced by its elements, True)
     if all are known, else (`x`, False). Values of rank 0 become scalars.
 
+    needed: whether the trace cannot go on without them, see `Tracer.needed`
     raises TraceError: an array from outside that may change
     """
     if isinstance(x, Tracer):
-        found = x.known()
+        found = x.needed() if needed else x.known()
         if found is None:
             return x, False
         if x.weak is not None:
@@ -38,10 +39,10 @@ def concrete(x: Any) -> tuple[Any, bool]:
     if type(x) is np.ndarray and dt.of(x.dtype) is not None:
         current().lift(x)  # raises: it is from outside and may change
     if type(x) in (tuple, list):
-        pairs = [concrete(v) for v in x]
+        pairs = [concrete(v, needed) for v in x]
         return type(x)(v for v, _ in pairs), all(known for _, known in pairs)
     if type(x) is dict:
-        pairs = [concrete(v) for v in x.values()]
+        pairs = [concrete(v, needed) for v in x.values()]
         return dict(zip(x, (v for v, _ in pairs), strict=True)), all(known for _, known in pairs)
     return x, True
 

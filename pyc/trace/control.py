@@ -48,8 +48,8 @@ def _in_view(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **options)
         space = namespaces().Namespace()
         try:
-            given = [space.argument(x, f"argument {k}") for k, x in enumerate(args)]
-            named = {k: space.argument(x, k) for k, x in options.items()}
+            given = [space.argument(x, f"argument {k}", k) for k, x in enumerate(args)]
+            named = {k: space.argument(x, k, k) for k, x in options.items()}
             found = function(*given, **named)
             space.check()
             result: R = space.restored(found)

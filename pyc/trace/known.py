@@ -46,6 +46,22 @@ class KnownValues:
             return None
         return self._values[value]
 
+    def inputs_of(self, root: Value) -> list[Value]:
+        """The inputs and captures that `root`, whose value is known, is made of."""
+        found: dict[Value, None] = {}
+        seen: set[Value] = set()
+        stack = [root]
+        while stack:
+            value = stack.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            if value in self._makers:
+                stack += self._makers[value][1].args
+            else:
+                found[value] = None
+        return list(found)
+
     def _is_possible(self, root: Value) -> bool:
         """Whether no input is under `root`."""
         known = self._possible

@@ -125,7 +125,7 @@ def _view(function: Any, ours: Callable[..., Any] | None, module: str) -> Callab
     def traced(*args: Any, **options: Any) -> Any:
         if not is_traced(args) and not is_traced(options):
             return function(*args, **options)
-        (given, named), known = concrete((args, options))
+        (given, named), known = concrete((args, options), needed=ours is None)
         if known:
             return function(*given, **named)
         if ours is None:

@@ -30,7 +30,7 @@ class ArrayMethods:
 
     __slots__ = ()
 
-    known: Callable[[], np.ndarray[Any, Any] | None]
+    needed: Callable[[], np.ndarray[Any, Any] | None]
 
     # --- reductions -------------------------------------------------------------------------------
 
@@ -238,7 +238,7 @@ class ArrayMethods:
         return self._elements("tobytes").tobytes(order)  # type: ignore[arg-type]
 
     def _elements(self, name: str) -> np.ndarray[Any, Any]:
-        found = self.known()
+        found = self.needed()
         if found is None:
             self._refuse_value(name)
         return found

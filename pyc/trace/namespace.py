@@ -22,6 +22,7 @@ translated container that has changed.
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -29,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from pyc.array import Array as DeviceArray
 from pyc.errors import UnsupportedOpError
 from pyc.trace import class_views, location, math_views, numpy_module, python_builtins
 from pyc.trace.callee import is_called
@@ -40,7 +42,8 @@ from pyc.trace.modules import (
     is_converter,
     refuse_write,
 )
-from pyc.trace.paths import Path
+from pyc.trace.paths import MISSING, Path
+from pyc.trace.reads import ITEMS, Reads, items_of, snapshot
 from pyc.trace.tracer import Tracer
 from pyc.trace.users_code import is_users, is_users_class
 
@@ -52,6 +55,7 @@ _PLAIN = frozenset(
     ]
 )
 """Types of values that need no translation."""
+_ARRAYS = (np.ndarray, np.memmap, DeviceArray)
 
 
 class View(dict[str, Any]):
@@ -66,7 +70,11 @@ class View(dict[str, Any]):
 
     def answer(self, name: str) -> Any:
         """What a name stands for; KeyError if the module has none such."""
-        found = self.namespace.translate(self.own[name], Path(None, "global", name, self.own))
+        path = self.namespace.root("global", name, self.own)
+        if name not in self.own:
+            self.namespace.reads.note(path, "missing", MISSING)
+            raise KeyError(name)
+        found = self.namespace.translate(self.own[name], path)
         if not is_converter(found):
             self.answered[name] = found
             super().__setitem__(name, found)
@@ -79,7 +87,7 @@ class View(dict[str, Any]):
     # What code does with `globals()`.
 
     def __contains__(self, name: object) -> bool:
-        return name in self.own
+        return self.get(str(name), MISSING) is not MISSING
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.own)
@@ -89,7 +97,10 @@ class View(dict[str, Any]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """The name's value, `default` if there is none."""
-        return self[name] if name in self.own else default
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
     def __setitem__(self, name: str, value: Any) -> None:
         refuse_write(f"the global name `{name}`")
@@ -132,9 +143,10 @@ class _Cached:
 
 
 class Namespace:
-    """Translations of one trace."""
+    """Translations of one trace. reads: notes what the function reads from outside."""
 
-    def __init__(self) -> None:
+    def __init__(self, reads: Reads | None = None) -> None:
+        self.reads = reads or Reads(None)
         self.builtins = python_builtins.Builtins(
             {
                 "__import__": self._import,
@@ -144,9 +156,10 @@ class Namespace:
             }
         )
         self._views: dict[int, View] = {}
-        self._memo: dict[int, tuple[Any, Any]] = {}
-        """By id: an object, kept alive so that its id stays its own, and its translation."""
-        self._arrays: dict[int, tuple[Any, Path]] = {}
+        self._memo: dict[int, tuple[Any, Any, Path | None]] = {}
+        """By id: an object, kept alive so that its id stays its own, its translation, and where it
+        was read first; no place for what the trace has made."""
+        self._roots: dict[tuple[str, Any, int], Path] = {}
         self._cells: list[tuple[types.CellType, Any, Path]] = []
         self._containers: list[tuple[Any, Any, Path]] = []
         self._later: list[Callable[[], None]] = []
@@ -155,7 +168,7 @@ class Namespace:
     @functools.cached_property
     def _shadows(self) -> Any:
         """The classes of the user, loaded when the first one is met."""
-        return class_views().Shadows(self.translate, self.later, self.watch)
+        return class_views().Shadows(self)
 
     # --- the doors --------------------------------------------------------------------------------
 
@@ -163,20 +176,30 @@ class Namespace:
         """What stands for `value`, which the function reads by `path`."""
         kind = type(value)
         if kind in _PLAIN:
-            return value
+            return value if kind is Tracer else self.reads.plain(path, value)
+        if kind in _ARRAYS:
+            return self.reads.array(path, value)
         known = self._memo.get(id(value))
         if known is not None:
+            self._read_again(value, path, known[2])
             return known[1]
         self._depth += 1
         try:
             made = self._translated(value, kind, path)
         finally:
             self._depth -= 1
-        self._remember(value, made)
+        self._remember(value, made, path)
         if not self._depth:
             while self._later:
                 self._later.pop(0)()
         return made
+
+    def root(self, kind: str, key: Any, holder: Any) -> Path:
+        """The path of a root, one object for equal ones."""
+        found = self._roots.get((kind, key, id(holder)))
+        if found is None:
+            found = self._roots[kind, key, id(holder)] = Path(None, kind, key, holder)
+        return found
 
     def later(self, step: Callable[[], None]) -> None:
         """Does `step` when the object that is being translated is there: what it refers to may
@@ -189,20 +212,15 @@ class Namespace:
 
     def function(self, value: Any, name: str) -> Any:
         """What stands for the function that is traced."""
-        return self.translate(value, Path(None, "global", name))
+        return self.translate(value, self.root("object", name, value))
 
     def restored(self, value: Any) -> Any:
         """A result of the traced function, with objects of the user's own classes."""
         return self._shadows.restored(value) if "_shadows" in vars(self) else value
 
-    def argument(self, value: Any, name: str) -> Any:
-        """What stands for an argument of the traced function."""
-        return self.translate(value, Path(None, "argument", name))
-
-    def path_of(self, array: Any) -> str | None:
-        """Where the function read an array from, as Python code; None if it did not."""
-        known = self._arrays.get(id(array))
-        return None if known is None else known[1].text()
+    def argument(self, value: Any, name: str, place: int | str) -> Any:
+        """What stands for an argument of the traced function. place: its position or its name."""
+        return self.translate(value, self.root("argument", name, place))
 
     def close(self) -> None:
         """Ends the translations."""
@@ -226,17 +244,27 @@ class Namespace:
             if not _same_items(container, copy):
                 raise changed_outside(f"`{path.text()}`")
 
-    def _remember(self, value: Any, made: Any) -> None:
-        self._memo[id(value)] = (value, made)
-        self._memo[id(made)] = (made, made)
+    def _remember(self, value: Any, made: Any, path: Path) -> None:
+        self._memo[id(value)] = (value, made, path)
+        self._memo.setdefault(id(made), (made, made, None))
+
+    def _read_again(self, value: Any, path: Path, first: Path | None) -> None:
+        """Notes that an object was read by another path than the first one."""
+        if first is None or path is first or path.read is not None or not path.is_outside:
+            return
+        known = first.read
+        if known is not None and known.kind in ("same", "code"):
+            self.reads.note(path, known.kind, known.known)
+        elif known is None and first.kind == "object":
+            self.reads.note(path, "same", value)
+        elif first.root.kind != "inside":
+            self.reads.note(path, "alias", first)
 
     # --- by kind ----------------------------------------------------------------------------------
 
     def _translated(self, value: Any, kind: type, path: Path) -> Any:
         rule = _RULES.get(kind)
         if rule is not None:
-            if kind in (list, dict):
-                self._memo[id(value)] = (value, value)  # one that holds itself
             return rule(self, value, path)
         if isinstance(value, type):
             return self._class(value, path)
@@ -244,27 +272,30 @@ class Namespace:
             return self._module(value, path)
         if isinstance(value, _FOREIGN):
             return self._foreign(value, path)
-        if kind.__module__.startswith("numpy"):
-            return numpy_module.answer(value)
         if isinstance(value, tuple) and hasattr(kind, "_make"):
             value = self._tuple(value, path)
-        return self._shadows.instance(value, path) if is_users_class(kind) else value
+        if kind.__module__.startswith("numpy"):
+            found = numpy_module.answer(value)
+        else:
+            found = self._shadows.instance(value, path) if is_users_class(kind) else value
+        if path.read is None:
+            plain = isinstance(value, np.dtype)
+            self.reads.note(path, "equal" if plain else "same", value)
+        return found
 
     def _foreign(self, value: Any, path: Path) -> Any:
         """A function written in C, or a ufunc."""
+        self.reads.note(path, "same", value)
         found = python_builtins.answer(value)
         if found is value:
             found = math_views().answer(value) if _is_mathematical(value) else value
         return numpy_module.answer(value) if found is value else found
 
-    def _array(self, value: Any, path: Path) -> Any:
-        self._arrays[id(value)] = (value, path)
-        return value
-
     def _class(self, value: type, path: Path) -> Any:
+        self.reads.note(path, "same", value)
         found = numpy_module.answer(value)
         if found is value and is_users_class(value):
-            return self._shadows.class_of(value, path)
+            return self._shadows.class_of(value)
         return found
 
     # --- functions --------------------------------------------------------------------------------
@@ -274,8 +305,9 @@ class Namespace:
             return value
         if not is_users(value.__globals__):
             return self._others_function(value, path)
+        self.reads.note(path, "code", (value, value.__code__))
         made = self._remade(value, self._view(value.__globals__))
-        self._remember(value, made)
+        self._remember(value, made, path)
 
         def finish() -> None:
             made.__defaults__ = self._tuple_of_defaults(value, path)
@@ -304,19 +336,20 @@ class Namespace:
         code, given = value.__code__, value.__defaults__ or ()
         names = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
         return tuple(
-            self.translate(v, Path(None, "default", name, value))
+            self.translate(v, self.root("default", name, value))
             for name, v in zip(names, given, strict=True)
         )
 
     def _keyword_defaults(self, value: types.FunctionType, path: Path) -> Any:
         given = value.__kwdefaults__
         return given and {
-            name: self.translate(v, Path(None, "default", name, value)) for name, v in given.items()
+            name: self.translate(v, self.root("default", name, value)) for name, v in given.items()
         }
 
     def _others_function(self, value: types.FunctionType, path: Path) -> Any:
         """A function that is not the user's: what stands for it, or the function over its own names
         with its cells translated if they hold functions of the user, as those of decorators do."""
+        self.reads.note(path, "same", value)
         found = numpy_module.answer(value)
         if found is not value or value.__closure__ is None:
             return found
@@ -328,7 +361,10 @@ class Namespace:
                 old = cell.cell_contents
             except ValueError:  # a name not yet bound
                 return value
-            held.append((old, self.translate(old, Path(None, "cell", name, cell))))
+            if _holds_no_function(old):  # it may be a cache of the library's own
+                held.append((old, old))
+                continue
+            held.append((old, self.translate(old, self.root("cell", name, cell))))
         if all(old is new for old, new in held):
             return value
         made = self._remade(value, value.__globals__)
@@ -348,14 +384,15 @@ class Namespace:
             shared: types.CellType = known[1]
             return shared
         made = types.CellType()
-        self._remember(cell, made)
+        path = self.root("cell", name, cell)
+        self._memo[id(cell)] = (cell, made, None)
 
         def fill() -> None:
             try:
                 value = cell.cell_contents
             except ValueError:  # a name not yet bound
+                self.reads.note(path, "missing", MISSING)
                 return
-            path = Path(None, "cell", name, cell)
             made.cell_contents = self.translate(value, path)
             self._cells.append((made, made.cell_contents, path))
 
@@ -365,29 +402,36 @@ class Namespace:
     def _method(self, value: types.MethodType, path: Path) -> Any:
         found = numpy_module.answer(value)
         if found is not value:
+            self.reads.note(path, "same", value)
             return found
-        function = self.translate(value.__func__, path)
+        self.reads.note(path, "type", types.MethodType, value)
+        function = self.translate(value.__func__, path.attribute("__func__"))
         instance = self.translate(value.__self__, path.attribute("__self__"))
         if function is value.__func__ and instance is value.__self__:
             return value
         return types.MethodType(function, instance)
 
     def _partial(self, value: functools.partial[Any], path: Path) -> Any:
+        self.reads.note(path, "type", functools.partial, value)
+        args, keywords = path.attribute("args"), path.attribute("keywords")
+        self.note_items(args, value.args)
+        self.note_items(keywords, value.keywords)
         return functools.partial(
-            self.translate(value.func, path),
-            *(self.translate(v, path.attribute("args").item(k)) for k, v in enumerate(value.args)),
-            **{
-                k: self.translate(v, path.attribute("keywords").item(k))
-                for k, v in value.keywords.items()
-            },
+            self.translate(value.func, path.attribute("func")),
+            *(self.translate(v, args.item(k)) for k, v in enumerate(value.args)),
+            **{k: self.translate(v, keywords.item(k)) for k, v in value.keywords.items()},
         )
 
     def _vectorized(self, value: Any, path: Path) -> Any:
+        self.reads.note(path, "same", value)
         options = {k: getattr(value, k) for k in ("otypes", "excluded", "cache", "signature")}
-        return numpy_module.vectorize(self.translate(value.pyfunc, path), **options)
+        return numpy_module.vectorize(
+            self.translate(value.pyfunc, path.attribute("pyfunc")), **options
+        )
 
     def _cached(self, value: Any, path: Path) -> Any:
-        function = self.translate(value.__wrapped__, path)
+        self.reads.note(path, "same", value)
+        function = self.translate(value.__wrapped__, path.attribute("__wrapped__"))
         return value if function is value.__wrapped__ else _Cached(value, function)
 
     # --- modules ----------------------------------------------------------------------------------
@@ -396,6 +440,7 @@ class Namespace:
         top = value.__name__.partition(".")[0]
         if isinstance(value, ModuleView):
             return value
+        self.reads.note(path, "same", value)
         if top == "numpy":
             return numpy_module.module_view(value)
         if value.__name__ in _MATHEMATICAL:
@@ -403,7 +448,8 @@ class Namespace:
         if value is builtins:
             return ModuleView(value, lambda name, own: self.builtins.get(name, own))
         if top == "scipy" or is_users(vars(value)):
-            return ModuleView(value, lambda k, v: self.translate(v, path.attribute(k)))
+            own = self.root("object", value.__name__, value)
+            return ModuleView(value, lambda k, v: self.translate(v, own.attribute(k)))
         return value
 
     def _import(
@@ -416,7 +462,7 @@ class Namespace:
     ) -> Any:
         own = names.own if isinstance(names, View) else names
         module = builtins.__import__(name, own, local, wanted, level)
-        return self.translate(module, Path(None, "global", name, own))
+        return self.translate(module, self.root("object", name, module))
 
     # --- classes ----------------------------------------------------------------------------------
 
@@ -450,38 +496,69 @@ class Namespace:
 
     # --- containers -------------------------------------------------------------------------------
 
-    def _list(self, value: list[Any], path: Path) -> Any:
-        made = [self.translate(v, path.item(k)) for k, v in enumerate(value)]
-        return self._container(value, made, path)
+    def note_items(self, path: Path, value: Any) -> None:
+        """Notes how many items a list or tuple has, or the keys of a dict."""
+        self.reads.note(path, "items", (type(value), items_of(value)), value)
+
+    def _is_long(self, path: Path, value: Any, items: Any) -> bool:
+        """Whether a container has many items, all of them plain values; then it is noted whole."""
+        if len(value) <= ITEMS or not _PLAIN.issuperset(map(type, items)):
+            return False
+        self.reads.note(path, "content", snapshot(value), value)
+        return True
+
+    def _row(self, value: Any, path: Path) -> Any:
+        """A list or a deque."""
+        if self._is_long(path, value, value):
+            made = value.copy()
+        else:
+            self.note_items(path, value)
+            made = value.copy()
+            self._memo[id(value)] = (value, made, path)  # it may hold itself
+            for k, item in enumerate(value):
+                made[k] = self.translate(item, path.item(k))
+        self.watch(made, made.copy(), path)
+        return made
 
     def _tuple(self, value: tuple[Any, ...], path: Path) -> Any:
+        if self._is_long(path, value, value):
+            return value
+        self.note_items(path, value)
         made = [self.translate(v, path.item(k)) for k, v in enumerate(value)]
         if all(new is old for new, old in zip(made, value, strict=True)):
             return value
         return tuple(made) if type(value) is tuple else tuple.__new__(type(value), made)
 
     def _dict(self, value: dict[Any, Any], path: Path) -> Any:
-        made = {
-            self.translate(k, path.item(k)): self.translate(v, path.item(k))
-            for k, v in value.items()
-        }
-        return self._container(value, made, path)
+        """A dict, or one of the standard library's kinds of it."""
+        inside = self.root("inside", "", None)
+        made = value.copy()
+        self._memo[id(value)] = (value, made, path)  # it may hold itself
+        made.clear()
+        if self._is_long(path, value, value.values()):
+            made.update(value)
+        else:
+            self.note_items(path, value)
+            for k, v in value.items():
+                made[self.translate(k, inside)] = self.translate(v, path.item(k))
+        self.watch(made, made.copy(), path)
+        return made
+
+    def _set(self, value: Any, path: Path) -> Any:
+        self.reads.note(path, "content", snapshot(value), value)
+        made = value.copy()
+        if type(value) is set:
+            self.watch(made, made.copy(), path)
+        return made
 
     def _simple_namespace(self, value: types.SimpleNamespace, path: Path) -> Any:
-        made = {k: self.translate(v, path.attribute(k)) for k, v in vars(value).items()}
-        if _same_items(vars(value), made):
-            return value
+        self.reads.note(path, "type", types.SimpleNamespace, value)
+        names = path.attribute("__dict__")
+        self.note_items(names, vars(value))
+        made = {k: self.translate(v, names.item(k)) for k, v in vars(value).items()}
         found = types.SimpleNamespace(**made)
         self.watch(vars(found), made, path)
         return found
-
-    def _container(self, value: Any, made: Any, path: Path) -> Any:
-        """The container itself if nothing in it was translated, else a copy that must stay as it
-        is."""
-        if _same_items(value, made):
-            return value
-        self.watch(made, made.copy(), path)
-        return made
 
 
 class _ClassMaker:
@@ -508,11 +585,21 @@ def _is_mathematical(function: Any) -> bool:
     return function.__module__ in _MATHEMATICAL
 
 
+def _holds_no_function(value: Any) -> bool:
+    """Whether a value is a container without functions in it."""
+    if type(value) not in (list, dict, set, collections.deque):
+        return False
+    items = value.values() if type(value) is dict else value
+    return not any(isinstance(v, types.FunctionType) for v in items)
+
+
 def _same_items(first: Any, second: Any) -> bool:
     """Whether two containers of one kind hold the same objects, in the same order."""
     if len(first) != len(second):
         return False
-    if isinstance(first, list):
+    if isinstance(first, set):
+        return bool(first == second)
+    if not isinstance(first, dict):
         return all(a is b for a, b in zip(first, second, strict=True))
     pairs = zip(first.items(), second.items(), strict=True)
     return all(a is c and b is d for (a, b), (c, d) in pairs)
@@ -522,15 +609,19 @@ _MATHEMATICAL = ("math", "cmath", "scipy.special")
 _FOREIGN = (types.BuiltinFunctionType, np.ufunc, type(np.sum))
 
 _RULES: dict[type, Callable[[Namespace, Any, Path], Any]] = {
-    np.ndarray: Namespace._array,
     types.FunctionType: Namespace._function,
     types.MethodType: Namespace._method,
     functools.partial: Namespace._partial,
     type(functools.lru_cache(len)): Namespace._cached,
     np.vectorize: Namespace._vectorized,
-    list: Namespace._list,
+    list: Namespace._row,
+    collections.deque: Namespace._row,
     tuple: Namespace._tuple,
     dict: Namespace._dict,
+    collections.OrderedDict: Namespace._dict,
+    collections.defaultdict: Namespace._dict,
+    set: Namespace._set,
+    frozenset: Namespace._set,
     types.SimpleNamespace: Namespace._simple_namespace,
 }
 """How values of exact types are translated."""

@@ -26,7 +26,7 @@ from pyc import tree
 from pyc.reasons import Reason, record
 from pyc.trace.callee import is_called
 from pyc.trace.modules import CONVERTERS, is_converter, refuse_write
-from pyc.trace.paths import Path
+from pyc.trace.paths import MISSING, Path, member_of
 from pyc.trace.users_code import is_users, is_users_class
 
 _KEPT = frozenset(
@@ -36,22 +36,14 @@ _KEPT = frozenset(
 _CONTAINERS = (list, tuple, dict)
 _WITHOUT_ATTRIBUTES = (int, float, complex, str, bytes, set, frozenset, bytearray)
 
-Translate = Callable[[Any, Path], Any]
-
 
 class Shadows:
-    """The classes made in one trace. translate: of a `Namespace`; later: does a step when the
-    object that is being translated is there; watch: keeps an eye on a container and its copy."""
+    """The classes made in one trace. space: its `Namespace`."""
 
-    def __init__(
-        self,
-        translate: Translate,
-        later: Callable[[Callable[[], None]], None],
-        watch: Callable[[Any, Any, Path], None],
-    ) -> None:
-        self._translate = translate
-        self._later = later
-        self._watch = watch
+    def __init__(self, space: Any) -> None:
+        self._space = space
+        self._translate: Callable[[Any, Path], Any] = space.translate
+        self._inside: Path = space.root("inside", "", None)
         self._made: dict[type, type] = {}
         self._origins: dict[type, type] = {}
         self._captured: dict[int, tuple[Any, Any, Path]] = {}
@@ -61,28 +53,28 @@ class Shadows:
 
     # --- classes ----------------------------------------------------------------------------------
 
-    def class_of(self, cls: type, path: Path) -> type:
+    def class_of(self, cls: type) -> type:
         """The class that stands for `cls`: itself if it is left alone."""
         known = self._made.get(cls)
         if known is not None:
             return known
         if cls in self._origins or not _is_wanted(cls):
             return cls
-        bases = tuple(
-            b for b in (self.class_of(b, path) for b in cls.__bases__) if self._is_made(b)
-        )
+        bases = tuple(b for b in map(self.class_of, cls.__bases__) if self._is_made(b))
         names: dict[str, Any] = {"__slots__": (), "__doc__": cls.__doc__}
         names |= {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
         later = {}
         for name, value in vars(cls).items():
             if name in _KEPT:
                 continue
-            if isinstance(value, _DESCRIPTORS):
-                found = self._member(name, value, path.attribute(name))
-                if found is not value:
-                    names[name] = found
+            if isinstance(value, (property, cached_property)):
+                names[name] = self._computed_member(cls, name, value)
+            elif isinstance(value, _DESCRIPTORS) or (
+                not name.startswith("__") and not hasattr(type(value), "__get__")
+            ):
+                names[name] = _Member(self, cls, name)
             elif not name.startswith("__"):
-                later[name] = value
+                later[name] = value, self._space.root("member", name, cls)
         if "__eq__" in names and "__hash__" in vars(cls):
             names["__hash__"] = names.get("__hash__", vars(cls)["__hash__"])
         made = _new_class(cls, (*(bases or (self._guard,)), cls), names)
@@ -95,34 +87,55 @@ class Shadows:
         self._made[cls] = made
 
         def finish() -> None:
-            for name, value in later.items():
-                found = self._translate(value, path.attribute(name))
+            for name, (value, path) in later.items():
+                found = self._translate(value, path)
                 if found is not value:
                     type.__setattr__(made, name, found)
 
         if made is not cls:
-            self._later(finish)
+            self._space.later(finish)
         return made
 
     def _is_made(self, cls: type) -> bool:
         return cls in self._origins
 
-    def _member(self, name: str, value: Any, path: Path) -> Any:
-        """A function or descriptor of a class, translated."""
-        if isinstance(value, (staticmethod, classmethod)):
-            found = self._translate(value.__func__, path)
-            return value if found is value.__func__ else type(value)(found)
-        if isinstance(value, property):
-            get, put, delete = (
-                None if f is None else self._translate(f, path)
-                for f in (value.fget, value.fset, value.fdel)
-            )
-            return property(get, put, delete, value.__doc__)
+    def _computed_member(self, cls: type, name: str, value: Any) -> Any:
+        """A property of a class: its functions are translated when they are first called."""
+        path = self._space.root("member", name, cls)
+
+        def part(of: str) -> Any:
+            function = getattr(value, of)
+            if function is None:
+                return None
+
+            def call(*args: Any) -> Any:
+                self._space.reads.note(path, "same", value)
+                return self._translate(function, path.attribute(of))(*args)
+
+            return call
+
         if isinstance(value, cached_property):
-            return _ComputedOnce(self, name, self._translate(value.func, path))
-        if isinstance(value, partialmethod):
-            return partialmethod(self._translate(value.func, path), *value.args, **value.keywords)
-        return self._translate(value, path)
+            return _ComputedOnce(self, name, part("func"))
+        return property(part("fget"), part("fset"), part("fdel"), value.__doc__)
+
+    def missed(self, owner: Any, name: str) -> None:
+        """Notes that an object has no such attribute."""
+        captured = self._captured.get(id(owner))
+        if captured is not None and not hasattr(type(captured[1]), "__getattr__"):
+            self._space.reads.note(captured[2].attribute(name), "missing", MISSING)
+
+    def member(self, cls: type, name: str) -> Any:
+        """What a class itself holds by a name, as the traced function sees it."""
+        value, path = vars(cls)[name], self._space.root("member", name, cls)
+        wrapped = isinstance(value, (staticmethod, classmethod))
+        if not wrapped and not isinstance(value, partialmethod):
+            return self._translate(value, path)
+        self._space.reads.note(path, "same", value)
+        if wrapped:
+            found = self._translate(value.__func__, path.attribute("__func__"))
+            return value if found is value.__func__ else type(value)(found)
+        function = self._translate(value.func, path.attribute("func"))
+        return partialmethod(function, *value.args, **value.keywords)
 
     def original(self, kinds: Any) -> Any:
         """The user's own classes in the second argument of `isinstance`."""
@@ -141,34 +154,48 @@ class Shadows:
         cls = type(value)
         if cls in self._origins or issubclass(cls, _WITHOUT_ATTRIBUTES):
             return value
-        made = self.class_of(cls, path)
+        made = self.class_of(cls)
         if made is cls:
             return value
+        if isinstance(value, (dict, list)):
+            self._space.note_items(path, value)
+        self._space.reads.note(path, "type", cls, value)
         shadow = _empty(made, value)
         if shadow is None:
             record(Reason.CLASS_NOT_TRANSLATED, name=cls.__qualname__)
             return value
         if isinstance(shadow, dict):
-            shadow.update({k: self._translate(v, path.item(k)) for k, v in value.items()})
-            self._watch(shadow, dict(shadow), path)
+            pairs = dict.items(value)
+            dict.update(shadow, {k: self._translate(v, path.item(k)) for k, v in pairs})
+            self._space.watch(shadow, dict(shadow), path)
         elif isinstance(shadow, list):
-            shadow[:] = [self._translate(v, path.item(k)) for k, v in enumerate(value)]
-            self._watch(shadow, list(shadow), path)
+            rows = enumerate(list.__iter__(value))
+            found = [self._translate(v, path.item(k)) for k, v in rows]
+            list.__setitem__(shadow, slice(None), found)
+            self._space.watch(shadow, list(shadow), path)
         self._captured[id(shadow)] = (shadow, value, path)
         return shadow
 
     def read(self, owner: Any, name: str, value: Any) -> Any:
         """An attribute of an object of a made class, as the function sees it."""
+        captured = self._captured.get(id(owner))
         if name.startswith("__"):
+            if name == "__dict__" and captured is not None:
+                return self._translate(value, captured[2].attribute(name))
             return value
+        cls = self._origins.get(type(owner), type(owner))
+        member = member_of(cls, name)
+        if _is_stored(owner, name, member):
+            if captured is not None:
+                return self._translate(value, captured[2].attribute(name))
+            return value if type(value) in _CONTAINERS else self._translate(value, self._inside)
+        if captured is not None and not hasattr(type(member), "__set__"):
+            self._space.reads.note(captured[2].attribute(name), "lacks", cls)
         if type(value) is types.MethodType and value.__self__ is owner:
             return value
-        captured = self._captured.get(id(owner))
         if captured is None and type(value) in _CONTAINERS:
             return value
-        if captured is None:
-            return self._translate(value, Path(None, "attribute", name, owner))
-        return self._translate(value, captured[2].attribute(name))
+        return self._translate(value, self._inside)
 
     def check_write(self, owner: Any, name: str) -> None:
         """PurityError if `owner` existed before the trace."""
@@ -234,7 +261,12 @@ def _guard(shadows: Shadows) -> type:
             """The user's hooks have seen the user's class."""
 
         def __getattribute__(self, name: str) -> Any:
-            found = shadows.read(self, name, super().__getattribute__(name))
+            try:
+                value = super().__getattribute__(name)
+            except AttributeError:
+                shadows.missed(self, name)
+                raise
+            found = shadows.read(self, name, value)
             return CONVERTERS[found] if is_converter(found) and is_called() else found
 
         def __setattr__(self, name: str, value: Any) -> None:
@@ -246,6 +278,21 @@ def _guard(shadows: Shadows) -> type:
             super().__delattr__(name)
 
     return Guard
+
+
+class _Member:
+    """What a class holds, for the class that was made of it: translated when it is first read."""
+
+    def __init__(self, shadows: Shadows, cls: type, name: str) -> None:
+        self._shadows = shadows
+        self._cls = cls
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        found = self._shadows.member(self._cls, self._name)
+        if hasattr(type(found), "__get__") and self._name != "__new__":
+            return found.__get__(instance, owner)
+        return CONVERTERS[found] if is_converter(found) and is_called() else found
 
 
 class _ComputedOnce:
@@ -270,6 +317,16 @@ def _is_wanted(cls: type) -> bool:
         functions = (v for v in vars(cls).values() if isinstance(v, types.FunctionType))
         return any(is_users(f.__globals__) for f in functions)
     return True
+
+
+def _is_stored(owner: Any, name: str, member: Any) -> bool:
+    """Whether an object itself holds an attribute, not its class. member: what that holds."""
+    if hasattr(type(member), "__set__"):
+        return isinstance(member, types.MemberDescriptorType)
+    try:
+        return name in object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return False
 
 
 def _new_class(cls: type, bases: tuple[type, ...], names: dict[str, Any]) -> type | None:

@@ -74,6 +74,12 @@ class Owner(Protocol):
     def known(self, value: Value) -> np.ndarray[Any, Any] | None:
         """The elements of `value`, read-only, if they do not depend on an argument."""
 
+    def needed(self, value: Value) -> np.ndarray[Any, Any] | None:
+        """As `known`, also of integer arguments and of what was captured, which are then kept."""
+
+    def keep(self, value: Value) -> None:
+        """The program is for the inputs that `value` is made of from now on."""
+
 
 def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
     """The method of a binary operator; `name` is its function in pyc.numpy."""
@@ -293,6 +299,11 @@ class Tracer(ArrayMethods):
     def known(self) -> np.ndarray[Any, Any] | None:
         """The elements, if they do not depend on an argument of the traced function."""
         return self.owner.known(self.value)
+
+    def needed(self) -> np.ndarray[Any, Any] | None:
+        """The elements as `known`, also of integer arguments and captured arrays: asked where the
+        trace cannot go on without them, since the program is then for these values only."""
+        return self.owner.needed(self.value)
 
     # --- attributes -------------------------------------------------------------------------------
 
@@ -533,7 +544,7 @@ class Tracer(ArrayMethods):
                 "`pyc.numpy.where(c, a, b)` to choose by element;\n"
                 "`.any()` or `.all()` for one answer.",
             )
-        found = self.known()
+        found = self.needed()
         if found is not None:
             return bool(found)
         raise self._refusal(
@@ -547,7 +558,7 @@ class Tracer(ArrayMethods):
         )
 
     def __int__(self) -> int:
-        found = self.known()
+        found = self.needed()
         if found is not None:
             return int(found)
         raise self._refusal(
@@ -562,7 +573,7 @@ class Tracer(ArrayMethods):
         )
 
     def __index__(self) -> int:
-        found = self.known()
+        found = self.needed()
         if found is not None:
             return operator.index(found[()])
         raise self._refusal(
@@ -577,7 +588,7 @@ class Tracer(ArrayMethods):
         )
 
     def __float__(self) -> float:
-        found = self.known()
+        found = self.needed()
         if found is not None:
             return float(found)
         raise self._number_refusal(
@@ -587,7 +598,7 @@ class Tracer(ArrayMethods):
         )
 
     def __complex__(self) -> complex:
-        found = self.known()
+        found = self.needed()
         if found is not None:
             return complex(found)
         raise self._number_refusal(
@@ -605,7 +616,7 @@ class Tracer(ArrayMethods):
 
     def __hash__(self) -> int:
         if not self.ndim:
-            found = self.known()
+            found = self.needed()
             if found is not None:
                 return hash(found.item())
         raise self._refusal(
@@ -629,7 +640,7 @@ class Tracer(ArrayMethods):
         return repr(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        found = self.known()
+        found = self.needed()
         if found is not None:
             return np.array(found, dtype)
         raise self._refusal(

@@ -28,7 +28,7 @@ def interpreted(call: Call, *arrays: Any) -> Any:
         several.append(isinstance(out, (tuple, list)))
         return out if several[0] else (out,)
 
-    graph, _ = capture(function, [Input(type_of(a)) for a in arrays])
+    graph = capture(function, [Input(type_of(a)) for a in arrays]).graph
     found = evaluate(graph, [np.asarray(a) for a in arrays])
     return tuple(found) if several[0] else found[0]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import struct
 import sys
 import threading
 import tracemalloc
@@ -30,15 +31,22 @@ from pyc.runtime.specialisation import (
     MISSING,
     UNUSED,
     ArrayArgument,
-    Capture,
-    CellGuard,
+    AttributeSource,
+    CellSource,
     DictArgument,
+    EqualArgument,
+    Items,
+    ItemSource,
     ListArgument,
-    NameGuard,
+    Look,
+    NameSource,
+    ObjectArgument,
+    ObjectSource,
     Result,
     SameArgument,
     ScalarArgument,
     Specialisation,
+    TagSource,
     TupleArgument,
     describe,
 )
@@ -361,9 +369,9 @@ def test_leaves_may_say_their_slot() -> None:
     """Unused ones are checked all the same; a default is an argument that is always there."""
     unused = ScalarArgument(int, dtypes.i64, slot=UNUSED)
     second, first = (ScalarArgument(int, dtypes.i64, slot=k) for k in (1, 0))
-    default = Capture(30, ScalarArgument(int, dtypes.i64, slot=2))
+    default = Look(ObjectSource(30), ScalarArgument(int, dtypes.i64, slot=2))
     function, seen, slow = recorder(
-        (unused, ListArgument((second, unused)), first), 3, captures=(default,)
+        (unused, ListArgument((second, unused)), first), 3, looks=(default,)
     )
     function(5, [20, 6], 10)
     assert seen == [[10, 20, 30]]
@@ -491,7 +499,7 @@ def test_contents_of_a_list_live_through_a_call_without_the_gil() -> None:
     assert alive == [[1, 2, 3]] and watch() is None
 
 
-# --- captures and guards --------------------------------------------------------------------------
+# --- what is looked at besides --------------------------------------------------------------------
 
 
 def test_captured_arrays_are_read_anew_and_checked_anew() -> None:
@@ -503,7 +511,7 @@ def test_captured_arrays_are_read_anew_and_checked_anew() -> None:
 
     slow = Slow()
     function = Dispatcher(slow)
-    function.add(specialise(body, (VECTOR,), captures=(Capture(weights, VECTOR),)))
+    function.add(specialise(body, (VECTOR,), looks=(Look(ObjectSource(weights), VECTOR),)))
     x = np.zeros(3, np.float32)
     function(x)
     weights[0] = 9
@@ -516,8 +524,11 @@ def test_captured_arrays_are_read_anew_and_checked_anew() -> None:
 def test_names_are_guarded_by_identity() -> None:
     helper, namespace = object(), {}
     namespace["helper"] = helper
-    guards = (NameGuard(namespace, "helper", helper), NameGuard(namespace, "shadow", MISSING))
-    function, seen, _ = recorder((), 0, guards=guards)
+    looks = (
+        Look(NameSource(namespace, "helper"), SameArgument(helper)),
+        Look(NameSource(namespace, "shadow"), MISSING),
+    )
+    function, seen, _ = recorder((), 0, looks=looks)
     function()
     assert len(seen) == 1
     namespace["helper"] = object()
@@ -545,9 +556,92 @@ def test_cells_are_guarded_by_identity() -> None:
         return read.__closure__[0], write
 
     cell, write = make()
-    function, seen, _ = recorder((), 0, guards=(CellGuard(cell, "first"),))
+    function, seen, _ = recorder((), 0, looks=(Look(CellSource(cell), SameArgument("first")),))
     function()
     write("second")
+    assert function() == "slow" and len(seen) == 1
+
+
+class Model:
+    def __init__(self) -> None:
+        self.rate = 0.5
+
+
+def test_attributes_are_read_anew_from_whatever_object_is_there() -> None:
+    namespace: dict[str, Any] = {"model": Model()}
+    looks = (
+        Look(NameSource(namespace, "model"), ObjectArgument(Model)),
+        Look(AttributeSource(0, "rate"), ScalarArgument(float, dtypes.f64)),
+        Look(AttributeSource(0, "step"), MISSING),
+    )
+    function, seen, _ = recorder((), 1, looks=looks)
+    function()
+    namespace["model"].rate = 0.25
+    function()
+    namespace["model"] = other = Model()
+    other.rate = 8.0
+    function()
+    assert [struct.pack("<q", *row) for row in seen] == [
+        struct.pack("<d", value) for value in (0.5, 0.25, 8.0)
+    ]
+    other.step = print  # type: ignore[attr-defined]
+    assert function() == "slow"
+    del other.step  # type: ignore[attr-defined]
+    other.rate = 1  # no float
+    assert function() == "slow"
+    del other.rate
+    assert function() == "slow"
+    namespace["model"] = object()
+    assert function() == "slow" and len(seen) == 3
+
+
+def test_equal_numbers_are_known_by_their_bits() -> None:
+    namespace: dict[str, Any] = {"a": 0.5, "n": 7, "s": np.int64(3)}
+    looks = tuple(Look(NameSource(namespace, k), EqualArgument(v)) for k, v in namespace.items())
+    function, seen, _ = recorder((), 0, looks=looks)
+    for name, value in (("a", float("0.5")), ("n", int("7")), ("s", np.int64(3))):
+        namespace[name] = value
+        function()
+    assert len(seen) == 3
+    for name, value in (("a", -0.5), ("n", 8), ("s", np.int64(4)), ("a", 1), ("n", True)):
+        before = namespace[name]
+        namespace[name] = value
+        assert function() == "slow"
+        namespace[name] = before
+
+
+def test_items_of_containers_are_read_anew() -> None:
+    rows: list[Any] = [1, {"a": 2}]
+    looks = (
+        Look(ObjectSource(rows), Items(list, 2)),
+        Look(ItemSource(0, 0), ScalarArgument(int, dtypes.i64)),
+        Look(ItemSource(0, 1), Items(dict, ("a",))),
+        Look(ItemSource(2, 0), ScalarArgument(int, dtypes.i64)),
+    )
+    function, seen, _ = recorder((), 2, looks=looks)
+    function()
+    rows[:] = [3, {"a": 4}]
+    function()
+    assert seen == [[1, 2], [3, 4]]
+    rows[1]["b"] = 5
+    assert function() == "slow"
+    rows[1] = {"b": 5}
+    assert function() == "slow"
+    rows.append(0)
+    assert function() == "slow"
+
+
+def test_a_class_that_changes_is_noticed() -> None:
+    class Base:
+        pass
+
+    class Derived(Base):
+        pass
+
+    look = Look(TagSource(Derived, layout.type_version(Derived)), None)
+    function, seen, _ = recorder((), 0, looks=(look,))
+    function()
+    Base.rate = 1  # type: ignore[attr-defined]
     assert function() == "slow" and len(seen) == 1
 
 
@@ -846,20 +940,29 @@ def test_calls_leak_nothing() -> None:
     weights = np.zeros(3, np.float32)
     arguments = (VECTOR, ScalarArgument(float, dtypes.f64), DictArgument((key,), (VECTOR,)))
     results = (Result(F32, (3,)), Result(dtypes.f64, ()))
-    namespace = {"helper": weights}
+    model, rows = Model(), [x, weights]
+    namespace = {"helper": weights, "model": model, "rows": rows}
     function = Dispatcher(lambda *_: None)
     function.add(
         specialise(
             lambda *_: None,
             arguments,
             results,
-            captures=(Capture(weights, VECTOR),),
-            guards=(NameGuard(namespace, "helper", weights),),
+            looks=(
+                Look(NameSource(namespace, "helper"), VECTOR),
+                Look(NameSource(namespace, "helper"), SameArgument(weights)),
+                Look(NameSource(namespace, "model"), ObjectArgument(Model)),
+                Look(AttributeSource(2, "rate"), EqualArgument(0.5)),
+                Look(AttributeSource(2, "step"), MISSING),
+                Look(NameSource(namespace, "rows"), Items(list, 2)),
+                Look(ItemSource(5, 1), VECTOR),
+            ),
             release=True,
         )
     )
     inner, number = {key: x}, 1.5
-    objects = [x, weights, key, inner, number, function, np.dtype(np.float32), np.dtype(np.float64)]
+    objects = [model, rows, Model, namespace, x, weights, key, inner, number, function]
+    objects += [np.dtype(np.float32), np.dtype(np.float64)]
     objects += [np.ndarray, None, namespace, function._first]
 
     def call_often(times: int) -> None:

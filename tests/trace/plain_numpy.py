@@ -91,20 +91,17 @@ works(
     """,
 )
 works(
-    "a captured read-only array of up to 64 KiB",
+    "captured arrays: they are read at each call, as hidden arguments",
     """
-    TABLE = np.arange(3.0)
-    TABLE.flags.writeable = False
-    def f(x): return x * TABLE
+    TABLE, PARTS = np.arange(3.0), {"rows": [np.ones(3)]}
+    def f(x): return x * TABLE + PARTS["rows"][0]
     """,
 )
-refused(
-    "a captured array that can be written",
-    "PYC1100",
+works(
+    "captured arrays whose elements Python needs: compared before each call",
     """
-    TABLE = np.arange(3.0)
-    def f(x):
-        return x * TABLE  # refused
+    SIZES, MASK = np.array([2, 3]), np.array([True, False, True])
+    def f(x): return np.zeros(SIZES) + x[MASK].sum() if SIZES[0] > 1 else x
     """,
 )
 works(
@@ -272,8 +269,16 @@ refused(
     "a traced value as a shape, a range or an index of a list",
     "PYC1103",
     """
+    def f(x):
+        return np.zeros(int(x[0]))  # refused
+    """,
+)
+works(
+    "an integer argument as a shape, a range or an index of a list: compiled for each value",
+    """
     def f(x, n):
-        return np.zeros(n)  # refused
+        for _ in range(n): x = x + [1.0, 2.0, 3.0, 4.0][n]
+        return x, np.zeros(n)
     """,
     "x, 3",
 )

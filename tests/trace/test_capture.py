@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import UserList
 from pathlib import Path
 
 import numpy as np
@@ -63,17 +64,18 @@ def test_numbers_from_outside_are_constants_and_small_fixed_arrays_too() -> None
     first, minus, plus, _ = function(X)
     np.testing.assert_array_equal(first, X * 2.5 + table)
     assert np.signbit(minus).all() and not np.signbit(plus).any()
-    assert len(function.trace(X).graph.params) == 1
+    assert function.trace(X).captures == ("table",)
 
 
 def test_a_read_only_view_of_a_writable_array_is_no_constant() -> None:
     base = np.arange(3.0)
     view = base[:]
     view.flags.writeable = False
-    with pytest.raises(Exception, match="it may change between calls"):
-        jit(lambda x: x + view)(X)
-    with pytest.raises(Exception, match="it may change between calls"):
-        jit(lambda x: x + np.broadcast_to(base, (2, 3)))(X)
+    for function in (lambda x: x + view, lambda x: x + np.broadcast_to(base, (2, 3))):
+        jitted = jit(function)
+        np.testing.assert_array_equal(jitted(X), function(X))
+        base[0] += 1
+        np.testing.assert_array_equal(jitted(X), function(X))
 
 
 def test_graphs_of_bodies_are_closed_whatever_they_capture() -> None:
@@ -102,7 +104,7 @@ def test_graphs_of_bodies_are_closed_whatever_they_capture() -> None:
 
 def test_a_tracer_of_another_thread_is_refused() -> None:
     """Two traces that are open at once must not mix."""
-    found = []
+    found = UserList()  # left alone: of the standard library
 
     def function(x):
         thread = threading.Thread(target=lambda: other(x))
@@ -149,7 +151,7 @@ def test_tracing_time_grows_linearly() -> None:
         best = float("inf")
         for _ in range(3):
             start = time.perf_counter()
-            graph, _ = capture(function, [Input(ArrayType((4,), dt.f64))])
+            graph = capture(function, [Input(ArrayType((4,), dt.f64))]).graph
             best = min(best, time.perf_counter() - start)
             assert len(graph.eqns) == 2 * n
         return best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,8 @@ CALLS = {
         for name, f in vars(programs).items()
         if callable(f) and f.__module__ == programs.__name__ and not isinstance(f, type)
     },
-    "python_integer": (VECTOR, 3),
-    "python_range": (VECTOR, 3),
+    "python_integer": (VECTOR, np.array([3])),
+    "python_range": (VECTOR, np.array([3])),
     "augmented_assignment_to_a_scalar_argument": (VECTOR, np.float64(1)),
     "static_of_the_inner_function_is_traced": (VECTOR, 2),
 }
@@ -34,8 +35,8 @@ ARGUMENTS = {
     "object_array": ((np.array([object()]),), {}),
     "text_array": ((np.array(["a"]),), {}),
     "masked_array": ((np.ma.array([1.0]),), {}),
-    "unknown_class": (([VECTOR, {"model": programs.Plain()}],), {}),
-    "unknown_class_by_keyword": ((), {"x": programs.Plain()}),
+    "class_of_a_library": (([VECTOR, {"model": Decimal(1)}],), {}),
+    "class_of_a_library_by_keyword": ((), {"x": Decimal(1)}),
     "large_integer": ((1 << 63,), {}),
     "static_list": ((VECTOR,), {"how": [1, 2]}),
     "static_array": ((VECTOR,), {"how": VECTOR}),

@@ -1,0 +1,276 @@
+"""From the guards of a program to what native calls look at.
+
+Takes `Guards` (paths and what was found there) and the call that was just made; returns `Look`s
+that a native call can follow without running Python, or the reason why such calls go through
+Python. Looks may be stricter than the guards (the very same text instead of an equal one): then the
+call goes through Python, which finds the program, and makes the looks again.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+import numpy as np
+
+from pyc.interpreter import WEAK
+from pyc.ir import dtype as dt
+from pyc.reasons import Reason
+from pyc.runtime import layout
+from pyc.runtime.specialisation import (
+    MISSING,
+    UNUSED,
+    ArgumentSource,
+    ArrayArgument,
+    AttributeSource,
+    CellSource,
+    EqualArgument,
+    Items,
+    ItemSource,
+    Look,
+    NameSource,
+    ObjectArgument,
+    ObjectSource,
+    SameArgument,
+    ScalarArgument,
+    TagSource,
+    WordSource,
+)
+from pyc.trace.guards import Guards
+from pyc.trace.paths import MISSING as NOTHING
+from pyc.trace.paths import Path, member_of
+from pyc.trace.reads import Read
+
+
+class NotNativeError(Exception):
+    """Why calls go through Python. again: another call of the signature may still be native."""
+
+    def __init__(self, reason: Reason, detail: str, again: bool = False) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+        self.again = again
+
+
+_BY_C: tuple[Any, ...] = (
+    *(types.FunctionType, types.MethodType, functools.partial, types.SimpleNamespace),
+    *(functools.cached_property, property, staticmethod, classmethod),
+)
+"""Types whose attributes C code reads."""
+
+
+class Looks:
+    """The looks of one program. arguments: (positional, keywords) of a call that it is for; trails:
+    by position or name, where an argument is among those that are given; leaves: how many slots the
+    arguments take.
+
+    raises NotNativeError: they cannot be native
+    """
+
+    def __init__(
+        self, guards: Guards, arguments: Any, trails: dict[int | str, int], leaves: int
+    ) -> None:
+        self.looks: list[Look] = []
+        self._arguments = arguments
+        self._trails = trails
+        self._slots = {id(r): leaves + k for k, r in enumerate(guards.hidden)}
+        self._tagged: set[type] = set()
+        self._values: dict[int, Any] = {}
+        """By id of a path: what it leads to now."""
+        self._where: dict[int, Any] = {}
+        """By id of a path: the number of its look, or ("object", the object)."""
+        for path in guards.nodes:
+            self._add(path)
+
+    def _add(self, path: Path) -> None:
+        before = None if path.parent is None else self._values[id(path.parent)]
+        read = path.read
+        if read is not None and read.kind == "lacks":
+            self._lacks(path, before)
+            return
+        if read is not None and read.kind == "missing" and path.kind == "attribute":
+            self._lacks(path, before)
+            return
+        value = self._values[id(path)] = path.value_of(before, self._arguments)
+        source = self._source(path, before, value)
+        if source is None:  # an argument's container, which the arguments describe
+            return
+        if isinstance(source, ObjectSource) and (read is None or _is_certain(read)):
+            if read is not None:
+                self._code(read)
+            self._where[id(path)] = ("object", source.value)
+            return
+        found = None if read is None else self._found(read, value)
+        self._where[id(path)] = len(self.looks)
+        self.looks.append(Look(source, found))
+        if isinstance(found, SameArgument):
+            self._where[id(path)] = ("object", found.value)
+        if read is not None:
+            self._code(read)
+
+    # --- where ------------------------------------------------------------------------------------
+
+    def _source(self, path: Path, before: Any, value: Any) -> Any:
+        kind, holder = path.kind, path.holder
+        if kind == "global":
+            return NameSource(holder, path.key)
+        if kind == "cell":
+            return CellSource(holder)
+        if kind == "default":
+            return self._default(path, value)
+        if kind == "member":
+            self._tag(holder)
+            return ObjectSource(value)
+        if kind == "object":
+            return ObjectSource(holder)
+        if kind == "argument":
+            return None
+        if kind == "item":
+            return self._item(path, before)
+        return self._attribute(path, before)
+
+    def _default(self, path: Path, value: Any) -> Any:
+        function = path.holder
+        named = function.__kwdefaults__
+        if named and path.key in named:
+            field = layout.FUNCTION_KEYWORD_DEFAULTS
+            self._word(function, field, named)
+            return NameSource(named, path.key)
+        self._word(function, layout.FUNCTION_DEFAULTS, function.__defaults__)
+        return ObjectSource(value)
+
+    def _item(self, path: Path, before: Any) -> Any:
+        assert path.parent is not None
+        if not path.is_outside:
+            return None
+        where = self._of(path.parent)
+        if not isinstance(where, int):
+            raise _slow(f"`{path.text()}`, an item of {type(before).__name__}")
+        return ItemSource(where, _place(before, path.key))
+
+    def _of(self, path: Path) -> Any:
+        """Where the object of a path is: the number of its look, or ("object", the object)."""
+        found = self._where.get(id(path))
+        if found is not None:
+            return found
+        trail, at = [], path  # an argument, or inside of one
+        while at.parent is not None:
+            trail.append(_place(self._values[id(at.parent)], at.key))
+            at = at.parent
+        trail.append(self._trails[at.holder])
+        self._where[id(path)] = len(self.looks)
+        self.looks.append(Look(ArgumentSource(tuple(reversed(trail))), None))
+        return self._where[id(path)]
+
+    def _attribute(self, path: Path, before: Any) -> Any:
+        name, cls = path.key, type(before)
+        assert path.parent is not None
+        where = self._of(path.parent)
+        if cls is types.ModuleType:
+            if not isinstance(where, tuple):
+                raise _slow(f"`{path.text()}`")
+            return NameSource(vars(before), name)
+        if cls not in _BY_C:
+            own = member_of(cls, "__getattribute__") is vars(object)["__getattribute__"]
+            member = member_of(cls, name)
+            plain = member is NOTHING or not hasattr(type(member), "__get__")
+            plain = plain or isinstance(member, types.MemberDescriptorType) or name == "__dict__"
+            if not own or hasattr(cls, "__getattr__") or not plain:
+                raise _slow(f"`{path.text()}`, which Python code of {cls.__name__} may answer")
+            self._tag(cls)
+        return AttributeSource(where if isinstance(where, int) else where[1], name)
+
+    # --- what -------------------------------------------------------------------------------------
+
+    def _found(self, read: Read, value: Any) -> Any:
+        kind = read.kind
+        if kind == "equal":
+            simple = type(value) in (float, int) or (
+                isinstance(value, np.generic) and value.dtype.itemsize == 8
+            )
+            return EqualArgument(value) if simple else SameArgument(value)
+        if kind in ("same", "code"):
+            return SameArgument(value)
+        if kind == "missing":
+            return MISSING
+        if kind == "type":
+            return ObjectArgument(type(value))
+        if kind == "items" and (type(value) in (list, dict) or isinstance(value, tuple)):
+            items = tuple(value) if type(value) is dict else len(value)
+            return Items(type(value), items)
+        if kind in ("array", "number") and read.content is None:
+            return self._hidden(read, value)
+        if kind == "number" and type(value) in (int, float) and id(read) not in self._slots:
+            return EqualArgument(value)
+        raise _slow(f"`{read.path.text()}`, {_WHY.get(kind, 'whose content is compared')}")
+
+    def _hidden(self, read: Read, value: Any) -> Any:
+        slot = self._slots.get(id(read), UNUSED)
+        if read.kind == "number":
+            dtype = WEAK[type(value)] if type(value) in WEAK else dt.of(value.dtype)
+            assert dtype is not None
+            return ScalarArgument(type(value), dtype, slot)
+        if type(value) is not np.ndarray:
+            raise _slow(f"`{read.path.text()}`, a {type(value).__name__}")
+        flags, dtype = value.flags, dt.of(value.dtype)
+        fits = flags.c_contiguous and flags.aligned and value.dtype.isnative
+        if dtype is None or not fits:
+            raise NotNativeError(
+                Reason.DISPATCH_SLOW_CAPTURE, f"`{read.path.text()}`, which is copied", again=True
+            )
+        return ArrayArgument(dtype, value.shape, by_value=not value.ndim, slot=slot)
+
+    # --- besides ----------------------------------------------------------------------------------
+
+    def _lacks(self, path: Path, before: Any) -> None:
+        if not hasattr(before, "__dict__"):
+            return
+        self._tag(type(before))
+        assert path.parent is not None
+        where = self._of(path.parent)
+        of = where if isinstance(where, int) else where[1]
+        self.looks.append(Look(AttributeSource(of, path.key), MISSING))
+
+    def _code(self, read: Read) -> None:
+        """A function must still have its code."""
+        if read.kind == "code":
+            function, code = read.known
+            self._word(function, layout.FUNCTION_CODE, code)
+
+    def _word(self, owner: Any, offset: int, value: Any) -> None:
+        self.looks.append(Look(WordSource(owner, id(owner) + offset), SameArgument(value)))
+
+    def _tag(self, cls: type) -> None:
+        """A class must not change."""
+        if cls in self._tagged:
+            return
+        version = layout.type_version(cls)
+        if not version:
+            raise _slow(f"{cls.__name__}, a class without a version")
+        self._tagged.add(cls)
+        self.looks.append(Look(TagSource(cls, version), None))
+
+
+def _place(container: Any, key: Any) -> int:
+    """The place of an item among those of its container."""
+    return list(container).index(key) if isinstance(container, dict) else key
+
+
+_WHY = {
+    "content": "a long container or a set, which is compared item by item",
+    "alias": "an object that is also read by another name",
+    "items": "a container of an uncommon type",
+}
+
+
+def _is_certain(read: Read) -> bool:
+    """Whether the object itself is all that there is to look at."""
+    return read.kind in ("same", "equal", "code")
+
+
+def _slow(detail: str) -> NotNativeError:
+    return NotNativeError(Reason.DISPATCH_SLOW_CAPTURE, detail)
+
+
+__all__ = ["Looks", "NotNativeError"]

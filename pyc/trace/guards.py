@@ -1,0 +1,129 @@
+"""`Guards`: whether a compiled program still holds, and the values of its hidden arguments.
+
+Made of what a trace has read (`reads.py`). Before each call every path is followed again: parents
+first, so that a path is only followed from an object that is as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyc.trace.paths import MISSING, Path
+from pyc.trace.reads import Read, array_key, is_same_value, items_of, snapshot
+
+Arguments = tuple[Sequence[Any], dict[str, Any]]
+
+
+class Guards:
+    """What a program takes for granted. hidden: the reads of its hidden arguments, in order."""
+
+    def __init__(self, reads: Sequence[Read], hidden: Sequence[Read]) -> None:
+        self.hidden = tuple(hidden)
+        self.nodes: list[Path] = []
+        """The paths, each after its parent."""
+        self._places: dict[int, int] = {}
+        for read in reads:
+            if read.kind == "alias":
+                self._add(read.known)
+            self._add(read.path)
+        self._parents = [-1 if p.parent is None else self.place(p.parent) for p in self.nodes]
+        self._hidden = [self.place(r.path) for r in self.hidden]
+
+    def __bool__(self) -> bool:
+        return bool(self.nodes)
+
+    def _add(self, path: Path) -> None:
+        if id(path) in self._places:
+            return
+        if path.parent is not None:
+            self._add(path.parent)
+        self._places[id(path)] = len(self.nodes)
+        self.nodes.append(path)
+
+    def place(self, path: Path) -> int:
+        """The number of a path among the nodes."""
+        return self._places[id(path)]
+
+    def values(self, arguments: Arguments) -> list[Any] | None:
+        """The values of the hidden arguments; None if the program does not hold any more."""
+        found: list[Any] = []
+        return [found[k] for k in self._hidden] if self._follow(arguments, found) else None
+
+    def difference(self, arguments: Arguments) -> Path | None:
+        """The first path where something else is found; None if the program holds."""
+        found: list[Any] = []
+        return None if self._follow(arguments, found) else self.nodes[len(found)]
+
+    def _follow(self, arguments: Arguments, found: list[Any]) -> bool:
+        """Whether all paths lead to what they did; puts what they lead to into `found`, up to the
+        first one that does not."""
+        for path, parent in zip(self.nodes, self._parents, strict=True):
+            before = found[parent] if parent >= 0 else None
+            read = path.read
+            if read is not None and read.kind == "lacks":
+                # Not read: that would run what the class has by this name.
+                if path.key in getattr(before, "__dict__", ()):
+                    return False
+                found.append(None)
+                continue
+            value = path.value_of(before, arguments)
+            if read is not None and not self._holds(read, value, found):
+                return False
+            found.append(value)
+        return True
+
+    def _holds(self, read: Read, value: Any, found: list[Any]) -> bool:
+        if read.kind == "alias":
+            return value is found[self.place(read.known)]
+        return _CHECKS[read.kind](read, value)
+
+
+def _array(read: Read, value: Any) -> bool:
+    if array_key(value) != read.known:
+        return False
+    return read.content is None or bool(np.asarray(value).tobytes() == read.content.tobytes())
+
+
+def _number(read: Read, value: Any) -> bool:
+    if type(value) is not read.known:
+        return False
+    return read.content is None or is_same_value(value, read.content)
+
+
+def _items(read: Read, value: Any) -> bool:
+    kind, known = read.known
+    if type(value) is not kind:
+        return False
+    now = items_of(value)
+    if not isinstance(known, tuple):
+        return bool(now == known)
+    return len(known) == len(now) and all(map(_is_same, known, now))
+
+
+_CHECKS: dict[str, Callable[[Read, Any], bool]] = {
+    "equal": lambda read, value: is_same_value(read.known, value),
+    "same": lambda read, value: value is read.known,
+    "code": lambda read, value: value is read.known[0] and value.__code__ is read.known[1],
+    "type": lambda read, value: type(value) is read.known,
+    "items": _items,
+    "content": lambda read, value: _same_content(read.known, value),
+    "array": _array,
+    "number": _number,
+    "missing": lambda read, value: value is MISSING,
+}
+
+
+def _same_content(known: Any, value: Any) -> bool:
+    if type(value) is not known[0]:
+        return False
+    now = snapshot(value)
+    return len(now) == len(known) and all(map(_is_same, known, now))
+
+
+def _is_same(first: Any, second: Any) -> bool:
+    if type(first) is list:
+        return len(first) == len(second) and all(map(_is_same, first, second))
+    return first is second or is_same_value(first, second)

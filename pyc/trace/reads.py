@@ -1,0 +1,161 @@
+"""What a traced function read from outside: arrays, numbers, functions, objects, by their paths.
+
+A compiled program holds as long as each path still leads to what was found there. `Reads` notes
+what that was, once a path:
+
+    equal      a value that cannot change: an equal one, of the same type
+    same       an object, such as a module, class or library function: the very same one
+    code       a function: the same one with the same code (reloading swaps the code)
+    type       an object of the user: another one of its class (what is read from it has paths)
+    items      a list, tuple or dict: one of its type with as many items, or the same keys
+    content    values in a container too long for paths of their own
+    array      an array of the same type: its elements are a hidden argument of the program
+    number     a number that has changed before: a hidden argument too
+    alias      the object that another path leads to
+    lacks      no attribute of the object itself hides that of its class
+    missing    nothing
+
+Hidden arguments are read through their paths at each call. If Python needs the value of one while
+the function is traced (a shape, a branch, an index of a list), the read keeps that as its
+`content`, and the program is for this value only.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pyc.array import Array as DeviceArray
+from pyc.interpreter import WEAK, type_of
+from pyc.ir import dtype as dt
+from pyc.ir.types import ArrayType
+from pyc.trace.paths import Path
+
+ITEMS = 64
+"""The most plain values of a container that get paths of their own."""
+
+Hide = Callable[[ArrayType, "type | None", str, Any], Any]
+"""Makes a hidden argument: (its type, the Python number that it stands for, its name, the read) ->
+a tracer."""
+
+
+class Read:
+    """What was found at a path. kind: see above; known: what it was; tracer: of a hidden argument;
+    content: its value, if Python has needed it."""
+
+    __slots__ = ("content", "kind", "known", "path", "tracer", "value")
+
+    def __init__(self, path: Path, kind: str, known: Any, value: Any = None) -> None:
+        self.path = path
+        self.kind = kind
+        self.known = known
+        self.value = value
+        self.tracer: Any = None
+        self.content: Any = None
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it is a hidden argument."""
+        return self.kind in ("array", "number")
+
+
+class Reads:
+    """What one trace has read. hide: see `Hide`, None where nothing can be hidden; changing: the
+    paths of numbers that have changed before, by `Path.identity`."""
+
+    def __init__(self, hide: Hide | None, changing: frozenset[Any] = frozenset()) -> None:
+        self.hide = hide
+        self.changing = changing
+        self.found: list[Read] = []
+
+    def note(self, path: Path, kind: str, known: Any, value: Any = None) -> Read | None:
+        """Notes what a path has led to, the first time; None if nothing can change there."""
+        if path.read is None and path.is_outside and self.hide is not None:
+            path.read = Read(path, kind, known, value)
+            self.found.append(path.read)
+        found: Read | None = path.read
+        return found
+
+    def plain(self, path: Path, value: Any) -> Any:
+        """A value that cannot change; a hidden argument if it is a number that changes."""
+        if path.read is not None:
+            return value if path.read.tracer is None else path.read.tracer
+        if self.changing and path.identity() in self.changing and self.hide is not None:
+            weak = type(value) if type(value) in WEAK else None
+            return self._hidden(path, "number", type(value), weak, value)
+        self.note(path, "equal", value)
+        return value
+
+    def array(self, path: Path, value: Any) -> Any:
+        """An array, as a hidden argument."""
+        if path.read is not None and path.read.tracer is not None:
+            return path.read.tracer
+        if not path.is_outside or self.hide is None:
+            return value
+        if not isinstance(value, DeviceArray) and dt.of(value.dtype) is None:
+            self.note(path, "content", snapshot(value))
+            return value
+        return self._hidden(path, "array", array_key(value), None, value)
+
+    def _hidden(self, path: Path, kind: str, known: Any, weak: type | None, value: Any) -> Any:
+        read = self.note(path, kind, known, value)
+        assert read is not None and self.hide is not None
+        read.tracer = self.hide(type_of(value), weak, path.text(), read)
+        return read.tracer
+
+
+def array_key(value: Any) -> Any:
+    """What arrays of one program have in common; None for what is not an array."""
+    if type(value) is DeviceArray:
+        return value.shape, value.dtype, value.device
+    if type(value) in (np.ndarray, np.memmap):
+        return value.shape, value.dtype
+    return None
+
+
+_BY_EQUALITY = (int, str, bytes, bool, type(None), type(Ellipsis))
+
+
+def is_same_value(first: Any, second: Any) -> bool:
+    """Whether two plain values cannot be told apart: of one type, and equal to the last bit."""
+    if first is second:
+        return True
+    kind = type(first)
+    if type(second) is not kind:
+        return False
+    if kind in _BY_EQUALITY or isinstance(first, np.dtype):
+        return bool(first == second)
+    if kind in (float, complex, range, slice):
+        return repr(first) == repr(second)
+    if isinstance(first, np.generic):
+        return bool(first.dtype == second.dtype and first.tobytes() == second.tobytes())
+    if kind in (list, tuple):
+        return len(first) == len(second) and all(map(is_same_value, first, second))
+    return False
+
+
+def items_of(value: Any) -> Any:
+    """The keys of a dict, the number of items of another container; no method of the user asked."""
+    if isinstance(value, dict):
+        return tuple(dict.__iter__(value))
+    rows: tuple[Any, ...] = (list, tuple, deque)
+    for row in rows:
+        if isinstance(value, row):
+            return row.__len__(value)
+    return None
+
+
+def snapshot(value: Any) -> Any:
+    """The content of a container or array, to be compared with `is_same_value`."""
+    if isinstance(value, np.ndarray):
+        inside: Any = list(value.flat) if value.dtype.hasobject else value.tobytes()
+        return (type(value), value.dtype, value.shape, inside)
+    return (type(value), list(value))
+
+
+__all__ = [
+    *("ITEMS", "Hide", "Read", "Reads", "array_key", "is_same_value", "items_of", "snapshot"),
+]
