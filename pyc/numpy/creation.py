@@ -129,8 +129,8 @@ def _computed(whole: Any, kind: dt.DType) -> Any:
 
 
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Any:
-    """`num` evenly spaced numbers from start to stop, along a new first axis if these are arrays, of
-    the float type that they promote to."""
+    """`num` evenly spaced numbers from start to stop, along a new first axis if these are arrays,
+    of the float type that they promote to."""
     num = num.__index__()
     if num < 0:
         raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
