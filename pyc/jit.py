@@ -16,14 +16,17 @@ import functools
 import os
 import weakref
 from collections.abc import Callable, Hashable, Sequence
+from itertools import count
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from weakref import ref
 
 import numpy as np
 
 from pyc import compile as compiler
 from pyc import tree
 from pyc.array import Array as DeviceArray
+from pyc.array import to_device
 from pyc.backends import gpu_compiler
 from pyc.device import parse
 from pyc.eager import dense, finish
@@ -39,7 +42,7 @@ from pyc.runtime.specialisation import Specialisation
 from pyc.signature import STATIC, Call, Signature, argument_type, is_object, is_static, reason
 from pyc.specialise import MAXIMUM, specialise
 from pyc.trace import location
-from pyc.trace.capture import Input, capture, current_namespace
+from pyc.trace.capture import Input, capture, current_namespace, is_fixed
 from pyc.trace.guards import Guards
 from pyc.trace.tracer import Tracer
 
@@ -84,6 +87,8 @@ class _Entry:
     traced: Traced
     program: compiler.Compiled | GpuCompiled
     text: str
+    moved: dict[int, tuple[Any, Any]]
+    """Hidden arguments that cannot change, by number: a reference to one, its copy on the GPU."""
 
     def hidden(self, call: Call) -> list[Any] | None:
         """The hidden arguments of a call; None if the program is not for what it finds outside."""
@@ -105,15 +110,30 @@ class _Entry:
 
     def arrays(self, leaves: Sequence[Any], hidden: Sequence[Any]) -> list[Any]:
         """What the program takes for leaves of this signature: one dense array a parameter. A
-        program for the CPU that was asked for by name takes arrays from a device."""
+        program for the CPU that was asked for by name takes arrays from a device; for a GPU, hidden
+        arrays that cannot change are moved there once."""
         traced = self.traced
         given = [(leaves[k], x.name) for k, x in zip(traced.places, traced.inputs, strict=True)]
-        given += zip(hidden, traced.captures, strict=True)
         if isinstance(self.program, compiler.Compiled):
+            given += zip(hidden, traced.captures, strict=True)
             given = [
                 (np.asarray(x) if isinstance(x, DeviceArray) else x, name) for x, name in given
             ]
+        else:
+            given += zip(map(self._on_gpu, count(), hidden), traced.captures, strict=True)
         return [dense(x, name) for x, name in given]
+
+    def _on_gpu(self, number: int, x: Any) -> Any:
+        """A hidden argument, moved to the GPU if it cannot change."""
+        known = self.moved.get(number)
+        if known is not None and known[0]() is x:
+            return known[1]
+        if not is_fixed(x):
+            return x
+        assert not isinstance(self.program, compiler.Compiled)
+        moved = to_device(x, self.program.device)
+        self.moved[number] = ref(x), moved
+        return moved
 
     def run(self, leaves: Sequence[Any], hidden: Sequence[Any]) -> Any:
         """The result for leaves of this signature."""
@@ -129,16 +149,22 @@ class _Quick:
     device: str
     entry: _Entry
 
-    def takes(self, args: tuple[Any, ...]) -> bool:
-        """Whether positional arguments have this signature."""
-        return len(args) == len(self.types) and all(
-            type(a) is DeviceArray and (a.type is t or a.type == t) and a.device == self.device
-            for a, t in zip(args, self.types, strict=True)
-        )
+    def hidden(self, args: tuple[Any, ...]) -> list[Any] | None:
+        """The hidden arguments for positional arguments of this signature; None for others, or if
+        the program does not hold any more."""
+        if len(args) != len(self.types):
+            return None
+        for a, t in zip(args, self.types, strict=True):
+            fits = type(a) is DeviceArray and (a.type is t or a.type == t)
+            if not fits or a.device != self.device:
+                return None
+        return self.entry.traced.guards.values((args, {}))
 
-    def run(self, args: tuple[Any, ...]) -> Any:
+    def run(self, args: tuple[Any, ...], hidden: list[Any]) -> Any:
         """The result for arguments that it takes."""
-        return self.entry.traced.out_tree.unflatten(self.entry.program(*args))
+        entry = self.entry
+        given = entry.arrays(args, hidden) if hidden else args
+        return entry.traced.out_tree.unflatten(entry.program(*given))
 
 
 class CacheInfo(NamedTuple):
@@ -253,8 +279,10 @@ class Jitted(Dispatcher):
         try:
             if is_tracing():
                 return self._inlined(args, kwargs)
-            if self._quick is not None and not kwargs and self._quick.takes(args):
-                return self._quick.run(args)
+            if self._quick is not None and not kwargs:
+                hidden = self._quick.hidden(args)
+                if hidden is not None:
+                    return self._quick.run(args, hidden)
             call = self._signature.call(args, kwargs)
             entry, hidden = self._entry(call)
             result = entry.run(call.leaves, hidden)
@@ -315,8 +343,7 @@ class Jitted(Dispatcher):
         program = entry.program
         if not isinstance(program, compiler.Compiled):
             self._forms[form] = _Native(entry)  # launches on a GPU start in Python
-            simple = args and not kwargs and not entry.traced.guards
-            if simple and all(type(a) is DeviceArray for a in args):
+            if args and not kwargs and all(type(a) is DeviceArray for a in args):
                 self._quick = _Quick(tuple(a.type for a in args), args[0].device, entry)
             return
         made = _Native(entry, 0 if known is None else known.tries + 1)
@@ -422,7 +449,8 @@ class Jitted(Dispatcher):
             text = self._signature.text(call)
             record(why, **details, signature=text)
             program = self._program(traced.graph, [*call.leaves, *_given(traced)])
-            entry = _Entry(traced, program, text)
+            entry = _Entry(traced, program, text, {})
+            self._note_copies(entry)
             if len(known) >= PROGRAMS:
                 self._drop(known[-1])
             self._entries[call.key] = (entry, *known[: PROGRAMS - 1])
@@ -433,6 +461,19 @@ class Jitted(Dispatcher):
         if tries:  # another thread changed it while the function was compiled
             return self._compiled(call, tries - 1)
         raise entry.other_values(call)
+
+    def _note_copies(self, entry: _Entry) -> None:
+        """Records what is copied to a GPU before each call."""
+        if isinstance(entry.program, compiler.Compiled):
+            return
+        for read in entry.traced.guards.hidden:
+            if isinstance(read.value, np.ndarray) and not is_fixed(read.value):
+                record(
+                    Reason.DEVICE_CAPTURE_COPIED,
+                    function=self.__name__,
+                    path=read.path.text(),
+                    bytes=read.value.nbytes,
+                )
 
     def _drop(self, entry: _Entry) -> None:
         """Forgets the native ways of a program that is not kept."""

@@ -281,6 +281,14 @@ class Reason(Enum):
         "`python -m pyc doctor` says what is missing.",
     )
 
+    DEVICE_CAPTURE_COPIED = Entry(
+        "PYC2702",
+        "an array that the function reads from outside is copied to the GPU before each call: it "
+        "may have changed",
+        "Put it there once, `w = pyc.device_put(w)`, or make it read-only: "
+        "`w.flags.writeable = False`.",
+    )
+
     # fallback: slower but correct routes
     LLVM_UNKNOWN_RELEASE = Entry(
         "PYC2802",

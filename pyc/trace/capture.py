@@ -407,13 +407,19 @@ class _Given:
         self.is_kept = True
 
 
-def _check_constant(array: Any) -> None:
-    """TraceError unless an array that came by no path is small and cannot change."""
+def is_fixed(array: Any) -> bool:
+    """Whether nobody can change a NumPy array any more."""
+    if not isinstance(array, np.ndarray) or array.flags.writeable:
+        return False
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
-    fixed = not array.flags.writeable and not owner.flags.writeable
-    fixed = fixed and (owner.base is None or isinstance(owner.base, bytes))
+    return not owner.flags.writeable and (owner.base is None or isinstance(owner.base, bytes))
+
+
+def _check_constant(array: Any) -> None:
+    """TraceError unless an array that came by no path is small and cannot change."""
+    fixed = is_fixed(array)
     if fixed and array.nbytes <= CONSTANT_BYTES:
         return
     why = (
@@ -496,5 +502,6 @@ __all__ = [
     "Trace",
     "capture",
     "current_namespace",
+    "is_fixed",
     "tracing",
 ]

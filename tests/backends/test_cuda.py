@@ -20,7 +20,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.expr import Load, Var
 from pyc.ir.loops import Buffer, Fail, For, Kernel, Kind, Store
 from pyc.ir.plan import Launch, Place, Plan, PlanBuffer
-from pyc.reasons import Reason
+from pyc.reasons import Reason, collecting
 
 Array = np.ndarray[Any, Any]
 
@@ -144,6 +144,41 @@ def test_arrays_on_the_device_stay_there() -> None:
     assert y.block_until_ready() is y
     assert np.asarray(y).tolist() == [0, 2, 4, 6, 8, 10, 12, 14]
     assert "device='cuda:0'" in repr(y)
+
+
+@pytest.mark.cuda
+def test_captured_arrays_are_read_at_each_call() -> None:
+    """NumPy arrays are copied each time, with a reason; those on the GPU stay there, those that
+    cannot change are moved once."""
+    table = np.ones(8, np.float32)
+    fixed = np.full(8, 3, np.float32)
+    fixed.flags.writeable = False
+    held = {"there": pyc.device_put(np.full(8, 2, np.float32)), "scale": 1.0}
+    x = pyc.device_put(np.arange(8, dtype=np.float32))
+    function = pyc.jit(lambda v: (v + table + fixed) * held["there"] * held["scale"])
+
+    def agree() -> None:
+        for _ in range(2):
+            there = np.asarray(held["there"])
+            expected = (np.arange(8) + table + fixed) * there * held["scale"]
+            np.testing.assert_array_equal(np.asarray(function(x)), expected)
+
+    with collecting() as events:
+        agree()
+    copied = [e for e in events if e.reason is Reason.DEVICE_CAPTURE_COPIED]
+    assert [(e.details["path"], e.details["bytes"]) for e in copied] == [("table", 32)]
+    (entry,) = next(iter(function._entries.values()))
+    assert len(entry.moved) == 1
+    table[3] = 7
+    agree()
+    held["there"] = pyc.device_put(np.full(8, 5, np.float32))
+    agree()
+    assert function.cache_info().misses == 1
+    held["scale"] = 2.0
+    agree()
+    held["scale"] = 4.0
+    agree()
+    assert function.cache_info().misses == 2
 
 
 @pytest.mark.cuda
