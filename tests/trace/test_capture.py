@@ -113,7 +113,7 @@ def test_a_tracer_of_another_thread_is_refused() -> None:
         return x
 
     def other(x):
-        for attempt in (lambda: x + 1, lambda: jit(lambda y: y + x)(X)):
+        for attempt in (lambda: x + 1, lambda: jit(lambda y: y + x)(1.0)):
             try:
                 attempt()
             except LeakedTracerError as error:
