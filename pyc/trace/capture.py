@@ -12,6 +12,7 @@ cannot be told from literals: they keep the value that they had at the trace.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -19,7 +20,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pyc.array import Array as DeviceArray
-from pyc.errors import DTypeError, LeakedTracerError, PycError, TraceError, format_place
+from pyc.errors import (
+    DTypeError,
+    LeakedTracerError,
+    LoopStateError,
+    PycError,
+    TraceError,
+    format_place,
+)
 from pyc.frozen import frozen
 from pyc.interpreter import WEAK, Interpreter, current, type_of, using
 from pyc.ir import dtype as dt
@@ -62,10 +70,14 @@ class Trace(Interpreter):
         self._entered: dict[int, tuple[Tracer, Tracer]] = {}
         """What stands here for a tracer of a surrounding trace, by its id; both, so that the id
         stays its own."""
+        self._carried: dict[int, Tracer] = {}
+        """What stands here for arrays of surrounding traces that are parameters, by id."""
         self.changed: dict[int, Tracer] = {}
         """What arrays of surrounding traces that were changed in place here are now, by id."""
         self.may_change = False
         """Whether the user of this trace takes care of `changed`; else such a change is refused."""
+        self.unbound: dict[tuple[str, str], str] = {}
+        """Why variables have no value, by file and name."""
         self._capture_values: list[Value] = []
         self._names: dict[Value, str] = {}
         self._scalars: dict[tuple[type, Any], Tracer] = {}
@@ -201,11 +213,34 @@ class Trace(Interpreter):
         same = self._capture(id(outer.value), outer, outer.type, x.weak)
         entered = Tracer(self, same.value, x.weak, outer=x)
         if x.base is not None:
-            before = self.parent.lift(x.base)
-            seen = self._capture(id(before.value), before, before.type, before.weak).value
-            entered.view_of(self.lift(x.base), x.step, seen)
+            base = self.lift(x.base)
+            if id(x.base) in self._carried:
+                entered.view_of(base, x.step, None)
+            else:
+                before = self.parent.lift(x.base)
+                seen = self._capture(id(before.value), before, before.type, before.weak).value
+                entered.view_of(base, x.step, seen)
         self._entered[id(x)] = (x, entered)
         return entered
+
+    def carry(self, outer: Tracer, given: Tracer) -> Tracer:
+        """Makes a parameter stand for an array of a surrounding trace, and returns its tracer."""
+        found = Tracer(self, given.value, outer.weak, outer=outer)
+        self._entered[id(outer)] = (outer, found)
+        self._carried[id(outer)] = found
+        return found
+
+    def entered(self) -> list[Tracer]:
+        """The tracers of surrounding traces that were used here."""
+        return [outer for outer, _ in self._entered.values()]
+
+    def used_captures(self, results: Sequence[Tracer]) -> tuple[list[Value], list[Any]]:
+        """The captures that the equations and `results` use: as parameters here, and as what the
+        parent gives for them."""
+        used = {a for eqn in self.builder.eqns for a in eqn.args} | {r.value for r in results}
+        pairs = zip(self._capture_values, self.captured, strict=True)
+        kept = [(value, outer) for value, outer in pairs if value in used]
+        return [value for value, _ in kept], [outer for _, outer in kept]
 
     def _capture(self, key: int, outer: Any, type: ArrayType, weak: type | None) -> Tracer:
         tracer = self._captures.get(key)
@@ -268,6 +303,21 @@ class Trace(Interpreter):
             )
         self.changed[id(outer)] = entered
 
+    def explain(self, error: NameError) -> None:
+        """LoopStateError if a variable has no value because of what a traced loop or branch does
+        to it."""
+        place = location.of_traceback(error.__traceback__)
+        found = re.search("'(.*?)'", str(error))
+        why = self.unbound.get((place.file, found[1])) if place is not None and found else None
+        if why is not None:
+            assert found is not None
+            name = found[1]
+            raise LoopStateError(
+                f"`{name}` has no value here that is known, {why}",
+                fix=f"Give `{name}` a value of its final type before.",
+                place=place,
+            ) from None
+
     # --- the result -------------------------------------------------------------------------------
 
     def add_inputs(self, inputs: Sequence[Input]) -> list[Tracer]:
@@ -285,7 +335,7 @@ class Trace(Interpreter):
     def build(self, results: Sequence[Tracer], captures: Sequence[Value] | None = None) -> Graph:
         """The Graph (captures, inputs) -> results."""
         values = self._capture_values if captures is None else list(captures)
-        self.builder.params[:] = [*values, *(t.value for t in self.inputs)]
+        self.builder.params[:] = [*values, *(t.made for t in self.inputs)]
         return self.builder.build([r.value for r in results])
 
     def capture_value(self, outer: Any) -> Value:
@@ -331,6 +381,9 @@ def tracing(trace: Trace) -> Iterator[None]:
             yield
     except PycError as error:
         raise error.at(location.of_traceback(error.__traceback__)) from error.__cause__
+    except NameError as error:
+        trace.explain(error)
+        raise
     except (TypeError, ValueError) as error:
         # NumPy wraps what a conversion raises, as in `array[0] = traced`.
         cause = error.__cause__

@@ -131,6 +131,10 @@ class _Cached:
         return getattr(self._cached, name)
 
 
+def _as_written(function: Any) -> Any:
+    return function
+
+
 class Namespace:
     """Translations of one trace."""
 
@@ -143,6 +147,8 @@ class Namespace:
                 "issubclass": self._issubclass,
             }
         )
+        self.rewrite: Callable[[Any], Any] = _as_written
+        """What a function of the user is made into before: `rewrite.rewritten`, or itself."""
         self._views: dict[int, View] = {}
         self._memo: dict[int, tuple[Any, Any]] = {}
         """By id: an object, kept alive so that its id stays its own, and its translation."""
@@ -274,7 +280,7 @@ class Namespace:
             return value
         if not is_users(value.__globals__):
             return self._others_function(value, path)
-        made = self._remade(value, self._view(value.__globals__))
+        made = self._remade(self.rewrite(value), self._view(value.__globals__))
         self._remember(value, made)
 
         def finish() -> None:

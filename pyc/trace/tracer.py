@@ -50,11 +50,16 @@ from pyc.trace.parts import At, Flat
 PYTHON_TYPE: dict[dt.DType, type] = {dt.b1: bool, dt.i64: int, dt.f64: float, dt.c128: complex}
 """The Python number type that has an element type, for results of weak operands."""
 
+_LOST = Step(None, {})
+"""How an array comes from nothing, once its elements are not known; see `Tracer.lose`."""
+
 _OPERANDS = (int, float, complex, np.ndarray, np.generic, list, tuple, DeviceArray)
 
 
 class Owner(Protocol):
-    """The trace of a tracer."""
+    """The trace of a tracer. open: until its Graph is built."""
+
+    open: bool
 
     def describe(self, value: Value) -> str:
         """What `value` is, for messages: where it was made, or which argument it is."""
@@ -129,8 +134,8 @@ class Tracer(ArrayMethods):
     type it stands for, None for arrays and NumPy scalars."""
 
     __slots__ = (
-        *("_seen", "_value", "argument", "base", "dense", "made", "outer", "owner", "step", "type"),
-        "weak",
+        *("_seen", "_value", "argument", "base", "dense", "made", "outer", "owner", "rivals"),
+        *("step", "type", "weak"),
     )
 
     def __init__(
@@ -155,6 +160,8 @@ class Tracer(ArrayMethods):
         self.base: Tracer | None = None
         self.step: Step | None = None
         self._seen: Value | None = None
+        self.rivals: list[Tracer] = []
+        """Arrays that may share its memory: which of them do depends on data."""
 
     # --- memory -----------------------------------------------------------------------------------
 
@@ -169,7 +176,7 @@ class Tracer(ArrayMethods):
                 self._seen = now
         return self._value
 
-    def view_of(self, base: Tracer, step: Step | None, seen: Value) -> None:
+    def view_of(self, base: Tracer, step: Step | None, seen: Value | None) -> None:
         """Makes it a view of `base`, which had the value `seen` when this had its own."""
         self.base, self.step, self._seen = base, step, seen
 
@@ -273,6 +280,44 @@ class Tracer(ArrayMethods):
         elif self.outer is not None:
             self.owner.note_change(self.outer, self)
         self._value = new.value
+        first: Tracer = self
+        while True:
+            for rival in first.rivals:
+                if rival.owner.open and not rival.is_lost:
+                    current().lift(rival).lose()
+            if first.outer is None:
+                break
+            first = first.outer
+
+    def lose(self) -> None:
+        """From now on its elements are not known: another array that may share its memory was
+        changed. Using it, or a view of it, is an error."""
+        owner = self.memory
+        owner.view_of(Tracer(owner.owner, owner._value), _LOST, None)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its elements are not known any more; see `lose`."""
+        array: Tracer | None = self
+        while array is not None and array.step is not _LOST:
+            array = array.base
+        return array is not None
+
+    @property
+    def memory(self) -> Tracer:
+        """The array whose memory it is in: itself, or that of which it is a view."""
+        array: Tracer = self
+        while array.base is not None and array._shares() is not False:
+            array = array.base
+        return array
+
+    @property
+    def origin(self) -> Tracer:
+        """The array whose memory it is in, of the outermost trace."""
+        array = self.memory
+        while array.outer is not None:
+            array = array.outer.memory
+        return array
 
     def weakened(self) -> Tracer:
         """The same value, standing for a Python number."""
