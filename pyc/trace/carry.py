@@ -50,6 +50,10 @@ class Unstable(Exception):
         return LoopStateError(self.message, fix=self.fix, place=location.here())
 
 
+class ImpureError(Exception):
+    """The test of a loop changes something: it cannot be evaluated apart from the body."""
+
+
 # --- memory ---------------------------------------------------------------------------------------
 
 
@@ -105,6 +109,7 @@ class _Carried:
         """Puts parameters of `trace` in the place."""
         self.parameters = trace.add_inputs([k for k in self.kinds if isinstance(k, Input)])
         if self.start is None:
+            self.value = UNBOUND
             self.place.set(UNBOUND)
             return
         parameters = iter(self.parameters)
@@ -117,6 +122,18 @@ class _Carried:
         self.value = self.start.joined(self.given)
         self.place.set(self.value)
 
+    def is_changed(self) -> bool:
+        """Whether there is another value in the place than was put there."""
+        return self.place.get() is not self.value or not self._is_whole()
+
+    def _is_whole(self) -> bool:
+        """Whether the value that was put there holds what it held."""
+        if self.start is None or self.start.single:
+            return True
+        now = apart(self.value, "")
+        pairs = zip(now.leaves, self.given, strict=False)
+        return now.treedef == self.start.treedef and all(a is b for a, b in pairs)
+
     def leave(self) -> bool:
         """Takes the value of the place after an iteration; whether its types have settled."""
         value = self.place.get()
@@ -127,15 +144,11 @@ class _Carried:
             return settled
         if self.end is None:
             raise self._unstable("no value")
-        if not self.start.single:
-            now = apart(self.value, "")
-            if now.treedef != self.start.treedef or any(
-                a is not b for a, b in zip(now.leaves, self.given, strict=True)
-            ):
-                raise Unstable(
-                    f"`{self.place.name}` is changed in place and assigned in one loop",
-                    "Do one of the two.",
-                )
+        if not self._is_whole():
+            raise Unstable(
+                f"`{self.place.name}` is changed in place and assigned in one loop",
+                "Do one of the two.",
+            )
         if self.end.treedef != self.start.treedef:
             raise self._unstable(shown(self.end))
         kinds: list[Input | Static] = []
@@ -349,10 +362,17 @@ class Loop:
 
     def condition(self, test: Callable[[Any], Any]) -> tuple[Graph, list[Any]]:
         """The Graph (captures, counter, carried) -> whether there is one more iteration, and the
-        captures. test: gives that, for the counter."""
+        captures. test: gives that, for the counter.
+
+        raises ImpureError: the test changes something
+        """
         trace = Trace(current())
+        trace.may_change = True
         with self._undone(), tracing(trace):
             result = trace.lift(lifted(test(self._enter(trace)), dt.b1))
+            places, broken = self.snapshot.changes({c.place.key for c in self.carried})
+            if places or broken or trace.changed or any(c.is_changed() for c in self.carried):
+                raise ImpureError
             values, captured = trace.used_captures([result])
             return trace.build([result], values), captured
 

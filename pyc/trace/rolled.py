@@ -23,10 +23,12 @@ import pyc.numpy as pnp
 from pyc.errors import DTypeError, PycError, TraceError
 from pyc.interpreter import bind, current, is_tracing
 from pyc.ir import dtype as dt
+from pyc.ir.graph import Eqn
+from pyc.ir.op import Kind
 from pyc.reasons import Reason, record
 from pyc.trace import location
 from pyc.trace.capture import Trace, tracing
-from pyc.trace.carry import Loop, Unstable
+from pyc.trace.carry import ImpureError, Loop, Unstable
 from pyc.trace.exits import RESULT
 from pyc.trace.merge import merge
 from pyc.trace.sequences import Counted, Rows, Steps, sequence
@@ -108,7 +110,7 @@ def _truth(x: Any) -> Any:
 def negation(x: Any) -> Any:
     """`not x`."""
     truth = _truth(x)
-    return not truth if isinstance(truth, bool) else pnp.logical_not(truth).weakened()
+    return not truth if type(truth) is bool else pnp.logical_not(truth).weakened()
 
 
 def all_true(first: Any, *rest: Callable[[], Any]) -> Any:
@@ -125,7 +127,7 @@ def _logic(unit: bool, first: Any, rest: Sequence[Callable[[], Any]]) -> Any:
     truth = _truth(first)
     if not rest:
         return truth
-    if isinstance(truth, bool):
+    if type(truth) is bool:
         return _logic(unit, rest[0](), rest[1:]) if truth is unit else truth
     yes: Callable[[], Any] = lambda: _logic(unit, rest[0](), rest[1:])  # noqa: E731
     no: Callable[[], Any] = lambda: not unit  # noqa: E731
@@ -138,7 +140,7 @@ def all_of(first: Any, *rest: Callable[[], Any]) -> Any:
     if not rest:
         return first
     truth = _truth(first)
-    if isinstance(truth, bool):
+    if type(truth) is bool:
         return all_of(rest[0](), *rest[1:]) if truth else first
     return _choice(truth, (lambda: all_of(rest[0](), *rest[1:]), lambda: first), rest, "`and`")
 
@@ -148,7 +150,7 @@ def any_of(first: Any, *rest: Callable[[], Any]) -> Any:
     if not rest:
         return first
     truth = _truth(first)
-    if isinstance(truth, bool):
+    if type(truth) is bool:
         return first if truth else any_of(rest[0](), *rest[1:])
     return _choice(truth, (lambda: first, lambda: any_of(rest[0](), *rest[1:])), rest, "`or`")
 
@@ -178,7 +180,7 @@ def comparison(operators: tuple[str, ...], left: Any, right: Any, *rest: Callabl
 def choice(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
     """`yes() if test else no()`."""
     truth = _truth(test)
-    if isinstance(truth, bool):
+    if type(truth) is bool:
         return yes() if truth else no()
     return _choice(truth, (yes, no), (yes, no), "the conditional expression")
 
@@ -206,7 +208,7 @@ def branch(
 ) -> None:
     """`if test: then() else: orelse()`."""
     truth = _truth(test)
-    if isinstance(truth, bool):
+    if type(truth) is bool:
         (then if truth else orelse)()
     else:
         _branch(truth, then, orelse, _Variables((then, orelse), names, live), (then, orelse))
@@ -327,7 +329,7 @@ class _For(_Statement):
         """All iterations, as Python runs them."""
         for item in items:
             stopped = self.stopped()
-            if isinstance(stopped, bool):
+            if type(stopped) is bool:
                 if stopped:
                     return
                 self.body(item)
@@ -337,7 +339,7 @@ class _For(_Statement):
     def run(self, steps: Steps) -> None:
         """Over a sequence that may be traced."""
         length = steps.length
-        if not isinstance(length, int):
+        if type(length) is not int:
             try:
                 self.roll(steps, 0)
             except Unstable as unstable:
@@ -394,7 +396,7 @@ class _For(_Statement):
         with _unrolling(length - first):
             for k in range(first, length):
                 stopped = self.stopped()
-                if isinstance(stopped, bool):
+                if type(stopped) is bool:
                     if stopped:
                         return
                     self.body(steps.item(k))
@@ -414,7 +416,7 @@ class _For(_Statement):
     def roll(self, steps: Steps, first: int) -> None:
         """The iterations from `first` on, as an op."""
         length = steps.length
-        known = isinstance(length, int)
+        known = type(length) is int
         always = known and self.stopped() is False
         loop = self.loop(lambda k: self.body(steps.item(_plus(k, first))), always)
         graph, captured = loop.body()
@@ -448,7 +450,7 @@ class _For(_Statement):
         self.finish(loop, values)
         if known and self.stop is None and self.counter is not None:
             last = steps.item(length - 1)
-            if isinstance(last, int) and self.counter.get() is not UNBOUND:
+            if type(last) is int and self.counter.get() is not UNBOUND:
                 self.counter.set(last)
 
 
@@ -473,12 +475,12 @@ class _While(_Statement):
         done = 0
         while limit is None or done < limit:
             stopped = self.stopped()
-            if not isinstance(stopped, bool):
+            if type(stopped) is not bool:
                 return False
             if stopped:
                 return True
             truth = _truth(self.test())
-            if not isinstance(truth, bool):
+            if type(truth) is not bool:
                 return False
             if not truth:
                 return True
@@ -517,30 +519,26 @@ class _While(_Statement):
             return False
 
     def roll(self) -> None:
-        """The loop as an op."""
-        pure = self.test_is_pure()
-        go = Result("the condition")
-        if pure:
+        """The loop as an op. Its condition is the test, if that changes nothing, and cannot fail
+        where the loop has been stopped; else whether to go on is carried, and the test is done
+        before the loop and at the end of each iteration that has not stopped it."""
+        try:
             loop = self.loop(lambda _: self.body(), always=False)
-        else:
-            # The test is part of the body: it is evaluated once before the loop and once after
-            # each iteration, unless that has stopped the loop.
+            graph, captured = loop.body()
+            condition, used = loop.condition(self.go_on)
+            again = self.stop is not None and any(_may_fail(e) for e in condition.eqns)
+        except ImpureError:
+            again = True
+        if again:
+            go = Result("the condition")
             go.set(_truth(self.test()))
             loop = self.loop(lambda _: self.step(go), always=False)
             loop.add(go)
-        graph, captured = loop.body()
-        initials = loop.initials()
-
-        def test(_: Any) -> Any:
-            if not pure:
-                return go.get()
-            more = _truth(self.test())
-            return more if self.stop is None else pnp.logical_and(more, negation(self.stopped()))
-
-        condition, used = loop.condition(test)
+            graph, captured = loop.body()
+            condition, used = loop.condition(lambda _: go.get())
         values = bind(
             "while",
-            *(*used, *captured, *initials),
+            *(*used, *captured, *loop.initials()),
             condition=condition,
             body=graph,
             condition_captures=len(used),
@@ -548,11 +546,16 @@ class _While(_Statement):
         )
         self.finish(loop, values)
 
+    def go_on(self, _: Any) -> Any:
+        """Whether there is one more iteration."""
+        more = _truth(self.test())
+        return more if self.stop is None else pnp.logical_and(more, negation(self.stopped()))
+
     def step(self, go: Result) -> None:
         """An iteration, and the test of the next one."""
         self.body()
         stopped = self.stopped()
-        if isinstance(stopped, bool):
+        if type(stopped) is bool:
             go.set(False if stopped else _truth(self.test()))
             return
 
@@ -563,24 +566,9 @@ class _While(_Statement):
         known = {*self.variables.known, go.key}
         merge(stopped, (again, lambda: go.set(False)), places, known, self.functions)
 
-    def test_is_pure(self) -> bool:
-        """Whether evaluating the test changes nothing and cannot fail."""
-        snapshot = Snapshot(self.functions)
-        trace = Trace(current())
-        trace.may_change = True
-        try:
-            with tracing(trace):
-                self.test()
-                places, broken = snapshot.changes(set())
-                fails = any(
-                    e.op.effect or e.op.fails or e.op.name in ("cond", "while", "scan")
-                    for e in trace.builder.eqns
-                )
-                if places or broken or trace.changed:
-                    return False
-                return self.stop is None or not fails
-        finally:
-            snapshot.restore()
+
+def _may_fail(eqn: Eqn) -> bool:
+    return eqn.op.effect or eqn.op.fails is not None or eqn.op.kind is Kind.CONTROL
 
 
 def _line() -> int:

@@ -27,7 +27,7 @@ class Steps(ABC):
 
     def __iter__(self) -> Any:
         """The items; TraceError if the length is traced."""
-        if not isinstance(self.length, int):
+        if type(self.length) is not int:
             raise TraceError(
                 "the number of items is traced, and they are needed while the function is traced",
                 fix="Loop with `for`; or make the argument it comes from static: "
@@ -46,7 +46,7 @@ class Counted(Steps):
 
     def item(self, k: Any) -> Any:
         """A Python int, traced if `k` is."""
-        if isinstance(k, int):
+        if type(k) is int:
             return self.of[k]
         scaled = k if self.of.step == 1 else k * self.of.step
         return scaled if self.of.start == 0 else scaled + self.of.start
@@ -99,9 +99,9 @@ class Zipped(Steps):
     def __init__(self, of: list[Steps]) -> None:
         self.of = of
         lengths = [s.length for s in of]
-        self.length: Any = min([n for n in lengths if isinstance(n, int)], default=None)
+        self.length: Any = min([n for n in lengths if type(n) is int], default=None)
         for n in lengths:
-            if not isinstance(n, int):
+            if type(n) is not int:
                 least = n if self.length is None else pnp.minimum(n, self.length).weakened()
                 self.length = least
 
@@ -150,7 +150,7 @@ def _steps(x: Any) -> Steps | None:
 
 def _zip(steps: list[Steps], strict: bool = False) -> Steps:
     lengths = [s.length for s in steps]
-    if strict and (not all(isinstance(n, int) for n in lengths) or len(set(lengths)) > 1):
+    if strict and (not all(type(n) is int for n in lengths) or len(set(lengths)) > 1):
         raise ValueError("zip(strict=True): the lengths differ, or are traced")
     return Zipped(steps)
 

@@ -1,6 +1,6 @@
 """Loops and branches as NumPy users write them; `test_rolled.py` compares each with NumPy."""
 
-# ruff: noqa: B007, C416, PLR1704, PLW2901, SIM108, SIM114
+# ruff: noqa: B007, F842
 
 from __future__ import annotations
 
