@@ -174,6 +174,14 @@ class LoopStateError(TraceError):
     remedy = "Give the variable a value of its final type before the loop or the `if`."
 
 
+class UnboundVariableError(TraceError, UnboundLocalError):
+    """A variable is used that got no value: the loop or the branch that gives it one was not
+    entered."""
+
+    code = "PYC1107"
+    remedy = "Give the variable a value before the loop or the `if`."
+
+
 class PurityError(PycError):
     """The function has an effect that compiled code would lose or repeat at the wrong time."""
 

@@ -84,6 +84,8 @@ class Trace(Interpreter):
         self._arrays: dict[int, tuple[Any, Tracer]] = {}
         self._known: Any = None
         self._namespace: Any = None
+        self._place: Location | None = None
+        """Where new equations are in the user's code, if that is not where the user is now."""
         self._locator: location.Locator = (
             parent._locator if isinstance(parent, Trace) else location.Locator()
         )
@@ -92,7 +94,7 @@ class Trace(Interpreter):
 
     def bind(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
         """Tracers of the results of a new equation."""
-        loc = self._locator.here()
+        loc = self._place or self._locator.here()
         values = self.builder.bind(op, *[a.value for a in args], loc=loc, **params)
         if op.name in VIEWS and makes_view(op, args):
             found = Tracer(self, values[0])
@@ -123,6 +125,8 @@ class Trace(Interpreter):
         kind = type(x)
         if kind is Tracer:
             if x.owner is self and self.open:
+                if x.bound is not None:
+                    x.require()
                 return x
             known = self._entered.get(id(x))
             return self._enter(x) if known is None or not self.open else known[1]
@@ -209,9 +213,12 @@ class Trace(Interpreter):
                 fix="Pass it as an argument to the function that uses it.",
             )
         assert self.parent is not None
-        outer = self.parent.lift(x)
+        outer = self.parent.lift(x.bare())
         same = self._capture(id(outer.value), outer, outer.type, x.weak)
         entered = Tracer(self, same.value, x.weak, outer=x)
+        if x.bound is not None:
+            entered.bound = x.bound
+            entered.require()
         if x.base is not None:
             base = self.lift(x.base)
             if id(x.base) in self._carried:
@@ -332,6 +339,16 @@ class Trace(Interpreter):
         self.inputs += found
         return found
 
+    def results(self, found: Sequence[Any]) -> list[Tracer]:
+        """What a function has returned, as tracers of this trace. A variable that may have no value
+        fails on the line that may give it one."""
+        lifted = []
+        for x in found:
+            self._place = x.bound[2] if isinstance(x, Tracer) and x.bound is not None else None
+            lifted.append(self.lift(x))
+        self._place = None
+        return lifted
+
     def build(self, results: Sequence[Tracer], captures: Sequence[Value] | None = None) -> Graph:
         """The Graph (captures, inputs) -> results."""
         values = self._capture_values if captures is None else list(captures)
@@ -415,7 +432,7 @@ def capture(
     """
     trace = Trace()
     with tracing(trace):
-        results = [trace.lift(r) for r in function(*trace.add_inputs(inputs))]
+        results = trace.results(function(*trace.add_inputs(inputs)))
         return trace.build(results), results
 
 

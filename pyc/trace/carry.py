@@ -20,6 +20,7 @@ from typing import Any
 
 import pyc.numpy as pnp
 from pyc.errors import LoopStateError
+from pyc.frozen import replace
 from pyc.interpreter import current
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
@@ -27,11 +28,23 @@ from pyc.ir.types import ArrayType
 from pyc.trace import location
 from pyc.trace.capture import Input, Trace, tracing
 from pyc.trace.control import lifted
-from pyc.trace.leaves import Apart, Static, apart, described, is_array, shown, wider
+from pyc.trace.leaves import (
+    Apart,
+    Static,
+    all_bound,
+    apart,
+    described,
+    empty,
+    is_array,
+    put,
+    shown,
+    wider,
+)
 from pyc.trace.memory import row_major
 from pyc.trace.state import UNBOUND, Key, Place, Snapshot
 from pyc.trace.tracer import Tracer
 
+_TRUTH = Input(ArrayType((), dt.b1))
 _COUNTER = Input(ArrayType((), dt.i64), int, "counter")
 _WHAT = "a change in a loop"
 _REWRITE = "`y = x.copy()` before the loop, and change that"
@@ -89,6 +102,10 @@ class _Carried:
         """The value before the loop; None while it has none."""
         if self.initial is not UNBOUND:
             self.start = apart(self.initial, place.name)
+        self.bound: Any = True if self.start is None else all_bound(self.start)
+        """Whether there is a value before the loop, for certain or by a traced truth."""
+        self.maybe = self.bound is not True
+        """Whether an iteration may begin, or end, without a value: then that is carried too."""
         self.kinds = list(self.start.kinds) if self.start is not None else []
         """What the leaves are, as far as is known."""
         arrays = self.start.leaves if self.start is not None else []
@@ -105,14 +122,21 @@ class _Carried:
         self.finals: list[_Final | None] = []
         """What the arrays among the leaves are after an iteration, once all is settled."""
 
+    @property
+    def inputs(self) -> list[Input]:
+        """Types of what is carried: the leaves that are values, and whether there is a value."""
+        found = [k for k in self.kinds if isinstance(k, Input)]
+        return [*found, _TRUTH] if self.maybe else found
+
     def enter(self, trace: Trace) -> None:
         """Puts parameters of `trace` in the place."""
-        self.parameters = trace.add_inputs([k for k in self.kinds if isinstance(k, Input)])
+        self.parameters = trace.add_inputs(self.inputs)
         if self.start is None:
             self.value = UNBOUND
             self.place.set(UNBOUND)
             return
-        parameters = iter(self.parameters)
+        # The parameters themselves stay as they are: these are changed in place.
+        parameters = iter(Tracer(trace, p.value, p.weak) for p in self.parameters)
         self.given = [
             kind.value if isinstance(kind, Static) else next(parameters) for kind in self.kinds
         ]
@@ -120,6 +144,8 @@ class _Carried:
             if is_array(leaf):
                 leaf.argument, leaf.dense = argument, dense
         self.value = self.start.joined(self.given)
+        if self.maybe:
+            put(self.value, next(parameters), self.place.name)
         self.place.set(self.value)
 
     def is_changed(self) -> bool:
@@ -139,9 +165,7 @@ class _Carried:
         value = self.place.get()
         self.end = None if value is UNBOUND else apart(value, self.place.name)
         if self.start is None:
-            found = [] if self.end is None else self.end.kinds
-            settled, self.kinds = found == self.kinds, found
-            return settled
+            return self._leave_first()
         if self.end is None:
             raise self._unstable("no value")
         if not self._is_whole():
@@ -167,6 +191,23 @@ class _Carried:
         self.kinds = kinds
         return settled
 
+    def _leave_first(self) -> bool:
+        """As `leave`, where there is no value before the loop."""
+        found = [] if self.end is None else self.end.kinds
+        settled, self.kinds = found == self.kinds, found
+        if self.end is not None and self.end.bound:
+            # It gets one in some iterations: from now on it is carried from the beginning.
+            if any(isinstance(k, Static) for k in found):
+                raise Unstable(
+                    f"`{self.place.name}` gets a value in some iterations only",
+                    f"Give `{self.place.name}` a value before the loop.",
+                )
+            self.start = replace(self.end, leaves=empty(self.end), bound=[])
+            self.bound, self.maybe = False, True
+            self.argument = self.dense = [False] * len(found)
+            return False
+        return settled
+
     def _unstable(self, after: str, before: str = "", name: str = "") -> Unstable:
         assert self.start is not None
         name = name or self.place.name
@@ -185,15 +226,16 @@ class _Carried:
         if self.end is None:
             return []
         pairs = zip(self.end.leaves, self.kinds, strict=True)
-        return [lifted(x, k.type.dtype) for x, k in pairs if isinstance(k, Input)]
+        found = [lifted(x, k.type.dtype) for x, k in pairs if isinstance(k, Input)]
+        return [*found, current().lift(all_bound(self.end))] if self.maybe else found
 
     def initials(self) -> list[Any]:
         """The same before the loop; zeros where there is no value yet."""
-        inputs = [k for k in self.kinds if isinstance(k, Input)]
         if self.start is None:
-            return [pnp.zeros(k.type.shape, dtype=k.type.dtype.numpy) for k in inputs]
+            return [pnp.zeros(k.type.shape, dtype=k.type.dtype.numpy) for k in self.inputs]
         pairs = zip(self.start.leaves, self.kinds, strict=True)
-        return [lifted(x, k.type.dtype) for x, k in pairs if isinstance(k, Input)]
+        found = [lifted(x, k.type.dtype) for x, k in pairs if isinstance(k, Input)]
+        return [*found, current().lift(self.bound)] if self.maybe else found
 
 
 def _is_argument(x: Tracer) -> bool:
@@ -457,11 +499,16 @@ class Loop:
                     leaf = same[0] if same else leaf
                     made.append((leaf, final))
                 leaves.append(leaf)
-            if c.start is None and not self.always and c.place.key not in self.optional:
+            found = c.end.joined(leaves)
+            bound = todo.pop(0) if c.maybe else True
+            if c.start is None and not self.always:
+                bound = pnp.greater(values[0], 0)
+            if c.place.key not in self.optional:
+                put(found, bound, c.place.name)
+            c.place.set(found)
+            if bound is not True and any(isinstance(k, Static) for k in c.kinds):
                 self.unbound.append(c.place)
                 c.place.set(UNBOUND)
-            else:
-                c.place.set(c.end.joined(leaves))
         for array, value in zip(self.arrays, todo, strict=True):
             array.change(value, _WHAT, _REWRITE)
         self._relate(made)

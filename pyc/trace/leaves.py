@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyc.numpy as pnp
 from pyc import tree
 from pyc.errors import DTypeError
 from pyc.frozen import frozen, replace
 from pyc.interpreter import WEAK, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.ir.types import ArrayType
+from pyc.trace import location
 from pyc.trace.capture import Input
 from pyc.trace.tracer import Tracer
 
+_LEAF = tree.flatten_ordered(0)[1]
 _WIDTH = {bool: -1, int: 0, float: 1, complex: 2}
 """Weak types in the order in which they widen."""
 
@@ -47,6 +50,8 @@ class Apart:
     treedef: tree.TreeDef
     single: bool
     """Whether the value is itself the only leaf."""
+    bound: list[Any]
+    """Traced truths: if one is false the variable has no value, and the leaves are any."""
 
     def joined(self, leaves: list[Any]) -> Any:
         """The value with other leaves."""
@@ -56,11 +61,17 @@ class Apart:
 def apart(value: Any, name: str) -> Apart:
     """`value` taken apart; dicts keep their order. name: that of the value in messages."""
     leaves, treedef = tree.flatten_ordered(value)
-    if len(leaves) == 1 and leaves[0] is value:
-        return Apart(leaves, [kind_of(value, name)], treedef, True)
+    bound: dict[int, Any] = {}
+    for k, leaf in enumerate(leaves):
+        if isinstance(leaf, Tracer) and leaf.bound is not None:
+            bound[id(leaf.bound[0])] = leaf.bound[0]
+            leaves[k] = leaf.bare()
+    truths = list(bound.values())
+    if len(leaves) == 1 and treedef == _LEAF:
+        return Apart(leaves, [kind_of(leaves[0], name)], treedef, True, truths)
     names = [tree.path_text(path, name) for path in tree.paths(treedef)]
     kinds = [kind_of(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
-    return Apart(leaves, kinds, treedef, False)
+    return Apart(leaves, kinds, treedef, False, truths)
 
 
 def kind_of(leaf: Any, name: str) -> Input | Static:
@@ -101,6 +112,34 @@ def common(kinds: list[Input]) -> Input | None:
     return found
 
 
+def empty(value: Apart) -> list[Any]:
+    """Leaves of the same types, for a variable that has no value."""
+    return [
+        kind.value
+        if isinstance(kind, Static)
+        else kind.weak(0)
+        if kind.weak is not None
+        else pnp.zeros(kind.type.shape, dtype=kind.type.dtype.numpy)
+        for kind in value.kinds
+    ]
+
+
+def all_bound(value: Apart) -> Any:
+    """Whether the variable has its value: True, or a traced truth."""
+    found: Any = True
+    for truth in value.bound:
+        found = truth if found is True else pnp.logical_and(found, truth)
+    return found
+
+
+def put(value: Any, bound: Any, name: str) -> None:
+    """Makes the traced leaves of `value` say whether the variable of this name has one."""
+    place = location.here()
+    for leaf in tree.leaves(value):
+        if isinstance(leaf, Tracer) and bound is not True:
+            leaf.bound = (bound, name, place)
+
+
 def described(kind: Input | Static) -> str:
     """What a leaf is, for messages."""
     if isinstance(kind, Static):
@@ -122,4 +161,4 @@ def is_array(leaf: Any) -> bool:
 
 
 __all__ = ["Apart", "Static", "apart", "common", "described", "is_array", "kind_of", "shown"]
-__all__ += ["wider"]
+__all__ += ["all_bound", "empty", "put", "wider"]

@@ -18,20 +18,34 @@ from typing import Any
 
 import pyc.numpy as pnp
 from pyc.errors import LoopStateError, PycError, TraceError
+from pyc.frozen import replace
 from pyc.interpreter import bind, bind1, current
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph, Value
 from pyc.ir.op import Kind
+from pyc.ir.types import ArrayType
 from pyc.trace import location
 from pyc.trace.capture import Input, Trace, tracing
 from pyc.trace.carry import memories, relate
 from pyc.trace.control import lifted
-from pyc.trace.leaves import Apart, Static, apart, common, described, is_array, shown
+from pyc.trace.leaves import (
+    Apart,
+    Static,
+    all_bound,
+    apart,
+    common,
+    described,
+    empty,
+    is_array,
+    put,
+    shown,
+)
 from pyc.trace.state import UNBOUND, Key, Place, Result, Snapshot
 from pyc.trace.tracer import Tracer
 
 SELECTED = 64
 """The most elements of a value that both branches compute, for one of them to be selected."""
+_TRUTH = Input(ArrayType((), dt.b1))
 _WHAT = "a change in a branch"
 _REWRITE = "`y = x.copy()` before the `if`, and change that"
 
@@ -144,7 +158,8 @@ class _Merged:
         self.optional = optional
         self.without: dict[Place, str] = {}
         self.arrays: list[Tracer] = []
-        self.places: list[tuple[Place, Apart, list[Input | Static]]] = []
+        self.places: list[tuple[Place, Apart, list[Input | Static], bool]] = []
+        """(place, a value of its structure, types of the leaves, whether it may have no value)"""
         self.leaves: tuple[list[Any], list[Any]] = ([], [])
         """The values of the results, by branch."""
         self.types: list[Input] = []
@@ -156,27 +171,36 @@ class _Merged:
             if not needed or place.get() is not first:
                 place.set(first)
             return
-        if first is UNBOUND or second is UNBOUND:
-            if place.key not in self.optional:
-                self.without[place] = "it gets a value in one branch only"
-                return
-            # Any value will do where nobody reads it.
-            known = apart(second if first is UNBOUND else first, place.name)
-            empty = known.joined([_any(k) for k in known.kinds])
-            first, second = (empty, second) if first is UNBOUND else (first, empty)
-        parts = [apart(first, place.name), apart(second, place.name)]
+        known = [apart(x, place.name) for x in ends if x is not UNBOUND]
+        fixed = not known[0].kinds or any(isinstance(k, Static) for k in known[0].kinds)
+        if len(known) == 1 and fixed and place.key not in self.optional:
+            self.without[place] = "it gets a value in one branch only"
+            return
+        parts = [
+            replace(known[0], leaves=empty(known[0]), bound=[])
+            if x is UNBOUND
+            else apart(x, place.name)
+            for x in ends
+        ]
+        bound = [False if x is UNBOUND else all_bound(p) for x, p in zip(ends, parts, strict=True)]
         kinds, why = _common(parts)
         if why:
             if needed or place.key in self.optional or isinstance(place, Result):
                 raise _mismatch(place, why)
             self.without[place] = why
             return
-        self.places.append((place, parts[1], kinds))
+        sure = all(b is True for b in bound) or place.key in self.optional
+        self.places.append((place, parts[1], kinds, not sure))
         for k, kind in enumerate(kinds):
             if isinstance(kind, Input):
-                self.types.append(kind)
-                for leaves, part in zip(self.leaves, parts, strict=True):
-                    leaves.append(part.leaves[k])
+                self._add_leaf(kind, [part.leaves[k] for part in parts])
+        if not sure:
+            self._add_leaf(_TRUTH, bound)
+
+    def _add_leaf(self, kind: Input, values: Sequence[Any]) -> None:
+        self.types.append(kind)
+        for leaves, value in zip(self.leaves, values, strict=True):
+            leaves.append(value)
 
     def add_array(self, array: Tracer) -> None:
         """Merges an array that a branch changes in place."""
@@ -202,7 +226,7 @@ class _Merged:
         values = _chosen(truth, graphs) if types else []
         made: list[tuple[Tracer, list[Tracer]]] = []
         todo = list(zip(values, *ends, strict=False))
-        for place, part, kinds in self.places:
+        for place, part, kinds, maybe in self.places:
             new: list[Any] = []
             for kind in kinds:
                 if isinstance(kind, Static):
@@ -214,7 +238,10 @@ class _Merged:
                 else:
                     made.append((value, [m for s in shared for m in s]))
                 new.append(value)
-            place.set(part.joined(new))
+            found = part.joined(new)
+            if maybe:
+                put(found, todo.pop(0)[0], place.name)
+            place.set(found)
         for array, value in zip(self.arrays, values[len(self.types) :], strict=True):
             array.change(value, _WHAT, _REWRITE)
         for n, (result, shared) in enumerate(made):
@@ -223,12 +250,6 @@ class _Merged:
             outside += [r for r, others in made[:n] if own & set(map(id, others))]
             result.argument = any(m.argument for m in shared)
             relate(result, outside)
-
-
-def _any(kind: Input | Static) -> Any:
-    if isinstance(kind, Static):
-        return kind.value
-    return kind.weak(0) if kind.weak else pnp.zeros(kind.type.shape, dtype=kind.type.dtype.numpy)
 
 
 def _common(parts: Sequence[Apart]) -> tuple[list[Input | Static], str]:

@@ -29,9 +29,9 @@ from pyc.errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
 )
-from pyc.interpreter import current, weak_type
+from pyc.interpreter import bind, current, weak_type
 from pyc.ir import dtype as dt
-from pyc.ir.graph import Value
+from pyc.ir.graph import Location, Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.numpy import indexing
@@ -52,6 +52,11 @@ PYTHON_TYPE: dict[dt.DType, type] = {dt.b1: bool, dt.i64: int, dt.f64: float, dt
 
 _LOST = Step(None, {})
 """How an array comes from nothing, once its elements are not known; see `Tracer.lose`."""
+
+
+def _spread(x: Any, shape: tuple[int, ...]) -> Any:
+    return pnp.broadcast_to(x, shape) if shape else x
+
 
 _OPERANDS = (int, float, complex, np.ndarray, np.generic, list, tuple, DeviceArray)
 
@@ -134,7 +139,8 @@ class Tracer(ArrayMethods):
     type it stands for, None for arrays and NumPy scalars."""
 
     __slots__ = (
-        *("_seen", "_value", "argument", "base", "dense", "made", "outer", "owner", "rivals"),
+        *("_seen", "_value", "argument", "base", "bound", "dense", "made", "outer", "owner"),
+        "rivals",
         *("step", "type", "weak"),
     )
 
@@ -160,6 +166,9 @@ class Tracer(ArrayMethods):
         self.base: Tracer | None = None
         self.step: Step | None = None
         self._seen: Value | None = None
+        self.bound: tuple[Any, str, Location | None] | None = None
+        """Whether the variable has a value, traced, its name, and where it may get one; None if it
+        has one."""
         self.rivals: list[Tracer] = []
         """Arrays that may share its memory: which of them do depends on data."""
 
@@ -318,6 +327,19 @@ class Tracer(ArrayMethods):
         while array.outer is not None:
             array = array.outer.memory
         return array
+
+    def bare(self) -> Tracer:
+        """The same value, whether the variable has one or not."""
+        return self if self.bound is None else Tracer(self.owner, self._value, self.weak)
+
+    def require(self) -> None:
+        """From now on it has a value, or the program fails."""
+        assert self.bound is not None
+        (bound, name, _), self.bound = self.bound, None
+        found = bind(
+            "require", Tracer(self.owner, self._value), _spread(bound, self.shape), name=name
+        )
+        self._value = self.made = found[0].value
 
     def weakened(self) -> Tracer:
         """The same value, standing for a Python number."""
