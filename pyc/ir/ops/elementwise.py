@@ -393,7 +393,7 @@ pointwise("imag", "complex", lambda x: x.im, np.imag, types=_real_result("imag",
 pointwise("conj", "complex", lambda x: Complex(x.re, -x.im), np.conj)
 
 
-# --- variables -------------------------------------------------------------------------------------
+# --- variables ------------------------------------------------------------------------------------
 
 
 def _require_types(args: Types, *, name: str) -> Types:
