@@ -50,6 +50,21 @@ from pyc.trace.parts import At, Flat
 PYTHON_TYPE: dict[dt.DType, type] = {dt.b1: bool, dt.i64: int, dt.f64: float, dt.c128: complex}
 """The Python number type that has an element type, for results of weak operands."""
 
+
+def _same_part(a: Tracer, b: Tracer) -> bool:
+    """Whether two arrays are made by the same steps from one array."""
+    while a is not b:
+        if a.base is None or b.base is None or a.step is None or b.step is None:
+            return False
+        if a.step.op is not b.step.op or a.step.params != b.step.params:
+            return False
+        pairs = zip(a.step.operands, b.step.operands, strict=True)
+        if any(x.value is not y.value for x, y in pairs):
+            return False
+        a, b = a.base, b.base
+    return True
+
+
 _LOST = Step(None, {})
 """How an array comes from nothing, once its elements are not known; see `Tracer.lose`."""
 
@@ -197,6 +212,14 @@ class Tracer(ArrayMethods):
         if shares is False:
             self.base = None  # NumPy has copied: what it was is what it is
             return
+        if step is _LOST:
+            raise self._refusal(
+                TraceError,
+                f"this array ({self.type}) may share memory with another one that was changed in "
+                "place since: which array a name stands for was decided by a loop or a branch on "
+                "traced values",
+                "Copy where two names get one array: `a = b.copy()`.",
+            )
         if step.op is None or shares is None:
             raise self._refusal(
                 TraceError,
@@ -718,7 +741,15 @@ class Tracer(ArrayMethods):
         rewrite = "`x = x.at[index].set(value)`"
         here: Tracer = current().lift(self)
         here._check_writable(what, rewrite)
+        if type(value) is Tracer and value.base is not None and here._holds(value, key):
+            return  # `a[key] += v` has changed the view `a[key]`, and now assigns it to itself
         self.change(updating.assigned(self, key, value), what, rewrite)
+
+    def _holds(self, view: Tracer, key: Any) -> bool:
+        """Whether a view is that of the elements at `key`."""
+        return not updating.is_mask(key) and _same_part(
+            indexing.getitem(self, key), current().lift(view)
+        )
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("elements of an array cannot be deleted")
