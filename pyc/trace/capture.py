@@ -76,8 +76,8 @@ class Trace(Interpreter):
         """What arrays of surrounding traces that were changed in place here are now, by id."""
         self.may_change = False
         """Whether the user of this trace takes care of `changed`; else such a change is refused."""
-        self.unbound: dict[tuple[str, str], str] = {}
-        """Why variables have no value, by file and name."""
+        self.unbound: dict[tuple[str, str], tuple[str, str]] = {}
+        """Why variables have no value and what to give them, by file and name."""
         self._capture_values: list[Value] = []
         self._names: dict[Value, str] = {}
         self._scalars: dict[tuple[type, Any], Tracer] = {}
@@ -315,13 +315,13 @@ class Trace(Interpreter):
         to it."""
         place = location.of_traceback(error.__traceback__)
         found = re.search("'(.*?)'", str(error))
-        why = self.unbound.get((place.file, found[1])) if place is not None and found else None
-        if why is not None:
-            assert found is not None
-            name = found[1]
+        name = found[1] if found else ""
+        known = self.unbound.get((place.file, name)) if place is not None else None
+        if known is not None:
+            why, remedy = known
             raise LoopStateError(
                 f"`{name}` has no value here that is known, {why}",
-                fix=f"Give `{name}` a value of its final type before.",
+                fix=f"Give `{name}` {remedy}.",
                 place=place,
             ) from None
 

@@ -143,6 +143,8 @@ def put(value: Any, bound: Any, name: str) -> None:
 def described(kind: Input | Static) -> str:
     """What a leaf is, for messages."""
     if isinstance(kind, Static):
+        if isinstance(kind.value, (str, bytes)):
+            return f"{kind.value!r:.40}"
         return f"a {type(kind.value).__name__}"
     return f"a Python {kind.weak.__name__}" if kind.weak is not None else str(kind.type)
 

@@ -275,7 +275,7 @@ def _common(parts: Sequence[Apart]) -> tuple[list[Input | Static], str]:
 
 def _mismatch(place: Place, why: str) -> LoopStateError:
     return LoopStateError(
-        f"{place.name} has no one type after an `if` on a traced value: {why}",
+        f"{place.name} has no one type, and the condition is traced: {why}",
         fix="Give it the same dtype, shape and structure in both branches.",
         place=location.here(),
     )

@@ -87,13 +87,13 @@ def _shown(name: str) -> str:
     return "the returned value" if name == RESULT else name
 
 
-def _note(places: Iterable[Place], why: str) -> None:
-    """Tells what to say if the variables are used."""
+def _note(places: Iterable[Place], why: str, remedy: str) -> None:
+    """Tells what to say if the variables are used. remedy: what to give them."""
     interpreter = current()
     frame = location.user_frame()
     if isinstance(interpreter, Trace) and frame is not None:
         for place in places:
-            interpreter.unbound[(frame.f_code.co_filename, place.name)] = why
+            interpreter.unbound[(frame.f_code.co_filename, place.name)] = (why, remedy)
 
 
 # --- truth ----------------------------------------------------------------------------------------
@@ -228,7 +228,11 @@ def _branch(
         variable.set(UNBOUND)
     for place, why in without.items():
         place.set(UNBOUND)
-        _note([place], f"after an `if` on a traced value: {why}")
+        _note(
+            [place],
+            f"after an `if` on a traced value: {why}",
+            "the same dtype, shape and structure in both branches",
+        )
 
 
 # --- loops ----------------------------------------------------------------------------------------
@@ -314,7 +318,11 @@ class _Statement:
         loop.finish(values)
         for variable in self.variables.dead:
             variable.set(UNBOUND)
-        _note(loop.unbound, "after a loop that may have no iteration: it has a value in it only")
+        _note(
+            loop.unbound,
+            "after a loop that may have no iteration: it has a value in it only",
+            "a value before the loop",
+        )
 
 
 class _For(_Statement):

@@ -65,8 +65,9 @@ def _same_part(a: Tracer, b: Tracer) -> bool:
     return True
 
 
-_LOST = Step(None, {})
-"""How an array comes from nothing, once its elements are not known; see `Tracer.lose`."""
+_CHANGE = "change"
+"""The parameter of the step by which an array comes from nothing, once its elements are not known:
+where the array was changed that may share its memory; see `Tracer.lose`."""
 
 
 def _spread(x: Any, shape: tuple[int, ...]) -> Any:
@@ -212,13 +213,13 @@ class Tracer(ArrayMethods):
         if shares is False:
             self.base = None  # NumPy has copied: what it was is what it is
             return
-        if step is _LOST:
-            raise self._refusal(
-                TraceError,
-                f"this array ({self.type}) may share memory with another one that was changed in "
-                "place since: which array a name stands for was decided by a loop or a branch on "
-                "traced values",
-                "Copy where two names get one array: `a = b.copy()`.",
+        if _CHANGE in step.params:
+            raise TraceError(
+                f"an array ({self.type}) that is used later may share memory with the one that is "
+                "changed in place here: which array a name stands for was decided by a loop or a "
+                "branch on traced values",
+                fix="Copy where two names get one array: `a = b.copy()`.",
+                place=step.params[_CHANGE],
             )
         if step.op is None or shares is None:
             raise self._refusal(
@@ -325,13 +326,14 @@ class Tracer(ArrayMethods):
         """From now on its elements are not known: another array that may share its memory was
         changed. Using it, or a view of it, is an error."""
         owner = self.memory
-        owner.view_of(Tracer(owner.owner, owner._value), _LOST, None)
+        step = Step(None, {_CHANGE: location.here()})
+        owner.view_of(Tracer(owner.owner, owner._value), step, None)
 
     @property
     def is_lost(self) -> bool:
         """Whether its elements are not known any more; see `lose`."""
         array: Tracer | None = self
-        while array is not None and array.step is not _LOST:
+        while array is not None and (array.step is None or _CHANGE not in array.step.params):
             array = array.base
         return array is not None
 
