@@ -220,6 +220,8 @@ def _extracted(function: ast.FunctionDef, code: CodeType) -> CodeType:
         inner.type_params = []  # type: ignore[attr-defined,unused-ignore]
     names = [*code.co_freevars, RUNTIME]
     known = [exits.assign(name, ast.Constant(None), function) for name in names]
+    if owner and owner[0] != "<locals>" and owner[0] not in names:
+        known.append(at(ast.Global([owner[0]]), function))
     empty = ast.arguments([], [], None, [], [], None, [])
     outer = at(ast.FunctionDef(".outer", empty, [*known, inner], []), function)
     outer.type_params = []  # type: ignore[attr-defined,unused-ignore]

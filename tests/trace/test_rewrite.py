@@ -252,3 +252,39 @@ def test_texts_of_several_lines_keep_their_indents() -> None:
         )
 
     assert rewrite.rewritten(text)(1) == text(1)
+
+
+class Named:
+    """Its methods read its own name, which is a global name, and have private ones."""
+
+    def __init__(self, value: Any) -> None:
+        self.__value = value
+
+    def doubled(self, x: Any) -> Any:
+        assert isinstance(self, Named)
+        return Named(x * 2 if x else self.__value).__value
+
+    def tripled(self, x: Any) -> Any:
+        return Named(x * 3 if x else self.__value).__value
+
+
+def test_a_method_reads_the_name_of_its_class() -> None:
+    named = Named(7)
+    for method in (named.doubled, named.tripled):
+        rewritten = rewrite.rewritten(method)
+        assert rewritten is not method
+        assert [rewritten(x) for x in (0, 1)] == [method(x) for x in (0, 1)]
+
+
+def test_a_method_reads_the_name_of_a_class_in_a_function() -> None:
+    class Local:
+        def __init__(self, value: Any) -> None:
+            self.value = value
+
+        def doubled(self, x: Any) -> Any:
+            return Local(x * 2 if x else self.value).value
+
+    method = Local(7).doubled
+    rewritten = rewrite.rewritten(method)
+    assert rewritten is not method
+    assert [rewritten(x) for x in (0, 1)] == [7, 2]
