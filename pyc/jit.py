@@ -38,7 +38,7 @@ from pyc.signature import STATIC, Call, Signature, argument_type, is_static, rea
 from pyc.specialise import MAXIMUM, NotNativeError, specialise
 from pyc.trace import location
 from pyc.trace.capture import Input, capture, current_namespace
-from pyc.trace.rewrite import rewritten
+from pyc.trace.jumps import rewritten
 from pyc.trace.tracer import Tracer
 
 if TYPE_CHECKING:

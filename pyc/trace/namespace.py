@@ -148,7 +148,7 @@ class Namespace:
             }
         )
         self.rewrite: Callable[[Any], Any] = _as_written
-        """What a function of the user is made into before: `rewrite.rewritten`, or itself."""
+        """What a function of the user is made into before: `jumps.rewritten`, or itself."""
         self._views: dict[int, View] = {}
         self._memo: dict[int, tuple[Any, Any]] = {}
         """By id: an object, kept alive so that its id stays its own, and its translation."""

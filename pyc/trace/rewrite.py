@@ -22,14 +22,15 @@ import ast
 import dis
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from threading import Lock
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from pyc.reasons import Reason, record
 from pyc.trace import exits, liveness, rolled
 from pyc.trace.exits import at
+from pyc.trace.jumps import has_loops
 
 RUNTIME = ".pyc"
 """The free variable of rewritten functions that holds the run-time module."""
@@ -51,35 +52,20 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _lock = Lock()
 _codes: dict[int, tuple[CodeType, CodeType | None]] = {}
 """By the id of a code object: itself, so that the id stays its own, and what it became."""
-_generated: dict[int, CodeType] = {}
-"""Code objects that were made here, by id."""
 
 
-def rewritten(function: Callable[..., Any]) -> Callable[..., Any]:
+def rewritten(function: FunctionType) -> FunctionType:
     """`function` with its control flow as calls, over the same globals, cells and defaults; itself
-    if there is none, or if it cannot be rewritten, for a recorded reason."""
-    if isinstance(function, MethodType):
-        inner = rewritten(function.__func__)
-        return function if inner is function.__func__ else MethodType(inner, function.__self__)
-    if isinstance(function, functools.partial):
-        inner = rewritten(function.func)
-        if inner is function.func:
-            return function
-        return functools.partial(inner, *function.args, **function.keywords)
-    if not isinstance(function, FunctionType) or is_generated(function.__code__):
-        return function
+    if it cannot be rewritten, for a recorded reason."""
     code = function.__code__
     with _lock:
         known = _codes.get(id(code))
         if known is None:
-            known = _codes[id(code)] = (code, _rewritten_code(code))
-    new = known[1]
-    return function if new is None else _rebuilt(function, new)
-
-
-def is_generated(code: CodeType) -> bool:
-    """Whether a code object was made here: its stores into cells are those of local variables."""
-    return id(code) in _generated
+            new = _rewritten_code(code)
+            known = _codes[id(code)] = (code, new)
+            if new is not None:
+                _codes[id(new)] = (new, None)
+    return function if known[1] is None else _rebuilt(function, known[1])
 
 
 def _rebuilt(function: FunctionType, code: CodeType) -> FunctionType:
@@ -98,15 +84,15 @@ def _rebuilt(function: FunctionType, code: CodeType) -> FunctionType:
 
 
 def _rewritten_code(code: CodeType) -> CodeType | None:
-    """The new code; None if there is nothing to rewrite, or if it cannot be done."""
-    if not _has_control_flow(code) or code.co_name == "<lambda>":
+    """The new code; None if it cannot be done."""
+    if code.co_name == "<lambda>":
         return None
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return None
     try:
         function, first = _parsed(code)
     except (OSError, TypeError, SyntaxError, ValueError) as error:
-        if _has_loops(code):
+        if has_loops(code):
             record(
                 Reason.LOOP_NO_SOURCE,
                 function=code.co_name,
@@ -118,27 +104,11 @@ def _rewritten_code(code: CodeType) -> CodeType | None:
     if not why and not _is_source_of(function, first, code):
         why = "the source is not that of the function: the file has changed"
     if why:
-        if _has_loops(code):
+        if has_loops(code):
             record(Reason.LOOP_NOT_REWRITTEN, function=code.co_name, detail=why)
         return None
     convert(function)
     return _compiled(function, code)
-
-
-def _has_control_flow(code: CodeType) -> bool:
-    names = {i.opname for c in _nested(code) for i in dis.get_instructions(c)}
-    return any("JUMP" in n or n in ("FOR_ITER", "UNARY_NOT") for n in names)
-
-
-def _has_loops(code: CodeType) -> bool:
-    return any("BACKWARD" in i.opname for c in _nested(code) for i in dis.get_instructions(c))
-
-
-def _nested(code: CodeType) -> Iterable[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _nested(constant)
 
 
 def _parsed(code: CodeType) -> tuple[ast.FunctionDef, int]:
@@ -269,9 +239,7 @@ def _named(code: CodeType, name: str, qualified: str) -> CodeType:
             names = (name, qualified) if own else (constant.co_name, constant.co_qualname)
             constant = _named(constant, *names)
         constants.append(constant)
-    new = code.replace(co_consts=tuple(constants), co_name=name, co_qualname=qualified)
-    _generated[id(new)] = new
-    return new
+    return code.replace(co_consts=tuple(constants), co_name=name, co_qualname=qualified)
 
 
 # --- statements -----------------------------------------------------------------------------------
@@ -548,4 +516,4 @@ def _may_wait(nodes: Iterable[ast.AST]) -> bool:
     return not any(isinstance(n, ast.NamedExpr) for node in nodes for n in ast.walk(node))
 
 
-__all__ = ["RUNTIME", "convert", "is_generated", "rewritten"]
+__all__ = ["RUNTIME", "convert", "rewritten"]
