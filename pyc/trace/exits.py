@@ -22,14 +22,24 @@ RETURNED = ".returned"
 Statements = list[ast.stmt]
 Node = TypeVar("Node", bound=ast.AST)
 
+_PLACE = ("lineno", "col_offset", "end_lineno", "end_col_offset")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _LOOPS = (ast.For, ast.While)
 _LEAVING = (ast.Return, ast.Break, ast.Continue)
 
 
 def at(node: Node, place: ast.AST) -> Node:
-    """`node` and what is below it, at the place of another node."""
-    return ast.fix_missing_locations(ast.copy_location(node, place))
+    """`node`, and what is below it and has no place yet, at the place of another node."""
+    known = {name: getattr(place, name) for name in _PLACE}
+    todo: list[ast.AST] = [node]
+    while todo:
+        new = todo.pop()
+        if new is not node and hasattr(new, "lineno"):
+            continue  # as is what is below it
+        if "lineno" in new._attributes:
+            vars(new).update(known)
+        todo += ast.iter_child_nodes(new)
+    return node
 
 
 def assign(name: str, value: ast.expr, place: ast.AST) -> ast.stmt:

@@ -17,22 +17,22 @@ _DECIDING = frozenset(
 _BACK = frozenset(k for k, name in enumerate(opname) if "BACKWARD" in name)
 
 
-def _nested(code: CodeType) -> Iterator[CodeType]:
+def nested(code: CodeType) -> Iterator[CodeType]:
     """A code object and those of the functions in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _nested(constant)
+            yield from nested(constant)
 
 
 def has_control_flow(code: CodeType) -> bool:
     """Whether a function, or one that it makes, has an `if`, a loop or a logical operator."""
-    return any(not _DECIDING.isdisjoint(c.co_code[::2]) for c in _nested(code))
+    return any(not _DECIDING.isdisjoint(c.co_code[::2]) for c in nested(code))
 
 
 def has_loops(code: CodeType) -> bool:
     """Whether a function, or one that it makes, has a loop."""
-    return any(not _BACK.isdisjoint(c.co_code[::2]) for c in _nested(code))
+    return any(not _BACK.isdisjoint(c.co_code[::2]) for c in nested(code))
 
 
 def rewritten(function: FunctionType) -> FunctionType:
@@ -43,4 +43,4 @@ def rewritten(function: FunctionType) -> FunctionType:
     return made
 
 
-__all__ = ["has_control_flow", "has_loops", "rewritten"]
+__all__ = ["has_control_flow", "has_loops", "nested", "rewritten"]

@@ -22,6 +22,7 @@ import ast
 import dis
 import functools
 import inspect
+import linecache
 from collections.abc import Iterable, Sequence
 from threading import Lock
 from types import CellType, CodeType, FunctionType
@@ -30,7 +31,7 @@ from typing import Any
 from pyc.reasons import Reason, record
 from pyc.trace import exits, liveness, rolled
 from pyc.trace.exits import at
-from pyc.trace.jumps import has_loops
+from pyc.trace.jumps import has_loops, nested
 
 RUNTIME = ".pyc"
 """The free variable of rewritten functions that holds the run-time module."""
@@ -43,6 +44,7 @@ _FUTURE = functools.reduce(
 _SEQUENCES = frozenset(("range", "enumerate", "zip", "reversed"))
 _SCOPE_READERS = frozenset(("locals", "vars", "dir", "eval", "exec"))
 _TELLING = ("BINARY", "COMPARE", "CONTAINS", "DELETE", "IS_OP", "RETURN", "STORE", "UNARY", "YIELD")
+_COMPARED = ("co_code", "co_linetable", "co_names", "co_varnames", "co_freevars", "co_cellvars")
 _GENERATORS = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -61,7 +63,7 @@ def rewritten(function: FunctionType) -> FunctionType:
     with _lock:
         known = _codes.get(id(code))
         if known is None:
-            new = _rewritten_code(code)
+            new = _rewritten_code(function)
             known = _codes[id(code)] = (code, new)
             if new is not None:
                 _codes[id(new)] = (new, None)
@@ -83,15 +85,16 @@ def _rebuilt(function: FunctionType, code: CodeType) -> FunctionType:
     return new
 
 
-def _rewritten_code(code: CodeType) -> CodeType | None:
+def _rewritten_code(function: FunctionType) -> CodeType | None:
     """The new code; None if it cannot be done."""
+    code = function.__code__
     if code.co_name == "<lambda>":
         return None
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return None
     try:
-        function, first = _parsed(code)
-    except (OSError, TypeError, SyntaxError, ValueError) as error:
+        definition = _parsed(code, function.__globals__)
+    except (SyntaxError, ValueError) as error:
         if has_loops(code):
             record(
                 Reason.LOOP_NO_SOURCE,
@@ -100,33 +103,52 @@ def _rewritten_code(code: CodeType) -> CodeType | None:
                 detail=str(error),
             )
         return None
-    why = _unfit(function)
-    if not why and not _is_source_of(function, first, code):
+    why = _unfit(definition)
+    if not why and not _is_source_of(definition, code):
         why = "the source is not that of the function: the file has changed"
     if why:
         if has_loops(code):
             record(Reason.LOOP_NOT_REWRITTEN, function=code.co_name, detail=why)
         return None
-    convert(function)
-    return _compiled(function, code)
+    convert(definition)
+    return _compiled(definition, code)
 
 
-def _parsed(code: CodeType) -> tuple[ast.FunctionDef, int]:
-    """The definition of a function with the places of its file, and the line where it begins.
+def _parsed(code: CodeType, names: dict[str, Any]) -> ast.FunctionDef:
+    """The definition of a function with the places of its file. names: those of its module, whose
+    loader may have the source.
 
-    raises OSError, TypeError: no source; SyntaxError, ValueError: it is not that of a function
+    raises ValueError: no source; SyntaxError, ValueError: it is not that of a function
     """
-    lines, first = inspect.getsourcelines(code)
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, names)[code.co_firstlineno - 1 :]
+    if not lines:
+        raise ValueError("could not get source code")
     # An indented block is parsed under an `if`: dedenting would change texts of several lines.
     indented = lines[0][:1] in (" ", "\t")
-    tree = ast.parse(("if 1:\n" if indented else "") + "".join(lines))
-    ast.increment_lineno(tree, first - 1 - indented)
+    block = "".join(lines[: _end(code, lines)])
+    tree = ast.parse("if 1:\n" + block if indented else block)
+    ast.increment_lineno(tree, code.co_firstlineno - 1 - indented)
     found: ast.stmt = tree.body[0]
     if indented and isinstance(found, ast.If):
         found = found.body[0]
     if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
         raise ValueError("the source is not a function definition")
-    return found, first
+    return found
+
+
+def _end(code: CodeType, lines: Sequence[str]) -> int:
+    """How many of the lines from its first one on are of a function: those of its instructions,
+    and what follows that is indented further than its first line."""
+    last = max((end or 0 for c in nested(code) for _, end, _, _ in c.co_positions()), default=0)
+    count = max(last - code.co_firstlineno + 1, 1)
+    margin = len(lines[0]) - len(lines[0].lstrip())
+    while count < len(lines):
+        text = lines[count].lstrip()
+        if text and text[0] != "#" and len(lines[count]) - len(text) <= margin:
+            break
+        count += 1
+    return count
 
 
 def _unfit(function: ast.FunctionDef) -> str:
@@ -139,16 +161,26 @@ def _unfit(function: ast.FunctionDef) -> str:
     return exits.refused(function.body)
 
 
-def _is_source_of(function: ast.FunctionDef, first: int, code: CodeType) -> bool:
+def _is_source_of(function: ast.FunctionDef, code: CodeType) -> bool:
     """Whether a definition compiles to `code`. Test runners rewrite `assert`: then it cannot be
     told."""
     if any(isinstance(node, ast.Assert) for node in ast.walk(function)):
         return True
-    return _same(_extracted(function, code), code)
+    found = _extracted(function, code)
+    return _same(found, code) or _outline(found) == _outline(code)
 
 
 def _same(a: CodeType, b: CodeType) -> bool:
-    return _outline(a) == _outline(b)
+    """Whether two code objects are equal, wherever in their file they begin."""
+    for name in _COMPARED:
+        if getattr(a, name) != getattr(b, name):
+            return False
+    return len(a.co_consts) == len(b.co_consts) and all(
+        _same(x, y)
+        if isinstance(x, CodeType) and isinstance(y, CodeType)
+        else type(x) is type(y) and repr(x) == repr(y)
+        for x, y in zip(a.co_consts, b.co_consts, strict=True)
+    )
 
 
 def _outline(code: CodeType) -> list[Any]:

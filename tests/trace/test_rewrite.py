@@ -7,6 +7,7 @@ import ast
 import inspect
 import textwrap
 import traceback
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -287,3 +288,78 @@ def test_a_method_reads_the_name_of_a_class_in_a_function() -> None:
     rewritten = rewrite.rewritten(Local.doubled)
     assert rewritten is not Local.doubled
     assert [rewritten(Local(7), x) for x in (0, 1)] == [7, 2]
+
+
+SOURCE = '''
+import functools
+
+def marked(function):
+    return functools.wraps(function)(lambda *args: function(*args))
+
+if True:
+        def indented(x):
+                if x:
+                    y = """
+a text at the margin"""
+                else:
+                    y = ""
+                return y
+        # a comment that ends nothing
+
+                # nor does this one
+
+def last_words(x):
+    while x < 5:
+        x += 1
+        if x == 3:
+            pass
+    return (
+        x
+    )
+
+@functools.lru_cache(
+    maxsize=None,
+)
+def decorated(x):
+    return "some" if x else "none"
+
+def before(x): return x and 1
+def after(x): return x or 2
+
+class Holder:
+    def method(self, x):
+        for v in x:
+            if v:
+                return v
+
+    other = 1
+'''
+
+
+def test_the_source_of_a_function_is_found_whole(tmp_path: Path) -> None:
+    file = tmp_path / "quirks.py"
+    file.write_text(SOURCE)
+    names: dict[str, Any] = {}
+    exec(compile(SOURCE, str(file), "exec"), names)
+    functions = [names["indented"], names["last_words"], names["decorated"].__wrapped__]
+    functions += [names["before"], names["after"], names["Holder"].method]
+    calls: list[list[tuple[Any, ...]]] = [[(0,), (1,)]] * 5 + [[(None, (0, 3)), (None, (0,))]]
+    for function, arguments in zip(functions, calls, strict=True):
+        rewritten = rewrite.rewritten(function)
+        assert rewritten is not function, function
+        assert [rewritten(*a) for a in arguments] == [function(*a) for a in arguments]
+
+
+def test_a_loader_may_have_the_source() -> None:
+    """As those of archives and notebooks do."""
+
+    class Loader:
+        def get_source(self, name: str) -> str:
+            return text
+
+    text = "def f(x):\n    return 1 if x else 2\n"
+    names: dict[str, Any] = {"__name__": "in_archive", "__loader__": Loader()}
+    exec(compile(text, "no such place/in_archive.py", "exec"), names)
+    rewritten = rewrite.rewritten(names["f"])
+    assert rewritten is not names["f"]
+    assert (rewritten(1), rewritten(0)) == (1, 2)
