@@ -26,6 +26,7 @@ from pyc.errors import (
     LoopStateError,
     PycError,
     TraceError,
+    UnboundVariableError,
     format_place,
 )
 from pyc.frozen import frozen
@@ -311,11 +312,10 @@ class Trace(Interpreter):
         self.changed[id(outer)] = entered
 
     def explain(self, error: NameError) -> None:
-        """LoopStateError if a variable has no value because of what a traced loop or branch does
-        to it."""
+        """PycError if a variable has no value because of what a traced loop or branch does to it,
+        or if it is one of the function that bodies and branches share."""
         place = location.of_traceback(error.__traceback__)
-        found = re.search("'(.*?)'", str(error))
-        name = found[1] if found else ""
+        name = unbound_name(error)
         known = self.unbound.get((place.file, name)) if place is not None else None
         if known is not None:
             why, remedy = known
@@ -324,6 +324,8 @@ class Trace(Interpreter):
                 fix=f"Give `{name}` {remedy}.",
                 place=place,
             ) from None
+        if not isinstance(self.parent, Trace) and "free variable" in str(error):
+            raise UnboundVariableError(f"`{name}` has no value here", place=place) from None
 
     # --- the result -------------------------------------------------------------------------------
 
@@ -335,7 +337,7 @@ class Trace(Interpreter):
             if given.name:
                 self._names[value] = given.name
             found.append(Tracer(self, value, given.weak))
-            found[-1].argument = self.parent is None
+            found[-1].argument = self.parent is None and given.weak is None
         self.inputs += found
         return found
 
@@ -363,6 +365,12 @@ class Trace(Interpreter):
             if known_key == key:
                 return value
         return self.builder.param(type_of(outer))
+
+
+def unbound_name(error: NameError) -> str:
+    """The variable without a value that an error is about."""
+    found = re.search("'(.*?)'", str(error))
+    return found[1] if found else ""
 
 
 def _check_constant(array: Any, name: str | None) -> None:
@@ -444,4 +452,5 @@ __all__ = [
     "capture",
     "current_namespace",
     "tracing",
+    "unbound_name",
 ]

@@ -26,7 +26,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.ir.types import ArrayType
 from pyc.trace import location
-from pyc.trace.capture import Input, Trace, tracing
+from pyc.trace.capture import Input, Trace, tracing, unbound_name
 from pyc.trace.control import lifted
 from pyc.trace.leaves import (
     Apart,
@@ -394,13 +394,27 @@ class Loop:
             trace.may_change = True
             with self._undone(), tracing(trace):
                 counter = self._enter(trace)
-                self.run(counter)
+                try:
+                    self.run(counter)
+                except NameError as error:
+                    self._refuse_unbound(error)
+                    raise
                 if self._settled(trace):
                     results = [trace.lift(counter + 1)]
                     results += [x for c in self.carried for x in map(trace.lift, c.results())]
                     results += [trace.lift(x) for x in self.arrays]
                     values, captured = trace.used_captures(results)
                     return trace.build(results, values), captured
+
+    def _refuse_unbound(self, error: NameError) -> None:
+        """Unstable if an iteration uses what one before it is to give a value."""
+        name = unbound_name(error)
+        if any(c.place.name == name and c.start is None for c in self.carried):
+            raise Unstable(
+                f"`{name}` has no value before the loop, and an iteration may use it before it "
+                "gives it one",
+                f"Give `{name}` a value before the loop.",
+            )
 
     def condition(self, test: Callable[[Any], Any]) -> tuple[Graph, list[Any]]:
         """The Graph (captures, counter, carried) -> whether there is one more iteration, and the
@@ -483,11 +497,13 @@ class Loop:
         """Puts the results of the op where the body would have put them."""
         todo = list(values[1:])
         made: list[tuple[Tracer, _Final]] = []
+        before: list[Any] = []
+        """What each of `made` was before the loop."""
         for c in self.carried:
             if c.end is None:
                 continue
             leaves: list[Any] = []
-            for kind, final in zip(c.kinds, c.finals, strict=True):
+            for k, (kind, final) in enumerate(zip(c.kinds, c.finals, strict=True)):
                 if isinstance(kind, Static):
                     leaves.append(kind.value)
                     continue
@@ -495,9 +511,12 @@ class Loop:
                 if kind.weak is not None:
                     leaf = leaf.weakened()
                 elif final is not None:
-                    same = [r for r, f in made if f.leaf is final.leaf]
-                    leaf = same[0] if same else leaf
+                    start = c.start.leaves[k] if c.start is not None else None
+                    for (other, end), first in zip(made, before, strict=True):
+                        if end.leaf is final.leaf and (self.always or first is start):
+                            leaf = other
                     made.append((leaf, final))
+                    before.append(start)
                 leaves.append(leaf)
             found = c.end.joined(leaves)
             bound = todo.pop(0) if c.maybe else True

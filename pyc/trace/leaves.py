@@ -158,8 +158,11 @@ def shown(value: Apart) -> str:
 
 
 def is_array(leaf: Any) -> bool:
-    """Whether a leaf is a traced array that could be changed in place."""
-    return isinstance(leaf, Tracer) and leaf.weak is None
+    """Whether a leaf is a traced array that could be changed in place: of those of rank 0 only what
+    the caller may hold, the others are scalars."""
+    if not isinstance(leaf, Tracer) or leaf.weak is not None:
+        return False
+    return leaf.ndim > 0 or leaf.origin.argument
 
 
 __all__ = ["Apart", "Static", "apart", "common", "described", "is_array", "kind_of", "shown"]

@@ -25,7 +25,7 @@ from pyc.ir.graph import Graph, Value
 from pyc.ir.op import Kind
 from pyc.ir.types import ArrayType
 from pyc.trace import location
-from pyc.trace.capture import Input, Trace, tracing
+from pyc.trace.capture import Input, Trace, tracing, unbound_name
 from pyc.trace.carry import memories, relate
 from pyc.trace.control import lifted
 from pyc.trace.leaves import (
@@ -74,6 +74,9 @@ class _Branch:
             with tracing(self.trace):
                 try:
                     function()
+                except NameError as error:
+                    self._note_unbound(error)
+                    raise
                 except Exception as error:
                     _refuse_raise(error)
                     raise
@@ -92,6 +95,16 @@ class _Branch:
                 self.arrays = [t.outer for t in self.trace.changed.values() if t.outer is not None]
         finally:
             snapshot.restore()
+
+    def _note_unbound(self, error: NameError) -> None:
+        """Tells what to say of a variable that has no value in the branch."""
+        place = location.of_traceback(error.__traceback__)
+        around = self.trace.parent
+        if place is not None and isinstance(around, Trace):
+            around.unbound[(place.file, unbound_name(error))] = (
+                "in a branch on a traced value, which is traced whether it is taken or not",
+                "a value before the `if`",
+            )
 
 
 def _refuse_raise(error: Exception) -> None:

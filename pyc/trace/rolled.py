@@ -40,7 +40,7 @@ SHORT = 16
 SHORT_IN_ALL = 64
 """So many iterations of nested short loops at most."""
 LONGEST = 4096
-"""The longest loop that runs in Python because it cannot be an op."""
+"""The most iterations, of nested loops in all, that run in Python because they cannot be ops."""
 LONGEST_PLAIN = 1_000_000
 """The longest loop that runs in Python because it does nothing with traced values."""
 
@@ -381,7 +381,7 @@ class _For(_Statement):
             except (DTypeError, TraceError) as refused:
                 error = refused
             break
-        if length - first > LONGEST:
+        if (length - first) * _unrolled.get() > LONGEST:
             raise error
         record(
             Reason.LOOP_UNROLLED,
