@@ -75,8 +75,12 @@ class Trace(Interpreter):
         """What stands here for arrays of surrounding traces that are parameters, by id."""
         self.changed: dict[int, Tracer] = {}
         """What arrays of surrounding traces that were changed in place here are now, by id."""
+        self.lost: list[Tracer] = []
+        """Arrays of surrounding traces that may have been changed in place here; see
+        `Tracer.lose`."""
         self.may_change = False
-        """Whether the user of this trace takes care of `changed`; else such a change is refused."""
+        """Whether the user of this trace takes care of `changed` and `lost`; else such a change is
+        refused."""
         self.unbound: dict[tuple[str, str], tuple[str, str]] = {}
         """Why variables have no value and what to give them, by file and name."""
         self._capture_values: list[Value] = []
@@ -299,6 +303,15 @@ class Trace(Interpreter):
     def note_change(self, outer: Tracer, entered: Tracer) -> None:
         """Records that `outer`, of a surrounding trace, was changed in place; `entered` is what it
         is here."""
+        self._check_change(outer)
+        self.changed[id(outer)] = entered
+
+    def note_loss(self, outer: Tracer) -> None:
+        """Records that `outer`, of a surrounding trace, may have been changed in place."""
+        self._check_change(outer)
+        self.lost.append(outer)
+
+    def _check_change(self, outer: Tracer) -> None:
         if not self.may_change:
             raise TraceError(
                 lambda: (
@@ -309,7 +322,6 @@ class Trace(Interpreter):
                 "it.",
                 place=location.here(),
             )
-        self.changed[id(outer)] = entered
 
     def explain(self, error: NameError) -> None:
         """PycError if a variable has no value because of what a traced loop or branch does to it,

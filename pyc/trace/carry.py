@@ -262,7 +262,7 @@ class _Array:
         self.start: Tracer = carried.start.leaves[k]
         self.given: Tracer = carried.given[k]
         self.end = _Final(trace, carried.end.leaves[k])
-        self.mutated = self.given._value is not self.given.made
+        self.mutated = self.given._value is not self.given.made or self.given.is_lost
 
 
 class _Aliases:
@@ -279,6 +279,7 @@ class _Aliases:
         ]
         changed = [t.outer.origin for t in trace.changed.values() if t.outer is not None]
         self.changed = set(map(id, changed))
+        self.lost = bool(trace.lost)
         self.reached = {id(m) for t in trace.entered() if t.weak is None for m in memories(t)}
 
     def stay(self) -> list[Place]:
@@ -291,6 +292,12 @@ class _Aliases:
 
     def check(self) -> None:
         """Unstable if names share memory that is changed in place."""
+        if self.lost:
+            raise Unstable(
+                "an array that is used in the loop may share memory with one that is changed in "
+                "place there: which array a name stands for is decided on traced values",
+                "Copy where two names get one array: `a = b.copy()`.",
+            )
         self._check([memories(a.start) for a in self.arrays])
         self._check([a.end.memories for a in self.arrays])
         for a in self.arrays:
@@ -427,7 +434,13 @@ class Loop:
         with self._undone(), tracing(trace):
             result = trace.lift(lifted(test(self._enter(trace)), dt.b1))
             places, broken = self.snapshot.changes({c.place.key for c in self.carried})
-            if places or broken or trace.changed or any(c.is_changed() for c in self.carried):
+            if (
+                places
+                or broken
+                or trace.changed
+                or trace.lost
+                or any(c.is_changed() for c in self.carried)
+            ):
                 raise ImpureError
             values, captured = trace.used_captures([result])
             return trace.build([result], values), captured

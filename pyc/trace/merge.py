@@ -61,6 +61,8 @@ class _Branch:
         """Places beyond the variables that it changes."""
         self.arrays: list[Tracer] = []
         """Arrays of surroundings that it changes."""
+        self.lost: list[Tracer] = []
+        """Arrays of surroundings that it may have changed."""
 
     def run(
         self,
@@ -93,6 +95,7 @@ class _Branch:
                     )
                 self.ends = {p.key: p.get() for p in (*places, *self.places)}
                 self.arrays = [t.outer for t in self.trace.changed.values() if t.outer is not None]
+                self.lost = self.trace.lost
         finally:
             snapshot.restore()
 
@@ -257,6 +260,8 @@ class _Merged:
             place.set(found)
         for array, value in zip(self.arrays, values[len(self.types) :], strict=True):
             array.change(value, _WHAT, _REWRITE)
+        for array in (a for branch in self.branches for a in branch.lost if not a.is_lost):
+            current().lift(array).lose()
         for n, (result, shared) in enumerate(made):
             own = set(map(id, shared))
             outside = [m for m in shared if m.owner.open]

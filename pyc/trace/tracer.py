@@ -91,6 +91,9 @@ class Owner(Protocol):
     def note_change(self, outer: Tracer, entered: Tracer) -> None:
         """Records that an array of a surrounding trace was changed in place."""
 
+    def note_loss(self, outer: Tracer) -> None:
+        """Records that an array of a surrounding trace may have been changed in place."""
+
     def lift(self, x: Any) -> Any:
         """See `Interpreter.lift`."""
 
@@ -325,9 +328,11 @@ class Tracer(ArrayMethods):
     def lose(self) -> None:
         """From now on its elements are not known: another array that may share its memory was
         changed. Using it, or a view of it, is an error."""
-        owner = self.memory
+        array = self.memory
+        if array.outer is not None:
+            array.owner.note_loss(array.outer)
         step = Step(None, {_CHANGE: location.here()})
-        owner.view_of(Tracer(owner.owner, owner._value), step, None)
+        array.view_of(Tracer(array.owner, array._value), step, None)
 
     @property
     def is_lost(self) -> bool:
