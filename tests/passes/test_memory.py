@@ -54,7 +54,7 @@ def updated_from_itself(x: Any, i: Any) -> Any:
 
 
 def updated_constant(x: Any, i: Any) -> Any:
-    return pnp.asarray(TABLE).at[i].set(x[0])
+    return pnp.asarray([0, 1, 2, 3, 4, 5], dtype=np.float32).at[i].set(x[0])
 
 
 TABLE = np.arange(6, dtype=np.float32)
