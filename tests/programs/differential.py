@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from pyc import config
-from pyc.backends.oracle import run_plan
-from pyc.compile import compile_graph
+from pyc.backends.oracle import PlanFailure, run_plan
+from pyc.compile import compile_graph, failure_of
+from pyc.errors import PycError
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
 from pyc.ir.target import X86_64_V3
@@ -50,8 +51,12 @@ def _optimised(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
 
 
 def _planned(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
-    planned = plan(optimise(graph, check=True), X86_64_V3, check=True).plan
-    return run_plan(planned, arguments, [(v.shape, v.dtype.numpy) for v in graph.results])
+    graph = optimise(graph, check=True)
+    planned = plan(graph, X86_64_V3, check=True).plan
+    try:
+        return run_plan(planned, arguments, [(v.shape, v.dtype.numpy) for v in graph.results])
+    except PlanFailure as error:
+        raise failure_of(graph, planned.sites[error.site], error.value) from None
 
 
 def _compiled(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
@@ -69,11 +74,24 @@ def compare(seed: int, executor: str, coverage: Counter[str]) -> str:
     """What is wrong with the program of a seed; empty if nothing is."""
     graph = random_graph(seed, coverage=coverage)
     arguments = random_arguments(graph, seed)
-    expected = evaluate(graph, arguments)
+    failed: type[Exception] | None = None
+    expected: Sequence[Array] = ()
+    # A check whose result nobody needs is not made: what raises must still raise without it.
+    for program in (graph, optimise(graph)):
+        failed = None
+        try:
+            expected = evaluate(program, arguments)
+            break
+        except PycError as error:
+            failed = type(error)
+    if failed is not None:
+        coverage[f"raised:{failed.__name__}"] += 1
     try:
         found = EXECUTORS[executor](graph, arguments)
-    except Exception:
-        return traceback.format_exc()
+    except Exception as error:
+        return "" if failed is not None and isinstance(error, failed) else traceback.format_exc()
+    if failed is not None:
+        return f"{failed.__name__} is not raised"
     for k, (a, b) in enumerate(zip(expected, found, strict=True)):
         if not same_bits(a, b):
             return f"result {k} ({a.dtype}{list(a.shape)}): expected {a}, found {b}"

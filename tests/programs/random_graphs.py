@@ -116,6 +116,7 @@ class Program:
             (2, self.ordering),
             (2, self.indexing),
             (2, self.update),
+            (0.3, self.check),
         ]
         if self.depth < 2:
             steps += [(1, self.control), (1, self.chain)]
@@ -232,6 +233,19 @@ class Program:
         self.values.append(total)
         self.bind("div", power, spread(total))
         self.coverage["row_program"] += 1
+
+    def check(self) -> None:
+        """Integers that must be in bounds: seldom such that some are not."""
+        rng = self.rng
+        x = self.pick(lambda v: v.dtype is dt.i64)
+        if x is None:
+            return
+        bound = rng.choice([3, 17, 300])
+        if rng.random() < 0.7:
+            limit = self.builder.constant(bound, dt.i64)
+            x = self.bind("remainder", x, self.builder.bind1("broadcast", limit, shape=x.shape))
+        if x is not None:
+            self.bind("index_check", x, axis=0, bound=bound)
 
     def contraction(self) -> None:
         """An integer product (floats have a bound, not bits: tested by themselves)."""
