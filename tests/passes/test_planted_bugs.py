@@ -6,7 +6,6 @@ it. `pyc.verify` runs that program in every way and must raise; without the mist
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
@@ -602,17 +601,17 @@ def test_there_are_at_least_twenty() -> None:
 
 
 SEEDS = {
-    "an_update_lands_one_further": 12,
+    "an_update_lands_one_further": 3,
     "the_mask_of_the_tail_is_one_short": 0,
-    "a_pad_is_one_wider": 8,
-    "branches_are_in_the_wrong_order": 31,
-    "a_live_operand_is_updated": 10,
-    "the_neutral_element_of_sums_is_plus_zero": 46,
-    "a_scatter_adds_where_it_should_set": 0,
-    "a_shifted_read_is_overwritten": 255,
-    "a_loop_updates_what_is_read_later": 1,
-    "chains_go_on_through_values_that_are_read_again": 19,
-    "a_loop_ends_in_the_other_buffer": 161,
+    "a_pad_is_one_wider": 23,
+    "branches_are_in_the_wrong_order": 4,
+    "a_live_operand_is_updated": 65,
+    "the_neutral_element_of_sums_is_plus_zero": 402,
+    "a_scatter_adds_where_it_should_set": 10,
+    "a_shifted_read_is_overwritten": 172,
+    "a_loop_updates_what_is_read_later": 0,
+    "chains_go_on_through_values_that_are_read_again": 8,
+    "a_loop_ends_in_the_other_buffer": 1,
 }
 """Mistakes that the random programs find, with the first seed that does."""
 
@@ -621,6 +620,6 @@ SEEDS = {
 def test_random_programs_find_it(name: str, plant: Plant) -> None:
     """The differential runner reports the program of this seed, and nothing without the mistake."""
     seed = SEEDS[name]
-    assert differential.compare(seed, "plan", Counter()) == ""
+    assert differential.compare(seed, "plan") == ""
     BUGS[name][0](plant)
-    assert differential.compare(seed, "plan", Counter()) != ""
+    assert differential.compare(seed, "plan") != ""

@@ -2,8 +2,8 @@
 
     python -m tests.programs.differential FIRST LAST {optimise,plan,compile}
 
-A process of its own, so that an abort of LLVM costs one shard: the seed at work is printed before
-it runs (to stderr), the findings and the coverage as one line of JSON at the end.
+A process of its own, so that an abort of LLVM costs one program: each seed has a line of JSON when
+it is done. `run` does this for many seeds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pyc.ir.graph import Graph
 from pyc.ir.target import X86_64_V3
 from pyc.passes import optimise
 from pyc.passes.memory import plan
-from tests.programs.random_graphs import random_arguments, random_graph
+from tests.programs.random_graphs import coverage, random_arguments, random_graph
 
 Array = np.ndarray[Any, Any]
 
@@ -70,9 +70,12 @@ EXECUTORS: dict[str, Callable[[Graph, Sequence[Array]], Sequence[Array]]] = {
 }
 
 
-def compare(seed: int, executor: str, coverage: Counter[str]) -> str:
-    """What is wrong with the program of a seed; empty if nothing is."""
-    graph = random_graph(seed, coverage=coverage)
+def compare(seed: int, executor: str, seen: Counter[str] | None = None) -> str:
+    """What is wrong with the program of a seed; empty if nothing is. What the program is made of,
+    and the error that it raises, are counted in `seen`."""
+    graph = random_graph(seed, checks=True)
+    seen = Counter() if seen is None else seen
+    seen.update(coverage(graph))
     arguments = random_arguments(graph, seed)
     failed: type[Exception] | None = None
     expected: Sequence[Array] = ()
@@ -85,7 +88,7 @@ def compare(seed: int, executor: str, coverage: Counter[str]) -> str:
         except PycError as error:
             failed = type(error)
     if failed is not None:
-        coverage[f"raised:{failed.__name__}"] += 1
+        seen[f"raised:{failed.__name__}"] += 1
     try:
         found = EXECUTORS[executor](graph, arguments)
     except Exception as error:
@@ -99,17 +102,15 @@ def compare(seed: int, executor: str, coverage: Counter[str]) -> str:
 
 
 def main(first: int, last: int, executor: str) -> int:
-    """Runs the seeds [first, last); prints {"findings": ..., "coverage": ...}."""
+    """Runs the seeds [first, last); prints a line {"seed", "finding", "coverage"} for each."""
     config.update("cache", "off")
-    coverage: Counter[str] = Counter()
-    findings: dict[str, str] = {}
+    wrong = False
     for seed in range(first, last):
-        print(seed, file=sys.stderr, flush=True)
-        wrong = compare(seed, executor, coverage)
-        if wrong:
-            findings[str(seed)] = wrong
-    print(json.dumps({"findings": findings, "coverage": coverage}))
-    return 1 if findings else 0
+        seen: Counter[str] = Counter()
+        finding = compare(seed, executor, seen)
+        wrong |= bool(finding)
+        print(json.dumps({"seed": seed, "finding": finding, "coverage": seen}), flush=True)
+    return int(wrong)
 
 
 if __name__ == "__main__":
