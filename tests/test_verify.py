@@ -11,6 +11,7 @@ import pytest
 import pyc
 import pyc.numpy as pnp
 from pyc import lax
+from pyc.backends import oracle
 from pyc.errors import VerificationError
 from pyc.ir.graph import Rewriter
 from pyc.passes import memory
@@ -103,3 +104,29 @@ def test_a_wrong_rule_is_named_with_its_element(
 def test_ulp_allows_small_differences() -> None:
     report = pyc.verify(softmax, X, ulp=1)
     assert max(c.difference for c in report.checks) <= 1
+
+
+def test_every_way_names_the_same_element() -> None:
+    """Of several indices out of range the least is named, whatever the order of lanes: bits and
+    messages depend on the program only."""
+    x = np.arange(100.0)
+    index = np.arange(64) % 100
+    index[[3, 20, 41, 60]] = 300, 150, 200, -120
+    report = pyc.verify(lambda x, i: x[i] * 2, x, index)
+    assert "150" in report.error.splitlines()[0]
+
+
+def test_plan_and_compiled_must_name_the_same_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interpreter that took the first in place of the least would be found."""
+    run_plan = oracle.run_plan
+
+    def first(*args: Any) -> Any:
+        try:
+            return run_plan(*args)
+        except oracle.PlanFailure as failed:
+            raise oracle.PlanFailure(failed.site, 300) from None
+
+    monkeypatch.setattr(oracle, "run_plan", first)
+    index = np.array([3, 300, 150])
+    with pytest.raises(VerificationError, match=r"compiled gives .*150.* plan .*300"):
+        pyc.verify(lambda x, i: x[i] * 2, np.arange(100.0), index)

@@ -165,14 +165,18 @@ class Rewriter:
 
 
 def renamed(body: Body, binding: Mapping[Var, Expr] | None = None) -> Body:
-    """A copy of `body` in which every variable bound inside is a new one, and the variables of
-    `binding` are replaced: what a body needs to stand in a kernel a second time."""
+    """A copy of `body` in which every variable bound and every buffer made inside is a new one,
+    and the variables of `binding` are replaced: what a body needs to stand in a kernel twice."""
     fresh: dict[Var, Var] = {}
+    made: dict[Buffer, Buffer] = {}
     for s in walk(body):
         for var in bound(s):
             fresh[var] = Var(var.name, var.dtype)
+        if isinstance(s, Alloc):
+            made[s.buffer] = replace(s.buffer)
     variables: dict[Var, Expr] = {**fresh, **(binding or {})}
-    return _bind(Rewriter(variables=variables).body(body), fresh)
+    rewriter = Rewriter(variables=variables, buffers=lambda b: made.get(b, b))
+    return _bind(rewriter.body(body), fresh)
 
 
 def bound(s: Stmt) -> tuple[Var, ...]:

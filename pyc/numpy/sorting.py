@@ -78,26 +78,51 @@ def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 def quantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The element at fraction q of the sorted axes (all if None), linearly between neighbours; NaN
-    if any is. q: a concrete number, or a list of them, which makes a new first axis (and a float64
-    result, as in NumPy)."""
-    fractions = _fractions("quantile", q)
-    x = asarray(x)
+    if any is. q: a concrete number, or a list of them, which makes a new first axis. The type is
+    NumPy's: a float's own where q is a Python number, any type's own where q is 0 or 1 as integers,
+    else that of x and q together. Where a fraction falls on an element it is that element, beside
+    infinite ones too (NumPy's formula gives NaN)."""
+    return _quantiles("quantile", asarray(x), q, 1, axis, keepdims)
+
+
+def percentile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """`quantile` with q in percent."""
+    return _quantiles("percentile", asarray(x), q, 100, axis, keepdims)
+
+
+def _quantiles(name: str, x: Any, q: Any, whole: int, axis: Any, keepdims: bool) -> Any:
+    """Quantiles at fractions q / whole."""
+    numbers = structural(q)
+    if hasattr(numbers, "type"):
+        raise ConcretizationError(
+            f"{name}: `q` must be known while tracing",
+            fix="Pass it as a Python number or a list, or make it a static argument.",
+        )
+    fractions = np.asarray(numbers, np.float64) / whole
+    if not ((fractions >= 0) & (fractions <= 1)).all():
+        raise ValueError(f"{name}: fractions must lie in [0, {whole}], got {q}")
     if dtype_of(x).is_complex:
-        raise DTypeError(f"quantile: complex numbers have no order, got {type_text(x)}")
-    if not dtype_of(x).is_float or fractions.ndim:
-        x = cast(x, dt.f64)
+        raise DTypeError(f"{name}: complex numbers have no order, got {type_text(x)}")
+    kind = np.dtype(q.dtype) if hasattr(q, "dtype") else np.asarray(numbers).dtype
+    weak = type(q) is float or (type(q) is int and whole != 1)
+    if weak or dtype_of(x) is dt.b1:
+        x = cast(x, dt.promote_weak(float, dtype_of(x)))
+    elif kind.kind == "f" or whole != 1:
+        strong = dt.of(kind if kind.kind == "f" else np.dtype(np.float64))
+        assert strong is not None, "NumPy's floats are pyc's"
+        x = cast(x, dt.promote(dtype_of(x), strong))
     shape = shape_of(x)
-    axes = axes_of("quantile", axis, len(shape))
+    axes = axes_of(name, axis, len(shape))
     kept = [k for k in range(len(shape)) if k not in axes]
     count = prod([shape[k] for k in axes])
     if count == 0:
-        raise ShapeError(f"quantile: no elements along axis {axis} of {type_text(x)}")
+        raise ShapeError(f"{name}: no elements along axis {axis} of {type_text(x)}")
     rows = bind1("transpose", x, axes=(*kept, *axes))
     rows = bind1("reshape", rows, shape=(*(shape[k] for k in kept), count))
     ordered = sort(rows, -1)
     last = gather(ordered, (..., count - 1))
-    whole = equal(last, last)
-    found = [where(whole, _between(ordered, count, p), last) for p in fractions.reshape(-1)]
+    number = equal(last, last)
+    found = [where(number, _between(ordered, count, p), last) for p in fractions.reshape(-1)]
     if keepdims:
         wide = tuple(1 if k in axes else n for k, n in enumerate(shape))
         found = [bind1("reshape", each, shape=wide) for each in found]
@@ -105,20 +130,6 @@ def quantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any
         return found[0]
     together = stack(found)
     return bind1("reshape", together, shape=(*fractions.shape, *shape_of(together)[1:]))
-
-
-def _fractions(name: str, q: Any) -> Any:
-    """q as a NumPy array of numbers in [0, 1]."""
-    q = structural(q)
-    if hasattr(q, "type"):
-        raise ConcretizationError(
-            f"{name}: `q` must be known while tracing",
-            fix="Pass it as a Python number or a list, or make it a static argument.",
-        )
-    fractions = np.asarray(q, np.float64)
-    if not ((fractions >= 0) & (fractions <= 1)).all():
-        raise ValueError(f"{name}: fractions must lie in [0, 1], got {q}")
-    return fractions
 
 
 def _between(ordered: Any, count: int, fraction: float) -> Any:
@@ -134,14 +145,6 @@ def _between(ordered: Any, count: int, fraction: float) -> Any:
     if part >= 0.5:
         return subtract(above, multiply(apart, 1 - part))
     return add(below, multiply(apart, part))
-
-
-def percentile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """`quantile` with q in percent."""
-    q = structural(q)
-    if hasattr(q, "type"):
-        _fractions("percentile", q)
-    return quantile(x, np.asarray(q, np.float64) / 100, axis, keepdims=keepdims)
 
 
 def searchsorted(a: Any, v: Any, side: str = "left") -> Any:

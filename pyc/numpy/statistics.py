@@ -51,12 +51,12 @@ def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any =
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
     out = kept if keepdims else tuple(n for k, n in enumerate(shape) if k not in axes)
     if builtins.any(shape[k] == 0 for k in axes):
-        if empty is None and 0 not in out:
+        if empty is None:
             raise ShapeError(
                 f"{name}: no elements along axis {axis} of {type_text(x)}, and no identity"
             )
         kind = dt.b1 if op in ("reduce_any", "reduce_all") else dtype_of(x)
-        return broadcast(literal(empty or 0, kind), out)
+        return broadcast(literal(empty, kind), out)
     found = bind1(op, x, axes=axes) if axes else _unreduced(op, x)
     return reshape(found, out) if shape_of(found) != out else found
 

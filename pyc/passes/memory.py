@@ -492,7 +492,8 @@ class _Planner:
         alone = self._chains.alone(eqn)
         steps = iterations(eqn, scope.walker.scalars) if alone else None
         results = self._swapped_results(scope, eqn, moves)
-        start = self._results_in_turn(moves, results, steps, alone=alone)
+        others = {k for k, out in enumerate(eqn.outs) if out in scope.uses.last} - set(results)
+        start = self._results_in_turn(moves, results, others, steps, alone=alone)
         captured = [self._where(scope, a) for a in eqn.args[: tests + works]]
         carried, second = self._carries(scope, number, eqn, moves, start)
         flag = self.new_slot(condition.results[0].type)
@@ -533,20 +534,28 @@ class _Planner:
         return self.slots[slot].place is Place.RESULT and not self.slots[slot].turns
 
     def _results_in_turn(
-        self, moves: Moves, results: dict[int, int], steps: int | None, *, alone: bool
+        self,
+        moves: Moves,
+        results: dict[int, int],
+        others: set[int],
+        steps: int | None,
+        *,
+        alone: bool,
     ) -> dict[int, int]:
         """Which of the buffers that take turns, as they are at first, are the memory of results,
         with slots of that memory. After a known number of steps each result lies where it
-        belongs; else one of those that take turns takes part, and the results are copied."""
+        belongs. Else the results are copied, so one of those that take turns may take part, if
+        none of them is another carry that is read later. others: the carries that are."""
         found: dict[int, int] = {}
         for k, slot in results.items():
             turns = moves.turns(k)
             if steps is not None:
                 name = turns[steps % len(turns)]
-            elif found and (not alone or any(name in found for name in turns)):
-                continue
             else:
                 name = k
+                taken = {*found, *others}
+                if taken and (not alone or not taken.isdisjoint(turns)):
+                    continue
             found[name] = self._slot(replace(self.slots[slot], turns=True))
         return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -52,7 +51,7 @@ def test_random_programs(shard: int) -> None:
     wrong = []
     with pyc.config.using(cache="off"):
         for seed in range(shard * 40, shard * 40 + 40):
-            graph = random_graph(seed, coverage=Counter())
+            graph = random_graph(seed)
             arguments = random_arguments(graph, seed)
             expected = evaluate(graph, arguments)
             try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -107,7 +106,7 @@ def test_loops_and_branches_hold_steps_of_the_host() -> None:
 def test_random_programs(kind: str) -> None:
     """Forty programs as launches, and with every kernel on the host: the interpreter's bits."""
     for seed in range(40):
-        graph = random_graph(seed, coverage=Counter())
+        graph = random_graph(seed)
         arguments = random_arguments(graph, seed)
         expected = evaluate(graph, arguments)
         found = on_device(graph, arguments, TARGETS[kind])

@@ -213,7 +213,9 @@ def test_the_lowest_failing_site_is_reported_with_its_value():
     index[4], index[9] = 12, 15
     assert run(kernels.FAILING, index, x, out).failed == (3, 12)
     assert same_bits(out, x[np.minimum(index, 9)]), "it goes on with defined values"
-    index[11] = -7
+    index[2], index[13] = 14, 11
+    assert run(kernels.FAILING, index, x, out).failed == (3, 11), "the least value, not the first"
+    index[11], index[12] = -7, -3
     assert run(kernels.FAILING, index, x, out).failed == (2, -7)
 
 

@@ -240,6 +240,18 @@ def test_a_loop_of_unknown_length_copies_its_results_where_it_must(steps: int) -
     assert Reason.MEMORY_LOOP_RESULT_COPIED in reasons_of(found)
 
 
+@pytest.mark.parametrize("steps", range(5))
+def test_a_result_that_takes_part_does_not_overwrite_another_carry(steps: int) -> None:
+    """Seed 323: after some steps the result's memory is the other carry's, which is read later."""
+
+    def function(x: Any, steps: Any) -> Any:
+        a, b = lax.fori_loop(0, steps, lambda i, s: (s[1], pnp.flip(s[0]) + s[1]), (x, x * 2))
+        return b, pnp.sort(a)
+
+    found = checked(graph_of(function, X, np.int64(0)), X, np.asarray(steps))
+    assert Reason.MEMORY_LOOP_RESULT_COPIED in reasons_of(found)
+
+
 @pytest.mark.parametrize("seed", range(200))
 def test_buffers_take_turns_as_the_swaps_make_them(seed: int) -> None:
     """`Moves.turns` against the swaps done one after the other."""

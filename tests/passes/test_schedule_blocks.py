@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import pyc.ir.ops  # noqa: F401 - fills the op table
+from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir import simulate
 from pyc.ir.dtype import DType
 from pyc.ir.graph import Builder, Graph, Value
-from pyc.ir.loops import Alloc, Buffer, For, Kernel, Kind, Space, walk
+from pyc.ir.loops import Alloc, Barrier, Body, Buffer, For, If, Kernel, Kind, Space, While, walk
 from pyc.ir.target import SM_90, X86_64_V3
 from pyc.ir.types import ArrayType
 from pyc.passes.memory import plan
@@ -270,3 +271,54 @@ def test_many_columns_and_short_ones_stay_one_launch() -> None:
     assert len(check(softmax_along(0), ((100, 40), dt.f32))) == 1
     wide = plan(graph_of(softmax_along(0), ((200, 1 << 16), dt.f32)), SM_90)
     assert len(wide.plan.kernels) == 1
+
+
+# --- barriers -------------------------------------------------------------------------------------
+
+
+def without_barrier(body: Body, number: int) -> Body:
+    """`body` without the barrier of this number in program order."""
+    seen = iter(range(1 << 30))
+
+    def rest(body: Body) -> Body:
+        kept: list[Any] = []
+        for s in body:
+            if isinstance(s, Barrier) and next(seen) == number:
+                continue
+            if isinstance(s, (For, While, Alloc)):
+                s = replace(s, body=rest(s.body))
+            elif isinstance(s, If):
+                s = replace(s, then=rest(s.then), orelse=rest(s.orelse))
+            kept.append(s)
+        return tuple(kept)
+
+    return rest(body)
+
+
+def _sum_and_maximum(b: Builder, p: list[Value]) -> list[Value]:
+    total = b.bind1("reduce_sum", p[0], axes=(1,))
+    mean = b.bind1("broadcast", b.bind1("reshape", total, shape=(4, 1)), shape=(4, 3000))
+    return [b.bind1("reduce_max", b.bind1("sub", p[0], mean), axes=(1,))]
+
+
+WITH_BARRIERS: dict[str, tuple[Make, tuple[int, ...], int]] = {
+    "row sum": (lambda b, p: [b.bind1("reduce_sum", p[0], axes=(1,))], (5, 3000), 1),
+    "argmax": (lambda b, p: [b.bind1("argmax", p[0], axes=(1,))], (3, 5000), 1),
+    "transpose": (lambda b, p: [b.bind1("transpose", p[0], axes=(1, 0))], (64, 128), 1),
+    "two reductions": (_sum_and_maximum, (4, 3000), 2),
+}
+
+
+@pytest.mark.parametrize("name", WITH_BARRIERS)
+def test_each_barrier_that_is_removed_is_a_race(name: str) -> None:
+    make, shape, count = WITH_BARRIERS[name]
+    (logical,) = plan(graph_of(make, (shape, dt.f32)), X86_64_V3).logical
+    (stage,) = schedule_blocks(logical, SM_90)
+    kernel = stage.kernel
+    assert sum(isinstance(s, Barrier) for s in walk(kernel.body)) == count
+    arrays = [np.ones([int(str(d)) for d in b.shape], b.dtype.numpy) for b in kernel.buffers]
+    simulate.run(kernel, arrays)
+    for number in range(count):
+        wrong = replace(kernel, body=without_barrier(kernel.body, number))
+        with pytest.raises(simulate.SimulationError, match=r"race: .* without order"):
+            simulate.run(wrong, arrays)

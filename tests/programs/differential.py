@@ -2,8 +2,8 @@
 
     python -m tests.programs.differential FIRST LAST {optimise,plan,compile}
 
-A process of its own, so that an abort of LLVM costs one shard: the seed at work is printed before
-it runs (to stderr), the findings and the coverage as one line of JSON at the end.
+A process of its own, so that an abort of LLVM costs one program: each seed has a line of JSON when
+it is done. `run` does this for many seeds.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from typing import Any
 import numpy as np
 
 from pyc import config
-from pyc.backends.oracle import run_plan
-from pyc.compile import compile_graph
+from pyc.backends.oracle import PlanFailure, run_plan
+from pyc.compile import compile_graph, failure_of
+from pyc.errors import PycError
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
 from pyc.ir.target import X86_64_V3
 from pyc.passes import optimise
 from pyc.passes.memory import plan
-from tests.programs.random_graphs import random_arguments, random_graph
+from tests.programs.random_graphs import coverage, random_arguments, random_graph
 
 Array = np.ndarray[Any, Any]
 
@@ -50,8 +51,12 @@ def _optimised(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
 
 
 def _planned(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
-    planned = plan(optimise(graph, check=True), X86_64_V3, check=True).plan
-    return run_plan(planned, arguments, [(v.shape, v.dtype.numpy) for v in graph.results])
+    graph = optimise(graph, check=True)
+    planned = plan(graph, X86_64_V3, check=True).plan
+    try:
+        return run_plan(planned, arguments, [(v.shape, v.dtype.numpy) for v in graph.results])
+    except PlanFailure as error:
+        raise failure_of(graph, planned.sites[error.site], error.value) from None
 
 
 def _compiled(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
@@ -65,15 +70,31 @@ EXECUTORS: dict[str, Callable[[Graph, Sequence[Array]], Sequence[Array]]] = {
 }
 
 
-def compare(seed: int, executor: str, coverage: Counter[str]) -> str:
-    """What is wrong with the program of a seed; empty if nothing is."""
-    graph = random_graph(seed, coverage=coverage)
+def compare(seed: int, executor: str, seen: Counter[str] | None = None) -> str:
+    """What is wrong with the program of a seed; empty if nothing is. What the program is made of,
+    and the error that it raises, are counted in `seen`."""
+    graph = random_graph(seed, checks=True)
+    seen = Counter() if seen is None else seen
+    seen.update(coverage(graph))
     arguments = random_arguments(graph, seed)
-    expected = evaluate(graph, arguments)
+    failed: type[Exception] | None = None
+    expected: Sequence[Array] = ()
+    # A check whose result nobody needs is not made: what raises must still raise without it.
+    for program in (graph, optimise(graph)):
+        failed = None
+        try:
+            expected = evaluate(program, arguments)
+            break
+        except PycError as error:
+            failed = type(error)
+    if failed is not None:
+        seen[f"raised:{failed.__name__}"] += 1
     try:
         found = EXECUTORS[executor](graph, arguments)
-    except Exception:
-        return traceback.format_exc()
+    except Exception as error:
+        return "" if failed is not None and isinstance(error, failed) else traceback.format_exc()
+    if failed is not None:
+        return f"{failed.__name__} is not raised"
     for k, (a, b) in enumerate(zip(expected, found, strict=True)):
         if not same_bits(a, b):
             return f"result {k} ({a.dtype}{list(a.shape)}): expected {a}, found {b}"
@@ -81,17 +102,15 @@ def compare(seed: int, executor: str, coverage: Counter[str]) -> str:
 
 
 def main(first: int, last: int, executor: str) -> int:
-    """Runs the seeds [first, last); prints {"findings": ..., "coverage": ...}."""
+    """Runs the seeds [first, last); prints a line {"seed", "finding", "coverage"} for each."""
     config.update("cache", "off")
-    coverage: Counter[str] = Counter()
-    findings: dict[str, str] = {}
+    wrong = False
     for seed in range(first, last):
-        print(seed, file=sys.stderr, flush=True)
-        wrong = compare(seed, executor, coverage)
-        if wrong:
-            findings[str(seed)] = wrong
-    print(json.dumps({"findings": findings, "coverage": coverage}))
-    return 1 if findings else 0
+        seen: Counter[str] = Counter()
+        finding = compare(seed, executor, seen)
+        wrong |= bool(finding)
+        print(json.dumps({"seed": seed, "finding": finding, "coverage": seen}), flush=True)
+    return int(wrong)
 
 
 if __name__ == "__main__":

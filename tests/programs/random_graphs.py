@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -18,7 +19,7 @@ import pyc.ir.ops  # noqa: F401 - fills the op table
 from pyc.errors import PycError
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Var
-from pyc.ir.graph import Builder, Graph, Value
+from pyc.ir.graph import Builder, Eqn, Graph, Value, subgraphs
 from pyc.ir.op import OPS, Complex, Kind, Op
 from pyc.ir.types import ArrayType
 
@@ -26,12 +27,19 @@ SHAPES: tuple[tuple[int, ...], ...] = (
     *((), (5,), (17,), (3, 5), (5, 3), (4, 17), (2, 3, 5), (1, 5), (300,), (2, 140)),
     *((0,), (3, 0)),
 )
-DTYPES = (dt.f32, dt.f64, dt.i32, dt.i64, dt.b1, dt.u8, dt.f16, dt.bf16, dt.c64)
-WEIGHTS = (10, 4, 3, 3, 3, 1, 1, 1, 1)
+DTYPES = (
+    *(dt.f32, dt.f64, dt.i32, dt.i64, dt.b1, dt.u8, dt.f16, dt.bf16, dt.c64),
+    *(dt.i8, dt.i16, dt.u16, dt.u32, dt.u64, dt.c128),
+)
+WEIGHTS = (10, 4, 3, 3, 3, 1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5)
 ORDERING = (
     *("sort", "argsort", "top_k", "cumsum", "cumprod", "cummax", "cummin", "searchsorted"),
     "iota",
 )
+SIGN_READERS = ("copysign", "signbit")
+"""They ask for the sign of a NaN, which is the processor's where it is computed."""
+FEWEST = 20
+"""Equations that a program's results need, those in bodies included."""
 LARGE = 4096
 """Most elements of a value: programs stay quick to interpret."""
 
@@ -54,14 +62,18 @@ def _arity(op: Op) -> int:
 
 
 class Program:
-    """A Graph under construction, and what may be used next."""
+    """A Graph under construction, and what may be used next. checks: with ops that may fail."""
 
-    def __init__(self, rng: random.Random, coverage: Counter[str], depth: int = 0) -> None:
+    def __init__(self, rng: random.Random, depth: int = 0, *, checks: bool = False) -> None:
         self.rng = rng
         self.builder = Builder()
         self.values: list[Value] = []
-        self.coverage = coverage
         self.depth = depth
+        self.checks = checks
+
+    def inner(self) -> Program:
+        """An empty body of a control-flow op."""
+        return Program(self.rng, self.depth + 1, checks=self.checks)
 
     def param(self, type: ArrayType) -> Value:
         """A new parameter, ready to use."""
@@ -75,7 +87,6 @@ class Program:
             outs = self.builder.bind(name, *args, **params)
         except PycError:
             return None
-        self.coverage[f"{name}:{args[0].dtype if args else outs[0].dtype}"] += 1
         self.values.extend(o for o in outs if o.type.size <= LARGE)
         return outs[0]
 
@@ -117,8 +128,10 @@ class Program:
             (2, self.indexing),
             (2, self.update),
         ]
+        if self.checks:
+            steps.append((1, self.check))
         if self.depth < 2:
-            steps += [(1, self.control), (1, self.chain)]
+            steps += [(2, self.control), (1, self.chain)]
         weights = [w for w, _ in steps]
         self.rng.choices([s for _, s in steps], weights)[0]()
 
@@ -140,8 +153,16 @@ class Program:
                 self.bind("select", condition, x, self.of_type(x.type))
                 return
             others = [self.of_type(x.type) for _ in range(_arity(op) - 1)]
+            if name in SIGN_READERS and x.dtype.is_float:
+                x, *others = (self.number(v) for v in (x, *others))
             if _arity(op) and self.bind(name, x, *others) is not None:
                 return
+
+    def number(self, x: Value) -> Value:
+        """`x`, 0 where it is NaN."""
+        zero = self.builder.constant(np.zeros((), x.dtype.numpy))
+        zeros = self.builder.bind1("broadcast", zero, shape=x.shape)
+        return self.builder.bind1("select", self.builder.bind1("isnan", x), zeros, x)
 
     def shape_op(self) -> None:
         """Moves data by a fixed index map."""
@@ -231,7 +252,25 @@ class Program:
         total = self.builder.bind1("reduce_sum", power, axes=(axis,))
         self.values.append(total)
         self.bind("div", power, spread(total))
-        self.coverage["row_program"] += 1
+
+    def check(self) -> None:
+        """Integers that must be in bounds or not negative: seldom such that some are not."""
+        rng = self.rng
+        x = self.pick(lambda v: v.dtype in (dt.i32, dt.i64, dt.f32, dt.f64))
+        if x is None:
+            return
+        bound = rng.choice([3, 17, 300])
+        if x.dtype is not dt.i64:
+            x = self.bind("cast", x, dtype=dt.i64)
+            assert x is not None
+        if rng.random() < 0.8:
+            limit = self.builder.constant(bound, dt.i64)
+            x = self.bind("remainder", x, self.builder.bind1("broadcast", limit, shape=x.shape))
+            assert x is not None
+        if rng.random() < 0.4:
+            self.bind("integer_power", self.of_type(x.type), x)
+        else:
+            self.bind("index_check", x, axis=0, bound=bound)
 
     def contraction(self) -> None:
         """An integer product (floats have a bound, not bits: tested by themselves)."""
@@ -326,7 +365,6 @@ class Program:
     def chained(self, x: Value) -> Value:
         """The end of such a chain, of the type of `x`."""
         rng, start = self.rng, x.type
-        self.coverage["chain"] += 1
         for _ in range(rng.randint(1, 3)):
             link = rng.choice(
                 ["update", "update", "while", "cond"] if self.depth < 3 else ["update"]
@@ -339,7 +377,7 @@ class Program:
                 index = self.of_type(ArrayType((), dt.i64))
                 cases = []
                 for k in range(rng.choice([2, 2, 3])):
-                    inner = Program(rng, self.coverage, self.depth + 1)
+                    inner = self.inner()
                     (param,) = [inner.param(start)]
                     out = param if k == 0 and rng.random() < 0.5 else inner.chained(param)
                     cases.append(inner.builder.build([out]))
@@ -381,7 +419,7 @@ class Program:
         counter, *_ = [test.param(t) for t in (count, *types)]
         limit = test.constant(rng.randint(0, 4), dt.i64)
         condition = test.build([test.bind1("lt", counter, limit)])
-        inner = Program(rng, self.coverage, self.depth + 1)
+        inner = self.inner()
         captures = [v for v in [self.pick(lambda v: v.type.size < 400)] if v and rng.random() < 0.4]
         for v in captures:
             inner.param(v.type)
@@ -414,7 +452,6 @@ class Program:
             condition_captures=0,
             body_captures=len(captures),
         )
-        self.coverage["while:i64"] += 1
         self.values.extend(outs)
         return outs
 
@@ -437,31 +474,69 @@ class Program:
         )
 
     def _body(self, takes: tuple[ArrayType, ...], gives: tuple[ArrayType, ...]) -> Graph:
-        inner = Program(self.rng, self.coverage, self.depth + 1)
+        inner = self.inner()
         for t in takes:
             inner.param(t)
         return inner.builder.build(inner.finish(gives))
 
     def finish(self, types: tuple[ArrayType, ...]) -> list[Value]:
-        """Some steps, then values of the types wanted."""
-        for _ in range(self.rng.randint(1, 5)):
+        """Some steps, then values of the types wanted, made by them rather than given."""
+        rng, given = self.rng, {*self.values}
+        for _ in range(rng.randint(2, 7)):
             self.step()
-        return [self.of_type(t) for t in types]
+        outs = []
+        for t in types:
+            made = [v for v in self.values if v.type == t and v not in given]
+            outs.append(made[-1] if made and rng.random() < 0.8 else self.of_type(t))
+        return outs
 
 
-def random_graph(seed: int, size: int = 24, coverage: Counter[str] | None = None) -> Graph:
-    """The program of a seed."""
+def random_graph(seed: int, fewest: int = FEWEST, *, checks: bool = False) -> Graph:
+    """The program of a seed, whose results need at least so many equations. checks: with ops that
+    fail now and then."""
     rng = random.Random(seed)
-    program = Program(rng, coverage if coverage is not None else Counter())
+    program = Program(rng, checks=checks)
+    eqns = program.builder.eqns
     for _ in range(rng.randint(1, 4)):
         program.param(ArrayType(rng.choice(SHAPES), rng.choices(DTYPES, WEIGHTS)[0]))
-    while len(program.builder.eqns) < size:
-        program.step()
-        if not program.values:
+    size = fewest
+    while True:
+        size += 5
+        while len(eqns) < size:
+            program.step()
+            size -= 0.2  # ends even where few steps apply
+        found = rng.sample(program.values, min(len(program.values), rng.randint(1, 6)))
+        if equations(live(eqns, found)) >= fewest:
+            return program.builder.build(found)
+        if not rng.randrange(20):  # where nothing much applies to what there is
             program.param(ArrayType((5,), dt.f32))
-        size -= 0.2  # ends even where few steps apply
-    results = rng.sample(program.values, min(len(program.values), rng.randint(1, 4)))
-    return program.builder.build(results)
+
+
+def live(eqns: Iterable[Eqn], results: Iterable[Value]) -> list[Eqn]:
+    """The equations that results need, in their order."""
+    needed, found = set(results), []
+    for eqn in reversed(list(eqns)):
+        if not needed.isdisjoint(eqn.outs):
+            needed.update(eqn.args)
+            found.append(eqn)
+    return found[::-1]
+
+
+def equations(eqns: Iterable[Eqn]) -> int:
+    """How many there are, in bodies too."""
+    return sum(1 + sum(equations(g.eqns) for g in subgraphs(e)) for e in eqns)
+
+
+def coverage(graph: Graph, construct: str = "straight") -> Counter[str]:
+    """`op:type:construct` of each equation that results need, the type being that of its first
+    operand, the construct the op whose body it stands in."""
+    found: Counter[str] = Counter()
+    for eqn in live(graph.eqns, graph.results):
+        type = (*eqn.args, *eqn.outs)[0].dtype
+        found[f"{eqn.op.name}:{type}:{construct}"] += 1
+        for body in subgraphs(eqn):
+            found.update(coverage(body, eqn.op.name))
+    return found
 
 
 def random_arguments(graph: Graph, seed: int) -> list[np.ndarray[Any, Any]]:

@@ -3,69 +3,90 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
-FLOOR = 25
-"""Op and type pairs that even 100 programs must cover."""
-
-
-def run_shard(first: int, last: int, executor: str) -> tuple[dict[str, str], Counter[str]]:
-    """Findings and coverage of the seeds [first, last), run in a process of their own. A process
-    that dies gives a finding for the seed at work, and the rest of the shard runs in another."""
-    findings: dict[str, str] = {}
-    coverage: Counter[str] = Counter()
-    while first < last:
-        command = [sys.executable, "-m", "tests.programs.differential"]
-        done = subprocess.run(
-            [*command, str(first), str(last), executor],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.stdout.strip():
-            report = json.loads(done.stdout.strip().splitlines()[-1])
-            findings.update(report["findings"])
-            coverage.update(report["coverage"])
-            break
-        seeds = [line for line in done.stderr.split() if line.isdigit()]
-        assert seeds, done.stderr
-        findings[seeds[-1]] = f"the process ended with {done.returncode}: {done.stderr[-500:]}"
-        first = int(seeds[-1]) + 1
-    return findings, coverage
+from tests.programs import run
+from tests.programs.differential import same_bits
 
 
 @pytest.mark.parametrize("executor", ["optimise", "plan", "compile"])
 def test_random_programs_give_the_interpreters_bits(executor: str) -> None:
     """A hundred programs through each executor, and enough of the op table with them."""
-    findings, coverage = run_shard(0, 100, executor)
-    assert not findings, "\n".join(f"seed {s}: {w}" for s, w in findings.items())
-    assert len(coverage) >= FLOOR, coverage
+    record = run.run(0, 100, executor, 1)
+    assert not record["findings"], record["findings"]
+    assert record["programs"] == record["agreed"] == 100
+    assert record["covered"] >= record["floor"] > 0, run.table(record["coverage"])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shard", range(20))
-def test_ten_thousand_random_programs(shard: int) -> None:
-    """The slow suite: 20 shards of 500 compiled programs."""
-    findings, coverage = run_shard(shard * 500, shard * 500 + 500, "compile")
-    table = "\n".join(f"{name:32}{count:6}" for name, count in sorted(coverage.items()))
-    print(f"op : type coverage of shard {shard}\n{table}")
-    assert not findings, "\n".join(f"seed {s}: {w}" for s, w in findings.items())
+def test_ten_thousand_random_programs() -> None:
+    """The slow suite; `python -m tests.programs.run --json FILE` records it."""
+    assert run.main(["--seeds", "0:10000"]) == 0
 
 
 def test_a_planted_mistake_is_found() -> None:
     """The comparison can fail: -0.0 is not 0.0, and one wrong bit in a NaN-filled array shows."""
-    import numpy as np  # noqa: PLC0415
-
-    from tests.programs.differential import same_bits  # noqa: PLC0415
-
     assert same_bits(np.array([np.nan, 1.0]), np.array([np.float64("nan"), 1.0]))
     assert not same_bits(np.array([0.0]), np.array([-0.0]))
     assert not same_bits(np.array([np.nan, 1.0]), np.array([np.nan, np.nextafter(1.0, 2.0)]))
     assert not same_bits(np.float32(1.0), np.float64(1.0))
+
+
+DIES = """
+import json, os, sys, time
+first, last = int(sys.argv[1]), int(sys.argv[2])
+for seed in range(first, last):
+    if seed == 3:
+        print("LLVM ERROR", file=sys.stderr, flush=True)
+        os.abort()
+    if seed == 5:
+        time.sleep(60)
+    line = {"seed": seed, "finding": "wrong" * (seed == 7), "coverage": {"add:f32:cond": 1}}
+    print(json.dumps(line), flush=True)
+"""
+
+
+def test_an_abort_and_a_hang_cost_one_program_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "tests" / "programs"
+    package.mkdir(parents=True)
+    (tmp_path / "tests" / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    (package / "differential.py").write_text(DIES)
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    monkeypatch.setattr(run, "PATIENCE", 2.0)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    findings, coverage = run.run_shard(0, 9, "compile")
+    assert sorted(findings) == ["3", "5", "7"]
+    assert "ended with -6: LLVM ERROR" in findings["3"]
+    assert "did not end" in findings["5"]
+    assert findings["7"] == "wrong"
+    assert coverage == {"add:f32:cond": 7}
+
+
+def test_records_of_different_seeds_add_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def shard(first: int, last: int, executor: str) -> Any:
+        found = {"70": "wrong"} if first <= 70 < last else {}
+        return found, {f"add:f32:{executor}": last - first, "raised:NumericsError": 1}
+
+    monkeypatch.setattr(run, "run_shard", shard)
+    files = [tmp_path / "a.json", tmp_path / "b.json", tmp_path / "all.json"]
+    assert run.main(["--seeds", "0:60", "--json", str(files[0])]) == 0
+    assert run.main(["--seeds", "60:130", "--json", str(files[1])]) == 1
+    assert run.main(["--merge", *map(str, files[:2]), "--json", str(files[2])]) == 1
+    merged = json.loads(files[2].read_text())
+    assert merged["seeds"] == [[0, 130]]
+    assert (merged["programs"], merged["agreed"]) == (130, 129)
+    assert merged["coverage"]["add:f32:compile"] == 130
+    assert merged["raised"] == {"raised:NumericsError": 4}
+    assert merged["covered"] == 1 < merged["floor"], "so many programs must cover more"
+    assert "129 of 130 programs agree" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="seed 60 ran twice"):
+        run.main(["--merge", str(files[1]), str(files[2])])

@@ -2,7 +2,9 @@
 
 Built on the real functions of `scalar_math`. Each part is accurate to a few units in the last place
 of the modulus (not of the part itself where it cancels). A real argument gives a real result with
-the sign of its zero imaginary part kept, as C99 asks.
+the sign of its zero imaginary part kept. Infinities, NaN and zeros are those of C99, Annex G (where
+it leaves a sign open, NumPy's on Linux): what the formulas do not give by themselves is selected
+last. The sign of a NaN is not read.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from pyc.ir.ops import scalar_math
 from pyc.ir.ops.scalar_inverse_hyperbolic import asinh as real_asinh
 
 LN2 = math.log(2)
-SHIFT = 32.0
+SHIFTS = {32: 56.0, 64: 380.0}
+"""By type: at most two factors e^SHIFT bring any exponent into range whose power, times a subnormal
+number, is finite."""
 
 
 def _scaled(z: Complex, factor: Expr | float) -> Complex:
@@ -29,24 +33,41 @@ def _limit(x: Expr) -> float:
     return float(np.finfo(x.dtype.numpy).max)
 
 
+def _finite(x: Expr) -> Expr:
+    return absolute(x) < np.inf
+
+
+def _is_nan(x: Expr) -> Expr:
+    return x.differs(x)
+
+
+def _signed(size: Expr | float, x: Expr) -> Expr:
+    """`size` with the sign of x, that of a NaN being positive."""
+    size = size if isinstance(size, Expr) else Const(size, x.dtype)
+    return apply("copysign", size, select(_is_nan(x), Const(0, x.dtype), x))
+
+
 def exp(z: Complex) -> Complex:
-    """e^x (cos y + i sin y); where e^x overflows but the product does not, in two steps."""
-    size, rest = _exp_in_two(z.re)
-    re = size * scalar_math.cos(z.im) * rest
-    im = size * scalar_math.sin(z.im) * rest
-    gone = z.re.equal(-np.inf)  # e^-inf is 0 in every direction, also an infinite one
-    zero = Const(0, z.re.dtype)
-    real = z.im.equal(0)
-    return Complex(
-        select(gone, zero, select(real, size * rest, re)), select(gone | real, zero * z.im, im)
-    )
+    """e^x (cos y + i sin y); where e^x overflows but the product does not, in steps."""
+    size, first, second = _exp_in_steps(z.re)
+    re = size * scalar_math.cos(z.im) * first * second
+    im = size * scalar_math.sin(z.im) * first * second
+    real, turning = z.im.equal(0), _finite(z.im)
+    # e^-inf is 0 and e^inf infinite in every direction, also where y has none.
+    bare = real | (absolute(z.re).equal(np.inf) & ~turning)
+    vanished = z.re.equal(-np.inf) & ~turning
+    im = select(real, z.im, select(vanished, _signed(0.0, z.im), im))
+    return Complex(select(bare, size * first * second, re), im)
 
 
-def _exp_in_two(x: Expr) -> tuple[Expr, Expr]:
-    """Two factors of e^x, the second 1 unless e^x is near overflow or beyond."""
-    large = x > math.log(_limit(x)) - 1
-    size = scalar_math.exp(select(large, x - SHIFT, x))
-    return size, select(large, Const(math.exp(SHIFT), x.dtype), Const(1, x.dtype))
+def _exp_in_steps(x: Expr) -> tuple[Expr, Expr, Expr]:
+    """Three factors of e^x, the last two 1 unless e^x is near overflow or beyond: a small number
+    times one after the other does not overflow where the product does not."""
+    shift, edge = SHIFTS[x.dtype.bits], math.log(_limit(x)) - 1
+    large, huge = x > edge, x > edge + SHIFTS[x.dtype.bits]
+    moved = select(huge, x - 2 * shift, select(large, x - shift, x))
+    one, factor = Const(1, x.dtype), Const(math.exp(shift), x.dtype)
+    return scalar_math.exp(moved), select(large, factor, one), select(huge, factor, one)
 
 
 def log(z: Complex) -> Complex:
@@ -114,43 +135,44 @@ def square_root(z: Complex) -> Complex:
     other = absolute(y) / (t * 2)
     right = apply("copysign", one, x) > 0
     re, size = select(right, t, other) * up, select(right, other, t) * up
-    im = apply("copysign", size, z.im)
+    im = _signed(size, z.im)
     zero, infinite = largest.equal(0), absolute(z.im).equal(np.inf)
     re = select(infinite, absolute(z.im), select(zero, Const(0, dtype), re))
     return Complex(re, select(infinite | zero, z.im, im))
 
 
-def _hyperbolic(x: Expr) -> tuple[Expr, Expr, Expr]:
-    """(cosh x, sinh x, rest), each of the first two times rest: near overflow in two factors."""
-    half, rest = _exp_in_two(absolute(x))
-    large, half = rest > 1, half * 0.5
+def _hyperbolic(x: Expr) -> tuple[Expr, Expr, Expr, Expr]:
+    """(cosh x, sinh x, two factors), each of the first two times both factors: near overflow in
+    steps."""
+    size, first, second = _exp_in_steps(absolute(x))
+    large, half = first > 1, size * 0.5
     cosh_x = select(large, half, scalar_math.cosh(x))
     sinh_x = select(large, apply("copysign", half, x), scalar_math.sinh(x))
-    return cosh_x, sinh_x, rest
+    return cosh_x, sinh_x, first, second
 
 
 def sinh(z: Complex) -> Complex:
     """sinh x cos y + i cosh x sin y."""
-    cosh_x, sinh_x, rest = _hyperbolic(z.re)
-    real = z.im.equal(0)
-    re = select(real, sinh_x, sinh_x * scalar_math.cos(z.im)) * rest
-    im = select(real, z.im, cosh_x * scalar_math.sin(z.im) * rest)
-    return Complex(re, im)
+    cosh_x, sinh_x, first, second = _hyperbolic(z.re)
+    re = sinh_x * scalar_math.cos(z.im) * first * second
+    im = cosh_x * scalar_math.sin(z.im) * first * second
+    real, turning = z.im.equal(0), _finite(z.im)
+    re = select(real, sinh_x * first * second, re)
+    size = absolute(z.re)
+    re = select(turning, re, select(size.equal(np.inf), size, select(size.equal(0), z.re, re)))
+    return Complex(re, select(real, z.im, im))
 
 
 def cosh(z: Complex) -> Complex:
     """cosh x cos y + i sinh x sin y."""
-    cosh_x, sinh_x, rest = _hyperbolic(z.re)
-    real = z.im.equal(0)
-    re = select(real, cosh_x, cosh_x * scalar_math.cos(z.im)) * rest
-    zero = apply("copysign", Const(0, z.re.dtype), z.re) * _sign(z.im)
-    im = select(real | z.re.equal(0), zero, sinh_x * scalar_math.sin(z.im) * rest)
-    return Complex(re, im)
-
-
-def _sign(x: Expr) -> Expr:
-    """1 with the sign bit of x."""
-    return apply("copysign", Const(1, x.dtype), x)
+    cosh_x, sinh_x, first, second = _hyperbolic(z.re)
+    re = cosh_x * scalar_math.cos(z.im) * first * second
+    im = sinh_x * scalar_math.sin(z.im) * first * second
+    real, turning = z.im.equal(0), _finite(z.im)
+    endless = absolute(z.re).equal(np.inf) & ~turning
+    re = select(real | endless, cosh_x * first * second, re)
+    im = select(z.re.equal(0) & ~turning, Const(0, z.re.dtype), im)
+    return Complex(re, select(real, z.im * _signed(1.0, z.re), im))
 
 
 def tanh(z: Complex) -> Complex:
@@ -160,36 +182,35 @@ def tanh(z: Complex) -> Complex:
     beta = t * t + 1.0
     below = beta * (s * s) + 1.0
     re, im = beta * sqrt(s * s + 1.0) * s / below, t / below
-    far = absolute(z.re) > (9.0 if z.re.dtype.bits == 32 else 20.0)
-    decay = scalar_math.exp(absolute(z.re) * -2.0) * 4.0
+    size = absolute(z.re)
+    endless, turning = size.equal(np.inf), _finite(z.im)
+    far = (size > (9.0 if z.re.dtype.bits == 32 else 20.0)) & (turning | endless)
+    decay = scalar_math.exp(size * -2.0) * 4.0
     far_im = scalar_math.sin(z.im) * scalar_math.cos(z.im) * decay
-    far_im = select(absolute(z.re).equal(np.inf), _sign(z.im) * 0.0, far_im)
-    return Complex(select(far, _sign(z.re), re), select(far, far_im, im))
+    far_im = select(turning, far_im, _signed(0.0, z.im))
+    re, im = select(far, _signed(1.0, z.re), re), select(far, far_im, im)
+    return Complex(select(z.re.equal(0), z.re, re), select(z.im.equal(0), z.im, im))
 
 
-def _turned(z: Complex) -> Complex:
-    """i z."""
-    return Complex(-z.im, z.re)
-
-
-def _back(z: Complex) -> Complex:
-    """-i z."""
-    return Complex(z.im, -z.re)
+def _swapped(z: Complex) -> Complex:
+    """i times the conjugate of z: an odd function f with f(conj z) = conj f(z) has
+    -i f(i z) = _swapped(f(_swapped(z)))."""
+    return Complex(z.im, z.re)
 
 
 def sin(z: Complex) -> Complex:
     """-i sinh(i z)."""
-    return _back(sinh(_turned(z)))
+    return _swapped(sinh(_swapped(z)))
 
 
 def cos(z: Complex) -> Complex:
     """cosh(i z)."""
-    return cosh(_turned(z))
+    return cosh(Complex(-z.im, z.re))
 
 
 def tan(z: Complex) -> Complex:
     """-i tanh(i z)."""
-    return _back(tanh(_turned(z)))
+    return _swapped(tanh(_swapped(z)))
 
 
 def power(z: Complex, w: Complex) -> Complex:
@@ -214,45 +235,62 @@ def asin(z: Complex) -> Complex:
     """The angle with sine z."""
     less, more = square_root(Complex(1.0 - z.re, -z.im)), square_root(Complex(z.re + 1.0, z.im))
     re = scalar_math.atan2(z.re, less.re * more.re - less.im * more.im)
-    return Complex(re, real_asinh(less.re * more.im - less.im * more.re))
+    im = real_asinh(less.re * more.im - less.im * more.re)
+    endless = absolute(z.re).equal(np.inf)
+    right_angle = _signed(math.pi / 2, z.re)
+    re = select(endless & _finite(z.im), right_angle, select(z.re.equal(0), z.re, re))
+    return Complex(re, select(endless, _signed(np.inf, z.im), im))
 
 
 def acos(z: Complex) -> Complex:
     """The angle with cosine z."""
     less, more = square_root(Complex(1.0 - z.re, -z.im)), square_root(Complex(z.re + 1.0, z.im))
     re = scalar_math.atan2(less.re, more.re) * 2.0
-    return Complex(re, real_asinh(more.re * less.im - more.im * less.re))
+    im = real_asinh(more.re * less.im - more.im * less.re)
+    nan = Const(np.nan, z.re.dtype)
+    right_angle = Const(math.pi / 2, z.re.dtype)
+    re = select(z.re.equal(0) & _is_nan(z.im), right_angle, select(_is_nan(z.re), nan, re))
+    open_end = absolute(z.re).equal(np.inf) & _is_nan(z.im)
+    return Complex(re, select(open_end, Const(-np.inf, z.re.dtype), im))
 
 
 def acosh(z: Complex) -> Complex:
     """The number with a non-negative real part and hyperbolic cosine z."""
     less, more = square_root(Complex(z.re - 1.0, z.im)), square_root(Complex(z.re + 1.0, z.im))
     re = real_asinh(less.re * more.re + less.im * more.im)
-    return Complex(re, scalar_math.atan2(less.im, more.re) * 2.0)
+    im = scalar_math.atan2(less.im, more.re) * 2.0
+    nan, infinity = Const(np.nan, z.re.dtype), Const(np.inf, z.re.dtype)
+    right_angle = Const(math.pi / 2, z.re.dtype)
+    re = select(absolute(z.re).equal(np.inf) & _is_nan(z.im), infinity, re)
+    im = select(z.re.equal(0) & _is_nan(z.im), right_angle, select(_is_nan(z.re), nan, im))
+    return Complex(re, im)
 
 
 def asinh(z: Complex) -> Complex:
     """-i asin(i z)."""
-    return _back(asin(_turned(z)))
+    return _swapped(asin(_swapped(z)))
 
 
 def atanh(z: Complex) -> Complex:
     """The number with hyperbolic tangent z."""
     x, y = absolute(z.re), absolute(z.im)
     past = 1.0 - x
-    re = scalar_math.log1p(x * 4.0 / (past * past + y * y)) * 0.25
+    # Beside the pole |1 - z|^2 underflows; there log(1 + 4 / y^2) is 2 log(1 + 2 / y).
+    pole = past.equal(0) & (y < 2.0**-60)
+    above, below = select(pole, Const(2, x.dtype), x * 4.0), select(pole, y, past * past + y * y)
+    re = scalar_math.log1p(above / below) * select(pole, Const(0.5, x.dtype), 0.25)
     im = scalar_math.atan2(z.im * 2.0, past * (x + 1.0) - y * y) * 0.5
     # Far out, where squares overflow, 1/z + i pi/2 is the value to the last digit.
     largest = maximum(x, y)
-    far = largest > math.sqrt(_limit(largest)) / 16
+    far = (largest > math.sqrt(_limit(largest)) / 16) | x.equal(np.inf) | y.equal(np.inf)
     size = scalar_math.hypot(x, y)
-    infinite = largest.equal(np.inf)
+    infinite = size.equal(np.inf)
     far_re = select(infinite, Const(0, x.dtype), x / size / size)
-    right_angle = apply("copysign", Const(math.pi / 2, x.dtype), z.im)
-    re = apply("copysign", select(far, far_re, re), z.re)
-    return Complex(re, select(far, right_angle, im))
+    right_angle = select(_is_nan(y), y, _signed(math.pi / 2, z.im))
+    re = _signed(select(far, far_re, re), z.re)
+    return Complex(select(x.equal(0), z.re, re), select(far, right_angle, im))
 
 
 def atan(z: Complex) -> Complex:
     """-i atanh(i z)."""
-    return _back(atanh(_turned(z)))
+    return _swapped(atanh(_swapped(z)))

@@ -118,8 +118,16 @@ def _abs(x: Element) -> Expr:
 def _sign(x: Element) -> Element:
     if isinstance(x, Complex):
         size = scalar_math.hypot(x.re, x.im)
-        zero = size.equal(0)
-        return Complex(select(zero, x.re, x.re / size), select(zero, x.im, x.im / size))
+        zero, endless = Const(0, size.dtype), size.equal(np.inf)
+        both = absolute(x.re).equal(absolute(x.im))  # no direction where both are infinite
+        nan = Const(np.nan, size.dtype)
+
+        def part(v: Expr) -> Expr:
+            axis = select(absolute(v).equal(np.inf), apply("copysign", Const(1, v.dtype), v), zero)
+            sized = select(endless, select(both, nan, axis), v / size)
+            return select(size.equal(0), zero, sized)
+
+        return Complex(part(x.re), part(x.im))
     if x.dtype.kind == "uint":
         return select(x > 0, Const(1, x.dtype), Const(0, x.dtype))
     below = select(x < 0, Const(-1, x.dtype), x)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +24,11 @@ class Finding:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run found: `failed` is (lowest failed site, its value), None if no `Fail` fired."""
+    """What a run found: `failed` is (lowest failed site, its least value as unsigned bits, read as
+    int64), None if no `Fail` fired."""
 
     findings: list[Finding] = field(default_factory=list)
-    failed: tuple[int, Any] | None = None
+    failed: tuple[int, int] | None = None
 
 
 class SimulationError(Exception):

@@ -28,17 +28,20 @@ def let(machine: Machine, s: lo.Let, frame: Frame) -> None:
 
 
 def fail(machine: Machine, s: lo.Fail, frame: Frame) -> None:
-    """Notes the failure of the lowest site, with the first lane's value."""
+    """Notes the failure of the lowest site with its least value, read as unsigned bits: whatever
+    the order of lanes and tasks, native code keeps that one."""
     condition, value = compute(machine, s, "", [s.condition, s.value], frame)
     if frame.mask is not None:
         condition = condition & frame.mask
     if not condition.any():
         return
+    shape = np.broadcast_shapes(condition.shape, value.shape)
+    hit = np.broadcast_to(value, shape)[np.broadcast_to(condition, shape)]
+    bits = hit.astype(np.float64).view(np.int64) if hit.dtype.kind in "fV" else hit.astype(np.int64)
+    least = (s.site, int(bits.view(np.uint64).min()))
     failed = machine.outcome.failed
-    if failed is None or s.site < failed[0]:
-        shape = np.broadcast_shapes(condition.shape, value.shape)
-        hit = np.broadcast_to(condition, shape)
-        machine.outcome.failed = (s.site, np.broadcast_to(value, shape)[hit][0].item())
+    if failed is None or least < (failed[0], failed[1] % (1 << 64)):
+        machine.outcome.failed = (s.site, int(np.uint64(least[1]).view(np.int64)))
 
 
 def reduce(machine: Machine, s: lo.Reduce, frame: Frame) -> None:

@@ -1,0 +1,200 @@
+"""Runs many random programs on all processors, and writes what agreed and what they are made of.
+
+    python -m tests.programs.run --seeds 0:10000 --processes 16 --json FILE [--limit SECONDS]
+    python -m tests.programs.run --merge FILE FILE ... --json FILE
+
+Each program is compiled and must give the bits, or raise the error, of the Graph interpreter
+(`differential`; --executor chooses another way). Shards are processes: one that dies or hangs is a
+finding for the seed at work, and its other seeds run in another. With --limit no shard starts after
+so many seconds; what ran is in the record, and records of other seeds can be merged with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from benchmarks.runner import machine
+from pyc.ir.op import OPS, Kind
+from tests.programs.differential import EXECUTORS
+
+ROOT = Path(__file__).parents[2]
+SHARD = 50
+"""Seeds of a process: starting it costs as much as two or three programs."""
+PATIENCE = 300.0
+"""Seconds after which a shard hangs."""
+FLOOR = {100: 550, 1000: 1700, 10000: 3000}
+"""Programs -> how many different (op, type, construct) they must hold at least."""
+CONSTRUCTS = ("straight", "cond", "while", "scan")
+
+Record = dict[str, Any]
+
+
+def run_shard(first: int, last: int, executor: str) -> tuple[dict[str, str], Counter[str]]:
+    """Findings and coverage of the seeds [first, last), run in a process of their own. A process
+    that dies gives a finding for the seed at work, and the rest of the shard runs in another."""
+    findings: dict[str, str] = {}
+    coverage: Counter[str] = Counter()
+    while first < last:
+        command = [sys.executable, "-m", "tests.programs.differential"]
+        shard = subprocess.Popen(
+            [*command, str(first), str(last), executor],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            out, told = shard.communicate(timeout=PATIENCE)
+            end = f"the process ended with {shard.returncode}"
+        except subprocess.TimeoutExpired:
+            shard.kill()
+            out, told = shard.communicate()
+            end = f"the process did not end within {PATIENCE:g} s"
+        # One line a seed: what a program made of and what it found is known even if a later dies.
+        seen = first
+        for line in out.splitlines():
+            report = json.loads(line)
+            seen = report["seed"] + 1
+            coverage.update(report["coverage"])
+            if report["finding"]:
+                findings[str(report["seed"])] = report["finding"]
+        if seen < last:
+            findings[str(seen)] = f"{end}: {told[-500:]}"
+        first = seen + 1
+    return findings, coverage
+
+
+def run(
+    first: int, last: int, executor: str, processes: int, limit: float = float("inf")
+) -> Record:
+    """The record of the seeds [first, last); those of shards that did not start within `limit`
+    seconds are left out."""
+    begin = perf_counter()
+    record: Record = {"executor": executor, "seeds": [], "findings": {}, "coverage": Counter()}
+
+    def shard(at: int) -> tuple[int, int, dict[str, str], Counter[str]] | None:
+        if perf_counter() - begin > limit:
+            return None
+        end = min(at + SHARD, last)
+        return at, end, *run_shard(at, end, executor)
+
+    with ThreadPoolExecutor(processes) as pool:
+        for done in pool.map(shard, range(first, last, SHARD)):
+            if done is None:
+                continue
+            at, end, findings, coverage = done
+            record["seeds"].append([at, end])
+            record["findings"].update(findings)
+            record["coverage"].update(coverage)
+            for seed, wrong in findings.items():
+                print(f"seed {seed}: {wrong}", flush=True)
+    record["seconds"] = round(perf_counter() - begin, 1)
+    record["machines"] = [machine()]
+    return summed(record)
+
+
+def merge(records: Sequence[Record]) -> Record:
+    """One record of several over different seeds, of one way and one commit."""
+    (executor,) = {r["executor"] for r in records}
+    (_,) = {m["commit"] for r in records for m in r["machines"]}
+    record: Record = {"executor": executor, "seeds": [], "findings": {}, "coverage": Counter()}
+    for r in records:
+        record["seeds"] += r["seeds"]
+        record["findings"].update(r["findings"])
+        record["coverage"].update(r["coverage"])
+    record["seconds"] = round(sum(r["seconds"] for r in records), 1)
+    record["machines"] = [m for r in records for m in r["machines"]]
+    return summed(record)
+
+
+def summed(record: Record) -> Record:
+    """The record with neighbouring ranges of seeds joined and its programs counted."""
+    joined: list[list[int]] = []
+    for at, end in sorted(record["seeds"]):
+        if joined and at < joined[-1][1]:
+            raise ValueError(f"seed {at} ran twice")
+        if joined and at == joined[-1][1]:
+            joined[-1][1] = end
+        else:
+            joined.append([at, end])
+    programs = sum(end - at for at, end in joined)
+    record["seeds"], record["programs"] = joined, programs
+    record["agreed"] = programs - len(record["findings"])
+    coverage = record["coverage"]
+    record["raised"] = {k: n for k, n in sorted(coverage.items()) if k.startswith("raised:")}
+    pairs = sorted(k for k in coverage if not k.startswith("raised:"))
+    record["covered"], record["floor"] = len(pairs), floor_of(programs)
+    record["ops"] = len({k.split(":")[0] for k in pairs})
+    record["ops_left_out"] = sorted(
+        name
+        for name, op in OPS.items()
+        if op.kind is not Kind.CONTRACT and not any(k.startswith(f"{name}:") for k in pairs)
+    )
+    record["coverage"] = dict(sorted(coverage.items()))
+    return record
+
+
+def floor_of(programs: int) -> int:
+    """The floor for so many programs; 0 for fewer than any entry has."""
+    return max((least for count, least in FLOOR.items() if count <= programs), default=0)
+
+
+def table(coverage: dict[str, int]) -> str:
+    """Op by type, in each field the equations in straight code, branches, loops and scans."""
+    counts: dict[str, dict[str, dict[str, int]]] = {}
+    for key, n in coverage.items():
+        if not key.startswith("raised:"):
+            op, type, construct = key.split(":")
+            counts.setdefault(op, {}).setdefault(type, {})[construct] = n
+    types = sorted({t for by_type in counts.values() for t in by_type})
+    rows = [f"{'straight/cond/while/scan':25}" + "".join(f"{t:>17}" for t in types)]
+    for op, by_type in sorted(counts.items()):
+        fields = []
+        for t in types:
+            found = by_type.get(t, {})
+            text = "/".join(str(found.get(c, 0)) for c in CONSTRUCTS) if found else "."
+            fields.append(f"{text:>17}")
+        rows.append(f"{op:25}" + "".join(fields))
+    return "\n".join(rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """1 if a program disagreed, or the programs cover too little."""
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", default="0:10000", help="FIRST:LAST, the last not included")
+    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--executor", choices=sorted(EXECUTORS), default="compile")
+    parser.add_argument("--limit", type=float, default=float("inf"), metavar="SECONDS")
+    parser.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="records to add up")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="where the record is written")
+    given = parser.parse_args(arguments)
+    if given.merge:
+        record = merge([json.loads(f.read_text()) for f in given.merge])
+    else:
+        first, last = map(int, given.seeds.split(":"))
+        record = run(first, last, given.executor, given.processes, given.limit)
+    print(table(record["coverage"]))
+    print(
+        f"{record['agreed']} of {record['programs']} programs agree ({record['executor']}); "
+        f"{record['covered']} of op x type x construct, at least {record['floor']}; "
+        f"{record['ops']} ops; {record['seconds']} s; seeds {record['seeds']}"
+    )
+    if given.json:
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        given.json.write_text(json.dumps(record, indent=1) + "\n")
+    return 1 if record["findings"] or record["covered"] < record["floor"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
