@@ -690,6 +690,16 @@ refused(
     """,
 )
 refused(
+    "changing a list or dict that is an argument, or in one",
+    "PYC1200",
+    """
+    def f(x, state):  # refused
+        state["sums"].append(x.sum())
+        return x
+    """,
+    "x, {'sums': []}",
+)
+refused(
     "changing a container of functions from outside",
     "PYC1200",
     """
