@@ -3,7 +3,7 @@
 What only a trace needs is behind lazy doors, so that `import pyc` does not load it: `namespaces()`
 has the views that a traced function runs in, `class_views()` and `math_views()` those of classes
 and of `math`; `known_values()` evaluates what Python asks for, `concrete_values()` hands it to
-NumPy.
+NumPy; `calling_functions()` calls the user's functions for NumPy's.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ def known_values() -> Any:
 def concrete_values() -> Any:
     """`pyc.trace.concrete`, which hands known values to NumPy and takes its results in."""
     return import_module("pyc.trace.concrete")
+
+
+@cache
+def calling_functions() -> Any:
+    """`pyc.trace.callbacks`, NumPy functions that call a function of the user's."""
+    return import_module("pyc.trace.callbacks")
 
 
 @cache

@@ -21,7 +21,7 @@ from pyc.errors import ConcretizationError, TraceError, UnsupportedOpError
 from pyc.interpreter import is_concrete, type_of
 from pyc.numpy import keywords
 from pyc.numpy.core import value
-from pyc.trace import concrete_values, location, updating
+from pyc.trace import calling_functions, concrete_values, location, updating
 
 Function = Callable[..., Any]
 
@@ -33,7 +33,12 @@ _REDUCTIONS: dict[Any, str] = {
     np.logical_and: "all",
     np.logical_or: "any",
 }
-_ACCUMULATIONS: dict[Any, str] = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
+_ACCUMULATIONS: dict[Any, str] = {
+    np.add: "cumulative_sum",
+    np.multiply: "cumulative_prod",
+    np.maximum: "cummax",
+    np.minimum: "cummin",
+}
 
 
 def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
@@ -137,10 +142,20 @@ _FACTS: dict[Any, Function] = {
 """NumPy functions of what is known while tracing."""
 
 
+_CALLING: dict[Any, Function] = {
+    np.apply_along_axis: lambda *args, **kwargs: calling_functions().apply_along_axis(
+        *args, **kwargs
+    ),
+    np.apply_over_axes: lambda *args: calling_functions().apply_over_axes(*args),
+    np.fromfunction: lambda *args, **kwargs: calling_functions().fromfunction(*args, **kwargs),
+}
+"""NumPy functions that call a function of the user's."""
+
+
 @cache
 def table() -> Mapping[Any, Function]:
     """NumPy's functions and ufuncs, and what stands for them in pyc.numpy."""
-    return {**pnp.FROM_NUMPY, **_FACTS}
+    return {**pnp.FROM_NUMPY, **_FACTS, **_CALLING}
 
 
 def _refuse(message: str, fix: str = "") -> NoReturn:
@@ -369,11 +384,9 @@ def _call_ufunc(
     if method == "reduce" and rest.get("keepdims") is False:
         del rest["keepdims"]
     axis = rest.pop("axis", None) if "axis" in options else 0
-    allowed = (
-        {"dtype", "keepdims"}
-        if method == "reduce" and ufunc in (np.add, np.multiply)
-        else ({"keepdims"} if method == "reduce" else {"dtype"})
-    )
+    allowed = {"keepdims"} if method == "reduce" else set()
+    if ufunc in (np.add, np.multiply):
+        allowed.add("dtype")
     for option in rest:
         if option not in allowed:
             _refuse_argument(f"{name}.{method}", option)
