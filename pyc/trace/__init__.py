@@ -3,7 +3,8 @@
 What only a trace needs is behind lazy doors, so that `import pyc` does not load it: `namespaces()`
 has the views that a traced function runs in, `class_views()` and `math_views()` those of classes
 and of `math`; `known_values()` evaluates what Python asks for, `concrete_values()` hands it to
-NumPy; `calling_functions()` calls the user's functions for NumPy's.
+NumPy; `calling_functions()` calls the user's functions for NumPy's; `selections()`
+has what traced masks select.
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ def concrete_values() -> Any:
 def calling_functions() -> Any:
     """`pyc.trace.callbacks`, NumPy functions that call a function of the user's."""
     return import_module("pyc.trace.callbacks")
+
+
+@cache
+def selections() -> Any:
+    """`pyc.trace.selection`, the elements that a traced mask selects."""
+    return import_module("pyc.trace.selection")
 
 
 @cache

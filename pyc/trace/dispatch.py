@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
@@ -21,7 +21,8 @@ from pyc.errors import ConcretizationError, TraceError, UnsupportedOpError
 from pyc.interpreter import is_concrete, type_of
 from pyc.numpy import keywords
 from pyc.numpy.core import value
-from pyc.trace import calling_functions, concrete_values, location, updating
+from pyc.trace import calling_functions, concrete_values, location, selections, updating
+from pyc.trace.parts import Selected
 
 Function = Callable[..., Any]
 
@@ -176,6 +177,13 @@ def name_of(function: Any) -> str:
     return ".".join(["np", *public, function.__name__])
 
 
+def _selected(items: Iterable[Any]) -> bool:
+    """Whether elements under a traced mask are among arguments, or in lists of them."""
+    return any(
+        isinstance(x, Selected) or (type(x) in (list, tuple) and _selected(x)) for x in items
+    )
+
+
 # --- functions ------------------------------------------------------------------------------------
 
 
@@ -185,6 +193,8 @@ def call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any])
 
     raises UnsupportedOpError: no counterpart, or an argument that it does not have
     """
+    if _selected(args) or _selected(kwargs.values()):
+        return selections().call_function(function, args, kwargs)
     try:
         return _call_function(function, args, kwargs)
     except (ConcretizationError, UnsupportedOpError):
@@ -322,6 +332,11 @@ def call_ufunc(
     raises UnsupportedOpError: no counterpart, or an argument that it does not have; TraceError: it
     writes into an array (`out=`, and `a += traced` for a NumPy array `a`)
     """
+    if _selected(inputs):
+        if method == "at" and ufunc in _AT and len(inputs) == 3 and not is_concrete(inputs[0]):
+            new = selections().combined(*inputs, _AT[ufunc])
+            return _change(inputs[0], new, f"np.{ufunc.__name__}.at")
+        return selections().call_ufunc(ufunc, method, inputs, options)
     try:
         return _call_ufunc(ufunc, method, inputs, options)
     except UnsupportedOpError:

@@ -35,7 +35,7 @@ from pyc.ir.graph import Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.numpy import indexing
-from pyc.trace import dispatch, location, updating
+from pyc.trace import dispatch, location, selections, updating
 from pyc.trace.memory import (
     INVERSES,
     Step,
@@ -45,7 +45,7 @@ from pyc.trace.memory import (
     strides_after,
 )
 from pyc.trace.methods import ArrayMethods
-from pyc.trace.parts import At, Flat
+from pyc.trace.parts import At, Flat, Selected
 
 PYTHON_TYPE: dict[dt.DType, type] = {dt.b1: bool, dt.i64: int, dt.f64: float, dt.c128: complex}
 """The Python number type that has an element type, for results of weak operands."""
@@ -85,7 +85,9 @@ def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
     """The method of a binary operator; `name` is its function in pyc.numpy."""
 
     def operator(self: Tracer, other: Any) -> Any:
-        if type(other) is not Tracer and not isinstance(other, _OPERANDS):
+        if type(other) is not Tracer and (
+            isinstance(other, Selected) or not isinstance(other, _OPERANDS)
+        ):
             return self._with_stranger(name, symbol, other)
         function = getattr(pnp, name)
         out = function(other, self) if reflected else function(self, other)
@@ -124,6 +126,15 @@ def _in_place(method: str, symbol: str) -> Any:
 
     operator.__doc__ = f"`{symbol}=`: of an array, in place."
     return operator
+
+
+def _may_select(key: Any) -> bool:
+    """Whether there is a mask in an index, or what one has selected."""
+    if type(key) is tuple:
+        return any(map(_may_select, key))
+    if type(key) is Tracer:
+        return key.type.dtype is dt.b1 and bool(key.type.shape)
+    return isinstance(key, Selected)
 
 
 def _has_ellipsis(key: Any) -> bool:
@@ -436,7 +447,9 @@ class Tracer(ArrayMethods):
     # --- containers -------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        """The elements at `key`, as NumPy indexes."""
+        """The elements at `key`, as NumPy indexes; a `Selection` for a traced mask."""
+        if _may_select(key) and selections().selects(key):
+            return selections().taken(self, key)
         found = indexing.getitem(self, key)
         # All axes taken by integers give a scalar, which is a copy.
         return found if found.shape or _has_ellipsis(key) else current().copy(found)
@@ -662,7 +675,13 @@ class Tracer(ArrayMethods):
         rewrite = "`x = x.at[index].set(value)`"
         here: Tracer = current().lift(self)
         here._check_writable(what, rewrite)
-        self.change(updating.assigned(self, key, value), what, rewrite)
+        if isinstance(value, Selected) or (
+            type(key) is not Tracer and _may_select(key) and selections().selects(key)
+        ):
+            new = selections().stored(self, key, value)
+        else:
+            new = updating.assigned(self, key, value)
+        self.change(new, what, rewrite)
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("elements of an array cannot be deleted")
