@@ -176,9 +176,9 @@ def indices(dimensions: Any, dtype: Any = np.int64) -> Any:
     return lines[0] if len(lines) == 1 else bind1("concatenate", *lines, axis=0)
 
 
-def eye(n: int, m: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """Ones on diagonal k of an (n, m) array, zeros elsewhere."""
-    shape = to_shape("eye", (n, n if m is None else m))
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+    """Ones on diagonal k of an (N, M) array, zeros elsewhere."""
+    shape = to_shape("eye", (N, N if M is None else M))
     row, column = iota(shape, 0, dt.i64), iota(shape, 1, dt.i64)
     moved = bind1("add", row, broadcast(literal(k, dt.i64), shape))
     return cast(bind1("eq", moved, column), to_dtype(dtype or np.float64))
@@ -211,9 +211,9 @@ def triu(x: Any, k: int = 0) -> Any:
     return _triangle("triu", x, k, "ge")
 
 
-def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """Ones at and below diagonal k of an (n, m) array."""
-    return tril(ones((n, n if m is None else m), dtype or np.float64), k)
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+    """Ones at and below diagonal k of an (N, M) array."""
+    return tril(ones((N, N if M is None else M), dtype or np.float64), k)
 
 
 def meshgrid(*xs: Any, indexing: str = "xy") -> tuple[Any, ...]:

@@ -494,11 +494,3 @@ def _starts(
         start = cast(s, dt.i64)
         moving.append(where(less(start, 0), add_arrays(start, n), start))
     return tuple(fixed), moving
-
-
-def select(conditions: Sequence[Any], choices: Sequence[Any], default: Any = 0) -> Any:
-    """The first choice whose condition is true, else the default."""
-    found = default
-    for condition, choice in list(zip(conditions, choices, strict=True))[::-1]:
-        found = where(condition, choice, found)
-    return found

@@ -6,6 +6,7 @@ and solvers are not here yet.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,20 +19,19 @@ from pyc.numpy.core import (
     axes_of,
     axis_of,
     broadcast,
-    broadcast_shape,
     cast,
     dtype_of,
-    result_dtype,
     shape_of,
     structural,
     type_text,
 )
 from pyc.numpy.creation import asarray, eye
-from pyc.numpy.elementwise import absolute, add, multiply, power, sqrt, square, subtract
+from pyc.numpy.elementwise import absolute, add, power, sqrt, square
 from pyc.numpy.elementwise import imag as imag_part
 from pyc.numpy.elementwise import real as real_part
+from pyc.numpy.linear_algebra import cross as cross_product
 from pyc.numpy.linear_algebra import matmul, outer, tensordot, vecdot
-from pyc.numpy.manipulation import matrix_transpose, stack
+from pyc.numpy.manipulation import matrix_transpose
 from pyc.numpy.statistics import max as greatest
 from pyc.numpy.statistics import min as least
 from pyc.numpy.statistics import sum as total
@@ -43,6 +43,7 @@ __all__ = [
     "matrix_norm",
     "matrix_power",
     "matrix_transpose",
+    "multi_dot",
     "norm",
     "outer",
     "tensordot",
@@ -78,20 +79,56 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 def cross(a: Any, b: Any, /, *, axis: int = -1) -> Any:
     """The cross products of vectors of 3 along an axis; the others broadcast."""
     a, b = asarray(a), asarray(b)
-    kind = result_dtype(a, b)
-    a, b = cast(a, kind), cast(b, kind)
-    shape = broadcast_shape("cross", [shape_of(a), shape_of(b)])
-    place = axis_of("cross", axis, len(shape))
-    if shape[place] != 3:
-        raise ShapeError(
-            f"cross: needs 3 elements along axis {axis}: {type_text(a)}, {type_text(b)}"
-        )
-    x, y = (manipulation.unstack(broadcast(v, shape), axis=place) for v in (a, b))
-    parts = []
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        parts.append(subtract(multiply(x[i], y[j]), multiply(x[j], y[i])))
-    return stack(parts, place)
+    for x in (a, b):
+        if shape_of(x)[axis_of("cross", axis, len(shape_of(x)))] != 3:
+            raise ShapeError(
+                f"cross: needs 3 elements along axis {axis}: {type_text(a)}, {type_text(b)}"
+            )
+    return cross_product(a, b, axis=axis)
+
+
+def multi_dot(arrays: Sequence[Any]) -> Any:
+    """The product of two or more matrices (the first may be a row, the last a column, both of rank
+    1), in the order that multiplies the fewest numbers."""
+    items = [asarray(x) for x in arrays]
+    if len(items) < 2:
+        raise ShapeError(f"multi_dot: needs two arrays or more, got {len(items)}")
+    first, last = len(shape_of(items[0])) == 1, len(shape_of(items[-1])) == 1
+    if first:
+        items[0] = manipulation.reshape(items[0], (1, -1))
+    if last:
+        items[-1] = manipulation.reshape(items[-1], (-1, 1))
+    for x in items:
+        if len(shape_of(x)) != 2:
+            raise ShapeError(f"multi_dot: needs matrices, got {type_text(x)}")
+    found = _chain(items)
+    rows, columns = shape_of(found)
+    return manipulation.reshape(found, (() if first else (rows,)) + (() if last else (columns,)))
+
+
+def _chain(items: Sequence[Any]) -> Any:
+    """The product of matrices in the cheapest order."""
+    sizes = [*(shape_of(x)[0] for x in items), shape_of(items[-1])[1]]
+    count = len(items)
+    best: dict[tuple[int, int], tuple[int, int]] = {(k, k): (0, k) for k in range(count)}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            best[i, j] = min(
+                (
+                    best[i, k][0] + best[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1],
+                    k,
+                )
+                for k in range(i, j)
+            )
+
+    def product(i: int, j: int) -> Any:
+        if i == j:
+            return items[i]
+        k = best[i, j][1]
+        return matmul(product(i, k), product(k + 1, j))
+
+    return product(0, count - 1)
 
 
 def _squares(x: Any) -> Any:

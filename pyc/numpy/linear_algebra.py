@@ -21,7 +21,7 @@ from pyc.numpy.core import (
 )
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, conj, imag, multiply, real, subtract
-from pyc.numpy.manipulation import diagonal, permute_dims, ravel, reshape
+from pyc.numpy.manipulation import diagonal, permute_dims, ravel, reshape, stack, unstack
 
 Axes = tuple[int, ...]
 
@@ -164,6 +164,34 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
             f"tensordot: axes {pairs[0]} of {type_text(a)} and {pairs[1]} of {type_text(b)} differ"
         )
     return _contract(a, b, pairs, ((), ()))
+
+
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    """The cross products of vectors of 3 (or 2, in the plane) along the axes `axisa` and `axisb`,
+    which become `axisc`; of two vectors in the plane the one component that is not zero. axis: all
+    three."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = asarray(a), asarray(b)
+    kind = result_dtype(a, b)
+    x, y = (
+        unstack(cast(v, kind), axis_of("cross", k, len(shape_of(v))))
+        for v, k in ((a, axisa), (b, axisb))
+    )
+    if not {len(x), len(y)} <= {2, 3}:
+        raise ShapeError(f"cross: needs 2 or 3 elements: {type_text(a)}, {type_text(b)}")
+    last = _cross_component(x, y, 0, 1)
+    if len(x) == len(y) == 2:
+        return last
+    x, y = (v if len(v) == 3 else (*v, multiply(v[0], 0)) for v in (x, y))
+    parts = (_cross_component(x, y, 1, 2), _cross_component(x, y, 2, 0), last)
+    return stack(parts, axis_of("cross", axisc, len(shape_of(last)) + 1))
+
+
+def _cross_component(x: Any, y: Any, i: int, j: int) -> Any:
+    return subtract(multiply(x[i], y[j]), multiply(x[j], y[i]))
 
 
 def kron(a: Any, b: Any) -> Any:

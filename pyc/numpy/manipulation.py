@@ -420,16 +420,33 @@ def _taken(x: Any, places: Any, axis: int) -> Any:
     return concat(parts, axis)
 
 
-def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
-    """Differences of neighbours along an axis, n times."""
+def diff(
+    x: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
+) -> Any:
+    """Differences of neighbours along an axis, n times, after `prepend` and `append` (numbers, or
+    arrays that fit along the axis) were put before and behind it."""
     x = asarray(x)
     place = axis_of("diff", axis, len(shape_of(x)))
+    if n == 0:
+        return x
+    ends = [_edge_of(x, place, end) for end in (prepend, append)]
+    x = concat([*ends[0], x, *ends[1]], place)
     for _ in range(n):
         size = shape_of(x)[place]
         later, earlier = part(x, place, 1, max(size - 1, 0)), part(x, place, 0, max(size - 1, 0))
         boolean = dtype_of(x).kind == "bool"
         x = bind1("logical_xor" if boolean else "sub", later, earlier)
     return x
+
+
+def _edge_of(x: Any, axis: int, end: Any) -> list[Any]:
+    """What goes before or behind `x`: nothing, or one array; a number once along the other axes."""
+    if end is np._NoValue:
+        return []
+    found = asarray(end)
+    if shape_of(found):
+        return [found]
+    return [broadcast(found, tuple(1 if k == axis else m for k, m in enumerate(shape_of(x))))]
 
 
 def ediff1d(x: Any) -> Any:

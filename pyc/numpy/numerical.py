@@ -206,9 +206,9 @@ def allclose(
     return all_true(isclose(a, b, rtol, atol, equal_nan))
 
 
-def array_equal(a: Any, b: Any) -> Any:
+def array_equal(a1: Any, a2: Any) -> Any:
     """The shapes and all elements are equal; a traced bool inside `jit`."""
-    a, b = asarray(a), asarray(b)
+    a, b = asarray(a1), asarray(a2)
     if shape_of(a) != shape_of(b):
         return asarray(False)
     return all_true(equal(a, b))

@@ -166,10 +166,13 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return searchsorted(bins, x, "left" if right else "right")
 
 
-def isin(x: Any, test: Any, *, invert: bool = False) -> Any:
-    """Whether each element occurs in `test` (compared with every one: for short lists), or with
-    `invert` whether it does not."""
-    x, items = asarray(x), ravel(asarray(test))
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, *, invert: bool = False
+) -> Any:
+    """Whether each element occurs in `test_elements` (compared with every one: for short lists), or
+    with `invert` whether it does not."""
+    del assume_unique
+    x, items = asarray(element), ravel(asarray(test_elements))
     wide = bind1("reshape", x, shape=(*shape_of(x), 1))
     found = any_true(equal(wide, items), axis=-1)
     return bind1("logical_not", found) if invert else found

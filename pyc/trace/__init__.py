@@ -3,7 +3,8 @@
 What only a trace needs is behind lazy doors, so that `import pyc` does not load it: `namespaces()`
 has the views that a traced function runs in, `class_views()` and `math_views()` those of classes
 and of `math`; `rewriting()` makes loops and branches ops; `known_values()` evaluates what Python
-asks for, `concrete_values()` hands it to NumPy.
+asks for, `concrete_values()` hands it to NumPy; `calling_functions()` calls the user's functions
+for NumPy's; `selections()` has what traced masks select.
 """
 
 from __future__ import annotations
@@ -23,6 +24,18 @@ def known_values() -> Any:
 def concrete_values() -> Any:
     """`pyc.trace.concrete`, which hands known values to NumPy and takes its results in."""
     return import_module("pyc.trace.concrete")
+
+
+@cache
+def calling_functions() -> Any:
+    """`pyc.trace.callbacks`, NumPy functions that call a function of the user's."""
+    return import_module("pyc.trace.callbacks")
+
+
+@cache
+def selections() -> Any:
+    """`pyc.trace.selection`, the elements that a traced mask selects."""
+    return import_module("pyc.trace.selection")
 
 
 @cache

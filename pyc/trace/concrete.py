@@ -16,6 +16,7 @@ from pyc.interpreter import current
 from pyc.ir import dtype as dt
 from pyc.numpy.core import constant
 from pyc.trace import location
+from pyc.trace.parts import Selected
 from pyc.trace.tracer import Tracer
 
 CONSTANT_BYTES = 1 << 16
@@ -36,6 +37,8 @@ def concrete(x: Any, needed: bool = True) -> tuple[Any, bool]:
         if x.weak is not None:
             return found.item(), True
         return (found.copy() if found.ndim else found[()]), True
+    if isinstance(x, Selected):
+        return x, False
     if type(x) is np.ndarray and dt.of(x.dtype) is not None:
         current().lift(x)  # raises: it is from outside and may change
     if type(x) in (tuple, list):
@@ -51,7 +54,9 @@ def is_traced(x: Any) -> bool:
     """Whether `x` or something in its tuples, lists and dicts is a traced value."""
     if type(x) in (tuple, list):
         return any(map(is_traced, x))
-    return isinstance(x, Tracer) or (type(x) is dict and any(map(is_traced, x.values())))
+    return isinstance(x, (Tracer, Selected)) or (
+        type(x) is dict and any(map(is_traced, x.values()))
+    )
 
 
 def by_numpy(

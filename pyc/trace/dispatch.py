@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
@@ -21,7 +21,8 @@ from pyc.errors import ConcretizationError, TraceError, UnsupportedOpError
 from pyc.interpreter import is_concrete, type_of
 from pyc.numpy import keywords
 from pyc.numpy.core import value
-from pyc.trace import concrete_values, location, updating
+from pyc.trace import calling_functions, concrete_values, location, selections, updating
+from pyc.trace.parts import Selected
 
 Function = Callable[..., Any]
 
@@ -33,7 +34,12 @@ _REDUCTIONS: dict[Any, str] = {
     np.logical_and: "all",
     np.logical_or: "any",
 }
-_ACCUMULATIONS: dict[Any, str] = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
+_ACCUMULATIONS: dict[Any, str] = {
+    np.add: "cumulative_sum",
+    np.multiply: "cumulative_prod",
+    np.maximum: "cummax",
+    np.minimum: "cummin",
+}
 
 
 def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
@@ -137,10 +143,20 @@ _FACTS: dict[Any, Function] = {
 """NumPy functions of what is known while tracing."""
 
 
+_CALLING: dict[Any, Function] = {
+    np.apply_along_axis: lambda *args, **kwargs: calling_functions().apply_along_axis(
+        *args, **kwargs
+    ),
+    np.apply_over_axes: lambda *args: calling_functions().apply_over_axes(*args),
+    np.fromfunction: lambda *args, **kwargs: calling_functions().fromfunction(*args, **kwargs),
+}
+"""NumPy functions that call a function of the user's."""
+
+
 @cache
 def table() -> Mapping[Any, Function]:
     """NumPy's functions and ufuncs, and what stands for them in pyc.numpy."""
-    return {**pnp.FROM_NUMPY, **_FACTS}
+    return {**pnp.FROM_NUMPY, **_FACTS, **_CALLING}
 
 
 def _refuse(message: str, fix: str = "") -> NoReturn:
@@ -161,6 +177,13 @@ def name_of(function: Any) -> str:
     return ".".join(["np", *public, function.__name__])
 
 
+def _selected(items: Iterable[Any]) -> bool:
+    """Whether elements under a traced mask are among arguments, or in lists of them."""
+    return any(
+        isinstance(x, Selected) or (type(x) in (list, tuple) and _selected(x)) for x in items
+    )
+
+
 # --- functions ------------------------------------------------------------------------------------
 
 
@@ -170,6 +193,8 @@ def call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any])
 
     raises UnsupportedOpError: no counterpart, or an argument that it does not have
     """
+    if _selected(args) or _selected(kwargs.values()):
+        return selections().call_function(function, args, kwargs)
     try:
         return _call_function(function, args, kwargs)
     except (ConcretizationError, UnsupportedOpError):
@@ -307,6 +332,11 @@ def call_ufunc(
     raises UnsupportedOpError: no counterpart, or an argument that it does not have; TraceError: it
     writes into an array (`out=`, and `a += traced` for a NumPy array `a`)
     """
+    if _selected(inputs):
+        if method == "at" and ufunc in _AT and len(inputs) == 3 and not is_concrete(inputs[0]):
+            new = selections().combined(*inputs, _AT[ufunc])
+            return _change(inputs[0], new, f"np.{ufunc.__name__}.at")
+        return selections().call_ufunc(ufunc, method, inputs, options)
     try:
         return _call_ufunc(ufunc, method, inputs, options)
     except UnsupportedOpError:
@@ -369,11 +399,9 @@ def _call_ufunc(
     if method == "reduce" and rest.get("keepdims") is False:
         del rest["keepdims"]
     axis = rest.pop("axis", None) if "axis" in options else 0
-    allowed = (
-        {"dtype", "keepdims"}
-        if method == "reduce" and ufunc in (np.add, np.multiply)
-        else ({"keepdims"} if method == "reduce" else {"dtype"})
-    )
+    allowed = {"keepdims"} if method == "reduce" else set()
+    if ufunc in (np.add, np.multiply):
+        allowed.add("dtype")
     for option in rest:
         if option not in allowed:
             _refuse_argument(f"{name}.{method}", option)

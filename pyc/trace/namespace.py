@@ -226,7 +226,22 @@ class Namespace:
 
     def argument(self, value: Any, name: str, place: int | str) -> Any:
         """What stands for an argument of the traced function. place: its position or its name."""
-        return self.translate(value, self.root("argument", name, place))
+        path = self.root("argument", name, place)
+        made = self.translate(value, path)
+        self._watch_argument(made, path)
+        return made
+
+    def _watch_argument(self, value: Any, path: Path) -> None:
+        """Watches the lists and dicts of an argument, which are the caller's."""
+        if type(value) is dict:
+            self.watch(value, value.copy(), path)
+            for key, item in value.items():
+                self._watch_argument(item, path.item(key))
+        elif type(value) in (list, tuple):
+            if type(value) is list:
+                self.watch(value, value.copy(), path)
+            for place, item in enumerate(value):
+                self._watch_argument(item, path.item(place))
 
     def close(self) -> None:
         """Ends the translations."""

@@ -22,6 +22,7 @@ from pyc.ir import dtype as dt
 from pyc.trace import dispatch, location
 from pyc.trace.concrete import concrete, is_traced, local
 from pyc.trace.modules import CONVERTERS, ModuleView
+from pyc.trace.parts import Selected
 from pyc.trace.tracer import Tracer
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type(np.sum))
@@ -81,7 +82,8 @@ class UfuncView:
     def __call__(self, *inputs: Any, **options: Any) -> Any:
         """The ufunc of the inputs."""
         count = self.__wrapped__.nin
-        if self._ours is not None and not options and len(inputs) == count:
+        selected = any(isinstance(x, Selected) for x in inputs)
+        if self._ours is not None and not options and len(inputs) == count and not selected:
             return self._ours(*inputs)
         if len(inputs) > count:
             options["out"] = inputs[count:]

@@ -1,4 +1,5 @@
-"""Parts of a traced array that are named first and used then: `x.flat` and `x.at[...]`."""
+"""Parts of a traced array that are named first and used then: `x.flat`, `x.at[...]`, and what a
+mask selects."""
 
 from __future__ import annotations
 
@@ -9,6 +10,17 @@ import pyc.numpy as pnp
 from pyc.interpreter import current
 from pyc.numpy import indexing
 from pyc.trace import updating
+
+
+class Selected:
+    """An array of a length that depends on data: see `pyc/trace/selection.py`."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The lengths of the axes, the first one traced."""
+        raise NotImplementedError
 
 
 class Flat:

@@ -19,6 +19,7 @@ from pyc.errors import DTypeError, UnsupportedOpError
 from pyc.trace import location
 from pyc.trace.callee import is_called
 from pyc.trace.modules import CONVERTERS, is_converter
+from pyc.trace.parts import Selected
 from pyc.trace.tracer import Tracer
 
 _NOTHING = object()
@@ -220,6 +221,11 @@ def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
     return list(ordered[::-1] if reverse else ordered)
 
 
+def _len(x: Any, /) -> Any:
+    """`len`: of the elements under a mask a traced integer."""
+    return x.shape[0] if isinstance(x, Selected) else len(x)
+
+
 # --- others ---------------------------------------------------------------------------------------
 
 
@@ -239,6 +245,7 @@ REPLACED: dict[str, Any] = {
     "min": _extreme("min", min),
     "max": _extreme("max", max),
     "sum": _sum,
+    "len": _len,
     "any": _any,
     "all": _all,
     "sorted": _sorted,

@@ -35,7 +35,7 @@ from pyc.ir.graph import Location, Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.numpy import indexing
-from pyc.trace import dispatch, location, updating
+from pyc.trace import dispatch, location, selections, updating
 from pyc.trace.memory import (
     INVERSES,
     Step,
@@ -45,7 +45,7 @@ from pyc.trace.memory import (
     strides_after,
 )
 from pyc.trace.methods import ArrayMethods
-from pyc.trace.parts import At, Flat
+from pyc.trace.parts import At, Flat, Selected
 
 PYTHON_TYPE: dict[dt.DType, type] = {dt.b1: bool, dt.i64: int, dt.f64: float, dt.c128: complex}
 """The Python number type that has an element type, for results of weak operands."""
@@ -114,7 +114,9 @@ def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
     """The method of a binary operator; `name` is its function in pyc.numpy."""
 
     def operator(self: Tracer, other: Any) -> Any:
-        if type(other) is not Tracer and not isinstance(other, _OPERANDS):
+        if type(other) is not Tracer and (
+            isinstance(other, Selected) or not isinstance(other, _OPERANDS)
+        ):
             return self._with_stranger(name, symbol, other)
         function = getattr(pnp, name)
         out = function(other, self) if reflected else function(self, other)
@@ -153,6 +155,15 @@ def _in_place(method: str, symbol: str) -> Any:
 
     operator.__doc__ = f"`{symbol}=`: of an array, in place."
     return operator
+
+
+def _may_select(key: Any) -> bool:
+    """Whether there is a mask in an index, or what one has selected."""
+    if type(key) is tuple:
+        return any(map(_may_select, key))
+    if type(key) is Tracer:
+        return key.type.dtype is dt.b1 and bool(key.type.shape)
+    return isinstance(key, Selected)
 
 
 def _has_ellipsis(key: Any) -> bool:
@@ -538,7 +549,9 @@ class Tracer(ArrayMethods):
     # --- containers -------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        """The elements at `key`, as NumPy indexes."""
+        """The elements at `key`, as NumPy indexes; a `Selection` for a traced mask."""
+        if _may_select(key) and selections().selects(key):
+            return selections().taken(self, key)
         found = indexing.getitem(self, key)
         # All axes taken by integers give a scalar, which is a copy.
         return found if found.shape or _has_ellipsis(key) else current().copy(found)
@@ -766,7 +779,13 @@ class Tracer(ArrayMethods):
         here._check_writable(what, rewrite)
         if type(value) is Tracer and value.base is not None and here._holds(value, key):
             return  # `a[key] += v` has changed the view `a[key]`, and now assigns it to itself
-        self.change(updating.assigned(self, key, value), what, rewrite)
+        if isinstance(value, Selected) or (
+            type(key) is not Tracer and _may_select(key) and selections().selects(key)
+        ):
+            new = selections().stored(self, key, value)
+        else:
+            new = updating.assigned(self, key, value)
+        self.change(new, what, rewrite)
 
     def _holds(self, view: Tracer, key: Any) -> bool:
         """Whether a view is that of the elements at `key`."""

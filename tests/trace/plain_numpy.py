@@ -247,12 +247,31 @@ works(
         return a
     """,
 )
+works(
+    "boolean masks that depend on an argument, where the number selected need not be known",
+    """
+    def f(x):
+        high = x > 2
+        a = np.zeros(3)
+        a[high] = np.sqrt(x[high]) + 1
+        a[~high] *= 2
+        return a, x[high].mean(), x[high].max(), len(x[high]), x[x < 2].sum()
+    """,
+)
 refused(
-    "boolean masks that depend on an argument: the shape would",
+    "such a selection as a result, sorted, looped over, joined with others",
     "PYC1101",
     """
     def f(x):
         return x[x > 1]  # refused
+    """,
+)
+refused(
+    "`np.nonzero`, `np.unique` and others whose result has a length that depends on an argument",
+    "PYC1101",
+    """
+    def f(x):
+        return np.flatnonzero(x > 1)  # refused
     """,
 )
 refused(
@@ -286,7 +305,7 @@ refused(
     "PYC1510",
     """
     def f(x):
-        return np.unique(x)  # refused
+        return np.lexsort((x, x))  # refused
     """,
 )
 refused(
@@ -687,6 +706,16 @@ refused(
         counter.calls += 1  # refused
         return x
     """,
+)
+refused(
+    "changing a list or dict that is an argument, or in one",
+    "PYC1200",
+    """
+    def f(x, state):  # refused
+        state["sums"].append(x.sum())
+        return x
+    """,
+    "x, {'sums': []}",
 )
 refused(
     "changing a container of functions from outside",

@@ -1,0 +1,237 @@
+"""Elements put in, taken out and chosen; windows that slide over an array.
+
+What decides a shape (where elements go and how many) must be known while tracing; one integer place
+may be traced, since the result's shape does not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import DTypeError, IndexOutOfRangeError, ShapeError
+from pyc.interpreter import bind1, current
+from pyc.ir import dtype as dt
+from pyc.numpy.core import (
+    axis_of,
+    broadcast,
+    cast,
+    constant,
+    dtype_of,
+    operands,
+    shape_of,
+    structural,
+    to_shape,
+    type_text,
+)
+from pyc.numpy.creation import asarray, iota
+from pyc.numpy.elementwise import add, clip, equal, less, remainder, subtract, where
+from pyc.numpy.indexing import gather
+from pyc.numpy.manipulation import (
+    atleast_1d,
+    concat,
+    diag,
+    moveaxis,
+    ravel,
+    reshape,
+    split,
+)
+
+
+def _along(name: str, x: Any, axis: int | None) -> tuple[Any, int, int]:
+    """(array, axis, length): the flattened array if the axis is None."""
+    x = asarray(x)
+    if axis is None:
+        x, axis = ravel(x), 0
+    place = axis_of(name, axis, len(shape_of(x)))
+    return x, place, shape_of(x)[place]
+
+
+def _place(name: str, obj: Any, length: int, bound: int) -> Any:
+    """One integer place in [0, bound) of an axis as a traced value, a negative one counted from the
+    end; IndexOutOfRangeError when the program runs."""
+    place = asarray(obj)
+    if not dtype_of(place).is_integer:
+        raise DTypeError(f"{name}: places are integers, got {type_text(place)}")
+    wide = cast(place, dt.i64)
+    from_start = where(less(wide, 0), add(wide, length), wide)
+    # As unsigned, what is still negative fails the check.
+    return bind1("index_check", cast(from_start, dt.u64), bound=bound, axis=0)
+
+
+def _known_places(name: str, obj: Any, length: int) -> Any:
+    """Places that are known as a NumPy array of integers or bools; None for a traced one."""
+    if isinstance(obj, slice):
+        bounds = (obj.start, obj.stop, obj.step)
+        return np.arange(length)[slice(*(b if b is None else structural(b) for b in bounds))]
+    known = structural(obj)
+    if hasattr(known, "type"):
+        if shape_of(known):
+            raise ShapeError(
+                f"{name}: the places are known only when the program runs",
+                fix="Give them as a list of integers, or as one integer.",
+            )
+        return None
+    places = np.asarray(known, None if np.size(known) else np.int64)
+    if places.dtype.kind not in "biu":
+        raise DTypeError(f"{name}: places are integers, got {places.dtype}")
+    return places
+
+
+def _from_start(name: str, places: Any, length: int, bound: int) -> Any:
+    wrong = (places < -length) | (places >= bound)
+    if wrong.any():
+        raise IndexOutOfRangeError(
+            f"{name}: place {places[wrong].flat[0]} is out of bounds for an axis of size {length}"
+        )
+    return np.where(places < 0, places + length, places)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """`arr` (flattened if axis is None) with `values`, cast to its dtype, before the places `obj`:
+    one integer, which may be traced, or a known slice or list of them."""
+    x, axis, length = _along("insert", arr, axis)
+    rank, shape = len(shape_of(x)), shape_of(x)
+    new = cast(asarray(values), dtype_of(x))
+    new = reshape(new, (1,) * max(rank - len(shape_of(new)), 0) + shape_of(new))
+    places = _known_places("insert", obj, length)
+    if places is not None and places.dtype == bool:
+        places = np.flatnonzero(places)
+    single = places is None or places.size == 1
+    if places is None or not places.ndim:
+        new = moveaxis(new, 0, axis)
+    count = shape_of(new)[axis] if single else places.size
+    new = broadcast(new, tuple(count if k == axis else n for k, n in enumerate(shape)))
+    if places is None:
+        at = _place("insert", obj, length, length + 1)
+        target = iota((length + count,), 0, dt.i64)
+        inside = subtract(target, at)
+        taken = where(
+            less(inside, 0),
+            target,
+            where(less(inside, count), add(inside, length), subtract(target, count)),
+        )
+    else:
+        starts = np.ravel(_from_start("insert", places, length, length + 1))
+        starts = np.repeat(starts, count) if single else starts
+        old = np.arange(length, length + count)
+        taken = constant(np.insert(np.arange(length), starts, old))
+    return gather(concat([x, new], axis), (*[slice(None)] * axis, taken))
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    """`arr` (flattened if axis is None) without the places `obj`: one integer, which may be traced,
+    or a known slice, list or mask."""
+    x, axis, length = _along("delete", arr, axis)
+    places = _known_places("delete", obj, length)
+    if places is None:
+        at = _place("delete", obj, length, length)
+        target = iota((length - 1,), 0, dt.i64)
+        taken = where(less(target, at), target, add(target, 1))
+    else:
+        keep = np.ones(length, bool)
+        if places.dtype == bool:
+            if places.shape != keep.shape:
+                raise ShapeError(f"delete: {places.size} bools for an axis of size {length}")
+            keep = ~places
+        else:
+            keep[_from_start("delete", places, length, length)] = False
+        taken = constant(np.flatnonzero(keep))
+    return gather(x, (*[slice(None)] * axis, taken))
+
+
+def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
+    """From each place the element of that one of `choices` whose number `a` gives; all broadcast
+    together. mode: what numbers out of range do, "raise", "wrap" or "clip"."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
+    number = asarray(a)
+    if not dtype_of(number).is_integer:
+        raise DTypeError(f"choose: the numbers must be integers, got {type_text(number)}")
+    given = choices if isinstance(choices, (list, tuple)) else list(asarray(choices))
+    options = operands("choose", *given)
+    if mode == "raise":
+        # As unsigned, a negative number fails the check in place of counting from the end.
+        number = bind1("index_check", cast(number, dt.u64), bound=len(options), axis=0)
+    elif mode == "wrap":
+        number = remainder(number, len(options))
+    else:
+        number = clip(number, 0, len(options) - 1)
+    found = options[0]
+    for k, option in enumerate(options[1:], 1):
+        found = where(equal(number, k), option, found)
+    return broadcast(found, np.broadcast_shapes(shape_of(found), shape_of(number)))
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """The first choice whose condition is true, else the default."""
+    if len(condlist) != len(choicelist):
+        raise ShapeError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
+    *choices, found = operands("select", *choicelist, default)
+    for condition, choice in zip(condlist[::-1], choices[::-1], strict=True):
+        found = where(condition, choice, found)
+    return found
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """A matrix with the elements of `v`, flattened, on its diagonal `k`."""
+    return diag(ravel(v), k)
+
+
+def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
+    """The windows of a shape that slide along some axes (all if None), in new last axes. It cannot
+    be written to, as in NumPy."""
+    x = asarray(x)
+    rank = len(shape_of(x))
+    sizes = to_shape("sliding_window_view", window_shape)
+    given = tuple(range(rank)) if axis is None else structural(axis)
+    axes = [axis_of("sliding_window_view", a, rank) for a in np.atleast_1d(given).tolist()]
+    if len(sizes) != len(axes):
+        raise ShapeError(f"sliding_window_view: {len(sizes)} sizes for {len(axes)} axes")
+    found = x
+    for place, size in zip(axes, sizes, strict=True):
+        count = shape_of(found)[place] - size + 1
+        if count < 1:
+            raise ShapeError(f"sliding_window_view: {type_text(x)} is smaller than a window")
+        shape = (count, size)
+        places = add(iota(shape, 0, dt.i64), iota(shape, 1, dt.i64))
+        found = moveaxis(gather(found, (*[slice(None)] * place, places)), place + 1, -1)
+    return current().alias(found, x)
+
+
+def _parts(name: str, ary: Any, cuts: Any, axis: int, least: int) -> Any:
+    x = asarray(ary)
+    if len(shape_of(x)) < least:
+        raise ShapeError(f"{name}: needs rank {least} or more, got {type_text(x)}")
+    return split(x, cuts, axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """`split` along axis 1, or 0 for lines."""
+    axis = 1 if len(shape_of(asarray(ary))) > 1 else 0
+    return _parts("hsplit", ary, indices_or_sections, axis, 1)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """`split` along axis 0."""
+    return _parts("vsplit", ary, indices_or_sections, 0, 2)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """`split` along axis 2."""
+    return _parts("dsplit", ary, indices_or_sections, 2, 3)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
+    """`a` with one axis or more; it may share the memory of `a`."""
+    x = asarray(a)
+    found = atleast_1d(asarray(x, dtype))
+    return current().alias(found, x)
+
+
+__all__ = [
+    *("ascontiguousarray", "choose", "delete", "diagflat", "dsplit", "hsplit"),
+    *("insert", "select", "sliding_window_view", "vsplit"),
+]

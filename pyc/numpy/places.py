@@ -1,0 +1,292 @@
+"""Places in arrays: index tables of a shape, numbers of places, places of elements, counts in bins.
+
+Tables of a shape are constants. Functions whose result has a length that depends on data are
+refused with what to write instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from pyc.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedOpError
+from pyc.interpreter import bind1, is_number
+from pyc.ir import dtype as dt
+from pyc.numpy.core import (
+    axis_of,
+    broadcast,
+    cast,
+    constant,
+    dtype_of,
+    known_elements,
+    part,
+    result_dtype,
+    reverse,
+    shape_of,
+    structural,
+    to_shape,
+    type_text,
+)
+from pyc.numpy.creation import asarray, linspace
+from pyc.numpy.elementwise import (
+    add,
+    conj,
+    divide,
+    equal,
+    floor_divide,
+    greater_equal,
+    isnan,
+    less_equal,
+    logical_and,
+    multiply,
+    remainder,
+    subtract,
+    where,
+)
+from pyc.numpy.manipulation import ravel, reshape
+from pyc.numpy.numerical import convolve
+from pyc.numpy.sorting import searchsorted
+from pyc.numpy.statistics import all as all_true
+from pyc.numpy.statistics import argmax, argmin
+from pyc.numpy.statistics import max as greatest
+from pyc.numpy.statistics import min as least
+from pyc.numpy.statistics import sum as total
+
+# --- index tables of a shape ----------------------------------------------------------------------
+
+
+def _tables(found: Any) -> tuple[Any, ...]:
+    return tuple(map(constant, found))
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """The places of the main diagonal of an array whose axes are all of one length."""
+    shape = shape_of(asarray(arr))
+    if len(shape) < 2 or len(set(shape)) != 1:
+        raise ShapeError(f"diag_indices_from: needs axes of one length, got shape {shape}")
+    return _tables(np.diag_indices(shape[0], len(shape)))
+
+
+def _triangle(name: str, table: Callable[..., Any], arr: Any, k: Any) -> tuple[Any, ...]:
+    shape = shape_of(asarray(arr))
+    if len(shape) != 2:
+        raise ShapeError(f"{name}: needs a matrix, got shape {shape}")
+    return _tables(table(shape[0], k=int(structural(k)), m=shape[1]))
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+    """The places of a matrix on and below its diagonal `k`."""
+    return _triangle("tril_indices_from", np.tril_indices, arr, k)
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+    """The places of a matrix on and above its diagonal `k`."""
+    return _triangle("triu_indices_from", np.triu_indices, arr, k)
+
+
+# --- numbers of places ----------------------------------------------------------------------------
+
+
+def _checked(x: Any, bound: int, axis: int = 0) -> Any:
+    """Integers as int64; IndexOutOfRangeError when the program runs for those not in [0, bound)."""
+    if not dtype_of(x).is_integer:
+        raise DTypeError(f"places are integers, got {type_text(x)}")
+    # As unsigned, a negative number fails the check in place of counting from the end.
+    return bind1("index_check", cast(x, dt.u64), bound=bound, axis=axis)
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """The places, axis by axis, of numbers of elements in row-major order."""
+    sizes = to_shape("unravel_index", shape)
+    rest = _checked(asarray(indices), int(np.prod(sizes, dtype=int)))
+    found: list[Any] = []
+    for n in reversed(sizes):
+        found.append(remainder(rest, n))
+        rest = floor_divide(rest, n)
+    return tuple(reversed(found))
+
+
+def ravel_multi_index(multi_index: Any, dims: Any) -> Any:
+    """The numbers in row-major order of elements at places given axis by axis."""
+    sizes = to_shape("ravel_multi_index", dims)
+    places = list(multi_index)
+    if len(places) != len(sizes):
+        raise ShapeError(f"ravel_multi_index: {len(places)} places for {len(sizes)} axes")
+    number: Any = 0
+    for axis, (place, n) in enumerate(zip(places, sizes, strict=True)):
+        number = add(multiply(number, n), _checked(asarray(place), n, axis))
+    return number
+
+
+# --- places of elements ---------------------------------------------------------------------------
+
+
+def _nan_place(name: str, find: Any, x: Any, axis: int | None, keepdims: bool, rest: float) -> Any:
+    x = asarray(x)
+    if not dtype_of(x).is_float:
+        return find(x, axis, keepdims)
+    missing = isnan(x)
+    found = find(where(missing, rest, x), axis, keepdims)
+    length = x.type.size if axis is None else shape_of(x)[axis_of(name, axis, len(shape_of(x)))]
+    # Where all are NaN, NumPy raises; here the place is out of range.
+    none = all_true(missing, axis, keepdims)
+    return _checked(where(none, length, found), length, 0 if axis is None else axis)
+
+
+def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The place of the first greatest element that is not NaN; IndexOutOfRangeError when the
+    program runs if all are."""
+    return _nan_place("nanargmax", argmax, x, axis, keepdims, -np.inf)
+
+
+def nanargmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The place of the first least element that is not NaN; IndexOutOfRangeError when the program
+    runs if all are."""
+    return _nan_place("nanargmin", argmin, x, axis, keepdims, np.inf)
+
+
+def _refuse_count(name: str, fix: str) -> NoReturn:
+    raise ConcretizationError(f"{name}: the number of elements found depends on data", fix=fix)
+
+
+def flatnonzero(a: Any) -> NoReturn:
+    """ConcretizationError: the length of the result depends on data."""
+    _refuse_count(
+        "flatnonzero",
+        "Give the most there can be: `pyc.numpy.nonzero(x.ravel(), size=n)[0]`; or work with "
+        "`where(mask, x, other)`, which keeps the shape.",
+    )
+
+
+def argwhere(a: Any) -> NoReturn:
+    """ConcretizationError: the length of the result depends on data."""
+    _refuse_count(
+        "argwhere",
+        "Give the most there can be: `pyc.numpy.nonzero(x, size=n)`; or work with "
+        "`where(mask, x, other)`, which keeps the shape.",
+    )
+
+
+def extract(condition: Any, arr: Any) -> NoReturn:
+    """ConcretizationError: the length of the result depends on data."""
+    _refuse_count("extract", "Work with `where(condition, x, other)`, which keeps the shape.")
+
+
+def compress(condition: Any, a: Any, axis: int | None = None) -> NoReturn:
+    """ConcretizationError: the length of the result depends on data."""
+    _refuse_count("compress", "Work with `where(condition, x, other)`, which keeps the shape.")
+
+
+def unique(ar: Any, *args: Any, **options: Any) -> NoReturn:
+    """ConcretizationError: the length of the result depends on data."""
+    _refuse_count(
+        "unique",
+        "For small integers count them: `np.bincount(x, minlength=n)`; else sort, and mark where "
+        "an element differs\nfrom the one before.",
+    )
+
+
+# --- counts in bins -------------------------------------------------------------------------------
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Any, Any]:
+    """(counts, edges): how many elements, or the sums of weights, lie in each bin, the last one
+    closed; with `density` as a density. Counts are int64.
+
+    bins: a known number of bins of one width over `range` (by default from the least element to
+    the greatest; NaN there makes NaN edges), or the ascending edges
+    raises ValueError: known edges that are not ascending
+    """
+    x = ravel(asarray(a))
+    edges = _edges(x, bins, range)
+    count = shape_of(edges)[0] - 1
+    common = result_dtype(x, edges)
+    values, borders = cast(x, common), cast(edges, common)
+    first, last = (reshape(part(borders, 0, k, 1), ()) for k in (0, count))
+    at = subtract(searchsorted(borders, values, "right"), 1)
+    at = where(equal(values, last), count - 1, at)
+    inside = logical_and(greater_equal(values, first), less_equal(values, last))
+    # What lies in no bin is counted in one more, which is left out.
+    at = _checked(where(inside, at, count), count + 1)
+    kind = dt.i64 if weights is None else _weight_type(weights)
+    each = cast(1, kind) if weights is None else cast(ravel(asarray(weights)), kind)
+    found = bind1(
+        "scatter",
+        broadcast(cast(0, kind), (count + 1,)),
+        broadcast(each, shape_of(x)),
+        at,
+        axes=(0,),
+        position=0,
+        mode="add",
+    )
+    counts = part(found, 0, 0, count)
+    if density:
+        widths = subtract(part(edges, 0, 1, count), part(edges, 0, 0, count))
+        counts = divide(divide(counts, widths), total(counts))
+    return counts, edges
+
+
+def _weight_type(weights: Any) -> Any:
+    kind = dtype_of(asarray(weights))
+    return dt.i64 if kind is dt.b1 else kind
+
+
+def _edges(x: Any, bins: Any, range: Any) -> Any:
+    if isinstance(bins, str):
+        raise UnsupportedOpError(
+            f"histogram: bins={bins!r} makes a number of bins that depends on data",
+            fix="Give the number of bins, or their edges.",
+        )
+    known = structural(bins)
+    if not isinstance(known, int):
+        edges = asarray(bins)
+        if len(shape_of(edges)) != 1 or shape_of(edges)[0] < 2:
+            raise ShapeError(f"histogram: edges are a line of two or more, got {type_text(edges)}")
+        values = known_elements(edges)
+        if values is not None and (values[:-1] > values[1:]).any():
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return edges
+    if known < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    if range is not None:
+        first, last = range
+        limits = structural((first, last))
+        if all(map(is_number, limits)) and not (np.isfinite(limits).all() and first <= last):
+            raise ValueError(f"histogram: the range ({first}, {last}) is not finite and ascending")
+    elif shape_of(x)[0]:
+        first, last = least(x), greatest(x)
+    else:
+        first, last = 0.0, 1.0
+    kind = result_dtype(first, last, x)
+    kind = kind if kind.is_float else dt.f64
+    first, last = cast(first, kind), cast(last, kind)
+    same = equal(first, last)
+    first, last = where(same, subtract(first, 0.5), first), where(same, add(last, 0.5), last)
+    return linspace(first, last, known + 1, dtype=kind.numpy)
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """The sums over k of a[n + k] conj(v[k]) of two lines. mode: as in `convolve`."""
+    a, v = asarray(a), asarray(v)
+    if len(shape_of(a)) != 1 or len(shape_of(v)) != 1:
+        raise ShapeError(f"correlate: needs two lines, got {type_text(a)} and {type_text(v)}")
+    if shape_of(v)[0] > shape_of(a)[0]:
+        return _turned(correlate(v, a, mode))
+    return convolve(a, _turned(v), mode)
+
+
+def _turned(x: Any) -> Any:
+    """A line backwards, conjugated."""
+    found = reverse(x, (0,)) if shape_of(x)[0] else x
+    return conj(found) if dtype_of(found).is_complex else found
+
+
+__all__ = [
+    *("argwhere", "compress", "correlate", "diag_indices_from", "extract", "flatnonzero"),
+    *("histogram", "nanargmax", "nanargmin", "ravel_multi_index", "tril_indices_from"),
+    *("triu_indices_from", "unique", "unravel_index"),
+]

@@ -1,0 +1,63 @@
+"""NumPy functions that call a function of the user's with parts of an array.
+
+The function is traced once and mapped over the parts, where NumPy calls it for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyc.numpy as pnp
+from pyc.errors import ShapeError
+from pyc.numpy.core import axis_of, to_shape
+from pyc.trace import control, location
+
+
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """The results of `func1d(line, *args, **kwargs)` for the lines of `arr` along an axis, the
+    axes of a result in the place of that axis."""
+    x = pnp.asarray(arr)
+    place = axis_of("apply_along_axis", axis, x.ndim)
+    lines = pnp.moveaxis(x, place, -1)
+    around = lines.shape[:-1]
+    if 0 in around:
+        raise ShapeError(
+            "apply_along_axis: cannot apply a function to no lines", place=location.here()
+        )
+
+    def call(line: Any) -> Any:
+        return pnp.asarray(func1d(line, *args, **kwargs))
+
+    found = control.map(call, pnp.reshape(lines, (-1, x.shape[place])))
+    found = pnp.reshape(found, around + found.shape[1:])
+    rank = len(around)
+    inner = tuple(range(rank, found.ndim))
+    return pnp.permute_dims(found, (*range(place), *inner, *range(place, rank)))
+
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    """`a` after `a = func(a, axis)` for one axis after the other, each kept with length 1."""
+    found = pnp.asarray(a)
+    rank = found.ndim
+    for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
+        place = axis_of("apply_over_axes", axis, rank)
+        result = pnp.asarray(func(found, place))
+        if result.ndim != rank:
+            result = pnp.expand_dims(result, place)
+        if result.ndim != rank:
+            raise ShapeError(
+                "apply_over_axes: the function must give the rank of its argument, or one less",
+                place=location.here(),
+            )
+        found = result
+    return found
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
+) -> Any:
+    """`function` of the indices of an array of a shape, one array for each axis."""
+    return function(*pnp.indices(to_shape("fromfunction", shape), dtype), **kwargs)

@@ -1,0 +1,616 @@
+"""What a mask selects: `x[mask]` of a traced mask, an array whose length depends on data.
+
+A Graph has no such array. `Selection` keeps all elements and the mask, and does what needs no
+length: element-wise functions, sums, means and extremes, elements of other arrays at the selected
+places, and storing under the same mask. All else is refused, as is a result of the traced function.
+What is computed for elements that are not selected is thrown away.
+
+The array that NumPy would make has one axis for those of the mask, then the other axes of `x`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NoReturn
+
+import numpy as np
+
+import pyc.numpy as pnp
+from pyc.errors import ConcretizationError, IndexOutOfRangeError, ShapeError, format_place
+from pyc.interpreter import bind1, current, type_of
+from pyc.ir import dtype as dt
+from pyc.numpy import indexing
+from pyc.numpy.core import axes_of, broadcast, cast, value
+from pyc.numpy.keywords import changes_nothing
+from pyc.trace import dispatch, location, updating
+from pyc.trace.parts import Selected
+from pyc.trace.selected_reductions import REDUCTIONS, floats
+from pyc.trace.tracer import Tracer
+
+FIX = (
+    "What works with it: element-wise functions, `sum`, `mean`, `min`, `max` and their kin, `len`, "
+    "and\n`a[mask] = ...` under the same mask. Else write `where(mask, x, other)`, which keeps the "
+    "shape."
+)
+
+
+def selects(key: Any) -> bool:
+    """Whether an index selects elements by a traced mask, or by the elements of a selection."""
+    _, parts = _taken_apart(key)
+    return any(isinstance(k, Selected) for k in parts) or (
+        bool(parts) and is_mask(parts[0]) and parts[0].known() is None
+    )
+
+
+def is_mask(key: Any) -> bool:
+    """Whether `key` is a traced array of bools."""
+    return type(key) is Tracer and key.type.dtype is dt.b1 and bool(key.type.shape)
+
+
+def _taken_apart(key: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """(integers that come first, the rest) of an index."""
+    parts = key if type(key) is tuple else (key,)
+    first = 0
+    while first < len(parts) and _is_integer(parts[first]):
+        first += 1
+    return parts[:first], parts[first:]
+
+
+def _is_integer(k: Any) -> bool:
+    if type(k) is Tracer:
+        return not k.type.shape and k.type.dtype.is_integer
+    return isinstance(k, (int, np.integer)) and not isinstance(k, bool)
+
+
+# --- indexing of arrays ---------------------------------------------------------------------------
+
+
+def taken(array: Tracer, key: Any) -> Any:
+    """`array[key]` for a key that `selects`."""
+    before, parts = _taken_apart(key)
+    if is_mask(parts[0]):
+        part = indexing.getitem(array, before) if before else array
+        _check_shape(part, parts[0])
+        found = Selection(current().copy(current().lift(part)), current().copy(parts[0]))
+        return found[(slice(None), *parts[1:])] if len(parts) > 1 else found
+    first = _only_selections(before, parts)
+    places = [first.aligned(k).filled(0) if isinstance(k, Selection) else k for k in parts]
+    found = indexing.getitem(array, (*before, *places))
+    return Selection(found, first.mask, first.made)
+
+
+def stored(array: Tracer, key: Any, new: Any) -> Any:
+    """`array` after `array[key] = new` where the key `selects`, or `new` is a selection."""
+    before, parts = _taken_apart(key)
+    if parts and is_mask(parts[0]):
+        part = indexing.getitem(array, before) if before else array
+        changed = _stored_under(part, parts[0], parts[1:], new)
+        return indexing.update(array, before, changed) if before else changed
+    if not selects(key):
+        new.refuse("an assignment to other places than those under its mask")
+    return _scattered(array, before, parts, new, "set")
+
+
+def combined(array: Tracer, key: Any, new: Any, how: str) -> Any:
+    """`array` after `np.add.at(array, key, new)` and its kin, for a selection of places."""
+    before, parts = _taken_apart(key)
+    if not any(isinstance(k, Selection) for k in parts):
+        _first((key, new), {}).refuse(f"`{how}.at` of places that are not a selection")
+    return _scattered(array, before, parts, new, how)
+
+
+def _scattered(array: Tracer, before: Any, parts: Any, new: Any, how: str) -> Any:
+    """Places that are not selected lie behind the end, where updates are dropped."""
+    first = _only_selections(before, parts)
+    lengths = array.shape[len(before) :]
+    places = [
+        first.aligned(k).scattered(n) if isinstance(k, Selection) else k
+        for k, n in zip(parts, lengths, strict=False)
+    ]
+    new = first.operand(new, "an assignment")
+    return indexing.update(array, (*before, *places), new, how=how, mode="drop")
+
+
+def _only_selections(before: Any, parts: Any) -> Selection:
+    """The first selection of an index that holds but integers and slices behind it: then the axes
+    of the mask are the first ones of what it takes."""
+    first: Selection = next(k for k in parts if isinstance(k, Selection))
+    for place, k in enumerate(parts):
+        plain = _is_integer(k) or (place and (isinstance(k, slice) or k is Ellipsis))
+        if not (plain or isinstance(k, Selection)):
+            first.refuse("an index of this form")
+        if isinstance(k, Selection) and (k.rest or not k.values.type.dtype.is_integer):
+            first.refuse("an index that is not a line of integers")
+    return first
+
+
+def _stored_under(array: Tracer, mask: Tracer, rest: Sequence[Any], new: Any) -> Any:
+    _check_shape(array, mask)
+    here = (*[slice(None)] * mask.ndim, *rest)
+    target = indexing.getitem(array, here) if rest else array
+    room = len(target.shape) - mask.ndim
+    if isinstance(new, Selection):
+        if not _same(mask, new.mask):
+            new.refuse("an assignment under another mask")
+        if len(new.rest) > room:
+            new.refuse("an assignment to fewer axes")
+        values = pnp.reshape(new.values, mask.shape + (1,) * (room - len(new.rest)) + new.rest)
+    else:
+        values = value(new)
+        if len(type_of(values).shape) > room:
+            raise ConcretizationError(
+                "assignment under a mask takes as many values as the mask selects, which depends "
+                "on data",
+                fix=FIX,
+                place=location.here(),
+            )
+    changed = _where(mask, cast(values, target.type.dtype), target)
+    if changed.type.shape != target.type.shape:
+        raise ShapeError(
+            f"an assignment of values of shape {type_of(values).shape[-room:]} to elements of "
+            f"shape {target.type.shape[mask.ndim :]}",
+            place=location.here(),
+        )
+    return indexing.update(array, here, changed) if rest else changed
+
+
+def _same(mask: Any, other: Any) -> bool:
+    """Whether two masks are one value of the program."""
+    lift = current().lift
+    return lift(mask).value is lift(other).value
+
+
+def _check_shape(array: Tracer, mask: Tracer) -> None:
+    if array.shape[: mask.ndim] != mask.shape:
+        raise IndexOutOfRangeError(
+            f"a mask of shape {mask.shape} does not fit an array of shape {array.shape}",
+            place=location.here(),
+        )
+
+
+def _where(mask: Any, x: Any, y: Any) -> Any:
+    """x where the mask is true, else y: the axes of the mask are the first ones."""
+    rank = max(len(type_of(x).shape), len(type_of(y).shape))
+    wide = pnp.reshape(mask, mask.shape + (1,) * (rank - mask.ndim))
+    return pnp.where(wide, x, y)
+
+
+# --- selections -----------------------------------------------------------------------------------
+
+
+def _elementwise(ufunc: np.ufunc, reflected: bool = False) -> Any:
+    """The method of an operator."""
+
+    def operator(self: Selection, other: Any) -> Any:
+        pair = (other, self) if reflected else (self, other)
+        return call_ufunc(ufunc, "__call__", pair, {})
+
+    return operator
+
+
+def _in_place(ufunc: np.ufunc) -> Any:
+    """The method of an augmented assignment."""
+
+    def operator(self: Selection, other: Any) -> Any:
+        return call_ufunc(ufunc, "__call__", (self, other), {"out": (self,)})
+
+    return operator
+
+
+def _refused(use: str) -> Any:
+    """A method that is refused."""
+
+    def method(self: Selection, *args: Any, **options: Any) -> NoReturn:
+        self.refuse(use)
+
+    return method
+
+
+def _reduction(name: str) -> Any:
+    """The method of a reduction."""
+
+    def method(self: Selection, axis: Any = None, **options: Any) -> Any:
+        return self.reduced(name, axis, **options)
+
+    method.__doc__ = f"`np.{name}` of the selected elements."
+    return method
+
+
+class Selection(Selected):
+    """The elements of `values` that `mask`, of its first axes, selects."""
+
+    __slots__ = ("made", "mask", "values")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, values: Any, mask: Any, made: Any = None) -> None:
+        self.values = values
+        self.mask = mask
+        self.made = made or location.here()
+
+    # --- what it is -------------------------------------------------------------------------------
+
+    @property
+    def rest(self) -> tuple[int, ...]:
+        """The shape behind the axis of the selection."""
+        return tuple(self.values.shape[self.mask.ndim :])
+
+    @property
+    def count(self) -> Any:
+        """How many are selected, a traced Python integer."""
+        return pnp.sum(self.mask).weakened()
+
+    @property
+    def size(self) -> Any:
+        """How many elements there are, a traced Python integer."""
+        return self.count * prod(self.rest)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The lengths of the axes, the first one traced."""
+        return (self.count, *self.rest)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return 1 + len(self.rest)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the elements."""
+        return self.values.dtype  # type: ignore[no-any-return]
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What `isinstance` sees."""
+        return np.ndarray
+
+    @property
+    def type(self) -> NoReturn:
+        """ConcretizationError: whoever asks needs an array of a known shape."""
+        raise ConcretizationError(
+            "a boolean mask selects a number of elements that depends on data",
+            fix=FIX,
+            place=self.made,
+        )
+
+    def __repr__(self) -> str:
+        return f"<elements of {self.values!r} under a mask>"
+
+    def refuse(self, use: str) -> NoReturn:
+        """ConcretizationError for a use that needs to know how many are selected."""
+        made = f" (selected at {format_place(self.made)})" if self.made else ""
+        raise ConcretizationError(
+            f"{use} needs to know how many elements a boolean mask selects, which depends on data"
+            f"{made}",
+            fix=FIX,
+            place=location.here(),
+        )
+
+    # --- together with others ---------------------------------------------------------------------
+
+    def aligned(self, other: Selection, use: str = "an index") -> Selection:
+        """`other`, if it selects the same elements, and has as many axes behind them."""
+        if not _same(self.mask, other.mask):
+            self.refuse(f"{use} together with the elements under another mask")
+        if len(self.rest) != len(other.rest):
+            self.refuse(f"{use} together with a selection of {other.ndim} axes")
+        return other
+
+    def operand(self, x: Any, use: str) -> Any:
+        """`x` so that its elements meet those of `values`: a selection, or what broadcasts along
+        the selection."""
+        if isinstance(x, Selection):
+            return self.aligned(x, use).values
+        found = value(x)
+        shape = type_of(found).shape
+        if len(shape) > len(self.rest):
+            self.refuse(f"{use} together with an array of shape {shape}")
+        return found
+
+    def scattered(self, length: int) -> Any:
+        """The values as places in an axis, those not selected behind its end."""
+        inside = bind1("index_check", self.filled(0), bound=length, axis=0)
+        return _where(self.mask, inside, length)
+
+    def filled(self, other: Any) -> Any:
+        """The values with `other` where they are not selected."""
+        return _where(self.mask, self.values, cast(other, self.values.type.dtype))
+
+    def map(self, function: Callable[[Any], Any]) -> Selection:
+        """The selection of `function` of the values."""
+        return Selection(function(self.values), self.mask, self.made)
+
+    # --- reductions -------------------------------------------------------------------------------
+
+    def reduced(self, name: str, axis: Any = None, **options: Any) -> Any:
+        """A reduction over all axes, or some; a selection again where the first is not among
+        them."""
+        axes = axes_of(name, axis, self.ndim)
+        keepdims = options.pop("keepdims", False)
+        ddof = options.pop("ddof", options.pop("correction", 0))
+        dtype = options.pop("dtype", None)
+        for option, given in options.items():
+            if not changes_nothing(option, given):
+                self.refuse(f"`{option}` of `{name}`")
+        picked = self if dtype is None else self.astype(dtype)
+        behind = self.mask.ndim - 1
+        if 0 not in axes:
+            inner = tuple(a + behind for a in axes)
+            named = {"ddof": ddof} if name in ("var", "std") else {}
+            one = getattr(pnp, name)
+            return picked.map(lambda x: one(x, axis=inner, keepdims=keepdims, **named))
+        over = (*range(self.mask.ndim), *(a + behind for a in axes if a))
+        found = REDUCTIONS[name](picked, over, ddof)
+        for a in axes if keepdims else ():
+            found = pnp.expand_dims(found, a)
+        return found
+
+    sum, prod, mean = _reduction("sum"), _reduction("prod"), _reduction("mean")
+    min, max = _reduction("min"), _reduction("max")
+    any, all = _reduction("any"), _reduction("all")
+    var, std = _reduction("var"), _reduction("std")
+
+    # --- element by element -----------------------------------------------------------------------
+
+    def astype(self, dtype: Any, copy: bool = True) -> Selection:
+        """The elements of another type."""
+        return self.map(lambda x: pnp.astype(x, dtype))
+
+    def copy(self) -> Selection:
+        """A selection of its own."""
+        return self.map(lambda x: current().copy(current().lift(x)))
+
+    def round(self, decimals: int = 0) -> Selection:
+        """The elements rounded to `decimals`."""
+        return self.map(lambda x: pnp.round(x, decimals))
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:
+        """The elements between `min` and `max`."""
+        return call_function(np.clip, (self, min, max), {})
+
+    def dot(self, other: Any) -> Any:
+        """The sum of the products with another selection under the same mask."""
+        if not isinstance(other, Selection) or self.rest or other.rest:
+            self.refuse("a product of matrices")
+        return (self * other).sum()
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.dot(other)
+
+    @property
+    def real(self) -> Selection:
+        """The real parts."""
+        return self.map(pnp.real)
+
+    @property
+    def imag(self) -> Selection:
+        """The imaginary parts."""
+        return self.map(pnp.imag)
+
+    def __getitem__(self, key: Any) -> Any:
+        """A part of each selected element (`s[:, 0]`), or those that a mask of them selects."""
+        mask, here = self._place(key)
+        found = self.copy().values
+        found = indexing.getitem(found, here) if here else found
+        return Selection(current().copy(found), self._narrowed(mask), self.made)
+
+    def __setitem__(self, key: Any, new: Any) -> None:
+        """The elements at a mask of them, or a part of each, become `new`, in place."""
+        mask, here = self._place(key)
+        every = pnp.full(self.mask.shape, True) if mask is None else mask
+        if isinstance(new, Selection) and not _same(self._narrowed(mask), new.mask):
+            self.refuse("an assignment of the elements under another mask")
+        given = Selection(new.values, every) if isinstance(new, Selection) else new
+        self.values = _stored_under(
+            self.copy().values, current().lift(every), here[self.mask.ndim :], given
+        )
+
+    def _place(self, key: Any) -> tuple[Any, tuple[Any, ...]]:
+        """(a mask of the selected elements or None, the index of the values) that an index of the
+        selection means."""
+        first, *rest = key if type(key) is tuple else (key,)
+        before = (slice(None),) * self.mask.ndim
+        plain = all(_is_integer(k) or isinstance(k, slice) or k is None for k in rest)
+        here = (*before, *rest) if rest else ()
+        if plain and isinstance(first, Selection) and first.dtype == np.bool_ and not first.rest:
+            if not _same(self.mask, first.mask):
+                self.refuse("an index by a mask of other elements")
+            return first.values, here
+        if plain and isinstance(first, slice) and first == slice(None):
+            return None, here
+        return self.refuse("an index of its first axis")
+
+    def _narrowed(self, mask: Any) -> Any:
+        return self.mask if mask is None else pnp.logical_and(self.mask, mask)
+
+    # --- refused ----------------------------------------------------------------------------------
+
+    __len__ = _refused("`len` by another name")
+    __bool__ = _refused("a truth value")
+    __iter__ = _refused("a loop in Python")
+    __array__ = _refused("code that pyc does not trace")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_") or not hasattr(np.ndarray, name):
+            raise AttributeError(name)
+        self.refuse(f"`.{name}`")
+
+    # --- protocols --------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy's ufunc on selections."""
+        return call_ufunc(ufunc, method, dispatch.with_scalars(inputs), options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """NumPy's function on selections."""
+        return call_function(function, args, kwargs)
+
+    __add__, __radd__ = _elementwise(np.add), _elementwise(np.add, True)
+    __sub__, __rsub__ = _elementwise(np.subtract), _elementwise(np.subtract, True)
+    __mul__, __rmul__ = _elementwise(np.multiply), _elementwise(np.multiply, True)
+    __truediv__, __rtruediv__ = _elementwise(np.divide), _elementwise(np.divide, True)
+    __floordiv__ = _elementwise(np.floor_divide)
+    __rfloordiv__ = _elementwise(np.floor_divide, True)
+    __mod__, __rmod__ = _elementwise(np.remainder), _elementwise(np.remainder, True)
+    __pow__, __rpow__ = _elementwise(np.power), _elementwise(np.power, True)
+    __and__, __rand__ = _elementwise(np.bitwise_and), _elementwise(np.bitwise_and, True)
+    __or__, __ror__ = _elementwise(np.bitwise_or), _elementwise(np.bitwise_or, True)
+    __xor__, __rxor__ = _elementwise(np.bitwise_xor), _elementwise(np.bitwise_xor, True)
+    __lshift__, __rshift__ = _elementwise(np.left_shift), _elementwise(np.right_shift)
+    __eq__, __ne__ = _elementwise(np.equal), _elementwise(np.not_equal)
+    __lt__, __le__ = _elementwise(np.less), _elementwise(np.less_equal)
+    __gt__, __ge__ = _elementwise(np.greater), _elementwise(np.greater_equal)
+    __iadd__, __isub__ = _in_place(np.add), _in_place(np.subtract)
+    __imul__, __itruediv__ = _in_place(np.multiply), _in_place(np.divide)
+    __ifloordiv__, __imod__ = _in_place(np.floor_divide), _in_place(np.remainder)
+    __ipow__, __iand__ = _in_place(np.power), _in_place(np.bitwise_and)
+    __ior__, __ixor__ = _in_place(np.bitwise_or), _in_place(np.bitwise_xor)
+
+    def __neg__(self) -> Any:
+        return call_ufunc(np.negative, "__call__", (self,), {})
+
+    def __pos__(self) -> Any:
+        return self.copy()
+
+    def __abs__(self) -> Any:
+        return call_ufunc(np.absolute, "__call__", (self,), {})
+
+    def __invert__(self) -> Any:
+        return call_ufunc(np.invert, "__call__", (self,), {})
+
+
+# --- functions of NumPy ---------------------------------------------------------------------------
+
+_BY_FUNCTION: dict[Any, str] = {
+    **{getattr(np, name): name for name in REDUCTIONS},
+    np.amin: "min",
+    np.amax: "max",
+}
+_BY_UFUNC: dict[Any, str] = {
+    np.add: "sum",
+    np.multiply: "prod",
+    np.minimum: "min",
+    np.maximum: "max",
+    np.logical_and: "all",
+    np.logical_or: "any",
+}
+
+
+def _norm(x: Selection, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if ord is not None or axis is not None or keepdims:
+        x.refuse("`np.linalg.norm` of an order or axis")
+    size = abs(floats(x))
+    return pnp.sqrt((size * size).sum())
+
+
+def _dot(a: Any, b: Any) -> Any:
+    return a.dot(b) if isinstance(a, Selection) else b.dot(a)
+
+
+def _average(a: Selection, axis: Any = None, weights: Any = None) -> Any:
+    if weights is None:
+        return a.mean(axis)
+    return (a * weights).sum(axis) / weights.sum(axis)
+
+
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.size: lambda x: x.size,
+    np.shape: lambda x: x.shape,
+    np.ndim: lambda x: x.ndim,
+    np.copy: lambda x: x.copy(),
+    np.dot: _dot,
+    np.average: _average,
+    np.linalg.norm: _norm,
+}
+_ELEMENTWISE: dict[Any, tuple[int, ...] | None] = {
+    **dict.fromkeys(
+        (
+            *(np.where, np.clip, np.round, np.around, np.nan_to_num, np.isclose, np.real, np.imag),
+            *(np.angle, np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.sinc, np.fix),
+            *(np.isneginf, np.isposinf),
+        )
+    ),
+    np.interp: (0,),
+    np.polyval: (1,),
+    np.searchsorted: (1,),
+    np.digitize: (0,),
+    np.isin: (0,),
+}
+"""Functions of each element, with the places of the arguments that are looked at element by element
+(None: all)."""
+
+
+def call_function(function: Any, args: Sequence[Any], kwargs: Any) -> Any:
+    """The result of a NumPy function of selections; ConcretizationError for what needs a length."""
+    found = [x for x in (*args, *kwargs.values()) if isinstance(x, Selection)]
+    name = f"`{dispatch.name_of(function)}`"
+    if not found:
+        _first(args, kwargs).refuse(name)
+    reduction = _BY_FUNCTION.get(function)
+    if reduction is not None and isinstance(args[0], Selection):
+        return args[0].reduced(reduction, *args[1:], **kwargs)
+    if function in _FUNCTIONS:
+        return _FUNCTIONS[function](*args, **kwargs)
+    if function not in _ELEMENTWISE or any(isinstance(x, Selection) for x in kwargs.values()):
+        found[0].refuse(name)
+    places = _ELEMENTWISE[function]
+    given = [
+        found[0].operand(x, name) if places is None or k in places else _whole(x, name)
+        for k, x in enumerate(args)
+    ]
+    values = dispatch.call_function(function, given, kwargs)
+    return Selection(_of_shape(values, found[0]), found[0].mask, found[0].made)
+
+
+def _whole(x: Any, name: str) -> Any:
+    if isinstance(x, Selection):
+        x.refuse(name)
+    return x
+
+
+def _of_shape(values: Any, like: Selection) -> Any:
+    """Values that may have fewer axes than the mask, as where a scalar was chosen."""
+    shape = type_of(values).shape
+    if shape[: like.mask.ndim] == like.mask.shape:
+        return values
+    return broadcast(values, like.mask.shape + like.rest)
+
+
+def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: Any) -> Any:
+    """The result of a method of a ufunc on selections."""
+    first = _first(inputs, options)
+    name = f"`np.{ufunc.__name__}`"
+    if method == "reduce" and ufunc in _BY_UFUNC and len(inputs) == 1:
+        axis = {"axis": 0} | {k: v for k, v in options.items() if k != "out"}
+        return first.reduced(_BY_UFUNC[ufunc], **axis)
+    if method != "__call__" or ufunc.signature is not None:
+        if ufunc is np.matmul and method == "__call__":
+            return _dot(*inputs)
+        first.refuse(name)
+    out = next((o for o in options.get("out", ()) if o is not None), None)
+    rest = {k: v for k, v in options.items() if k != "out"}
+    given = [first.operand(x, name) for x in inputs]
+    values = dispatch.call_ufunc(ufunc, "__call__", given, rest)
+    if isinstance(values, tuple):
+        return tuple(Selection(v, first.mask, first.made) for v in values)
+    found = Selection(_of_shape(values, first), first.mask, first.made)
+    if out is None:
+        return found
+    if not isinstance(out, Selection):
+        found.refuse(f"{name} with `out=`")
+    out.values = updating.fitted(name, first.aligned(out, name).values, found.values)
+    return out
+
+
+def _first(args: Any, kwargs: Any) -> Selection:
+    """A selection in arguments, in lists of them too."""
+    todo = [*args, *kwargs.values()]
+    while todo:
+        x = todo.pop(0)
+        if isinstance(x, Selection):
+            return x
+        if isinstance(x, (list, tuple)):
+            todo += x
+    raise AssertionError("no selection among the arguments")
