@@ -27,7 +27,6 @@ class Fill:
     loops: tuple[Loop, ...]
     index: tuple[Expr, ...]
     value: Expr
-    alone: bool
 
 
 @frozen()
@@ -72,7 +71,7 @@ def fill_of(core: Sequence[Stmt], buffer: Buffer) -> Fill | None:
             if any(isinstance(x, Let) for x in inner):
                 return None
             store = stored[0]
-            return Fill(position, tuple(loops), store.index, store.value, len(inner) == 1)
+            return Fill(position, tuple(loops), store.index, store.value)
     return None
 
 
