@@ -58,7 +58,13 @@ from pyc.passes.nest import (
 )
 from pyc.passes.reduction import TINY, AcrossLanes, WithinLane
 from pyc.passes.row_stages import SPLIT, RowStages
-from pyc.passes.rows import absorbed, too_long, without_row_buffers
+from pyc.passes.rows import (
+    absorbed,
+    better_in_output,
+    in_outputs,
+    too_long,
+    without_row_buffers,
+)
 
 STRIDED = 4
 """Elements of rows that lie side by side in vectors of several of them."""
@@ -71,6 +77,12 @@ TASK_WORK = 200_000
 ONE_LOOP = 256
 """Instructions per element from which whole vectors and the rest are one masked loop: masks cost
 nothing beside them, and half the code is half the time to compile it."""
+AT_ONCE = 4
+"""Vectors of a row that one step of a loop stores, where they are cheap: what is stored by one
+instruction reaches memory a quarter slower than by four (processors follow streams by the addresses
+of instructions). It gains nothing where the row is read from memory too."""
+FEW = 8
+"""Instructions per element that are cheap."""
 SHORT_ROW = 32
 """Elements of an inner loop below which outer loops are not collapsed into one."""
 
@@ -145,9 +157,10 @@ class _Scheduler:
         core: Body,
         width: int,
         first: Expr | None = None,
+        at_once: int = 1,
     ) -> list[Stmt]:
-        """`core` for first <= var < first + extent: whole vectors, then a masked one; large bodies
-        as one masked loop."""
+        """`core` for first <= var < first + extent: whole vectors, `at_once` of them in a step of
+        the loop, then a masked one; large bodies as one masked loop."""
         start = first if first is not None else const(0)
         if isinstance(extent, int) and first is None:
             pieces = self._segments(loop, core)
@@ -170,15 +183,7 @@ class _Scheduler:
             rest = apply("remainder", extent, const(width))
         if rest != 0 and count != 0 and instructions(core) > ONE_LOOP:
             return [self._masked(loop, extent, core, width, start)]
-        body: list[Stmt] = []
-        if not isinstance(count, int) or count > 1:
-            v, lane = Var("v"), Var("lane")
-            inner = renamed(core, {loop.var: start + v * width + lane})
-            vector = For(lane, width, Kind.VECTOR, inner)
-            body.append(For(v, count, Kind.SERIAL, (vector,)))
-        elif count == 1:
-            lane = Var("lane")
-            body.append(For(lane, width, Kind.VECTOR, renamed(core, {loop.var: start + lane})))
+        body = self._whole_vectors(loop, count, core, width, start, at_once)
         if isinstance(rest, int) and rest == 0:
             return body
         lane = Var("lane")
@@ -188,6 +193,33 @@ class _Scheduler:
         inner = renamed(core, {loop.var: last})
         vector = For(lane, width, Kind.VECTOR, (If(lane < rest, inner),))
         body.append(vector if isinstance(rest, int) else If(rest > 0, (vector,)))
+        return body
+
+    @staticmethod
+    def _whole_vectors(
+        loop: Loop, count: int | Expr, core: Body, width: int, start: Expr, at_once: int
+    ) -> list[Stmt]:
+        """`core` for `count` vectors from `start` on."""
+
+        def vector(first: Expr) -> Stmt:
+            lane = Var("lane")
+            return For(lane, width, Kind.VECTOR, renamed(core, {loop.var: first + lane}))
+
+        v = Var("v")
+        if not isinstance(count, int):
+            return [For(v, count, Kind.SERIAL, (vector(start + v * width),))]
+        if count <= 1:
+            return [vector(start)] * count
+        steps, left = divmod(count, at_once)
+        if at_once == 1 or steps <= 1:
+            return [For(v, count, Kind.SERIAL, (vector(start + v * width),))]
+        u, more = Var("u"), Var("u")
+        step = at_once * width
+        several = For(u, at_once, Kind.UNROLL, (vector(start + v * step + u * width),))
+        body: list[Stmt] = [For(v, steps, Kind.SERIAL, (several,))]
+        if left:
+            behind = vector(start + steps * step + more * width)
+            body.append(For(more, left, Kind.UNROLL, (behind,)))
         return body
 
     @staticmethod
@@ -296,6 +328,10 @@ class _Scheduler:
         row = max((row_length(s) or 0 for s in core if isinstance(s, Reduce)), default=1)
         along_row = self.nest.contiguous_rows(core)
         side_by_side = loops and self.nest.contiguous(loops[-1].var, core)
+        if along_row:
+            better = [b for b in allocated if better_in_output(b)]
+            core, left = in_outputs(core, better, self.nest)
+            allocated = [b for b in allocated if b not in better or b in left]
         self.locals = list(allocated)
         parallel = self.nest.work(core) * kept * row > 2 * TASK_WORK
         if loops and along_row and self._is_short(loops[-1], core):
@@ -341,7 +377,8 @@ class _Scheduler:
                 body += lanes.reduce(s.results, found)
             elif isinstance(s, For):
                 loops, inner = peel((s,))
-                vectors = self._vectors(loops[-1], loops[-1].extent, inner, width)
+                at_once = AT_ONCE if instructions(inner) <= FEW else 1
+                vectors = self._vectors(loops[-1], loops[-1].extent, inner, width, at_once=at_once)
                 body += self._wrap(loops[:-1], vectors, parallel=False)
             else:
                 body.append(s)
