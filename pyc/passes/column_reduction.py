@@ -69,7 +69,9 @@ class ColumnReduction:
         return self._sweep_lanes(tile)
 
     def _element(self, position: Expr, at: Expr, column: Expr) -> Found:
-        return self.elements.at(position, self.sweeps.binding(at, column))
+        inside, values = self.elements.at(position, self.sweeps.binding(at, column))
+        placed = self.sweeps.placed(at, column)
+        return list(placed.body(tuple(inside))), placed.exprs(values)
 
     def _fold(
         self,

@@ -6,8 +6,9 @@ columns (`sweeps`, `column_reduction`), so that memory is read as long forward s
 column has to keep between sweeps lies in arrays beside it.
 
 A program with enough tiles (or too little work for tasks) is one launch, with all regions of a tile
-inside its task. Otherwise each reduction is two launches, partial results by tasks and their join,
-and each loop over the row is one.
+inside its task, which may hold the rows of the tile beside it (`packed_columns`). Otherwise each
+reduction is two launches, partial results by tasks and their join, and each loop over the row is
+one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from math import prod
 
 from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, postorder
-from pyc.ir.loops import Body, For, Kind, Let, Stmt, Store, expressions, walk
+from pyc.ir.loops import Body, Buffer, For, Kind, Let, Stmt, Store, expressions, walk
 from pyc.ir.visit import renamed
 from pyc.passes.column_reduction import ColumnReduction, Join
 from pyc.passes.elements import Found, positions
@@ -28,6 +29,11 @@ TILE_BYTES = 1 << 14
 """Bytes of one row of a tile at most."""
 BLOCK_BYTES = 1 << 19
 """Bytes of a tile's rows that stay in a core's cache between regions."""
+PACKED_BYTES = 1 << 20
+"""Bytes of the rows of a tile that are held beside it, at most."""
+PACKED_ROW = 1 << 8
+"""Bytes of one row of such a tile at least: pieces of rows that are far apart come from memory half
+as fast where they are 128 bytes, and as fast as streams from 256 bytes on."""
 TASKS = 8
 """Tiles that are enough tasks."""
 ROW_TASKS = 64
@@ -37,10 +43,18 @@ TASK_BYTES = 1 << 18
 
 
 class ColumnProgram:
-    """The launches of one row program; `loops`, the last of them contiguous, enclose `core`."""
+    """The launches of one row program; `loops`, the last of them contiguous, enclose `core`.
+    held: its row buffers, of which a tile of columns is kept beside the program."""
 
-    def __init__(self, nest: Nest, loops: Sequence[Loop], core: Body, parallel: bool) -> None:
-        self.nest = nest
+    def __init__(
+        self,
+        nest: Nest,
+        loops: Sequence[Loop],
+        core: Body,
+        parallel: bool,
+        held: Sequence[Buffer] = (),
+    ) -> None:
+        self.nest, self.held = nest, held
         self.sweeps = Sweeps(nest, loops, core)
         self.parallel = parallel
         self.sections = sections(absorbed(hoisted(core), nest.simplify))
@@ -48,7 +62,8 @@ class ColumnProgram:
     def stages(self) -> tuple[Stage, ...]:
         """The launches."""
         sweeps = self.sweeps
-        tile = self._tile()
+        tile = self._held_tile() if self.held else self._tile()
+        sweeps.hold(self.held, tile)
         steps = [step for s in self.sections for step in self._steps(s, tile)]
         if sweeps.staged:
             found: list[Stage] = []
@@ -63,6 +78,13 @@ class ColumnProgram:
         arrays = [*sweeps.arrays, *(b for step in steps for b in step.arrays)]
         tasks = self._tasks([*sweeps.outer, tile.loop], around(arrays, whole))
         return (self.nest.stage("", tasks),)
+
+    def _held_tile(self) -> Tile:
+        """How columns are cut where their rows are held."""
+        sweeps = self.sweeps
+        found = held_columns(self.held, sweeps.columns, sweeps.outer, self.parallel)
+        assert found is not None
+        return sweeps.tiles(-(-sweeps.columns // found))
 
     def _tile(self) -> Tile:
         """How columns are cut, and whether steps are launches of their own (`Sweeps.staged`)."""
@@ -131,7 +153,7 @@ class ColumnProgram:
         """A loop over the row that stores."""
         sweeps = self.sweeps
         loops, inner = peel((loop,))
-        stored = {x.buffer for x in walk(inner) if isinstance(x, Store)}
+        stored = {x.buffer for x in walk(inner) if isinstance(x, Store)} - set(self.held)
         nodes = postorder([e for x in walk(inner) for e in expressions(x)])
         once = any(isinstance(n, Load) and n.buffer in stored for n in nodes)
         rows = per = prod(x.extent for x in loops)
@@ -148,11 +170,24 @@ class ColumnProgram:
         at_row = positions([(x.var, x.extent) for x in loops], position)
 
         def body(at: Expr, column: Expr) -> list[Stmt]:
-            return list(renamed(inner, {**at_row, **sweeps.binding(at, column)}))
+            here = renamed(inner, {**at_row, **sweeps.binding(at, column)})
+            return list(sweeps.placed(at, column).body(here))
 
         swept = For(row, count, Kind.SERIAL, tuple(sweeps.sweep(tile, body, once=once)))
         outside = (Loop(block, blocks),) if blocks > 1 else ()
         return Step("_rows", tile, outside, (swept,), ())
+
+
+def held_columns(
+    held: Sequence[Buffer], columns: int, outer: Sequence[Loop], parallel: bool
+) -> int | None:
+    """Columns of a tile whose rows are held; None if so few would be slow or too few tasks."""
+    one = sum(b.dtype.itemsize * prod(d for d in b.shape if isinstance(d, int)) for b in held)
+    size = min(PACKED_BYTES // one, columns)
+    if parallel:
+        size = min(size, columns * prod(x.extent for x in outer) // TASKS)
+    least = PACKED_ROW // min(b.dtype.itemsize for b in held)
+    return size // least * least or None
 
 
 def _nothing(at: Expr, column: Expr) -> Found:

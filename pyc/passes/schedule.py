@@ -39,7 +39,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
-from pyc.passes.columns import ColumnProgram
+from pyc.passes.columns import ColumnProgram, held_columns
 from pyc.passes.elements import Elements
 from pyc.passes.merged_rows import LONGEST, merged_rows
 from pyc.passes.nest import (
@@ -56,6 +56,7 @@ from pyc.passes.nest import (
     row_length,
     unwrap,
 )
+from pyc.passes.packed_columns import packed
 from pyc.passes.reduction import TINY, AcrossLanes, WithinLane
 from pyc.passes.row_stages import SPLIT, RowStages
 from pyc.passes.rows import (
@@ -119,7 +120,7 @@ class _Scheduler:
             return ()
         if has_regions(core):
             return self._row_program(loops, allocated, core)
-        return (self.nest.stage("", self._independent(loops, core)),)
+        return (self.nest.stage("", self._independent(loops, core), streamed=True),)
 
     # --- pointwise nests --------------------------------------------------------------------------
 
@@ -147,7 +148,8 @@ class _Scheduler:
         limit: int | Expr = size
         if loop.extent % size:
             limit = minimum(const(size), const(loop.extent) - task * size)
-        body = self._vectors(loop, limit, core, width, first=task * size)
+        whole = loop.extent % width == 0
+        body = self._vectors(loop, limit, core, width, first=task * size, whole=whole)
         return [For(task, tasks, Kind.PARALLEL, tuple(body))]
 
     def _vectors(
@@ -158,9 +160,11 @@ class _Scheduler:
         width: int,
         first: Expr | None = None,
         at_once: int = 1,
+        whole: bool = False,
     ) -> list[Stmt]:
         """`core` for first <= var < first + extent: whole vectors, `at_once` of them in a step of
-        the loop, then a masked one; large bodies as one masked loop."""
+        the loop, then a masked one (unless the extent is `whole` vectors); large bodies as one
+        masked loop."""
         start = first if first is not None else const(0)
         if isinstance(extent, int) and first is None:
             pieces = self._segments(loop, core)
@@ -180,7 +184,7 @@ class _Scheduler:
             count, rest = divmod(extent, width)
         else:
             count = apply("quotient", extent, const(width))
-            rest = apply("remainder", extent, const(width))
+            rest = 0 if whole else apply("remainder", extent, const(width))
         if rest != 0 and count != 0 and instructions(core) > ONE_LOOP:
             return [self._masked(loop, extent, core, width, start)]
         body = self._whole_vectors(loop, count, core, width, start, at_once)
@@ -404,6 +408,13 @@ class _Scheduler:
         """Neighbouring kept positions: wide tiles of them in sweeps over the rows, or, where rows
         are short or columns few, a vector of them at a time."""
         if row >= SWEPT_ROW and loops[-1].extent >= SWEPT_COLUMNS:
+            inner = loops[-1]
+            found = packed(plain, self.locals, self.nest, inner.var)
+            if found is not None:
+                copying, held = found
+                if held_columns(held, inner.extent, loops[:-1], parallel) is not None:
+                    rows = self.nest.collapse_rows(copying)
+                    return ColumnProgram(self.nest, loops, rows, parallel, held).stages()
             placed = without_row_buffers(plain, self.locals, self.nest)
             if placed is not None:
                 rows = self.nest.collapse_rows(placed)

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from pyc.frozen import frozen
+from pyc.ir.plan import STREAMED_BYTES
 from pyc.runtime import native, threads
 from pyc.runtime.structures import Arena
 from pyc.runtime.text_dispatch import ARENAS
 
-RECYCLED_BYTES = 32 << 20
+RECYCLED_BYTES = STREAMED_BYTES
 """Results from this size on lie in recycled blocks."""
 
 KEPT_BYTES = 1 << 30
