@@ -18,6 +18,7 @@ from math import prod
 
 from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, postorder
 from pyc.ir.loops import Body, Buffer, For, Kind, Let, Stmt, Store, expressions, walk
+from pyc.ir.order import KEEP
 from pyc.ir.visit import renamed
 from pyc.passes.column_reduction import ColumnReduction, Join
 from pyc.passes.elements import Found, positions
@@ -27,13 +28,20 @@ from pyc.passes.sweeps import ROW_BYTES, Step, Sweeps, Tile
 
 TILE_BYTES = 1 << 14
 """Bytes of one row of a tile at most."""
-BLOCK_BYTES = 1 << 19
+BLOCK_BYTES = 1 << 17
 """Bytes of a tile's rows that stay in a core's cache between regions."""
 PACKED_BYTES = 1 << 20
 """Bytes of the rows of a tile that are held beside it, at most."""
+PACKED_FROM = 1 << 23
+"""Bytes of a program's input from which tiles are held: smaller ones stay in the caches anyway."""
 PACKED_ROW = 1 << 8
 """Bytes of one row of such a tile at least: pieces of rows that are far apart come from memory half
 as fast where they are 128 bytes, and as fast as streams from 256 bytes on."""
+ABSORBING = 4
+"""Vectors of columns from which values are stored while they are reduced: rows that are 128 apart
+get in each other's way in the first cache where they are short."""
+SHORT_BYTES = 1 << 14
+"""Bytes of a tile whose rows are no longer than `KEEP`: they should stay in the first cache."""
 TASKS = 8
 """Tiles that are enough tasks."""
 ROW_TASKS = 64
@@ -57,7 +65,10 @@ class ColumnProgram:
         self.nest, self.held = nest, held
         self.sweeps = Sweeps(nest, loops, core)
         self.parallel = parallel
-        self.sections = sections(absorbed(hoisted(core), nest.simplify))
+        body = hoisted(core)
+        wide = self.sweeps.columns >= ABSORBING * self.sweeps.width
+        regions = absorbed(body, nest.simplify) if wide else [((), s) for s in body]
+        self.sections = sections(regions)
 
     def stages(self) -> tuple[Stage, ...]:
         """The launches."""
@@ -77,7 +88,7 @@ class ColumnProgram:
             whole += _nested(step.loops, step.body)
         arrays = [*sweeps.arrays, *(b for step in steps for b in step.arrays)]
         tasks = self._tasks([*sweeps.outer, tile.loop], around(arrays, whole))
-        return (self.nest.stage("", tasks),)
+        return (self.nest.stage("", tasks, streamed=bool(self.held)),)
 
     def _held_tile(self) -> Tile:
         """How columns are cut where their rows are held."""
@@ -92,7 +103,9 @@ class ColumnProgram:
         lengths = [n for s in self.sections if s.region is not None and (n := row_length(s.region))]
         outer = prod(x.extent for x in sweeps.outer)
         widest, least = TILE_BYTES // sweeps.itemsize, ROW_BYTES // sweeps.itemsize
-        if len(lengths) > 1:
+        if max(lengths) <= KEEP:
+            widest = SHORT_BYTES // (max(lengths) * sweeps.itemsize)
+        elif len(lengths) > 1:
             fitting = BLOCK_BYTES // (max(lengths) * sweeps.itemsize)
             widest = min(widest, fitting) if fitting >= least else widest
         tiles = -(-sweeps.columns // widest)
@@ -183,9 +196,12 @@ def held_columns(
 ) -> int | None:
     """Columns of a tile whose rows are held; None if so few would be slow or too few tasks."""
     one = sum(b.dtype.itemsize * prod(d for d in b.shape if isinstance(d, int)) for b in held)
+    kept = columns * prod(x.extent for x in outer)
+    if one * kept < PACKED_FROM:
+        return None
     size = min(PACKED_BYTES // one, columns)
     if parallel:
-        size = min(size, columns * prod(x.extent for x in outer) // TASKS)
+        size = min(size, kept // TASKS)
     least = PACKED_ROW // min(b.dtype.itemsize for b in held)
     return size // least * least or None
 

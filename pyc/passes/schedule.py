@@ -96,7 +96,7 @@ _CUTTING = ("lt", "le", "gt", "ge", "eq", "ne", "minimum", "maximum")
 SIDE_VECTORS = 8
 """Vectors of neighbouring kept positions that cheap rows are reduced in at once: each row then
 reads some 512 contiguous bytes (measured: three times one vector's speed beyond the caches)."""
-SWEPT_ROW = 32
+SWEPT_ROW = 16
 """Elements of a row from which neighbouring rows are swept over in wide tiles."""
 SWEPT_COLUMNS = 16
 """Neighbouring rows that are worth it."""
