@@ -20,6 +20,7 @@ from pyc.ir.plan import (
     ARGUMENT_BYTES,
     CANCELLED,
     CONTEXT_FIELDS,
+    STREAMED_BYTES,
     Place,
     Plan,
 )
@@ -83,6 +84,7 @@ class Cpu(Driver[CpuExecutable]):
     ) -> None:
         """Runs the entry once, with an arena of its own. See `Driver.run`."""
         plan = executable.plan
+        check_alignment(results)
         arena = aligned_bytes(max(plan.peak, 1))
         context = aligned_bytes(8 * len(CONTEXT_FIELDS)).view(np.int64)
         values = {
@@ -106,6 +108,13 @@ class Cpu(Driver[CpuExecutable]):
         if answer != 0:
             value = int(context[CONTEXT_FIELDS.index("error_value")])
             raise SiteFailed(answer - 1, value)
+
+
+def check_alignment(results: Sequence[Any]) -> None:
+    """ValueError if a large result is not aligned as code relies on."""
+    for k, a in enumerate(results):
+        if a.nbytes >= STREAMED_BYTES and a.__array_interface__["data"][0] % ALIGNMENT:
+            raise ValueError(f"result {k} of {a.nbytes} bytes is not aligned to {ALIGNMENT} bytes")
 
 
 def pack_arguments(plan: Plan, arguments: Sequence[Any]) -> tuple[np.ndarray[Any, Any], list[Any]]:

@@ -56,6 +56,10 @@ class MemoryEmitter(ExpressionEmitter):
     def load_metadata(self, buffer: Buffer) -> str:
         """Text after a plain load of `buffer` (", !invariant.load !1" and the like), or ""."""
 
+    @abstractmethod
+    def store_metadata(self, buffer: Buffer, alignment: int, nbytes: int) -> str:
+        """Text after a plain store of `nbytes` to an address of `buffer` so aligned, or ""."""
+
     def is_private(self, buffer: Buffer) -> bool:
         """Whether each lane of the vector loop has its own `buffer`."""
         return self.places[buffer].lanes > 0
@@ -437,7 +441,8 @@ class MemoryEmitter(ExpressionEmitter):
             address = self._offset(buffer, element.base, piece * width, b.scope)
             alignment = self.alignment(buffer, element.base, piece * width)
             if mask is None:
-                b.line(f"store {type} {text}, {pointer} {address}, align {alignment}")
+                facts = self.store_metadata(buffer, alignment, width * buffer.dtype.itemsize)
+                b.line(f"store {type} {text}, {pointer} {address}, align {alignment}{facts}")
                 return
             if isinstance(mask.const, tuple) and sum(mask.const) == 1:
                 # LLVM 22 widens such a store of a truncated vector: it would write beyond the lane.

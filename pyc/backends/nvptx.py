@@ -168,6 +168,10 @@ class NvptxKernel(TileEmitter):
         """Loads of inputs may take the read-only path: `noalias readonly` says so already."""
         return ""
 
+    def store_metadata(self, buffer: Buffer, alignment: int, nbytes: int) -> str:
+        """Nothing: plain stores."""
+        return ""
+
     def block_barrier(self) -> None:
         """All threads of the block meet."""
         call = self.builder.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", "void", ["i32"])

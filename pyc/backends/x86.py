@@ -55,7 +55,7 @@ from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 X86_INTRINSICS = (
     *INTRINSICS,
     *x86_vectors.INTRINSICS,
-    *("llvm.x86.sse.ldmxcsr", "llvm.x86.sse.stmxcsr"),
+    *("llvm.x86.sse.ldmxcsr", "llvm.x86.sse.sfence", "llvm.x86.sse.stmxcsr"),
 )
 _OFFSET = {name: 8 * k for k, name in enumerate(CONTEXT_FIELDS)}
 _MODE_FLAGS, _DEFAULT_MODE = 0x3F, 0x1F80
@@ -71,6 +71,7 @@ class X86Kernel(KernelEmitter):
         super().__init__(kernel, target, intrinsics, X86_INTRINSICS)
         self.parallel = outermost_parallel(kernel)
         self.avx512 = x86_vectors.has_avx512(target)
+        self.streams = False
 
     def function(self, name: str) -> str:
         """The text of `void name(ptr frame, i64 begin, i64 end)`."""
@@ -89,6 +90,8 @@ class X86Kernel(KernelEmitter):
         self.body(self.kernel.body)
         b.line("br label %leave")
         b.label("leave")
+        if self.streams:  # such stores have no order: whoever waits for this task must see them
+            b.line(f"{b.intrinsic('llvm.x86.sse.sfence', 'void', [])}()")
         b.line("ret void")
         head = f"define internal void @{name}(ptr %frame, i64 %begin, i64 %end) #0 {{"
         return f"{head}\nentry:\n{b.text()}\n}}\n"
@@ -122,6 +125,14 @@ class X86Kernel(KernelEmitter):
     def load_metadata(self, buffer: Buffer) -> str:
         """Nothing: plain loads."""
         return ""
+
+    def store_metadata(self, buffer: Buffer, alignment: int, nbytes: int) -> str:
+        """Whole vectors of streamed buffers pass by the caches; the instruction wants them
+        aligned."""
+        if not buffer.streamed or alignment < nbytes or nbytes != self.target.vector_bytes:
+            return ""
+        self.streams = True
+        return ", !nontemporal !2"
 
     def poll_cancel(self) -> None:
         """Returns from the function if the flag is raised; the entry sees the flag too."""
@@ -568,6 +579,7 @@ def module(plan: Plan, target: Target) -> _Module:
             f"attributes #0 = {{ {attributes} }}",
             '!0 = !{!"branch_weights", i32 1, i32 1000000}',
             '!1 = !{!"branch_weights", i32 1000000, i32 1}',
+            "!2 = !{i32 1}",
             "",
         )
     )

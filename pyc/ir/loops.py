@@ -81,7 +81,8 @@ class Buffer:
     role: "in" (never written in this kernel, may be read through the non-coherent path), "out"
     (written only), "inout", or "local" (made by `Alloc`). alignment: bytes the address is known to
     be a multiple of. Distinct parameters of one kernel never overlap unless `may_alias`. A complex
-    buffer is one of its real type with a trailing axis of 2.
+    buffer is one of its real type with a trailing axis of 2. streamed: nothing reads it soon, so
+    that its stores may pass by the caches; one that is "out" and has `plan.ALIGNMENT`.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Buffer:
     alignment: int = 16
     strides: tuple[Extent, ...] | None = None
     may_alias: bool = False
+    streamed: bool = False
 
 
 @frozen(eq=False)

@@ -269,6 +269,8 @@ class _Parser:
             buffer = replace(buffer, strides=self._extents(")"))
         if self._maybe("alias"):
             buffer = replace(buffer, may_alias=True)
+        if self._maybe("streamed"):
+            buffer = replace(buffer, streamed=True)
         self._buffers[name] = buffer
         return buffer
 

@@ -44,7 +44,10 @@ CONTEXT_FIELDS = (
 ARGUMENT_BYTES = 16
 CANCELLED = -1
 ALIGNMENT = 64
-"""Alignment in bytes of arena offsets and constants."""
+"""Alignment in bytes of arena offsets and constants, and of results of `STREAMED_BYTES`."""
+STREAMED_BYTES = 32 << 20
+"""Size of buffers that do not stay in any cache until they are read again: stores to them may pass
+by the caches, which saves reading what is written."""
 
 
 class Place(Enum):

@@ -202,6 +202,8 @@ class _Printer:
             parts.append(f"strides ({', '.join(dims[len(buffer.shape) :])})")
         if buffer.may_alias:
             parts.append("alias")
+        if buffer.streamed:
+            parts.append("streamed")
         return " ".join(parts)
 
     def _body(self, body: lo.Body) -> None:

@@ -148,6 +148,8 @@ class _Verifier:
             raise _Broken(s, f"buffer {buffer.name} is complex: use pairs of its real type")
         if buffer.alignment < 1 or buffer.alignment & (buffer.alignment - 1):
             raise _Broken(s, f"buffer {buffer.name} is aligned to {buffer.alignment} bytes")
+        if buffer.streamed and (buffer.role != "out" or buffer.may_alias):
+            raise _Broken(s, f"buffer {buffer.name} is streamed, but may be read")
         if buffer.strides is not None and len(buffer.strides) != len(buffer.shape):
             raise _Broken(s, f"buffer {buffer.name} has {len(buffer.strides)} strides")
         for extent in (*buffer.shape, *(buffer.strides or ())):

@@ -11,17 +11,18 @@ the result in a column.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import gcd
 
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Var, const, minimum
-from pyc.ir.loops import Body, Buffer, Carry, For, If, Kind, Let, Reduce, Stmt
+from pyc.ir.loops import Body, Buffer, Carry, For, If, Kind, Let, Reduce, Stmt, Store
 from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.passes.elements import Components, Elements, Found
-from pyc.passes.nest import Loop
+from pyc.passes.nest import Loop, accesses, bindings
 from pyc.passes.reduction import CHEAP, ROWS, At, Counter
 from pyc.passes.reduction_blocks import ThreadReduction
-from pyc.passes.sweeps import Each, Held, Step, Sweeps, Tile
+from pyc.passes.sweeps import PAGE, Each, Held, Step, Sweeps, Tile
 
 SUM_BYTES = 1 << 19
 """Bytes of the sums of lanes of a tile at most: they should stay in a core's cache."""
@@ -32,6 +33,8 @@ GROUPS = 4
 """Groups of kept lanes that become tasks of their own, at most."""
 BLOCKS = 16
 """Blocks of chunks, or of rows, at most."""
+WAYS = 8
+"""Lines of one set of the first cache, whose sets begin again after a page."""
 PARTS = 64
 """Partial results of a column that are joined as straight code."""
 
@@ -64,12 +67,31 @@ class ColumnReduction:
         """The sweeps over the row, and what gives the result in a column behind them."""
         if self.in_any_order:
             return self._sweep_rows(tile)
-        if self.n <= KEEP:
+        if self.n <= KEEP and self.cheap and self._fit_together(1, self.n):
             return [], self._straight
         return self._sweep_lanes(tile)
 
+    def _fit_together(self, step: int, count: int) -> bool:
+        """Whether the first cache holds what is read of `count` rows that are `step` apart: a line
+        or two of each, in sets that follow from the distance."""
+        reduce = self.elements.reduce
+        if len(reduce.domain) != 1:
+            return False
+        ((var, _),) = reduce.domain
+        nest = self.sweeps.nest
+        for buffer, address in accesses((*self.elements.before, *bindings(reduce))):
+            stride = nest.factor(var, address)
+            if stride is None:
+                return False
+            distance = stride * step * buffer.dtype.itemsize
+            if stride and count > WAYS * (PAGE // gcd(distance, PAGE)):
+                return False
+        return True
+
     def _element(self, position: Expr, at: Expr, column: Expr) -> Found:
-        return self.elements.at(position, self.sweeps.binding(at, column))
+        inside, values = self.elements.at(position, self.sweeps.binding(at, column))
+        placed = self.sweeps.placed(at, column)
+        return list(placed.body(tuple(inside))), placed.exprs(values)
 
     def _fold(
         self,
@@ -82,12 +104,13 @@ class ColumnReduction:
     ) -> Found:
         """The left fold of `count` > 0 elements `step` apart behind `before`."""
         combine = self.counter.monoid.combine
-        if isinstance(count, int) and (self.cheap or count == 1):
-            body: list[Stmt] = []
+        if isinstance(count, int) and (self.cheap or count <= AT_ONCE):
+            found = [
+                self._element(first + k * step if k else first, at, column) for k in range(count)
+            ]
+            body, values = _values_first(found)
             total = before
-            for k in range(count):
-                inside, value = self._element(first + k * step if k else first, at, column)
-                body += inside
+            for value in values:
                 total = value if total is None else combine(total, value)
             assert total is not None
             return body, total
@@ -164,18 +187,14 @@ class ColumnReduction:
         if not self.cheap and count > 1:
             return self._fold(first, 1, count, at, column, None)
         found = [self._element(first + k, at, column) for k in range(count)]
-        return [s for inside, _ in found for s in inside], self.counter.tree([v for _, v in found])
+        body, values = _values_first(found)
+        return body, self.counter.tree(values)
 
     # --- the documented order ---------------------------------------------------------------------
 
     def _straight(self, at: Expr, column: Expr) -> Found:
         """A row of at most KEEP elements in one go."""
-        body: list[Stmt] = []
-        values: list[Components] = []
-        for k in range(self.n):
-            inside, value = self._element(const(k), at, column)
-            body += inside
-            values.append(value)
+        body, values = _values_first([self._element(const(k), at, column) for k in range(self.n)])
         return body, self.counter.tree(values)
 
     def _sweep_lanes(self, tile: Tile) -> tuple[list[Step], Join]:
@@ -228,6 +247,15 @@ class ColumnReduction:
         return [], self.counter.tree(lanes)
 
 
+def _values_first(found: Sequence[Found]) -> tuple[list[Stmt], list[Components]]:
+    """Statements of elements at several rows with the stores last, and their values. The rows of
+    an input and of an output that are 128 apart mostly begin at one address within a page: a load
+    would wait for the store of the row before."""
+    inside = [s for body, _ in found for s in body]
+    stores = [s for s in inside if isinstance(s, Store)]
+    return [*(s for s in inside if not isinstance(s, Store)), *stores], [v for _, v in found]
+
+
 class _Lanes:
     """The kept lanes [group * size, + size) of `per` chunks from block * per on, in one tile."""
 
@@ -249,7 +277,9 @@ class _Lanes:
         local = reduction._local
         types = reduction.types
         sweeps = reduction.sweeps
-        self.direct = self.n <= LANES and reduction.cheap
+        self.direct = self.n <= (LANES if reduction.cheap else 2 * KEEP) or (
+            self.n <= CHUNK and reduction.cheap and reduction._fit_together(KEEP, self.n // KEEP)
+        )
         if not self.direct:
             self.sums = sweeps.local("sums", types, ROWS * self.size, tile, local)
         if per > 1:
@@ -291,15 +321,10 @@ class _Lanes:
         """The kept lanes of chunk `number`, the c-th of these, of which `rows` elements exist."""
         b = Var("b")
         if self.direct:
-            cut = rows % KEEP
-            lane = self.first + b
-            less = self._rows_direct(b, lane, rows // KEEP)
-            if cut:
-                more = self._rows_direct(b, lane, rows // KEEP + 1)
-                less = [If(lane < cut, tuple(more), tuple(less))]
-            return [For(b, self.size, Kind.SERIAL, tuple(less))]
+            return self._chunk_direct(rows)
         i, lane = Var("i"), Var("lane")
         full, part = divmod(rows, LANES)
+        slots = ROWS if full else -(-part // KEEP)
         start = number * CHUNK + lane
         slot = i * self.size + b
         each = self._sum(slot, start, full)
@@ -310,31 +335,43 @@ class _Lanes:
         kept = Var("b")
 
         def meet(at: Expr, column: Expr) -> list[Stmt]:
-            slots = [kept + k * self.size for k in range(ROWS)]
-            sums = [self.sums.load(s, at, column) for s in slots]
+            places = [kept + k * self.size for k in range(slots)]
+            sums = [self.sums.load(p, at, column) for p in places]
             return self._put(kept, c, at, column, self.counter.tree(sums))
 
         meeting = For(kept, self.size, Kind.SERIAL, tuple(self.sweep(meet)))
-        return [For(i, ROWS, Kind.SERIAL, (inner,)), meeting]
+        return [For(i, slots, Kind.SERIAL, (inner,)), meeting]
 
-    def _rows_direct(self, b: Expr, lane: Expr, count: int) -> list[Stmt]:
-        """A kept lane of a row of at most LANES elements, `count` of which are its own."""
+    def _chunk_direct(self, rows: int) -> list[Stmt]:
+        """The kept lanes of the only chunk, each in one sweep."""
+        b = Var("b")
+        cut = rows % KEEP
+        lane = self.first + b
+        less = self._lane_direct(b, lane, rows // KEEP)
+        if cut:
+            more = self._lane_direct(b, lane, rows // KEEP + 1)
+            less = [If(lane < cut, tuple(more), tuple(less))]
+        return [For(b, self.size, Kind.SERIAL, tuple(less))]
+
+    def _lane_direct(self, b: Expr, lane: Expr, count: int) -> list[Stmt]:
+        """A kept lane: the `count` elements that are KEEP apart, those of each lane in order."""
+        combine = self.counter.monoid.combine
 
         def body(at: Expr, column: Expr) -> list[Stmt]:
-            inside: list[Stmt] = []
-            values: list[Components] = []
-            for k in range(count):
-                before, value = self.reduction._element(lane + k * KEEP, at, column)
-                inside += before
-                values.append(value)
-            total = self.counter.tree(values) if values else self.counter.neutral
+            rows = [lane + k * KEEP for k in range(count)]
+            inside, values = _values_first([self.reduction._element(r, at, column) for r in rows])
+            sums = values[:ROWS]
+            for k, value in enumerate(values[ROWS:]):
+                sums[k % ROWS] = combine(sums[k % ROWS], value)
+            total = self.counter.tree(sums) if sums else self.counter.neutral
             return [*inside, *self._put(b, const(0), at, column, total)]
 
         return self.sweep(body)
 
     def _sum(self, slot: Expr, first: Expr, count: int) -> list[Stmt]:
         """Sweeps that leave the left fold of `count` elements, LANES apart, in a slot of `sums`."""
-        at_once = AT_ONCE if self.reduction.cheap else ROWS
+        narrow = self.tile.size == self.reduction.sweeps.width
+        at_once = AT_ONCE if self.reduction.cheap or narrow else 1
         result: list[Stmt] = []
         for start in range(0, max(count, 1), at_once):
             these = min(at_once, count - start)

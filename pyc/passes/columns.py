@@ -6,8 +6,9 @@ columns (`sweeps`, `column_reduction`), so that memory is read as long forward s
 column has to keep between sweeps lies in arrays beside it.
 
 A program with enough tiles (or too little work for tasks) is one launch, with all regions of a tile
-inside its task. Otherwise each reduction is two launches, partial results by tasks and their join,
-and each loop over the row is one.
+inside its task, which may hold the rows of the tile beside it (`packed_columns`). Otherwise each
+reduction is two launches, partial results by tasks and their join, and each loop over the row is
+one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from collections.abc import Sequence
 from math import prod
 
 from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, postorder
-from pyc.ir.loops import Body, For, Kind, Let, Stmt, Store, expressions, walk
+from pyc.ir.loops import Body, Buffer, For, Kind, Let, Stmt, Store, expressions, walk
+from pyc.ir.order import KEEP
 from pyc.ir.visit import renamed
 from pyc.passes.column_reduction import ColumnReduction, Join
 from pyc.passes.elements import Found, positions
@@ -26,8 +28,20 @@ from pyc.passes.sweeps import ROW_BYTES, Step, Sweeps, Tile
 
 TILE_BYTES = 1 << 14
 """Bytes of one row of a tile at most."""
-BLOCK_BYTES = 1 << 19
+BLOCK_BYTES = 1 << 17
 """Bytes of a tile's rows that stay in a core's cache between regions."""
+PACKED_BYTES = 1 << 20
+"""Bytes of the rows of a tile that are held beside it, at most."""
+PACKED_FROM = 1 << 23
+"""Bytes of a program's input from which tiles are held: smaller ones stay in the caches anyway."""
+PACKED_ROW = 1 << 8
+"""Bytes of one row of such a tile at least: pieces of rows that are far apart come from memory half
+as fast where they are 128 bytes, and as fast as streams from 256 bytes on."""
+ABSORBING = 4
+"""Vectors of columns from which values are stored while they are reduced: rows that are 128 apart
+get in each other's way in the first cache where they are short."""
+SHORT_BYTES = 1 << 14
+"""Bytes of a tile whose rows are no longer than `KEEP`: they should stay in the first cache."""
 TASKS = 8
 """Tiles that are enough tasks."""
 ROW_TASKS = 64
@@ -37,18 +51,30 @@ TASK_BYTES = 1 << 18
 
 
 class ColumnProgram:
-    """The launches of one row program; `loops`, the last of them contiguous, enclose `core`."""
+    """The launches of one row program; `loops`, the last of them contiguous, enclose `core`.
+    held: its row buffers, of which a tile of columns is kept beside the program."""
 
-    def __init__(self, nest: Nest, loops: Sequence[Loop], core: Body, parallel: bool) -> None:
-        self.nest = nest
+    def __init__(
+        self,
+        nest: Nest,
+        loops: Sequence[Loop],
+        core: Body,
+        parallel: bool,
+        held: Sequence[Buffer] = (),
+    ) -> None:
+        self.nest, self.held = nest, held
         self.sweeps = Sweeps(nest, loops, core)
         self.parallel = parallel
-        self.sections = sections(absorbed(hoisted(core), nest.simplify))
+        body = hoisted(core)
+        wide = self.sweeps.columns >= ABSORBING * self.sweeps.width
+        regions = absorbed(body, nest.simplify) if wide else [((), s) for s in body]
+        self.sections = sections(regions)
 
     def stages(self) -> tuple[Stage, ...]:
         """The launches."""
         sweeps = self.sweeps
-        tile = self._tile()
+        tile = self._held_tile() if self.held else self._tile()
+        sweeps.hold(self.held, tile)
         steps = [step for s in self.sections for step in self._steps(s, tile)]
         if sweeps.staged:
             found: list[Stage] = []
@@ -62,7 +88,14 @@ class ColumnProgram:
             whole += _nested(step.loops, step.body)
         arrays = [*sweeps.arrays, *(b for step in steps for b in step.arrays)]
         tasks = self._tasks([*sweeps.outer, tile.loop], around(arrays, whole))
-        return (self.nest.stage("", tasks),)
+        return (self.nest.stage("", tasks, streamed=bool(self.held)),)
+
+    def _held_tile(self) -> Tile:
+        """How columns are cut where their rows are held."""
+        sweeps = self.sweeps
+        found = held_columns(self.held, sweeps.columns, sweeps.outer, self.parallel)
+        assert found is not None
+        return sweeps.tiles(-(-sweeps.columns // found))
 
     def _tile(self) -> Tile:
         """How columns are cut, and whether steps are launches of their own (`Sweeps.staged`)."""
@@ -70,7 +103,9 @@ class ColumnProgram:
         lengths = [n for s in self.sections if s.region is not None and (n := row_length(s.region))]
         outer = prod(x.extent for x in sweeps.outer)
         widest, least = TILE_BYTES // sweeps.itemsize, ROW_BYTES // sweeps.itemsize
-        if len(lengths) > 1:
+        if max(lengths) <= KEEP:
+            widest = SHORT_BYTES // (max(lengths) * sweeps.itemsize)
+        elif len(lengths) > 1:
             fitting = BLOCK_BYTES // (max(lengths) * sweeps.itemsize)
             widest = min(widest, fitting) if fitting >= least else widest
         tiles = -(-sweeps.columns // widest)
@@ -131,7 +166,7 @@ class ColumnProgram:
         """A loop over the row that stores."""
         sweeps = self.sweeps
         loops, inner = peel((loop,))
-        stored = {x.buffer for x in walk(inner) if isinstance(x, Store)}
+        stored = {x.buffer for x in walk(inner) if isinstance(x, Store)} - set(self.held)
         nodes = postorder([e for x in walk(inner) for e in expressions(x)])
         once = any(isinstance(n, Load) and n.buffer in stored for n in nodes)
         rows = per = prod(x.extent for x in loops)
@@ -148,11 +183,27 @@ class ColumnProgram:
         at_row = positions([(x.var, x.extent) for x in loops], position)
 
         def body(at: Expr, column: Expr) -> list[Stmt]:
-            return list(renamed(inner, {**at_row, **sweeps.binding(at, column)}))
+            here = renamed(inner, {**at_row, **sweeps.binding(at, column)})
+            return list(sweeps.placed(at, column).body(here))
 
         swept = For(row, count, Kind.SERIAL, tuple(sweeps.sweep(tile, body, once=once)))
         outside = (Loop(block, blocks),) if blocks > 1 else ()
         return Step("_rows", tile, outside, (swept,), ())
+
+
+def held_columns(
+    held: Sequence[Buffer], columns: int, outer: Sequence[Loop], parallel: bool
+) -> int | None:
+    """Columns of a tile whose rows are held; None if so few would be slow or too few tasks."""
+    one = sum(b.dtype.itemsize * prod(d for d in b.shape if isinstance(d, int)) for b in held)
+    kept = columns * prod(x.extent for x in outer)
+    if one * kept < PACKED_FROM:
+        return None
+    size = min(PACKED_BYTES // one, columns)
+    if parallel:
+        size = min(size, kept // TASKS)
+    least = PACKED_ROW // min(b.dtype.itemsize for b in held)
+    return size // least * least or None
 
 
 def _nothing(at: Expr, column: Expr) -> Found:

@@ -34,6 +34,7 @@ from pyc.ir.loops import (
     walk,
 )
 from pyc.ir.order import LANES
+from pyc.ir.plan import ALIGNMENT, STREAMED_BYTES
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter
 from pyc.passes.index import Simplifier
@@ -256,8 +257,16 @@ class Nest:
         self.simplify = Simplifier()
         self.kernel = flatten(kernel, self.simplify)
 
-    def stage(self, suffix: str, body: Sequence[Stmt], scratch: Sequence[Buffer] = ()) -> Stage:
-        """A launch over the buffers that its body touches; `positions` say which they are."""
+    def stage(
+        self,
+        suffix: str,
+        body: Sequence[Stmt],
+        scratch: Sequence[Buffer] = (),
+        *,
+        streamed: bool = False,
+    ) -> Stage:
+        """A launch over the buffers that its body touches; `positions` say which they are.
+        streamed: large outputs are written as fast as memory takes them."""
         used = {b for b, _ in accesses(body)}
         known = list(enumerate(self.kernel.buffers))
         buffers = [b for _, b in known if b in used] + [b for b in scratch if b in used]
@@ -265,7 +274,7 @@ class Nest:
         kernel = replace(
             self.kernel, name=self.kernel.name + suffix, buffers=tuple(buffers), body=tuple(body)
         )
-        return Stage(kernel, tuple(positions))
+        return Stage(_streamed(kernel) if streamed else kernel, tuple(positions))
 
     def exchange(self, old: Buffer, new: Buffer) -> None:
         """The kernel has another buffer in the place of one of its own."""
@@ -384,6 +393,24 @@ class Nest:
         for atom, factor in terms:
             total = total + atom * factor
         return self.simplify(total)
+
+
+def _streamed(kernel: Kernel) -> Kernel:
+    """The kernel with its large outputs streamed."""
+    large = {
+        b: replace(b, streamed=True, alignment=ALIGNMENT)
+        for b in kernel.buffers
+        if b.role == "out" and not b.may_alias and _nbytes(b) >= STREAMED_BYTES
+    }
+    if not large:
+        return kernel
+    rewriter = Rewriter(buffers=lambda b: large.get(b, b))
+    buffers = tuple(large.get(b, b) for b in kernel.buffers)
+    return replace(kernel, buffers=buffers, body=rewriter.body(kernel.body))
+
+
+def _nbytes(b: Buffer) -> int:
+    return prod(d for d in b.shape if isinstance(d, int)) * b.dtype.itemsize
 
 
 def _outside_addresses(body: Body, variables: set[Var], addresses: set[int]) -> bool:

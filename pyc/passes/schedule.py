@@ -39,7 +39,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
-from pyc.passes.columns import ColumnProgram
+from pyc.passes.columns import ColumnProgram, held_columns
 from pyc.passes.elements import Elements
 from pyc.passes.merged_rows import LONGEST, merged_rows
 from pyc.passes.nest import (
@@ -56,9 +56,16 @@ from pyc.passes.nest import (
     row_length,
     unwrap,
 )
+from pyc.passes.packed_columns import packed
 from pyc.passes.reduction import TINY, AcrossLanes, WithinLane
 from pyc.passes.row_stages import SPLIT, RowStages
-from pyc.passes.rows import absorbed, too_long, without_row_buffers
+from pyc.passes.rows import (
+    absorbed,
+    better_in_output,
+    in_outputs,
+    too_long,
+    without_row_buffers,
+)
 
 STRIDED = 4
 """Elements of rows that lie side by side in vectors of several of them."""
@@ -71,6 +78,12 @@ TASK_WORK = 200_000
 ONE_LOOP = 256
 """Instructions per element from which whole vectors and the rest are one masked loop: masks cost
 nothing beside them, and half the code is half the time to compile it."""
+AT_ONCE = 4
+"""Vectors of a row that one step of a loop stores, where they are cheap: what is stored by one
+instruction reaches memory a quarter slower than by four (processors follow streams by the addresses
+of instructions). It gains nothing where the row is read from memory too."""
+FEW = 8
+"""Instructions per element that are cheap."""
 SHORT_ROW = 32
 """Elements of an inner loop below which outer loops are not collapsed into one."""
 
@@ -83,7 +96,7 @@ _CUTTING = ("lt", "le", "gt", "ge", "eq", "ne", "minimum", "maximum")
 SIDE_VECTORS = 8
 """Vectors of neighbouring kept positions that cheap rows are reduced in at once: each row then
 reads some 512 contiguous bytes (measured: three times one vector's speed beyond the caches)."""
-SWEPT_ROW = 32
+SWEPT_ROW = 16
 """Elements of a row from which neighbouring rows are swept over in wide tiles."""
 SWEPT_COLUMNS = 16
 """Neighbouring rows that are worth it."""
@@ -107,7 +120,7 @@ class _Scheduler:
             return ()
         if has_regions(core):
             return self._row_program(loops, allocated, core)
-        return (self.nest.stage("", self._independent(loops, core)),)
+        return (self.nest.stage("", self._independent(loops, core), streamed=True),)
 
     # --- pointwise nests --------------------------------------------------------------------------
 
@@ -135,7 +148,8 @@ class _Scheduler:
         limit: int | Expr = size
         if loop.extent % size:
             limit = minimum(const(size), const(loop.extent) - task * size)
-        body = self._vectors(loop, limit, core, width, first=task * size)
+        whole = loop.extent % width == 0
+        body = self._vectors(loop, limit, core, width, first=task * size, whole=whole)
         return [For(task, tasks, Kind.PARALLEL, tuple(body))]
 
     def _vectors(
@@ -145,9 +159,12 @@ class _Scheduler:
         core: Body,
         width: int,
         first: Expr | None = None,
+        at_once: int = 1,
+        whole: bool = False,
     ) -> list[Stmt]:
-        """`core` for first <= var < first + extent: whole vectors, then a masked one; large bodies
-        as one masked loop."""
+        """`core` for first <= var < first + extent: whole vectors, `at_once` of them in a step of
+        the loop, then a masked one (unless the extent is `whole` vectors); large bodies as one
+        masked loop."""
         start = first if first is not None else const(0)
         if isinstance(extent, int) and first is None:
             pieces = self._segments(loop, core)
@@ -167,18 +184,10 @@ class _Scheduler:
             count, rest = divmod(extent, width)
         else:
             count = apply("quotient", extent, const(width))
-            rest = apply("remainder", extent, const(width))
+            rest = 0 if whole else apply("remainder", extent, const(width))
         if rest != 0 and count != 0 and instructions(core) > ONE_LOOP:
             return [self._masked(loop, extent, core, width, start)]
-        body: list[Stmt] = []
-        if not isinstance(count, int) or count > 1:
-            v, lane = Var("v"), Var("lane")
-            inner = renamed(core, {loop.var: start + v * width + lane})
-            vector = For(lane, width, Kind.VECTOR, inner)
-            body.append(For(v, count, Kind.SERIAL, (vector,)))
-        elif count == 1:
-            lane = Var("lane")
-            body.append(For(lane, width, Kind.VECTOR, renamed(core, {loop.var: start + lane})))
+        body = self._whole_vectors(loop, count, core, width, start, at_once)
         if isinstance(rest, int) and rest == 0:
             return body
         lane = Var("lane")
@@ -188,6 +197,33 @@ class _Scheduler:
         inner = renamed(core, {loop.var: last})
         vector = For(lane, width, Kind.VECTOR, (If(lane < rest, inner),))
         body.append(vector if isinstance(rest, int) else If(rest > 0, (vector,)))
+        return body
+
+    @staticmethod
+    def _whole_vectors(
+        loop: Loop, count: int | Expr, core: Body, width: int, start: Expr, at_once: int
+    ) -> list[Stmt]:
+        """`core` for `count` vectors from `start` on."""
+
+        def vector(first: Expr) -> Stmt:
+            lane = Var("lane")
+            return For(lane, width, Kind.VECTOR, renamed(core, {loop.var: first + lane}))
+
+        v = Var("v")
+        if not isinstance(count, int):
+            return [For(v, count, Kind.SERIAL, (vector(start + v * width),))]
+        if count <= 1:
+            return [vector(start)] * count
+        steps, left = divmod(count, at_once)
+        if at_once == 1 or steps <= 1:
+            return [For(v, count, Kind.SERIAL, (vector(start + v * width),))]
+        u, more = Var("u"), Var("u")
+        step = at_once * width
+        several = For(u, at_once, Kind.UNROLL, (vector(start + v * step + u * width),))
+        body: list[Stmt] = [For(v, steps, Kind.SERIAL, (several,))]
+        if left:
+            behind = vector(start + steps * step + more * width)
+            body.append(For(more, left, Kind.UNROLL, (behind,)))
         return body
 
     @staticmethod
@@ -296,6 +332,10 @@ class _Scheduler:
         row = max((row_length(s) or 0 for s in core if isinstance(s, Reduce)), default=1)
         along_row = self.nest.contiguous_rows(core)
         side_by_side = loops and self.nest.contiguous(loops[-1].var, core)
+        if along_row:
+            better = [b for b in allocated if better_in_output(b)]
+            core, left = in_outputs(core, better, self.nest)
+            allocated = [b for b in allocated if b not in better or b in left]
         self.locals = list(allocated)
         parallel = self.nest.work(core) * kept * row > 2 * TASK_WORK
         if loops and along_row and self._is_short(loops[-1], core):
@@ -341,7 +381,8 @@ class _Scheduler:
                 body += lanes.reduce(s.results, found)
             elif isinstance(s, For):
                 loops, inner = peel((s,))
-                vectors = self._vectors(loops[-1], loops[-1].extent, inner, width)
+                at_once = AT_ONCE if instructions(inner) <= FEW else 1
+                vectors = self._vectors(loops[-1], loops[-1].extent, inner, width, at_once=at_once)
                 body += self._wrap(loops[:-1], vectors, parallel=False)
             else:
                 body.append(s)
@@ -367,6 +408,13 @@ class _Scheduler:
         """Neighbouring kept positions: wide tiles of them in sweeps over the rows, or, where rows
         are short or columns few, a vector of them at a time."""
         if row >= SWEPT_ROW and loops[-1].extent >= SWEPT_COLUMNS:
+            inner = loops[-1]
+            found = packed(plain, self.locals, self.nest, inner.var)
+            if found is not None:
+                copying, held = found
+                if held_columns(held, inner.extent, loops[:-1], parallel) is not None:
+                    rows = self.nest.collapse_rows(copying)
+                    return ColumnProgram(self.nest, loops, rows, parallel, held).stages()
             placed = without_row_buffers(plain, self.locals, self.nest)
             if placed is not None:
                 rows = self.nest.collapse_rows(placed)

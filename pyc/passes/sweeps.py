@@ -88,6 +88,7 @@ class Sweeps:
         self.arrays: list[Buffer] = []
         self.scratch: list[Buffer] = []
         self._lasting: dict[Var, Held] = {}
+        self._rows: dict[Buffer, Held] = {}
 
     def tiles(self, wanted: int) -> Tile:
         """About `wanted` tiles of whole vectors, none narrower than a vector."""
@@ -170,6 +171,24 @@ class Sweeps:
         for loop in self.outer:
             position = position * loop.extent + loop.var
         return position * self.columns + column
+
+    def hold(self, buffers: Sequence[Buffer], tile: Tile) -> None:
+        """From now on, row buffers stand in arrays with an element per column."""
+        for b in buffers:
+            (rows,) = b.shape
+            assert isinstance(rows, int)
+            self._rows[b] = self.local(b.name, [b.dtype], rows, tile, self.arrays)
+
+    def placed(self, at: Expr, column: Expr) -> Rewriter:
+        """What puts accesses to row buffers that are held into their arrays."""
+
+        def buffers(b: Buffer) -> Buffer:
+            return self._rows[b].buffers[0] if b in self._rows else b
+
+        def index(b: Buffer, old: tuple[Expr, ...]) -> tuple[Expr, ...]:
+            return (self._rows[b].index(old[0], at, column),) if b in self._rows else old
+
+        return Rewriter(buffers=buffers, index=index)
 
     def keep(self, lasting: dict[Var, Held]) -> None:
         """From now on, variables stand in arrays."""

@@ -14,7 +14,7 @@ import pytest
 
 from pyc.backends import llvm_library
 from pyc.backends.base import SiteFailed
-from pyc.backends.cpu import Cpu
+from pyc.backends.cpu import Cpu, aligned_bytes, check_alignment
 from pyc.backends.image import Image
 from pyc.backends.x86 import X86, compile_plan, module, native_target
 from pyc.ir import dtype as dt
@@ -797,3 +797,47 @@ def test_wide_vectors_are_used_where_asked() -> None:
     listing = X86().assembly(compile_plan(plan, narrow), narrow)
     assert "ymm" in listing
     assert "zmm" not in listing
+
+
+@each_target
+@pytest.mark.parametrize("n", [16, 1024])
+def test_streamed_stores_are_plain_stores_to_whoever_waits(target: Target, n: int) -> None:
+    """Whole aligned vectors pass by the caches, and the task ends with a fence."""
+    source = Buffer("x", dt.f32, (n,), role="in")
+
+    def doubling(out: Buffer) -> Kernel:
+        c, v = Var("c"), Var("v")
+        store = Store(out, (c * 16 + v,), Load(source, (c * 16 + v,)) * 2.0)
+        return Kernel("double", (source, out), (serial(c, n // 16, vector(v, 16, store)),))
+
+    out = Buffer("out", dt.f32, (n,), role="out")
+    plain = doubling(out)
+    kernel = doubling(replace(out, alignment=plans.ALIGNMENT, streamed=True))
+    x = normal(n)
+    plan = replace(
+        one_kernel_plan(kernel, [x, x]),
+        buffers=(
+            plans.PlanBuffer(x.nbytes, plans.Place.ARGUMENT, 0),
+            plans.PlanBuffer(x.nbytes, plans.Place.RESULT, 0),
+        ),
+        arguments=(0,),
+        results=(1,),
+    )
+    code = compile_plan(plan, target)
+    listing = X86().assembly(code, target)
+    assert "vmovntps" in listing and "sfence" in listing
+    found = aligned_bytes(x.nbytes).view(np.float32)
+    Cpu().run(Cpu().load(code, plan), [x], [found])
+    assert found.tobytes() == (x * np.float32(2)).tobytes()
+    assert "vmovnt" not in X86().assembly(
+        compile_plan(one_kernel_plan(plain, [x, x]), target), target
+    )
+
+
+def test_large_results_must_be_aligned() -> None:
+    """What streamed stores rely on is checked before the code runs."""
+    large = np.empty(plans.STREAMED_BYTES + 64, np.uint8)
+    start = -large.ctypes.data % plans.ALIGNMENT
+    check_alignment([large[start : start + plans.STREAMED_BYTES], large[start + 1 :][:100]])
+    with pytest.raises(ValueError, match="result 0 of 33554432 bytes is not aligned to 64 bytes"):
+        check_alignment([large[start + 1 :][: plans.STREAMED_BYTES]])

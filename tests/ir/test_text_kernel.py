@@ -31,11 +31,12 @@ kernel "a \\"quoted\\" name"(s0, s1) {
   %0 = s0 * s1
   b0: in f32[%0, quotient(%0, 2), 3] align 64 strides (s1, 3, 1) alias
   b1: inout u8[s0 - 1]
+  b2: out u8[s0] align 64 streamed
   for i0 in 0..s0 grid {
-    alloc b2: i64[2] shared phased 3 {
+    alloc b3: i64[2] shared phased 3 {
       for i1 in 0..64 thread {
         if role "a b" warps 0..1 registers 40 {
-          signal b2[0] bytes s0 * 4
+          signal b3[0] bytes s0 * 4
           barrier "a b"
         } else {
           if (i1 < 3) & (not(true) | false) {

@@ -59,6 +59,7 @@ def test_the_message_names_the_statement():
         ("elementwise", "b2: out", "b3: in c64[s0]\n  b2: out", "is complex"),
         ("elementwise", "in f32[s0]", "in f32[s0] align 12", "is aligned to 12 bytes"),
         ("elementwise", "in f32[s0]", "in f32[s0] strides (1, 2)", "has 2 strides"),
+        ("elementwise", "in f32[s0]", "in f32[s0] streamed", "is streamed, but may be read"),
         ("sum of 128 lanes", "0..7 serial carry", "0..7 vector carry", "carries no values"),
         ("sum of 128 lanes", "i1 ^ 64", "i1 ^ 128", "shuffles at distance 128"),
         ("sum of 128 lanes", "i1 ^ 64", "i0 ^ 1", "no vector or thread loop around"),

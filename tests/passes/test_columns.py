@@ -11,7 +11,8 @@ import pytest
 import pyc.numpy as pnp
 from pyc.backends.oracle import run_plan
 from pyc.ir.evaluate import evaluate
-from pyc.ir.loops import Alloc, Buffer, For, Kernel, Kind, Store, walk
+from pyc.ir.expr import Load, postorder
+from pyc.ir.loops import Alloc, Buffer, For, Kernel, Kind, Store, expressions, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.passes import columns, optimise, schedule
 from pyc.passes.memory import plan
@@ -111,6 +112,67 @@ def test_several_tiles_keep_all_bits(name: str, monkeypatch: pytest.MonkeyPatch)
     check(name, 150, 75, X86_64_V3)
     monkeypatch.setattr(schedule, "TASK_WORK", 1)
     check(name, 40, 75, X86_64_V3)
+
+
+@pytest.mark.parametrize("name", ["softmax", "softmax_and_logarithm", "wider_softmax", "batched"])
+@pytest.mark.parametrize("width", COLUMNS)
+@pytest.mark.parametrize("rows", [40, 300])
+def test_held_tiles_keep_all_bits(
+    name: str, width: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first region copies a tile of the input; the others read the copy, and values of a row
+    take its place."""
+    _hold(monkeypatch, rows * 64)
+    monkeypatch.setattr(schedule, "TASK_WORK", 1 << 60)
+    (kernel,) = check(name, rows, 3 * width, (X86_64_V3, X86_64_V4)[rows == 300])
+    assert _held(kernel) == 1
+
+
+def test_held_tiles_of_a_layer_norm_keep_all_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three readers of one input, and a factor that does not move along the rows."""
+    _hold(monkeypatch, 1100 * 64)
+    monkeypatch.setattr(schedule, "TASK_WORK", 1)
+    monkeypatch.setattr(columns, "TASKS", 2)
+    (kernel,) = check("layer_norm", 1100, 48, X86_64_V4)
+    assert _held(kernel) == 1
+    assert _tasks(kernel) == 3
+
+
+def test_large_programs_along_the_first_axis_are_one_launch() -> None:
+    """What a tile of columns needs lies beside it: the input is read from memory once."""
+    for function, shape in ((softmax, (4096, 4096)), (softmax, (1000, 8192))):
+        (kernel,) = planned(function, ones(*shape)).plan.kernels
+        assert _tasks(kernel) >= columns.TASKS
+        read = [n for s in walk(kernel.body) for e in expressions(s) for n in postorder([e])]
+        loads = [n for n in read if isinstance(n, Load) and n.buffer.role == "in"]
+        stores = [s for s in walk(kernel.body) if isinstance(s, Store) and s.buffer.role == "out"]
+        rows = [s for s in walk(kernel.body) if isinstance(s, For) and s.extent == shape[0]]
+        assert loads and len(stores) == 1 and len(rows) == 1, "stored in one loop, never loaded"
+
+
+def test_inputs_that_regions_read_at_other_places_are_not_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A copy stands for one element a step."""
+
+    def turned(x: Any) -> Any:
+        return (x - pnp.max(x, axis=0)) * pnp.flip(x, axis=0)
+
+    _hold(monkeypatch, 40 * 64)
+    (kernel,) = planned(turned, ones(40, 48)).plan.kernels
+    assert _held(kernel) == 0
+
+
+def _hold(monkeypatch: pytest.MonkeyPatch, nbytes: int) -> None:
+    """Small programs hold tiles of so many bytes."""
+    monkeypatch.setattr(columns, "PACKED_FROM", 0)
+    monkeypatch.setattr(columns, "PACKED_ROW", 32)
+    monkeypatch.setattr(columns, "PACKED_BYTES", nbytes)
+
+
+def _held(kernel: Kernel) -> int:
+    """Tiles of inputs that a kernel holds."""
+    return sum(isinstance(s, Alloc) and s.buffer.name[:6] == "packed" for s in walk(kernel.body))
 
 
 def test_exponentials_are_kept_in_the_output() -> None:

@@ -15,11 +15,13 @@ from pyc.ir.evaluate import evaluate
 from pyc.ir.expr import Load
 from pyc.ir.loops import Alloc, For, Kernel, Kind, Let, Store, walk
 from pyc.ir.order import KEEP
+from pyc.ir.plan import STREAMED_BYTES
 from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.ir.text_kernel import print_kernel
 from pyc.passes import optimise
 from pyc.passes.memory import plan
-from pyc.passes.schedule import ONE_LOOP, SPLIT
+from pyc.passes.rows import OUTPUT_ROW
+from pyc.passes.schedule import AT_ONCE, ONE_LOOP, SPLIT
 from tests.passes.programs import awkward_arguments, graph_of, ones, planned
 from tests.programs.differential import same_bits
 
@@ -154,6 +156,19 @@ def test_comparisons_of_bools_are_no_places_to_cut() -> None:
     np.testing.assert_array_equal(result, np.repeat([1, -1, 1], [30, 20, 4950]))
 
 
+def test_only_large_outputs_of_maps_are_streamed() -> None:
+    """What is that large is in no cache when it is read again; a row program reads its own."""
+
+    def streamed(function: Any, size: int) -> list[bool]:
+        kernels = planned(function, ones(4, size // 4)).plan.kernels
+        return [b.streamed for k in kernels for b in k.buffers if b.role == "out"]
+
+    least = STREAMED_BYTES // 4
+    assert streamed(lambda x: x + 1, least) == [True]
+    assert streamed(lambda x: x + 1, least - 4) == [False]
+    assert streamed(lambda x: x.sum(), least) == [False]
+
+
 @pytest.mark.parametrize("name", ["sum", "max", "mean"])
 def test_rows_of_one_chunk_stay_in_registers(name: str) -> None:
     """Whatever their length: no array but the one that the last lane is read from, no gathers."""
@@ -162,6 +177,32 @@ def test_rows_of_one_chunk_stay_in_registers(name: str) -> None:
     arrays = [s.buffer for s in walk(kernel.body) if isinstance(s, Alloc)]
     assert [b.shape for b in arrays] == [(KEEP,)]
     assert "gather" not in module(found, X86_64_V3).text
+
+
+def test_long_rows_are_kept_in_their_output() -> None:
+    """A third array beside a row and its result would crowd the first cache; short rows lie on the
+    stack."""
+
+    def softmax(x: Any) -> Any:
+        e = pnp.exp(x - pnp.max(x, axis=1, keepdims=True))
+        return e / pnp.sum(e, axis=1, keepdims=True)
+
+    for length, roles in ((OUTPUT_ROW, ["in", "out"]), (2 * OUTPUT_ROW, ["in", "inout"])):
+        (kernel,) = planned(softmax, ones(40, length)).plan.kernels
+        assert [b.role for b in kernel.buffers] == roles
+        arrays = [s.buffer for s in walk(kernel.body) if isinstance(s, Alloc)]
+        assert any(b.shape == (length,) for b in arrays) == (roles[1] == "out")
+
+
+def test_cheap_rows_are_stored_several_vectors_a_step() -> None:
+    """What one instruction stores reaches memory slower than what several do."""
+
+    def scaled(x: Any) -> Any:
+        return x / pnp.sum(x, axis=1, keepdims=True)
+
+    (kernel,) = planned(scaled, ones(40, 8 * (2 * AT_ONCE + 1) + 3)).plan.kernels
+    unrolled = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.UNROLL]
+    assert [s.extent for s in unrolled] == [AT_ONCE, 1]
 
 
 def test_exponentials_are_stored_while_they_are_added() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.contracts.reduction.arithmetic import FAST, Arithmetic
 from benchmarks.contracts.reduction.first_axis import sum_first
 from benchmarks.contracts.reduction.first_axis_wide import sum_first_wide
 from benchmarks.contracts.reduction.last_axis import sum_last
@@ -65,10 +66,33 @@ def first_axis_kernels(
     return texts
 
 
-def row_kernels(program: Any, n: int, order: Order | None) -> dict[str, str]:
+def row_kernels(
+    program: Any,
+    n: int,
+    order: Order | None,
+    arithmetic: Arithmetic = FAST,
+    *,
+    scales: bool = False,
+) -> dict[str, str]:
     groups = (4, 8) if order is None else (1, 2)
     return {
-        f"{bits}/{group}": program(Writer("float32", bits), n, order, group)
+        f"{bits}/{group}": program(
+            Writer("float32", bits, scales=scales), n, order, group, arithmetic
+        )
         for bits in (512, 256)
         for group in groups
+    }
+
+
+def first_axis_programs(
+    program: Any, rows: int, columns: int, arithmetic: Arithmetic, *, scales: bool
+) -> dict[str, str]:
+    """Free kernels of a program along the first axis, by tile."""
+    vectors = -(-columns // 16)
+    tiles = [tile for tile in (1, 4, 16, 64, 256) if tile < vectors] + [min(vectors, 256)]
+    return {
+        f"wide/{tile}": program(
+            Writer("float32", 512, scales=scales), rows, columns, tile, arithmetic
+        )
+        for tile in tiles
     }

@@ -6,26 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.contracts.reduction.arithmetic import FAST, Arithmetic
 from benchmarks.contracts.reduction.lanes import finish, lane_sums, plain
 from benchmarks.contracts.reduction.order import Array, Order, model
 from benchmarks.contracts.reduction.writer import Writer
-
-EXP = (1.0, 1.0, 0.5, 0.16666657, 0.041665796, 0.008333336, 0.0013981999)
-
-
-def exp(w: Writer, x: str) -> str:
-    """exp(x) for float32 x in [-87, 0]: 8 fused steps and a shift of the exponent."""
-    x = w.call("maximum", x, w.splat(-87.0))
-    k = w.call("roundeven", w.binary("fmul", x, w.splat(1.44269504)))
-    r = w.call("fma", k, w.splat(-0.693359375), x)
-    r = w.call("fma", k, w.splat(2.12194440e-4), r)
-    p = w.splat(EXP[-1])
-    for c in reversed(EXP[:-1]):
-        p = w.call("fma", p, r, w.splat(c))
-    whole = f"<{w.width} x i32>"
-    shift = w.let(f"shl {whole} {w.let(f'fptosi {w.vector} {k} to {whole}')}, splat (i32 23)")
-    raised = w.let(f"add {whole} {w.let(f'bitcast {w.vector} {p} to {whole}')}, {shift}")
-    return w.let(f"bitcast {whole} {raised} to {w.vector}")
 
 
 def each(w: Writer, n: int, unroll: int, write: Callable[[str | int, int], None]) -> None:
@@ -39,7 +23,9 @@ def each(w: Writer, n: int, unroll: int, write: Callable[[str | int, int], None]
         write(start, n - start)
 
 
-def softmax(w: Writer, n: int, order: Order | None, group: int) -> str:
+def softmax(
+    w: Writer, n: int, order: Order | None, group: int, arithmetic: Arithmetic = FAST
+) -> str:
     """Text of softmax over `count` rows of n: max, exp and sum, scale."""
     with w.loop(0, "%count") as r:
         x, out = w.at("%x", w.mul(r, n)), w.at("%out", w.mul(r, n))
@@ -65,22 +51,18 @@ def softmax(w: Writer, n: int, order: Order | None, group: int) -> str:
             best = w.call("maximum", best, w.shuffle(best, "poison", moved))
 
         def element(w: Writer, offset: str | int, present: int) -> str:
-            e = exp(w, w.binary("fsub", w.load(w.at(x, offset), present), best))
+            e = arithmetic.exp(w, w.binary("fsub", w.load(w.at(x, offset), present), best))
             w.store(e, w.at(out, offset), present)
             return masked(w, e, present)
 
         total = finish(w, *lane_sums(w, n, order, element, group=group))
-        scale = w.broadcast(w.binary("fdiv", w.splat(1.0), total))
-        each(
-            w,
-            n,
-            4,
-            lambda offset, present: w.store(
-                w.binary("fmul", w.load(w.at(out, offset), present), scale),
-                w.at(out, offset),
-                present,
-            ),
-        )
+        divisor = w.broadcast(arithmetic.divisor(w, total))
+
+        def quotient(offset: str | int, present: int) -> None:
+            place = w.at(out, offset)
+            w.store(arithmetic.divided(w, w.load(place, present), divisor), place, present)
+
+        each(w, n, 4, quotient)
     return w.text()
 
 
@@ -91,8 +73,10 @@ def masked(w: Writer, v: str, present: int) -> str:
     return w.let(f"select {w.mask(present)}, {w.vector} {v}, {w.vector} {w.splat(-0.0)}")
 
 
-def layer_norm(w: Writer, n: int, order: Order | None, group: int) -> str:
-    """Text of (x - mean) * (1 / sqrt(var + 1e-5)) over `count` rows of n, two-pass variance."""
+def layer_norm(
+    w: Writer, n: int, order: Order | None, group: int, arithmetic: Arithmetic = FAST
+) -> str:
+    """Text of (x - mean) / sqrt(var + 1e-5) over `count` rows of n, two-pass variance."""
     with w.loop(0, "%count") as r:
         x, out = w.at("%x", w.mul(r, n)), w.at("%out", w.mul(r, n))
         total = finish(w, *lane_sums(w, n, order, plain(x), group=group))
@@ -104,17 +88,13 @@ def layer_norm(w: Writer, n: int, order: Order | None, group: int) -> str:
 
         total = finish(w, *lane_sums(w, n, order, element, group=group))
         var = w.binary("fadd", w.binary("fdiv", total, w.splat(n)), w.splat(1e-5))
-        scale = w.broadcast(w.binary("fdiv", w.splat(1.0), w.call("sqrt", var)))
-        each(
-            w,
-            n,
-            4,
-            lambda offset, present: w.store(
-                w.binary("fmul", w.binary("fsub", w.load(w.at(x, offset), present), mean), scale),
-                w.at(out, offset),
-                present,
-            ),
-        )
+        divisor = w.broadcast(arithmetic.divisor(w, w.call("sqrt", var)))
+
+        def quotient(offset: str | int, present: int) -> None:
+            away = w.binary("fsub", w.load(w.at(x, offset), present), mean)
+            w.store(arithmetic.divided(w, away, divisor), w.at(out, offset), present)
+
+        each(w, n, 4, quotient)
     return w.text()
 
 

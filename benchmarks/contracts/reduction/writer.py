@@ -25,12 +25,14 @@ class Writer:
     Loop-carried values live in allocas; the O2 pipeline turns them into registers.
     """
 
-    def __init__(self, dtype: str, bits: int) -> None:
-        """dtype: "float32" or "float64"; bits: the vector width, 256 or 512."""
+    def __init__(self, dtype: str, bits: int, *, scales: bool = False) -> None:
+        """dtype: "float32" or "float64"; bits: the vector width, 256 or 512; scales: whether the
+        processor scales float32 vectors by powers of two (AVX-512)."""
         self.dtype = dtype
         self.element = "float" if dtype == "float32" else "double"
         self.size = 4 if dtype == "float32" else 8
         self.bits = bits
+        self.scales = scales
         self.width = bits // 8 // self.size
         self.vector = f"<{self.width} x {self.element}>"
         self.mangled = f"v{self.width}f{8 * self.size}"
@@ -111,6 +113,13 @@ class Writer:
         actual = ", ".join(f"{self.vector} {a}" for a in args)
         return self.let(f"call {self.vector} @llvm.{name}.{self.mangled}({actual})")
 
+    def scale(self, x: str, n: str) -> str:
+        """x * 2^n, float32, on a processor that `scales`."""
+        name = f"@llvm.x86.avx512.mask.scalef.ps.{self.bits}"
+        mask, last = f"i{max(self.width, 8)}", ", i32 4" if self.bits == 512 else ""
+        given = f"{self.vector} {x}, {self.vector} {n}, {self.vector} zeroinitializer, {mask} -1"
+        return self.let(f"call {self.vector} {name}({given}{last})")
+
     def shuffle(self, a: str, b: str, lanes: list[int]) -> str:
         chosen = ", ".join(f"i32 {i}" for i in lanes)
         return self.let(
@@ -147,6 +156,10 @@ class Writer:
             "}",
         ]
         declared = INTRINSICS.format(v=self.vector, m=self.mangled, w=self.width)
+        if self.scales:
+            v, mask, last = self.vector, f"i{max(self.width, 8)}", ", i32" * (self.bits == 512)
+            name = f"@llvm.x86.avx512.mask.scalef.ps.{self.bits}"
+            declared += f"declare {v} {name}({v}, {v}, {v}, {mask}{last})\n"
         return "\n".join(lines) + declared
 
 

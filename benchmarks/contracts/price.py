@@ -1,0 +1,183 @@
+"""What the contracts cost on the CPU: pyc beside the best free schedules of the same programs.
+
+    python -m benchmarks.contracts.price [--quick] [--json FILE]
+
+Sum, softmax and layer norm of float32 along the last axis, the first axis and over all elements,
+rows of 1 to 1 M, in arrays of 4 and 64 MB. A free kernel (`reduction/`) is LLVM text that adds in
+any order and loops as it likes; the best of several is taken. It has pyc's arithmetic ("contract":
+one rounding for each quotient, exp of any argument) or the fastest ("fast": a reciprocal, exp of
+what softmax asks for). Every kernel is checked against float64 first; one thread, widest vectors;
+ratios are medians of neighbouring timings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import llvmlite.binding as ll
+import numpy as np
+
+import pyc
+from benchmarks.contracts.programs import layer_norm, softmax, total
+from benchmarks.contracts.reduction import first_axis_programs, row_programs
+from benchmarks.contracts.reduction.arithmetic import CONTRACT, FAST, Arithmetic
+from benchmarks.contracts.reduction.kernels import (
+    first_axis_kernels,
+    last_axis_kernels,
+    row_kernels,
+)
+from benchmarks.contracts.reduction.kernels import (
+    first_axis_programs as first_axis_texts,
+)
+from benchmarks.contracts.reduction.timing import Call, Compiler, Ratio, compare, seconds
+from benchmarks.runner import options, publish
+from pyc.runtime.threads import threads
+
+Array = np.ndarray[Any, Any]
+PROGRAMS = {"sum": total, "softmax": softmax, "layer norm": layer_norm}
+AXES = {"last": -1, "first": 0, "all": None}
+ROWS = {"softmax": row_programs.softmax, "layer norm": row_programs.layer_norm}
+COLUMNS = {
+    "softmax": first_axis_programs.softmax_first,
+    "layer norm": first_axis_programs.layer_norm_first,
+}
+SHORTEST = 16
+"""Elements of a row from which there are free kernels of softmax and layer norm."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line: pyc over the best free kernel with one arithmetic."""
+
+    program: str
+    axis: str
+    shape: tuple[int, int]
+    arithmetic: str
+    kernel: str
+    ratio: Ratio
+    copy_us: float
+
+    def line(self) -> str:
+        r = self.ratio
+        shape = "x".join(map(str, self.shape))
+        return (
+            f"{self.program:11}{self.axis:6}{shape:>14} {self.arithmetic:9}{r.median:6.2f} "
+            f"[{r.low:4.2f}, {r.high:4.2f}] {r.documented_us:10.1f} {r.free_us:10.1f} "
+            f"{self.copy_us:10.1f}  {self.kernel}"
+        )
+
+
+def kernels(
+    program: str, axis: str, shape: tuple[int, int], arithmetic: Arithmetic, *, scales: bool
+) -> tuple[dict[str, str], int]:
+    """The texts of free kernels, and their `count` argument; none for rows that they do not do."""
+    rows, n = shape
+    if axis == "all":
+        rows, n = 1, rows * n
+    if program == "sum":
+        if axis == "first":
+            return first_axis_kernels("float32", rows, n, n, None), 0
+        return last_axis_kernels("float32", n, None), rows
+    if axis == "first":
+        texts = first_axis_texts(COLUMNS[program], rows, n, arithmetic, scales=scales)
+        return (texts, 0) if n >= SHORTEST else ({}, 0)
+    texts = row_kernels(ROWS[program], n, None, arithmetic, scales=scales)
+    return (texts, rows) if n >= SHORTEST else ({}, 0)
+
+
+class Price:
+    """One shape: its array, a warm output, and the compiler of the free kernels."""
+
+    def __init__(self, compiler: Compiler, shape: tuple[int, int], budget: float) -> None:
+        self.compiler, self.shape, self.budget = compiler, shape, budget
+        self.x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+        self.out = np.zeros(shape, np.float32)
+        found = ll.get_host_cpu_features()
+        self.scales = bool(found.get("avx512f") and found.get("avx512vl"))
+        copy = partial(np.copyto, self.out, self.x)
+        copy()
+        self.copy_us = min(seconds(copy, 1) for _ in range(7)) * 1e6
+
+    def records(self, program: str, axis: str) -> list[Record]:
+        """pyc beside the free kernels of both arithmetics (one, where they are the same)."""
+        jitted = pyc.jit(PROGRAMS[program](AXES[axis]))
+        wide = self.x.astype(np.float64)
+        exact = np.asarray(PROGRAMS[program](AXES[axis])(wide))
+        scale = np.abs(wide).sum(axis=AXES[axis]) if program == "sum" else np.abs(exact).max()
+        self.check(np.asarray(jitted(self.x)), exact, scale, "pyc")
+        found = []
+        for arithmetic in (CONTRACT,) if program == "sum" else (CONTRACT, FAST):
+            texts, count = kernels(program, axis, self.shape, arithmetic, scales=self.scales)
+            calls: dict[str, Call] = {}
+            for name, text in texts.items():
+                calls[name] = self.call(text, count)
+                self.out[...] = np.nan
+                calls[name]()
+                here = self.out.reshape(-1)[: exact.size].reshape(exact.shape)
+                self.check(here, exact, scale, f"{program} {axis} {arithmetic.name} {name}")
+            if calls:
+                name = self.best(calls)
+                ratio = compare(calls[name], partial(jitted, self.x), self.budget)
+                found.append(
+                    Record(program, axis, self.shape, arithmetic.name, name, ratio, self.copy_us)
+                )
+        return found
+
+    def call(self, text: str, count: int) -> Call:
+        kernel = self.compiler(text)
+        return partial(kernel, self.x.ctypes.data, self.out.ctypes.data, count)
+
+    @staticmethod
+    def check(found: Array, exact: Array, scale: Any, what: str) -> None:
+        """Near the exact result: sums by the size of their terms. A free kernel adds up to 2^21
+        elements one after the other, which costs some bits."""
+        error = (np.abs(found - exact) / scale).max()
+        assert error < 1e-4, f"{what}: off by {error}"
+
+    @staticmethod
+    def best(calls: dict[str, Call]) -> str:
+        """The fastest, by the least of a few timings in turn."""
+        least = {name: seconds(call, 1) for name, call in calls.items()}
+        for _ in range(15):
+            for name, call in calls.items():
+                if least[name] < 3 * min(least.values()):
+                    least[name] = min(least[name], seconds(call, 1))
+        return min(least, key=lambda name: least[name])
+
+
+def shapes(quick: bool) -> list[tuple[tuple[int, int], tuple[str, ...]]]:
+    """Shapes with their axes."""
+    every = ("last", "first", "all")
+    found: list[tuple[tuple[int, int], tuple[str, ...]]] = [((1024, 1000), every)]
+    if quick:
+        return [*found, ((1 << 16, 16), ("last", "first"))]
+    found += [((4096, 4096), every), ((16, 1 << 20), ("last", "first"))]
+    for n in (1, 3, 10, 16, 100, 4096, 1 << 16, 1 << 20):
+        found.append((((1 << 20) // n, n), ("last", "first")))
+    return found
+
+
+def main() -> None:
+    given = options(__doc__)
+    compiler = Compiler()
+    budget = 0.3 if given.quick else 1.0
+    print(
+        f"{'program':11}{'axis':6}{'shape':>14} arithmetic ratio {'quartiles':>13} {'pyc us':>9} "
+        f"{'free us':>10} {'copy us':>10}  best free kernel"
+    )
+    records: list[Record] = []
+    with threads(1):
+        for shape, axes in shapes(given.quick):
+            price = Price(compiler, shape, budget)
+            for program in PROGRAMS:
+                for axis in axes:
+                    for found in price.records(program, axis):
+                        print(found.line(), flush=True)
+                        records.append(found)
+    publish(given, [asdict(r) for r in records])
+
+
+if __name__ == "__main__":
+    main()
