@@ -45,6 +45,7 @@ ALLOWED: dict[str, set[str]] = {
     "compile": GLUE,
     "compile_host": GLUE | {"compile"},
     "compile_cuda": GLUE | {"compile", "compile_host"},
+    "remake": GLUE | {"compile", "compile_cuda", "compile_host"},
     "eager": GLUE | {"compile"},
     "signature": IR | {"interpreter", "trace", "tree", "array"},
     "looks": IR | {"interpreter", "runtime", "trace"},

@@ -18,7 +18,7 @@ import ctypes
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from pyc.reasons import Reason, record
@@ -73,8 +73,9 @@ def _make_base() -> Any:
 
 _Callable: Any = _make_base() if layout.problem() is None else object
 
-_writing = Lock()
-"""Held while a list of records is changed; calls read it without."""
+_writing = RLock()
+"""Held while a list of records is changed; calls read it without. Re-entrant, as a signal handler
+may call a jitted function wherever Python runs."""
 
 
 class Dispatcher(_Callable):  # type: ignore[misc]
