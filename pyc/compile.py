@@ -24,6 +24,7 @@ from pyc.backends.cpu import Cpu, CpuExecutable
 from pyc.backends.host import host_target
 from pyc.errors import PycError, format_place
 from pyc.fingerprint import Document, key_of, source_digest, versions
+from pyc.forks import compiling
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, postorder
@@ -107,7 +108,7 @@ class Lowered:
         """The Graph after all passes."""
         if self._graph is None:
             check = config.current().debug
-            with backends.compiling:
+            with compiling:
                 optimise = backends.compiler().optimise
                 self._graph = optimise(self.traced, self.timings, check=check)
         return self._graph
@@ -119,7 +120,7 @@ class Lowered:
             return self._planned
         graph = self.graph
         check = config.current().debug
-        with backends.compiling:
+        with compiling:
             start = perf_counter()
             found: Planned = backends.compiler().plan(graph, self.target, check=check)
             self.timings["plan"] = perf_counter() - start
@@ -244,13 +245,13 @@ class Lowered:
             lambda: self.program().payload(),
             self.name,
             self.arguments,
-            wait=not backends.compiling.is_mine(),
+            wait=not compiling.is_mine(),
         )
 
     def program(self) -> _Program:
         """The program, compiled now."""
         plan = self.plan
-        with backends.compiling:
+        with compiling:
             before = perf_counter()
             code = backends.compiler().compile_plan(plan, self.target)
             self.timings["codegen"] = perf_counter() - before
@@ -367,7 +368,7 @@ class Compiled:
     @property
     def asm(self) -> str:
         """The machine code as assembly."""
-        with backends.compiling:
+        with compiling:
             code = self._loaded.program.code
             return str(backends.compiler().assembly(code, self.lowered.target))
 
@@ -479,12 +480,3 @@ def dump(program: Lowered | Compiled, stages: Sequence[str]) -> None:
     for stage in stages:
         with open(os.path.join(folder, f"{stem}.{stage}.txt"), "w") as file:
             file.write(program.as_text(stage))
-
-
-# The last of pyc's locks to be registered is the first that a fork takes. Who compiles takes others
-# while it does.
-os.register_at_fork(
-    before=backends.compiling.acquire,
-    after_in_parent=backends.compiling.release,
-    after_in_child=backends.compiling.release,
-)

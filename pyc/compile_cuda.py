@@ -14,7 +14,7 @@ import numpy as np
 
 from pyc import cache
 from pyc.array import Array, to_device
-from pyc.backends import compiling, cuda, nvptx
+from pyc.backends import cuda, nvptx
 from pyc.backends.base import SiteFailed
 from pyc.backends.cuda_program import CudaProgram
 from pyc.compile import Lowered, failure_of, lower_graph
@@ -22,6 +22,7 @@ from pyc.compile_host import HostStep
 from pyc.device import gpu
 from pyc.errors import DeviceError
 from pyc.fingerprint import Document
+from pyc.forks import compiling
 from pyc.ir.graph import Graph
 from pyc.ir.plan import Plan, launches_of
 from pyc.reasons import Reason, record

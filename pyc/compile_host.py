@@ -16,6 +16,7 @@ from pyc.backends.cpu import Cpu
 from pyc.backends.host import host_target
 from pyc.compile import RELEASE_BYTES
 from pyc.fingerprint import Document, source_digest, versions
+from pyc.forks import compiling
 from pyc.ir.loops import Kernel
 from pyc.ir.plan import CANCELLED, Plan
 from pyc.ir.target import Target
@@ -76,13 +77,13 @@ def _payload(kernel: Kernel, arguments: int, name: str) -> Document:
         facts,
         lambda: host_step(kernel, arguments, target),
         name,
-        wait=not backends.compiling.is_mine(),
+        wait=not compiling.is_mine(),
     )
 
 
 def host_step(kernel: Kernel, arguments: int, target: Target) -> Document:
     """The payload of a step, compiled now."""
-    with backends.compiling:
+    with compiling:
         compiler = backends.compiler()
         plan = compiler.host_plan(kernel, arguments, target, check=config.current().debug)
         code = compiler.compile_plan(plan, target)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import DTypeError
+from pyc.forks import hold
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.ir.op import OPS, Op
@@ -95,12 +96,10 @@ def _forget_threads() -> None:
     for thread in [thread for thread in _traces if thread != mine]:
         del _traces[thread]
     native_calls.value = int(not _traces)
-    _lock.release()
 
 
-os.register_at_fork(
-    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_forget_threads
-)
+hold(_lock)
+os.register_at_fork(after_in_child=_forget_threads)
 
 
 def _count(change: int) -> None:
@@ -121,6 +120,16 @@ def using(interpreter: Interpreter) -> Iterator[None]:
         yield
     finally:
         _count(-1)
+        _current.reset(token)
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """Inside the block nothing is traced, whatever is outside of it."""
+    token = _current.set(None)
+    try:
+        yield
+    finally:
         _current.reset(token)
 
 

@@ -28,12 +28,13 @@ from pyc import compile as compiler
 from pyc import tree
 from pyc.array import Array as DeviceArray
 from pyc.array import to_device
-from pyc.backends import compiling, gpu_compiler
+from pyc.backends import gpu_compiler
 from pyc.device import parse
 from pyc.eager import dense, finish
 from pyc.errors import ConcretizationError, DTypeError, PycError, TraceError
+from pyc.forks import compiling
 from pyc.frozen import frozen
-from pyc.interpreter import WEAK, is_tracing, native_calls, type_of
+from pyc.interpreter import WEAK, apart, is_tracing, native_calls, type_of
 from pyc.ir.graph import Graph
 from pyc.ir.text_graph import print_graph
 from pyc.looks import NotNativeError
@@ -42,7 +43,7 @@ from pyc.runtime.dispatch import Dispatcher
 from pyc.runtime.specialisation import Specialisation
 from pyc.signature import STATIC, Call, Signature, argument_type, is_object, is_static, reason
 from pyc.specialise import MAXIMUM, specialise
-from pyc.trace import location
+from pyc.trace import location, namespaces
 from pyc.trace.capture import Input, capture, current_namespace, is_fixed
 from pyc.trace.guards import Guards
 from pyc.trace.tracer import Tracer
@@ -299,7 +300,10 @@ class Jitted(Dispatcher):
         """
         try:
             if is_tracing():
-                return self._inlined(args, kwargs)
+                if not _from_outside(args, kwargs):
+                    return self._inlined(args, kwargs)
+                with apart():
+                    return self._call(*args, **kwargs)
             if self._quick is not None and not kwargs:
                 hidden = self._quick.hidden(args)
                 if hidden is not None:
@@ -569,6 +573,17 @@ PROGRAMS = 32
 """The most programs that are kept for one signature."""
 TRIES = 8
 """How often the native way of a form is made again."""
+
+
+def _from_outside(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether code that is not traced calls, with arrays of its own: a signal handler or a
+    finaliser that comes in the middle of a trace, or a library. Such a call is no part of it."""
+    frame = location.user_frame()
+    if frame is None or isinstance(frame.f_globals, namespaces().View):
+        return False
+    leaves = tree.leaves((args, kwargs))
+    traced = any(isinstance(x, Tracer) for x in leaves)
+    return not traced and any(isinstance(x, np.ndarray) for x in leaves)
 
 
 class Bound:

@@ -4,13 +4,10 @@ A member has a stable code, a group, one line of meaning and one line on what to
 an `Event` (reason and details) into a bounded log of this process and counts it; `collecting`
 hands the events of a block to the caller; `counts` feeds the statistics. Events hold no clock and
 no address, so that reports of equal runs are equal.
-
-Imports nothing of pyc.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +15,8 @@ from contextvars import ContextVar
 from enum import Enum
 from threading import RLock
 from typing import Any, NamedTuple
+
+from pyc.forks import hold
 
 LOG_LENGTH = 4096
 """Events kept per process; counts go on beyond that."""
@@ -431,11 +430,7 @@ _lock = RLock()
 _log: deque[Event] = deque(maxlen=LOG_LENGTH)
 _counts: Counter[Reason] = Counter()
 _collectors: ContextVar[tuple[list[Event], ...]] = ContextVar("pyc_reasons", default=())
-
-# A fork in the middle of `record` of another thread must not leave the child a lock held for ever.
-os.register_at_fork(
-    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-)
+hold(_lock)
 
 
 def record(reason: Reason, **details: Any) -> Event:

@@ -103,7 +103,10 @@ def test_a_failed_compilation_ends_its_lease() -> None:
     with pytest.raises(ZeroDivisionError), cache.claim(DOCUMENT, FACTS, "f"):
         raise ZeroDivisionError
     assert not os.path.exists(path())
-    assert lease.take(path()).waited == 0.0
+    turn = lease.take(path())
+    assert turn.lease is not None
+    assert turn.waited == 0.0
+    turn.lease.release()
 
 
 @pytest.mark.usefixtures("cache_dir")
@@ -160,9 +163,9 @@ def compile_together(count: int, directory: str) -> list[dict[str, object]]:
         compiler = backends.compiler()
         compile_plan, take = compiler.compile_plan, lease.take
 
-        def ask(place: str) -> lease.Turn:
+        def ask(place: str, *, wait: bool) -> lease.Turn:
             asked.release()
-            return take(place)
+            return take(place, wait=wait)
 
         def compile_when_all_wait(*args):
             for _ in range(count):

@@ -17,6 +17,7 @@ from pyc.__main__ import main
 from pyc.errors import CacheError
 from pyc.jit import jit
 from pyc.reasons import Reason
+from pyc.runtime import native
 from pyc.store import TOUCH_SECONDS, Entry, LocalStore, Miss, lock, write
 
 DAY = 86400.0
@@ -329,6 +330,8 @@ def compiled(cache_dir) -> Path:
     """The file of a program of `f`, in a cache with it and what the runtime needs."""
     f = jit(lambda x, scale: np.tanh(x) * scale + np.sum(x), name="f")
     f(np.linspace(0, 1, 9, dtype=np.float32), 2.0)
+    # As a process does that has not loaded it already.
+    native.Part("calls", native.CALLS.externals, native.CALLS._texts, lambda _: None).image()
     (entry,) = cache.ls("f")
     return Path(entry.path)
 
@@ -347,6 +350,7 @@ def test_entries_are_what_compiling_them_gives(compiled) -> None:
     found = cache.verify()
     assert found.ok
     assert found.equal == cache.stats().entries >= 2
+    assert cache.verify("pyc runtime*").equal >= 1
     assert (found.bad, found.unchecked) == ((), ())
     assert cache.verify("f").equal == 1
 

@@ -19,6 +19,7 @@ import os, signal, sys, threading, time
 import numpy as np
 import pyc
 from pyc import backends, cache
+from pyc.forks import compiling
 
 x = np.linspace(0.0, 1.0, 6)
 f = pyc.jit(lambda x: np.exp(x) * 2.0, name="f")
@@ -89,10 +90,11 @@ def test_a_fork_waits_for_the_compiler(tmp_path, stage) -> None:
 def test_a_fork_while_a_thread_waits_for_the_compiler(tmp_path) -> None:
     """What that thread has locked already, its child would find locked for ever."""
     program = """
-        with backends.compiling:
+        pyc.jit(lambda x: x + 1.0)(x)  # what is loaded on demand is there now
+        with compiling:
             thread = threading.Thread(target=f, args=(x,))
             thread.start()
-            while not os.path.isdir(cache.directory() + "/leases"):
+            while not os.listdir(cache.directory() + "/leases"):
                 time.sleep(0.01)
             time.sleep(0.3)
             pid = child(lambda: g(x))
@@ -109,6 +111,8 @@ def test_a_fork_while_a_thread_waits_for_the_compiler(tmp_path) -> None:
         ("pyc.store.write", "f(x)"),
         ("pyc.store.lease", "f(x)"),
         ("pyc.pipeline", "f(x)"),
+        ("pyc.trace.namespace", "f(x)"),
+        ("ml_dtypes", "pyc.numpy.bfloat16"),
         ("pyc.cache.report", "cache.stats()"),
         ("pyc.cache.audit", "cache.verify()"),
     ],
@@ -242,6 +246,32 @@ def test_a_signal_handler_may_compile_while_its_thread_compiles(tmp_path) -> Non
         both()
         assert time.monotonic() - start < 20
         assert np.array_equal(calls[0], f(x)) and np.array_equal(calls[1], g(x))
+        """
+    run(program, tmp_path)
+
+
+def test_a_signal_handler_in_the_middle_of_a_trace_is_no_part_of_it(tmp_path) -> None:
+    """Its calls give arrays, of the same function too, and the program has nothing of them."""
+    program = """
+        from pyc.trace.capture import Trace
+        real, calls = Trace.bind, []
+
+        def handler(*_):
+            y = np.arange(6.0)  # writable: as a constant of the trace it would be refused
+            calls.append((f(y), g(y)))
+
+        def interrupted(*args):
+            Trace.bind = real
+            signal.raise_signal(signal.SIGALRM)
+            return real(*args)
+
+        signal.signal(signal.SIGALRM, handler)
+        Trace.bind = interrupted
+        both()
+        y = np.arange(6.0)
+        assert len(calls) == 1 and type(calls[0][0]) is np.ndarray
+        assert np.allclose(calls[0], [np.exp(y) * 2.0, np.sin(y) + 1.0])
+        assert len(cache.ls("f")) == 1, "both traces of `f` gave the same graph"
         """
     run(program, tmp_path)
 

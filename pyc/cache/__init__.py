@@ -24,7 +24,6 @@ import os
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -32,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pyc import config, reasons
 from pyc.errors import CacheMissError
 from pyc.fingerprint import Document, key_of, source_digest
+from pyc.forks import hold, load
 from pyc.reasons import Reason
 from pyc.store import Entry, LocalStore, Miss
 
@@ -70,7 +70,7 @@ _ELSEWHERE = {
 def __getattr__(name: str) -> Any:
     for module, names in _ELSEWHERE.items():
         if name in names:
-            return getattr(on_demand(module), name)
+            return getattr(load(module), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -128,17 +128,7 @@ class Counts:
 _lock = RLock()
 _counts: dict[str, Counts] = {}
 
-# A fork while another thread counts must not leave the child a lock held for ever.
-os.register_at_fork(
-    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-)
-
-
-def on_demand(name: str) -> Any:
-    """A module that a hit does not need, loaded now if it is not."""
-    # Under a lock that a fork takes: its child could never finish an import that it interrupts.
-    with _lock:
-        return import_module(name)
+hold(_lock)
 
 
 def _count(function: str, **changes: Any) -> None:
@@ -249,7 +239,7 @@ def write_problem() -> Miss | None:
     """Why nothing can be stored, though the mode is "rw"; None if it can, found by trying."""
     if config.current().cache != "rw":
         return None
-    found: Miss | None = on_demand("pyc.store.write").unwritable(disk(writable=True))
+    found: Miss | None = load("pyc.store.write").unwritable(disk(writable=True))
     return found
 
 
@@ -330,8 +320,8 @@ def _lease(
     shared = disk(writable=True)
     if shared.problem is not None or not shared.writable:
         return None, None
-    path = on_demand("pyc.store.write").lease_path(shared, document, facts)
-    turn = on_demand("pyc.store.lease").take(path, wait=wait)
+    path = load("pyc.store.write").lease_path(shared, document, facts)
+    turn = load("pyc.store.lease").take(path, wait=wait)
     try:
         if turn.waited:
             _count(function, lease_waits=1, lease_seconds=turn.waited)
@@ -390,7 +380,7 @@ def store(
     settings = config.current()
     if settings.cache != "rw":
         return False
-    shared, write = disk(writable=True), on_demand("pyc.store.write")
+    shared, write = disk(writable=True), load("pyc.store.write")
     refused = write.put(
         shared,
         document,
@@ -419,7 +409,7 @@ def _frozen_miss(
     reader = disk(writable=False)
 
     def message() -> str:
-        report = on_demand("pyc.cache.report")
+        report = load("pyc.cache.report")
         signature = report.signature(function, document, arguments)
         found = report.nearest(reader, document, facts, function, arguments)
         return f"the cache is frozen and lacks {signature}: {found}"

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import msgpack
 
 from pyc import config, reasons
-from pyc.cache import CannotRemakeError, disk, memory, on_demand
+from pyc.cache import CannotRemakeError, disk, memory
 from pyc.cache.report import matches
 from pyc.errors import CacheError
 from pyc.fingerprint import Document, key_of, source_digest, versions
+from pyc.forks import load
 from pyc.reasons import Reason
 from pyc.store import Entry, LocalStore, Miss, write
 from pyc.store.write import Removed
@@ -103,7 +104,7 @@ def _checked(entry: Entry) -> str:
     if others:
         raise CannotRemakeError(f"made with {', '.join(others)}")
     # By name: what compiles lies above the cache, which nothing else of it needs.
-    makers = on_demand("pyc.remake").MAKERS
+    makers = load("pyc.remake").MAKERS
     make = next((make for field, make in makers.items() if field in document), None)
     if make is None:
         raise CannotRemakeError(f"nothing here makes an entry of {', '.join(sorted(document))}")

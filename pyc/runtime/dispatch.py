@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
+from pyc.forks import hold
 from pyc.reasons import Reason, record
 from pyc.runtime import layout, native
 from pyc.runtime.records import Record, make_record, problem
@@ -211,9 +212,7 @@ def suspended() -> Iterator[None]:
 def _resume() -> None:
     """In a forked child: the blocks of other threads did not come along."""
     native.suspended.value = 0
-    _writing.release()
 
 
-os.register_at_fork(
-    before=_writing.acquire, after_in_parent=_writing.release, after_in_child=_resume
-)
+hold(_writing)
+os.register_at_fork(after_in_child=_resume)

@@ -22,10 +22,10 @@ from functools import cache as memoised
 from typing import Any
 
 from pyc import cache
-from pyc.backends import compiling
 from pyc.backends.assemble import assemble
 from pyc.backends.image import Image
 from pyc.fingerprint import Document, versions
+from pyc.forks import compiling, hold
 from pyc.runtime import (
     layout,
     structures,
@@ -58,10 +58,8 @@ class Part:
         self._texts = texts
         self._prepare = prepare
         self._image: Image | None = None
-        self._lock = lock = threading.RLock()
-        os.register_at_fork(
-            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
-        )
+        self._lock = threading.RLock()
+        hold(self._lock)
 
     def text(self) -> str:
         """The LLVM IR module, for this version of Python and NumPy."""

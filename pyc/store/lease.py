@@ -210,7 +210,7 @@ class _Holder:
 def _realm() -> str:
     """Where process numbers mean the same: this boot and this namespace; "" if it is not known."""
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
             boot = file.read().strip()
         return f"{boot} {os.stat('/proc/self/ns/pid').st_ino}"
     except OSError:
