@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -200,6 +201,31 @@ def test_processes_that_need_one_program_compile_it_once(cache_dir, count) -> No
     assert sum(each["lease_waits"] for each in found) == count - 1
     assert len({each["result"] for each in found}) == 1
     assert not list((cache_dir / "leases").iterdir())
+
+
+def call_at_once(directory: str, barrier: Any, answers: Any) -> None:
+    """What a fresh process does that comes to a function at the same moment as others."""
+    config.update("cache_dir", directory)
+    x = np.linspace(0.0, 1.0, 7)
+    f = jit(lambda x: np.tan(x) + np.sum(x), name="spawned")
+    barrier.wait()
+    assert np.allclose(f(x), np.tan(x) + np.sum(x))
+    counts = cache.counted()["spawned"]
+    answers.put((counts.stored, counts.misses.total(), counts.hits_disk))
+
+
+def test_spawned_processes_that_come_at_once_compile_once(cache_dir) -> None:
+    context = multiprocessing.get_context("spawn")
+    barrier, answers = context.Barrier(4), context.Queue()
+    arguments = (str(cache_dir), barrier, answers)
+    processes = [context.Process(target=call_at_once, args=arguments) for _ in range(4)]
+    for each in processes:
+        each.start()
+    found = [answers.get(timeout=120) for _ in processes]
+    for each in processes:
+        each.join(60)
+        assert each.exitcode == 0
+    assert sorted(found) == [(0, 0, 1), (0, 0, 1), (0, 0, 1), (1, 1, 0)]
 
 
 # --- holders that do not finish -------------------------------------------------------------------
