@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyc import cache, config, reasons
+from pyc import cache, config, lax, reasons
 from pyc import compile as compiler
 from pyc.__main__ import main
 from pyc.errors import CacheError
@@ -353,6 +353,22 @@ def test_entries_are_what_compiling_them_gives(compiled) -> None:
     assert cache.verify("pyc runtime*").equal >= 1
     assert (found.bad, found.unchecked) == ((), ())
     assert cache.verify("f").equal == 1
+
+
+def test_loops_that_can_fail_are_what_compiling_them_gives(cache_dir) -> None:
+    """The sites of failure of a program from the cache are those of the program in hand."""
+
+    def function(x, n):
+        return lax.while_loop(
+            lambda c: c[0] < n,
+            lambda c: (c[0] + 1, c[1] + x[c[0]]),
+            (0, 0.0),
+        )
+
+    x = np.arange(5.0)
+    assert np.asarray(jit(function, name="loop")(x, 5)[1]) == x.sum()
+    found = cache.verify("loop")
+    assert (found.equal, found.bad) == (1, ())
 
 
 def test_one_changed_byte_of_code_is_found(compiled) -> None:
