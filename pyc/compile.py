@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from pyc.backends.cpu import Cpu, CpuExecutable
 from pyc.backends.host import host_target
 from pyc.errors import PycError, format_place
 from pyc.fingerprint import Document, key_of, source_digest, versions
+from pyc.forks import compiling
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, postorder
@@ -35,7 +35,6 @@ from pyc.ir.target import Target
 from pyc.ir.text_graph import print_graph
 from pyc.ir.types import ArrayType
 from pyc.runtime import call, pool
-from pyc.store import Entry
 
 if TYPE_CHECKING:
     from pyc.passes.fuse import Decision
@@ -84,27 +83,48 @@ class CostAnalysis:
 class Lowered:
     """An optimised Graph and its Plan for one target; nothing is compiled yet."""
 
-    def __init__(self, traced: Graph, target: Target, options: Document, name: str) -> None:
+    def __init__(
+        self,
+        traced: Graph,
+        target: Target,
+        options: Document,
+        name: str,
+        arguments: Sequence[str] = (),
+    ) -> None:
+        """name, arguments: of the function and its parameters, for reports; see `lower_graph`."""
         self.traced = traced
         self.target = target
         self.options = options
         self.name = name
+        self.arguments = tuple(arguments)
         self.timings: dict[str, float] = {}
+        # Not `cached_property`: in Python 3.11 it has locks, which a fork would leave held.
+        self._graph: Graph | None = None
+        self._planned: Planned | None = None
+        self._document: Document | None = None
 
-    @cached_property
+    @property
     def graph(self) -> Graph:
         """The Graph after all passes."""
-        check = config.current().debug
-        found: Graph = backends.compiler().optimise(self.traced, self.timings, check=check)
-        return found
+        if self._graph is None:
+            check = config.current().debug
+            with compiling:
+                optimise = backends.compiler().optimise
+                self._graph = optimise(self.traced, self.timings, check=check)
+        return self._graph
 
-    @cached_property
+    @property
     def planned(self) -> Planned:
         """The Plan with its decisions."""
+        if self._planned is not None:
+            return self._planned
         graph = self.graph
-        start = perf_counter()
-        found: Planned = backends.compiler().plan(graph, self.target, check=config.current().debug)
-        self.timings["plan"] = perf_counter() - start
+        check = config.current().debug
+        with compiling:
+            start = perf_counter()
+            found: Planned = backends.compiler().plan(graph, self.target, check=check)
+            self.timings["plan"] = perf_counter() - start
+        self._planned = found
         return found
 
     @property
@@ -122,15 +142,18 @@ class Lowered:
         """What was fused, stored and copied, each with its reason."""
         return self.planned.decisions
 
-    @cached_property
+    @property
     def key_document(self) -> Document:
         """What the cache key is made of."""
-        return {
-            "graph": print_graph(self.traced),
-            "options": self.options,
-            "sources": source_digest(),
-            "versions": versions(_LIBRARIES),
-        }
+        if self._document is None:
+            self._document = {
+                "types": [str(p.type) for p in self.traced.params],
+                "graph": print_graph(self.traced),
+                "options": self.options,
+                "sources": source_digest(),
+                "versions": versions(_LIBRARIES),
+            }
+        return self._document
 
     @property
     def key(self) -> str:
@@ -211,23 +234,28 @@ class Lowered:
         key = key_of({"document": self.key_document, "facts": self.target_facts})
         loaded = cache.memory.get(key, self.name)
         if loaded is None:
-            loaded = self._load()
-            cache.memory.put(key, loaded, len(loaded.code.object))
+            loaded = _Loaded(_Program.of_payload(self._payload()))
+            cache.memory.put(key, loaded, len(loaded.program.code.object), self.name)
         return Compiled(self, loaded)
 
-    def _load(self) -> _Loaded:
-        found = cache.lookup(self.key_document, self.target_facts, self.name)
-        if isinstance(found, Entry):
-            return _Loaded.of_payload(found.payload)
-        start = perf_counter()
-        program = self.plan
-        before = perf_counter()
-        code = backends.compiler().compile_plan(program, self.target)
-        self.timings["codegen"] = perf_counter() - before
-        loaded = _Loaded(code, _skeleton(program), self.graph.types, _is_long(program))
-        seconds = perf_counter() - start
-        cache.store(self.key_document, self.target_facts, loaded.payload(), seconds, self.name)
-        return loaded
+    def _payload(self) -> Document:
+        return cache.obtain(
+            self.key_document,
+            self.target_facts,
+            lambda: self.program().payload(),
+            self.name,
+            self.arguments,
+            wait=not compiling.is_mine(),
+        )
+
+    def program(self) -> _Program:
+        """The program, compiled now."""
+        plan = self.plan
+        with compiling:
+            before = perf_counter()
+            code = backends.compiler().compile_plan(plan, self.target)
+            self.timings["codegen"] = perf_counter() - before
+        return _Program(code, _skeleton(plan), self.graph.types, _is_long(plan))
 
 
 def _skeleton(program: Plan) -> Plan:
@@ -244,17 +272,14 @@ def _is_long(program: Plan) -> bool:
     return any(isinstance(s, While) for k in program.kernels for s in walk(k.body))
 
 
-class _Loaded:
-    """Code in this process. results: the types of the results; release: run without the lock."""
+@frozen(eq=False)
+class _Program:
+    """A compiled program. results: the types of the results; release: run without the lock."""
 
-    def __init__(
-        self, code: Code, plan: Plan, results: tuple[ArrayType, ...], release: bool
-    ) -> None:
-        self.code = code
-        self.plan = plan
-        self.results = results
-        self.release = release
-        self.executable = Cpu().load(code, plan)
+    code: Code
+    plan: Plan
+    results: tuple[ArrayType, ...]
+    release: bool
 
     def payload(self) -> Document:
         """What the cache keeps."""
@@ -274,7 +299,7 @@ class _Loaded:
         }
 
     @classmethod
-    def of_payload(cls, payload: Document) -> _Loaded:
+    def of_payload(cls, payload: Document) -> _Program:
         """The program that a cache entry holds."""
         buffers = tuple(
             PlanBuffer(nbytes, Place(place), index, scalar)
@@ -298,14 +323,22 @@ class _Loaded:
         return cls(code, program, types, payload["release"])
 
 
+class _Loaded:
+    """A program mapped into this process."""
+
+    def __init__(self, program: _Program) -> None:
+        self.program = program
+        self.executable = Cpu().load(program.code, program.plan)
+
+
 class Compiled:
     """Native code of one Graph: call it with one array for each parameter."""
 
     def __init__(self, lowered: Lowered, loaded: _Loaded) -> None:
         self.lowered = lowered
         self._loaded = loaded
-        self.results = loaded.results
-        self.plan = loaded.plan
+        self.results = loaded.program.results
+        self.plan = loaded.program.plan
 
     @property
     def executable(self) -> CpuExecutable:
@@ -315,12 +348,12 @@ class Compiled:
     @property
     def release(self) -> bool:
         """Whether it runs without the interpreter's lock."""
-        return self._loaded.release
+        return self._loaded.program.release
 
     @property
     def parallel(self) -> bool:
         """Whether it shares work with the worker pool."""
-        return self._loaded.code.parallel
+        return self._loaded.program.code.parallel
 
     @property
     def key(self) -> str:
@@ -330,12 +363,14 @@ class Compiled:
     @property
     def llvm(self) -> str:
         """The LLVM text."""
-        return self._loaded.code.llvm
+        return self._loaded.program.code.llvm
 
     @property
     def asm(self) -> str:
         """The machine code as assembly."""
-        return str(backends.compiler().assembly(self._loaded.code, self.lowered.target))
+        with compiling:
+            code = self._loaded.program.code
+            return str(backends.compiler().assembly(code, self.lowered.target))
 
     @property
     def timings(self) -> dict[str, float]:
@@ -367,7 +402,7 @@ class Compiled:
             arena_bytes=self.plan.peak,
             constants=self.executable.constants.ctypes.data,
             externals=self.executable.externals.ctypes.data,
-            release=self._loaded.release,
+            release=self.release,
             parallel=self.parallel,
         )
         if outcome.code == CANCELLED:
@@ -407,10 +442,12 @@ def lower_graph(
     target: Target | None = None,
     options: Document | None = None,
     name: str = "",
+    arguments: Sequence[str] = (),
 ) -> Lowered:
-    """The first half of the pipeline. target: default this machine's, or PYC_TARGET."""
+    """The first half of the pipeline. target: default this machine's, or PYC_TARGET; arguments: the
+    names of the Graph's parameters, for reports."""
     target = target or host_target(config.current().target)
-    lowered = Lowered(graph, target, options or {}, name)
+    lowered = Lowered(graph, target, options or {}, name, arguments)
     dump(lowered, STAGES)
     return lowered
 
@@ -421,9 +458,12 @@ def compile_graph(
     target: Target | None = None,
     options: Document | None = None,
     name: str = "",
+    arguments: Sequence[str] = (),
 ) -> Compiled:
-    """Native code of a Graph. options: what affects code, for the key; name: for statistics."""
-    compiled = lower_graph(graph, target=target, options=options, name=name).compile()
+    """Native code of a Graph. options: what affects code, for the key; name and arguments (names of
+    parameters): for statistics and reports."""
+    lowered = lower_graph(graph, target=target, options=options, name=name, arguments=arguments)
+    compiled = lowered.compile()
     dump(compiled, ("llvm",))
     return compiled
 

@@ -7,8 +7,7 @@ each parameter of the Graph. NumPy arguments are copied there and results back; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,10 @@ from pyc.compile_host import HostStep
 from pyc.device import gpu
 from pyc.errors import DeviceError
 from pyc.fingerprint import Document
+from pyc.forks import compiling
 from pyc.ir.graph import Graph
 from pyc.ir.plan import Plan, launches_of
 from pyc.reasons import Reason, record
-from pyc.store import Entry
 
 OLDEST = 80
 """The oldest compute capability that kernels are made for, times ten."""
@@ -46,10 +45,16 @@ def load(
     numbers = [k for k in range(len(plan.kernels)) if k not in host]
     if not numbers:
         return "", CudaProgram(plan, {}, b"", device, host)
-    text, launches = nvptx.module_text([plan.kernels[k] for k in numbers], device.target)
-    ptx = nvptx.ptx(text, device.target)
+    with compiling:
+        text, launches = nvptx.module_text([plan.kernels[k] for k in numbers], device.target)
+        ptx = nvptx.ptx(text, device.target)
     loaded = dict(zip(numbers, launches, strict=True))
     return ptx, CudaProgram(plan, loaded, assemble(ptx), device, host)
+
+
+def code_facts(device: cuda.Device) -> Document:
+    """What the machine code of a device relies on."""
+    return {"target": device.target.id, "driver": device.driver_version}
 
 
 class GpuCompiled:
@@ -68,15 +73,14 @@ class GpuCompiled:
 
     def _assembled(self, ptx: str) -> bytes:
         """Machine code of PTX, from the cache or by the driver."""
-        facts: Document = {"target": self.device.target.id, "driver": self.device.driver_version}
-        document: Document = {"ptx": ptx}
-        found = cache.lookup(document, facts, self._name)
-        if isinstance(found, Entry):
-            return bytes(found.payload["cubin"])
-        start = perf_counter()
-        made = cuda.cubin(ptx)
-        cache.store(document, facts, {"cubin": made}, perf_counter() - start, self._name)
-        return made
+        made = cache.obtain(
+            {"ptx": ptx},
+            code_facts(self.device),
+            lambda: {"cubin": cuda.cubin(ptx)},
+            self._name,
+            wait=not compiling.is_mine(),
+        )
+        return bytes(made["cubin"])
 
     @property
     def key(self) -> str:
@@ -124,11 +128,16 @@ def _usable(device: str) -> cuda.Device:
     return on
 
 
-def lower_cuda(graph: Graph, *, device: str = "cuda", name: str = "") -> Lowered:
+def lower_cuda(
+    graph: Graph, *, device: str = "cuda", name: str = "", arguments: Sequence[str] = ()
+) -> Lowered:
     """The optimised program and its Plan for a GPU; DeviceError if there is none."""
-    return lower_graph(graph, target=_usable(device).target, name=name)
+    return lower_graph(graph, target=_usable(device).target, name=name, arguments=arguments)
 
 
-def compile_cuda(graph: Graph, *, device: str = "cuda", name: str = "") -> GpuCompiled:
+def compile_cuda(
+    graph: Graph, *, device: str = "cuda", name: str = "", arguments: Sequence[str] = ()
+) -> GpuCompiled:
     """A Graph compiled for a GPU; DeviceError if there is none."""
-    return GpuCompiled(lower_cuda(graph, device=device, name=name), _usable(device))
+    lowered = lower_cuda(graph, device=device, name=name, arguments=arguments)
+    return GpuCompiled(lowered, _usable(device))

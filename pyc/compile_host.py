@@ -6,7 +6,6 @@ The code is made as that of any program, through the cache: its key is the kerne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,11 @@ from pyc.backends.cpu import Cpu
 from pyc.backends.host import host_target
 from pyc.compile import RELEASE_BYTES
 from pyc.fingerprint import Document, source_digest, versions
+from pyc.forks import compiling
 from pyc.ir.loops import Kernel
 from pyc.ir.plan import CANCELLED, Plan
+from pyc.ir.target import Target
 from pyc.runtime import call, pool
-from pyc.store import Entry
 
 Array = np.ndarray[Any, Any]
 
@@ -63,26 +63,33 @@ class HostStep(base.HostStep):
 
 def _payload(kernel: Kernel, arguments: int, name: str) -> Document:
     """What the cache keeps of a step: its object code, and the bytes of its arena."""
-    compiler = backends.compiler()
+    text = backends.compiler().print_kernel(kernel)
     target = host_target(config.current().target)
     document: Document = {
-        "host step": compiler.print_kernel(kernel),
+        "host step": text,
         "arguments": arguments,
         "sources": source_digest(),
         "versions": versions(("llvmlite",)),
     }
     facts: Document = {"target": target.id, "features": target.features}
-    found = cache.lookup(document, facts, name)
-    if isinstance(found, Entry):
-        return found.payload
-    start = perf_counter()
-    plan = compiler.host_plan(kernel, arguments, target, check=config.current().debug)
-    code = compiler.compile_plan(plan, target)
-    payload: Document = {
+    return cache.obtain(
+        document,
+        facts,
+        lambda: host_step(kernel, arguments, target),
+        name,
+        wait=not compiling.is_mine(),
+    )
+
+
+def host_step(kernel: Kernel, arguments: int, target: Target) -> Document:
+    """The payload of a step, compiled now."""
+    with compiling:
+        compiler = backends.compiler()
+        plan = compiler.host_plan(kernel, arguments, target, check=config.current().debug)
+        code = compiler.compile_plan(plan, target)
+    return {
         "object": code.object,
         "parallel": code.parallel,
         "llvm": code.llvm,
         "arena": plan.peak,
     }
-    cache.store(document, facts, payload, perf_counter() - start, name)
-    return payload

@@ -66,6 +66,22 @@ def _count(value: Any) -> int:
     return number
 
 
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def read_bytes(value: Any) -> int:
+    """Bytes of a whole number, or of a text such as "500MB" or "2 GB"; ValueError for others."""
+    text = str(value).strip().lower().removesuffix("b").strip()
+    unit = text[-1:] if text[-1:] in _UNITS else ""
+    try:
+        number = float(text.removesuffix(unit))
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < 1 << 62 or (number != int(number) and not unit):
+        raise ValueError(f"must be bytes, as 500MB or 2GB or a whole number, got {value!r}")
+    return int(number * _UNITS[unit])
+
+
 def _setting(default: Any, read: Callable[[Any], Any], meaning: str) -> Any:
     return field(default=default, metadata={"read": read, "meaning": meaning})
 
@@ -81,6 +97,11 @@ class Settings:
     )
     cache_dir: str = _setting(
         "", _text, "where the disk cache lies; empty: $XDG_CACHE_HOME/pyc or ~/.cache/pyc"
+    )
+    cache_max_bytes: int = _setting(
+        1_000_000_000,
+        read_bytes,
+        "bytes (or 500MB, 2GB) of the disk cache: entries used least recently leave; 0: no bound",
     )
     debug: bool = _setting(
         False, _switch, "verify the program after every pass, keep pyc's frames in tracebacks"
@@ -202,10 +223,12 @@ def show() -> str:
     """A table of the settings: value, environment variable, meaning; changed ones marked `*`."""
     now, default = current(), Settings()
     width = max(len(str(getattr(now, name))) for name in _FIELDS)
+    wide = max(map(len, _FIELDS))
     rows = []
     for name, described in _FIELDS.items():
         value = getattr(now, name)
         mark = " " if value == getattr(default, name) else "*"
         meaning = described.metadata["meaning"]
-        rows.append(f"{mark} {name:<12} {PREFIX + name.upper():<16} {value!s:<{width}} {meaning}")
+        variable = f"{PREFIX + name.upper():<{wide + len(PREFIX)}}"
+        rows.append(f"{mark} {name:<{wide}} {variable} {value!s:<{width}} {meaning}")
     return "\n".join(rows)

@@ -277,6 +277,13 @@ class CacheMissError(PycError):
     remedy = "Fill the cache by running once with PYC_CACHE=rw, or unfreeze it."
 
 
+class CacheError(PycError):
+    """The cache as a whole cannot be checked or changed: it is read only, or not used."""
+
+    code = "PYC1710"
+    remedy = "`python -m pyc doctor` shows the cache directory and what is wrong with it."
+
+
 class CommandError(PycError):
     """The command line names something that is not there, or is not of the form it asks for."""
 

@@ -11,15 +11,17 @@ from __future__ import annotations
 import ctypes
 import os
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Lock
+from threading import RLock, get_ident
 from typing import Any
 
 import numpy as np
 
 from pyc.errors import DTypeError
+from pyc.forks import hold
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.ir.op import OPS, Op
@@ -82,17 +84,31 @@ native_calls = ctypes.c_int32(1)
 """0 while any thread traces: jitted functions called then must be inlined into the trace, so calls
 may not bypass Python. (Calls of other threads take the slower way meanwhile.)"""
 
-_lock = Lock()
-_traces = [0]
-os.register_at_fork(
-    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-)
+# Re-entrant, as a signal handler may call a jitted function wherever Python runs.
+_lock = RLock()
+_traces: Counter[int] = Counter()
+"""Traces under way, by thread."""
+
+
+def _forget_threads() -> None:
+    """In a forked child: the traces of other threads did not come along."""
+    mine = get_ident()
+    for thread in [thread for thread in _traces if thread != mine]:
+        del _traces[thread]
+    native_calls.value = int(not _traces)
+
+
+hold(_lock)
+os.register_at_fork(after_in_child=_forget_threads)
 
 
 def _count(change: int) -> None:
+    thread = get_ident()
     with _lock:
-        _traces[0] += change
-        native_calls.value = int(_traces[0] == 0)
+        _traces[thread] += change
+        if not _traces[thread]:
+            del _traces[thread]
+        native_calls.value = int(not _traces)
 
 
 @contextmanager
@@ -104,6 +120,16 @@ def using(interpreter: Interpreter) -> Iterator[None]:
         yield
     finally:
         _count(-1)
+        _current.reset(token)
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """Inside the block nothing is traced, whatever is outside of it."""
+    token = _current.set(None)
+    try:
+        yield
+    finally:
         _current.reset(token)
 
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 import functools
 import os
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
-from threading import RLock
+from threading import RLock, local
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from weakref import ref
 
@@ -31,8 +32,9 @@ from pyc.backends import gpu_compiler
 from pyc.device import parse
 from pyc.eager import dense, finish
 from pyc.errors import ConcretizationError, DTypeError, PycError, TraceError
+from pyc.forks import compiling
 from pyc.frozen import frozen
-from pyc.interpreter import WEAK, is_tracing, native_calls, type_of
+from pyc.interpreter import WEAK, apart, is_tracing, native_calls, type_of
 from pyc.ir.graph import Graph
 from pyc.ir.text_graph import print_graph
 from pyc.looks import NotNativeError
@@ -41,7 +43,7 @@ from pyc.runtime.dispatch import Dispatcher
 from pyc.runtime.specialisation import Specialisation
 from pyc.signature import STATIC, Call, Signature, argument_type, is_object, is_static, reason
 from pyc.specialise import MAXIMUM, specialise
-from pyc.trace import location
+from pyc.trace import location, namespaces
 from pyc.trace.capture import Input, capture, current_namespace, is_fixed
 from pyc.trace.guards import Guards
 from pyc.trace.jumps import rewritten
@@ -178,6 +180,26 @@ class CacheInfo(NamedTuple):
 _all: weakref.WeakSet[Jitted] = weakref.WeakSet()
 
 
+_making = local()
+"""depth: how many functions this thread is compiling now, one in the middle of the other."""
+
+
+@contextmanager
+def _alone(lock: Any) -> Iterator[None]:
+    """Inside the block no other thread has the lock; unless it has, and this thread is called back
+    (by a signal handler or a finaliser) in the middle of a compilation. Then two may compile the
+    same function, but none waits for one that waits for it."""
+    depth = getattr(_making, "depth", 0)
+    locked = lock.acquire(blocking=not depth and not compiling.is_mine())
+    _making.depth = depth + 1
+    try:
+        yield
+    finally:
+        _making.depth = depth
+        if locked:
+            lock.release()
+
+
 def _new_locks() -> None:
     """After a fork: another thread of the parent may have held a lock that nobody will release."""
     for jitted in _all:
@@ -281,7 +303,10 @@ class Jitted(Dispatcher):
         """
         try:
             if is_tracing():
-                return self._inlined(args, kwargs)
+                if not _from_outside(args, kwargs):
+                    return self._inlined(args, kwargs)
+                with apart():
+                    return self._call(*args, **kwargs)
             if self._quick is not None and not kwargs:
                 hidden = self._quick.hidden(args)
                 if hidden is not None:
@@ -319,21 +344,30 @@ class Jitted(Dispatcher):
             return self._device
         return next((x.device for x in leaves if isinstance(x, DeviceArray)), "cpu")
 
-    def _lowered(self, graph: Graph, leaves: Sequence[Any]) -> compiler.Lowered:
+    def _lowered(self, traced: Traced, leaves: Sequence[Any]) -> compiler.Lowered:
         """The optimised program for these leaves' device."""
         device = self._on(leaves)
         if device == "cpu":
-            return compiler.lower_graph(graph, name=self.__name__)
-        made: compiler.Lowered = gpu_compiler().lower_cuda(graph, device=device, name=self.__name__)
+            return compiler.lower_graph(traced.graph, **self._told(traced))
+        lower = gpu_compiler().lower_cuda
+        made: compiler.Lowered = lower(traced.graph, device=device, **self._told(traced))
         return made
 
-    def _program(self, graph: Graph, leaves: Sequence[Any]) -> compiler.Compiled | GpuCompiled:
+    def _program(self, traced: Traced, leaves: Sequence[Any]) -> compiler.Compiled | GpuCompiled:
         """The compiled program for these leaves' device."""
         device = self._on(leaves)
         if device == "cpu":
-            return compiler.compile_graph(graph, name=self.__name__)
-        made: GpuCompiled = gpu_compiler().compile_cuda(graph, device=device, name=self.__name__)
+            return compiler.compile_graph(traced.graph, **self._told(traced))
+        compile_cuda = gpu_compiler().compile_cuda
+        made: GpuCompiled = compile_cuda(traced.graph, device=device, **self._told(traced))
         return made
+
+    def _told(self, traced: Traced) -> dict[str, Any]:
+        """What reports say of a program."""
+        return {
+            "name": self.__name__,
+            "arguments": [*(x.name for x in traced.inputs), *traced.captures],
+        }
 
     def _make_native(
         self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], entry: _Entry
@@ -439,7 +473,7 @@ class Jitted(Dispatcher):
 
     def _compiled(self, call: Call, tries: int = 2) -> tuple[_Entry, list[Any]]:
         """A new program for a call; one thread makes it, the other ones wait."""
-        with self._lock:
+        with _alone(self._lock):
             known = self._entries.get(call.key, ())
             for entry in known:
                 hidden = entry.hidden(call)
@@ -453,7 +487,7 @@ class Jitted(Dispatcher):
             traced = self._traced_again(call)
             text = self._signature.text(call)
             record(why, **details, signature=text)
-            program = self._program(traced.graph, [*call.leaves, *_given(traced)])
+            program = self._program(traced, [*call.leaves, *_given(traced)])
             entry = _Entry(traced, program, text, {})
             self._note_copies(entry)
             if len(known) >= PROGRAMS:
@@ -549,6 +583,17 @@ TRIES = 8
 """How often the native way of a form is made again."""
 
 
+def _from_outside(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether code that is not traced calls, with arrays of its own: a signal handler or a
+    finaliser that comes in the middle of a trace, or a library. Such a call is no part of it."""
+    frame = location.user_frame()
+    if frame is None or isinstance(frame.f_globals, namespaces().View):
+        return False
+    leaves = tree.leaves((args, kwargs))
+    traced = any(isinstance(x, Tracer) for x in leaves)
+    return not traced and any(isinstance(x, np.ndarray) for x in leaves)
+
+
 class Bound:
     """A jitted method bound to its instance, which is its first argument."""
 
@@ -601,7 +646,7 @@ class Lowered:
         self._call = call
         self.traced = jitted._traced(call)
         leaves = [*call.leaves, *_given(self.traced)]
-        self._program = jitted._lowered(self.traced.graph, leaves)
+        self._program = jitted._lowered(self.traced, leaves)
 
     def __repr__(self) -> str:
         return f"<lowered {self._jitted._signature.text(self._call)}>"
@@ -625,6 +670,16 @@ class Lowered:
     def decisions(self) -> tuple[Any, ...]:
         """What was fused, stored, copied and moved to the host, each with its reason."""
         return self._program.decisions
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self._program.name
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the graph's parameters."""
+        return self._program.arguments
 
     @property
     def key_document(self) -> dict[str, Any]:

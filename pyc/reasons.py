@@ -4,20 +4,19 @@ A member has a stable code, a group, one line of meaning and one line on what to
 an `Event` (reason and details) into a bounded log of this process and counts it; `collecting`
 hands the events of a block to the caller; `counts` feeds the statistics. Events hold no clock and
 no address, so that reports of equal runs are equal.
-
-Imports nothing of pyc.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
-from threading import Lock
+from threading import RLock
 from typing import Any, NamedTuple
+
+from pyc.forks import hold
 
 LOG_LENGTH = 4096
 """Events kept per process; counts go on beyond that."""
@@ -194,6 +193,63 @@ class Reason(Enum):
         "PYC2312",
         "the in-process cache was full and dropped its least recently used program",
         "Expected with very many signatures; the disk cache still has it.",
+    )
+    CACHE_DISK_EVICTED = Entry(
+        "PYC2313",
+        "the disk cache had passed its bound: an entry that was used least recently was removed",
+        "Raise PYC_CACHE_MAX_BYTES if `pyc.cache.stats()` shows misses of what had been stored.",
+    )
+    CACHE_ENTRY_TOO_LARGE = Entry(
+        "PYC2314",
+        "not stored: the entry alone is larger than the bound of the disk cache",
+        "Raise PYC_CACHE_MAX_BYTES.",
+    )
+    CACHE_UNREADABLE = Entry(
+        "PYC2315",
+        "cache miss: the entry could not be read just now; it was left where it is",
+        "The details name the system's error, such as too many open files.",
+    )
+    CACHE_LEASE_TIMEOUT = Entry(
+        "PYC2316",
+        "compiled here too: another process or thread has been compiling the program for long",
+        "Expected for programs that take minutes; else see what that process does.",
+    )
+    CACHE_LEASE_SILENT = Entry(
+        "PYC2317",
+        "compiled here too: the process that compiles the program makes no progress",
+        "The details name the process: it may be stopped, or wait for memory or a disk.",
+    )
+    CACHE_LEASE_BROKEN = Entry(
+        "PYC2318",
+        "taken over: the process that was compiling the program died before it stored it",
+        "If it happens often, see why: a lack of memory, a time limit, a crash.",
+    )
+    CACHE_LEASE_FRUITLESS = Entry(
+        "PYC2319",
+        "compiled here too: the process or thread that was waited for has stored nothing",
+        "It failed to compile or to store; its own reasons say why.",
+    )
+    CACHE_LEASE_NESTED = Entry(
+        "PYC2320",
+        "compiled here too: called in the middle of a compilation, the thread must not wait",
+        "Expected if a signal handler or a finaliser calls jitted functions.",
+    )
+    CACHE_LEASE_UNAVAILABLE = Entry(
+        "PYC2321",
+        "compiled without a lease: the file system of the cache directory has no locks",
+        "Set PYC_CACHE_DIR to a local directory, or accept that several processes compile the "
+        "same program.",
+    )
+    CACHE_NOT_REPRODUCED = Entry(
+        "PYC2322",
+        "verify: compiling the entry again gives other bytes",
+        "`python -m pyc cache verify --repair` removes it. Please report it: equal programs must "
+        "give equal bytes.",
+    )
+    CACHE_NOT_VERIFIABLE = Entry(
+        "PYC2323",
+        "verify: the entry cannot be compiled again here",
+        "Expected for entries of other versions, targets and devices; the details say which.",
     )
 
     # fusion: why two operations did not become one kernel
@@ -385,15 +441,12 @@ class Event(NamedTuple):
 
 # --- the log of this process ----------------------------------------------------------------------
 
-_lock = Lock()
+# Re-entrant, as a signal handler or a finaliser may record something wherever Python runs.
+_lock = RLock()
 _log: deque[Event] = deque(maxlen=LOG_LENGTH)
 _counts: Counter[Reason] = Counter()
 _collectors: ContextVar[tuple[list[Event], ...]] = ContextVar("pyc_reasons", default=())
-
-# A fork in the middle of `record` of another thread must not leave the child a lock held for ever.
-os.register_at_fork(
-    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-)
+hold(_lock)
 
 
 def record(reason: Reason, **details: Any) -> Event:

@@ -14,8 +14,8 @@ import pyc
 
 ROOT = Path(pyc.__file__).parent
 
-ANYWHERE = {"errors", "reasons", "config", "frozen"}
-"""Modules that every part may import, and that import nothing of pyc but `frozen`."""
+ANYWHERE = {"errors", "reasons", "config", "frozen", "forks"}
+"""Modules that every part may import, and that import nothing of pyc but `frozen` and `forks`."""
 
 IR = {"ir"}
 GLUE = {"ir", "interpreter", "numpy", "trace", "tree", "passes", "kernels", "backends", "runtime"}
@@ -23,9 +23,10 @@ GLUE |= {"array", "device", "cache", "store", "fingerprint"}
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
-    "reasons": set(),
+    "reasons": {"forks"},
     "config": {"frozen"},
     "frozen": set(),
+    "forks": set(),
     "ir": set(),
     "interpreter": IR,
     "tree": set(),
@@ -45,6 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "compile": GLUE,
     "compile_host": GLUE | {"compile"},
     "compile_cuda": GLUE | {"compile", "compile_host"},
+    "remake": GLUE | {"compile", "compile_cuda", "compile_host"},
     "eager": GLUE | {"compile"},
     "signature": IR | {"interpreter", "trace", "tree", "array"},
     "looks": IR | {"interpreter", "runtime", "trace"},

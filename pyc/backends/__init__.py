@@ -7,15 +7,16 @@ first use, so that a process that finds all its code in the cache never loads th
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import Any
+
+from pyc.forks import load
 
 
 @cache
 def llvm_binding() -> Any:
     """`llvmlite.binding`, with every target that pyc emits for initialised: 28 ms, and not needed
     where `llvm_library` knows the installed release."""
-    binding = import_module("llvmlite.binding")
+    binding = load("llvmlite.binding")
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     return binding
@@ -23,20 +24,20 @@ def llvm_binding() -> Any:
 
 def compiler() -> Any:
     """`pyc.pipeline`, the module of all that turns a Graph into code."""
-    return import_module("pyc.pipeline")
+    return load("pyc.pipeline")
 
 
 def interpreters() -> Any:
     """`pyc.backends.oracle`, the Graph and the Plan interpreter."""
-    return import_module("pyc.backends.oracle")
+    return load("pyc.backends.oracle")
 
 
 @cache
 def cuda_binding() -> Any:
     """`cuda.bindings.driver`; ImportError where the package is not installed."""
-    return import_module("cuda.bindings.driver")
+    return load("cuda.bindings.driver")
 
 
 def gpu_compiler() -> Any:
     """`pyc.compile_cuda`, the module that compiles and runs Graphs on a GPU."""
-    return import_module("pyc.compile_cuda")
+    return load("pyc.compile_cuda")

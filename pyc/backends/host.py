@@ -27,7 +27,7 @@ def targets_of(flags: frozenset[str]) -> tuple[Target, ...]:
 def host_flags() -> frozenset[str]:
     """The feature flags of this machine's first processor; empty where there is no cpuinfo."""
     try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 name, _, flags = line.partition(":")
                 if name.strip() == "flags":

@@ -22,7 +22,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from pyc.backends import llvm_binding
@@ -112,7 +112,7 @@ class _LibraryMachine(Machine):
     def __init__(self, triple: str, *options: Any) -> None:
         c = _library()
         _initialise(triple.startswith(_HOST))
-        self._lock = Lock()
+        self._lock = RLock()  # a signal handler may compile in the middle of a compilation
         message = _Message()
         target = c.GetTargetFromTriple(triple.encode(), message.out)
         if not target:

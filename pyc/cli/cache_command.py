@@ -1,36 +1,55 @@
-"""`python -m pyc cache ...`: what the disk cache holds."""
+"""`python -m pyc cache ...`: what the disk cache holds, whether it is sound, and what may go."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+import time
 from typing import Any
 
-from pyc import cache
+from pyc import cache, config
+from pyc.cache.report import entry_difference, signature
+from pyc.errors import CommandError
 from pyc.store import Entry
+
+_AGES = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+"""Seconds by the unit of an age."""
 
 
 def add_parser(commands: Any) -> None:
     """Adds `cache` and its actions to the command line."""
-    parser = commands.add_parser("cache", help="what the disk cache holds")
+    parser = commands.add_parser("cache", help="what the disk cache holds, and its upkeep")
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
 
-    stats = actions.add_parser("stats", help="number and bytes of entries")
+    stats = actions.add_parser("stats", help="entries, bytes and compile time, by function")
     stats.add_argument("--json", action="store_true")
     stats.set_defaults(run=_stats)
 
+    pattern = {"nargs": "?", "help": "of function names (`wave.*`), or start of a key"}
     ls = actions.add_parser("ls", help="one line per entry")
-    ls.add_argument("pattern", nargs="?", help="of function names (`wave.*`), or start of a key")
+    ls.add_argument("pattern", **pattern)
     ls.set_defaults(run=_ls)
 
     show = actions.add_parser("show", help="the key document and the target facts of an entry")
     show.add_argument("key", help="start of a key")
     show.set_defaults(run=_show)
 
-    explain = actions.add_parser("explain", help="in what two entries differ")
-    explain.add_argument("key", nargs=2, metavar="KEY")
+    explain = actions.add_parser("explain", help="in what an entry differs from another")
+    explain.add_argument("key", metavar="KEY", help="start of a key")
+    explain.add_argument("other", metavar="KEY", nargs="?", help="by default the nearest one")
     explain.set_defaults(run=_explain)
+
+    verify = actions.add_parser("verify", help="compile the entries again and compare bytes")
+    verify.add_argument("pattern", **pattern)
+    verify.add_argument("--repair", action="store_true", help="remove the bad ones")
+    verify.set_defaults(run=_verify)
+
+    prune = actions.add_parser("prune", help="remove entries by size, age and use")
+    prune.add_argument("--max-bytes", metavar="SIZE", help="to keep, as 500MB")
+    prune.add_argument("--older-than", metavar="AGE", help="stored before that, as 30d")
+    prune.add_argument("--unused", metavar="AGE", help="not used since, as 12h")
+    prune.set_defaults(run=_prune)
 
     actions.add_parser("clear", help="remove every entry").set_defaults(run=_clear)
     actions.add_parser("path", help="where the cache lies").set_defaults(run=_path)
@@ -41,41 +60,71 @@ def _stats(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(found.as_dict(), indent=2))
         return 0
-    size = cache.readable_bytes(found.bytes)
+    bound = f" of {cache.readable_bytes(found.max_bytes)}" if found.max_bytes else ""
+    size = f"{cache.readable_bytes(found.bytes)}{bound}"
     print(f"{found.directory} ({found.mode}): {found.entries} entries, {size}")
+    problem = cache.problem()
+    if problem is not None:
+        print(f"{problem.reason.meaning}; {problem.reason.remedy}")
     if found.corrupt:
         print(f"{found.corrupt} entries could not be read and were set aside")
-    return 0
-
-
-def _ls(options: argparse.Namespace) -> int:
-    for entry in cache.ls(options.pattern):
-        facts = ", ".join(f"{name}={value}" for name, value in entry.facts.items())
+    seconds: dict[str, float] = {}
+    for entry in cache.ls():
+        seconds[entry.label] = seconds.get(entry.label, 0.0) + entry.compile_seconds
+    for name, counts in sorted(found.per_function.items()):
         print(
-            f"{entry.key[:16]}  {cache.readable_bytes(entry.nbytes):>9}  "
-            f"{entry.compile_seconds:7.3f} s  {entry.label or '-'}  {facts}"
+            f"  {counts.entries:5} entries  {cache.readable_bytes(counts.bytes):>9}  "
+            f"{seconds.get(name, 0.0):8.3f} s to compile  {name}"
         )
     return 0
 
 
+def _ls(options: argparse.Namespace) -> int:
+    found = cache.ls(options.pattern)
+    if not found and options.pattern:
+        print(f"no entry is of {options.pattern!r}", file=sys.stderr)
+    for entry in found:
+        facts = ", ".join(f"{name}={value}" for name, value in entry.facts.items())
+        print(
+            f"{entry.key[:16]}  {cache.readable_bytes(entry.nbytes):>9}  "
+            f"{entry.compile_seconds:7.3f} s  used {_ago(entry.used):>11}  {_what(entry)}  {facts}"
+        )
+    return 0
+
+
+def _what(entry: Entry) -> str:
+    """The function of an entry, with its arguments where they are known."""
+    shown = signature(entry.label, entry.document, entry.arguments).strip("`")
+    return shown if entry.label else f"-{shown}"
+
+
+def _ago(moment: float) -> str:
+    """How long ago something was, in its largest unit: `3 min ago`."""
+    seconds = max(time.time() - moment, 0.0)
+    unit = max((u for u in _AGES if _AGES[u] <= seconds), key=_AGES.__getitem__, default="s")
+    return f"{int(seconds / _AGES[unit])} {unit} ago"
+
+
 def _entries(key: str) -> list[Entry]:
+    """The entries of the only key that begins so; CommandError: there is none, or several are."""
     try:
         return cache.inspect(key)
     except KeyError as error:
-        print(error.args[0], file=sys.stderr)
-        return []
+        raise CommandError(
+            error.args[0],
+            fix="`python -m pyc cache ls` lists the keys; give enough digits to mean one of them.",
+        ) from None
 
 
 def _show(options: argparse.Namespace) -> int:
     entries = _entries(options.key)
-    if not entries:
-        return 1
     print(f"key       {entries[0].key}")
     for entry in entries:
-        print(f"function  {entry.label or '-'}")
+        print(f"function  {_what(entry)}")
         print(f"file      {entry.path}")
         print(f"size      {cache.readable_bytes(entry.nbytes)}")
-        print(f"compiled  {entry.compile_seconds:.3f} s")
+        print(f"compiled  {entry.compile_seconds:.3f} s, {_ago(entry.written)}")
+        print(f"used      {_ago(entry.used)}")
         print(f"facts     {entry.facts}")
         print(f"holds     {', '.join(sorted(entry.payload))}")
     print("document")
@@ -98,15 +147,78 @@ def _readable(document: dict[str, Any]) -> list[str]:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    first, second = (_entries(key) for key in options.key)
-    if not first or not second:
-        return 1
-    differences = list(cache.difference(first[0].document, second[0].document))
+    first = _entries(options.key)[0]
+    second = _nearest(first) if options.other is None else _entries(options.other)[0]
+    if second is None:
+        print(f"there is no entry but {first.key[:16]}")
+        return 0
+    for entry in (first, second):
+        print(f"{entry.key[:16]}  {entry.compile_seconds:7.3f} s to compile  {_what(entry)}")
+    names = first.arguments or second.arguments
+    differences = list(entry_difference(first.document, second.document, names))
+    differences += cache.difference(first.facts, second.facts, "target")
     for found in differences:
-        print(f"{found.field}: {found.stored} / {found.asked}")
+        print(f"  {found.field}: {found.stored} / {found.asked}")
     if not differences:
-        print("the two are one key")
+        print("  the two are one program")
     return 0
+
+
+def _nearest(entry: Entry) -> Entry | None:
+    """The other entry that differs in the fewest fields, those of the same function first."""
+    others = [other for other in cache.ls() if other.path != entry.path]
+    return min(
+        others,
+        key=lambda other: (
+            other.label != entry.label,
+            sum(1 for _ in entry_difference(entry.document, other.document)),
+            other.path,
+        ),
+        default=None,
+    )
+
+
+def _verify(options: argparse.Namespace) -> int:
+    found = cache.verify(options.pattern, repair=options.repair)
+    print(found)
+    return 0 if found.ok or options.repair else 1
+
+
+def _prune(options: argparse.Namespace) -> int:
+    try:
+        bound = None if options.max_bytes is None else config.read_bytes(options.max_bytes)
+    except ValueError as error:
+        raise CommandError(f"--max-bytes {error}", fix="Such as --max-bytes 500MB.") from None
+    removed = cache.prune(
+        max_bytes=bound,
+        older_than=_seconds("--older-than", options.older_than),
+        unused=_seconds("--unused", options.unused),
+    )
+    size = cache.readable_bytes(sum(gone.nbytes for gone in removed))
+    left = cache.stats()
+    print(
+        f"removed {len(removed)} entries ({size}) from {left.directory}; "
+        f"{left.entries} entries ({cache.readable_bytes(left.bytes)}) are left"
+    )
+    return 0
+
+
+def _seconds(option: str, age: str | None) -> float | None:
+    """Seconds of an age such as `30d`; CommandError: it is none."""
+    if age is None:
+        return None
+    number = age.rstrip("abcdefghijklmnopqrstuvwxyz ")
+    unit = age[len(number) :].strip()
+    try:
+        seconds = float(number) * _AGES[unit]
+    except (ValueError, KeyError):
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise CommandError(
+            f"{option} must be an age, a number with a unit ({', '.join(_AGES)}), got {age!r}",
+            fix=f"Such as {option} 30d.",
+        )
+    return seconds
 
 
 def _clear(options: argparse.Namespace) -> int:

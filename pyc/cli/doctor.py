@@ -161,7 +161,7 @@ def _cache() -> Iterator[Finding]:
         return
     if found.corrupt:
         yield Finding(
-            "cache", "note", f"{text}, {found.corrupt} set aside", "python -m pyc cache clear"
+            "cache", "note", f"{text}, {found.corrupt} set aside", "python -m pyc cache prune"
         )
     else:
         yield Finding("cache", "ok", text)

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from pyc.forks import load
 from pyc.frozen import frozen
 
 
@@ -88,7 +88,7 @@ class DType:
 
 
 def _ml_dtypes() -> Any:
-    return import_module("ml_dtypes")
+    return load("ml_dtypes")
 
 
 @cache

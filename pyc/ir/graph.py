@@ -251,8 +251,8 @@ class Rewriter:
 
 
 def subgraphs(eqn: Eqn) -> Iterator[Graph]:
-    """The Graphs that a control equation holds."""
-    for value in eqn.params.values():
+    """The Graphs that a control equation holds, in the order of its text."""
+    for _, value in sorted(eqn.params.items()):
         if isinstance(value, Graph):
             yield value
         elif isinstance(value, tuple):

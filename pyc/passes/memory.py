@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from pyc.frozen import frozen, replace, slotted
-from pyc.ir.graph import Eqn, Graph, Value
+from pyc.ir.graph import Eqn, Graph, Value, subgraphs
 from pyc.ir.loops import Buffer, Kernel
 from pyc.ir.op import Kind
 from pyc.ir.plan import (
@@ -606,11 +606,8 @@ def _number(graph: Graph, numbers: dict[Eqn, int]) -> None:
     """Numbers equations in text order, those of nested Graphs after their own."""
     for e in graph.eqns:
         numbers[e] = len(numbers)
-        for value in e.params.values():
-            inner = value if isinstance(value, tuple) else (value,)
-            for g in inner:
-                if isinstance(g, Graph):
-                    _number(g, numbers)
+        for inner in subgraphs(e):
+            _number(inner, numbers)
 
 
 def _as_swaps(rotate: dict[int, int]) -> tuple[tuple[int, int], ...]:

@@ -18,9 +18,10 @@ import ctypes
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import RLock
 from typing import Any
 
+from pyc.forks import hold
 from pyc.reasons import Reason, record
 from pyc.runtime import layout, native
 from pyc.runtime.records import Record, make_record, problem
@@ -73,8 +74,9 @@ def _make_base() -> Any:
 
 _Callable: Any = _make_base() if layout.problem() is None else object
 
-_writing = Lock()
-"""Held while a list of records is changed; calls read it without."""
+_writing = RLock()
+"""Held while a list of records is changed; calls read it without. Re-entrant, as a signal handler
+may call a jitted function wherever Python runs."""
 
 
 class Dispatcher(_Callable):  # type: ignore[misc]
@@ -210,9 +212,7 @@ def suspended() -> Iterator[None]:
 def _resume() -> None:
     """In a forked child: the blocks of other threads did not come along."""
     native.suspended.value = 0
-    _writing.release()
 
 
-os.register_at_fork(
-    before=_writing.acquire, after_in_parent=_writing.release, after_in_child=_resume
-)
+hold(_writing)
+os.register_at_fork(after_in_child=_resume)

@@ -19,13 +19,13 @@ import re
 import threading
 from collections.abc import Callable
 from functools import cache as memoised
-from time import perf_counter
 from typing import Any
 
 from pyc import cache
 from pyc.backends.assemble import assemble
 from pyc.backends.image import Image
 from pyc.fingerprint import Document, versions
+from pyc.forks import compiling, hold
 from pyc.runtime import (
     layout,
     structures,
@@ -34,7 +34,6 @@ from pyc.runtime import (
     text_match,
     text_threads,
 )
-from pyc.store import Entry
 
 suspended = ctypes.c_int32(0)
 """How many blocks want calls to go the slow way now; native calls look at it."""
@@ -59,10 +58,8 @@ class Part:
         self._texts = texts
         self._prepare = prepare
         self._image: Image | None = None
-        self._lock = lock = threading.Lock()
-        os.register_at_fork(
-            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
-        )
+        self._lock = threading.RLock()
+        hold(self._lock)
 
     def text(self) -> str:
         """The LLVM IR module, for this version of Python and NumPy."""
@@ -74,7 +71,8 @@ class Part:
 
     def object_code(self) -> bytes:
         """The compiled `text()`."""
-        return assemble(self.text())
+        with compiling:
+            return assemble(self.text())
 
     def load(self, code: bytes) -> Image:
         """The mapped code, from `code` unless it is mapped already.
@@ -100,13 +98,9 @@ class Part:
             return self._image
         name = f"pyc runtime: {self.name}"
         document: Document = {"runtime": self.text(), "versions": versions(("llvmlite",))}
-        found = cache.lookup(document, {}, name)
-        if isinstance(found, Entry):
-            return self.load(found.payload["object"])
-        start = perf_counter()
-        code = self.object_code()
-        cache.store(document, {}, {"object": code}, perf_counter() - start, name)
-        return self.load(code)
+        wait = not compiling.is_mine()
+        made = cache.obtain(document, {}, lambda: {"object": self.object_code()}, name, wait=wait)
+        return self.load(made["object"])
 
 
 def pointer(found: Image, name: str) -> ctypes.c_void_p:

@@ -9,54 +9,46 @@ for NumPy's; `selections()` has what traced masks select.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
 from typing import Any
 
+from pyc.forks import load
 
-@cache
+
 def known_values() -> Any:
     """`pyc.trace.known`, which evaluates values that depend on no input."""
-    return import_module("pyc.trace.known")
+    return load("pyc.trace.known")
 
 
-@cache
 def concrete_values() -> Any:
     """`pyc.trace.concrete`, which hands known values to NumPy and takes its results in."""
-    return import_module("pyc.trace.concrete")
+    return load("pyc.trace.concrete")
 
 
-@cache
 def calling_functions() -> Any:
     """`pyc.trace.callbacks`, NumPy functions that call a function of the user's."""
-    return import_module("pyc.trace.callbacks")
+    return load("pyc.trace.callbacks")
 
 
-@cache
 def selections() -> Any:
     """`pyc.trace.selection`, the elements that a traced mask selects."""
-    return import_module("pyc.trace.selection")
+    return load("pyc.trace.selection")
 
 
-@cache
 def namespaces() -> Any:
     """`pyc.trace.namespace`, the views of what a traced function reads."""
-    return import_module("pyc.trace.namespace")
+    return load("pyc.trace.namespace")
 
 
-@cache
 def class_views() -> Any:
     """`pyc.trace.shadows`, the user's classes as a traced function sees them."""
-    return import_module("pyc.trace.shadows")
+    return load("pyc.trace.shadows")
 
 
-@cache
 def math_views() -> Any:
     """`pyc.trace.math_module`, the views of `math` and its kin."""
-    return import_module("pyc.trace.math_module")
+    return load("pyc.trace.math_module")
 
 
-@cache
 def rewriting() -> Any:
     """`pyc.trace.rewrite`, which rewrites functions that decide something."""
-    return import_module("pyc.trace.rewrite")
+    return load("pyc.trace.rewrite")

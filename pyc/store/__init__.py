@@ -2,27 +2,32 @@
 
     <directory>/<2 digits of the key>/<62 digits>-<16 digits of the facts>.msgpack
     <directory>/quarantine/...      entries that could not be read, set aside
+    <directory>/leases/...          programs that some process compiles now      (store/lease.py)
+    <directory>/size                the bytes of all entries                     (store/write.py)
 
 The files whose names begin with one key are that key's manifest: each holds, beside what was
 compiled, the facts of the target that the compiler looked at and their values; the first whose
 facts hold for the target in question is taken. There is no second file to keep in step.
 
-An entry is one msgpack array: [magic, format, checksum, header, payload]. The header holds the key
-document in clear; the checksum is over everything else. Files are written under a temporary name,
-flushed to the disk, and renamed: a reader sees a whole entry or none. A file that is cut short,
-changed, of another format or of another owner is a miss with a reason, never an exception, and is
-set aside. Cached code is code: neither a directory nor a file that others may write is used.
+An entry is one msgpack array: [magic, format, checksum, summary, header, payload]. The summary says
+what it is (function, arguments, seconds), the header holds the key document in clear; the checksum
+is over everything after it. Files are written under a temporary name, flushed to the disk, and
+renamed: a reader sees a whole entry or none, and takes no lock. A file that is cut short, changed,
+of another format or of another owner is a miss with a reason, never an exception, and is set aside.
+Cached code is code: neither a directory nor a file that others may write is used.
+
+This module reads; `write` stores, bounds and removes; `lease` chooses who compiles.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
-import itertools
 import os
 import re
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -32,39 +37,57 @@ from pyc.fingerprint import Document, canonical, key_of
 from pyc.reasons import Reason
 
 MAGIC = "pyc-cache"
-FORMAT = 1
+FORMAT = 2
 SUFFIX = ".msgpack"
 QUARANTINE = "quarantine"
 QUARANTINE_FILES = 64
 """Entries set aside that are kept for inspection."""
 
-ABANDONED_SECONDS = 600.0
-"""Age from which a temporary file is taken to be left over by a writer that died."""
+TOUCH_SECONDS = 60.0
+"""How old the time of an entry's last use may be before a hit renews it (3 us)."""
+
+_SUMMARY_BYTES = 2048
+"""Bytes from the beginning of a file that hold its summary, but for very many arguments."""
 
 # Only what has our names is ever read or removed: the directory is the user's choice.
-_SHARD = r"[0-9a-f]{2}"
-_ENTRY = r"[0-9a-f]{62}-[0-9a-f]{16}\.msgpack"
-_TEMPORARY = rf"\.{_ENTRY}\.\d+\.\d+"
-_SET_ASIDE = rf"cache_[a-z_]+-[0-9a-f]{{2}}{_ENTRY}"
+SHARD_NAME = r"[0-9a-f]{2}"
+ENTRY_NAME = r"[0-9a-f]{62}-[0-9a-f]{16}\.msgpack"
+_SET_ASIDE = rf"cache_[a-z_]+-{SHARD_NAME}{ENTRY_NAME}"
 
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NOT_A_FILE = (errno.ELOOP, errno.ENXIO, errno.EISDIR)
+_UNNOTICED = getattr(os, "O_NOATIME", 0)
+"""Reading is no use of an entry: a hit is, and says so itself."""
 
 
 class Entry(NamedTuple):
     """A stored program.
 
-    label: name of the function it was first compiled for; document: its key document; facts: the
-    target facts it relies on; compile_seconds: what making it cost; payload: what was stored.
+    label: name of the function it was first compiled for; arguments: the names of its arguments;
+    document: its key document; facts: the target facts it relies on; compile_seconds: what making
+    it cost; payload: what was stored; written, used: when it was stored and last found, in seconds
+    since the epoch (to within TOUCH_SECONDS).
     """
 
     key: str
     label: str
+    arguments: tuple[str, ...]
     document: Document
     facts: Document
     compile_seconds: float
     payload: Document
     path: str
     nbytes: int
+    written: float
+    used: float
+
+
+class Summary(NamedTuple):
+    """The part of an entry that can be read alone. It is not checked: good for a report only."""
+
+    label: str
+    compile_seconds: float
 
 
 class Miss(NamedTuple):
@@ -85,81 +108,34 @@ class LocalStore:
         self.directory = os.path.abspath(directory)
         self.writable = writable
         self.problem = self._examine()
-        self._temporary = itertools.count()
 
-    def lookup(self, document: Document, facts: Document) -> Entry | Miss:
-        """The entry of `document` whose facts hold among `facts`, or why there is none."""
-        key = key_of(document)
-        if self.problem is not None:
-            return Miss(self.problem.reason, key, self.problem.details)
-        paths = self._manifest(key)
-        unreadable: Miss | None = None
-        differing: dict[str, str] = {}
-        for path in paths:
-            found = self.read(path, key)
-            if isinstance(found, Entry):
-                differing = _differing_facts(found.facts, facts)
-                if not differing:
-                    return found
-            elif found is not None:
-                unreadable = found
-        if unreadable is not None:
-            return unreadable
-        if differing:
-            return Miss(Reason.CACHE_TARGET_DIFFERS, key, differing)
-        empty = next(self.paths(), None) is None
-        return Miss(Reason.CACHE_EMPTY if empty else Reason.CACHE_KEY_DIFFERS, key)
+    def lookup(
+        self, document: Document, facts: Document, unusable: list[Miss] | None = None
+    ) -> Entry | Miss:
+        """The entry of `document` whose facts hold among `facts`, or why there is none.
 
-    def store(
-        self,
-        document: Document,
-        facts: Document,
-        payload: Document,
-        *,
-        compile_seconds: float,
-        label: str = "",
-    ) -> Miss | None:
-        """Stores an entry, in place of one with equal document and facts.
-
-        payload: a dict that msgpack can hold. Returns None, or why nothing was stored.
-        raises TypeError: document, facts or payload hold something that msgpack cannot
+        unusable: an empty list that gets, for each file of this key that cannot be used, the reason
         """
         key = key_of(document)
         if self.problem is not None:
             return Miss(self.problem.reason, key, self.problem.details)
-        if not self.writable:
-            return Miss(Reason.CACHE_READ_ONLY, key)
-        header = canonical(
-            {
-                "key": key,
-                "label": label,
-                "document": document,
-                "facts": facts,
-                "compile_seconds": float(compile_seconds),
-            }
-        )
-        body: bytes = msgpack.packb(payload, use_bin_type=True)
-        entry = msgpack.packb([MAGIC, FORMAT, _checksum(header, body), header, body])
-        path = self._path(key, facts)
-        try:
-            try:
-                self._write(path, entry)
-            except FileNotFoundError:  # somebody removed the directory in between
-                self._write(path, entry)
-        except OSError as error:
-            self.writable = False
-            return Miss(Reason.CACHE_READ_ONLY, key, {"error": str(error)})
-        return None
-
-    def unwritable(self) -> Miss | None:
-        """Why no entry can be stored, found by writing a file and removing it; None if one can."""
-        path = os.path.join(self.directory, f".trial-{os.getpid()}")
-        try:
-            self._write(path, b"trial")
-        except OSError as error:
-            return Miss(Reason.CACHE_READ_ONLY, "", {"error": error.strerror or str(error)})
-        _remove(path)
-        return None
+        refused = [] if unusable is None else unusable
+        differing: dict[str, str] = {}
+        for path in self._manifest(key):
+            found = self.read(path, key)
+            if isinstance(found, Miss):
+                refused.append(found)
+            elif found is not None:
+                differing = _differing_facts(found.facts, facts)
+                if not differing:
+                    self._touch(found)
+                    return found
+        if refused:
+            return refused[-1]
+        if differing:
+            return Miss(Reason.CACHE_TARGET_DIFFERS, key, differing)
+        empty = next(self.paths(), None) is None
+        return Miss(Reason.CACHE_EMPTY if empty else Reason.CACHE_KEY_DIFFERS, key)
 
     def read(self, path: str, key: str | None = None) -> Entry | Miss | None:
         """The entry in a file, why it cannot be used, or None if the file has vanished.
@@ -169,52 +145,55 @@ class LocalStore:
         """
         key = key or self.key_in(path)
         try:
-            content = _read_own_file(path)
+            opened = _read_own_file(path)
         except FileNotFoundError:
             return None
         except OSError as error:
-            return self._refuse(path, Miss(Reason.CACHE_CORRUPT, key, {"error": str(error)}))
-        if content is None:
+            why = {"path": path, "error": error.strerror or str(error)}
+            if error.errno in _NOT_A_FILE:
+                return self._refuse(path, Miss(Reason.CACHE_CORRUPT, key, why))
+            return Miss(Reason.CACHE_UNREADABLE, key, why)
+        if opened is None:
             return self._refuse(path, Miss(Reason.CACHE_FOREIGN_OWNER, key, {"path": path}))
-        found = _decode(content, key, path)
+        found = _decode(*opened, key, path)
         return found if isinstance(found, Entry) else self._refuse(path, found)
+
+    def summary(self, path: str) -> Summary | None:
+        """What an entry is, from the first bytes of its file; None if they do not say."""
+        try:
+            with open(os.open(path, _OPEN | _UNNOTICED), "rb", buffering=0) as file:
+                start = file.read(_SUMMARY_BYTES)
+            unpacker = msgpack.Unpacker()
+            unpacker.feed(start)
+            count = unpacker.read_array_header()
+            magic, version, _, summary = (unpacker.unpack() for _ in range(min(count, 4)))
+            label, _, seconds = msgpack.unpackb(summary)
+        except (OSError, ValueError, TypeError, msgpack.UnpackException):
+            return None
+        return Summary(str(label), float(seconds)) if (magic, version) == (MAGIC, FORMAT) else None
 
     def paths(self) -> Iterator[str]:
         """The files of all entries, in no particular order."""
-        for shard in _listing(self.directory, _SHARD):
+        for shard in listing(self.directory, SHARD_NAME):
             folder = os.path.join(self.directory, shard)
-            yield from (os.path.join(folder, name) for name in _listing(folder, _ENTRY))
+            yield from (os.path.join(folder, name) for name in listing(folder, ENTRY_NAME))
+
+    @staticmethod
+    def nbytes(path: str) -> int:
+        """The size of an entry's file, 0 if it has vanished."""
+        try:
+            return os.stat(path, follow_symlinks=False).st_size
+        except FileNotFoundError:
+            return 0
 
     def set_aside(self) -> list[str]:
         """The files in quarantine, by name."""
         folder = os.path.join(self.directory, QUARANTINE)
-        return [os.path.join(folder, name) for name in sorted(_listing(folder, _SET_ASIDE))]
+        return [os.path.join(folder, name) for name in sorted(listing(folder, _SET_ASIDE))]
 
-    def size(self) -> tuple[int, int]:
-        """Number of entries, and their bytes."""
-        entries = total = 0
-        for path in self.paths():
-            try:
-                total += os.stat(path).st_size
-            except FileNotFoundError:
-                continue
-            entries += 1
-        return entries, total
-
-    def clear(self) -> int:
-        """Removes every entry and file set aside, and the temporary files of writers that died.
-
-        Returns how many entries were removed.
-        """
-        removed = sum(map(_remove, self.paths()))
-        for path in self.set_aside():
-            _remove(path)
-        for shard in _listing(self.directory, _SHARD):
-            for name in _listing(os.path.join(self.directory, shard), _TEMPORARY):
-                path = os.path.join(self.directory, shard, name)
-                if _age(path) > ABANDONED_SECONDS:
-                    _remove(path)
-        return removed
+    def path(self, key: str, facts: Document) -> str:
+        """Where the entry of a key and of the facts that it relies on lies."""
+        return os.path.join(self.directory, key[:2], f"{key[2:]}-{digest(facts)}{SUFFIX}")
 
     @staticmethod
     def key_in(path: str) -> str:
@@ -253,31 +232,10 @@ class LocalStore:
             details["error"] = error.strerror or str(error)
         return Miss(Reason.CACHE_DIRECTORY_UNAVAILABLE, "", details)
 
-    def _path(self, key: str, facts: Document) -> str:
-        used = hashlib.sha256(canonical(facts)).hexdigest()[:16]
-        return os.path.join(self.directory, key[:2], f"{key[2:]}-{used}{SUFFIX}")
-
     def _manifest(self, key: str) -> list[str]:
         folder, start = os.path.join(self.directory, key[:2]), key[2:] + "-"
-        names = sorted(name for name in _listing(folder, _ENTRY) if name.startswith(start))
+        names = sorted(name for name in listing(folder, ENTRY_NAME) if name.startswith(start))
         return [os.path.join(folder, name) for name in names]
-
-    def _write(self, path: str, content: bytes) -> None:
-        """Puts a whole file at `path`, or raises OSError and leaves nothing."""
-        folder, name = os.path.split(path)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        temporary = os.path.join(folder, f".{name}.{os.getpid()}.{next(self._temporary)}")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with open(descriptor, "wb", buffering=0) as file:
-                view = memoryview(content)
-                while view:
-                    view = view[file.write(view) :]
-                os.fsync(descriptor)
-            os.replace(temporary, path)
-        except OSError:
-            _remove(temporary)
-            raise
 
     def _refuse(self, path: str, miss: Miss) -> Miss:
         """`miss`, with the file moved to quarantine if that may be."""
@@ -294,27 +252,62 @@ class LocalStore:
             self.writable = False
             return miss
         for old in self.set_aside()[:-QUARANTINE_FILES]:
-            _remove(old)
+            remove(old)
         return miss
 
+    def _touch(self, entry: Entry) -> None:
+        """Notes that the entry is used now, unless that was noted within TOUCH_SECONDS."""
+        if self.writable and time.time() - entry.used > TOUCH_SECONDS:
+            try:
+                written = os.stat(entry.path).st_mtime_ns
+                os.utime(entry.path, ns=(time.time_ns(), written))
+            except FileNotFoundError:
+                return  # removed since: what was read stays good
+            except OSError:
+                self.writable = False
 
-def _checksum(header: bytes, body: bytes) -> bytes:
-    digest = hashlib.sha256(f"{MAGIC} {FORMAT} {len(header)}\n".encode())
-    digest.update(header)
-    digest.update(body)
+
+def encode(
+    key: str,
+    document: Document,
+    facts: Document,
+    payload: Document,
+    *,
+    compile_seconds: float,
+    label: str,
+    arguments: Sequence[str],
+) -> bytes:
+    """The content of an entry's file; TypeError: something that msgpack cannot hold."""
+    summary: bytes = msgpack.packb([label, list(arguments), float(compile_seconds)])
+    header = canonical({"key": key, "document": document, "facts": facts})
+    body: bytes = msgpack.packb(payload, use_bin_type=True)
+    parts = (summary, header, body)
+    content: bytes = msgpack.packb([MAGIC, FORMAT, _checksum(parts), *parts])
+    return content
+
+
+def _checksum(parts: Sequence[bytes]) -> bytes:
+    lengths = " ".join(str(len(part)) for part in parts)
+    digest = hashlib.sha256(f"{MAGIC} {FORMAT} {lengths}\n".encode())
+    for part in parts:
+        digest.update(part)
     return digest.digest()
 
 
-def _read_own_file(path: str) -> bytes | None:
-    """The content of a regular file that only this user may write; None if it is not one."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+def _read_own_file(path: str) -> tuple[bytes, os.stat_result] | None:
+    """The content and state of a regular file that only this user may write; None if it is not
+    one."""
+    try:
+        descriptor = os.open(path, _OPEN | _UNNOTICED)
+    except PermissionError:  # of another user, who alone may read unnoticed
+        descriptor = os.open(path, _OPEN)
     with open(descriptor, "rb", buffering=0) as file:
         found = os.fstat(descriptor)
         own = found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_MAY_WRITE
-        return file.read() if own and stat.S_ISREG(found.st_mode) else None
+        return (file.read(), found) if own and stat.S_ISREG(found.st_mode) else None
 
 
-def _decode(content: bytes, key: str, path: str) -> Entry | Miss:
+def _decode(content: bytes, state: os.stat_result, key: str, path: str) -> Entry | Miss:
     """The entry that `content` is, or why it is none. Nothing of it is trusted before the checksum
     holds."""
     try:
@@ -329,21 +322,25 @@ def _decode(content: bytes, key: str, path: str) -> Entry | Miss:
     if fields[1] != FORMAT:
         details = {"path": path, "found": str(fields[1]), "known": str(FORMAT)}
         return Miss(Reason.CACHE_FORMAT_VERSION, key, details)
-    whole = len(fields) == 5 and all(isinstance(f, bytes) for f in fields[2:])
-    if not whole or fields[2] != _checksum(fields[3], fields[4]):
+    whole = len(fields) == 6 and all(isinstance(f, bytes) for f in fields[2:])
+    if not whole or fields[2] != _checksum(fields[3:]):
         return Miss(Reason.CACHE_CORRUPT, key, {"path": path})
-    header = msgpack.unpackb(fields[3])
+    label, arguments, seconds = msgpack.unpackb(fields[3])
+    header = msgpack.unpackb(fields[4])
     if header["key"] != key:
         return Miss(Reason.CACHE_CORRUPT, key, {"path": path, "found": header["key"]})
     return Entry(
         key=key,
-        label=header["label"],
+        label=label,
+        arguments=tuple(arguments),
         document=header["document"],
         facts=header["facts"],
-        compile_seconds=header["compile_seconds"],
-        payload=msgpack.unpackb(fields[4], strict_map_key=False),
+        compile_seconds=seconds,
+        payload=msgpack.unpackb(fields[5], strict_map_key=False),
         path=path,
         nbytes=len(content),
+        written=state.st_mtime,
+        used=max(state.st_atime, state.st_mtime),
     )
 
 
@@ -356,7 +353,7 @@ def _differing_facts(used: Document, facts: Document) -> dict[str, str]:
     }
 
 
-def _listing(folder: str, pattern: str) -> list[str]:
+def listing(folder: str, pattern: str) -> list[str]:
     """Names in a directory that match; none if it cannot be read."""
     try:
         return [name for name in os.listdir(folder) if re.fullmatch(pattern, name)]
@@ -364,15 +361,12 @@ def _listing(folder: str, pattern: str) -> list[str]:
         return []
 
 
-def _age(path: str) -> float:
-    """Seconds since the file was written; 0 if it has vanished."""
-    try:
-        return time.time() - os.stat(path).st_mtime
-    except OSError:
-        return 0.0
+def digest(facts: Document) -> str:
+    """16 digits that tell facts apart in the names of files."""
+    return hashlib.sha256(canonical(facts)).hexdigest()[:16]
 
 
-def _remove(path: str) -> bool:
+def remove(path: str) -> bool:
     """Whether the file was there and is gone now."""
     try:
         os.unlink(path)

@@ -1,0 +1,351 @@
+"""What the cache holds and did, and why a program was not found: for people to read.
+
+    stats()       counts of this process and of the disk, in all and by function
+    ls, inspect   entries
+    explain       how a call differs from the nearest entry: by field, with the arguments' names
+
+Nothing here is counted, and nothing on the disk is changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatch
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from pyc import config
+from pyc.cache import Counts, counted, disk
+from pyc.fingerprint import Document, canonical
+from pyc.reasons import Reason
+from pyc.store import Entry, LocalStore
+
+# --- statistics -----------------------------------------------------------------------------------
+
+
+class CacheStats(NamedTuple):
+    """A snapshot of the cache; `print` it.
+
+    total, per_function: what this process did, and what of each function is on the disk; entries,
+    bytes, corrupt: what lies in `directory` now, `corrupt` being the entries set aside; max_bytes:
+    the bound, 0 for none.
+    """
+
+    total: Counts
+    per_function: dict[str, Counts]
+    directory: str
+    mode: str
+    entries: int
+    bytes: int
+    corrupt: int
+    max_bytes: int
+
+    def __str__(self) -> str:
+        bound = f" of {readable_bytes(self.max_bytes)}" if self.max_bytes else ""
+        lines = [
+            f"cache {self.directory} ({self.mode}): {self.entries} entries, "
+            f"{readable_bytes(self.bytes)}{bound}, {self.corrupt} set aside",
+            f"this process: {activity(self.total)}",
+        ]
+        for name, counts in sorted(self.per_function.items()):
+            held = f"{counts.entries} entries, {readable_bytes(counts.bytes)}"
+            lines.append(f"  {name}: {held}; {activity(counts)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same in plain values, as `python -m pyc cache stats --json` prints it."""
+
+        def plain(c: Counts) -> dict[str, Any]:
+            return {
+                "entries": c.entries,
+                "bytes": c.bytes,
+                "hits": {"memory": c.hits_memory, "disk": c.hits_disk},
+                "misses": {str(r): n for r, n in _by_code(c.misses).items()},
+                "corrupt": c.corrupt,
+                "stored": c.stored,
+                "evictions": {"memory": c.evicted_memory, "disk": c.evicted_disk},
+                "lease": {"waits": c.lease_waits, "seconds": c.lease_seconds},
+                "compile_seconds": {
+                    "spent": c.compile_seconds_spent,
+                    "saved": c.compile_seconds_saved,
+                },
+            }
+
+        return {
+            "directory": self.directory,
+            "mode": self.mode,
+            "entries": self.entries,
+            "bytes": self.bytes,
+            "max_bytes": self.max_bytes,
+            "corrupt": self.corrupt,
+            "total": plain(self.total),
+            "per_function": {k: plain(v) for k, v in sorted(self.per_function.items())},
+        }
+
+
+def stats() -> CacheStats:
+    """What the cache holds and what it did in this process."""
+    settings, reader = config.current(), disk(writable=False)
+    functions = counted()
+    total = Counts()
+    for counts in functions.values():
+        total.add(**counts.as_dict())
+    for path in reader.paths():
+        summary, nbytes = reader.summary(path), reader.nbytes(path)
+        label = summary.label if summary is not None else ""
+        for counts in (total, functions.setdefault(label, Counts())):
+            counts.add(entries=1, bytes=nbytes)
+    return CacheStats(
+        total=total,
+        per_function={name: counts for name, counts in functions.items() if name},
+        directory=reader.directory,
+        mode=settings.cache,
+        entries=total.entries,
+        bytes=total.bytes,
+        corrupt=len(reader.set_aside()),
+        max_bytes=settings.cache_max_bytes,
+    )
+
+
+def activity(c: Counts) -> str:
+    """What was done in this process, in one line; what did not occur is left out, but for the
+    usual."""
+    missed = ", ".join(f"{reason} {n}" for reason, n in _by_code(c.misses).items())
+    parts = [
+        f"hits: {c.hits_memory} memory, {c.hits_disk} disk",
+        f"misses: {c.misses.total()}{f' ({missed})' if missed else ''}",
+        f"stored: {c.stored}",
+    ]
+    if c.corrupt:
+        parts.append(f"damaged: {c.corrupt}")
+    if c.evicted_memory or c.evicted_disk:
+        parts.append(f"evicted: {c.evicted_memory} memory, {c.evicted_disk} disk")
+    if c.lease_waits:
+        parts.append(f"waited for others: {c.lease_waits} ({c.lease_seconds:.3f} s)")
+    spent, saved = c.compile_seconds_spent, c.compile_seconds_saved
+    parts.append(f"compile time: {spent:.3f} s spent, {saved:.3f} s saved")
+    return "; ".join(parts)
+
+
+def _by_code(misses: Counter[Reason]) -> dict[Reason, int]:
+    return {r: misses[r] for r in sorted(misses, key=lambda r: r.code)}
+
+
+def readable_bytes(count: int) -> str:
+    """`count` bytes in a unit that keeps it short: `3.2 MB`."""
+    units = ["B", "kB", "MB", "GB", "TB"]
+    size = float(count)
+    while size >= 1000 and len(units) > 1:
+        size /= 1000
+        del units[0]
+    return f"{count} B" if units[0] == "B" else f"{size:.1f} {units[0]}"
+
+
+# --- entries --------------------------------------------------------------------------------------
+
+
+def ls(pattern: str | None = None) -> list[Entry]:
+    """The readable entries, by function and key.
+
+    pattern: keeps those whose function matches it, as a file name would, or whose key begins so.
+    """
+    found = [e for e in _readable(disk(writable=False)) if pattern is None or matches(e, pattern)]
+    return sorted(found, key=lambda e: (e.label, e.key, e.path))
+
+
+def matches(entry: Entry, pattern: str) -> bool:
+    """Whether a pattern means an entry: its function's name, or the beginning of its key."""
+    return fnmatch(entry.label, pattern) or entry.key.startswith(pattern)
+
+
+def _readable(reader: LocalStore) -> Iterator[Entry]:
+    if reader.problem is None:
+        yield from (e for e in map(reader.read, reader.paths()) if isinstance(e, Entry))
+
+
+def inspect(key: str) -> list[Entry]:
+    """The entries of a key, or of the only key that begins with `key`: one per set of facts.
+
+    raises KeyError: no key begins so, or several do
+    """
+    found = [e for e in ls() if e.key.startswith(key)]
+    keys = {e.key for e in found}
+    if len(keys) != 1:
+        raise KeyError(f"{len(keys) or 'no'} cache keys begin with {key!r}")
+    return found
+
+
+# --- misses ---------------------------------------------------------------------------------------
+
+ABSENT = "absent"
+
+_MEANINGS = {"sources": "pyc's own sources"}
+"""Fields of key documents whose names do not say what they are."""
+
+
+class Difference(NamedTuple):
+    """A field of the key document that differs: its path, the stored value, the value asked for."""
+
+    field: str
+    stored: str
+    asked: str
+
+
+class MissReport(NamedTuple):
+    """Whether a program is on the disk and, if not, how the nearest one differs.
+
+    reason: None for a hit; nearest_key: of the entry with the fewest differing fields, those of the
+    same function first, or None if there is no entry; cost: the seconds that compiling the nearest
+    (for a hit: this) entry took.
+    """
+
+    key: str
+    reason: Reason | None
+    nearest_key: str | None
+    nearest_function: str
+    differing_fields: tuple[Difference, ...]
+    cost: float
+
+    def __str__(self) -> str:
+        if self.reason is None:
+            return f"hit: {self.key[:16]} is on the disk; compiling it took {self.cost:.3f} s"
+        lines = [f"{self.reason.meaning} [{self.reason.code}]"]
+        if self.nearest_key is not None:
+            lines.append(
+                f"nearest entry: {self.nearest_key[:16]} of `{self.nearest_function}` "
+                f"(compiling it took {self.cost:.3f} s)"
+            )
+        lines += [f"  {d.field}: stored {d.stored}, asked {d.asked}" for d in self.differing_fields]
+        return "\n".join(lines)
+
+
+def explain(function: Any, *args: Any, **kwargs: Any) -> MissReport:
+    """What the disk cache has for `function` called with these arguments; runs and counts nothing.
+
+    function: a jitted function.
+    """
+    lowered = function.lower(*args, **kwargs)
+    return explain_document(
+        lowered.key_document, lowered.target_facts, lowered.name, lowered.arguments
+    )
+
+
+def explain_document(
+    document: Document, facts: Document, function: str = "", arguments: Sequence[str] = ()
+) -> MissReport:
+    """What the disk cache has for a key document and the facts of a target.
+
+    function: its name; arguments: the names of its arguments.
+    """
+    return nearest(disk(writable=False), document, facts, function, arguments)
+
+
+def nearest(
+    reader: LocalStore,
+    document: Document,
+    facts: Document,
+    function: str = "",
+    arguments: Sequence[str] = (),
+) -> MissReport:
+    """What a store has for a key document, and the entry that differs least if it is not there."""
+    found = reader.lookup(document, facts)
+    if isinstance(found, Entry):
+        return MissReport(found.key, None, found.key, found.label, (), found.compile_seconds)
+    best: tuple[tuple[bool, int, str], Entry, tuple[Difference, ...]] | None = None
+    for entry in _readable(reader):
+        differences = (
+            *entry_difference(entry.document, document, arguments or entry.arguments),
+            *(d for d in difference(entry.facts, facts, "target") if d.stored != ABSENT),
+        )
+        rank = (entry.label != function, len(differences), entry.path)
+        if best is None or rank < best[0]:
+            best = rank, entry, differences
+    if best is None:
+        return MissReport(found.key, found.reason, None, "", (), 0.0)
+    _, entry, differences = best
+    return MissReport(
+        key=found.key,
+        reason=found.reason,
+        nearest_key=entry.key,
+        nearest_function=entry.label,
+        differing_fields=differences,
+        cost=entry.compile_seconds,
+    )
+
+
+def signature(function: str, document: Document, arguments: Sequence[str]) -> str:
+    """A program in words: "`f(x: f32[8])`"; without types where its document does not tell them."""
+    types = document.get("types", ())
+    names = [f"{name}: " for name in arguments] or [""] * len(types)
+    given = (f"{name}{type}" for name, type in zip_longest(names, types, fillvalue="?"))
+    return f"`{function}({', '.join(given)})`" if types else f"`{function}`"
+
+
+def entry_difference(
+    stored: Document, asked: Document, arguments: Sequence[str] = ()
+) -> Iterator[Difference]:
+    """The fields in which two key documents differ; arguments by name, then the rest."""
+    types = stored.get("types", []), asked.get("types", [])
+    for k, (old, new) in enumerate(zip_longest(*types, fillvalue=ABSENT)):
+        if old != new:
+            place = f"argument `{arguments[k]}`" if k < len(arguments) else f"argument {k}"
+            yield Difference(place, str(old), str(new))
+    left, right = (_without_types(d, types[0] != types[1]) for d in (stored, asked))
+    for found in difference(left, right):
+        yield found._replace(field=_MEANINGS.get(found.field, found.field))
+
+
+def _without_types(document: Document, everywhere: bool) -> Document:
+    """A document without its arguments' types; everywhere: without the graph's line of them too."""
+    rest = {name: value for name, value in document.items() if name != "types"}
+    if everywhere and isinstance(rest.get("graph"), str):
+        rest["graph"] = "\n" + rest["graph"].partition("\n")[2]
+    return rest
+
+
+def difference(stored: Any, asked: Any, place: str = "") -> Iterator[Difference]:
+    """The leaves in which two documents differ; texts of several lines by their first such line."""
+    if isinstance(stored, Mapping) and isinstance(asked, Mapping):
+        for name in sorted(stored.keys() | asked.keys()):
+            inner = f"{place}.{name}" if place else name
+            if name not in stored:
+                yield Difference(inner, ABSENT, _short(asked[name]))
+            elif name not in asked:
+                yield Difference(inner, _short(stored[name]), ABSENT)
+            else:
+                yield from difference(stored[name], asked[name], inner)
+    elif isinstance(stored, (list, tuple)) and isinstance(asked, (list, tuple)):
+        for k in range(max(len(stored), len(asked))):
+            inner = f"{place}[{k}]"
+            if k >= len(stored):
+                yield Difference(inner, ABSENT, _short(asked[k]))
+            elif k >= len(asked):
+                yield Difference(inner, _short(stored[k]), ABSENT)
+            else:
+                yield from difference(stored[k], asked[k], inner)
+    elif isinstance(stored, str) and isinstance(asked, str) and "\n" in stored + asked:
+        if stored != asked:
+            yield _first_line(stored.splitlines(), asked.splitlines(), place)
+    elif canonical(stored) != canonical(asked):
+        yield Difference(place, _short(stored), _short(asked))
+
+
+def _first_line(stored: list[str], asked: list[str], place: str) -> Difference:
+    pairs = list(zip_longest(stored, asked))
+    differing = [k for k, (left, right) in enumerate(pairs) if left != right]
+    left, right = pairs[differing[0]]
+    more = f" (and {len(differing) - 1} more)" if len(differing) > 1 else ""
+    return Difference(f"{place} line {differing[0] + 1}{more}", _line(left), _line(right))
+
+
+def _line(text: str | None) -> str:
+    return ABSENT if text is None else _short(text.strip())
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 72 else f"{text[:69]}..."

@@ -1,0 +1,96 @@
+"""Forks: what must not be under way in another thread when a process forks.
+
+The child of a fork has one thread, and whatever the others held is held there for ever. So a fork
+takes `compiling` and the locks given to `hold`, and gives them up on both sides: it waits for a
+compilation or an import that is under way, and for whoever counts or records.
+
+`load(name)` is how pyc loads a part of itself, or a package, that few programs need: an import has
+locks too.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cache
+from importlib import import_module
+from threading import RLock, get_ident
+from typing import Any
+
+PATIENCE_SECONDS = 0.02
+"""Time that a fork waits for one of the locks before it lets go of all of them and begins anew."""
+
+
+class CompilerLock:
+    """A re-entrant lock that says whether the current thread has it."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._owner = self._depth = 0
+
+    def acquire(self) -> None:
+        """Waits until no other thread has it."""
+        self._lock.acquire()
+        self._depth += 1
+        self._owner = get_ident()
+
+    def release(self) -> None:
+        """Undoes one `acquire`."""
+        self._depth -= 1
+        if not self._depth:
+            self._owner = 0
+        self._lock.release()
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def is_mine(self) -> bool:
+        """Whether the current thread has it. Called back then, by a signal handler or a finaliser,
+        it must not wait for another thread: that one may be waiting for the compiler."""
+        return self._owner == get_ident()
+
+
+compiling = CompilerLock()
+"""Held while the compiler runs, LLVM included, and while `load` imports."""
+
+_locks: list[Any] = []
+_taken: list[Any] = []
+
+
+def hold(lock: Any) -> None:
+    """From now on a fork takes `lock` too, a lock that is never held for long."""
+    _locks.append(lock)
+
+
+@cache
+def load(name: str) -> Any:
+    """The module of this name, imported now if it is not; ImportError: it cannot be."""
+    with compiling:
+        return import_module(name)
+
+
+def _before() -> None:
+    # A thread with one of the others may want the compiler, called back by a finaliser: to wait
+    # with the compiler in hand for long would be for ever.
+    while True:
+        compiling.acquire()
+        for lock in _locks:
+            if not lock.acquire(timeout=PATIENCE_SECONDS):
+                break
+            _taken.append(lock)
+        else:
+            return
+        _after()
+        time.sleep(PATIENCE_SECONDS)
+
+
+def _after() -> None:
+    while _taken:
+        _taken.pop().release()
+    compiling.release()
+
+
+os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after)

@@ -1,0 +1,338 @@
+"""Forks while other threads trace and compile: the child can do all that its parent could.
+
+Each program below runs in a process of its own, in which a child that hangs is killed by an alarm.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+START = """
+import os, signal, sys, threading, time
+import numpy as np
+import pyc
+from pyc import backends, cache
+from pyc.forks import compiling
+
+x = np.linspace(0.0, 1.0, 6)
+f = pyc.jit(lambda x: np.exp(x) * 2.0, name="f")
+g = pyc.jit(lambda x: np.sin(x) + 1.0, name="g")
+
+def child(work):
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(30)
+        try:
+            work()
+            os._exit(0)
+        except BaseException as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+            os._exit(1)
+    return pid
+
+def ended(pid):
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert status == 0, f"the child ended with {status}"
+
+def both():
+    assert np.allclose(f(x), np.exp(x) * 2.0)
+    assert np.allclose(g(x), np.sin(x) + 1.0)
+"""
+
+
+def run(program: str, directory: Path) -> str:
+    environment = {**os.environ, "PYC_CACHE": "rw", "PYC_CACHE_DIR": str(directory / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", START + textwrap.dedent(program)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("stage", ["optimise", "plan", "compile_plan"])
+def test_a_fork_waits_for_the_compiler(tmp_path, stage) -> None:
+    """LLVM and the import of modules have locks that a child would find held by nobody."""
+    program = f"""
+        compiler = backends.compiler()
+        real, inside = compiler.{stage}, threading.Event()
+
+        def slow(*args, **kwargs):
+            inside.set()
+            time.sleep(0.5)
+            return real(*args, **kwargs)
+
+        compiler.{stage} = slow
+        thread = threading.Thread(target=f, args=(x,))
+        thread.start()
+        inside.wait()
+        start = time.monotonic()
+        pid = child(both)
+        assert time.monotonic() - start > 0.3, "the fork did not wait"
+        ended(pid)
+        thread.join()
+        both()
+        print(cache.counted()["f"].stored)
+        """
+    assert run(program, tmp_path) == "1\n"
+
+
+def test_a_fork_while_a_thread_waits_for_the_compiler(tmp_path) -> None:
+    """What that thread has locked already, its child would find locked for ever."""
+    program = """
+        pyc.jit(lambda x: x + 1.0)(x)  # what is loaded on demand is there now
+        with compiling:
+            thread = threading.Thread(target=f, args=(x,))
+            thread.start()
+            while not os.listdir(cache.directory() + "/leases"):
+                time.sleep(0.01)
+            time.sleep(0.3)
+            pid = child(lambda: g(x))
+        ended(pid)
+        thread.join()
+        both()
+        """
+    run(program, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("module", "load"),
+    [
+        ("pyc.store.write", "f(x)"),
+        ("pyc.store.lease", "f(x)"),
+        ("pyc.pipeline", "f(x)"),
+        ("pyc.trace.namespace", "f(x)"),
+        ("ml_dtypes", "pyc.numpy.bfloat16"),
+        ("pyc.cache.report", "cache.stats()"),
+        ("pyc.cache.audit", "cache.verify()"),
+    ],
+)
+def test_a_fork_while_a_thread_imports(tmp_path, module, load) -> None:
+    """The child of a fork in the middle of an import would wait for ever to import the module."""
+    program = f"""
+        import importlib.util
+        inside = threading.Event()
+
+        class Slow:
+            def find_spec(self, name, path=None, target=None):
+                if name == "{module}" and not inside.is_set():
+                    inside.set()
+                    time.sleep(0.5)
+
+        sys.meta_path.insert(0, Slow())
+        thread = threading.Thread(target=lambda: {load})
+        thread.start()
+        inside.wait()
+        ended(child(lambda: {load}))
+        thread.join()
+        """
+    run(program, tmp_path)
+
+
+def test_a_fork_while_a_thread_traces(tmp_path) -> None:
+    """The child traces the same function itself, and its calls are native again."""
+    program = """
+        from pyc import interpreter
+        inside, go = threading.Event(), threading.Event()
+
+        def slow(x):
+            inside.set()
+            go.wait()
+            return x + 1.0
+
+        h = pyc.jit(slow)
+        thread = threading.Thread(target=h, args=(x,))
+        thread.start()
+        inside.wait()
+
+        def work():
+            assert interpreter.native_calls.value == 1
+            go.set()
+            assert np.allclose(h(x), x + 1.0)
+            both()
+            assert interpreter.native_calls.value == 1
+
+        pid = child(work)
+        assert interpreter.native_calls.value == 0
+        go.set()
+        ended(pid)
+        thread.join()
+        assert interpreter.native_calls.value == 1
+        """
+    run(program, tmp_path)
+
+
+def test_a_fork_inside_of_a_trace(tmp_path) -> None:
+    """The child goes on with the trace that it is in."""
+    program = """
+        from pyc import interpreter
+        pids = []
+
+        def forks(x):
+            pids.append(os.fork())
+            return x * 3.0
+
+        h = pyc.jit(forks)
+        assert np.allclose(h(x), x * 3.0)
+        assert interpreter.native_calls.value == 1
+        both()
+        if pids[0] == 0:
+            os._exit(0)
+        ended(pids[0])
+        """
+    run(program, tmp_path)
+
+
+def test_a_child_waits_for_what_its_parent_compiles(tmp_path) -> None:
+    """One compilation for both of them."""
+    program = """
+        compiler = backends.compiler()
+        real, inside = cache.store, threading.Event()
+
+        def slow(*args, **kwargs):
+            inside.set()
+            time.sleep(0.5)
+            return real(*args, **kwargs)
+
+        cache.store = slow
+        thread = threading.Thread(target=f, args=(x,))
+        thread.start()
+        inside.wait()
+
+        def work():
+            cache.store = real
+            cache.reset_stats()
+            both()
+            counts = cache.counted()["f"]
+            assert (counts.hits_disk, counts.stored, counts.lease_waits) == (1, 0, 1), vars(counts)
+
+        ended(child(work))
+        thread.join()
+        print(cache.counted()["f"].stored)
+        """
+    assert run(program, tmp_path) == "1\n"
+
+
+def test_a_signal_handler_may_compile_while_its_thread_compiles(tmp_path) -> None:
+    """The same function too: the thread does not wait for itself."""
+    program = """
+        calls = []
+
+        def handler(*_):
+            calls.append(f(x))
+            calls.append(g(x))
+
+        signal.signal(signal.SIGALRM, handler)
+        compiler = backends.compiler()
+        real = compiler.plan
+
+        def interrupted(*args, **kwargs):
+            compiler.plan = real
+            signal.raise_signal(signal.SIGALRM)
+            return real(*args, **kwargs)
+
+        compiler.plan = interrupted
+        start = time.monotonic()
+        both()
+        assert time.monotonic() - start < 20
+        assert np.array_equal(calls[0], f(x)) and np.array_equal(calls[1], g(x))
+        """
+    run(program, tmp_path)
+
+
+def test_a_signal_handler_in_the_middle_of_a_trace_is_no_part_of_it(tmp_path) -> None:
+    """Its calls give arrays, of the same function too, and the program has nothing of them."""
+    program = """
+        from pyc.trace.capture import Trace
+        real, calls = Trace.bind, []
+
+        def handler(*_):
+            y = np.arange(6.0)  # writable: as a constant of the trace it would be refused
+            calls.append((f(y), g(y)))
+
+        def interrupted(*args):
+            Trace.bind = real
+            signal.raise_signal(signal.SIGALRM)
+            return real(*args)
+
+        signal.signal(signal.SIGALRM, handler)
+        Trace.bind = interrupted
+        both()
+        y = np.arange(6.0)
+        assert len(calls) == 1 and type(calls[0][0]) is np.ndarray
+        assert np.allclose(calls[0], [np.exp(y) * 2.0, np.sin(y) + 1.0])
+        assert len(cache.ls("f")) == 1, "both traces of `f` gave the same graph"
+        """
+    run(program, tmp_path)
+
+
+def test_a_callback_does_not_wait_for_a_thread_that_waits_for_the_compiler(tmp_path) -> None:
+    """One thread compiles `f` and is called back; the other has begun with `g` and waits for it."""
+    program = """
+        compiler = backends.compiler()
+        real = compiler.plan
+
+        def interrupted(*args, **kwargs):
+            compiler.plan = real
+            thread.start()
+            while not os.listdir(cache.directory() + "/leases")[1:]:
+                time.sleep(0.01)
+            time.sleep(0.2)
+            calls.append(g(x))  # as a signal handler or a finaliser might
+            return real(*args, **kwargs)
+
+        compiler.plan = interrupted
+        calls = []
+        thread = threading.Thread(target=lambda: calls.append(g(x)))
+        signal.alarm(60)
+        both()
+        thread.join()
+        assert len(calls) == 2 and np.array_equal(*calls)
+        from pyc import reasons
+        assert reasons.Reason.CACHE_LEASE_NESTED in reasons.counts()
+        """
+    run(program, tmp_path)
+
+
+# --- all at once ----------------------------------------------------------------------------------
+
+STRESS = Path(__file__).parent / "programs" / "stress.py"
+
+
+def stress(seconds: int, directory: Path) -> dict[str, object]:
+    """What `programs/stress.py` did in so many seconds."""
+    done = subprocess.run(
+        [sys.executable, str(STRESS), str(seconds), str(directory / "cache")],
+        env={**os.environ, "PYC_CACHE": "rw"},
+        capture_output=True,
+        text=True,
+        timeout=seconds + 240,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found: dict[str, object] = json.loads(done.stdout)
+    assert found["failures"] == []
+    return found
+
+
+def test_threads_forks_signals_and_callbacks_for_three_seconds(tmp_path) -> None:
+    """No deadlock, right results, and no program compiled twice by any of the processes."""
+    found = stress(3, tmp_path)
+    assert found["programs"] > 5
+    assert found["done"]["forks"] > 0
+
+
+@pytest.mark.slow
+def test_threads_forks_signals_and_callbacks_for_a_minute(tmp_path) -> None:
+    found = stress(60, tmp_path)
+    assert found["programs"] > 100
+    assert found["done"]["forks"] > 10
