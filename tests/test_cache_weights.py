@@ -26,8 +26,7 @@ TABLE = {"w": FIXED}
 LAYERS = [FIXED, WEIGHTS]
 MODEL = SimpleNamespace(w=WEIGHTS, inner=SimpleNamespace(w=FIXED))
 
-SMALL = np.random.default_rng(8).standard_normal((4, 8))
-SMALL.flags.writeable = False
+SMALL = np.random.default_rng(8).standard_normal((4, 8)).tolist()
 
 
 class Layer:
@@ -95,10 +94,10 @@ def elements_in(directory: Path, array: np.ndarray) -> list[str]:
     return [name for name, held in files.items() if any(form in held for form in forms)]
 
 
-def test_the_search_finds_what_a_small_constant_table_leaves(cache_dir) -> None:
-    """The documented exception: small read-only arrays are part of the program."""
-    jit(lambda x: x * SMALL, name="small")(np.ones((4, 8)))
-    assert elements_in(cache_dir, SMALL)
+def test_the_search_finds_what_a_table_of_python_numbers_leaves(cache_dir) -> None:
+    """Numbers are part of the program, and what reads them is compared before each call."""
+    jit(lambda x: x * np.array(SMALL), name="small")(np.ones((4, 8)))
+    assert elements_in(cache_dir, np.array(SMALL))
 
 
 def test_an_argument_is_not_stored(cache_dir) -> None:
@@ -118,7 +117,9 @@ def test_large_captured_arrays_are_never_stored(cache_dir, way) -> None:
     except TraceError as error:
         refusal = str(error)
     if refusal:
-        assert "Pass it as an argument" in refusal or "constants are limited" in refusal
+        assert any(
+            s in refusal for s in ("Pass it as an argument", "constants are limited", "not known")
+        )
     else:
         assert np.allclose(found, function(x))
         assert len(cache.ls("captured")) == 1

@@ -69,15 +69,23 @@ def _is_integer(k: Any) -> bool:
 def taken(array: Tracer, key: Any) -> Any:
     """`array[key]` for a key that `selects`."""
     before, parts = _taken_apart(key)
+    if is_mask(parts[0]) and parts[0].needed() is not None:
+        return indexing.getitem(array, key)
     if is_mask(parts[0]):
         part = indexing.getitem(array, before) if before else array
         _check_shape(part, parts[0])
-        found = Selection(current().copy(current().lift(part)), current().copy(parts[0]))
+        found = Selection(current().copy(current().lift(part)), _own(parts[0]))
         return found[(slice(None), *parts[1:])] if len(parts) > 1 else found
     first = _only_selections(before, parts)
     places = [first.aligned(k).filled(0) if isinstance(k, Selection) else k for k in parts]
     found = indexing.getitem(array, (*before, *places))
     return Selection(found, first.mask, first.made)
+
+
+def _own(x: Tracer) -> Tracer:
+    """A copy of an array within the trace that is current."""
+    copied: Tracer = current().copy(current().lift(x))
+    return copied
 
 
 def stored(array: Tracer, key: Any, new: Any) -> Any:

@@ -229,7 +229,7 @@ compiled = f.compile(x, names=("a", "b"))
 results = f(x, names=("a", "b"))
 digest = lambda data: hashlib.sha256(data).hexdigest()
 print(json.dumps({
-    "object": digest(compiled.program._loaded.code.object),
+    "object": digest(compiled.program._loaded.program.code.object),
     "graph": digest(compiled.as_text("graph").encode()),
     "plan": digest(compiled.as_text("plan").encode()),
     "kernels": digest(compiled.as_text("kernels").encode()),
