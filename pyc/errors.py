@@ -166,6 +166,22 @@ class LeakedTracerError(TraceError):
     remedy = "Return the value from the jitted function instead of storing it."
 
 
+class LoopStateError(TraceError):
+    """A variable of a loop or a branch that is traced has no value of one type: it changes from one
+    iteration to the next, differs between branches, or may have no value at all."""
+
+    code = "PYC1106"
+    remedy = "Give the variable a value of its final type before the loop or the `if`."
+
+
+class UnboundVariableError(TraceError, UnboundLocalError):
+    """A variable is used that got no value: the loop or the branch that gives it one was not
+    entered."""
+
+    code = "PYC1107"
+    remedy = "Give the variable a value before the loop or the `if`."
+
+
 class PurityError(PycError):
     """The function has an effect that compiled code would lose or repeat at the wrong time."""
 

@@ -44,6 +44,7 @@ from pyc.specialise import MAXIMUM, specialise
 from pyc.trace import location
 from pyc.trace.capture import Input, capture, current_namespace, is_fixed
 from pyc.trace.guards import Guards
+from pyc.trace.jumps import rewritten
 from pyc.trace.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -203,12 +204,14 @@ class Jitted(Dispatcher):
         static_argnames: tuple[str, ...],
         name: str,
         device: str | None = None,
+        loops: str = "roll",
     ) -> None:
         functools.update_wrapper(self, fun)
         super().__init__(self._call)
         self.__wrapped__ = fun
         self.__name__ = name
         self._device = device
+        self._loops = loops
         self._signature = Signature(fun, name, static_argnums, static_argnames)
         self._entries: dict[Hashable, tuple[_Entry, ...]] = {}
         """Programs by signature, the newest first: what they find outside tells them apart."""
@@ -397,6 +400,8 @@ class Jitted(Dispatcher):
                     args[place] = value
                 else:
                     kwargs[place] = value
+            if self._loops == "roll":
+                space.rewrite = rewritten
             function = space.function(self.__wrapped__, self.__name__)
             named = signature.names.positional
             args = [space.argument(x, named(k), k) for k, x in enumerate(args)]
@@ -735,6 +740,7 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
     device: str | None = None,
+    loops: str = "roll",
     name: str | None = None,
 ) -> Jitted: ...
 
@@ -746,6 +752,7 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
     device: str | None = None,
+    loops: str = "roll",
     name: str | None = None,
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
@@ -756,6 +763,7 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
     device: str | None = None,
+    loops: str = "roll",
     name: str | None = None,
 ) -> Any:
     """`fun`, compiled for each signature of arguments at its first call; a decorator without `fun`.
@@ -767,6 +775,8 @@ def jit(
     compiles again. They are hashable, and compared by type and value.
     device: "cpu", or "cuda" to run on a GPU: NumPy arguments are copied there and results back;
     None follows the arguments (a `pyc.Array` among them runs where it is, and results stay there).
+    loops: "roll" turns `for`, `while` and `if` on traced values, and long loops, into loops and
+    branches of the program (see `docs/loops.md`); "unroll" traces the function as Python runs it.
     name: its name in statistics, `fun.__name__` by default.
 
     Results are NumPy arrays that share memory with nothing, NumPy scalars for rank 0. Python
@@ -785,14 +795,17 @@ def jit(
             static_argnums=static_argnums,
             static_argnames=static_argnames,
             device=device,
+            loops=loops,
             name=name,
         )
     if not callable(fun):
         raise TypeError(f"jit: expected a function, got {type(fun).__name__}")
+    if loops not in ("roll", "unroll"):
+        raise ValueError(f'jit: loops={loops!r} is neither "roll" nor "unroll"')
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     found = name or getattr(fun, "__name__", None) or type(fun).__name__
-    return Jitted(fun, numbers, names, found, device)
+    return Jitted(fun, numbers, names, found, device, loops)
 
 
 __all__ = ["Bound", "CacheInfo", "Compiled", "Jitted", "Lowered", "Traced", "jit"]

@@ -82,11 +82,26 @@ class Reason(Enum):
         "methods see NumPy itself",
         "Write what is computed as a function, or pass arrays and numbers instead of the object.",
     )
-
     COMPILE_NEW_VALUE = Entry(
         "PYC2108",
         "compiled again: an integer argument, whose value the program depends on, has another one",
         "Use the number in array operations only, or call with few different values.",
+    )
+    LOOP_UNROLLED = Entry(
+        "PYC2110",
+        "a loop was traced iteration by iteration: it cannot be one loop of the program",
+        "See the detail; a slice with a traced bound can be `pyc.lax.dynamic_slice`, a list that "
+        "grows an array that is assigned to.",
+    )
+    LOOP_NO_SOURCE = Entry(
+        "PYC2111",
+        "the source of a function is not there: its loops were traced iteration by iteration",
+        "Define the function in a file, not by `exec` or at a plain prompt.",
+    )
+    LOOP_NOT_REWRITTEN = Entry(
+        "PYC2112",
+        "the loops of a function were traced iteration by iteration, as it was written",
+        "See the detail: what the function does rules out that its loops are rewritten.",
     )
 
     # guard: what a compiled program depends on besides the signature

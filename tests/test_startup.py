@@ -64,6 +64,7 @@ def test_a_start_loads_nothing_that_few_programs_need(tmp_path: Path) -> None:
     heavy = {"ml_dtypes", "json", "pathlib", "string", "sysconfig", "importlib.util", "ast"}
     assert heavy & set(found) == set()
     assert not [m for m in found if m.startswith(("pyc.passes", "pyc.kernels", "pyc.ir.simulate"))]
+    assert {"pyc.trace.rewrite", "pyc.trace.rolled", "pyc.trace.carry"} & set(found) == set()
 
 
 EXTENSIONS = """

@@ -2,8 +2,8 @@
 
 What only a trace needs is behind lazy doors, so that `import pyc` does not load it: `namespaces()`
 has the views that a traced function runs in, `class_views()` and `math_views()` those of classes
-and of `math`; `known_values()` evaluates what Python asks for, `concrete_values()` hands it to
-NumPy.
+and of `math`; `rewriting()` makes loops and branches ops; `known_values()` evaluates what Python
+asks for, `concrete_values()` hands it to NumPy.
 """
 
 from __future__ import annotations
@@ -41,3 +41,9 @@ def class_views() -> Any:
 def math_views() -> Any:
     """`pyc.trace.math_module`, the views of `math` and its kin."""
     return import_module("pyc.trace.math_module")
+
+
+@cache
+def rewriting() -> Any:
+    """`pyc.trace.rewrite`, which rewrites functions that decide something."""
+    return import_module("pyc.trace.rewrite")

@@ -13,6 +13,7 @@ to `CONSTANT_BYTES` become constants, others are refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -20,7 +21,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pyc.array import Array as DeviceArray
-from pyc.errors import DTypeError, LeakedTracerError, PycError, TraceError, format_place
+from pyc.errors import (
+    DTypeError,
+    LeakedTracerError,
+    LoopStateError,
+    PycError,
+    TraceError,
+    UnboundVariableError,
+    format_place,
+)
 from pyc.frozen import frozen
 from pyc.interpreter import WEAK, Interpreter, current, type_of, using
 from pyc.ir import dtype as dt
@@ -69,10 +78,18 @@ class Trace(Interpreter):
         self._entered: dict[int, tuple[Tracer, Tracer]] = {}
         """What stands here for a tracer of a surrounding trace, by its id; both, so that the id
         stays its own."""
+        self._carried: dict[int, Tracer] = {}
+        """What stands here for arrays of surrounding traces that are parameters, by id."""
         self.changed: dict[int, Tracer] = {}
         """What arrays of surrounding traces that were changed in place here are now, by id."""
+        self.lost: list[Tracer] = []
+        """Arrays of surrounding traces that may have been changed in place here; see
+        `Tracer.lose`."""
         self.may_change = False
-        """Whether the user of this trace takes care of `changed`; else such a change is refused."""
+        """Whether the user of this trace takes care of `changed` and `lost`; else such a change is
+        refused."""
+        self.unbound: dict[tuple[str, str], tuple[str, str]] = {}
+        """Why variables have no value and what to give them, by file and name."""
         self._capture_values: list[Value] = []
         self._names: dict[Value, str] = {}
         self._scalars: dict[tuple[type, Any], Tracer] = {}
@@ -84,6 +101,8 @@ class Trace(Interpreter):
         self.hidden: list[Read] = []
         """The reads of hidden arguments: parameters behind the inputs, in this order."""
         self._namespace: Any = None
+        self._place: Location | None = None
+        """Where new equations are in the user's code, if that is not where the user is now."""
         self._locator: location.Locator = (
             parent._locator if isinstance(parent, Trace) else location.Locator()
         )
@@ -92,7 +111,7 @@ class Trace(Interpreter):
 
     def bind(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
         """Tracers of the results of a new equation."""
-        loc = self._locator.here()
+        loc = self._place or self._locator.here()
         values = self.builder.bind(op, *[a.value for a in args], loc=loc, **params)
         if op.name in VIEWS and makes_view(op, args):
             found = Tracer(self, values[0])
@@ -123,6 +142,8 @@ class Trace(Interpreter):
         kind = type(x)
         if kind is Tracer:
             if x.owner is self and self.open:
+                if x.bound is not None:
+                    x.require()
                 return x
             known = self._entered.get(id(x))
             return self._enter(x) if known is None or not self.open else known[1]
@@ -209,15 +230,41 @@ class Trace(Interpreter):
                 fix="Pass it as an argument to the function that uses it.",
             )
         assert self.parent is not None
-        outer = self.parent.lift(x)
+        outer = self.parent.lift(x.bare())
         same = self._capture(id(outer.value), outer, outer.type, x.weak)
         entered = Tracer(self, same.value, x.weak, outer=x)
+        if x.bound is not None:
+            entered.bound = x.bound
+            entered.require()
         if x.base is not None:
-            before = self.parent.lift(x.base)
-            seen = self._capture(id(before.value), before, before.type, before.weak).value
-            entered.view_of(self.lift(x.base), x.step, seen)
+            base = self.lift(x.base)
+            if id(x.base) in self._carried:
+                entered.view_of(base, x.step, None)
+            else:
+                before = self.parent.lift(x.base)
+                seen = self._capture(id(before.value), before, before.type, before.weak).value
+                entered.view_of(base, x.step, seen)
         self._entered[id(x)] = (x, entered)
         return entered
+
+    def carry(self, outer: Tracer, given: Tracer) -> Tracer:
+        """Makes a parameter stand for an array of a surrounding trace, and returns its tracer."""
+        found = Tracer(self, given.value, outer.weak, outer=outer)
+        self._entered[id(outer)] = (outer, found)
+        self._carried[id(outer)] = found
+        return found
+
+    def entered(self) -> list[Tracer]:
+        """The tracers of surrounding traces that were used here."""
+        return [outer for outer, _ in self._entered.values()]
+
+    def used_captures(self, results: Sequence[Tracer]) -> tuple[list[Value], list[Any]]:
+        """The captures that the equations and `results` use: as parameters here, and as what the
+        parent gives for them."""
+        used = {a for eqn in self.builder.eqns for a in eqn.args} | {r.value for r in results}
+        pairs = zip(self._capture_values, self.captured, strict=True)
+        kept = [(value, outer) for value, outer in pairs if value in used]
+        return [value for value, _ in kept], [outer for _, outer in kept]
 
     def _capture(self, key: int, outer: Any, type: ArrayType, weak: type | None) -> Tracer:
         tracer = self._captures.get(key)
@@ -320,6 +367,15 @@ class Trace(Interpreter):
     def note_change(self, outer: Tracer, entered: Tracer) -> None:
         """Records that `outer`, of a surrounding trace, was changed in place; `entered` is what it
         is here."""
+        self._check_change(outer)
+        self.changed[id(outer)] = entered
+
+    def note_loss(self, outer: Tracer) -> None:
+        """Records that `outer`, of a surrounding trace, may have been changed in place."""
+        self._check_change(outer)
+        self.lost.append(outer)
+
+    def _check_change(self, outer: Tracer) -> None:
         if not self.may_change:
             raise TraceError(
                 lambda: (
@@ -330,7 +386,22 @@ class Trace(Interpreter):
                 "it.",
                 place=location.here(),
             )
-        self.changed[id(outer)] = entered
+
+    def explain(self, error: NameError) -> None:
+        """PycError if a variable has no value because of what a traced loop or branch does to it,
+        or if it is one of the function that bodies and branches share."""
+        place = location.of_traceback(error.__traceback__)
+        name = unbound_name(error)
+        known = self.unbound.get((place.file, name)) if place is not None else None
+        if known is not None:
+            why, remedy = known
+            raise LoopStateError(
+                f"`{name}` has no value here that is known, {why}",
+                fix=f"Give `{name}` {remedy}.",
+                place=place,
+            ) from None
+        if not isinstance(self.parent, Trace) and "free variable" in str(error):
+            raise UnboundVariableError(f"`{name}` has no value here", place=place) from None
 
     # --- the result -------------------------------------------------------------------------------
 
@@ -344,9 +415,19 @@ class Trace(Interpreter):
             if given.value is not None:
                 self._given[value] = _Given(given.name, given.value)
             found.append(Tracer(self, value, given.weak))
-            found[-1].argument = self.parent is None
+            found[-1].argument = self.parent is None and given.weak is None
         self.inputs += found
         return found
+
+    def results(self, found: Sequence[Any]) -> list[Tracer]:
+        """What a function has returned, as tracers of this trace. A variable that may have no value
+        fails on the line that may give it one."""
+        lifted = []
+        for x in found:
+            self._place = x.bound[2] if isinstance(x, Tracer) and x.bound is not None else None
+            lifted.append(self.lift(x))
+        self._place = None
+        return lifted
 
     def build(self, results: Sequence[Tracer], captures: Sequence[Value] | None = None) -> Graph:
         """The Graph (captures, inputs) -> results."""
@@ -354,9 +435,9 @@ class Trace(Interpreter):
         outs = [r.value for r in results]
         if self.hidden:
             used = {a for eqn in self.builder.eqns for a in eqn.args}.union(outs)
-            self.hidden = [r for r in self.hidden if r.tracer.value in used]
-        hidden = [r.tracer.value for r in self.hidden]
-        self.builder.params[:] = [*values, *(t.value for t in self.inputs), *hidden]
+            self.hidden = [r for r in self.hidden if r.tracer.made in used]
+        hidden = [r.tracer.made for r in self.hidden]
+        self.builder.params[:] = [*values, *(t.made for t in self.inputs), *hidden]
         return self.builder.build(outs)
 
     def kept(self) -> tuple[Any, ...]:
@@ -374,6 +455,12 @@ class Trace(Interpreter):
             if known_key == key:
                 return value
         return self.builder.param(type_of(outer))
+
+
+def unbound_name(error: NameError) -> str:
+    """The variable without a value that an error is about."""
+    found = re.search("'(.*?)'", str(error))
+    return found[1] if found else ""
 
 
 class _Given:
@@ -443,6 +530,9 @@ def tracing(trace: Trace) -> Iterator[None]:
             yield
     except PycError as error:
         raise error.at(location.of_traceback(error.__traceback__)) from error.__cause__
+    except NameError as error:
+        trace.explain(error)
+        raise
     except (TypeError, ValueError) as error:
         # NumPy wraps what a conversion raises, as in `array[0] = traced`.
         cause = error.__cause__
@@ -490,7 +580,7 @@ def capture(
     """
     trace = Trace(changing=changing)
     with tracing(trace):
-        results = [trace.lift(r) for r in function(*trace.add_inputs(inputs))]
+        results = trace.results(function(*trace.add_inputs(inputs)))
         graph = trace.build(results)
     return Captured(graph, results, tuple(trace.hidden), tuple(trace.reads.found), trace.kept())
 
@@ -504,4 +594,5 @@ __all__ = [
     "current_namespace",
     "is_fixed",
     "tracing",
+    "unbound_name",
 ]

@@ -30,7 +30,7 @@ from pyc.trace import location, namespaces
 from pyc.trace.capture import Input, Trace, tracing
 from pyc.trace.tracer import Tracer
 
-_WIDTH = {int: 0, float: 1, complex: 2}
+WIDTH = {int: 0, float: 1, complex: 2}
 """Weak types in the order in which they widen; a weak bool is as good as a strong one."""
 
 
@@ -91,10 +91,10 @@ def _apart(value: Any, root: str) -> _Tree:
 def _input(leaf: Any, name: str) -> Input:
     """The type of a leaf; a weak bool counts as strong."""
     weak = weak_type(leaf)
-    return Input(type_of(leaf), weak if weak in _WIDTH else None, name)
+    return Input(type_of(leaf), weak if weak in WIDTH else None, name)
 
 
-def _lifted(leaf: Any, dtype: DType) -> Any:
+def lifted(leaf: Any, dtype: DType) -> Any:
     """A leaf as a value of the current interpreter, of `dtype`."""
     if type(leaf) in WEAK and dtype is not type_of(leaf).dtype:
         leaf = _number(leaf, dtype)
@@ -119,7 +119,7 @@ def _joined(what: str, carry: Input, found: ArrayType, weak: type | None) -> Inp
             f"{what}: `{carry.name}` is {carry.type} and the body returns {found} for it",
             fix="Each carried value keeps its shape.",
         )
-    weak = weak if weak in _WIDTH else None
+    weak = weak if weak in WIDTH else None
     old, new = carry.type.dtype, found.dtype
     if carry.weak is None:
         if new is old or (weak is not None and dt.promote_weak(weak, old) is old):
@@ -130,7 +130,7 @@ def _joined(what: str, carry: Input, found: ArrayType, weak: type | None) -> Inp
             f"`{carry.name}` as {new.name}.",
         )
     if weak is not None:
-        wide = max(carry.weak, weak, key=_WIDTH.__getitem__)
+        wide = max(carry.weak, weak, key=WIDTH.__getitem__)
         return replace(carry, type=ArrayType(found.shape, WEAK[wide]), weak=wide)
     joint = dt.promote_weak(carry.weak, new)
     return replace(carry, type=ArrayType(found.shape, joint), weak=None)
@@ -194,8 +194,8 @@ def _trace_loop(
             if found == carries:
                 ys = _apart(y, "y")
                 results = [
-                    *(_lifted(x, c.type.dtype) for x, c in zip(out.leaves, carries, strict=True)),
-                    *(_lifted(x, type_of(x).dtype) for x in ys.leaves),
+                    *(lifted(x, c.type.dtype) for x, c in zip(out.leaves, carries, strict=True)),
+                    *(lifted(x, type_of(x).dtype) for x in ys.leaves),
                 ]
                 return _Loop(trace.build(results), trace.captured, carries, ys.treedef)
         carries = found
@@ -203,7 +203,7 @@ def _trace_loop(
 
 def _initial(init: _Tree, carries: Sequence[Input]) -> list[Any]:
     """The initial carried values, converted to the types on which the body settled."""
-    return [_lifted(x, c.type.dtype) for x, c in zip(init.leaves, carries, strict=True)]
+    return [lifted(x, c.type.dtype) for x, c in zip(init.leaves, carries, strict=True)]
 
 
 # --- branches -------------------------------------------------------------------------------------
@@ -295,14 +295,14 @@ def _branch(
     for trace, out in zip(traces, outs, strict=True):
         trace.open = True
         with tracing(trace):
-            results = [_lifted(x, t) for x, t in zip(out.leaves, dtypes, strict=True)]
+            results = [lifted(x, t) for x, t in zip(out.leaves, dtypes, strict=True)]
         graphs.append(trace.build(results, [trace.capture_value(c) for c in captured.values()]))
     args = [*captured.values(), *(interpreter.lift(x) for x in given.leaves)]
     if issubclass(type(index), (int, np.integer)):
         chosen = graphs[min(max(int(index), 0), len(graphs) - 1)]
         values = interpreter.inline(chosen, args)
     else:
-        index = _lifted(index, dt.i64)
+        index = lifted(index, dt.i64)
         values = bind("cond", index, *args, branches=tuple(graphs))
     return outs[0].treedef.unflatten(values)
 
@@ -311,8 +311,8 @@ def _branch_dtype(what: str, names: Sequence[str], leaf: str, found: Sequence[An
     """The common type of what the branches return for one leaf."""
     types = [type_of(x) for x in found]
     weak = [weak_type(x) for x in found]
-    wide = [w for w in weak if w in _WIDTH]
-    strong = [(t.dtype, n) for t, w, n in zip(types, weak, names, strict=True) if w not in _WIDTH]
+    wide = [w for w in weak if w in WIDTH]
+    strong = [(t.dtype, n) for t, w, n in zip(types, weak, names, strict=True) if w not in WIDTH]
     for type, name in zip(types, names, strict=True):
         if type.shape != types[0].shape:
             raise ShapeError(
@@ -320,7 +320,7 @@ def _branch_dtype(what: str, names: Sequence[str], leaf: str, found: Sequence[An
                 fix="Each result has the same shape in every branch.",
             )
     if not strong:
-        return WEAK[max(wide, key=_WIDTH.__getitem__)]
+        return WEAK[max(wide, key=WIDTH.__getitem__)]
     first, first_name = strong[0]
     for dtype, name in strong:
         if dtype is not first:
@@ -403,7 +403,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
         dtype = _common_integer(lower, upper)
         weak = weak_type(lower) is int and weak_type(upper) is int
         known = not isinstance(lower, Tracer) and not isinstance(upper, Tracer)
-        start = lower if weak else _lifted(lower, dtype)
+        start = lower if weak else lifted(lower, dtype)
         inner = _apart(init_val, "init_val")
         treedef = tree.structure((0, init_val))
         init = _Tree([start, *inner.leaves], treedef, ["i", *inner.names], "init_val")
@@ -415,7 +415,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
             return i + 1, after
 
         if not known:
-            stop = upper if weak else _lifted(upper, dtype)
+            stop = upper if weak else lifted(upper, dtype)
             return _while("fori_loop", lambda carry: carry[0] < stop, step, init)[1]
         length = max(operator.index(upper) - operator.index(lower), 0)
         (_, value), _ = _scan(

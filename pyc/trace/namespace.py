@@ -142,6 +142,10 @@ class _Cached:
         return getattr(self._cached, name)
 
 
+def _as_written(function: Any) -> Any:
+    return function
+
+
 class Namespace:
     """Translations of one trace. reads: notes what the function reads from outside."""
 
@@ -155,6 +159,8 @@ class Namespace:
                 "issubclass": self._issubclass,
             }
         )
+        self.rewrite: Callable[[Any], Any] = _as_written
+        """What a function of the user is made into before: `jumps.rewritten`, or itself."""
         self._views: dict[int, View] = {}
         self._memo: dict[int, tuple[Any, Any, Path | None]] = {}
         """By id: an object, kept alive so that its id stays its own, its translation, and where it
@@ -306,7 +312,7 @@ class Namespace:
         if not is_users(value.__globals__):
             return self._others_function(value, path)
         self.reads.note(path, "code", (value, value.__code__))
-        made = self._remade(value, self._view(value.__globals__))
+        made = self._remade(self.rewrite(value), self._view(value.__globals__))
         self._remember(value, made, path)
 
         def finish() -> None:

@@ -29,9 +29,9 @@ from pyc.errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
 )
-from pyc.interpreter import current, weak_type
+from pyc.interpreter import bind, current, weak_type
 from pyc.ir import dtype as dt
-from pyc.ir.graph import Value
+from pyc.ir.graph import Location, Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.numpy import indexing
@@ -50,11 +50,37 @@ from pyc.trace.parts import At, Flat
 PYTHON_TYPE: dict[dt.DType, type] = {dt.b1: bool, dt.i64: int, dt.f64: float, dt.c128: complex}
 """The Python number type that has an element type, for results of weak operands."""
 
+
+def _same_part(a: Tracer, b: Tracer) -> bool:
+    """Whether two arrays are made by the same steps from one array."""
+    while a is not b:
+        if a.base is None or b.base is None or a.step is None or b.step is None:
+            return False
+        if a.step.op is not b.step.op or a.step.params != b.step.params:
+            return False
+        pairs = zip(a.step.operands, b.step.operands, strict=True)
+        if any(x.value is not y.value for x, y in pairs):
+            return False
+        a, b = a.base, b.base
+    return True
+
+
+_CHANGE = "change"
+"""The parameter of the step by which an array comes from nothing, once its elements are not known:
+where the array was changed that may share its memory; see `Tracer.lose`."""
+
+
+def _spread(x: Any, shape: tuple[int, ...]) -> Any:
+    return pnp.broadcast_to(x, shape) if shape else x
+
+
 _OPERANDS = (int, float, complex, np.ndarray, np.generic, list, tuple, DeviceArray)
 
 
 class Owner(Protocol):
-    """The trace of a tracer."""
+    """The trace of a tracer. open: until its Graph is built."""
+
+    open: bool
 
     def describe(self, value: Value) -> str:
         """What `value` is, for messages: where it was made, or which argument it is."""
@@ -64,6 +90,9 @@ class Owner(Protocol):
 
     def note_change(self, outer: Tracer, entered: Tracer) -> None:
         """Records that an array of a surrounding trace was changed in place."""
+
+    def note_loss(self, outer: Tracer) -> None:
+        """Records that an array of a surrounding trace may have been changed in place."""
 
     def lift(self, x: Any) -> Any:
         """See `Interpreter.lift`."""
@@ -135,8 +164,9 @@ class Tracer(ArrayMethods):
     type it stands for, None for arrays and NumPy scalars."""
 
     __slots__ = (
-        *("_seen", "_value", "argument", "base", "dense", "made", "outer", "owner", "step", "type"),
-        "weak",
+        *("_seen", "_value", "argument", "base", "bound", "dense", "made", "outer", "owner"),
+        "rivals",
+        *("step", "type", "weak"),
     )
 
     def __init__(
@@ -161,6 +191,11 @@ class Tracer(ArrayMethods):
         self.base: Tracer | None = None
         self.step: Step | None = None
         self._seen: Value | None = None
+        self.bound: tuple[Any, str, Location | None] | None = None
+        """Whether the variable has a value, traced, its name, and where it may get one; None if it
+        has one."""
+        self.rivals: list[Tracer] = []
+        """Arrays that may share its memory: which of them do depends on data."""
 
     # --- memory -----------------------------------------------------------------------------------
 
@@ -175,7 +210,7 @@ class Tracer(ArrayMethods):
                 self._seen = now
         return self._value
 
-    def view_of(self, base: Tracer, step: Step | None, seen: Value) -> None:
+    def view_of(self, base: Tracer, step: Step | None, seen: Value | None) -> None:
         """Makes it a view of `base`, which had the value `seen` when this had its own."""
         self.base, self.step, self._seen = base, step, seen
 
@@ -187,6 +222,14 @@ class Tracer(ArrayMethods):
         if shares is False:
             self.base = None  # NumPy has copied: what it was is what it is
             return
+        if _CHANGE in step.params:
+            raise TraceError(
+                f"an array ({self.type}) that is used later may share memory with the one that is "
+                "changed in place here: which array a name stands for was decided by a loop or a "
+                "branch on traced values",
+                fix="Copy where two names get one array: `a = b.copy()`.",
+                place=step.params[_CHANGE],
+            )
         if step.op is None or shares is None:
             raise self._refusal(
                 TraceError,
@@ -279,6 +322,60 @@ class Tracer(ArrayMethods):
         elif self.outer is not None:
             self.owner.note_change(self.outer, self)
         self._value = new.value
+        first: Tracer = self
+        while True:
+            for rival in first.rivals:
+                if rival.owner.open and not rival.is_lost:
+                    current().lift(rival).lose()
+            if first.outer is None:
+                break
+            first = first.outer
+
+    def lose(self) -> None:
+        """From now on its elements are not known: another array that may share its memory was
+        changed. Using it, or a view of it, is an error."""
+        array = self.memory
+        if array.outer is not None:
+            array.owner.note_loss(array.outer)
+        step = Step(None, {_CHANGE: location.here()})
+        array.view_of(Tracer(array.owner, array._value), step, None)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its elements are not known any more; see `lose`."""
+        array: Tracer | None = self
+        while array is not None and (array.step is None or _CHANGE not in array.step.params):
+            array = array.base
+        return array is not None
+
+    @property
+    def memory(self) -> Tracer:
+        """The array whose memory it is in: itself, or that of which it is a view."""
+        array: Tracer = self
+        while array.base is not None and array._shares() is not False:
+            array = array.base
+        return array
+
+    @property
+    def origin(self) -> Tracer:
+        """The array whose memory it is in, of the outermost trace."""
+        array = self.memory
+        while array.outer is not None:
+            array = array.outer.memory
+        return array
+
+    def bare(self) -> Tracer:
+        """The same value, whether the variable has one or not."""
+        return self if self.bound is None else Tracer(self.owner, self._value, self.weak)
+
+    def require(self) -> None:
+        """From now on it has a value, or the program fails."""
+        assert self.bound is not None
+        (bound, name, _), self.bound = self.bound, None
+        found = bind(
+            "require", Tracer(self.owner, self._value), _spread(bound, self.shape), name=name
+        )
+        self._value = self.made = found[0].value
 
     def weakened(self) -> Tracer:
         """The same value, standing for a Python number."""
@@ -662,7 +759,15 @@ class Tracer(ArrayMethods):
         rewrite = "`x = x.at[index].set(value)`"
         here: Tracer = current().lift(self)
         here._check_writable(what, rewrite)
+        if type(value) is Tracer and value.base is not None and here._holds(value, key):
+            return  # `a[key] += v` has changed the view `a[key]`, and now assigns it to itself
         self.change(updating.assigned(self, key, value), what, rewrite)
+
+    def _holds(self, view: Tracer, key: Any) -> bool:
+        """Whether a view is that of the elements at `key`."""
+        return not updating.is_mask(key) and _same_part(
+            indexing.getitem(self, key), current().lift(view)
+        )
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("elements of an array cannot be deleted")

@@ -44,7 +44,8 @@ def fitted(what: str, array: Any, found: Any) -> Any:
     return cast(found, old.dtype)
 
 
-def _is_mask(key: Any) -> bool:
+def is_mask(key: Any) -> bool:
+    """Whether an index is one boolean array."""
     plain = (tuple, slice, int, type(None), type(Ellipsis))
     return not issubclass(type(key), plain) and _dtype(key) is dt.b1
 
@@ -68,7 +69,7 @@ def assigned(array: Any, key: Any, new: Any) -> Any:
     """`array` after `array[key] = new`: cast as NumPy assigns, from any kind to any."""
     old = type_of(array)
     new = cast(value(new), old.dtype)
-    if _is_mask(key):
+    if is_mask(key):
         return _masked(array, value(key), new)
     if key is Ellipsis or (isinstance(key, slice) and key == slice(None) and old.rank):
         return _spread("assignment", new, old.shape)

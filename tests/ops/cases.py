@@ -138,6 +138,11 @@ def _integer_power(op: Op, dtype: DType) -> Iterator[Case]:
     yield Case((np.zeros((0, 2), dtype.numpy), np.zeros((0, 2), dtype.numpy)), {})
 
 
+def _require(op: Op, dtype: DType) -> Iterator[Case]:
+    for shape in ((90,), (3, 7), (), (0,)):
+        yield Case((awkward(dtype, shape, 1), np.ones(shape, bool)), {"name": "x"})
+
+
 def _index_check(op: Op, dtype: DType) -> Iterator[Case]:
     low = 0 if dtype.kind == "uint" else -9
     for shape in ((90,), (3, 7), (), (0,)):
@@ -344,6 +349,7 @@ PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "cast": _cast,
     "bitcast": _bitcast,
     "integer_power": _integer_power,
+    "require": _require,
     "index_check": _index_check,
     "constant": _constant,
     "iota": _iota,

@@ -18,7 +18,7 @@ import pytest
 from pyc import config
 from pyc.backends.oracle import PlanFailure, run_plan
 from pyc.compile import compile_graph
-from pyc.errors import IndexOutOfRangeError, NumericsError
+from pyc.errors import IndexOutOfRangeError, NumericsError, UnboundVariableError
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.evaluate import evaluate
@@ -230,6 +230,12 @@ def test_executors_give_the_interpreters_bits(name: str, dtype: DType) -> None:
 
 FAILING = {
     "integer_power": (np.array([2, 3, 4]), np.array([1, -2, -3]), {}, NumericsError),
+    "require": (
+        np.array([5, 6]),
+        np.array([True, False]),
+        {"name": "x"},
+        UnboundVariableError,
+    ),
     "index_check": (np.array([0, -4, 3, 9]), None, {"bound": 3, "axis": 0}, IndexOutOfRangeError),
 }
 """Arguments, params, and the error."""

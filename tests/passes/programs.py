@@ -27,8 +27,8 @@ def ones(*shape: int, dtype: Any = np.float32) -> Array:
 
 
 def graph_of(function: Callable[..., Any], *arguments: Any) -> Graph:
-    """The Graph of a function, as traced."""
-    return jit(function).trace(*arguments).graph
+    """The Graph of a function, as traced; its loops are straight code."""
+    return jit(function, loops="unroll").trace(*arguments).graph
 
 
 def planned(function: Callable[..., Any], *arguments: Any) -> Planned:

@@ -256,13 +256,12 @@ refused(
     """,
 )
 refused(
-    "`if` on a traced value",
+    "`assert` of a traced value",
     "PYC1102",
     """
     def f(x):
-        if x.sum() > 2:  # refused
-            return x
-        return -x
+        assert x.sum() > 2  # refused
+        return x
     """,
 )
 refused(

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import DTypeError, IndexOutOfRangeError, NumericsError
+from pyc.errors import DTypeError, IndexOutOfRangeError, NumericsError, UnboundVariableError
 from pyc.ir import dtype as dt
 from pyc.ir import instructions
 from pyc.ir.dtype import DType
 from pyc.ir.element import Element, choose, convert, widened
-from pyc.ir.expr import Const, Expr, absolute, apply, fma, select
+from pyc.ir.expr import Const, Expr, absolute, apply, const, fma, select
 from pyc.ir.op import Complex, Kind, Op, Types, define, pointwise_types, same_shape
 from pyc.ir.ops import complex_math, division, scalar_math
 from pyc.ir.types import ArrayType
@@ -391,6 +391,37 @@ pointwise("complex", "float", Complex, lambda x, y: x + 1j * y, types=_complex_t
 pointwise("real", "complex", lambda x: x.re, np.real, types=_real_result("real", "complex"))
 pointwise("imag", "complex", lambda x: x.im, np.imag, types=_real_result("imag", "complex"))
 pointwise("conj", "complex", lambda x: Complex(x.re, -x.im), np.conj)
+
+
+# --- variables ------------------------------------------------------------------------------------
+
+
+def _require_types(args: Types, *, name: str) -> Types:
+    x, bound = args
+    if bound.dtype is not dt.b1 or bound.shape != x.shape:
+        raise DTypeError(f"require: needs (T, b1) of one shape, got {x}, {bound}")
+    return (x,)
+
+
+def _unbound(value: int, *, name: str) -> Exception:
+    return UnboundVariableError(
+        f"`{name}` has no value: what gives it one was not executed",
+        fix=f"Give `{name}` a value before the loop or the `if`.",
+    )
+
+
+# The value of a variable if it has one, which depends on data.
+pointwise(
+    "require",
+    ANY,
+    lambda x, bound, *, name: x,
+    lambda x, bound, *, name: x,
+    types=_require_types,
+    fails=lambda x, bound, *, name: (~bound, const(0, dt.i64)),
+    failure=_unbound,
+    widen=False,
+    cost=2,
+)
 
 
 # --- indices --------------------------------------------------------------------------------------

@@ -1,0 +1,551 @@
+"""Functions rewritten so that their control flow can be traced: `if`, `while`, `for`, `a if c else
+b`, `and`, `or`, `not` and chained comparisons become calls of `pyc.trace.rolled`.
+
+    if test:            def .then(): nonlocal x; x = f(x)
+        x = f(x)   ->   def .orelse(): nonlocal x; x = g(x)
+    else:               .pyc.branch(test, .then, .orelse, ...)
+        x = g(x)
+
+Bodies become nested functions over the variables of the function, which become cells: the run-time
+functions read and write these. On concrete values they do what Python does. `exits` takes out jumps
+first, `liveness` says which variables matter later. Every node keeps its place and every generated
+function the name of the user's, so that error messages and tracebacks show the user's lines.
+
+The source is parsed from its file and must compile to the code that runs; whatever cannot be
+rewritten stays as it is, for a recorded reason.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import dis
+import functools
+import inspect
+import linecache
+from collections.abc import Iterable, Sequence
+from threading import Lock
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from pyc.reasons import Reason, record
+from pyc.trace import exits, liveness, rolled
+from pyc.trace.exits import at
+from pyc.trace.jumps import has_loops, nested
+
+RUNTIME = ".pyc"
+"""The free variable of rewritten functions that holds the run-time module."""
+_OWN = ".own"
+"""The parameter that tells generated lambdas from the user's."""
+
+_FUTURE = functools.reduce(
+    int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
+)
+_SEQUENCES = frozenset(("range", "enumerate", "zip", "reversed"))
+_SCOPE_READERS = frozenset(("locals", "vars", "dir", "eval", "exec"))
+_TELLING = ("BINARY", "COMPARE", "CONTAINS", "DELETE", "IS_OP", "RETURN", "STORE", "UNARY", "YIELD")
+_COMPARED = ("co_code", "co_linetable", "co_names", "co_varnames", "co_freevars", "co_cellvars")
+_GENERATORS = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+# --- functions ------------------------------------------------------------------------------------
+
+_lock = Lock()
+_codes: dict[int, tuple[CodeType, CodeType | None]] = {}
+"""By the id of a code object: itself, so that the id stays its own, and what it became."""
+
+
+def rewritten(function: FunctionType) -> FunctionType:
+    """`function` with its control flow as calls, over the same globals, cells and defaults; itself
+    if it cannot be rewritten, for a recorded reason."""
+    code = function.__code__
+    with _lock:
+        known = _codes.get(id(code))
+        if known is None:
+            new = _rewritten_code(function)
+            known = _codes[id(code)] = (code, new)
+            if new is not None:
+                _codes[id(new)] = (new, None)
+    return function if known[1] is None else _rebuilt(function, known[1])
+
+
+def _rebuilt(function: FunctionType, code: CodeType) -> FunctionType:
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells[RUNTIME] = CellType(rolled)
+    closure = tuple(cells[name] for name in code.co_freevars)
+    new = FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, closure
+    )
+    new.__kwdefaults__ = function.__kwdefaults__
+    new.__qualname__ = function.__qualname__
+    new.__module__ = function.__module__
+    new.__doc__ = function.__doc__
+    new.__dict__.update(function.__dict__)
+    return new
+
+
+def _rewritten_code(function: FunctionType) -> CodeType | None:
+    """The new code; None if it cannot be done."""
+    code = function.__code__
+    if code.co_name == "<lambda>":
+        return None
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return None
+    try:
+        definition = _parsed(code, function.__globals__)
+    except (SyntaxError, ValueError) as error:
+        if has_loops(code):
+            record(
+                Reason.LOOP_NO_SOURCE,
+                function=code.co_name,
+                file=code.co_filename,
+                detail=str(error),
+            )
+        return None
+    why = _unfit(definition)
+    if not why and not _is_source_of(definition, code):
+        why = "the source is not that of the function: the file has changed"
+    if why:
+        if has_loops(code):
+            record(Reason.LOOP_NOT_REWRITTEN, function=code.co_name, detail=why)
+        return None
+    convert(definition)
+    return _compiled(definition, code)
+
+
+def _parsed(code: CodeType, names: dict[str, Any]) -> ast.FunctionDef:
+    """The definition of a function with the places of its file. names: those of its module, whose
+    loader may have the source.
+
+    raises ValueError: no source; SyntaxError, ValueError: it is not that of a function
+    """
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, names)[code.co_firstlineno - 1 :]
+    if not lines:
+        raise ValueError("could not get source code")
+    # An indented block is parsed under an `if`: dedenting would change texts of several lines.
+    indented = lines[0][:1] in (" ", "\t")
+    block = "".join(lines[: _end(code, lines)])
+    tree = ast.parse("if 1:\n" + block if indented else block)
+    ast.increment_lineno(tree, code.co_firstlineno - 1 - indented)
+    found: ast.stmt = tree.body[0]
+    if indented and isinstance(found, ast.If):
+        found = found.body[0]
+    if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
+        raise ValueError("the source is not a function definition")
+    return found
+
+
+def _end(code: CodeType, lines: Sequence[str]) -> int:
+    """How many of the lines from its first one on are of a function: those of its instructions,
+    and what follows that is indented further than its first line."""
+    last = max((end or 0 for c in nested(code) for _, end, _, _ in c.co_positions()), default=0)
+    count = max(last - code.co_firstlineno + 1, 1)
+    margin = len(lines[0]) - len(lines[0].lstrip())
+    while count < len(lines):
+        text = lines[count].lstrip()
+        if text and text[0] != "#" and len(lines[count]) - len(text) <= margin:
+            break
+        count += 1
+    return count
+
+
+def _unfit(function: ast.FunctionDef) -> str:
+    """Why a function cannot be rewritten; empty if it can."""
+    for node in liveness.own(function.body):
+        if isinstance(node, _GENERATORS):
+            return "it is a generator or a coroutine"
+        if isinstance(node, ast.Name) and node.id in _SCOPE_READERS:
+            return f"it may look at its own variables: `{node.id}`"
+    return exits.refused(function.body)
+
+
+def _is_source_of(function: ast.FunctionDef, code: CodeType) -> bool:
+    """Whether a definition compiles to `code`. Test runners rewrite `assert`: then it cannot be
+    told."""
+    if any(isinstance(node, ast.Assert) for node in ast.walk(function)):
+        return True
+    found = _extracted(function, code)
+    return _same(found, code) or _outline(found) == _outline(code)
+
+
+def _same(a: CodeType, b: CodeType) -> bool:
+    """Whether two code objects are equal, wherever in their file they begin."""
+    for name in _COMPARED:
+        if getattr(a, name) != getattr(b, name):
+            return False
+    return len(a.co_consts) == len(b.co_consts) and all(
+        _same(x, y)
+        if isinstance(x, CodeType) and isinstance(y, CodeType)
+        else type(x) is type(y) and repr(x) == repr(y)
+        for x, y in zip(a.co_consts, b.co_consts, strict=True)
+    )
+
+
+def _outline(code: CodeType) -> list[Any]:
+    """What two compilations of one text have in common. (Names that the module imports are called
+    by other instructions if the compiler sees the import.) Not compared: what loads and calls."""
+    found: list[Any] = [code.co_varnames, code.co_freevars, sorted(code.co_names)]
+    found += [_outline(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    for i in dis.get_instructions(code):
+        if i.opname.startswith(_TELLING):
+            place = i.positions
+            line = place.lineno if place is not None else None
+            found.append((i.opname, i.argrepr, line))
+    return found
+
+
+# --- compiling ------------------------------------------------------------------------------------
+
+
+def _compiled(function: ast.FunctionDef, code: CodeType) -> CodeType:
+    made = _extracted(function, code).replace(co_firstlineno=code.co_firstlineno)
+    return _named(made, code.co_name, code.co_qualname)
+
+
+def _extracted(function: ast.FunctionDef, code: CodeType) -> CodeType:
+    """The code of a definition whose free variables are those of `code`, and the run-time module:
+    compiled within a function that has them, and within its class, for the sake of private
+    names."""
+    bare = ast.FunctionDef(
+        name=function.name,
+        args=_without_defaults(function.args),
+        body=function.body,
+        decorator_list=[],
+    )
+    bare.type_params = []  # type: ignore[attr-defined,unused-ignore]
+    inner: ast.stmt = at(bare, function)
+    owner = code.co_qualname.split(".")[-2:-1]
+    if owner and owner[0] != "<locals>":
+        inner = at(ast.ClassDef(owner[0], [], [], [inner], []), function)
+        inner.type_params = []  # type: ignore[attr-defined,unused-ignore]
+    names = [*code.co_freevars, RUNTIME]
+    known = [exits.assign(name, ast.Constant(None), function) for name in names]
+    if owner and owner[0] != "<locals>" and owner[0] not in names:
+        known.append(at(ast.Global([owner[0]]), function))
+    empty = ast.arguments([], [], None, [], [], None, [])
+    outer = at(ast.FunctionDef(".outer", empty, [*known, inner], []), function)
+    outer.type_params = []  # type: ignore[attr-defined,unused-ignore]
+    module = compile(
+        ast.Module([outer], []),
+        code.co_filename,
+        "exec",
+        flags=code.co_flags & _FUTURE,
+        dont_inherit=True,
+    )
+    found = _child(module, ".outer")
+    if owner and owner[0] != "<locals>":
+        found = _child(found, owner[0])
+    return _child(found, function.name)
+
+
+def _child(code: CodeType, name: str) -> CodeType:
+    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
+
+
+def _without_defaults(given: ast.arguments) -> ast.arguments:
+    """Parameters without the expressions at them, which are evaluated elsewhere."""
+
+    def bare(a: ast.arg) -> ast.arg:
+        return ast.arg(a.arg)
+
+    none = ast.Constant(None)
+    return ast.arguments(
+        posonlyargs=[bare(a) for a in given.posonlyargs],
+        args=[bare(a) for a in given.args],
+        vararg=given.vararg and bare(given.vararg),
+        kwonlyargs=[bare(a) for a in given.kwonlyargs],
+        kw_defaults=[d and none for d in given.kw_defaults],
+        kwarg=given.kwarg and bare(given.kwarg),
+        defaults=[none for _ in given.defaults],
+    )
+
+
+def _named(code: CodeType, name: str, qualified: str) -> CodeType:
+    """`code` with generated functions under the name of the user's function around them."""
+    constants = []
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            own = constant.co_name.startswith(".") or constant.co_varnames[:1] == (_OWN,)
+            names = (name, qualified) if own else (constant.co_name, constant.co_qualname)
+            constant = _named(constant, *names)
+        constants.append(constant)
+    return code.replace(co_consts=tuple(constants), co_name=name, co_qualname=qualified)
+
+
+# --- statements -----------------------------------------------------------------------------------
+
+
+def convert(function: ast.FunctionDef) -> None:
+    """Rewrites a definition in place, and those nested in it."""
+    _Function(function).run()
+
+
+class _Function(ast.NodeTransformer):
+    """Rewrites one function."""
+
+    def __init__(self, function: ast.FunctionDef) -> None:
+        self.function = function
+        given = function.args
+        parameters = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+        parameters += [a for a in (given.vararg, given.kwarg) if a]
+        self.parameters = [a.arg for a in parameters]
+        self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
+        self.cells: set[str] = set()
+        """Variables that nested functions assign."""
+
+    def run(self) -> None:
+        """Rewrites it."""
+        function = self.function
+        for node in liveness.own(function.body):
+            if isinstance(node, ast.Global):
+                self.globals |= set(node.names)
+            elif isinstance(node, ast.Nonlocal):
+                self.nonlocals |= set(node.names)
+        plain = _Plain(self.parameters[:1])
+        body = [s for s in map(plain.visit, function.body) if s is not None]
+        body = exits.without_exits(body)
+        always = liveness.shared(body) | self.globals | self.nonlocals
+        liveness.mark(body, liveness.NONE, always)
+        body = self.block(body)
+        declared: list[ast.stmt] = []
+        if self.globals:
+            declared.append(ast.Global(sorted(self.globals)))
+        if self.nonlocals:
+            declared.append(ast.Nonlocal(sorted(self.nonlocals)))
+        known = {*self.parameters, *self.globals, *self.nonlocals}
+        for name in sorted((self.cells | plain.declared) - known):
+            # An annotation makes a name local to the function without giving it a value.
+            target = ast.Name(name, ast.Store())
+            declared.append(ast.AnnAssign(target, ast.Constant(0), None, 1))
+        function.body = [*(at(d, function) for d in declared), *body]
+
+    def block(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
+        """Statements rewritten."""
+        out: list[ast.stmt] = []
+        for statement in body:
+            found = self.visit(statement)
+            out += found if isinstance(found, list) else [found]
+        return out
+
+    def nested(
+        self, name: str, body: list[ast.stmt], assigned: Iterable[str], place: ast.AST, *given: str
+    ) -> ast.stmt:
+        """The definition of a function over the variables of this one."""
+        names = set(assigned)
+        declared: list[ast.stmt] = []
+        if shared := sorted(names & self.globals):
+            declared.append(ast.Global(shared))
+        if own := sorted(names - self.globals):
+            declared.append(ast.Nonlocal(own))
+            self.cells.update(own)
+        arguments = ast.arguments([], [ast.arg(g) for g in given], None, [], [], None, [])
+        made = ast.FunctionDef(name, arguments, [*declared, *(body or [ast.Pass()])], [])
+        made.type_params = []  # type: ignore[attr-defined,unused-ignore]
+        return at(made, place)
+
+    def variables(self, node: Any, nodes: Sequence[ast.AST]) -> list[ast.expr]:
+        """The arguments that say which variables nodes assign, where, whether all that is done is
+        to augment them, and which of these are live."""
+        assigned = sorted(liveness.bound(nodes) - self.globals)
+        inside = list(liveness.own(nodes))
+        places = [n for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+        lines = {n.id: n.lineno for n in places}
+        targets = [n.target for n in inside if isinstance(n, ast.AugAssign)]
+        rebound = {n.id for n in places if n not in targets}
+        rebound |= set(assigned) - {n.id for n in places}
+        live = tuple(name for name in assigned if name in node.live)
+        names = tuple((n, lines.get(n, node.lineno), n not in rebound) for n in assigned)
+        return [_constant(names), _constant(live)]
+
+    def visit_If(self, node: ast.If) -> list[ast.stmt]:
+        """`if`: a call with a function for each branch."""
+        parts = [node.body, node.orelse]
+        names = ("then", "orelse")
+        assigned = [liveness.bound(part) for part in parts]
+        variables = self.variables(node, [*node.body, *node.orelse])
+        made = [
+            self.nested("." + name, self.block(part), bound, node)
+            for name, part, bound in zip(names, parts, assigned, strict=True)
+        ]
+        call = _call("branch", self.truth(node.test), *_functions(*names), *variables)
+        return [*made, at(ast.Expr(at(call, node.test)), node)]
+
+    def visit_While(self, node: ast.While) -> list[ast.stmt]:
+        """`while`: a call with functions for the condition and the body."""
+        variables = self.variables(node, [node.test, *node.body])
+        assigned = liveness.bound(node.body)
+        test = at(ast.Return(self.truth(node.test)), node.test)
+        made = [
+            self.nested(".test", [test], liveness.bound([node.test]), node),
+            self.nested(".body", self.block(node.body), assigned, node),
+        ]
+        stop = ast.Constant(exits.stop_of(node))
+        call = _call("repeat", *_functions("test", "body"), *variables, stop)
+        return [*made, at(ast.Expr(at(call, node.test)), node)]
+
+    def visit_For(self, node: ast.For) -> list[ast.stmt]:
+        """`for`: a call with what it goes over and a function for the body."""
+        variables = self.variables(node, [node.target, *node.body])
+        assigned = liveness.bound([node.target, *node.body])
+        inside = liveness.bound(node.body)
+        target = node.target
+        counter = target.id if isinstance(target, ast.Name) and target.id not in inside else None
+        item = at(ast.Assign([target], ast.Name(".item", ast.Load())), target)
+        item.targets = [self.visit(target)]
+        body = [item, *self.block(node.body)]
+        made = self.nested(".body", body, assigned, node, ".item")
+        call = _call(
+            "each",
+            self.sequence(node.iter),
+            *_functions("body"),
+            *variables,
+            ast.Constant(exits.stop_of(node)),
+            ast.Constant(counter),
+        )
+        return [made, at(ast.Expr(at(call, node.iter)), node)]
+
+    def sequence(self, node: ast.expr) -> ast.expr:
+        """What a loop goes over: the functions of Python that make sequences are called by the
+        run time, which knows traced ones."""
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in _SEQUENCES
+        ):
+            made = _call("sequence", node.func, *map(self.sequence, node.args))
+            made.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+            return at(made, node)
+        if isinstance(node, ast.Starred):
+            return at(ast.Starred(self.visit(node.value), ast.Load()), node)
+        found: ast.expr = self.visit(node)
+        return found
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A nested function: rewritten for itself."""
+        node.decorator_list = [self.visit(d) for d in node.decorator_list]
+        if not _unfit(node):
+            convert(node)
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """Stays as it is."""
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """Stays as it is, but for its methods."""
+        for statement in node.body:
+            if isinstance(statement, ast.FunctionDef):
+                self.visit_FunctionDef(statement)
+        return node
+
+    # --- expressions ------------------------------------------------------------------------------
+
+    def truth(self, node: ast.expr) -> ast.expr:
+        """An expression of which only the truth is asked."""
+        if isinstance(node, ast.BoolOp) and _may_wait(node.values[1:]):
+            name = "all_true" if isinstance(node.op, ast.And) else "any_true"
+            first, *rest = [self.truth(v) for v in node.values]
+            return at(_call(name, first, *map(_later, rest)), node)
+        found: ast.expr = self.visit(node)
+        return found
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        """`and`, `or`: the first operand, and functions for the other ones."""
+        if not _may_wait(node.values[1:]):
+            return self.generic_visit(node)
+        name = "all_of" if isinstance(node.op, ast.And) else "any_of"
+        first, *rest = [self.visit(v) for v in node.values]
+        return at(_call(name, first, *map(_later, rest)), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """`not`."""
+        if not isinstance(node.op, ast.Not):
+            return self.generic_visit(node)
+        return at(_call("negation", self.truth(node.operand)), node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """`a < b < c`; a single comparison stays."""
+        if len(node.ops) == 1 or not _may_wait(node.comparators[1:]):
+            return self.generic_visit(node)
+        operators = _constant(tuple(type(op).__name__ for op in node.ops))
+        left, middle, *rest = [self.visit(v) for v in (node.left, *node.comparators)]
+        return at(_call("comparison", operators, left, middle, *map(_later, rest)), node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """`a if c else b`."""
+        if not _may_wait([node.body, node.orelse]):
+            return self.generic_visit(node)
+        test = self.truth(node.test)
+        yes, no = _later(self.visit(node.body)), _later(self.visit(node.orelse))
+        return at(_call("choice", test, yes, no), node)
+
+
+class _Plain(ast.NodeTransformer):
+    """What cannot stand in a nested function, said otherwise: annotated assignments, declarations,
+    `super()`. first: the parameter that `super()` takes."""
+
+    def __init__(self, first: list[str]) -> None:
+        self.first = first
+        self.declared: set[str] = set()
+        """Names that are annotated and get no value there."""
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """An assignment, or nothing."""
+        if not isinstance(node.target, ast.Name):
+            return self.generic_visit(node)
+        if node.value is None:
+            self.declared.add(node.target.id)
+            return at(ast.Pass(), node)
+        return at(ast.Assign([node.target], self.visit(node.value)), node)
+
+    def visit_Global(self, node: ast.Global) -> ast.AST:
+        """Nothing: declared at the top of the function."""
+        return at(ast.Pass(), node)
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
+        """Nothing: declared at the top of the function."""
+        return at(ast.Pass(), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """`super()` with the arguments that it finds by itself in the function proper."""
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+            names = ["__class__", *self.first]
+            node.args = [at(ast.Name(n, ast.Load()), node) for n in names]
+        return node
+
+    def visit(self, node: ast.AST) -> Any:
+        """The node changed; nested scopes stay as they are."""
+        scopes = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
+        return node if isinstance(node, scopes) else super().visit(node)
+
+
+def _constant(value: Any) -> ast.expr:
+    return ast.Constant(value)
+
+
+def _call(name: str, *args: ast.expr) -> ast.Call:
+    """A call of the run time."""
+    runtime = ast.Name(RUNTIME, ast.Load())
+    return ast.Call(ast.Attribute(runtime, name, ast.Load()), list(args), [])
+
+
+def _functions(*names: str) -> list[ast.expr]:
+    return [ast.Name("." + name, ast.Load()) for name in names]
+
+
+def _later(node: ast.expr) -> ast.expr:
+    """A function that evaluates an expression."""
+    own = ast.arguments([], [ast.arg(_OWN)], None, [], [], None, [ast.Constant(None)])
+    return at(ast.Lambda(own, node), node)
+
+
+def _may_wait(nodes: Iterable[ast.AST]) -> bool:
+    """Whether expressions can be evaluated in a function: they bind no variable of this one."""
+    return not any(isinstance(n, ast.NamedExpr) for node in nodes for n in ast.walk(node))
+
+
+__all__ = ["RUNTIME", "convert", "rewritten"]

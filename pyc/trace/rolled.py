@@ -1,0 +1,595 @@
+"""What rewritten functions call in place of `if`, loops, `and`, `or` and `not`; see `rewrite`.
+
+On concrete values each does what Python does. A traced truth becomes a branch of the program
+(`merge`), a loop that is long or whose end is traced an op (`carry`):
+
+* up to `SHORT` iterations, and `SHORT_IN_ALL` of nested loops, run in Python: straight code;
+* a loop whose body does nothing with traced values runs in Python;
+* what else goes over a range or an array becomes one loop of the program. If its body needs the
+  number of the iteration (a slice, a shape, a list) or does more to Python objects than to replace
+  values, it runs in Python after all, for a recorded reason, up to `LONGEST` iterations.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FunctionType
+from typing import Any
+
+import pyc.numpy as pnp
+from pyc.errors import DTypeError, PycError, TraceError
+from pyc.interpreter import bind, current, is_tracing
+from pyc.ir import dtype as dt
+from pyc.ir.graph import Eqn
+from pyc.ir.op import Kind
+from pyc.reasons import Reason, record
+from pyc.trace import location
+from pyc.trace.capture import Trace, tracing
+from pyc.trace.carry import ImpureError, Loop, Unstable
+from pyc.trace.exits import HELD, RESULT
+from pyc.trace.merge import merge
+from pyc.trace.sequences import Counted, Rows, Steps, sequence
+from pyc.trace.state import UNBOUND, Place, Result, Snapshot, Variable
+from pyc.trace.tracer import Tracer
+
+SHORT = 16
+"""Loops of up to this many iterations run in Python."""
+SHORT_IN_ALL = 64
+"""So many iterations of nested short loops at most."""
+LONGEST = 4096
+"""The most iterations, of nested loops in all, that run in Python because they cannot be ops."""
+LONGEST_PLAIN = 1_000_000
+"""The longest loop that runs in Python because it does nothing with traced values."""
+
+_unrolled: ContextVar[int] = ContextVar("pyc_unrolled", default=1)
+"""Iterations of the loops around that run in Python."""
+
+Names = tuple[tuple[str, int, bool], ...]
+
+
+# --- variables ------------------------------------------------------------------------------------
+
+
+class _Variables:
+    """The variables that functions of one statement assign.
+
+    names: (name, line where it is assigned, whether it is only augmented) of each; live: those that
+    are read later
+    """
+
+    def __init__(
+        self, functions: Sequence[FunctionType], names: Names, live: tuple[str, ...]
+    ) -> None:
+        cells = {
+            name: cell
+            for f in functions
+            for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
+        }
+        self.cells = cells
+        self.all = [Variable(_shown(n), cells[n], line) for n, line, _ in names]
+        by_name = {n: v for (n, _, _), v in zip(names, self.all, strict=True)}
+        self.live: list[Place] = [by_name[n] for n in live]
+        self.dead = [v for v in self.all if not any(v is p for p in self.live)]
+        self.augmented: list[Place] = [by_name[n] for n, _, only in names if only and n in live]
+        self.known = {v.key for v in self.all}
+        for name, variable in by_name.items():
+            variable.optional, variable.final = name in (RESULT, HELD), name == RESULT
+
+    def named(self, name: str | None) -> Variable | None:
+        """The variable of a name."""
+        return None if name is None else Variable(name, self.cells[name])
+
+
+def _shown(name: str) -> str:
+    return "the returned value" if name in (RESULT, HELD) else name
+
+
+def _note(places: Iterable[Place], why: str, remedy: str) -> None:
+    """Tells what to say if the variables are used. remedy: what to give them."""
+    interpreter = current()
+    frame = location.user_frame()
+    if isinstance(interpreter, Trace) and frame is not None:
+        for place in places:
+            interpreter.unbound[(frame.f_code.co_filename, place.name)] = (why, remedy)
+
+
+# --- truth ----------------------------------------------------------------------------------------
+
+
+def _truth(x: Any) -> Any:
+    """The truth of `x`: a bool, or a traced one of rank 0."""
+    if not isinstance(x, Tracer) or x.size != 1:
+        return bool(x)
+    flat = pnp.reshape(x, ()) if x.ndim else x
+    return flat if flat.type.dtype is dt.b1 else pnp.not_equal(flat, 0)
+
+
+def negation(x: Any) -> Any:
+    """`not x`."""
+    truth = _truth(x)
+    return not truth if type(truth) is bool else pnp.logical_not(truth).weakened()
+
+
+def all_true(first: Any, *rest: Callable[[], Any]) -> Any:
+    """The truth of `first and ...`, whose other operands are functions."""
+    return _logic(True, first, rest)
+
+
+def any_true(first: Any, *rest: Callable[[], Any]) -> Any:
+    """The truth of `first or ...`, whose other operands are functions."""
+    return _logic(False, first, rest)
+
+
+def _logic(unit: bool, first: Any, rest: Sequence[Callable[[], Any]]) -> Any:
+    truth = _truth(first)
+    if not rest:
+        return truth
+    if type(truth) is bool:
+        return _logic(unit, rest[0](), rest[1:]) if truth is unit else truth
+    yes: Callable[[], Any] = lambda: _logic(unit, rest[0](), rest[1:])  # noqa: E731
+    no: Callable[[], Any] = lambda: not unit  # noqa: E731
+    functions = (yes, no) if unit else (no, yes)
+    return _choice(truth, functions, rest, "the condition")
+
+
+def all_of(first: Any, *rest: Callable[[], Any]) -> Any:
+    """`first and ...`, whose other operands are functions."""
+    if not rest:
+        return first
+    truth = _truth(first)
+    if type(truth) is bool:
+        return all_of(rest[0](), *rest[1:]) if truth else first
+    return _choice(truth, (lambda: all_of(rest[0](), *rest[1:]), lambda: first), rest, "`and`")
+
+
+def any_of(first: Any, *rest: Callable[[], Any]) -> Any:
+    """`first or ...`, whose other operands are functions."""
+    if not rest:
+        return first
+    truth = _truth(first)
+    if type(truth) is bool:
+        return first if truth else any_of(rest[0](), *rest[1:])
+    return _choice(truth, (lambda: first, lambda: any_of(rest[0](), *rest[1:])), rest, "`or`")
+
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Is": operator.is_,
+    "IsNot": operator.is_not,
+    "In": lambda a, b: a in b,
+    "NotIn": lambda a, b: a not in b,
+}
+
+
+def comparison(operators: tuple[str, ...], left: Any, right: Any, *rest: Callable[[], Any]) -> Any:
+    """`left < right < ...`, whose later operands are functions; each is evaluated once."""
+    found = _COMPARE[operators[0]](left, right)
+    if not rest:
+        return found
+    return all_of(found, lambda: comparison(operators[1:], right, rest[0](), *rest[1:]))
+
+
+def choice(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+    """`yes() if test else no()`."""
+    truth = _truth(test)
+    if type(truth) is bool:
+        return yes() if truth else no()
+    return _choice(truth, (yes, no), (yes, no), "the conditional expression")
+
+
+def _choice(
+    truth: Any,
+    functions: tuple[Callable[[], Any], Callable[[], Any]],
+    reach: Sequence[Any],
+    what: str,
+) -> Any:
+    yes, no = functions
+    result = Result(what)
+    merge(
+        truth,
+        (lambda: result.set(no()), lambda: result.set(yes())),
+        [result],
+        {result.key},
+        reach,
+    )
+    return result.get()
+
+
+def branch(
+    test: Any, then: FunctionType, orelse: FunctionType, names: Names, live: tuple[str, ...]
+) -> None:
+    """`if test: then() else: orelse()`."""
+    truth = _truth(test)
+    if type(truth) is bool:
+        (then if truth else orelse)()
+    else:
+        _branch(truth, then, orelse, _Variables((then, orelse), names, live), (then, orelse))
+
+
+def _branch(
+    truth: Any,
+    then: Callable[[], Any],
+    orelse: Callable[[], Any],
+    variables: _Variables,
+    reach: Sequence[Callable[..., Any]],
+) -> None:
+    without = merge(truth, (orelse, then), variables.live, variables.known, reach)
+    for variable in variables.dead:
+        variable.set(UNBOUND)
+    for place, why in without.items():
+        place.set(UNBOUND)
+        _note(
+            [place],
+            f"after an `if` on a traced value: {why}",
+            "the same dtype, shape and structure in both branches",
+        )
+
+
+# --- loops ----------------------------------------------------------------------------------------
+
+
+def repeat(
+    test: FunctionType,
+    body: FunctionType,
+    names: Names,
+    live: tuple[str, ...],
+    stop: str | None,
+) -> None:
+    """`while test(): body()`, until the variable `stop` is true."""
+    loop = _While(test, body, _Variables((test, body), names, live), stop)
+    if not is_tracing():
+        loop.run_in_python(None)
+    else:
+        loop.run()
+
+
+def each(
+    items: Any,
+    body: FunctionType,
+    names: Names,
+    live: tuple[str, ...],
+    stop: str | None,
+    counter: str | None,
+) -> None:
+    """`for ... in items: body(item)`, until the variable `stop` is true. counter: the variable that
+    holds the item, if the body does not assign it."""
+    variables = _Variables((body,), names, live)
+    loop = _For(body, variables, stop, counter)
+    steps = Rows(items) if isinstance(items, Tracer) and items.ndim else items
+    if isinstance(steps, range):
+        steps = Counted(steps)
+    if isinstance(steps, Steps) and is_tracing():
+        loop.run(steps)
+    else:
+        loop.run_in_python(iter(items))
+
+
+class _Statement:
+    """What loops have in common. functions: those of the statement."""
+
+    def __init__(
+        self, functions: Sequence[FunctionType], variables: _Variables, stop: str | None
+    ) -> None:
+        self.functions = functions
+        self.variables = variables
+        self.stop = variables.named(stop)
+
+    def stopped(self) -> Any:
+        """The truth of the stop flag."""
+        return False if self.stop is None else _truth(self.stop.get())
+
+    def guarded(self, run: Callable[[], Any]) -> None:
+        """Runs an iteration if the flag, which is traced, does not stop the loop."""
+        nothing: Callable[[], Any] = lambda: None  # noqa: E731
+        _branch(self.stopped(), nothing, run, self.variables, self.functions)
+
+    def dry(self, run: Callable[[], Any]) -> tuple[Any, bool]:
+        """(what `run` returns, whether it does nothing with traced values), everything undone."""
+        snapshot = Snapshot(self.functions)
+        trace = Trace(current())
+        trace.may_change = True
+        try:
+            with tracing(trace):
+                found = run()
+                return found, not trace.builder.eqns and not trace.captured
+        finally:
+            snapshot.restore()
+
+    def loop(self, run: Callable[[Any], None], always: bool) -> Loop:
+        """The loop as an op to be traced; Unstable if it cannot be one."""
+        variables = self.variables
+        loop = Loop(self.functions, variables.live, variables.all, run, always)
+        arrays = [p for p in variables.augmented if isinstance(p.get(), Tracer) and p.get().ndim]
+        loop.keep(arrays)
+        return loop
+
+    def finish(self, loop: Loop, values: Sequence[Any]) -> None:
+        """Puts the results of an op into variables, arrays and objects."""
+        loop.finish(values)
+        for variable in self.variables.dead:
+            variable.set(UNBOUND)
+        _note(
+            loop.unbound,
+            "after a loop that may have no iteration: it has a value in it only",
+            "a value before the loop",
+        )
+
+
+class _For(_Statement):
+    def __init__(
+        self, body: FunctionType, variables: _Variables, stop: str | None, counter: str | None
+    ) -> None:
+        super().__init__((body,), variables, stop)
+        self.body = body
+        self.counter = variables.named(counter)
+
+    def run_in_python(self, items: Iterator[Any], skip: bool = False) -> None:
+        """All iterations, as Python runs them."""
+        for item in items:
+            stopped = self.stopped()
+            if type(stopped) is bool:
+                if stopped:
+                    return
+                self.body(item)
+            else:
+                self.guarded(lambda item=item: self.body(item))  # type: ignore[misc]
+
+    def run(self, steps: Steps) -> None:
+        """Over a sequence that may be traced."""
+        length = steps.length
+        if type(length) is not int:
+            try:
+                self.roll(steps, 0)
+            except Unstable as unstable:
+                raise unstable.error() from None
+            return
+        if length <= SHORT and length * _unrolled.get() <= SHORT_IN_ALL:
+            self.unroll(steps, 0)
+            return
+        if length <= LONGEST_PLAIN and self.is_plain(steps):
+            self.unroll(steps, 0)
+            return
+        self.run_long(steps)
+
+    def run_long(self, steps: Steps) -> None:
+        """A loop that is to be an op."""
+        length: int = steps.length
+        first = 0
+        error: PycError
+        while True:
+            try:
+                self.roll(steps, first)
+                return
+            except Unstable as unstable:
+                if unstable.again and first == 0:
+                    self.body(steps.item(0))
+                    if self.stopped() is True:
+                        return
+                    first = 1
+                    continue
+                error = unstable.error()
+            except (DTypeError, TraceError) as refused:
+                error = refused
+            break
+        if (length - first) * _unrolled.get() > LONGEST:
+            raise error
+        record(
+            Reason.LOOP_UNROLLED,
+            line=_line(),
+            iterations=length - first,
+            detail=error.message,
+        )
+        self.unroll(steps, first)
+
+    def is_plain(self, steps: Steps) -> bool:
+        """Whether the first iteration does nothing with traced values."""
+        try:
+            return self.dry(lambda: self.body(steps.item(0)))[1]
+        except PycError:
+            return False
+
+    def unroll(self, steps: Steps, first: int) -> None:
+        """The iterations from `first` on, in Python; as an op once the stop flag is traced."""
+        length: int = steps.length
+        with _unrolling(length - first):
+            for k in range(first, length):
+                stopped = self.stopped()
+                if type(stopped) is bool:
+                    if stopped:
+                        return
+                    self.body(steps.item(k))
+                    continue
+                if length - k > 1 and self.try_to_roll(steps, k):
+                    return
+                self.guarded(lambda k=k: self.body(steps.item(k)))  # type: ignore[misc]
+
+    def try_to_roll(self, steps: Steps, first: int) -> bool:
+        """Whether the iterations from `first` on have become an op."""
+        try:
+            self.roll(steps, first)
+        except (Unstable, DTypeError, TraceError):
+            return False
+        return True
+
+    def roll(self, steps: Steps, first: int) -> None:
+        """The iterations from `first` on, as an op."""
+        length = steps.length
+        known = type(length) is int
+        always = known and self.stopped() is False
+        loop = self.loop(lambda k: self.body(steps.item(_plus(k, first))), always)
+        graph, captured = loop.body()
+        initials = loop.initials()
+        if known and self.stop is None:
+            values = bind(
+                "scan",
+                *(*captured, *initials),
+                body=graph,
+                length=length - first,
+                captures=len(captured),
+                carries=len(initials),
+                reverse=False,
+            )
+        else:
+            rest = _plus(length, -first)
+
+            def test(k: Any) -> Any:
+                more = k < rest
+                return more if self.stop is None else more & negation(self.stopped())
+
+            condition, used = loop.condition(test)
+            values = bind(
+                "while",
+                *(*used, *captured, *initials),
+                condition=condition,
+                body=graph,
+                condition_captures=len(used),
+                body_captures=len(captured),
+            )
+        self.finish(loop, values)
+        if known and self.stop is None and self.counter is not None:
+            last = steps.item(length - 1)
+            if type(last) is int and self.counter.get() is not UNBOUND:
+                self.counter.set(last)
+
+
+def _plus(k: Any, more: int) -> Any:
+    return k + more if more else k
+
+
+class _While(_Statement):
+    def __init__(
+        self,
+        test: FunctionType,
+        body: FunctionType,
+        variables: _Variables,
+        stop: str | None,
+    ) -> None:
+        super().__init__((test, body), variables, stop)
+        self.test = test
+        self.body = body
+
+    def run_in_python(self, limit: int | None) -> bool:
+        """Iterations as Python runs them, at most `limit`; whether the loop has ended."""
+        done = 0
+        while limit is None or done < limit:
+            stopped = self.stopped()
+            if type(stopped) is not bool:
+                return False
+            if stopped:
+                return True
+            truth = _truth(self.test())
+            if type(truth) is not bool:
+                return False
+            if not truth:
+                return True
+            self.body()
+            done += 1
+        return False
+
+    def run(self) -> None:
+        """In Python if it is short and its end is known, else as an op."""
+        error: PycError | None = None
+        try:
+            ended, plain = self.dry(lambda: self.run_in_python(SHORT))
+        except PycError as refused:
+            ended, plain, error = False, False, refused
+        if ended or (plain and self.ends_in_python()):
+            self.run_in_python(None)
+            return
+        try:
+            self.roll()
+        except Unstable as unstable:
+            error = unstable.error()
+        except (DTypeError, TraceError) as refused:
+            error = refused
+        else:
+            return
+        if not self.ends_in_python():
+            raise error
+        record(Reason.LOOP_UNROLLED, line=_line(), detail=error.message)
+        self.run_in_python(None)
+
+    def ends_in_python(self) -> bool:
+        """Whether the loop ends within `LONGEST` iterations whose tests are known."""
+        try:
+            return bool(self.dry(lambda: self.run_in_python(LONGEST))[0])
+        except PycError:
+            return False
+
+    def roll(self) -> None:
+        """The loop as an op. Its condition is the test, if that changes nothing, and cannot fail
+        where the loop has been stopped; else whether to go on is carried, and the test is done
+        before the loop and at the end of each iteration that has not stopped it."""
+        try:
+            loop = self.loop(lambda _: self.body(), always=False)
+            graph, captured = loop.body()
+            condition, used = loop.condition(self.go_on)
+            again = self.stop is not None and any(_may_fail(e) for e in condition.eqns)
+        except ImpureError:
+            again = True
+        if again:
+            go = Result("the condition")
+            go.set(_truth(self.test()))
+            loop = self.loop(lambda _: self.step(go), always=False)
+            loop.add(go)
+            graph, captured = loop.body()
+            condition, used = loop.condition(lambda _: go.get())
+        values = bind(
+            "while",
+            *(*used, *captured, *loop.initials()),
+            condition=condition,
+            body=graph,
+            condition_captures=len(used),
+            body_captures=len(captured),
+        )
+        self.finish(loop, values)
+
+    def go_on(self, _: Any) -> Any:
+        """Whether there is one more iteration."""
+        more = _truth(self.test())
+        return more if self.stop is None else pnp.logical_and(more, negation(self.stopped()))
+
+    def step(self, go: Result) -> None:
+        """An iteration, and the test of the next one."""
+        self.body()
+        stopped = self.stopped()
+        if type(stopped) is bool:
+            go.set(False if stopped else _truth(self.test()))
+            return
+
+        def again() -> None:
+            go.set(_truth(self.test()))
+
+        places = [*self.variables.live, go]
+        known = {*self.variables.known, go.key}
+        merge(stopped, (again, lambda: go.set(False)), places, known, self.functions)
+
+
+def _may_fail(eqn: Eqn) -> bool:
+    return eqn.op.effect or eqn.op.fails is not None or eqn.op.kind is Kind.CONTROL
+
+
+def _line() -> int:
+    place = location.here()
+    return place.line if place is not None else 0
+
+
+@contextmanager
+def _unrolling(iterations: int) -> Iterator[None]:
+    token = _unrolled.set(_unrolled.get() * max(iterations, 1))
+    try:
+        yield
+    finally:
+        _unrolled.reset(token)
+
+
+__all__ = ["LONGEST", "SHORT", "all_of", "all_true", "any_of", "any_true", "branch", "choice"]
+__all__ += ["comparison", "each", "negation", "repeat", "sequence"]

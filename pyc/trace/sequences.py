@@ -1,0 +1,193 @@
+"""What a `for` goes over if its items can be computed from the number of the iteration, traced or
+not: ranges, arrays, and what `enumerate`, `zip` and `reversed` make of these."""
+
+from __future__ import annotations
+
+import builtins
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import pyc.numpy as pnp
+from pyc.errors import DTypeError, TraceError
+from pyc.interpreter import WEAK, bind1, type_of
+from pyc.ir import dtype as dt
+from pyc.trace import location
+from pyc.trace.tracer import Tracer
+
+
+class Steps(ABC):
+    """A sequence by number. length: an int, or a traced one."""
+
+    length: Any
+
+    @abstractmethod
+    def item(self, k: Any) -> Any:
+        """The item of iteration `k`, an int or a traced one within the length."""
+
+    def __iter__(self) -> Any:
+        """The items; TraceError if the length is traced."""
+        if type(self.length) is not int:
+            raise TraceError(
+                "the number of items is traced, and they are needed while the function is traced",
+                fix="Loop with `for`; or make the argument it comes from static: "
+                "`pyc.jit(static_argnames=...)`.",
+                place=location.here(),
+            )
+        return (self.item(k) for k in range(self.length))
+
+
+class Counted(Steps):
+    """A `range` of Python's."""
+
+    def __init__(self, of: range) -> None:
+        self.of = of
+        self.length = len(of)
+
+    def item(self, k: Any) -> Any:
+        """A Python int, traced if `k` is."""
+        if type(k) is int:
+            return self.of[k]
+        scaled = k if self.of.step == 1 else k * self.of.step
+        return scaled if self.of.start == 0 else scaled + self.of.start
+
+
+class TracedRange(Steps):
+    """A range some bound of which is traced; the step is not."""
+
+    def __init__(self, start: Any, stop: Any, step: int) -> None:
+        self.start, self.step = start, step
+        distance = stop - start if step > 0 else start - stop
+        size = abs(step)
+        count = distance if size == 1 else (distance + (size - 1)) // size
+        self.length = pnp.maximum(count, 0).weakened()
+
+    def item(self, k: Any) -> Any:
+        """A traced Python int."""
+        scaled = k if self.step == 1 else k * self.step
+        return scaled if type(self.start) is int and self.start == 0 else scaled + self.start
+
+
+class Rows(Steps):
+    """The slices of an array along its first axis: views, as NumPy gives them."""
+
+    def __init__(self, array: Tracer) -> None:
+        self.array = array
+        self.length = array.shape[0]
+
+    def item(self, k: Any) -> Any:
+        """A view of the array, or a scalar."""
+        return self.array[k]
+
+
+class Numbered(Steps):
+    """`enumerate` of a sequence."""
+
+    def __init__(self, of: Steps, start: Any = 0) -> None:
+        self.of, self.start = of, start
+        self.length = of.length
+
+    def item(self, k: Any) -> Any:
+        """(number, item)."""
+        number = k if type(self.start) is int and self.start == 0 else k + self.start
+        return number, self.of.item(k)
+
+
+class Zipped(Steps):
+    """`zip` of sequences."""
+
+    def __init__(self, of: list[Steps]) -> None:
+        self.of = of
+        lengths = [s.length for s in of]
+        self.length: Any = min([n for n in lengths if type(n) is int], default=None)
+        for n in lengths:
+            if type(n) is not int:
+                least = n if self.length is None else pnp.minimum(n, self.length).weakened()
+                self.length = least
+
+    def item(self, k: Any) -> Any:
+        """A tuple of items."""
+        return tuple(s.item(k) for s in self.of)
+
+
+class Backwards(Steps):
+    """`reversed` of a sequence."""
+
+    def __init__(self, of: Steps) -> None:
+        self.of = of
+        self.length = of.length
+
+    def item(self, k: Any) -> Any:
+        """The item so far from the end."""
+        return self.of.item(self.length - 1 - k)
+
+
+def sequence(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """`function(*args, **options)`: for `range`, `enumerate`, `zip` and `reversed` of sequences by
+    number one of these, else what the function gives."""
+    if function is builtins.range and not options and any(isinstance(a, Tracer) for a in args):
+        return _range(*args)
+    steps = [_steps(a) for a in args]
+    if function is builtins.enumerate and steps and isinstance(steps[0], Steps):
+        start = options.get("start", args[1] if len(args) > 1 else 0)
+        return Numbered(steps[0], start)
+    known = [s for s in steps if s is not None]
+    if steps and len(known) == len(steps):
+        if function is builtins.zip and set(options) <= {"strict"}:
+            return _zip(known, **options)
+        if function is builtins.reversed and len(known) == 1 and not options:
+            return Backwards(known[0])
+    return function(*args, **options)
+
+
+def _steps(x: Any) -> Steps | None:
+    if isinstance(x, range):
+        return Counted(x)
+    if isinstance(x, Tracer):
+        return Rows(x) if x.ndim else None
+    return x if isinstance(x, Steps) else None
+
+
+def _zip(steps: list[Steps], strict: bool = False) -> Steps:
+    lengths = [s.length for s in steps]
+    if strict and (not all(type(n) is int for n in lengths) or len(set(lengths)) > 1):
+        raise ValueError("zip(strict=True): the lengths differ, or are traced")
+    return Zipped(steps)
+
+
+def _range(*args: Any) -> Steps:
+    """A range of one to three integers, some of them traced."""
+    bounds = [_bound(a) for a in args]
+    if not 1 <= len(bounds) <= 3:
+        raise TypeError(f"range expected from 1 to 3 arguments, got {len(bounds)}")
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    if isinstance(step, Tracer):
+        raise TraceError(
+            "the step of a range is traced: whether it counts up or down is not known",
+            fix="Write a `while` loop; or make the argument it comes from static: "
+            "`pyc.jit(static_argnames=...)`.",
+            place=location.here(),
+        )
+    if step == 0:
+        raise ValueError("range() arg 3 must not be zero")
+    if not isinstance(start, Tracer) and not isinstance(stop, Tracer):
+        return Counted(range(start, stop, step))
+    return TracedRange(start, stop, step)
+
+
+def _bound(x: Any) -> Any:
+    """A bound of a range as a Python int, traced or not."""
+    if not isinstance(x, Tracer):
+        return x.__index__()
+    type = type_of(x)
+    if type.shape or not type.dtype.is_integer:
+        raise DTypeError(
+            f"range: a bound must be an integer, it is {type}",
+            fix='Convert it: `n.astype("int64")`, or `int(n)` outside of the function.',
+            place=location.here(),
+        )
+    wide = x if type.dtype is dt.i64 else bind1("cast", x, dtype=dt.i64)
+    return wide if x.weak in WEAK and wide is x else wide.weakened()
+
+
+__all__ = ["Counted", "Rows", "Steps", "sequence"]
