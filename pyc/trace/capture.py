@@ -296,6 +296,10 @@ class Trace(Interpreter):
                 self.keep(value)
         return found
 
+    def is_at_hand(self, value: Value) -> bool:
+        """Whether `needed` would give the elements."""
+        return self.open and self._needed_values().value(value) is not None
+
     def _needed_values(self) -> Any:
         if self._needed is None:
             self._needed = known_values().KnownValues(self.builder, self._needed_outside)

@@ -142,7 +142,8 @@ def merge(
     truth: traced b1; places: what is assigned and live; known: the keys of all that is assigned;
     reach: the user's functions, through which all else is found that they may change
     -> why places have no value now, where they have none
-    raises LoopStateError: elements or attributes without a common type; TraceError: a branch raises
+    raises LoopStateError: elements or attributes without a common type, and any place if the truth
+    is at hand; TraceError: a branch raises. Everything is as before then.
     """
     snapshot = Snapshot(reach)
     branches = (_Branch(), _Branch())
@@ -154,13 +155,21 @@ def merge(
             for place, value in before.items():
                 place.set(value)
     more = {p.key: p for branch in branches for p in branch.places}
+    before |= {p: p.get() for p in more.values()}
     merged = _Merged(branches)
-    for place in (*places, *more.values()):
-        ends = [b.ends.get(place.key, place.get()) for b in branches]
-        merged.add(place, ends, place.key in more)
-    for array in (a for branch in branches for a in branch.arrays):
-        merged.add_array(array)
-    merged.finish(truth)
+    try:
+        for place in (*places, *more.values()):
+            ends = [b.ends.get(place.key, place.get()) for b in branches]
+            merged.add(place, ends, place.key in more)
+        for array in (a for branch in branches for a in branch.arrays):
+            merged.add_array(array)
+        if merged.without and truth.is_at_hand:
+            raise _mismatch(*next(iter(merged.without.items())))
+        merged.finish(truth)
+    except PycError:
+        for place, value in before.items():
+            place.set(value)
+        raise
     return merged.without
 
 

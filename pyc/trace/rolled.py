@@ -103,6 +103,9 @@ def _truth(x: Any) -> Any:
     """The truth of `x`: a bool, or a traced one of rank 0."""
     if not isinstance(x, Tracer) or x.size != 1:
         return bool(x)
+    known = x.known()
+    if known is not None:
+        return bool(known)
     flat = pnp.reshape(x, ()) if x.ndim else x
     return flat if flat.type.dtype is dt.b1 else pnp.not_equal(flat, 0)
 
@@ -193,14 +196,34 @@ def _choice(
 ) -> Any:
     yes, no = functions
     result = Result(what)
-    merge(
-        truth,
-        (lambda: result.set(no()), lambda: result.set(yes())),
-        [result],
-        {result.key},
-        reach,
-    )
-    return result.get()
+
+    def both() -> None:
+        merge(
+            truth,
+            (lambda: result.set(no()), lambda: result.set(yes())),
+            [result],
+            {result.key},
+            reach,
+        )
+
+    if _merged(truth, both):
+        return result.get()
+    return yes() if truth else no()
+
+
+def _merged(truth: Any, both: Callable[[], None]) -> bool:
+    """Whether `both` has merged the branches. If that cannot be done, and the truth depends only on
+    integers that are at hand, the program is for its value instead, as Python takes one branch.
+
+    raises Exception: what `both` raises where the truth is not at hand
+    """
+    try:
+        both()
+    except Exception:
+        if not truth.is_at_hand:
+            raise
+        return False
+    return True
 
 
 def branch(
@@ -221,7 +244,14 @@ def _branch(
     variables: _Variables,
     reach: Sequence[Callable[..., Any]],
 ) -> None:
-    without = merge(truth, (orelse, then), variables.live, variables.known, reach)
+    without: dict[Place, str] = {}
+
+    def both() -> None:
+        without.update(merge(truth, (orelse, then), variables.live, variables.known, reach))
+
+    if not _merged(truth, both):
+        (then if truth else orelse)()
+        return
     for variable in variables.dead:
         variable.set(UNBOUND)
     for place, why in without.items():
@@ -346,10 +376,7 @@ class _For(_Statement):
         """Over a sequence that may be traced."""
         length = steps.length
         if type(length) is not int:
-            try:
-                self.roll(steps, 0)
-            except Unstable as unstable:
-                raise unstable.error() from None
+            self.run_to_traced_end(steps)
             return
         if length <= SHORT and length * _unrolled.get() <= SHORT_IN_ALL:
             self.unroll(steps, 0)
@@ -358,6 +385,21 @@ class _For(_Statement):
             self.unroll(steps, 0)
             return
         self.run_long(steps)
+
+    def run_to_traced_end(self, steps: Steps) -> None:
+        """A loop whose length is traced: an op; if it cannot be one, and its bounds are at hand,
+        the program is for these, as Python runs the loop."""
+        try:
+            self.roll(steps, 0)
+            return
+        except Unstable as unstable:
+            error: PycError = unstable.error()
+        except (DTypeError, TraceError) as refused:
+            error = refused
+        fixed = steps.fixed()
+        if fixed is None:
+            raise error
+        self.run(fixed)
 
     def run_long(self, steps: Steps) -> None:
         """A loop that is to be an op."""
@@ -475,18 +517,26 @@ class _While(_Statement):
         super().__init__((test, body), variables, stop)
         self.test = test
         self.body = body
+        self.by_value = False
+        """Whether the program may be for the values of integers that are at hand."""
+
+    def decided(self, truth: Any) -> bool | None:
+        """A truth where Python runs the loop; None if it is traced."""
+        if type(truth) is not bool and self.by_value and truth.is_at_hand:
+            return bool(truth)
+        return truth if type(truth) is bool else None
 
     def run_in_python(self, limit: int | None) -> bool:
         """Iterations as Python runs them, at most `limit`; whether the loop has ended."""
         done = 0
         while limit is None or done < limit:
-            stopped = self.stopped()
-            if type(stopped) is not bool:
+            stopped = self.decided(self.stopped())
+            if stopped is None:
                 return False
             if stopped:
                 return True
-            truth = _truth(self.test())
-            if type(truth) is not bool:
+            truth = self.decided(_truth(self.test()))
+            if truth is None:
                 return False
             if not truth:
                 return True
@@ -513,7 +563,9 @@ class _While(_Statement):
         else:
             return
         if not self.ends_in_python():
-            raise error
+            self.by_value = True
+            if not self.ends_in_python():
+                raise error
         record(Reason.LOOP_UNROLLED, line=_line(), detail=error.message)
         self.run_in_python(None)
 

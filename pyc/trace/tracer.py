@@ -106,6 +106,9 @@ class Owner(Protocol):
     def needed(self, value: Value) -> np.ndarray[Any, Any] | None:
         """As `known`, also of integer arguments and of what was captured, which are then kept."""
 
+    def is_at_hand(self, value: Value) -> bool:
+        """Whether `needed` would give the elements."""
+
     def keep(self, value: Value) -> None:
         """The program is for the inputs that `value` is made of from now on."""
 
@@ -401,6 +404,11 @@ class Tracer(ArrayMethods):
         """The elements as `known`, also of integer arguments and captured arrays: asked where the
         trace cannot go on without them, since the program is then for these values only."""
         return self.owner.needed(self.value)
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether `needed` would give the elements."""
+        return self.owner.is_at_hand(self.value)
 
     # --- attributes -------------------------------------------------------------------------------
 

@@ -1203,3 +1203,48 @@ def list_of_an_array_that_is_replaced(x, n):
         if n > 3:
             held[0] = x.copy()
     return held[0]
+
+
+# --- numbers that are at hand ---------------------------------------------------------------------
+
+
+def rows_in_a_list(x, n):
+    rows = []
+    for i in range(n):
+        rows.append(x * i)
+    return np.stack([x, *rows])
+
+
+def coefficients(x, order):
+    if order == 2:
+        c = np.array([1.0, 2.0])
+    elif order == 3:
+        c = np.array([1.0, 2.0, 3.0])
+    else:
+        raise ValueError("order")
+    return x[: len(c)] * c
+
+
+def shorter_each_time(x, n):
+    y = x.copy()
+    for i in range(n):
+        y[:i] += 1
+    return y
+
+
+def list_by_while(x, n):
+    rows, k = [x], 0
+    while k < n:
+        rows.append(rows[-1] * 0.5)
+        k += 1
+    return rows[-1]
+
+
+def nothing_for_none(x, n):
+    return None if n == 0 else x
+
+
+def scaled_for_many(x, n):
+    if n > 2 and x[0] > -9:
+        x = x * 2
+    return x

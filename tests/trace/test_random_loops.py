@@ -19,10 +19,11 @@ COUNTS = (0, 1, 5, 18)
 
 
 def outcome(function: Any, count: int) -> Any:
-    """What a function returns, or the error that it raises."""
+    """What a function returns, or the error that it raises. An array with the number is never at
+    hand while the function is traced."""
     with np.errstate(all="ignore"):
         try:
-            return function(X.copy(), Y.copy(), count, 0.75)
+            return function(X.copy(), Y.copy(), np.array(count), 0.75)
         except (UnboundLocalError, PycError) as error:
             return error
 

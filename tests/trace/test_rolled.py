@@ -100,6 +100,12 @@ CALLS: dict[str, list[tuple[Any, ...]]] = {
     "swapped_and_kept": [(X, 2 * X, 0), (X, 2 * X, 1), (X, 2 * X, 2)],
     "set_in_some_iterations": [(X, 0), (X, 5)],
     "number_or_element": [(X, 0.5), (-X, 0.5)],
+    "rows_in_a_list": [(X, 0), (X, 3)],
+    "coefficients": [(X, 2), (X, 3)],
+    "shorter_each_time": [(X, 0), (X, 3), (X, 20)],
+    "list_by_while": [(X, 0), (X, 3)],
+    "nothing_for_none": [(X, 0), (X, 3)],
+    "scaled_for_many": [(X, 1), (X, 3)],
     "swapped_in_two_loops": [(X, 0), (X, 3)],
     "swapped_on_a_condition": [(X, 0), (X, 3), (X, 5)],
     "list_of_an_array_that_is_replaced": [(X, 0), (X, 3), (X, 5)],
@@ -158,9 +164,10 @@ def test_the_interpreters_agree(name: str) -> None:
 
 # --- refusals -------------------------------------------------------------------------------------
 
+# Numbers are at hand, arrays are not: what depends on numbers only is decided by their values.
 REFUSED: dict[str, tuple[Any, ...]] = {
-    "dtype_changes": (refusals.SINGLE, 3),
-    "element_changes_its_dtype": (refusals.SINGLE, 3),
+    "dtype_changes": (refusals.SINGLE, np.array(3)),
+    "element_changes_its_dtype": (refusals.SINGLE, np.array(3)),
     "bound_is_a_float": (refusals.X, 3.0),
     "unbound_when_it_runs": (refusals.X, 0),
     "unbound_after_a_branch": (refusals.X,),
@@ -174,7 +181,7 @@ def test_refused(name: str, golden: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.chdir(ROOT)
     function = getattr(refusals, name)
     given = function.__code__.co_argcount
-    args = REFUSED.get(name, (refusals.X, 3)[:given])
+    args = REFUSED.get(name, (refusals.X, np.array(3))[:given])
     with pytest.raises(PycError) as found:
         pyc.jit(function)(*copied(args))
     golden(f"{type(found.value).__name__}: {found.value}")
@@ -194,6 +201,17 @@ def test_a_traceback_shows_the_lines_of_the_user_only() -> None:
     assert [f.name for f in frames if "pyc/" not in f.filename] == [f.name for f in frames]
     assert frames[-1].line == "y[:i] = 0"
     assert frames[-1].name == "slice_of_a_traced_length"
+
+
+def test_what_cannot_be_an_op_is_decided_by_numbers_that_are_at_hand() -> None:
+    """The program is then for their values; else one program is for all."""
+    one = ("scaled_for_many", "fibonacci", "heat")
+    each = ("rows_in_a_list", "coefficients", "shorter_each_time", "list_by_while")
+    for name in (*one, *each):
+        jitted = pyc.jit(getattr(programs, name))
+        for n in (2, 3, 2):
+            jitted(*([X, n] if getattr(programs, name).__code__.co_argcount == 2 else [n]))
+        assert jitted.cache_info().misses == (1 if name in one else 2), name
 
 
 # --- what a loop becomes --------------------------------------------------------------------------
