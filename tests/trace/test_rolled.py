@@ -196,7 +196,7 @@ def test_a_variable_without_a_value_is_an_unbound_local_error() -> None:
 
 def test_a_traceback_shows_the_lines_of_the_user_only() -> None:
     with pytest.raises(PycError) as found:
-        pyc.jit(refusals.slice_of_a_traced_length)(refusals.X, 3)
+        pyc.jit(refusals.slice_of_a_traced_length)(refusals.X, np.array(3))
     frames = traceback.extract_tb(found.value.__traceback__)[1:]
     assert [f.name for f in frames if "pyc/" not in f.filename] == [f.name for f in frames]
     assert frames[-1].line == "y[:i] = 0"
