@@ -81,6 +81,11 @@ class Reason(Enum):
         "methods see NumPy itself",
         "Write what is computed as a function, or pass arrays and numbers instead of the object.",
     )
+    COMPILE_NEW_VALUE = Entry(
+        "PYC2108",
+        "compiled again: an integer argument, whose value the program depends on, has another one",
+        "Use the number in array operations only, or call with few different values.",
+    )
     LOOP_UNROLLED = Entry(
         "PYC2110",
         "a loop was traced iteration by iteration: it cannot be one loop of the program",
@@ -96,12 +101,6 @@ class Reason(Enum):
         "PYC2112",
         "the loops of a function were traced iteration by iteration, as it was written",
         "See the detail: what the function does rules out that its loops are rewritten.",
-    )
-
-    COMPILE_NEW_VALUE = Entry(
-        "PYC2108",
-        "compiled again: an integer argument, whose value the program depends on, has another one",
-        "Use the number in array operations only, or call with few different values.",
     )
 
     # guard: what a compiled program depends on besides the signature

@@ -296,6 +296,10 @@ class Trace(Interpreter):
                 self.keep(value)
         return found
 
+    def is_at_hand(self, value: Value) -> bool:
+        """Whether `needed` would give the elements."""
+        return self.open and self._needed_values().value(value) is not None
+
     def _needed_values(self) -> Any:
         if self._needed is None:
             self._needed = known_values().KnownValues(self.builder, self._needed_outside)
@@ -315,16 +319,6 @@ class Trace(Interpreter):
         if outer is None or not isinstance(outer.owner, Trace):
             return None
         found: np.ndarray[Any, Any] | None = outer.owner._needed_values().value(outer.value)
-        return found
-
-    def decided(self, value: Value) -> np.ndarray[Any, Any] | None:
-        """As `needed` of a condition, if it depends on integers only."""
-        found = self.known(value)
-        if found is None and self.open:
-            found = self._needed_values().value(value)
-            if found is None or not all(given.is_integer for given in self.sources(value)):
-                return None
-            self.keep(value)
         return found
 
     def keep(self, value: Value) -> None:
@@ -481,11 +475,6 @@ class _Given:
         self.value = value
         self.read = read
         self.is_kept = False
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether it is one integer."""
-        return isinstance(self.value, (int, np.integer))
 
     def elements(self) -> np.ndarray[Any, Any] | None:
         """The elements, read-only; None if they are too many, or on a device."""

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import permutations
 from typing import Any
 
 import pyc.numpy as pnp
 from pyc.errors import LoopStateError
 from pyc.frozen import replace
-from pyc.interpreter import current
+from pyc.interpreter import current, using
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.ir.types import ArrayType
@@ -41,7 +42,7 @@ from pyc.trace.leaves import (
     wider,
 )
 from pyc.trace.memory import row_major
-from pyc.trace.state import UNBOUND, Key, Place, Snapshot
+from pyc.trace.state import UNBOUND, Place, Snapshot
 from pyc.trace.tracer import Tracer
 
 _TRUTH = Input(ArrayType((), dt.b1))
@@ -71,9 +72,17 @@ class ImpureError(Exception):
 
 
 def memories(x: Tracer) -> list[Tracer]:
-    """The arrays, each of the outermost trace that has it, in whose memory `x` may be."""
+    """The arrays, each of the outermost trace that has it, in whose memory `x` may be, its own one
+    first."""
     first = x.origin
     return [first, *(r.origin for r in first.rivals if r.owner.open and not r.is_lost)]
+
+
+def may_share(first: Sequence[Tracer], second: Sequence[Tracer]) -> bool:
+    """Whether arrays of these `memories` may be in one: they know each other."""
+    if not first or not second:
+        return False
+    return any(first[0] is m for m in second) or any(second[0] is m for m in first)
 
 
 def is_dense(x: Tracer) -> bool:
@@ -202,7 +211,9 @@ class _Carried:
                     f"`{self.place.name}` gets a value in some iterations only",
                     f"Give `{self.place.name}` a value before the loop.",
                 )
-            self.start = replace(self.end, leaves=empty(self.end), bound=[])
+            around: Any = current()
+            with using(around.parent):
+                self.start = replace(self.end, leaves=empty(self.end), bound=[])
             self.bound, self.maybe = False, True
             self.argument = self.dense = [False] * len(found)
             return False
@@ -263,24 +274,78 @@ class _Array:
         self.given: Tracer = carried.given[k]
         self.end = _Final(trace, carried.end.leaves[k])
         self.mutated = self.given._value is not self.given.made or self.given.is_lost
+        self.first = memories(self.start)
+        """The arrays in whose memory it may be at the beginning of the first iteration."""
+        self.held = {id(m): m for m in self.first}
+        """Those at the beginning of any iteration, by id."""
+
+
+class _Made:
+    """An array after a loop. start: what was in its place before, None if nothing was."""
+
+    def __init__(self, result: Tracer, final: _Final, start: Any) -> None:
+        self.result, self.final, self.start = result, final, start
+        self.first = memories(start) if is_array(start) else []
+        """The arrays in whose memory it was before the loop."""
 
 
 class _Aliases:
-    """Which arrays share memory at the beginning and at the end of an iteration."""
+    """Which arrays may share memory at the beginning or at the end of some iteration."""
 
     def __init__(self, trace: Trace, carried: Sequence[_Carried]) -> None:
-        self.parent: Any = trace.parent
+        self.trace: Any = trace
         self.arrays = [
             _Array(trace, c, k)
             for c in carried
-            if c.start is not None and c.end is not None
+            if c.start is not None and c.end is not None and not c.place.final
             for k, (x, p) in enumerate(zip(c.start.leaves, c.given, strict=True))
             if is_array(x) and is_array(p) and is_array(c.end.leaves[k])
         ]
+        self.given = {id(a.given): a for a in self.arrays}
         changed = [t.outer.origin for t in trace.changed.values() if t.outer is not None]
         self.changed = set(map(id, changed))
         self.lost = bool(trace.lost)
         self.reached = {id(m) for t in trace.entered() if t.weak is None for m in memories(t)}
+        self._follow()
+
+    def _follow(self) -> None:
+        """Finds what parameters may be in the memory of, and in that of each other."""
+        before = -1
+        while before != (before := sum(len(a.held) for a in self.arrays)):
+            for a in self.arrays:
+                a.held |= self.outside(a.end)
+        self.pairs = {(a, b) for a, b in self._both() if may_share(a.first, b.first)}
+        before = -1
+        while before != (before := len(self.pairs)):
+            self.pairs |= {(a, b) for a, b in self._both() if self.share(a.end, b.end)}
+
+    def _both(self) -> Iterator[tuple[_Array, _Array]]:
+        return permutations(self.arrays, 2)
+
+    def outside(self, final: _Final) -> dict[int, Tracer]:
+        """The arrays of surroundings in whose memory a value may be, by id."""
+        found: dict[int, Tracer] = {}
+        for m in final.memories:
+            if id(m) in self.given:
+                found |= self.given[id(m)].held
+            elif m.owner is not self.trace:  # those of an iteration are other ones in the next
+                found[id(m)] = m
+        return found
+
+    def share(self, first: _Final, second: _Final) -> bool:
+        """Whether two values of one iteration may be in one memory."""
+        if may_share(first.memories, second.memories):
+            return True
+        ids = [set(map(id, f.memories)) for f in (first, second)]
+        params = [[self.given[k] for k in own if k in self.given] for own in ids]
+        if any((a, b) in self.pairs for a in params[0] for b in params[1]):
+            return True
+        return any(
+            k in array.held
+            for own, others in zip(ids, params[::-1])
+            for array in others
+            for k in own
+        )
 
     def stay(self) -> list[Place]:
         """The variables that still hold the array that they held: they were not assigned."""
@@ -298,20 +363,19 @@ class _Aliases:
                 "place there: which array a name stands for is decided on traced values",
                 "Copy where two names get one array: `a = b.copy()`.",
             )
-        self._check([memories(a.start) for a in self.arrays])
-        self._check([a.end.memories for a in self.arrays])
         for a in self.arrays:
-            if a.mutated and a.start.origin.owner is not self.parent:
+            held = a.held.keys()
+            if not held.isdisjoint(self.changed) or (
+                a.mutated
+                and (
+                    not held.isdisjoint(self.reached)
+                    or a.start.origin.owner is not self.trace.parent
+                )
+            ):
                 raise self._refusal(a)
-
-    def _check(self, found: Sequence[Sequence[Tracer]]) -> None:
-        sets = [set(map(id, f)) for f in found]
-        for n, (array, own) in enumerate(zip(self.arrays, sets, strict=True)):
-            shared = [m for m, other in enumerate(sets) if m != n and own & other]
-            mutated = array.mutated or bool(own & self.changed)
-            mutated = mutated or any(self.arrays[m].mutated for m in shared)
-            if mutated and (shared or own & self.reached):
-                raise self._refusal(array)
+        for a, b in self._both():
+            if (a, b) in self.pairs and (a.mutated or b.mutated):
+                raise self._refusal(a)
 
     def _refusal(self, array: _Array) -> Unstable:
         name = array.carried.place.name
@@ -344,8 +408,7 @@ class Loop:
 
     functions: what they can reach is what the body may change; places: the variables that it
     assigns and that are live; assigned: all that it assigns; run: does one iteration, given the
-    counter; always: whether there is at least one iteration; optional: the keys of places that
-    nobody reads where they get no value.
+    counter; always: whether there is at least one iteration.
 
     raises Unstable: something that can be reached has a state that cannot be seen
     """
@@ -357,11 +420,9 @@ class Loop:
         assigned: Sequence[Place],
         run: Callable[[Any], None],
         always: bool,
-        optional: frozenset[Key] = frozenset(),
     ) -> None:
         self.run = run
         self.always = always
-        self.optional = optional
         self.snapshot = Snapshot(functions)
         if self.snapshot.unknown:
             raise Unstable(
@@ -476,14 +537,15 @@ class Loop:
                 "Make an array before the loop and assign to its elements.",
                 again=False,
             )
-        changed = [t.outer for t in trace.changed.values() if t.outer is not None]
-        new = [a for a in changed if not any(a is b for b in self.arrays)]
-        self.arrays += new
         if moved or places:
             self.snapshot.restore()
             self.kept = [(p, x) for p, x in self.kept if p not in moved]
             self.carried += [_Carried(p) for p in (*moved, *places)]
-        if not all(settled) or new or moved or places:
+            return False  # what is changed in place may now be in one of these
+        changed = [t.outer for t in trace.changed.values() if t.outer is not None]
+        new = [a for a in changed if not any(a is b for b in self.arrays)]
+        self.arrays += new
+        if not all(settled) or new:
             return False
         self._aliases = aliases = _Aliases(trace, self.carried)
         stay = aliases.stay()
@@ -495,7 +557,10 @@ class Loop:
             return False
         for c in self.carried:
             leaves = c.end.leaves if c.end is not None else []
-            c.finals = [_Final(trace, x) if is_array(x) else None for x in leaves]
+            followed = [is_array(x) and not c.place.final for x in leaves]
+            c.finals = [
+                _Final(trace, x) if f else None for x, f in zip(leaves, followed, strict=True)
+            ]
         return True
 
     # --- the result -------------------------------------------------------------------------------
@@ -509,9 +574,7 @@ class Loop:
     def finish(self, values: Sequence[Any]) -> None:
         """Puts the results of the op where the body would have put them."""
         todo = list(values[1:])
-        made: list[tuple[Tracer, _Final]] = []
-        before: list[Any] = []
-        """What each of `made` was before the loop."""
+        made: list[_Made] = []
         for c in self.carried:
             if c.end is None:
                 continue
@@ -525,17 +588,16 @@ class Loop:
                     leaf = leaf.weakened()
                 elif final is not None:
                     start = c.start.leaves[k] if c.start is not None else None
-                    for (other, end), first in zip(made, before, strict=True):
-                        if end.leaf is final.leaf and (self.always or first is start):
-                            leaf = other
-                    made.append((leaf, final))
-                    before.append(start)
+                    for other in made:
+                        if other.final.leaf is final.leaf and (self.always or other.start is start):
+                            leaf = other.result
+                    made.append(_Made(leaf, final, start))
                 leaves.append(leaf)
             found = c.end.joined(leaves)
             bound = todo.pop(0) if c.maybe else True
             if c.start is None and not self.always:
                 bound = pnp.greater(values[0], 0)
-            if c.place.key not in self.optional:
+            if not c.place.optional:
                 put(found, bound, c.place.name)
             c.place.set(found)
             if bound is not True and any(isinstance(k, Static) for k in c.kinds):
@@ -545,25 +607,29 @@ class Loop:
             array.change(value, _WHAT, _REWRITE)
         self._relate(made)
 
-    def _relate(self, made: Sequence[tuple[Tracer, _Final]]) -> None:
+    def _relate(self, made: Sequence[_Made]) -> None:
         """What the new arrays inherit, and with which ones they may share memory."""
         assert self._aliases is not None
-        arrays = self._aliases.arrays
-        parameters = {id(a.given) for a in arrays}
-        starts = [m for a in arrays for m in memories(a.start)]
-        for n, (result, final) in enumerate(made):
-            result.dense = final.dense
-            outside = [m for m in final.memories if m.owner.open]
-            passed = any(id(m) in parameters for m in final.memories)
-            if passed or not self.always:
-                outside += starts
-            result.argument = final.argument or any(m.argument for m in outside)
-            own = set(map(id, final.memories))
-            outside += [r for r, f in made[:n] if own & set(map(id, f.memories))]
-            relate(result, outside)
-        for a in arrays:
+        aliases = self._aliases
+        for n, new in enumerate(made):
+            held = aliases.outside(new.final)
+            dense = new.final.dense
+            if not self.always and is_array(new.start):
+                held |= {id(m): m for m in new.first}
+                dense = dense and is_dense(new.start)
+            new.result.dense = dense
+            others = [m for m in held.values() if m.owner.open]
+            new.result.argument = new.final.argument or any(m.argument for m in others)
+            others += [old.result for old in made[:n] if self._share(old, new)]
+            relate(new.result, others)
+        for a in self._aliases.arrays:
             if a.mutated and not a.start.is_lost:
                 a.start.memory.lose()
 
+    def _share(self, first: _Made, second: _Made) -> bool:
+        assert self._aliases is not None
+        before = not self.always and may_share(first.first, second.first)
+        return before or self._aliases.share(first.final, second.final)
 
-__all__ = ["Loop", "Unstable", "is_dense", "memories", "relate"]
+
+__all__ = ["Loop", "Unstable", "is_dense", "may_share", "memories", "relate"]

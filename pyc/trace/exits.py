@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 RESULT = ".result"
+HELD = ".held"
+"""The result of a function that returns from a `with` or a `try` whose end may still change it."""
 RETURNED = ".returned"
 
 Statements = list[ast.stmt]
@@ -81,17 +83,20 @@ class _Loop:
 class _Exits:
     def __init__(self, returns: bool) -> None:
         self.returns = returns
+        self.result = RESULT
         self.loops = 0
 
     def function(self, body: Statements) -> Statements:
         """The statements of a function that ends with the only `return`."""
         if not self.returns:
             return self.block(body, None)
+        if any(contains(end.body, (ast.Return,)) for end in _with_ends(body)):
+            self.result = HELD
         last = body[-1]
         if not _always_leaves(body):
             body = [*body, at(ast.Return(ast.Constant(None)), last)]
         first = assign(RETURNED, ast.Constant(False), body[0])
-        end = at(ast.Return(ast.Name(RESULT, ast.Load())), last)
+        end = at(ast.Return(ast.Name(self.result, ast.Load())), last)
         return [first, *self.block(body, None), end]
 
     def block(self, body: Sequence[ast.stmt], loop: _Loop | None) -> Statements:
@@ -123,7 +128,7 @@ class _Exits:
             return [assign(name, yes, node) for name in (*names, loop.skip)]
         if isinstance(node, ast.Return) and self.returns:
             value = node.value or ast.Constant(None)
-            found = [assign(RESULT, value, node), assign(RETURNED, yes, node)]
+            found = [assign(self.result, value, node), assign(RETURNED, yes, node)]
             if loop is not None:
                 found += [assign(loop.stop, yes, node), assign(loop.skip, yes, node)]
             return found
@@ -163,6 +168,16 @@ class _Exits:
             ]
             out.append(at(ast.If(ast.Name(RETURNED, ast.Load()), found, []), node))
         return out
+
+
+def _with_ends(body: Sequence[ast.stmt]) -> list[Any]:
+    """The statements of a function that do something at their end however they are left."""
+    kinds = (ast.With, ast.AsyncWith)
+    return [
+        node
+        for node in ast.walk(ast.Module(list(body), []))
+        if isinstance(node, kinds) or getattr(node, "finalbody", None)
+    ]
 
 
 def _leaves(statement: ast.stmt, returns: bool) -> bool:
@@ -223,4 +238,5 @@ def without_exits(body: Statements) -> Statements:
     return _Exits(returns=not _only_at_the_end(body)).function(body)
 
 
-__all__ = ["RESULT", "RETURNED", "assign", "at", "contains", "refused", "stop_of", "without_exits"]
+__all__ = ["HELD", "RESULT", "RETURNED", "assign", "at", "contains", "refused", "stop_of"]
+__all__ += ["without_exits"]

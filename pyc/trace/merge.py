@@ -26,7 +26,7 @@ from pyc.ir.op import Kind
 from pyc.ir.types import ArrayType
 from pyc.trace import location
 from pyc.trace.capture import Input, Trace, tracing, unbound_name
-from pyc.trace.carry import memories, relate
+from pyc.trace.carry import may_share, memories, relate
 from pyc.trace.control import lifted
 from pyc.trace.leaves import (
     Apart,
@@ -135,16 +135,15 @@ def merge(
     places: Sequence[Place],
     known: set[Key],
     reach: Sequence[Callable[..., Any]],
-    optional: frozenset[Key] = frozenset(),
 ) -> dict[Place, str]:
     """Runs the first function where `truth` is false and the second where it is true; the places
     get what they hold after that.
 
     truth: traced b1; places: what is assigned and live; known: the keys of all that is assigned;
-    reach: the user's functions, through which all else is found that they may change; optional: the
-    keys of places that nobody reads where they get no value
+    reach: the user's functions, through which all else is found that they may change
     -> why places have no value now, where they have none
-    raises LoopStateError: elements or attributes without a common type; TraceError: a branch raises
+    raises LoopStateError: elements or attributes without a common type, and any place if the truth
+    is at hand; TraceError: a branch raises. Everything is as before then.
     """
     snapshot = Snapshot(reach)
     branches = (_Branch(), _Branch())
@@ -156,28 +155,36 @@ def merge(
             for place, value in before.items():
                 place.set(value)
     more = {p.key: p for branch in branches for p in branch.places}
-    merged = _Merged(branches, optional)
-    for place in (*places, *more.values()):
-        ends = [b.ends.get(place.key, place.get()) for b in branches]
-        merged.add(place, ends, place.key in more)
-    for array in (a for branch in branches for a in branch.arrays):
-        merged.add_array(array)
-    merged.finish(truth)
+    before |= {p: p.get() for p in more.values()}
+    merged = _Merged(branches)
+    try:
+        for place in (*places, *more.values()):
+            ends = [b.ends.get(place.key, place.get()) for b in branches]
+            merged.add(place, ends, place.key in more)
+        for array in (a for branch in branches for a in branch.arrays):
+            merged.add_array(array)
+        if merged.without and truth.is_at_hand:
+            raise _mismatch(*next(iter(merged.without.items())))
+        merged.finish(truth)
+    except PycError:
+        for place, value in before.items():
+            place.set(value)
+        raise
     return merged.without
 
 
 class _Merged:
     """What two branches give, place by place."""
 
-    def __init__(self, branches: tuple[_Branch, _Branch], optional: frozenset[Key]) -> None:
+    def __init__(self, branches: tuple[_Branch, _Branch]) -> None:
         self.branches = branches
-        self.optional = optional
         self.without: dict[Place, str] = {}
         self.arrays: list[Tracer] = []
         self.places: list[tuple[Place, Apart, list[Input | Static], bool]] = []
         """(place, a value of its structure, types of the leaves, whether it may have no value)"""
         self.leaves: tuple[list[Any], list[Any]] = ([], [])
-        """The values of the results, by branch."""
+        """The values of the results, by branch. Whether a variable has a value stands there as
+        its value, None if it has none."""
         self.types: list[Input] = []
 
     def add(self, place: Place, ends: Sequence[Any], needed: bool) -> None:
@@ -189,7 +196,7 @@ class _Merged:
             return
         known = [apart(x, place.name) for x in ends if x is not UNBOUND]
         fixed = not known[0].kinds or any(isinstance(k, Static) for k in known[0].kinds)
-        if len(known) == 1 and fixed and place.key not in self.optional:
+        if len(known) == 1 and fixed and not place.optional:
             self.without[place] = "it gets a value in one branch only"
             return
         parts = [
@@ -198,14 +205,14 @@ class _Merged:
             else apart(x, place.name)
             for x in ends
         ]
-        bound = [False if x is UNBOUND else all_bound(p) for x, p in zip(ends, parts, strict=True)]
+        bound = [None if x is UNBOUND else p for x, p in zip(ends, parts, strict=True)]
         kinds, why = _common(parts)
         if why:
-            if needed or place.key in self.optional or isinstance(place, Result):
+            if needed or place.optional or isinstance(place, Result):
                 raise _mismatch(place, why)
             self.without[place] = why
             return
-        sure = all(b is True for b in bound) or place.key in self.optional
+        sure = all(p is not None and not p.bound for p in bound) or place.optional
         self.places.append((place, parts[1], kinds, not sure))
         for k, kind in enumerate(kinds):
             if isinstance(kind, Input):
@@ -232,7 +239,8 @@ class _Merged:
             trace = branch.trace
             trace.open = True
             with tracing(trace):
-                found = [*leaves, *self.arrays]
+                found = [_truth(x) if x is None or isinstance(x, Apart) else x for x in leaves]
+                found += self.arrays
                 ends.append([memories(trace.lift(x)) if is_array(x) else [] for x in leaves])
                 results = [
                     trace.lift(lifted(x, t.type.dtype)) for x, t in zip(found, types, strict=True)
@@ -240,7 +248,8 @@ class _Merged:
                 values, captured = trace.used_captures(results)
                 graphs.append((trace.build(results, values), captured))
         values = _chosen(truth, graphs) if types else []
-        made: list[tuple[Tracer, list[Tracer]]] = []
+        made: list[tuple[Tracer, list[list[Tracer]]]] = []
+        """New arrays, and for each branch in whose memory they may be."""
         todo = list(zip(values, *ends, strict=False))
         for place, part, kinds, maybe in self.places:
             new: list[Any] = []
@@ -251,8 +260,8 @@ class _Merged:
                 value, *shared = todo.pop(0)
                 if kind.weak is not None:
                     value = value.weakened()
-                else:
-                    made.append((value, [m for s in shared for m in s]))
+                elif not place.final:
+                    made.append((value, shared))
                 new.append(value)
             found = part.joined(new)
             if maybe:
@@ -263,11 +272,11 @@ class _Merged:
         for array in (a for branch in self.branches for a in branch.lost if not a.is_lost):
             current().lift(array).lose()
         for n, (result, shared) in enumerate(made):
-            own = set(map(id, shared))
-            outside = [m for m in shared if m.owner.open]
-            outside += [r for r, others in made[:n] if own & set(map(id, others))]
-            result.argument = any(m.argument for m in shared)
-            relate(result, outside)
+            inherited = [m for held in shared for m in held]
+            result.argument = any(m.argument for m in inherited)
+            others = [m for m in inherited if m.owner.open]
+            others += [r for r, held in made[:n] if any(map(may_share, shared, held))]
+            relate(result, others)
 
 
 def _common(parts: Sequence[Apart]) -> tuple[list[Input | Static], str]:
@@ -289,6 +298,11 @@ def _common(parts: Sequence[Apart]) -> tuple[list[Input | Static], str]:
             return [], f"it is {one} if the condition holds and {other} if not"
         kinds.append(joined)
     return kinds, ""
+
+
+def _truth(value: Apart | None) -> Any:
+    """Whether a variable has a value."""
+    return value is not None and all_bound(value)
 
 
 def _mismatch(place: Place, why: str) -> LoopStateError:

@@ -20,7 +20,7 @@ from types import FunctionType
 from typing import Any
 
 import pyc.numpy as pnp
-from pyc.errors import DTypeError, LoopStateError, PycError, TraceError
+from pyc.errors import DTypeError, PycError, TraceError
 from pyc.interpreter import bind, current, is_tracing
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Eqn
@@ -29,7 +29,7 @@ from pyc.reasons import Reason, record
 from pyc.trace import location
 from pyc.trace.capture import Trace, tracing
 from pyc.trace.carry import ImpureError, Loop, Unstable
-from pyc.trace.exits import RESULT
+from pyc.trace.exits import HELD, RESULT
 from pyc.trace.merge import merge
 from pyc.trace.sequences import Counted, Rows, Steps, sequence
 from pyc.trace.state import UNBOUND, Place, Result, Snapshot, Variable
@@ -75,8 +75,8 @@ class _Variables:
         self.dead = [v for v in self.all if not any(v is p for p in self.live)]
         self.augmented: list[Place] = [by_name[n] for n, _, only in names if only and n in live]
         self.known = {v.key for v in self.all}
-        self.optional = frozenset(by_name[n].key for n in live if n == RESULT)
-        """The returned value, which nobody reads where nothing is returned."""
+        for name, variable in by_name.items():
+            variable.optional, variable.final = name in (RESULT, HELD), name == RESULT
 
     def named(self, name: str | None) -> Variable | None:
         """The variable of a name."""
@@ -84,7 +84,7 @@ class _Variables:
 
 
 def _shown(name: str) -> str:
-    return "the returned value" if name == RESULT else name
+    return "the returned value" if name in (RESULT, HELD) else name
 
 
 def _note(places: Iterable[Place], why: str, remedy: str) -> None:
@@ -103,15 +103,11 @@ def _truth(x: Any) -> Any:
     """The truth of `x`: a bool, or a traced one of rank 0."""
     if not isinstance(x, Tracer) or x.size != 1:
         return bool(x)
+    known = x.known()
+    if known is not None:
+        return bool(known)
     flat = pnp.reshape(x, ()) if x.ndim else x
     return flat if flat.type.dtype is dt.b1 else pnp.not_equal(flat, 0)
-
-
-def _decision(x: Any) -> Any:
-    """The truth of a condition: a bool also where it depends on integers only."""
-    truth = _truth(x)
-    found = truth.decided() if isinstance(truth, Tracer) else None
-    return truth if found is None else bool(found)
 
 
 def negation(x: Any) -> Any:
@@ -131,7 +127,7 @@ def any_true(first: Any, *rest: Callable[[], Any]) -> Any:
 
 
 def _logic(unit: bool, first: Any, rest: Sequence[Callable[[], Any]]) -> Any:
-    truth = _decision(first) if rest else _truth(first)
+    truth = _truth(first)
     if not rest:
         return truth
     if type(truth) is bool:
@@ -146,7 +142,7 @@ def all_of(first: Any, *rest: Callable[[], Any]) -> Any:
     """`first and ...`, whose other operands are functions."""
     if not rest:
         return first
-    truth = _decision(first)
+    truth = _truth(first)
     if type(truth) is bool:
         return all_of(rest[0](), *rest[1:]) if truth else first
     return _choice(truth, (lambda: all_of(rest[0](), *rest[1:]), lambda: first), rest, "`and`")
@@ -156,7 +152,7 @@ def any_of(first: Any, *rest: Callable[[], Any]) -> Any:
     """`first or ...`, whose other operands are functions."""
     if not rest:
         return first
-    truth = _decision(first)
+    truth = _truth(first)
     if type(truth) is bool:
         return first if truth else any_of(rest[0](), *rest[1:])
     return _choice(truth, (lambda: first, lambda: any_of(rest[0](), *rest[1:])), rest, "`or`")
@@ -186,7 +182,7 @@ def comparison(operators: tuple[str, ...], left: Any, right: Any, *rest: Callabl
 
 def choice(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
     """`yes() if test else no()`."""
-    truth = _decision(test)
+    truth = _truth(test)
     if type(truth) is bool:
         return yes() if truth else no()
     return _choice(truth, (yes, no), (yes, no), "the conditional expression")
@@ -200,7 +196,8 @@ def _choice(
 ) -> Any:
     yes, no = functions
     result = Result(what)
-    try:
+
+    def both() -> None:
         merge(
             truth,
             (lambda: result.set(no()), lambda: result.set(yes())),
@@ -208,19 +205,32 @@ def _choice(
             {result.key},
             reach,
         )
-    except LoopStateError:  # one type each: Python decides, if what it depends on can be kept
-        found = truth.needed()
-        if found is None:
+
+    if _merged(truth, both):
+        return result.get()
+    return yes() if truth else no()
+
+
+def _merged(truth: Any, both: Callable[[], None]) -> bool:
+    """Whether `both` has merged the branches. If that cannot be done, and the truth depends only on
+    integers that are at hand, the program is for its value instead, as Python takes one branch.
+
+    raises Exception: what `both` raises where the truth is not at hand
+    """
+    try:
+        both()
+    except Exception:
+        if not truth.is_at_hand:
             raise
-        return yes() if found else no()
-    return result.get()
+        return False
+    return True
 
 
 def branch(
     test: Any, then: FunctionType, orelse: FunctionType, names: Names, live: tuple[str, ...]
 ) -> None:
     """`if test: then() else: orelse()`."""
-    truth = _decision(test)
+    truth = _truth(test)
     if type(truth) is bool:
         (then if truth else orelse)()
     else:
@@ -234,9 +244,14 @@ def _branch(
     variables: _Variables,
     reach: Sequence[Callable[..., Any]],
 ) -> None:
-    without = merge(
-        truth, (orelse, then), variables.live, variables.known, reach, variables.optional
-    )
+    without: dict[Place, str] = {}
+
+    def both() -> None:
+        without.update(merge(truth, (orelse, then), variables.live, variables.known, reach))
+
+    if not _merged(truth, both):
+        (then if truth else orelse)()
+        return
     for variable in variables.dead:
         variable.set(UNBOUND)
     for place, why in without.items():
@@ -321,7 +336,7 @@ class _Statement:
     def loop(self, run: Callable[[Any], None], always: bool) -> Loop:
         """The loop as an op to be traced; Unstable if it cannot be one."""
         variables = self.variables
-        loop = Loop(self.functions, variables.live, variables.all, run, always, variables.optional)
+        loop = Loop(self.functions, variables.live, variables.all, run, always)
         arrays = [p for p in variables.augmented if isinstance(p.get(), Tracer) and p.get().ndim]
         loop.keep(arrays)
         return loop
@@ -361,14 +376,8 @@ class _For(_Statement):
         """Over a sequence that may be traced."""
         length = steps.length
         if type(length) is not int:
-            try:
-                self.roll(steps, 0)
-                return
-            except (Unstable, DTypeError, TraceError) as refused:
-                found = length.needed()
-                if found is None:
-                    raise (refused.error() if isinstance(refused, Unstable) else refused) from None
-            length = steps.length = int(found)
+            self.run_to_traced_end(steps)
+            return
         if length <= SHORT and length * _unrolled.get() <= SHORT_IN_ALL:
             self.unroll(steps, 0)
             return
@@ -376,6 +385,21 @@ class _For(_Statement):
             self.unroll(steps, 0)
             return
         self.run_long(steps)
+
+    def run_to_traced_end(self, steps: Steps) -> None:
+        """A loop whose length is traced: an op; if it cannot be one, and its bounds are at hand,
+        the program is for these, as Python runs the loop."""
+        try:
+            self.roll(steps, 0)
+            return
+        except Unstable as unstable:
+            error: PycError = unstable.error()
+        except (DTypeError, TraceError) as refused:
+            error = refused
+        fixed = steps.fixed()
+        if fixed is None:
+            raise error
+        self.run(fixed)
 
     def run_long(self, steps: Steps) -> None:
         """A loop that is to be an op."""
@@ -493,18 +517,26 @@ class _While(_Statement):
         super().__init__((test, body), variables, stop)
         self.test = test
         self.body = body
+        self.by_value = False
+        """Whether the program may be for the values of integers that are at hand."""
+
+    def decided(self, truth: Any) -> bool | None:
+        """A truth where Python runs the loop; None if it is traced."""
+        if type(truth) is not bool and self.by_value and truth.is_at_hand:
+            return bool(truth)
+        return truth if type(truth) is bool else None
 
     def run_in_python(self, limit: int | None) -> bool:
         """Iterations as Python runs them, at most `limit`; whether the loop has ended."""
         done = 0
         while limit is None or done < limit:
-            stopped = self.stopped()
-            if type(stopped) is not bool:
+            stopped = self.decided(self.stopped())
+            if stopped is None:
                 return False
             if stopped:
                 return True
-            truth = _truth(self.test())
-            if type(truth) is not bool:
+            truth = self.decided(_truth(self.test()))
+            if truth is None:
                 return False
             if not truth:
                 return True
@@ -531,7 +563,9 @@ class _While(_Statement):
         else:
             return
         if not self.ends_in_python():
-            raise error
+            self.by_value = True
+            if not self.ends_in_python():
+                raise error
         record(Reason.LOOP_UNROLLED, line=_line(), detail=error.message)
         self.run_in_python(None)
 

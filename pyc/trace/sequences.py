@@ -4,6 +4,7 @@ not: ranges, arrays, and what `enumerate`, `zip` and `reversed` make of these.""
 from __future__ import annotations
 
 import builtins
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -25,12 +26,14 @@ class Steps(ABC):
     def item(self, k: Any) -> Any:
         """The item of iteration `k`, an int or a traced one within the length."""
 
+    def fixed(self) -> Steps | None:
+        """The sequence with a length that is known, for whose bounds the program is then; None if
+        they depend on more than integers that are at hand."""
+        return self
+
     def __iter__(self) -> Any:
-        """The items; TraceError if the length is traced and depends on data."""
+        """The items; TraceError if the length is traced."""
         if type(self.length) is not int:
-            found = self.length.needed()
-            if found is not None:
-                return (self.item(k) for k in range(int(found)))
             raise TraceError(
                 "the number of items is traced, and they are needed while the function is traced",
                 fix="Loop with `for`; or make the argument it comes from static: "
@@ -59,7 +62,7 @@ class TracedRange(Steps):
     """A range some bound of which is traced; the step is not."""
 
     def __init__(self, start: Any, stop: Any, step: int) -> None:
-        self.start, self.step = start, step
+        self.start, self.stop, self.step = start, stop, step
         distance = stop - start if step > 0 else start - stop
         size = abs(step)
         count = distance if size == 1 else (distance + (size - 1)) // size
@@ -69,6 +72,14 @@ class TracedRange(Steps):
         """A traced Python int."""
         scaled = k if self.step == 1 else k * self.step
         return scaled if type(self.start) is int and self.start == 0 else scaled + self.start
+
+    def fixed(self) -> Steps | None:
+        """A range of Python's."""
+        bounds = (self.start, self.stop)
+        if not all(b.is_at_hand for b in bounds if isinstance(b, Tracer)):
+            return None
+        start, stop = map(operator.index, bounds)
+        return Counted(range(start, stop, self.step))
 
 
 class Rows(Steps):
@@ -95,6 +106,11 @@ class Numbered(Steps):
         number = k if type(self.start) is int and self.start == 0 else k + self.start
         return number, self.of.item(k)
 
+    def fixed(self) -> Steps | None:
+        """That of a sequence of a known length."""
+        of = self.of.fixed()
+        return None if of is None else Numbered(of, self.start)
+
 
 class Zipped(Steps):
     """`zip` of sequences."""
@@ -112,6 +128,12 @@ class Zipped(Steps):
         """A tuple of items."""
         return tuple(s.item(k) for s in self.of)
 
+    def fixed(self) -> Steps | None:
+        """That of sequences of known lengths."""
+        of = [s.fixed() for s in self.of]
+        known = [s for s in of if s is not None]
+        return Zipped(known) if len(known) == len(of) else None
+
 
 class Backwards(Steps):
     """`reversed` of a sequence."""
@@ -123,6 +145,11 @@ class Backwards(Steps):
     def item(self, k: Any) -> Any:
         """The item so far from the end."""
         return self.of.item(self.length - 1 - k)
+
+    def fixed(self) -> Steps | None:
+        """That of a sequence of a known length."""
+        of = self.of.fixed()
+        return None if of is None else Backwards(of)
 
 
 def sequence(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
@@ -164,9 +191,6 @@ def _range(*args: Any) -> Steps:
     if not 1 <= len(bounds) <= 3:
         raise TypeError(f"range expected from 1 to 3 arguments, got {len(bounds)}")
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
-    if isinstance(step, Tracer):
-        found = step.needed()
-        step = step if found is None else int(found)
     if isinstance(step, Tracer):
         raise TraceError(
             "the step of a range is traced: whether it counts up or down is not known",

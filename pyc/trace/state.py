@@ -47,6 +47,10 @@ class Place(ABC):
     """Where a value is kept. name: in messages; line: where it is assigned, 0 if unknown."""
 
     line = 0
+    optional = False
+    """Whether nobody reads it where it has no value."""
+    final = False
+    """Whether nothing is changed once it has its value, so that its memory needs no care."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -106,8 +106,8 @@ class Owner(Protocol):
     def needed(self, value: Value) -> np.ndarray[Any, Any] | None:
         """As `known`, also of integer arguments and of what was captured, which are then kept."""
 
-    def decided(self, value: Value) -> np.ndarray[Any, Any] | None:
-        """As `needed`, if `value` depends on integers only."""
+    def is_at_hand(self, value: Value) -> bool:
+        """Whether `needed` would give the elements."""
 
 
 def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
@@ -413,10 +413,10 @@ class Tracer(ArrayMethods):
         trace cannot go on without them, since the program is then for these values only."""
         return self.owner.needed(self.value)
 
-    def decided(self) -> np.ndarray[Any, Any] | None:
-        """As `needed`, if it depends on integer arguments and captured integers only: Python
-        decides on these, and other values are other programs."""
-        return self.owner.decided(self.value)
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether `needed` would give the elements."""
+        return self.owner.is_at_hand(self.value)
 
     # --- attributes -------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Loops and branches as NumPy users write them; `test_rolled.py` compares each with NumPy."""
 
-# ruff: noqa: B007, F842
+# ruff: noqa: B007, F821, F841, F842
 
 from __future__ import annotations
 
@@ -963,7 +963,7 @@ def unused_loop_variable(x):
 
 def no_iteration(x):
     for i in range(0):
-        x = x + undefined  # noqa: F821
+        x = x + undefined
     return x
 
 
@@ -1107,3 +1107,144 @@ def rows_written_through_views(a):
         row += a[i - 1]
         row[0] = 1
     return a
+
+
+def swapped_and_kept(x, y, n):
+    a, b = x.copy(), y.copy()
+    items = [x + y]
+    for i in range(n):
+        a, b = b, a
+        items[0] = a
+    return items[0]
+
+
+# --- variables that get a value late --------------------------------------------------------------
+
+
+def previous_of_the_second_on(x):
+    s = 0.0
+    for i in range(len(x)):
+        if i > 0:
+            s += previous * x[i]
+        previous = x[i]
+    return s
+
+
+def set_in_some_iterations(x, n):
+    for i in range(n):
+        for j in range(n):
+            if x[j] < 0.5:
+                w = x[j]
+                continue
+        if x[0] < 3:
+            x = x + w
+    return x
+
+
+def number_or_element(x, c):
+    s = x[2] if x[0] > 0 else c
+    s += 1
+    return s
+
+
+# --- results that are returned early --------------------------------------------------------------
+
+
+def returned_before_it_changes(x, n):
+    y = x.copy()
+    for i in range(n):
+        y[0] += 0.5
+        if y[0] > 2:
+            return y, i
+        y *= 1.25
+    return y, -1
+
+
+def returned_in_a_short_loop(x, n):
+    y = x.copy()
+    for i in range(3):
+        if y[i] > n:
+            return y
+        y[i] -= 1
+    return y + 1
+
+
+# --- two buffers ----------------------------------------------------------------------------------
+
+
+def swapped_in_two_loops(x, n):
+    a, b = x.copy(), np.zeros(len(x))
+    for i in range(n):
+        b[1:] = a[:-1]
+        a, b = b, a
+    for i in range(n):
+        b[:-1] = 2 * a[1:]
+        a, b = b, a
+    a[0] = 1
+    return a, b
+
+
+def swapped_on_a_condition(x, n):
+    a, b = x.copy(), np.zeros(len(x))
+    for i in range(n):
+        b[1:] = a[:-1]
+        if b[2] < 3:
+            a, b = b, a
+    if n > 3:
+        a, b = b, a
+    a[0] = 1
+    return a, b
+
+
+def list_of_an_array_that_is_replaced(x, n):
+    held = [np.zeros(len(x))]
+    for i in range(n):
+        held[0][2] = 1.0
+        if n > 3:
+            held[0] = x.copy()
+    return held[0]
+
+
+# --- numbers that are at hand ---------------------------------------------------------------------
+
+
+def rows_in_a_list(x, n):
+    rows = []
+    for i in range(n):
+        rows.append(x * i)
+    return np.stack([x, *rows])
+
+
+def coefficients(x, order):
+    if order == 2:
+        c = np.array([1.0, 2.0])
+    elif order == 3:
+        c = np.array([1.0, 2.0, 3.0])
+    else:
+        raise ValueError("order")
+    return x[: len(c)] * c
+
+
+def shorter_each_time(x, n):
+    y = x.copy()
+    for i in range(n):
+        y[:i] += 1
+    return y
+
+
+def list_by_while(x, n):
+    rows, k = [x], 0
+    while k < n:
+        rows.append(rows[-1] * 0.5)
+        k += 1
+    return rows[-1]
+
+
+def nothing_for_none(x, n):
+    return None if n == 0 else x
+
+
+def scaled_for_many(x, n):
+    if n > 2 and x[0] > -9:
+        x = x * 2
+    return x

@@ -3,7 +3,7 @@
 Keep the lines where they are: the golden files name them.
 """
 
-# ruff: noqa: B007, RET503, RET504
+# ruff: noqa: B007, F821, F841, RET503, RET504
 
 from __future__ import annotations
 
@@ -220,3 +220,88 @@ def index_out_of_range_after_a_break(x, n):
             break
         s += x[i]
     return s
+
+
+def previous_without_a_start(x, n):
+    s = 0.0
+    for i in range(n):
+        if i > 0:
+            s += previous
+        previous = x[i]
+    return s
+
+
+def unbound_in_a_branch(x):
+    if x[0] > 0:
+        x = x + w
+    w = 1.0
+    return x * w
+
+
+def alias_of_a_branch_in_a_loop(x, n):
+    items = [x + 1]
+    b = x.copy()
+    for i in range(n):
+        if x[i] > 0:
+            b = items[0]
+        b[0] = 7
+    return items[0], b
+
+
+def alias_of_a_branch_in_a_branch(x, n):
+    a = x + 1
+    b = x.copy()
+    if n > 0:
+        c = a if x[0] > 0 else b
+        c[0] = 7.0
+    return a
+
+
+def alias_in_an_inner_loop(x, n):
+    a = x.copy()
+    b = a
+    for i in range(20):
+        for j in range(n):
+            b[1] += 5
+            b = a + 1
+    return a, b
+
+
+class Clears:
+    """Changes an array when a block ends."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __enter__(self):
+        return self.array
+
+    def __exit__(self, *what):
+        self.array[0] = 9.0
+
+
+def returned_and_changed_then(x, n):
+    y = x.copy()
+    with Clears(y) as z:
+        if n > 2:
+            return z
+        z[1] = 5.0
+    return z
+
+
+def aliases_go_around(x, n):
+    a = x.copy()
+    b, c, d = a, x + 1, x + 2
+    for i in range(n):
+        c[0] += 1
+        c, d, a, b = a, b, c, d
+    return a, b, c, d
+
+
+def swapped_aliases_are_changed_later(x, n):
+    a = x.copy()
+    b = a
+    for i in range(n):
+        a, b = b, a
+    a[0] = 1
+    return a, b

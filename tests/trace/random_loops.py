@@ -66,6 +66,7 @@ class Writer:
         ]
         while self.left > 0:
             self.statement(1, False)
+        self.line(1, "w = s")
         self.line(1, _RESULT)
         return HEADER + "\n".join(self.lines) + "\n"
 

@@ -97,6 +97,20 @@ CALLS: dict[str, list[tuple[Any, ...]]] = {
     "with_default": [(0.0, 5.0), (2.0, 5.0)],
     "element_guard": [(X, 3), (X, 40)],
     "rows_written_through_views": [(WIDE,)],
+    "swapped_and_kept": [(X, 2 * X, 0), (X, 2 * X, 1), (X, 2 * X, 2)],
+    "set_in_some_iterations": [(X, 0), (X, 5)],
+    "number_or_element": [(X, 0.5), (-X, 0.5)],
+    "rows_in_a_list": [(X, 0), (X, 3)],
+    "coefficients": [(X, 2), (X, 3)],
+    "shorter_each_time": [(X, 0), (X, 3), (X, 20)],
+    "list_by_while": [(X, 0), (X, 3)],
+    "nothing_for_none": [(X, 0), (X, 3)],
+    "scaled_for_many": [(X, 1), (X, 3)],
+    "swapped_in_two_loops": [(X, 0), (X, 3)],
+    "swapped_on_a_condition": [(X, 0), (X, 3), (X, 5)],
+    "list_of_an_array_that_is_replaced": [(X, 0), (X, 3), (X, 5)],
+    "returned_before_it_changes": [(X, 0), (X, 2), (X, 9)],
+    "returned_in_a_short_loop": [(X, -9), (X, 0), (X, 9)],
 }
 
 
@@ -150,9 +164,10 @@ def test_the_interpreters_agree(name: str) -> None:
 
 # --- refusals -------------------------------------------------------------------------------------
 
+# Numbers are at hand, arrays are not: what depends on numbers only is decided by their values.
 REFUSED: dict[str, tuple[Any, ...]] = {
-    "dtype_changes": (refusals.SINGLE, 3),
-    "element_changes_its_dtype": (refusals.SINGLE, 3),
+    "dtype_changes": (refusals.SINGLE, np.array(3)),
+    "element_changes_its_dtype": (refusals.SINGLE, np.array(3)),
     "bound_is_a_float": (refusals.X, 3.0),
     "unbound_when_it_runs": (refusals.X, 0),
     "unbound_after_a_branch": (refusals.X,),
@@ -166,15 +181,9 @@ def test_refused(name: str, golden: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.chdir(ROOT)
     function = getattr(refusals, name)
     given = function.__code__.co_argcount
-    args = REFUSED.get(name, (refusals.X, 3)[:given])
-
-    def of_data(*given: Any) -> Any:
-        """An integer argument would be a program for each value: this one depends on data."""
-        whole = [k for k, arg in enumerate(args) if type(arg) is int]
-        return function(*(int(x[0]) if k in whole else x for k, x in enumerate(given)))
-
+    args = REFUSED.get(name, (refusals.X, np.array(3))[:given])
     with pytest.raises(PycError) as found:
-        pyc.jit(of_data)(*(np.array([x]) if type(x) is int else x for x in copied(args)))
+        pyc.jit(function)(*copied(args))
     golden(f"{type(found.value).__name__}: {found.value}")
 
 
@@ -187,11 +196,22 @@ def test_a_variable_without_a_value_is_an_unbound_local_error() -> None:
 
 def test_a_traceback_shows_the_lines_of_the_user_only() -> None:
     with pytest.raises(PycError) as found:
-        pyc.jit(lambda x: refusals.slice_of_a_traced_length(x, int(x[0])))(refusals.X)
+        pyc.jit(refusals.slice_of_a_traced_length)(refusals.X, np.array(3))
     frames = traceback.extract_tb(found.value.__traceback__)[1:]
     assert [f.name for f in frames if "pyc/" not in f.filename] == [f.name for f in frames]
     assert frames[-1].line == "y[:i] = 0"
     assert frames[-1].name == "slice_of_a_traced_length"
+
+
+def test_what_cannot_be_an_op_is_decided_by_numbers_that_are_at_hand() -> None:
+    """The program is then for their values; else one program is for all."""
+    one = ("scaled_for_many", "fibonacci", "heat")
+    each = ("rows_in_a_list", "coefficients", "shorter_each_time", "list_by_while")
+    for name in (*one, *each):
+        jitted = pyc.jit(getattr(programs, name))
+        for n in (2, 3, 2):
+            jitted(*([X, n] if getattr(programs, name).__code__.co_argcount == 2 else [n]))
+        assert jitted.cache_info().misses == (1 if name in one else 2), name
 
 
 # --- what a loop becomes --------------------------------------------------------------------------
