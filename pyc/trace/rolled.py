@@ -20,7 +20,7 @@ from types import FunctionType
 from typing import Any
 
 import pyc.numpy as pnp
-from pyc.errors import DTypeError, LoopStateError, PycError, TraceError
+from pyc.errors import DTypeError, LoopStateError, PycError, TraceError, UnsupportedOpError
 from pyc.interpreter import bind, current, is_tracing
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Eqn
@@ -43,6 +43,9 @@ LONGEST = 4096
 """The most iterations, of nested loops in all, that run in Python because they cannot be ops."""
 LONGEST_PLAIN = 1_000_000
 """The longest loop that runs in Python because it does nothing with traced values."""
+
+_REFUSED = (DTypeError, TraceError, UnsupportedOpError)
+"""What a body may fail with where it is an op, and not where it runs in Python."""
 
 _unrolled: ContextVar[int] = ContextVar("pyc_unrolled", default=1)
 """Iterations of the loops around that run in Python."""
@@ -364,7 +367,7 @@ class _For(_Statement):
             try:
                 self.roll(steps, 0)
                 return
-            except (Unstable, DTypeError, TraceError) as refused:
+            except (Unstable, *_REFUSED) as refused:
                 found = length.needed()
                 if found is None:
                     raise (refused.error() if isinstance(refused, Unstable) else refused) from None
@@ -394,7 +397,7 @@ class _For(_Statement):
                     first = 1
                     continue
                 error = unstable.error()
-            except (DTypeError, TraceError) as refused:
+            except _REFUSED as refused:
                 error = refused
             break
         if (length - first) * _unrolled.get() > LONGEST:
@@ -433,7 +436,7 @@ class _For(_Statement):
         """Whether the iterations from `first` on have become an op."""
         try:
             self.roll(steps, first)
-        except (Unstable, DTypeError, TraceError):
+        except (Unstable, *_REFUSED):
             return False
         return True
 
@@ -494,8 +497,9 @@ class _While(_Statement):
         self.test = test
         self.body = body
 
-    def run_in_python(self, limit: int | None) -> bool:
-        """Iterations as Python runs them, at most `limit`; whether the loop has ended."""
+    def run_in_python(self, limit: int | None, keep: bool = False) -> bool:
+        """Iterations as Python runs them, at most `limit`; whether the loop has ended. keep: with
+        tests of integer arguments and captured arrays, whose values are kept."""
         done = 0
         while limit is None or done < limit:
             stopped = self.stopped()
@@ -504,6 +508,9 @@ class _While(_Statement):
             if stopped:
                 return True
             truth = _truth(self.test())
+            if keep and type(truth) is not bool:
+                found = truth.needed()
+                truth = truth if found is None else bool(found)
             if type(truth) is not bool:
                 return False
             if not truth:
@@ -526,19 +533,20 @@ class _While(_Statement):
             self.roll()
         except Unstable as unstable:
             error = unstable.error()
-        except (DTypeError, TraceError) as refused:
+        except _REFUSED as refused:
             error = refused
         else:
             return
-        if not self.ends_in_python():
+        if not self.ends_in_python(keep=True):
             raise error
         record(Reason.LOOP_UNROLLED, line=_line(), detail=error.message)
-        self.run_in_python(None)
+        self.run_in_python(None, keep=True)
 
-    def ends_in_python(self) -> bool:
-        """Whether the loop ends within `LONGEST` iterations whose tests are known."""
+    def ends_in_python(self, keep: bool = False) -> bool:
+        """Whether the loop ends within `LONGEST` iterations whose tests are known, or can be
+        kept."""
         try:
-            return bool(self.dry(lambda: self.run_in_python(LONGEST))[0])
+            return bool(self.dry(lambda: self.run_in_python(LONGEST, keep))[0])
         except PycError:
             return False
 

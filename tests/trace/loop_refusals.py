@@ -220,3 +220,12 @@ def index_out_of_range_after_a_break(x, n):
             break
         s += x[i]
     return s
+
+
+def recursion_that_data_ends(x):
+    def halve(value):
+        if value < 1:
+            return value
+        return halve(value / 2)
+
+    return halve(x[0])

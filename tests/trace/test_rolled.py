@@ -97,6 +97,7 @@ CALLS: dict[str, list[tuple[Any, ...]]] = {
     "with_default": [(0.0, 5.0), (2.0, 5.0)],
     "element_guard": [(X, 3), (X, 40)],
     "rows_written_through_views": [(WIDE,)],
+    "history_up_to_an_argument": [(X, 3), (X, 0), (X, 30)],
 }
 
 
