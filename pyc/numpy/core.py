@@ -40,9 +40,9 @@ def separated(found: Any, args: Sequence[Any]) -> Any:
 
 
 def value(x: Any) -> Any:
-    """`x` as something that has a type: lists and tuples of numbers become arrays, or are stacked
-    if they hold traced values."""
-    if not isinstance(x, (list, tuple)):
+    """`x` as something that has a type: lists, tuples and ranges of numbers become arrays, or are
+    stacked if they hold traced values."""
+    if not isinstance(x, (list, tuple, range)):
         return x
     if any(_holds_value(e) for e in x):
         return stacked([value(e) for e in x])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,7 @@ def identity(n: int, dtype: Any = None) -> Any:
 
 
 def _triangle(name: str, x: Any, k: int, test: str) -> Any:
+    k = operator.index(k)
     x = value(x)
     shape = shape_of(x)
     if len(shape) < 2:

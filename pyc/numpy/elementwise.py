@@ -171,7 +171,8 @@ def divmod(x: Any, y: Any) -> tuple[Any, Any]:
 
 def power(x: Any, y: Any) -> Any:
     """x ** y. Integers to a negative integer power fail, as in NumPy. A Python exponent of 2, 3,
-    0.5 or -1 is computed by multiplication, square root or division, as NumPy does for some."""
+    0.5 or -1 is computed by multiplication, square root or division, as NumPy does for some; that
+    of a complex number too if it is whole and below 100."""
     if type(y) in (int, float) and y in (1, 2, 3, 0.5, -1):
         base = value(x)
         kind = result_dtype(base, y)
@@ -185,11 +186,30 @@ def power(x: Any, y: Any) -> Any:
                 return bind1("reciprocal", base)
             two = bind1("square", base)
             return two if y == 2 else bind1("mul", two, base)
+    if type(y) in (int, float) and (y == 0.5 or (-100 < y < 100 and y == int(y))):
+        base = value(x)
+        if dtype_of(base).is_complex:
+            return sqrt(base) if y == 0.5 else _complex_power(base, int(y))
     x, y = operands("power", x, y)
     kind = dtype_of(x)
     if kind is dt.b1:
         x, y, kind = cast(x, dt.i8), cast(y, dt.i8), dt.i8
     return bind1("integer_power" if kind.is_integer else "power", x, y)
+
+
+def _complex_power(x: Any, n: int) -> Any:
+    """x ** n by squares and products, in NumPy's order."""
+    if n == 0:
+        return broadcast(literal(1, dtype_of(x)), shape_of(x))
+    found, square, rest = None, x, n if n > 0 else -n
+    while True:
+        if rest & 1:
+            found = square if found is None else bind1("mul", found, square)
+        rest >>= 1
+        if not rest:
+            break
+        square = bind1("mul", square, square)
+    return found if n > 0 else bind1("div", broadcast(literal(1, dtype_of(x)), shape_of(x)), found)
 
 
 pow = power

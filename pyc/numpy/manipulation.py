@@ -6,6 +6,7 @@ itself.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -245,7 +246,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     return tuple(reshape(part(x, 0, k, 1), shape[1:]) for k in range(shape[0]))
 
 
-def split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
+def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """`x` in equal parts, or cut before the given places."""
     x = asarray(x)
     shape = shape_of(x)
@@ -263,13 +264,13 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
     return _cut(x, place, cuts)
 
 
-def _cut(x: Any, axis: int, cuts: list[int]) -> tuple[Any, ...]:
+def _cut(x: Any, axis: int, cuts: list[int]) -> list[Any]:
     n = shape_of(x)[axis]
     bounds = [0, *(min(max(c if c >= 0 else c + n, 0), n) for c in cuts), n]
-    return tuple(part(x, axis, a, max(b - a, 0)) for a, b in pairwise(bounds))
+    return [part(x, axis, a, max(b - a, 0)) for a, b in pairwise(bounds)]
 
 
-def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
+def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """`x` in parts as equal as possible, the longer ones first; or cut before the given places."""
     x = asarray(x)
     place = axis_of("array_split", axis, len(shape_of(x)))
@@ -495,6 +496,7 @@ def _assembled(x: Any, depth: int, rank: int) -> Any:
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The diagonal of two axes, as a new last axis."""
     x = moveaxis(asarray(x), (axis1, axis2), (-2, -1))
+    offset = operator.index(offset)
     *rest, m, n = shape_of(x)
     start = (max(-offset, 0), max(offset, 0))
     size = max(min(m - start[0], n - start[1]), 0)
@@ -512,7 +514,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 def diag(x: Any, k: int = 0) -> Any:
     """The diagonal k of a matrix, or a matrix with a line on its diagonal k."""
-    x = asarray(x)
+    x, k = asarray(x), operator.index(k)
     shape = shape_of(x)
     if len(shape) == 2:
         return diagonal(x, k)

@@ -15,6 +15,7 @@ from pyc.numpy.core import (
     operands,
     part,
     shape_of,
+    to_shape,
     type_text,
     value,
 )
@@ -221,7 +222,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     `length` or more is an IndexOutOfRangeError when the program runs
     """
     x = _line("bincount", x)
-    size = minlength if length is None else length
+    (size,) = to_shape("bincount", minlength if length is None else length)
     if size < 1:
         raise ShapeError(
             "bincount: the length of the result depends on data",

@@ -542,6 +542,16 @@ def tracing(trace: Trace) -> Iterator[None]:
     except NameError as error:
         trace.explain(error)
         raise
+    except RecursionError as error:
+        place = location.of_recursion(error.__traceback__) if trace.parent is None else None
+        if place is None:
+            raise
+        raise TraceError(
+            f"`{place.function}` calls itself in a branch on a traced value: both branches are "
+            "traced, without end",
+            fix="Write a loop; or end the recursion by a number that is known, such as the depth.",
+            place=place,
+        ) from None
     except (TypeError, ValueError) as error:
         # NumPy wraps what a conversion raises, as in `array[0] = traced`.
         cause = error.__cause__

@@ -211,7 +211,19 @@ def _always_leaves(body: Sequence[ast.stmt]) -> bool:
             return True
         if isinstance(node, ast.With) and _always_leaves(node.body):
             return False  # the manager may swallow what is raised
+        if _is_endless(node):
+            return True
     return False
+
+
+def _is_endless(node: ast.stmt) -> bool:
+    """Whether only a `return` leaves a statement: `while True` without a `break`."""
+    return (
+        isinstance(node, ast.While)
+        and isinstance(node.test, ast.Constant)
+        and bool(node.test.value)
+        and not _leaves_by(node.body, ast.Break)
+    )
 
 
 def _only_at_the_end(body: Sequence[ast.stmt]) -> bool:

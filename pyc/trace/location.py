@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import wraps
 from itertools import islice
@@ -30,6 +31,9 @@ _SKIPPED = tuple(
     os.path.join(os.path.dirname(os.path.realpath(file)), "")
     for file in (numpy.__file__, optree.__file__, os.path.join(_OWN, "x"))
 )
+
+_MERGE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "merge.py")
+"""Where the branches on traced values are traced."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
@@ -93,6 +97,22 @@ def of_traceback(traceback: TracebackType | None) -> Location | None:
             found = (code, traceback.tb_lasti)
         traceback = traceback.tb_next
     return None if found is None else locate(*found)
+
+
+def of_recursion(traceback: TracebackType | None) -> Location | None:
+    """Where the first function of the user's that calls itself in a traceback does so; None if no
+    branch on a traced value is between."""
+    frames: list[tuple[CodeType, int]] = []
+    branches = 0
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not is_own(code.co_filename):
+            frames.append((code, traceback.tb_lasti))
+        branches += code.co_filename == _MERGE
+        traceback = traceback.tb_next
+    counts = Counter(code for code, _ in frames)
+    found = next((frame for frame in frames if counts[frame[0]] > 2), None)
+    return None if found is None or not branches else locate(*found)
 
 
 def trim(error: Exception) -> None:

@@ -20,7 +20,7 @@ from types import FunctionType
 from typing import Any
 
 import pyc.numpy as pnp
-from pyc.errors import DTypeError, PycError, TraceError
+from pyc.errors import DTypeError, PycError, TraceError, UnsupportedOpError
 from pyc.interpreter import bind, current, is_tracing
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Eqn
@@ -43,6 +43,9 @@ LONGEST = 4096
 """The most iterations, of nested loops in all, that run in Python because they cannot be ops."""
 LONGEST_PLAIN = 1_000_000
 """The longest loop that runs in Python because it does nothing with traced values."""
+
+_REFUSED = (DTypeError, TraceError, UnsupportedOpError)
+"""What a body may fail with where it is an op, and not where it runs in Python."""
 
 _unrolled: ContextVar[int] = ContextVar("pyc_unrolled", default=1)
 """Iterations of the loops around that run in Python."""
@@ -394,7 +397,7 @@ class _For(_Statement):
             return
         except Unstable as unstable:
             error: PycError = unstable.error()
-        except (DTypeError, TraceError) as refused:
+        except _REFUSED as refused:
             error = refused
         fixed = steps.fixed()
         if fixed is None:
@@ -418,7 +421,7 @@ class _For(_Statement):
                     first = 1
                     continue
                 error = unstable.error()
-            except (DTypeError, TraceError) as refused:
+            except _REFUSED as refused:
                 error = refused
             break
         if (length - first) * _unrolled.get() > LONGEST:
@@ -457,7 +460,7 @@ class _For(_Statement):
         """Whether the iterations from `first` on have become an op."""
         try:
             self.roll(steps, first)
-        except (Unstable, DTypeError, TraceError):
+        except (Unstable, *_REFUSED):
             return False
         return True
 
@@ -558,7 +561,7 @@ class _While(_Statement):
             self.roll()
         except Unstable as unstable:
             error = unstable.error()
-        except (DTypeError, TraceError) as refused:
+        except _REFUSED as refused:
             error = refused
         else:
             return

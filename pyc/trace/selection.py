@@ -39,7 +39,7 @@ def selects(key: Any) -> bool:
     """Whether an index selects elements by a traced mask, or by the elements of a selection."""
     _, parts = _taken_apart(key)
     return any(isinstance(k, Selected) for k in parts) or (
-        bool(parts) and is_mask(parts[0]) and parts[0].known() is None
+        bool(parts) and is_mask(parts[0]) and parts[0].needed() is None
     )
 
 

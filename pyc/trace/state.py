@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from pyc.trace import location
+from pyc.trace.parts import Selected
 from pyc.trace.tracer import Tracer
 
 REACHED = 100_000
@@ -312,6 +313,8 @@ class Snapshot:
             return [(v, name) for v in (value.func, *value.args, *value.keywords.values())]
         if isinstance(value, (tuple, frozenset)):
             return [(v, f"{name}[{k}]") for k, v in enumerate(value)]
+        if isinstance(value, Selected):  # an array for `isinstance`
+            return self._keep(value, name, _OBJECT)
         for types, kind in _KINDS:
             if isinstance(value, types):
                 if isinstance(value, np.ndarray) and not value.flags.writeable:

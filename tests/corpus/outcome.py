@@ -109,10 +109,10 @@ def compare(found: Any, expected: Any, where: str) -> None:
 
 
 def compare_numbers(found: Any, expected: Any, where: str) -> None:
-    """Arrays and numbers; a Python number comes back as a NumPy scalar of its type."""
-    assert isinstance(found, np.ndarray) == isinstance(expected, np.ndarray), (
-        f"{where}: {type(found)}, not {type(expected)}"
-    )
+    """Arrays and numbers; a Python number comes back as a NumPy scalar of its type, and so does an
+    array of rank 0."""
+    arrays = [isinstance(x, np.ndarray) and x.ndim > 0 for x in (found, expected)]
+    assert arrays[0] == arrays[1], f"{where}: {type(found)}, not {type(expected)}"
     found, expected = np.asarray(found), np.asarray(expected)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape), (
         f"{where}: {found.dtype}{found.shape}, not {expected.dtype}{expected.shape}"

@@ -47,7 +47,7 @@ def test_the_count_is_in_the_readme(capsys):
         (np.zeros(2), np.full(2, 1e-6)),
         (np.array([1.0, np.nan]), np.array([1.0, 1.0])),
         (np.array([1, 2]), np.array([1, 3])),
-        (np.array(1.0), np.float64(1.0)),
+        (np.array([1.0]), np.float64(1.0)),
         ((1.0,), [1.0]),
         ({"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0}),
         (1.0, None),

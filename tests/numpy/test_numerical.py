@@ -159,6 +159,17 @@ def test_what_cannot_be_is_a_named_error(error: type[Exception], call: Call) -> 
         interpreted(call, V)
 
 
+@pytest.mark.parametrize("n", [-3, -1, 0, 0.5, 1, 2, 2.0, 3, 5, 12])
+def test_whole_powers_of_complex_numbers_are_products(n: float) -> None:
+    """As in NumPy: by logarithms `z ** 2` would not be `z * z`."""
+    z = floats(20, dtype=np.float64) + 1j * floats(20, dtype=np.float64)
+    found = interpreted(lambda p, x: p.power(x, n), z)
+    assert not difference(z**n, found, roundings=8)
+    assert not difference(
+        (-2 + 0j) ** 2, interpreted(lambda p, x: p.power(x, 2), np.complex128(-2)), 0
+    )
+
+
 def test_bincount_refuses_numbers_outside_of_its_length() -> None:
     """Neither a negative number nor one past the end is counted elsewhere."""
     for wrong in (-1, 5):

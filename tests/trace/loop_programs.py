@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -1248,3 +1249,59 @@ def scaled_for_many(x, n):
     if n > 2 and x[0] > -9:
         x = x * 2
     return x
+
+
+def endless_loop_with_return(x):
+    """Only the `return` leaves: nothing is returned after the loop."""
+    total = 0.0
+    k = 0
+    while True:
+        total += np.abs(x[k])
+        if total > 3:
+            return total * 2
+        k += 1
+
+
+def factorials_of_the_counter(x):
+    """`math.factorial` takes a Python integer: the loop runs in Python."""
+    y = np.zeros_like(x)
+    for n in range(20):
+        y += (-1) ** n * x**n / math.factorial(n)
+    return y
+
+
+def history_up_to_an_argument(x, n):
+    """A list that grows until an integer argument says so."""
+    history = [x]
+    while len(history) <= n:
+        history.append(history[-1] / 2)
+    return np.array(history)
+
+
+def means_of_groups(x):
+    """What a mask selects, in a branch of a loop."""
+    means = np.zeros(4)
+    for k in range(4):
+        members = x[np.floor(x) == k - 2]
+        if len(members) > 0:
+            means[k] = members.mean()
+    return means
+
+
+def selection_changed_in_a_loop(x):
+    """What a mask selects is changed in place in a loop, and stored after it."""
+    y = x.copy()
+    part = y[y > 0]
+    for _ in range(20):
+        part *= 1.1
+        if part.sum() > 50:
+            part[part > 2] = 1
+    y[y > 0] = part
+    return y
+
+
+def places_in_a_range(x):
+    """A range as an index."""
+    y = np.zeros((len(x), 3))
+    y[range(len(x)), 1] = x
+    return y

@@ -305,3 +305,12 @@ def swapped_aliases_are_changed_later(x, n):
         a, b = b, a
     a[0] = 1
     return a, b
+
+
+def recursion_that_data_ends(x):
+    def halve(value):
+        if value < 1:
+            return value
+        return halve(value / 2)
+
+    return halve(x[0])
