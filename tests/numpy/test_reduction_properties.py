@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,9 @@ import pyc.numpy as pnp
 from tests.numpy.interpreted import outcome
 
 Array = np.ndarray[Any, Any]
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+"""NumPy's, of empty means and of overflow."""
 
 INTEGERS = (np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64)
 FLOATS = (np.float16, np.float32, np.float64)
