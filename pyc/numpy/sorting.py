@@ -16,6 +16,7 @@ from pyc.numpy.core import (
     broadcast,
     cast,
     dtype_of,
+    literal,
     operands,
     shape_of,
     structural,
@@ -26,6 +27,7 @@ from pyc.numpy.elementwise import add, equal, less, multiply, subtract, where
 from pyc.numpy.indexing import gather
 from pyc.numpy.manipulation import moveaxis, ravel, stack
 from pyc.numpy.statistics import any as any_true
+from pyc.numpy.statistics import mean
 
 
 def sort(
@@ -72,8 +74,34 @@ def top_k(x: Any, k: int) -> tuple[Any, Any]:
 
 
 def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """The middle element over some axes, or the mean of the middle two; NaN if any is."""
-    return quantile(x, 0.5, axis, keepdims=keepdims)
+    """The middle of the sorted axes (all if None), the mean of two where there are two; NaN if any
+    is, and of no elements."""
+    x = asarray(x)
+    ordered, wide = _ordered("median", x, axis)
+    count = shape_of(ordered)[-1]
+    if not dtype_of(x).is_float:
+        ordered = cast(ordered, dt.f64)
+    if count == 0:
+        found = broadcast(literal(np.nan, dtype_of(ordered)), shape_of(ordered)[:-1])
+    else:
+        last, middle = gather(ordered, (..., count - 1)), gather(ordered, (..., count // 2))
+        if count % 2 == 0:
+            middle = mean(stack([gather(ordered, (..., count // 2 - 1)), middle]), 0)
+        found = where(equal(last, last), middle, last)
+    return bind1("reshape", found, shape=wide) if keepdims else found
+
+
+def _ordered(name: str, x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """`x` with the axes (all if None) as a sorted last one, and its shape with these axes as 1."""
+    if dtype_of(x).is_complex:
+        raise DTypeError(f"{name}: complex numbers have no order, got {type_text(x)}")
+    shape = shape_of(x)
+    axes = axes_of(name, axis, len(shape))
+    kept = [k for k in range(len(shape)) if k not in axes]
+    rows = bind1("transpose", x, axes=(*kept, *axes))
+    count = prod([shape[k] for k in axes])
+    rows = bind1("reshape", rows, shape=(*(shape[k] for k in kept), count))
+    return sort(rows, -1), tuple(1 if k in axes else n for k, n in enumerate(shape))
 
 
 def quantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
@@ -101,30 +129,22 @@ def _quantiles(name: str, x: Any, q: Any, whole: int, axis: Any, keepdims: bool)
     fractions = np.asarray(numbers, np.float64) / whole
     if not ((fractions >= 0) & (fractions <= 1)).all():
         raise ValueError(f"{name}: fractions must lie in [0, {whole}], got {q}")
-    if dtype_of(x).is_complex:
-        raise DTypeError(f"{name}: complex numbers have no order, got {type_text(x)}")
     kind = np.dtype(q.dtype) if hasattr(q, "dtype") else np.asarray(numbers).dtype
+    ordered, wide = _ordered(name, x, axis)
+    count = shape_of(ordered)[-1]
+    if count == 0:
+        raise ShapeError(f"{name}: no elements along axis {axis} of {type_text(x)}")
     weak = type(q) is float or (type(q) is int and whole != 1)
     if weak or dtype_of(x) is dt.b1:
-        x = cast(x, dt.promote_weak(float, dtype_of(x)))
+        ordered = cast(ordered, dt.promote_weak(float, dtype_of(x)))
     elif kind.kind == "f" or whole != 1:
         strong = dt.of(kind if kind.kind == "f" else np.dtype(np.float64))
         assert strong is not None, "NumPy's floats are pyc's"
-        x = cast(x, dt.promote(dtype_of(x), strong))
-    shape = shape_of(x)
-    axes = axes_of(name, axis, len(shape))
-    kept = [k for k in range(len(shape)) if k not in axes]
-    count = prod([shape[k] for k in axes])
-    if count == 0:
-        raise ShapeError(f"{name}: no elements along axis {axis} of {type_text(x)}")
-    rows = bind1("transpose", x, axes=(*kept, *axes))
-    rows = bind1("reshape", rows, shape=(*(shape[k] for k in kept), count))
-    ordered = sort(rows, -1)
+        ordered = cast(ordered, dt.promote(dtype_of(x), strong))
     last = gather(ordered, (..., count - 1))
     number = equal(last, last)
     found = [where(number, _between(ordered, count, p), last) for p in fractions.reshape(-1)]
     if keepdims:
-        wide = tuple(1 if k in axes else n for k, n in enumerate(shape))
         found = [bind1("reshape", each, shape=wide) for each in found]
     if fractions.ndim == 0:
         return found[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,9 @@ import pyc.numpy as pnp
 from tests.numpy.interpreted import outcome
 
 Array = np.ndarray[Any, Any]
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+"""NumPy's, of empty means and of overflow."""
 
 INTEGERS = (np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64)
 FLOATS = (np.float16, np.float32, np.float64)
@@ -234,3 +238,67 @@ def test_types_of_quantiles_and_percentiles_are_numpys() -> None:
             for name in ("quantile", "percentile"):
                 found, expected = both(lambda np, x, n=name, q=q: getattr(np, n)(x, q), x)
                 assert found.dtype == expected.dtype, (name, x.dtype, q)
+
+
+# --- what is built of them ------------------------------------------------------------------------
+
+
+@drawn
+@given(calls(("nanprod", "nanvar", "nanstd", "ptp", "median"), FLOATS))
+def test_reductions_built_of_others(call: tuple[str, Array, Any, bool]) -> None:
+    """Over plain numbers with NaN among them: overflow and infinities are tested above."""
+    name, x, axis, keepdims = call
+    with np.errstate(all="ignore"):
+        x = np.where(np.abs(x) > 4, np.copysign(x.dtype.type(1.5), x), x)
+    options = {"axis": axis, "keepdims": keepdims}
+    found, expected = both(lambda np, x: getattr(np, name)(x, **options), x)
+    if isinstance(expected, Exception):
+        agree(found, expected)
+        return
+    with np.errstate(all="ignore"):
+        exact = np.asarray(getattr(np, name)(x.astype(np.float64), **options))
+        size = np.abs(exact) + (name != "nanprod")
+    eps = float(np.finfo(x.dtype).eps)
+    nan = np.isnan(exact)
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert found.dtype == expected.dtype and found.shape == expected.shape
+    assert np.array_equal(np.isnan(found), nan), f"{found}, NumPy gives {expected}"
+    limit = float(np.finfo(x.dtype).max) / 4
+    tiny = float(np.finfo(x.dtype).tiny) / eps
+    plain = ~nan & (size < limit) & ((size > tiny) | (exact == 0))
+    wrong = np.abs(found.astype(np.float64) - exact) > 4 * (x.size + 1) * eps * size
+    assert not (wrong & plain).any(), f"{found}, exactly {exact}"
+
+
+@drawn
+@given(arrays((*INTEGERS, np.float32, np.float64), least_rank=1), st.integers(0, 3), st.data())
+def test_differences(x: Array, n: int, data: Any) -> None:
+    axis = data.draw(st.sampled_from(range(-x.ndim, x.ndim)))
+    agree(*both(lambda np, x: np.diff(x, n=n, axis=axis), x))
+
+
+@st.composite
+def pairs(draw: Any) -> tuple[Array, Array]:
+    """Two arrays of one type that broadcast against each other, each in its own layout."""
+    x = draw(arrays())
+    shape = list(x.shape)[draw(st.integers(0, x.ndim)) :]
+    shape = [1 if draw(st.booleans()) else n for n in shape]
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    step = draw(st.sampled_from([1, -1, 2]))
+    base = elements(rng, x.dtype, tuple(n * abs(step) for n in shape))
+    return x, base[tuple(slice(None, None, step) for _ in shape)]
+
+
+@drawn
+@given(pairs(), st.sampled_from(["add", "maximum", "fmin", "less_equal", "not_equal", "multiply"]))
+def test_element_wise_functions_of_two_layouts(both_of: tuple[Array, Array], name: str) -> None:
+    agree(*both(lambda np, x, y: getattr(np, name)(x, y), *both_of))
+    agree(*both(lambda np, x, y: getattr(np, name)(y, x), *both_of))
+
+
+@pytest.mark.parametrize(
+    "x", [[np.inf], [1, np.inf], [-np.inf, np.inf], [1.5e308, 1.6e308, 1.7e308], []]
+)
+def test_medians_of_infinite_and_of_no_elements(x: list[float]) -> None:
+    agree(*both(lambda np, x: np.median(x), np.array(x)))
+    agree(*both(lambda np, x: np.median(x, axis=0, keepdims=True), np.array(x).reshape(-1, 1)))

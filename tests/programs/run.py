@@ -75,10 +75,15 @@ def run_shard(first: int, last: int, executor: str) -> tuple[dict[str, str], Cou
 
 
 def run(
-    first: int, last: int, executor: str, processes: int, limit: float = float("inf")
+    first: int,
+    last: int,
+    executor: str,
+    processes: int,
+    limit: float = float("inf"),
+    commit: str = "",
 ) -> Record:
     """The record of the seeds [first, last); those of shards that did not start within `limit`
-    seconds are left out."""
+    seconds are left out. commit: what ran, where the checkout does not say."""
     begin = perf_counter()
     record: Record = {"executor": executor, "seeds": [], "findings": {}, "coverage": Counter()}
 
@@ -99,7 +104,8 @@ def run(
             for seed, wrong in findings.items():
                 print(f"seed {seed}: {wrong}", flush=True)
     record["seconds"] = round(perf_counter() - begin, 1)
-    record["machines"] = [machine()]
+    here = machine()
+    record["machines"] = [{**here, "commit": here["commit"] or commit}]
     return summed(record)
 
 
@@ -176,6 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--executor", choices=sorted(EXECUTORS), default="compile")
     parser.add_argument("--limit", type=float, default=float("inf"), metavar="SECONDS")
+    parser.add_argument("--commit", default="", help="what runs, where there is no history")
     parser.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="records to add up")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the record is written")
     given = parser.parse_args(arguments)
@@ -183,7 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         record = merge([json.loads(f.read_text()) for f in given.merge])
     else:
         first, last = map(int, given.seeds.split(":"))
-        record = run(first, last, given.executor, given.processes, given.limit)
+        record = run(first, last, given.executor, given.processes, given.limit, given.commit)
     print(table(record["coverage"]))
     print(
         f"{record['agreed']} of {record['programs']} programs agree ({record['executor']}); "

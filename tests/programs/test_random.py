@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tests.programs import run
-from tests.programs.differential import same_bits
+from tests.programs.differential import EXECUTORS, same_bits
 
 
-@pytest.mark.parametrize("executor", ["optimise", "plan", "compile"])
+@pytest.mark.parametrize("executor", sorted(EXECUTORS))
 def test_random_programs_give_the_interpreters_bits(executor: str) -> None:
     """A hundred programs through each executor, and enough of the op table with them."""
     record = run.run(0, 100, executor, 1)
