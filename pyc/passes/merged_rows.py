@@ -5,64 +5,134 @@ shuffling each by itself, two vectors become one in each step: its lower half co
 row, its upper half the second. After as many steps as the lanes have bits, lane k holds row k, and
 the results are stored as one vector.
 
-Takes reductions that do not depend on each other, and what stands behind them for each row; returns
-the statements for all rows of the last loop.
+Takes a row program without row buffers; returns the statements for all rows of the last loop. What
+a row keeps from one region to the next (a mean, a scale) is computed for all rows of a group at
+once, and lies in an array with an element per row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from pyc.ir.expr import Expr, Load, Shuffle, Var, minimum, select
-from pyc.ir.loops import Body, Buffer, For, Kind, Let, Reduce, Stmt
+from pyc.ir.expr import Expr, Load, Shuffle, Var, const, minimum, select
+from pyc.ir.loops import Body, Buffer, For, Kind, Let, Reduce, Stmt, Store
 from pyc.ir.order import KEEP
 from pyc.ir.visit import renamed
 from pyc.passes.elements import Components, Elements, Found
-from pyc.passes.nest import Loop
+from pyc.passes.nest import Loop, can_split
 from pyc.passes.reduction import CHEAP, AcrossLanes, Allocate, stores
+from pyc.passes.rows import Section, hoisted, sections
 
 Combine = Callable[[Components, Components], Components]
-LONGEST = 96
+Along = Callable[[For], list[Stmt]]
+"""A loop over the row that stores -> vectors along the row."""
+LONGEST = 320
 """Elements of a row up to which the last steps are worth sharing."""
 STRAIGHT = 2
 """Vectors of a cheap row that are written out for each row of a group."""
+AT_ONCE = 4
+"""Rows of a group that are stored in one step of a loop."""
 
 
-def merged_rows(loop: Loop, core: Body, width: int, allocate: Allocate) -> tuple[Loop, list[Stmt]]:
-    """A loop over groups of rows, and its body. loop: over at least `width` rows; core: reductions
-    of at most LONGEST elements, then statements of one row."""
-    reduces = [s for s in core if isinstance(s, Reduce)]
-    after = tuple(s for s in core if not isinstance(s, Reduce))
+def merged_rows(
+    loop: Loop, core: Body, width: int, allocate: Allocate, along: Along
+) -> tuple[Loop, list[Stmt]]:
+    """A loop over groups of rows, and its body. loop: over at least `width` rows; core: a row
+    program whose reductions have at most LONGEST elements."""
     size = min(width, KEEP)
     groups = -(-loop.extent // size)
     group = Var("group")
     first: Expr = group * size
     if loop.extent % size:
         first = minimum(first, loop.extent - size)
-    body: list[Stmt] = []
-    last: list[Stmt] = []
-    lane = Var("l")
-    for s in reduces:
-        elements = Elements(s)
-        across = AcrossLanes(elements.types, s.monoid, allocate, size)
-        vectors: list[Components] = []
-        if elements.n <= STRAIGHT * size and elements.work <= CHEAP * len(elements.types):
-            for k in range(size):
-                row, total = _row(across, elements, lane, {loop.var: first + k})
-                last += row
-                vectors.append(total)
-        else:
-            buffers = across.buffers("rows", size * size)
-            body.append(_kept_rows(across, elements, buffers, loop, first))
-            vectors = [tuple(Load(b, (lane + k * size,)) for b in buffers) for k in range(size)]
-        merged = _merge(vectors, lane, across.monoid.combine)
-        last += [Let(r, v) for r, v in zip(s.results, merged, strict=True)]
-    last += renamed(after, {loop.var: first + lane})
-    body.append(For(lane, size, Kind.VECTOR, tuple(last)))
-    return Loop(group, groups), body
+    made = _Group(loop, first, size, allocate, along)
+    if can_split(core):
+        reduces = [s for s in core if isinstance(s, Reduce)]
+        made.reduce(reduces, tuple(s for s in core if not isinstance(s, Reduce)), ())
+        return Loop(group, groups), made.body
+    for s in sections([((), x) for x in hoisted(core)]):
+        made.section(s)
+    return Loop(group, groups), made.body
 
 
-def _row(across: AcrossLanes, elements: Elements, lane: Expr, binding: dict[Var, Expr]) -> Found:
+class _Group:
+    """The statements of `size` neighbouring rows from `first` on."""
+
+    def __init__(
+        self, loop: Loop, first: Expr, size: int, allocate: Allocate, along: Along
+    ) -> None:
+        self.loop, self.first, self.size = loop, first, size
+        self._allocate, self._along = allocate, along
+        self._kept: dict[Var, Buffer] = {}
+        self.body: list[Stmt] = []
+
+    def _binding(self, row: Expr | int) -> dict[Var, Expr]:
+        """What variables stand for in a row of the group."""
+        here = row if isinstance(row, Expr) else const(row)
+        kept = {v: Load(b, (here,)) for v, b in self._kept.items()}
+        return {self.loop.var: self.first + row, **kept}
+
+    def section(self, s: Section) -> None:
+        """A region with what stands behind it."""
+        if isinstance(s.region, For):
+            self._stored(s.region)
+        reduces = [s.region] if isinstance(s.region, Reduce) else []
+        if reduces or s.after:
+            self.reduce(reduces, s.after, s.later)
+
+    def reduce(self, reduces: Sequence[Reduce], after: Body, later: Sequence[Var]) -> None:
+        """Reductions of all rows, then statements whose lanes are the rows; `later` is kept."""
+        last: list[Stmt] = []
+        lane = Var("l")
+        for s in reduces:
+            elements = Elements(s)
+            across = AcrossLanes(elements.types, s.monoid, self._allocate, self.size)
+            vectors: list[Components] = []
+            cheap = elements.work <= CHEAP * len(elements.types)
+            if elements.n <= STRAIGHT * self.size and cheap:
+                for k in range(self.size):
+                    row, total = _row(across, elements, lane, self._binding(k))
+                    last += row
+                    vectors.append(total)
+            else:
+                buffers = across.buffers("rows", self.size * self.size)
+                self.body.append(self._kept_rows(across, elements, buffers))
+                vectors = [
+                    tuple(Load(b, (lane + k * self.size,)) for b in buffers)
+                    for k in range(self.size)
+                ]
+            merged = _merge(vectors, lane, across.monoid.combine)
+            last += [Let(r, v) for r, v in zip(s.results, merged, strict=True)]
+        made = {v: self._allocate(v.name, v.dtype, (self.size,)) for v in later}
+        keeping = [Store(b, (lane,), v) for v, b in made.items()]
+        last += renamed((*after, *keeping), self._binding(lane))
+        self.body.append(For(lane, self.size, Kind.VECTOR, tuple(last)))
+        self._kept |= made
+
+    def _kept_rows(self, across: AcrossLanes, elements: Elements, buffers: list[Buffer]) -> Stmt:
+        """A loop over the rows of a group that stores their vectors."""
+        row, lane = Var("row"), Var("l")
+        body, total = across.vector(elements, lane)
+        body += stores(buffers, row * across.width + lane, total)
+        vector = For(lane, across.width, Kind.VECTOR, tuple(body))
+        return For(row, across.width, Kind.SERIAL, self._in_row((vector,), row))
+
+    def _in_row(self, body: Body, row: Expr) -> Body:
+        """Statements of one row of the group."""
+        place = Var(self.loop.var.name)
+        binding = {**self._binding(row), self.loop.var: place}
+        return (Let(place, self.first + row), *renamed(body, binding))
+
+    def _stored(self, region: For) -> None:
+        """A loop over the row that stores, for each row of the group."""
+        row, some = Var("row"), Var("some")
+        at_once = min(AT_ONCE, self.size)
+        inside = self._in_row(tuple(self._along(region)), some * at_once + row)
+        rows = For(row, at_once, Kind.UNROLL, inside)
+        self.body.append(For(some, self.size // at_once, Kind.SERIAL, (rows,)))
+
+
+def _row(across: AcrossLanes, elements: Elements, lane: Expr, binding: Mapping[Var, Expr]) -> Found:
     """The vector of one row, in straight code."""
     place = Var("l")
     body, total = across.vector(elements, place)
@@ -70,17 +140,6 @@ def _row(across: AcrossLanes, elements: Elements, lane: Expr, binding: dict[Var,
     lets = [Let(n, v) for n, v in zip(names, total, strict=True)]
     found = renamed((*body, *lets), {**binding, place: lane})
     return list(found), tuple(s.var for s in found[-len(lets) :] if isinstance(s, Let))
-
-
-def _kept_rows(
-    across: AcrossLanes, elements: Elements, buffers: list[Buffer], loop: Loop, first: Expr
-) -> Stmt:
-    """A loop over the rows of a group that stores their vectors."""
-    row, lane, place = Var("row"), Var("l"), Var(loop.var.name)
-    body, total = across.vector(elements, lane)
-    body += stores(buffers, row * across.width + lane, total)
-    vector = For(lane, across.width, Kind.VECTOR, renamed(tuple(body), {loop.var: place}))
-    return For(row, across.width, Kind.SERIAL, (Let(place, first + row), vector))
 
 
 def _merge(

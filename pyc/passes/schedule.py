@@ -355,11 +355,15 @@ class _Scheduler:
     def _is_short(self, loop: Loop, core: Body) -> bool:
         """Whether rows are short enough for a vector of them at once, and enough for that."""
         lengths = [row_length(s) or 0 for s in core if isinstance(s, Reduce)]
-        short = all(STRIDED < n <= LONGEST for n in lengths)
-        return short and loop.extent >= KEEP and can_split(core) and not self.locals
+        short = bool(lengths) and all(STRIDED < n <= LONGEST for n in lengths)
+        again = loop.extent % KEEP != 0 and any(b.may_alias for b in self.nest.kernel.buffers)
+        return short and loop.extent >= KEEP and not again and not self.locals
 
     def _merged(self, loops: list[Loop], core: Body, parallel: bool) -> Stage:
-        groups, body = merged_rows(loops[-1], core, self.nest.width(core), self._allocate)
+        width = self.nest.width(core)
+        groups, body = merged_rows(
+            loops[-1], core, width, self._allocate, lambda s: self._stored_row(s, width)
+        )
         whole = around(self.locals, body)
         return self.nest.stage("", self._rows([*loops[:-1], groups], whole, parallel))
 
@@ -380,13 +384,17 @@ class _Scheduler:
                 lanes = AcrossLanes(found.types, s.monoid, self._allocate, width)
                 body += lanes.reduce(s.results, found)
             elif isinstance(s, For):
-                loops, inner = peel((s,))
-                at_once = AT_ONCE if instructions(inner) <= FEW else 1
-                vectors = self._vectors(loops[-1], loops[-1].extent, inner, width, at_once=at_once)
-                body += self._wrap(loops[:-1], vectors, parallel=False)
+                body += self._stored_row(s, width)
             else:
                 body.append(s)
         return body
+
+    def _stored_row(self, region: For, width: int) -> list[Stmt]:
+        """A loop over the row that stores, in vectors along the row."""
+        loops, inner = peel((region,))
+        at_once = AT_ONCE if instructions(inner) <= FEW else 1
+        vectors = self._vectors(loops[-1], loops[-1].extent, inner, width, at_once=at_once)
+        return self._wrap(loops[:-1], vectors, parallel=False)
 
     def _within_lanes(self, core: Body) -> list[Stmt]:
         body: list[Stmt] = []

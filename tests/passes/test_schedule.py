@@ -200,7 +200,7 @@ def test_cheap_rows_are_stored_several_vectors_a_step() -> None:
     def scaled(x: Any) -> Any:
         return x / pnp.sum(x, axis=1, keepdims=True)
 
-    (kernel,) = planned(scaled, ones(40, 8 * (2 * AT_ONCE + 1) + 3)).plan.kernels
+    (kernel,) = planned(scaled, ones(40, 8 * (20 * AT_ONCE + 1) + 3)).plan.kernels
     unrolled = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.UNROLL]
     assert [s.extent for s in unrolled] == [AT_ONCE, 1]
 
@@ -253,6 +253,33 @@ def test_short_rows_meet_in_one_vector(shape: tuple[int, ...], target: Any) -> N
     (kernel,) = found.kernels
     scalar = [s for s in walk(kernel.body) if isinstance(s, Let) and isinstance(s.value, Load)]
     assert not [s for s in scalar if s.value.buffer.role == "local"]
+
+
+@pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
+@pytest.mark.parametrize("shape", [(16, 9), (37, 16), (19, 50), (2, 21, 130)])
+def test_programs_over_short_rows_run_for_a_group_of_rows(
+    shape: tuple[int, ...], target: Any
+) -> None:
+    """What a row keeps between its regions is computed for a vector of rows."""
+
+    def normalised(x: Any) -> Any:
+        away = x - pnp.mean(x, axis=-1, keepdims=True)
+        square = pnp.mean(away * away, axis=-1, keepdims=True)
+        return away / pnp.sqrt(square + 1e-5), square, pnp.max(x, axis=-1)
+
+    graph = optimise(graph_of(normalised, ones(*shape)), check=True)
+    values = awkward_arguments(graph)
+    found = plan(graph, target, check=True).plan
+    roots = {
+        s.var.name
+        for k in found.kernels
+        for s in walk(k.body)
+        if isinstance(s, For) and s.kind is Kind.SERIAL
+    }
+    assert "some" in roots, "rows of a group are stored one after the other"
+    shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
+    for a, b in zip(evaluate(graph, values), run_plan(found, values, shapes), strict=True):
+        assert same_bits(a, b)
 
 
 def test_lanes_that_are_known_choose_without_masks() -> None:
