@@ -105,6 +105,15 @@ def test_a_gpu_gives_the_bits_of_the_cpu(name: str) -> None:
     assert found.tobytes() == expected.tobytes()
 
 
+@pytest.mark.cuda
+def test_shifts_by_large_counts() -> None:
+    x = np.array([1, -1, 5, 1 << 62] * 4, np.int64)
+    n = np.repeat(np.array([0, 63, 1 << 32, -(1 << 63)], np.int64), 4)
+    for op in (np.left_shift, np.right_shift):
+        found = pyc.jit(device="cuda")(op)(x, n)
+        assert np.asarray(found).tobytes() == op(x, n).tobytes()
+
+
 def biased(x: Any, y: Any, bias: Any) -> Any:
     return np.maximum(x @ y + bias, 0)
 
