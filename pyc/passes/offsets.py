@@ -3,7 +3,7 @@
 Steps are numbered in program order, those of loops and branches included. A buffer lives from its
 first to its last step; one that is alive across a loop's edge lives through the whole loop, and
 buffers whose addresses a loop exchanges live alike. Each buffer goes to the lowest gap that holds
-it, in the order that gives the lowest peak; the most bytes alive at one step are the bound that no
+it, in the order that gives the lowest peak of some that are tried; the most bytes alive at one step are the bound that no
 placing can beat.
 """
 
@@ -104,6 +104,10 @@ _ORDERS: tuple[Callable[[int, int, int], tuple[int, ...]], ...] = (
 that needed first, that which takes most room and time."""
 
 
+SEARCHED, ROUNDS = 256, 24
+"""The most buffers for which an order is changed, and how often: what lies highest goes first."""
+
+
 def place(
     steps: Sequence[Step], sizes: Sequence[int], arena: Sequence[int]
 ) -> tuple[dict[int, int], list[tuple[int, int]], int, int]:
@@ -124,6 +128,16 @@ def place(
             best, lowest = offsets, peak
         if lowest == bound:
             break
+        again = 0 if len(inside) > SEARCHED else ROUNDS
+        for _ in range(again):
+            highest = [k for k in inside if offsets[k] + rounded[k] == peak]
+            inside = highest + [k for k in inside if k not in highest]
+            offsets = _first_fit(inside, rounded, spans)
+            peak = max(offsets[k] + rounded[k] for k in arena)
+            if peak < lowest:
+                best, lowest = offsets, peak
+            if lowest == bound:
+                break
     return best, spans, lowest, bound
 
 
