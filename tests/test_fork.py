@@ -172,6 +172,54 @@ def test_a_fork_while_a_thread_traces(tmp_path) -> None:
     run(program, tmp_path)
 
 
+DECIDES = """
+def {name}(x, n):
+    total = x * 0.0
+    for k in range(n):
+        total = total + x * k
+    return total
+"""
+
+
+@pytest.mark.parametrize("event", ["fork", "signal"])
+def test_a_fork_or_a_signal_while_a_function_is_rewritten(tmp_path, event) -> None:
+    """In the child, and in the handler, functions that decide something are rewritten too."""
+    (tmp_path / "deciding.py").write_text(DECIDES.format(name="h") + DECIDES.format(name="k"))
+    program = f"""
+        sys.path.insert(0, {str(tmp_path)!r})
+        import deciding
+        from pyc.trace import rewriting
+        h, k = pyc.jit(deciding.h), pyc.jit(deciding.k)
+        real, inside = rewriting()._parsed, threading.Event()
+
+        def work(*_):
+            assert np.allclose(k(x, 5), x * 10.0)
+            assert np.allclose(h(x, 5), x * 10.0)
+
+        def slow(*args):
+            rewriting()._parsed = real
+            inside.set()
+            time.sleep(0.5)
+            if {event == "signal"}:
+                signal.raise_signal(signal.SIGALRM)
+            return real(*args)
+
+        rewriting()._parsed = slow
+        signal.alarm(60)
+        signal.signal(signal.SIGALRM, work if {event == "signal"} else signal.SIG_DFL)
+        if {event == "signal"}:
+            signal.alarm(0)
+            work()
+        else:
+            thread = threading.Thread(target=work)
+            thread.start()
+            inside.wait()
+            ended(child(work))
+            thread.join()
+        """
+    run(program, tmp_path)
+
+
 def test_a_fork_inside_of_a_trace(tmp_path) -> None:
     """The child goes on with the trace that it is in."""
     program = """

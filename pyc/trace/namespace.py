@@ -170,11 +170,15 @@ class Namespace:
         self._containers: list[tuple[Any, Any, Path]] = []
         self._later: list[Callable[[], None]] = []
         self._depth = 0
+        # Not `cached_property`: in Python 3.11 it has locks, which a fork would leave held.
+        self._known_shadows: Any = None
 
-    @functools.cached_property
+    @property
     def _shadows(self) -> Any:
         """The classes of the user, loaded when the first one is met."""
-        return class_views().Shadows(self)
+        if self._known_shadows is None:
+            self._known_shadows = class_views().Shadows(self)
+        return self._known_shadows
 
     # --- the doors --------------------------------------------------------------------------------
 
@@ -222,7 +226,7 @@ class Namespace:
 
     def restored(self, value: Any) -> Any:
         """A result of the traced function, with objects of the user's own classes."""
-        return self._shadows.restored(value) if "_shadows" in vars(self) else value
+        return self._shadows.restored(value) if self._known_shadows is not None else value
 
     def argument(self, value: Any, name: str, place: int | str) -> Any:
         """What stands for an argument of the traced function. place: its position or its name."""
@@ -245,7 +249,7 @@ class Namespace:
 
     def close(self) -> None:
         """Ends the translations."""
-        if "_shadows" in vars(self):
+        if self._known_shadows is not None:
             self._shadows.close()
 
     def check(self) -> None:
@@ -513,7 +517,7 @@ class Namespace:
 
     def _original(self, kinds: Any) -> Any:
         """Types in the second argument of `isinstance` as they are outside."""
-        return self._shadows.original(kinds) if "_shadows" in vars(self) else kinds
+        return self._shadows.original(kinds) if self._known_shadows is not None else kinds
 
     # --- containers -------------------------------------------------------------------------------
 

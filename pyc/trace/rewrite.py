@@ -24,7 +24,6 @@ import functools
 import inspect
 import linecache
 from collections.abc import Iterable, Sequence
-from threading import Lock
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -51,7 +50,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 # --- functions ------------------------------------------------------------------------------------
 
-_lock = Lock()
+# Without a lock: a fork, or a signal handler that traces, may come in the middle of the rewriting.
 _codes: dict[int, tuple[CodeType, CodeType | None]] = {}
 """By the id of a code object: itself, so that the id stays its own, and what it became."""
 
@@ -60,13 +59,12 @@ def rewritten(function: FunctionType) -> FunctionType:
     """`function` with its control flow as calls, over the same globals, cells and defaults; itself
     if it cannot be rewritten, for a recorded reason."""
     code = function.__code__
-    with _lock:
-        known = _codes.get(id(code))
-        if known is None:
-            new = _rewritten_code(function)
-            known = _codes[id(code)] = (code, new)
-            if new is not None:
-                _codes[id(new)] = (new, None)
+    known = _codes.get(id(code))
+    if known is None:
+        # Of several threads that get here the first one's code is everybody's.
+        known = _codes.setdefault(id(code), (code, _rewritten_code(function)))
+        if known[1] is not None:
+            _codes[id(known[1])] = (known[1], None)
     return function if known[1] is None else _rebuilt(function, known[1])
 
 
