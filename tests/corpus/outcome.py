@@ -29,7 +29,7 @@ from tests.corpus import (
     signals,
     statistics,
 )
-from tests.corpus.case import Case
+from tests.corpus.case import Case, other_samples
 
 FOLDER = Path(__file__).parent
 README = FOLDER.parents[1] / "README.md"
@@ -71,15 +71,16 @@ def run(case: Case) -> Refusal | None:
     """None where pyc gives what NumPy gives, else the refusal.
 
     Compared are values, dtypes, shapes and containers of the results, and the arguments after
-    the call: what NumPy changes in place is a result too. The jitted function is called twice,
-    the second time by the way of known signatures.
+    the call: what NumPy changes in place is a result too. The jitted function is called twice with
+    the same arguments, the second time by the way of known signatures, and with other samples,
+    which take other branches of the same program.
     """
-    expected_arguments = case.arguments()
-    with np.errstate(all="ignore"):
-        expected = case.function(*expected_arguments)
     jitted = pyc.jit(case.function)
-    for call in ("first call", "second call"):
-        arguments = case.arguments()
+    for call, offset in (("first call", 0), ("second call", 0), ("other samples", 1)):
+        with other_samples(offset):
+            expected_arguments, arguments = case.arguments(), case.arguments()
+        with np.errstate(all="ignore"):
+            expected = case.function(*expected_arguments)
         try:
             result = jitted(*arguments)
         except pyc.errors.PycError as error:
