@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from math import gcd
 
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Expr, Var, const, minimum
+from pyc.ir.expr import Apply, Const, Expr, Load, Var, const, minimum
 from pyc.ir.loops import Body, Buffer, Carry, For, If, Kind, Let, Reduce, Stmt, Store
 from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.passes.elements import Components, Elements, Found
@@ -35,11 +35,43 @@ BLOCKS = 16
 """Blocks of chunks, or of rows, at most."""
 WAYS = 8
 """Lines of one set of the first cache, whose sets begin again after a page."""
+FLAT_COLUMNS = 64
+"""Columns up to which KEEP rows are swept as one, where they lie one behind the other."""
 PARTS = 64
 """Partial results of a column that are joined as straight code."""
 
 Join = Callable[[Expr, Expr], Found]
 """(place in the tile, column) -> what a reduction gives there."""
+
+
+Part = Callable[[Expr, Expr], Components]
+"""(block, kept lane) -> their partial result."""
+
+
+def is_flat(sweeps: Sweeps, elements: Elements) -> bool:
+    """Whether columns are few, rows lie one behind the other, and elements of a reduction are the
+    same function of what lies at their place in memory."""
+    reduce, columns = elements.reduce, sweeps.columns
+    if elements.before or columns > FLAT_COLUMNS or elements.n <= LANES or len(reduce.domain) != 1:
+        return False
+    if KEEP * columns % sweeps.flattened(KEEP).width:
+        return False
+    ((var, _),) = reduce.domain
+    for _, address in accesses(bindings(reduce)):
+        by_row, by_column = (sweeps.nest.factor(v, address) for v in (var, sweeps.inner.var))
+        if by_row is None or by_column is None or by_row != by_column * columns:
+            return False
+    stack, work = list(reduce.values), 0
+    while stack:
+        e = stack.pop()
+        if isinstance(e, Var):
+            return False
+        if isinstance(e, Apply):
+            work += 1
+            stack += e.args
+        elif not isinstance(e, (Const, Load)):
+            return False
+    return work <= CHEAP * len(elements.types)
 
 
 class ColumnReduction:
@@ -69,6 +101,8 @@ class ColumnReduction:
             return self._sweep_rows(tile)
         if self.n <= KEEP and self.cheap and self._fit_together(1, self.n):
             return [], self._straight
+        if is_flat(self.sweeps, self.elements):
+            return self._sweep_flat()
         return self._sweep_lanes(tile)
 
     def _fit_together(self, step: int, count: int) -> bool:
@@ -216,22 +250,45 @@ class ColumnReduction:
         block = sweeps.nest.simplify.variable("block", blocks)
         group = sweeps.nest.simplify.variable("group", groups)
         number: Expr = block if blocks > 1 else const(0)
-        body = _Lanes(self, tile, held, number, per, group, groups).body()
+        body = _Lanes(self, tile, held, number, per, group, groups, KEEP).body()
         loops = tuple(x for x in (Loop(block, blocks), Loop(group, groups)) if x.extent > 1)
         if groups == 1:
             body = [Let(group, const(0)), *body]
 
         def found(at: Expr, column: Expr) -> Found:
-            return self._joined(held, blocks, at, column)
+            return self._joined(lambda b, k: held.load(b * KEEP + k, at, column), blocks)
 
         return [Step("_lanes", tile, loops, tuple(body), tuple(self._local))], found
 
-    def _joined(self, held: Held, blocks: int, at: Expr, column: Expr) -> Found:
+    def _sweep_flat(self) -> tuple[list[Step], Join]:
+        """The same where KEEP rows are one vector of short columns after the other: their kept
+        lanes lie side by side, and are summed like columns."""
+        sweeps = self.sweeps
+        flat = ColumnReduction(sweeps.flattened(KEEP), (), self.elements.reduce)
+        tile = flat.sweeps.tiles(1)
+        chunks = per = -(-self.n // CHUNK)
+        if sweeps.staged:
+            per = 1
+            while -(-chunks // per) > BLOCKS:
+                per *= 2
+        blocks = -(-chunks // per)
+        held = flat.sweeps.between("kept", self.types, blocks, tile, flat._local)
+        block = sweeps.nest.simplify.variable("block", blocks)
+        number: Expr = block if blocks > 1 else const(0)
+        body = _Lanes(flat, tile, held, number, per, None, KEEP, 1).body()
+        loops = (Loop(block, blocks),) if blocks > 1 else ()
+
+        def found(at: Expr, column: Expr) -> Found:
+            def part(block: Expr, lane: Expr) -> Components:
+                place = lane * sweeps.columns + column  # no vector of a flat tile overlaps another
+                return held.load(block, place, place)
+
+            return self._joined(part, blocks)
+
+        return [Step("_lanes", tile, loops, tuple(body), tuple(flat._local))], found
+
+    def _joined(self, part: Part, blocks: int) -> Found:
         """The kept lanes of all blocks, joined by block and then by halves."""
-
-        def part(block: Expr, lane: Expr) -> Components:
-            return held.load(block * KEEP + lane, at, column)
-
         if blocks * KEEP > PARTS:
             results = self.counter.names("joined")
             reduction = ThreadReduction(self.types, self.counter.monoid.name)
@@ -257,7 +314,8 @@ def _values_first(found: Sequence[Found]) -> tuple[list[Stmt], list[Components]]
 
 
 class _Lanes:
-    """The kept lanes [group * size, + size) of `per` chunks from block * per on, in one tile."""
+    """The kept lanes [group * size, + size) of `per` chunks from block * per on, in one tile. kept:
+    kept lanes of a chunk that lie in slots of arrays: all, or one where they are columns."""
 
     def __init__(
         self,
@@ -266,24 +324,32 @@ class _Lanes:
         held: Held,
         block: Expr,
         per: int,
-        group: Var,
+        group: Var | None,
         groups: int,
+        kept: int,
     ) -> None:
         self.reduction, self.tile, self.held = reduction, tile, held
         self.counter, self.n = reduction.counter, reduction.n
         self.block, self.per = block, per
-        self.size = KEEP // groups
-        self.first: Expr = group * self.size if groups > 1 else const(0)
+        self.kept, self.size = kept, KEEP // groups
+        self.first: Expr = const(0)
+        if group is not None and groups > 1:
+            self.first = group * self.size
         local = reduction._local
         types = reduction.types
         sweeps = reduction.sweeps
-        self.direct = self.n <= (LANES if reduction.cheap else 2 * KEEP) or (
-            self.n <= CHUNK and reduction.cheap and reduction._fit_together(KEEP, self.n // KEEP)
-        )
+        self.direct = kept == KEEP and self._is_direct()
         if not self.direct:
             self.sums = sweeps.local("sums", types, ROWS * self.size, tile, local)
         if per > 1:
             self.levels = sweeps.local("level", types, per.bit_length() * self.size, tile, local)
+
+    def _is_direct(self) -> bool:
+        """Whether a kept lane is summed in one sweep."""
+        reduction = self.reduction
+        return self.n <= (LANES if reduction.cheap else 2 * KEEP) or (
+            self.n <= CHUNK and reduction.cheap and reduction._fit_together(KEEP, self.n // KEEP)
+        )
 
     def sweep(self, body: Each) -> list[Stmt]:
         """A sweep over the tile."""
@@ -323,9 +389,11 @@ class _Lanes:
         if self.direct:
             return self._chunk_direct(rows)
         i, lane = Var("i"), Var("lane")
-        full, part = divmod(rows, LANES)
-        slots = ROWS if full else -(-part // KEEP)
-        start = number * CHUNK + lane
+        last = 0 if self.kept == KEEP else rows % KEEP
+        full, part = divmod(rows - last, LANES)
+        slots = ROWS if full else -(-(part + last) // KEEP)
+        base = number * CHUNK
+        start = base + lane
         slot = i * self.size + b
         each = self._sum(slot, start, full)
         if part:
@@ -340,7 +408,24 @@ class _Lanes:
             return self._put(kept, c, at, column, self.counter.tree(sums))
 
         meeting = For(kept, self.size, Kind.SERIAL, tuple(self.sweep(meet)))
-        return [For(i, slots, Kind.SERIAL, (inner,)), meeting]
+        return [For(i, slots, Kind.SERIAL, (inner,)), *self._rest(base, rows - last, last), meeting]
+
+    def _rest(self, start: Expr, first: int, count: int) -> list[Stmt]:
+        """Adds `count` rows, fewer than KEEP, from the first-th of a chunk on, whose columns lie in
+        one row of the tile: these are the last elements of their lanes."""
+        if not count:
+            return []
+        sweeps = self.reduction.sweeps
+        columns = count * (sweeps.columns // KEEP)
+        slot = const(first % LANES // KEEP)
+        v, lane = Var("v"), Var("lane")
+        at = v * sweeps.width + lane
+        before = self.sums.load(slot, at, at)
+        inside, value = self.reduction._element(start + first, at, at)
+        total = self.reduction.counter.monoid.combine(before, value)
+        body = (*inside, *self.sums.store(slot, at, at, total))
+        vector = For(lane, sweeps.width, Kind.VECTOR, (If(at < columns, body),))
+        return [For(v, -(-columns // sweeps.width), Kind.SERIAL, (vector,))]
 
     def _chunk_direct(self, rows: int) -> list[Stmt]:
         """The kept lanes of the only chunk, each in one sweep."""
@@ -390,7 +475,7 @@ class _Lanes:
     def _put(self, b: Expr, c: Expr, at: Expr, column: Expr, total: Components) -> list[Stmt]:
         """Keeps a kept lane of chunk c: in its place, or in the counter."""
         if self.per == 1:
-            return self.held.store(self.block * KEEP + (self.first + b), at, column, total)
+            return self.held.store(self.block * self.kept + (self.first + b), at, column, total)
         return self.counter.merge(self.levels.buffers, self._level(b, at, column), c, total)
 
     def _level(self, b: Expr, at: Expr, column: Expr) -> At:
@@ -403,7 +488,7 @@ class _Lanes:
         def body(at: Expr, column: Expr) -> list[Stmt]:
             level = self._level(b, at, column)
             inside, total = self.counter.collect(self.levels.buffers, level, count)
-            slot = self.block * KEEP + (self.first + b)
+            slot = self.block * self.kept + (self.first + b)
             return [*inside, *self.held.store(slot, at, column, total)]
 
         return [For(b, self.size, Kind.SERIAL, tuple(self.sweep(body)))]

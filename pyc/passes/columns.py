@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from math import prod
 
 from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, postorder
-from pyc.ir.loops import Body, Buffer, For, Kind, Let, Stmt, Store, expressions, walk
+from pyc.ir.loops import Body, Buffer, For, Kind, Let, Reduce, Stmt, Store, expressions, walk
 from pyc.ir.order import KEEP
 from pyc.ir.visit import renamed
-from pyc.passes.column_reduction import ColumnReduction, Join
-from pyc.passes.elements import Found, positions
-from pyc.passes.nest import Loop, Nest, Stage, around, peel, row_length
+from pyc.passes.column_reduction import ColumnReduction, Join, is_flat
+from pyc.passes.elements import Elements, Found, positions
+from pyc.passes.nest import Loop, Nest, Stage, around, is_element_loop, peel, row_length
 from pyc.passes.rows import Section, absorbed, hoisted, sections
 from pyc.passes.sweeps import ROW_BYTES, Step, Sweeps, Tile
 
@@ -189,6 +189,18 @@ class ColumnProgram:
         swept = For(row, count, Kind.SERIAL, tuple(sweeps.sweep(tile, body, once=once)))
         outside = (Loop(block, blocks),) if blocks > 1 else ()
         return Step("_rows", tile, outside, (swept,), ())
+
+
+def is_flat_program(nest: Nest, loops: Sequence[Loop], core: Body) -> bool:
+    """Whether all regions are sums over few columns that are swept several rows at a time."""
+    sweeps = Sweeps(nest, loops, core)
+    regions = [s for s in core if isinstance(s, (Reduce, For)) and not is_element_loop(s)]
+    return all(
+        isinstance(s, Reduce)
+        and is_flat(sweeps, Elements(s))
+        and not ColumnReduction(sweeps, (), s).in_any_order
+        for s in regions
+    )
 
 
 def held_columns(

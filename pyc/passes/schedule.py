@@ -39,7 +39,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
-from pyc.passes.columns import ColumnProgram, held_columns
+from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
 from pyc.passes.elements import Elements
 from pyc.passes.merged_rows import LONGEST, merged_rows
 from pyc.passes.nest import (
@@ -415,7 +415,8 @@ class _Scheduler:
     ) -> tuple[Stage, ...]:
         """Neighbouring kept positions: wide tiles of them in sweeps over the rows, or, where rows
         are short or columns few, a vector of them at a time."""
-        if row >= SWEPT_ROW and loops[-1].extent >= SWEPT_COLUMNS:
+        flat = not self.locals and is_flat_program(self.nest, loops, core)
+        if row >= SWEPT_ROW and (loops[-1].extent >= SWEPT_COLUMNS or flat):
             inner = loops[-1]
             found = packed(plain, self.locals, self.nest, inner.var)
             if found is not None:

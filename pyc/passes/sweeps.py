@@ -78,7 +78,7 @@ class Sweeps:
     widest element; staged: whether values between sweeps go from launch to launch."""
 
     def __init__(self, nest: Nest, loops: Sequence[Loop], core: Body) -> None:
-        self.nest = nest
+        self.nest, self._core = nest, core
         self.outer, self.inner = list(loops[:-1]), loops[-1]
         self.columns = self.inner.extent
         self.kept = prod(x.extent for x in loops)
@@ -89,6 +89,13 @@ class Sweeps:
         self.scratch: list[Buffer] = []
         self._lasting: dict[Var, Held] = {}
         self._rows: dict[Buffer, Held] = {}
+
+    def flattened(self, rows: int) -> Sweeps:
+        """Sweeps whose columns are those of `rows` neighbouring rows, one row after the other."""
+        loop = Loop(self.inner.var, rows * self.columns)
+        made = Sweeps(self.nest, [*self.outer, loop], self._core)
+        made.staged, made.arrays, made.scratch = self.staged, self.arrays, self.scratch
+        return made
 
     def tiles(self, wanted: int) -> Tile:
         """About `wanted` tiles of whole vectors, none narrower than a vector."""

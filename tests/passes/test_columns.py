@@ -13,6 +13,7 @@ from pyc.backends.oracle import run_plan
 from pyc.ir.evaluate import evaluate
 from pyc.ir.expr import Load, postorder
 from pyc.ir.loops import Alloc, Buffer, For, Kernel, Kind, Store, expressions, walk
+from pyc.ir.order import KEEP
 from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.passes import columns, optimise, schedule
 from pyc.passes.memory import plan
@@ -173,6 +174,50 @@ def _hold(monkeypatch: pytest.MonkeyPatch, nbytes: int) -> None:
 def _held(kernel: Kernel) -> int:
     """Tiles of inputs that a kernel holds."""
     return sum(isinstance(s, Alloc) and s.buffer.name[:6] == "packed" for s in walk(kernel.body))
+
+
+@pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
+@pytest.mark.parametrize("rows", [129, 144, 1000, 1024, 2065, 5000])
+@pytest.mark.parametrize("width", [2, 3, 10, 17])
+def test_sums_of_few_columns_sweep_several_rows_as_one(
+    rows: int, width: int, target: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kept lanes lie side by side; the rows behind the last whole KEEP are masked. As one task and
+    as several."""
+
+    def sums(x: Any, y: Any) -> Any:
+        return pnp.sum(x, axis=0), pnp.mean(x * y + 1, axis=0)
+
+    graph = optimise(graph_of(sums, ones(rows, width), ones(rows, width)), check=True)
+    values = awkward_arguments(graph)
+    shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
+    expected = evaluate(graph, values)
+    for work in (1 << 60, 1):
+        monkeypatch.setattr(schedule, "TASK_WORK", work)
+        found = plan(graph, target, check=True).plan
+        for a, b in zip(expected, run_plan(found, values, shapes), strict=True):
+            assert same_bits(a, b)
+    extents = {s.extent for s in walk(found.kernels[0].body) if isinstance(s, For)}
+    assert KEEP * width // (8 if target is X86_64_V3 else 16) in extents
+
+
+def test_sums_that_know_their_column_are_not_flat() -> None:
+    """A mean of each column is no function of what lies at an element's place."""
+
+    def spread(x: Any) -> Any:
+        return pnp.var(x, axis=0), pnp.sum(x * pnp.arange(3.0), axis=0)
+
+    check_program(spread, 300, 3)
+
+
+def check_program(function: Callable[..., Any], *shape: int) -> None:
+    """A program of one argument gives the definition's bits."""
+    graph = optimise(graph_of(function, ones(*shape)), check=True)
+    values = awkward_arguments(graph)
+    shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
+    found = plan(graph, X86_64_V4, check=True).plan
+    for a, b in zip(evaluate(graph, values), run_plan(found, values, shapes), strict=True):
+        assert same_bits(a, b)
 
 
 def test_exponentials_are_kept_in_the_output() -> None:
