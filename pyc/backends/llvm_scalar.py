@@ -211,7 +211,7 @@ def _shift(site: _Site, result: DType, args: Sequence[Value], left: bool) -> str
         count = site.call("llvm.umin", t, n.ref, site.const(bits - 1, result))
         return site.op(f"ashr {t} {a.ref}, {count}")
     if bits == 64:
-        # Twice, for LLVM 22 folds a `select` on the count into a PTX shift, which reads 32 bits of it.
+        # Twice: LLVM 22 folds a `select` on the count into a PTX shift, which reads 32 bits of it.
         count = site.call("llvm.umin", t, n.ref, site.const(bits - 1, result))
         most = site.op(f"{word} {t} {a.ref}, {count}")
         beyond = site.op(f"icmp ugt {t} {n.ref}, {site.const(bits - 1, result)}")
