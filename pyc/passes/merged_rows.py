@@ -26,7 +26,7 @@ from pyc.passes.rows import Section, hoisted, sections
 Combine = Callable[[Components, Components], Components]
 Along = Callable[[For], list[Stmt]]
 """A loop over the row that stores -> vectors along the row."""
-LONGEST = 320
+LONGEST = 128
 """Elements of a row up to which the last steps are worth sharing."""
 STRAIGHT = 2
 """Vectors of a cheap row that are written out for each row of a group."""

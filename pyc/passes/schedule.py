@@ -75,6 +75,9 @@ FEW_SUMS = 64
 """The same where all regions but the last statements are reductions that a task may do alone."""
 TASK_WORK = 200_000
 """Work of one task in instructions and quarter bytes: some 50 us on one core."""
+LARGE_WORK = TASK_WORK
+"""Work of a row program from which it is worth two or three times the code, which takes some
+milliseconds more to compile."""
 ONE_LOOP = 256
 """Instructions per element from which whole vectors and the rest are one masked loop: masks cost
 nothing beside them, and half the code is half the time to compile it."""
@@ -108,6 +111,7 @@ class _Scheduler:
     def __init__(self, kernel: Kernel, target: Target) -> None:
         self.nest = Nest(kernel, target)
         self.locals: list[Buffer] = []
+        self.large = False
         self._index_only: dict[int, bool] = {}
         self._keep: list[Expr] = []
 
@@ -337,7 +341,8 @@ class _Scheduler:
             core, left = in_outputs(core, better, self.nest)
             allocated = [b for b in allocated if b not in better or b in left]
         self.locals = list(allocated)
-        parallel = self.nest.work(core) * kept * row > 2 * TASK_WORK
+        work = self.nest.work(core) * kept * row
+        parallel, self.large = work > 2 * TASK_WORK, work > LARGE_WORK
         if loops and along_row and self._is_short(loops[-1], core):
             return (self._merged(loops, core, parallel),)
         if side_by_side and (not along_row or row < 16) and loops[-1].extent > 1:
@@ -356,6 +361,7 @@ class _Scheduler:
         """Whether rows are short enough for a vector of them at once, and enough for that."""
         lengths = [row_length(s) or 0 for s in core if isinstance(s, Reduce)]
         short = bool(lengths) and all(STRIDED < n <= LONGEST for n in lengths)
+        short = short and (self.large or can_split(core))
         again = loop.extent % KEEP != 0 and any(b.may_alias for b in self.nest.kernel.buffers)
         return short and loop.extent >= KEEP and not again and not self.locals
 
@@ -415,7 +421,7 @@ class _Scheduler:
     ) -> tuple[Stage, ...]:
         """Neighbouring kept positions: wide tiles of them in sweeps over the rows, or, where rows
         are short or columns few, a vector of them at a time."""
-        flat = not self.locals and is_flat_program(self.nest, loops, core)
+        flat = self.large and not self.locals and is_flat_program(self.nest, loops, core)
         if row >= SWEPT_ROW and (loops[-1].extent >= SWEPT_COLUMNS or flat):
             inner = loops[-1]
             found = packed(plain, self.locals, self.nest, inner.var)
