@@ -83,7 +83,7 @@ def run(
     commit: str = "",
 ) -> Record:
     """The record of the seeds [first, last); those of shards that did not start within `limit`
-    seconds are left out. commit: what ran, where the checkout does not say."""
+    seconds are left out. commit: what ran, if it is not what the checkout says."""
     begin = perf_counter()
     record: Record = {"executor": executor, "seeds": [], "findings": {}, "coverage": Counter()}
 
@@ -105,7 +105,7 @@ def run(
                 print(f"seed {seed}: {wrong}", flush=True)
     record["seconds"] = round(perf_counter() - begin, 1)
     here = machine()
-    record["machines"] = [{**here, "commit": here["commit"] or commit}]
+    record["machines"] = [{**here, "commit": commit or here["commit"]}]
     return summed(record)
 
 
@@ -182,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--executor", choices=sorted(EXECUTORS), default="compile")
     parser.add_argument("--limit", type=float, default=float("inf"), metavar="SECONDS")
-    parser.add_argument("--commit", default="", help="what runs, where there is no history")
+    parser.add_argument("--commit", default="", help="what runs, if it is not what the checkout says")
     parser.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="records to add up")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the record is written")
     given = parser.parse_args(arguments)
