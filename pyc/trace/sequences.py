@@ -32,15 +32,16 @@ class Steps(ABC):
         return self
 
     def __iter__(self) -> Any:
-        """The items; TraceError if the length is traced."""
-        if type(self.length) is not int:
+        """The items; TraceError if the length is traced, and not at hand."""
+        known = self.fixed()
+        if known is None:
             raise TraceError(
                 "the number of items is traced, and they are needed while the function is traced",
                 fix="Loop with `for`; or make the argument it comes from static: "
                 "`pyc.jit(static_argnames=...)`.",
                 place=location.here(),
             )
-        return (self.item(k) for k in range(self.length))
+        return map(known.item, range(known.length))
 
 
 class Counted(Steps):
@@ -191,6 +192,8 @@ def _range(*args: Any) -> Steps:
     if not 1 <= len(bounds) <= 3:
         raise TypeError(f"range expected from 1 to 3 arguments, got {len(bounds)}")
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    if isinstance(step, Tracer) and step.is_at_hand:
+        step = operator.index(step)
     if isinstance(step, Tracer):
         raise TraceError(
             "the step of a range is traced: whether it counts up or down is not known",

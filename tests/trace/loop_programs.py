@@ -1305,3 +1305,17 @@ def places_in_a_range(x):
     y = np.zeros((len(x), 3))
     y[range(len(x)), 1] = x
     return y
+
+
+def every_so_many(x, step):
+    s = 0.0
+    for i in range(0, len(x), step):
+        s += x[i]
+    return s
+
+
+def numbers_of_a_list(x, n):
+    s = 0.0
+    for i, v in zip(range(n), [x[0], x[1], x[2]]):
+        s += i * v
+    return s

@@ -106,6 +106,8 @@ CALLS: dict[str, list[tuple[Any, ...]]] = {
     "list_by_while": [(X, 0), (X, 3)],
     "nothing_for_none": [(X, 0), (X, 3)],
     "scaled_for_many": [(X, 1), (X, 3)],
+    "every_so_many": [(X, 3), (X, 1)],
+    "numbers_of_a_list": [(X, 0), (X, 2), (X, 5)],
     "swapped_in_two_loops": [(X, 0), (X, 3)],
     "swapped_on_a_condition": [(X, 0), (X, 3), (X, 5)],
     "list_of_an_array_that_is_replaced": [(X, 0), (X, 3), (X, 5)],
@@ -237,10 +239,10 @@ def copies_in_loops(plan: Any) -> list[int]:
 def test_a_time_loop_is_one_native_loop_without_copies(name: str) -> None:
     """A thousand steps take no longer to compile than one; arrays change in place or swap."""
     args = (np.linspace(0, 1, 10_000), 1000)[: getattr(programs, name).__code__.co_argcount]
-    begin = time.perf_counter()
+    begin = time.process_time()  # other processes may have the processors
     lowered = pyc.jit(getattr(programs, name)).lower(*args)
     pyc.jit(getattr(programs, name))(*args)
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
     assert len(loops_of(lowered.plan.steps)) == 1
     assert copies_in_loops(lowered.plan) == []
 

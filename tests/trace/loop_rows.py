@@ -1,0 +1,552 @@
+"""Loops and branches, one construct a row, and what becomes of each. `test_loop_rows.py` runs every
+row and writes the tables of `docs/loops.md`.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import NamedTuple
+
+STRAIGHT = "straight code"
+LOOP = "a loop"
+KERNEL = "a loop within one kernel"
+BRANCH = "a branch"
+SELECTION = "both sides, selected"
+
+
+class Row(NamedTuple):
+    """A construct: a module that defines `f`, called with `args`; becomes: one of the above, or the
+    code of the error that refuses it; each: whether the program is for one value of the integer
+    that is the last argument."""
+
+    section: str
+    construct: str
+    becomes: str
+    source: str
+    args: str
+    each: bool
+
+
+ROWS: list[Row] = []
+_section = [""]
+
+
+def section(title: str) -> None:
+    _section[0] = title
+
+
+def row(construct: str, becomes: str, source: str, args: str = "x", each: bool = False) -> None:
+    text = "import numpy as np\n" + textwrap.dedent(source).lstrip("\n")
+    ROWS.append(Row(_section[0], construct, becomes, text, args, each))
+
+
+# --------------------------------------------------------------------------------------------------
+section("Loops")
+
+row(
+    "`for` over a `range` of up to 16 iterations (64 of nested loops in all)",
+    STRAIGHT,
+    """
+    def f(x):
+        for i in range(16): x = 0.5 * x + i
+        return x
+    """,
+)
+row(
+    "over a longer one",
+    LOOP,
+    """
+    def f(x):
+        for i in range(1000): x = np.cumsum(x) / (1 + i)
+        return x
+    """,
+)
+row(
+    "with an integer argument as a bound: one program for all its values",
+    LOOP,
+    """
+    def f(x, n):
+        for i in range(1, n): x = np.cumsum(x) / i
+        return x
+    """,
+    "x, 5",
+)
+row(
+    "with a bound that depends on data",
+    LOOP,
+    """
+    def f(x):
+        n = int(x[0])
+        for i in range(n, 0, -1): x = np.cumsum(x) / i
+        return x
+    """,
+    "x * 8",
+)
+row(
+    "whose body is element-wise, or about numbers only",
+    KERNEL,
+    """
+    def f(x):
+        for i in range(1000): x = 0.5 * x + i
+        return x
+    """,
+)
+row(
+    "`for` over an array: its elements or rows, which are views",
+    LOOP,
+    """
+    def f(x):
+        a, s = np.zeros((20, 3)) + x, 0.0
+        for line in a:
+            line[0] = s
+            s = s + np.sort(line)[1]
+        return a
+    """,
+)
+row(
+    "`for` over `enumerate`, `zip` and `reversed` of ranges and arrays",
+    KERNEL,
+    """
+    def f(x):
+        a, s = np.zeros(20) + x[0], 0.0
+        for i, (v, k) in enumerate(zip(reversed(a), range(30))): s = 0.5 * s + i * v - k
+        return s
+    """,
+)
+row(
+    "`while` on traced values",
+    KERNEL,
+    """
+    def f(x):
+        y, n = x.sum(), 0
+        while abs(y * y - 2) > 1e-12:
+            y, n = (y + 2 / y) / 2, n + 1
+        return y, n
+    """,
+)
+row(
+    "`while` on values that are known, up to 16 iterations",
+    STRAIGHT,
+    """
+    def f(x):
+        h = 1.0
+        while h > 1e-3: h, x = h / 2, x + h
+        return x
+    """,
+)
+row(
+    "`break`, `continue` and `else` of loops",
+    KERNEL,
+    """
+    def f(x):
+        s = 0.0
+        for i in range(100):
+            if i % 3 == 0: continue
+            s += x[0]
+            if s > 20: break
+        else:
+            s = -1.0
+        return s
+    """,
+)
+row(
+    "`return` in loops, nested ones too",
+    LOOP,
+    """
+    def f(x):
+        for i in range(100):
+            for j in range(100):
+                if i * x[0] + j > 150: return i, j
+        return -1, -1
+    """,
+)
+row(
+    "`while True` that a `break` or a `return` leaves",
+    KERNEL,
+    """
+    def f(x):
+        s = x[0]
+        while True:
+            s = s * 1.25
+            if s > 100: return s
+    """,
+)
+row(
+    "`for` over a list, a tuple, a dict, a set, a generator",
+    STRAIGHT,
+    """
+    def f(x):
+        for k, v in {"a": 2.0, "b": 3.0}.items():
+            for w in [x, x * 2]:
+                for t in (1, 2): x = x + v * w * t
+        return sum(x * k for k in range(3))
+    """,
+)
+row(
+    "comprehensions",
+    STRAIGHT,
+    """
+    def f(x): return sum([x[k] * k for k in range(3)])
+    """,
+)
+row(
+    "a loop that does nothing with traced values, up to a million iterations",
+    STRAIGHT,
+    """
+    def f(x):
+        primes = []
+        for n in range(2, 200):
+            if all(n % p for p in primes): primes.append(n)
+        return x * primes[-1]
+    """,
+)
+row(
+    "a loop that needs the number of the iteration: slices `a[:i]`, shapes, items of lists",
+    STRAIGHT,
+    """
+    def f(x):
+        y = np.zeros(20) + x[0]
+        for i in range(20): y[:i] += i
+        return y
+    """,
+)
+row(
+    "a loop that changes Python objects otherwise than by new values in old places",
+    STRAIGHT,
+    """
+    def f(x):
+        out = []
+        for i in range(20): out.append(x * i)
+        return np.stack(out)
+    """,
+)
+row(
+    "such a loop up to an integer argument: a program for each of its values",
+    STRAIGHT,
+    """
+    def f(x, n):
+        out = [x]
+        for i in range(n): out.append(out[-1] * 0.5)
+        return np.stack(out)
+    """,
+    "x, 5",
+    each=True,
+)
+row(
+    "a loop whose first iteration differs: that one is straight code",
+    LOOP,
+    """
+    def f(x):
+        before = None
+        for i in range(100):
+            x = x if before is None else np.cumsum(x - before) / 8
+            before = x * 0.5
+        return x
+    """,
+)
+
+# --------------------------------------------------------------------------------------------------
+section("What a loop carries")
+
+row(
+    "numbers, which widen: an `int` becomes a `float`, or takes the dtype of an array",
+    KERNEL,
+    """
+    def f(x):
+        s = 0
+        for i in range(100): s = s + x[0] * i
+        return s
+    """,
+)
+row(
+    "arrays that are assigned, alone or in tuples",
+    LOOP,
+    """
+    def f(x):
+        u, v = x, 2 * x
+        for i in range(100): u, v = (u + v[::-1]) / 2, np.cumsum(u) / 4
+        return u, v
+    """,
+)
+row(
+    "arrays that are changed in place: `a[i] = v`, `a[1:] += b`, without a copy",
+    LOOP,
+    """
+    def f(x):
+        a = np.zeros(30)
+        for i in range(2, 30):
+            a[i] = 0.5 * (a[i - 1] + a[i - 2]) + x[0]
+            a[1:] += 0.01
+        return a
+    """,
+)
+row(
+    "changed through an alias, a view, a helper, a method, a closure",
+    KERNEL,
+    """
+    def helper(a, v): a[0] = v
+    class Field:
+        def __init__(self, n): self.values = np.zeros(n)
+        def shift(self): self.values[1:] = 0.5 * (self.values[1:] + self.values[:-1])
+    def f(x):
+        field, a = Field(20), x.copy()
+        view, alias = a[1:], a
+        def step(i):
+            alias[0] += i
+        for i in range(100):
+            view *= 0.5
+            step(i)
+            helper(field.values, a[1])
+            field.shift()
+        return a, field.values
+    """,
+)
+row(
+    "arrays that change places with each other",
+    KERNEL,
+    """
+    def f(x):
+        old, new = np.zeros(30) + x[0], np.zeros(30)
+        for i in range(100):
+            new[1:-1] = (old[:-2] + old[2:]) / 2
+            old, new = new, old
+        return old
+    """,
+)
+row(
+    "elements of lists, values of dicts, attributes of objects",
+    LOOP,
+    """
+    class State:
+        pass
+    def f(x):
+        state, items, table = State(), [x, 1.0], {"a": x}
+        state.x = x
+        for i in range(100):
+            state.x = np.cumsum(state.x) / 8
+            items[0] = items[0] * 0.5 + state.x
+            items[1] += 1
+            table["a"] = items[0][::-1]
+        return state.x, items, table["a"]
+    """,
+)
+row(
+    "the counter, which has its last value after the loop",
+    LOOP,
+    """
+    def f(x, n):
+        for i in range(n): x = np.cumsum(x) / 2
+        return x * i
+    """,
+    "x, 5",
+)
+row(
+    "Python integers as indices, on the left and on the right",
+    LOOP,
+    """
+    def f(x, n):
+        a = np.zeros(30)
+        for i in range(n): a[i] = x[i % 3] + a[i - 1]
+        return a
+    """,
+    "x, 25",
+)
+
+# --------------------------------------------------------------------------------------------------
+section("Branches")
+
+row(
+    "`if` that chooses a few numbers",
+    SELECTION,
+    """
+    def f(x):
+        if x[0] > 1:
+            a, b = x[1] + 1, 2
+        else:
+            a, b = 0.0, x[2] * 3
+        return a, b
+    """,
+)
+row(
+    "`if` with work in it: one side is computed",
+    BRANCH,
+    """
+    def f(x):
+        if x[0] > 1: x = np.sort(x)
+        elif x[1] > 1: x = np.cumsum(x)
+        return x
+    """,
+)
+row(
+    "arrays that are changed in place in a branch, elements of lists, attributes",
+    BRANCH,
+    """
+    def f(x):
+        a, items = x.copy(), [x]
+        if x[0] > 1:
+            a[1:] = np.cumsum(x)[1:]
+            items[0] = np.sort(x)
+        return a, items[0]
+    """,
+)
+row(
+    "`return` in a branch",
+    BRANCH,
+    """
+    def f(x):
+        if x[0] > 100: return np.sort(x)
+        if x[1] > 1: return np.cumsum(x)
+        return x
+    """,
+)
+row(
+    "`a if c else b`, `and`, `or`, `not`, `a < b < c`",
+    SELECTION,
+    """
+    def f(x):
+        y = x[1] if 0 < x[0] < 2 and not x[1] > 5 else x[2]
+        return y or 7.0
+    """,
+)
+row(
+    "operands that Python does not evaluate: `k < len(x) and x[k] > 0`",
+    BRANCH,
+    """
+    def f(x):
+        k = int(x[0] * 10)
+        return 1 if k < len(x) and x[k] > 0 else 2
+    """,
+)
+row(
+    "`if` on integer arguments: one program for all values, where both sides fit together",
+    SELECTION,
+    """
+    def f(x, n):
+        if n > 3: x = x + n
+        return x
+    """,
+    "x, 5",
+)
+row(
+    "a program for each value, where they do not, or one raises",
+    STRAIGHT,
+    """
+    def f(x, order):
+        if order == 2:
+            c = np.array([1.0, 2.0])
+        elif order == 3:
+            c = np.array([1.0, 2.0, 3.0])
+        else:
+            raise ValueError("order")
+        return x[: len(c)] * c
+    """,
+    "x, 3",
+    each=True,
+)
+
+# --------------------------------------------------------------------------------------------------
+section("Refused")
+
+row(
+    "a variable whose dtype, shape or structure changes from one iteration to the next",
+    "PYC1106",
+    """
+    def f(x, n):
+        y = x[:1]
+        for i in range(n):  # refused
+            y = np.concatenate([y, x])
+        return y
+    """,
+    "x, np.array(3)",
+)
+row(
+    "a variable that differs between the sides of an `if`, where it is used",
+    "PYC1106",
+    """
+    def f(x):
+        if x[0] > 1:
+            y = x
+        else:
+            y = x[:2]
+        return y.sum()  # refused
+    """,
+)
+row(
+    "a loop that cannot be an op, up to a bound that depends on data",
+    "PYC1106",
+    """
+    def f(x, n):
+        out = []
+        for i in range(n):  # refused
+            out.append(x)
+        return out
+    """,
+    "x, np.array(3)",
+)
+row(
+    "a variable that gets no value, when the program runs",
+    "PYC1107",
+    """
+    def f(x, n):
+        for i in range(n):  # refused
+            y = x * i
+        return y
+    """,
+    "x, 0",
+)
+row(
+    "names of one array that a loop changes in place, and assigns",
+    "PYC1106",
+    """
+    def f(x, n):
+        a = x.copy()
+        b = a
+        for i in range(n):  # refused
+            a[0] += 1
+            a, b = b, a
+        return a, b
+    """,
+    "x, np.array(3)",
+)
+row(
+    "an array that is changed while another may be the same, depending on data",
+    "PYC1100",
+    """
+    def f(x):
+        a, b = x.copy(), 2 * x
+        c = a if x[0] > 1 else b
+        c[0] = 5  # refused
+        return a
+    """,
+)
+row(
+    "`raise` and `assert` that depend on data",
+    "PYC1100",
+    """
+    def f(x):
+        if x[0] > 1:
+            raise ValueError("too large")  # refused
+        return x
+    """,
+)
+row(
+    "a step of a `range` that depends on data",
+    "PYC1100",
+    """
+    def f(x, n):
+        for i in range(0, 10, n):  # refused
+            x = x + i
+        return x
+    """,
+    "x, np.array(3)",
+)
+row(
+    "truth of an array of several elements",
+    "PYC1102",
+    """
+    def f(x):
+        while x > 0:  # refused
+            x = x - 1
+        return x
+    """,
+)
