@@ -38,6 +38,8 @@ ORDERING = (
 )
 SIGN_READERS = ("copysign", "signbit")
 """They ask for the sign of a NaN, which is the processor's where it is computed."""
+UNCAST = ("bool", "complex")
+"""Kinds that no bits are read as."""
 FEWEST = 20
 """Equations that a program's results need, those in bodies included."""
 LARGE = 4096
@@ -81,7 +83,7 @@ class Program:
         self.values.append(value)
         return value
 
-    def bind(self, name: str, *args: Value, **params: Any) -> Value | None:
+    def bind(self, name: str, /, *args: Value, **params: Any) -> Value | None:
         """The result of an op, or None if its type rule refuses."""
         try:
             outs = self.builder.bind(name, *args, **params)
@@ -148,6 +150,13 @@ class Program:
             if name == "cast":
                 self.bind("cast", x, dtype=rng.choices(DTYPES, WEIGHTS)[0])
                 return
+            if name == "bitcast":
+                same = [t for t in DTYPES if t.bits == x.dtype.bits and t.kind not in UNCAST]
+                if same and x.dtype.kind not in UNCAST:
+                    x = self.number(x) if x.dtype.is_float else x
+                    self.bind("bitcast", x, dtype=rng.choice(same))
+                    return
+                continue
             if name == "select":
                 condition = self.of_type(ArrayType(x.shape, dt.b1))
                 self.bind("select", condition, x, self.of_type(x.type))
@@ -160,9 +169,8 @@ class Program:
 
     def number(self, x: Value) -> Value:
         """`x`, 0 where it is NaN."""
-        zero = self.builder.constant(np.zeros((), x.dtype.numpy))
-        zeros = self.builder.bind1("broadcast", zero, shape=x.shape)
-        return self.builder.bind1("select", self.builder.bind1("isnan", x), zeros, x)
+        nan = self.builder.bind1("isnan", x)
+        return self.builder.bind1("select", nan, self.filled(x, 0), x)
 
     def shape_op(self) -> None:
         """Moves data by a fixed index map."""
@@ -254,23 +262,31 @@ class Program:
         self.bind("div", power, spread(total))
 
     def check(self) -> None:
-        """Integers that must be in bounds or not negative: seldom such that some are not."""
+        """Integers that must be in bounds or not negative, or variables that must have a value:
+        seldom such that some are not."""
         rng = self.rng
         x = self.pick(lambda v: v.dtype in (dt.i32, dt.i64, dt.f32, dt.f64))
         if x is None:
             return
+        kind = rng.choice(["index_check", "index_check", "integer_power", "require"])
+        if kind == "require":
+            there = self.builder.bind1("ne", x, self.filled(x, rng.choice([8, 77, 77])))
+            self.bind("require", x, there, name="variable")
+            return
         bound = rng.choice([3, 17, 300])
         if x.dtype is not dt.i64:
-            x = self.bind("cast", x, dtype=dt.i64)
-            assert x is not None
+            x = self.builder.bind1("cast", x, dtype=dt.i64)
         if rng.random() < 0.8:
-            limit = self.builder.constant(bound, dt.i64)
-            x = self.bind("remainder", x, self.builder.bind1("broadcast", limit, shape=x.shape))
-            assert x is not None
-        if rng.random() < 0.4:
+            x = self.builder.bind1("remainder", x, self.filled(x, bound))
+        if kind == "integer_power":
             self.bind("integer_power", self.of_type(x.type), x)
         else:
             self.bind("index_check", x, axis=0, bound=bound)
+
+    def filled(self, like: Value, number: int) -> Value:
+        """One number everywhere, of the type and shape of another value."""
+        constant = self.builder.constant(np.asarray(number).astype(like.dtype.numpy))
+        return self.builder.bind1("broadcast", constant, shape=like.shape)
 
     def contraction(self) -> None:
         """An integer product (floats have a bound, not bits: tested by themselves)."""

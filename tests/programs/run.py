@@ -174,6 +174,25 @@ def table(coverage: dict[str, int]) -> str:
     return "\n".join(rows)
 
 
+def written(record: Record) -> str:
+    """The record as JSON, one line of the coverage for each op."""
+    rows: dict[str, dict[str, int]] = {}
+    for key, n in record["coverage"].items():
+        op, _, rest = key.partition(":")
+        rows.setdefault(op, {})[rest] = n
+    lines = [f"  {json.dumps(op)}: {json.dumps(row)}" for op, row in rows.items()]
+    rest = json.dumps({k: v for k, v in record.items() if k != "coverage"}, indent=1)
+    return rest.removesuffix("\n}") + ',\n "coverage": {\n' + ",\n".join(lines) + "\n }\n}\n"
+
+
+def read(file: Path) -> Record:
+    """The record that a file holds."""
+    record: Record = json.loads(file.read_text())
+    rows = record["coverage"].items()
+    record["coverage"] = {f"{op}:{rest}": n for op, row in rows for rest, n in row.items()}
+    return record
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """1 if a program disagreed, or the programs cover too little."""
     assert __doc__ is not None
@@ -187,7 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the record is written")
     given = parser.parse_args(arguments)
     if given.merge:
-        record = merge([json.loads(f.read_text()) for f in given.merge])
+        record = merge([read(f) for f in given.merge])
     else:
         first, last = map(int, given.seeds.split(":"))
         record = run(first, last, given.executor, given.processes, given.limit, given.commit)
@@ -199,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     if given.json:
         given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps(record, indent=1) + "\n")
+        given.json.write_text(written(record))
     return 1 if record["findings"] or record["covered"] < record["floor"] else 0
 
 
