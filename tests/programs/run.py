@@ -201,7 +201,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--executor", choices=sorted(EXECUTORS), default="compile")
     parser.add_argument("--limit", type=float, default=float("inf"), metavar="SECONDS")
-    parser.add_argument("--commit", default="", help="what runs, if it is not what the checkout says")
+    parser.add_argument(
+        "--commit", default="", help="what runs, if it is not what the checkout says"
+    )
     parser.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="records to add up")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the record is written")
     given = parser.parse_args(arguments)
