@@ -108,6 +108,11 @@ class Settings:
     )
     dump_dir: str = _setting("", _text, "write the text of every level there; empty: nowhere")
     num_threads: int = _setting(0, _count, "threads of the worker pool; 0: as many as are usable")
+    purity: str = _setting(
+        "strict",
+        _choice("strict", "warn", "off"),
+        "effects of functions that are jitted: strict (an error), warn, or off (not looked for)",
+    )
     target: str = _setting(
         "native",
         _choice("native", "x86-64-v3", "x86-64-v4"),
@@ -189,6 +194,11 @@ def current() -> Settings:
     """The settings that hold here."""
     changes = _overrides.get()
     return _process[0] if changes is None else replace(_process[0], **changes)
+
+
+def check(name: str, value: Any) -> None:
+    """ValueError: no such setting (with the closest match), or a value that does not fit."""
+    _read(name, value)
 
 
 def update(name: str, value: Any) -> None:

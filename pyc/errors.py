@@ -51,6 +51,15 @@ class Place(Protocol):
         """One past the last column, or 0."""
 
 
+class Rule(Protocol):
+    """What a refusal enforces: the members of group "purity" of `pyc.reasons.Reason`. Its text is
+    its name."""
+
+    @property
+    def code(self) -> str:
+        """Its stable code."""
+
+
 CLASSES: dict[str, type[PycError]] = {}
 """Every error class by its code."""
 
@@ -183,10 +192,33 @@ class UnboundVariableError(TraceError, UnboundLocalError):
 
 
 class PurityError(PycError):
-    """The function has an effect that compiled code would lose or repeat at the wrong time."""
+    """The function has an effect that compiled code would lose or repeat at the wrong time.
+
+    rule: which of the rules of `docs/purity.md` it breaks."""
 
     code = "PYC1200"
     remedy = "Pass what it reads as an argument and return what it changes; print outside."
+
+    def __init__(
+        self,
+        message: Text = "",
+        *,
+        rule: Rule | None = None,
+        fix: Text = "",
+        place: Place | None = None,
+    ) -> None:
+        super().__init__(message, fix=fix, place=place)
+        self.rule = rule
+
+    def __str__(self) -> str:
+        if self.rule is None:
+            return super().__str__()
+        fix = f"{_text(self.fix)}\nrule: {self.rule}"
+        return format_error(self.message, self.place, fix, self.rule.code)
+
+
+class PurityWarning(UserWarning):
+    """What `purity="warn"` gives in place of a `PurityError`."""
 
 
 class ShapeError(PycError, ValueError):

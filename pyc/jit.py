@@ -25,7 +25,7 @@ from weakref import ref
 import numpy as np
 
 from pyc import compile as compiler
-from pyc import tree
+from pyc import config, tree
 from pyc.array import Array as DeviceArray
 from pyc.array import to_device
 from pyc.backends import gpu_compiler
@@ -38,6 +38,9 @@ from pyc.interpreter import WEAK, apart, is_tracing, native_calls, type_of
 from pyc.ir.graph import Graph
 from pyc.ir.text_graph import print_graph
 from pyc.looks import NotNativeError
+from pyc.purity.code import check_code
+from pyc.purity.repeat import traced_twice
+from pyc.purity.watch import Watch
 from pyc.reasons import Reason, record
 from pyc.runtime.dispatch import Dispatcher
 from pyc.runtime.specialisation import Specialisation
@@ -227,6 +230,7 @@ class Jitted(Dispatcher):
         name: str,
         device: str | None = None,
         loops: str = "roll",
+        purity: str | None = None,
     ) -> None:
         functools.update_wrapper(self, fun)
         super().__init__(self._call)
@@ -234,6 +238,7 @@ class Jitted(Dispatcher):
         self.__name__ = name
         self._device = device
         self._loops = loops
+        self._purity = purity
         self._signature = Signature(fun, name, static_argnums, static_argnames)
         self._entries: dict[Hashable, tuple[_Entry, ...]] = {}
         """Programs by signature, the newest first: what they find outside tells them apart."""
@@ -421,9 +426,11 @@ class Jitted(Dispatcher):
         out_tree: tree.TreeDef | None = None
 
         @location.calls_the_user
-        def flat(*tracers: Tracer) -> list[Any]:
+        def flat(watch: Watch | None, *tracers: Tracer) -> list[Any]:
             nonlocal out_tree
             space = current_namespace()
+            if watch is not None:
+                watch.attach(space)
             leaves = list(call.leaves)
             for k, tracer in zip(places, tracers, strict=True):
                 leaves[k] = tracer
@@ -440,28 +447,36 @@ class Jitted(Dispatcher):
             named = signature.names.positional
             args = [space.argument(x, named(k), k) for k, x in enumerate(args)]
             kwargs = {k: space.argument(x, k, k) for k, x in kwargs.items()}
-            result = function(*args, **kwargs)
-            space.check()
+            if watch is None:
+                result = function(*args, **kwargs)
+            else:
+                result = watch.run(function, args, kwargs)
             results, out_tree = tree.flatten_ordered(space.restored(result))
             for k, result in enumerate(results):
                 _check_result(self.__name__, result, out_tree, k)
             return results
 
+        def trace(watch: Watch | None) -> Traced:
+            found = capture(functools.partial(flat, watch), inputs, changing)
+            assert out_tree is not None
+            return Traced(
+                name=self.__name__,
+                graph=found.graph,
+                in_tree=call.treedef,
+                out_tree=out_tree,
+                inputs=tuple(inputs),
+                places=tuple(places),
+                kept=found.kept,
+                guards=Guards(found.reads, found.hidden),
+            )
+
+        purity = self._purity or config.current().purity
         try:
-            found = capture(flat, inputs, changing)
+            if purity == "off":
+                return trace(None)
+            return traced_twice(trace, self.__name__, purity)
         except PycError as error:
             raise error.at(location.of_function(self.__wrapped__)) from error.__cause__
-        assert out_tree is not None
-        return Traced(
-            name=self.__name__,
-            graph=found.graph,
-            in_tree=call.treedef,
-            out_tree=out_tree,
-            inputs=tuple(inputs),
-            places=tuple(places),
-            kept=found.kept,
-            guards=Guards(found.reads, found.hidden),
-        )
 
     def _entry(self, call: Call) -> tuple[_Entry, list[Any]]:
         """The program for a call, and its hidden arguments."""
@@ -797,6 +812,7 @@ def jit(
     static_argnames: str | Sequence[str] = (),
     device: str | None = None,
     loops: str = "roll",
+    purity: str | None = None,
     name: str | None = None,
 ) -> Jitted: ...
 
@@ -809,6 +825,7 @@ def jit(
     static_argnames: str | Sequence[str] = (),
     device: str | None = None,
     loops: str = "roll",
+    purity: str | None = None,
     name: str | None = None,
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
@@ -820,6 +837,7 @@ def jit(
     static_argnames: str | Sequence[str] = (),
     device: str | None = None,
     loops: str = "roll",
+    purity: str | None = None,
     name: str | None = None,
 ) -> Any:
     """`fun`, compiled for each signature of arguments at its first call; a decorator without `fun`.
@@ -833,6 +851,9 @@ def jit(
     None follows the arguments (a `pyc.Array` among them runs where it is, and results stay there).
     loops: "roll" turns `for`, `while` and `if` on traced values, and long loops, into loops and
     branches of the program (see `docs/loops.md`); "unroll" traces the function as Python runs it.
+    purity: what is done about effects that compiled code would lose, such as printing or changing a
+    list from outside (the rules are in `docs/purity.md`): "strict" refuses them, "warn" warns,
+    "off" does not look; None is the setting `purity` (`PYC_PURITY`), strict by default.
     name: its name in statistics, `fun.__name__` by default.
 
     Results are NumPy arrays that share memory with nothing, NumPy scalars for rank 0. Python
@@ -840,8 +861,9 @@ def jit(
     that they had at the trace: pass what changes as an argument. NumPy arrays from outside are
     refused unless they are small and read-only.
 
-    raises TypeError: `fun` is not callable; ValueError: a static argument that `fun` does not have;
-    DeviceError: no such name of a device
+    raises TypeError: `fun` is not callable; ValueError: a static argument that `fun` does not have,
+    or no such `purity`; DeviceError: no such name of a device; PurityError: `fun` assigns a global
+    name or one of a surrounding function, or is a generator
     """
     if device is not None:
         parse(device)
@@ -852,8 +874,11 @@ def jit(
             static_argnames=static_argnames,
             device=device,
             loops=loops,
+            purity=purity,
             name=name,
         )
+    if purity is not None:
+        config.check("purity", purity)
     if not callable(fun):
         raise TypeError(f"jit: expected a function, got {type(fun).__name__}")
     if loops not in ("roll", "unroll"):
@@ -861,7 +886,8 @@ def jit(
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     found = name or getattr(fun, "__name__", None) or type(fun).__name__
-    return Jitted(fun, numbers, names, found, device, loops)
+    check_code(fun, found, purity or config.current().purity)
+    return Jitted(fun, numbers, names, found, device, loops, purity)
 
 
 __all__ = ["Bound", "CacheInfo", "Compiled", "Jitted", "Lowered", "Traced", "jit"]

@@ -50,6 +50,80 @@ _NOTHING = "Nothing: this is expected."
 class Reason(Enum):
     """One member per decision that a user may ask about. `str(reason)` is its name in reports."""
 
+    # purity: why a function was refused (the rules of docs/purity.md)
+    PURITY_OUTPUT = Entry(
+        "PYC2001",
+        "the function prints, logs, or reads or writes a stream",
+        "Return the value, and print or log it outside of the jitted function.",
+    )
+    PURITY_FILE = Entry(
+        "PYC2002",
+        "the function uses files or directories",
+        "Read and write outside of the jitted function; pass what was read as an argument.",
+    )
+    PURITY_PROCESS = Entry(
+        "PYC2003",
+        "the function starts, stops or asks a process",
+        "Do it outside of the jitted function; pass what it gives as an argument.",
+    )
+    PURITY_NETWORK = Entry(
+        "PYC2004",
+        "the function uses the network",
+        "Do it outside of the jitted function; pass what was received as an argument.",
+    )
+    PURITY_THREAD = Entry(
+        "PYC2005",
+        "the function hands work to another thread",
+        "Start threads outside of the jitted function; compiled code uses several by itself.",
+    )
+    PURITY_ENVIRONMENT = Entry(
+        "PYC2006",
+        "the function reads or changes settings of the process, such as environment variables",
+        "Read it outside of the jitted function and pass it as an argument; change it outside.",
+    )
+    PURITY_CLOCK = Entry(
+        "PYC2007",
+        "the function reads a clock, or waits",
+        "Read the clock outside of the jitted function, and pass the time as an argument.",
+    )
+    PURITY_RANDOM = Entry(
+        "PYC2008",
+        "the function draws random numbers from a state outside of it",
+        "Draw them outside and pass the array; or draw from a generator made in the function with "
+        "a seed, if they are the same in every call.",
+    )
+    PURITY_NAME = Entry(
+        "PYC2009",
+        "the function assigns a name outside of it (`global`, `nonlocal`)",
+        "Return the new value, and assign it outside of the jitted function.",
+    )
+    PURITY_OBJECT = Entry(
+        "PYC2010",
+        "the function changes an object that existed before it was called",
+        "Return the new value, and store it outside of the jitted function.",
+    )
+    PURITY_ARGUMENT = Entry(
+        "PYC2011",
+        "the function changes a container that is an argument",
+        "Return the changed container; the caller's own one is not changed by compiled code.",
+    )
+    PURITY_GENERATOR = Entry(
+        "PYC2012",
+        "the function is a generator or a coroutine",
+        "Write a function that returns its results; generators may be used inside of it.",
+    )
+    PURITY_NOT_REPEATABLE = Entry(
+        "PYC2013",
+        "two traces of the function with the same arguments gave different programs",
+        "Pass what differs as an argument.",
+    )
+    PURITY_HOOK_TAKEN = Entry(
+        "PYC2014",
+        "a profiler was switched off while a function was traced: Python 3.11 has one place for "
+        "profilers, which the check of what runs needs, and this one cannot be called from it",
+        "Expected under cProfile; trace before profiling (`f.trace(...)`) to have all of the rest.",
+    )
+
     # trace: why a function was compiled
     COMPILE_FIRST_CALL = Entry(
         "PYC2101", "compiled: the first call of this function in this process", _NOTHING
@@ -447,10 +521,14 @@ _counts: Counter[Reason] = Counter()
 _collectors: ContextVar[tuple[list[Event], ...]] = ContextVar("pyc_reasons", default=())
 hold(_lock)
 
+_unrecorded: ContextVar[bool] = ContextVar("pyc_reasons_unrecorded", default=False)
+
 
 def record(reason: Reason, **details: Any) -> Event:
     """Notes that something happened for `reason`, and returns the event."""
     event = Event(reason, details)
+    if _unrecorded.get():
+        return event
     with _lock:
         _log.append(event)
         _counts[reason] += 1
@@ -489,6 +567,16 @@ def collecting() -> Iterator[list[Event]]:
         yield collected
     finally:
         _collectors.reset(token)
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """Inside the block (in this thread and context) nothing is noted: it is done a second time."""
+    token = _unrecorded.set(True)
+    try:
+        yield
+    finally:
+        _unrecorded.reset(token)
 
 
 def page(code: str) -> str:

@@ -32,6 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "tree": set(),
     "numpy": IR | {"interpreter", "array", "tree"},
     "trace": IR | {"interpreter", "numpy", "tree", "array"},
+    "purity": IR | {"runtime", "trace"},
     "lax": IR | {"interpreter", "numpy", "trace", "tree"},
     "kernels": IR,
     "passes": IR | {"kernels"},
@@ -51,7 +52,8 @@ ALLOWED: dict[str, set[str]] = {
     "signature": IR | {"interpreter", "trace", "tree", "array"},
     "looks": IR | {"interpreter", "runtime", "trace"},
     "specialise": GLUE | {"compile", "looks", "signature"},
-    "jit": GLUE | {"compile", "compile_cuda", "eager", "looks", "signature", "specialise"},
+    "jit": GLUE
+    | {"compile", "compile_cuda", "eager", "looks", "purity", "signature", "specialise"},
     "verify": GLUE | {"compile", "eager", "jit"},
     "demo": GLUE | {"__init__", "lax", "jit"},
     "cli": GLUE | {"__init__", "compile", "jit", "demo", "verify", "lax"},

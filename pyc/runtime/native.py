@@ -1,6 +1,7 @@
 """The runtime's own native code: modules of LLVM IR, each made once and loaded once.
 
-    CALLS    from a Python call to an entry and back, Ctrl-C included: what every process needs
+    CALLS    from a Python call to an entry and back, Ctrl-C and the hooks of a trace included: what
+             every process needs
     THREADS  the worker pool: for programs that share their work out
 
 `Part.text()` is a module; `object_code()` compiles it; `load(code)` maps ready bytes; `image()` is
@@ -33,6 +34,7 @@ from pyc.runtime import (
     text_interrupt,
     text_match,
     text_threads,
+    text_watch,
 )
 
 suspended = ctypes.c_int32(0)
@@ -136,8 +138,11 @@ def _renew_main_thread() -> None:
 
 CALLS = Part(
     "calls",
-    (*text_interrupt.EXTERNALS, *text_match.EXTERNALS, *text_dispatch.EXTERNALS),
-    (text_interrupt.TEXT, text_match.TEXT, text_dispatch.TEXT),
+    (
+        *(*text_interrupt.EXTERNALS, *text_match.EXTERNALS),
+        *(*text_dispatch.EXTERNALS, *text_watch.EXTERNALS),
+    ),
+    (text_interrupt.TEXT, text_match.TEXT, text_dispatch.TEXT, text_watch.TEXT),
     _prepare_calls,
 )
 THREADS = Part("threads", text_threads.EXTERNALS, (text_threads.TEXT,), lambda found: None)

@@ -40,6 +40,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _is_own: dict[str, bool] = {}
+_own_modules: dict[str, bool] = {}
+_name_of = dict.get
 _callers: set[CodeType] = set()
 """The code of functions that `calls_the_user`."""
 
@@ -67,16 +69,27 @@ def _location(code: CodeType, positions: tuple[int | None, ...]) -> Location:
     return Location(code.co_filename, line or code.co_firstlineno, code.co_name, column + 1, end)
 
 
+def is_own_frame(frame: FrameType) -> bool:
+    """Whether a frame is left out of locations.
+
+    The name of its module tells in most cases. (Reading `f_code` is an audit event, which costs
+    more than all the rest where somebody listens, as `pyc.purity` does.)
+    """
+    name = _name_of(frame.f_globals, "__name__", "")
+    own = _own_modules.get(name)
+    if own is None:
+        own = is_own(frame.f_code.co_filename)
+        if name != "__main__":
+            _own_modules[name] = own
+    return own
+
+
 def user_frame() -> FrameType | None:
     """The nearest frame that is not pyc's own, None if there is none."""
     frame: FrameType | None = sys._getframe(1)
-    known = _is_own
+    own = _own_modules
     while frame is not None:
-        file = frame.f_code.co_filename
-        own = known.get(file)
-        if own is None:
-            own = is_own(file)
-        if not own:
+        if not own.get(_name_of(frame.f_globals, "__name__", "")) and not is_own_frame(frame):
             return frame
         frame = frame.f_back
     return None

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from pyc.errors import PurityError
+from pyc.reasons import Reason
 from pyc.trace import location
 from pyc.trace.callee import is_called
 
@@ -70,17 +71,18 @@ def is_converter(value: Any) -> bool:
     )
 
 
-def changed_outside(what: str) -> PurityError:
+def changed_outside(what: str, rule: Reason = Reason.PURITY_OBJECT) -> PurityError:
     """The error of a function that changes something that existed before it was called."""
     return PurityError(
         f"the function changes {what}, which exists outside of it: compiled code would not do so",
+        rule=rule,
         fix="Return the new value, and assign it outside the jitted function.",
     )
 
 
-def refuse_write(what: str) -> NoReturn:
+def refuse_write(what: str, rule: Reason = Reason.PURITY_OBJECT) -> NoReturn:
     """Raises PurityError for a change that is about to happen."""
-    raise changed_outside(what).at(location.here())
+    raise changed_outside(what, rule).at(location.here())
 
 
 def table_of(functions: Mapping[str, Any]) -> Callable[[str, Any], Any]:

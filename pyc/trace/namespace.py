@@ -32,6 +32,7 @@ import numpy as np
 
 from pyc.array import Array as DeviceArray
 from pyc.errors import UnsupportedOpError
+from pyc.reasons import Reason
 from pyc.trace import class_views, location, math_views, numpy_module, python_builtins
 from pyc.trace.callee import is_called
 from pyc.trace.concrete import is_traced
@@ -103,10 +104,10 @@ class View(dict[str, Any]):
             return default
 
     def __setitem__(self, name: str, value: Any) -> None:
-        refuse_write(f"the global name `{name}`")
+        refuse_write(f"the global name `{name}`", Reason.PURITY_NAME)
 
     def __delitem__(self, name: str) -> None:
-        refuse_write(f"the global name `{name}`")
+        refuse_write(f"the global name `{name}`", Reason.PURITY_NAME)
 
 
 class _ClassBody(dict[str, Any]):
@@ -161,6 +162,9 @@ class Namespace:
         )
         self.rewrite: Callable[[Any], Any] = _as_written
         """What a function of the user is made into before: `jumps.rewritten`, or itself."""
+        self.observer: Callable[[Any, Any, Path], Any] | None = None
+        """Told of each object from outside and its translation, gives what stands for it: a
+        `Watch` of `pyc.purity`."""
         self._views: dict[int, View] = {}
         self._memo: dict[int, tuple[Any, Any, Path | None]] = {}
         """By id: an object, kept alive so that its id stays its own, its translation, and where it
@@ -196,6 +200,8 @@ class Namespace:
         self._depth += 1
         try:
             made = self._translated(value, kind, path)
+            if self.observer is not None:
+                made = self.observer(value, made, path)
         finally:
             self._depth -= 1
         self._remember(value, made, path)
@@ -257,14 +263,15 @@ class Namespace:
         for view in self._views.values():
             for name, value in dict.items(view):
                 if not name.startswith("__") and view.answered.get(name, view) is not value:
-                    raise changed_outside(f"the global name `{name}`")
+                    raise changed_outside(f"the global name `{name}`", Reason.PURITY_NAME)
         for cell, value, path in self._cells:
             try:
                 changed = cell.cell_contents is not value
             except ValueError:  # `del`
                 changed = True
             if changed:
-                raise changed_outside(f"`{path.text()}` of the surrounding function")
+                what = f"`{path.text()}` of the surrounding function"
+                raise changed_outside(what, Reason.PURITY_NAME)
         for container, copy, path in self._containers:
             if not _same_items(container, copy):
                 raise changed_outside(f"`{path.text()}`")

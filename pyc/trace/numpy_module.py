@@ -19,6 +19,7 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.errors import DTypeError, PurityError, UnsupportedOpError
 from pyc.ir import dtype as dt
+from pyc.reasons import Reason
 from pyc.trace import dispatch, location
 from pyc.trace.concrete import concrete, is_traced, local
 from pyc.trace.modules import CONVERTERS, ModuleView
@@ -144,21 +145,25 @@ _FILES = (
 _SETTINGS = ("set_printoptions", "setbufsize", "seterr", "seterrcall")
 _PRINTING = ("info", "show_config", "show_runtime", "test")
 
-_WHY: dict[tuple[str, ...], tuple[str, str]] = {
+_WHY: dict[tuple[str, ...], tuple[Reason, str, str]] = {
     _FILES: (
+        Reason.PURITY_FILE,
         "reads or writes a file, which compiled code would not do again",
         "Do it outside the jitted function, and pass the array as an argument.",
     ),
     _SETTINGS: (
+        Reason.PURITY_ENVIRONMENT,
         "changes settings of NumPy, which compiled code would not do again",
         "Call it outside the jitted function.",
     ),
     _PRINTING: (
+        Reason.PURITY_OUTPUT,
         "prints, which compiled code would not do again",
         "Call it outside the jitted function.",
     ),
 }
 _RANDOM = (
+    Reason.PURITY_RANDOM,
     "draws random numbers when the function is traced, and compiled code would use the same ones "
     "in every call",
     "Draw them outside and pass the array as an argument; or draw them from a generator made in "
@@ -166,11 +171,11 @@ _RANDOM = (
 )
 
 
-def _refusal(name: str, why: str, fix: str) -> Callable[..., Any]:
+def _refusal(name: str, rule: Reason, why: str, fix: str) -> Callable[..., Any]:
     """A function that raises PurityError when it is called."""
 
     def refuse(*args: Any, **options: Any) -> Any:
-        raise PurityError(f"{name} {why}", fix=fix, place=location.here())
+        raise PurityError(f"{name} {why}", rule=rule, fix=fix, place=location.here())
 
     return refuse
 
@@ -224,8 +229,9 @@ def _default_rng(seed: Any = None) -> LocalGenerator:
     found, known = concrete(seed)
     if found is None or not known:
         raise PurityError(
-            f"np.random.default_rng without a seed that is known {_RANDOM[0]}",
-            fix=_RANDOM[1],
+            f"np.random.default_rng without a seed that is known {_RANDOM[1]}",
+            rule=_RANDOM[0],
+            fix=_RANDOM[2],
             place=location.here(),
         )
     return LocalGenerator(np.random.default_rng(found))
@@ -370,11 +376,7 @@ _SPECIAL: dict[int, Any] = {
         "ndenumerate": _IndexedElements,
         "vectorize": vectorize,
         **{name: _refuse_iterator(name) for name in ("nditer", "nested_iters", "broadcast")},
-        **{
-            name: _refusal(f"np.{name}", why, fix)
-            for names, (why, fix) in _WHY.items()
-            for name in names
-        },
+        **{name: _refusal(f"np.{name}", *why) for names, why in _WHY.items() for name in names},
     }.items()
 }
 """What stands for some objects of NumPy, by their id."""

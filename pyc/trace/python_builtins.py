@@ -262,12 +262,16 @@ def answer(value: Any) -> Any:
     return _BY_VALUE.get(id(value), value)
 
 
+_CONVERTED = [name for name, value in vars(builtins).items() if is_converter(value)]
+
+
 class Builtins(dict[str, Any]):
     """The builtins of a view. more: functions that belong to it."""
 
     def __init__(self, more: dict[str, Any]) -> None:
-        own = {k: v for k, v in vars(builtins).items() if not is_converter(v)}
-        super().__init__({**own, **REPLACED, **more})
+        super().__init__({**vars(builtins), **REPLACED, **more})
+        for name in _CONVERTED:
+            del self[name]
 
     def __missing__(self, name: str) -> Any:
         value: Any = getattr(builtins, name, _NOTHING)

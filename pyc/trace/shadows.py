@@ -16,6 +16,7 @@ held in attributes (subclasses of numbers, texts and arrays).
 
 from __future__ import annotations
 
+import io
 import types
 from collections.abc import Callable
 from enum import Enum
@@ -34,7 +35,10 @@ _KEPT = frozenset(
 )
 """Names of a class that are not translated."""
 _CONTAINERS = (list, tuple, dict)
-_WITHOUT_ATTRIBUTES = (int, float, complex, str, bytes, set, frozenset, bytearray)
+_WITHOUT_ATTRIBUTES = (
+    *(int, float, complex, str, bytes, set, frozenset, bytearray),
+    io.IOBase,
+)
 
 
 class Shadows:

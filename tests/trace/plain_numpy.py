@@ -124,9 +124,9 @@ refused(
     "PYC1200",
     """
     count = 0
-    def f(x):  # refused
+    def f(x):
         global count
-        count += 1
+        count += 1  # refused
         return x
     """,
 )
@@ -556,11 +556,11 @@ refused(
         calls = 0
         def g(v):
             nonlocal calls
-            calls += 1
+            calls += 1  # refused
             return v
         return g
     g = make()
-    def f(x):  # refused
+    def f(x):
         return g(x)
     """,
 )
@@ -711,8 +711,8 @@ refused(
     "changing a list or dict that is an argument, or in one",
     "PYC1200",
     """
-    def f(x, state):  # refused
-        state["sums"].append(x.sum())
+    def f(x, state):
+        state["sums"].append(x.sum())  # refused
         return x
     """,
     "x, {'sums': []}",
@@ -722,8 +722,8 @@ refused(
     "PYC1200",
     """
     STEPS = [np.sin]
-    def f(x):  # refused
-        STEPS.append(np.cos)
+    def f(x):
+        STEPS.append(np.cos)  # refused
         return x
     """,
 )

@@ -119,7 +119,7 @@ def test_a_tracer_of_another_thread_is_refused() -> None:
             except LeakedTracerError as error:
                 found.append(error.message)
 
-    jit(function)(X)
+    jit(function, purity="off")(X)
     assert found == [
         "`x` (f64[3]) is used outside of its trace",
         "`x` (f64[3]) is used in another trace than the one that it belongs to",

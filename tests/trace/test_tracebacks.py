@@ -109,7 +109,7 @@ def test_what_python_raises_inside_pyc_keeps_its_frames(monkeypatch) -> None:
     got = frames(jit(lambda x: x + x), X)
     assert got == [*here("<lambda>"), "tracer.py:operator", "keywords.py:run", "elementwise.py:add"]
     monkeypatch.setattr(sys.modules["pyc.jit"], "capture", None)
-    assert frames(jit(refused), X)[-1] == "jit.py:_traced"
+    assert frames(jit(refused), X)[-1] == "jit.py:trace"
 
 
 @pytest.mark.parametrize("kind", [errors.CompileError, errors.VerificationError])

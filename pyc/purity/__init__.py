@@ -1,0 +1,16 @@
+"""Whether a function is pure: refused if it has an effect that compiled code would lose.
+
+A jitted function runs in Python while it is traced, then never again for that signature. What it
+does besides computing (a text printed, a file read, a list changed, a clock or a random state read)
+would happen once or be the same for ever. Three nets find such effects:
+
+    code.py       at decoration: what the function's own code object says about itself
+    watch.py      while tracing: everything that runs is looked at, not everything that is written
+                  (hooks.py: functions that are called; audit.py: files, processes, sockets;
+                  views.py: what the function is given in place of impure functions;
+                  held.py: containers, objects and states from outside, before and after)
+    repeat.py     after tracing: a second trace must give the same program
+
+`table.py` has the rules as data; `docs/purity.md` is written from it. Nothing of this is on the
+path of later calls. Above `trace`, which takes a `Watch` through `Namespace.watched_by`.
+"""

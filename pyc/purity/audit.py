@@ -1,0 +1,97 @@
+"""What the process is asked for while a function is traced: files, processes, sockets, threads.
+
+One audit hook (PEP 578) is installed when the first function is traced, since there is no way to
+remove one. It is native (`runtime/text_watch.py`): while nothing is traced it costs some
+nanoseconds, and where events come with every line of Python it stays so. The register of who
+watches which thread is here too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from threading import Lock, get_ident
+from typing import Any
+
+from pyc.purity import table
+from pyc.runtime import native
+
+_installed: list[ctypes.c_int32] = []
+"""How many watch, where the native hook looks; empty until it is installed."""
+_watches: dict[int, list[Any]] = {}
+"""By thread: those that watch it, the one that asks first at the end."""
+
+
+def push(watch: Any) -> None:
+    """From now on `watch` looks at what this thread does."""
+    _watches.setdefault(get_ident(), []).append(watch)
+    _installed[0].value = len(_watches)
+
+
+def pop() -> None:
+    """Ends the last `push` of this thread."""
+    thread = get_ident()
+    stack = _watches[thread]
+    stack.pop()
+    if not stack:
+        del _watches[thread]
+        _installed[0].value = len(_watches)
+
+
+def current(thread: int) -> Any:
+    """What watches a thread, None if nothing does."""
+    stack = _watches.get(thread)
+    return stack[-1] if stack else None
+
+
+def install() -> None:
+    """Installs the audit hook of this process."""
+    with _installing:
+        if _installed:
+            return
+        image = native.CALLS.image()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_told))  # for good: the hook is
+        native.pointer(image, "listener").value = id(_told)
+        add = ctypes.pythonapi.PySys_AddAuditHook
+        add.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        if add(image.address("audit"), None):
+            raise RuntimeError("an audit hook of this process allows no other one")
+        _installed.append(ctypes.c_int32.from_address(image.address("listening")))
+
+
+_installing = Lock()
+os.register_at_fork(
+    before=_installing.acquire,
+    after_in_parent=_installing.release,
+    after_in_child=_installing.release,
+)
+
+
+def _told(event: str, args: tuple[Any, ...]) -> None:
+    effect = table.of_event(event)
+    if effect is None and event != "import":
+        return
+    watch = current(get_ident())
+    if watch is None or (event == "open" and _is_source(args)):
+        return
+    if effect is None:
+        watch.loads_a_module(sys._getframe(1))
+        return
+    watch.report(effect, _described(event), sys._getframe(1))
+
+
+def _is_source(args: tuple[Any, ...]) -> bool:
+    """Whether a file is opened to read Python code, be it text that only seems to have a file."""
+    path, mode = args[0], args[1]
+    if not isinstance(path, str) or mode not in ("r", "rb", None):
+        return False
+    return path.endswith((".py", ".pyc")) or (path.startswith("<") and path.endswith(">"))
+
+
+_NAMES: dict[str, str] = {"open": "opening a file", "_thread.start_new_thread": "starting a thread"}
+
+
+def _described(event: str) -> str:
+    """What an event is about, as the subject of a sentence."""
+    return _NAMES.get(event, f"`{event}`")

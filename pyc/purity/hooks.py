@@ -1,0 +1,252 @@
+"""Sees which functions run in this thread: by `sys.monitoring`, or by a profiler on Python 3.11.
+
+Takes a `Watch`, which is told from then on of each function written in C that code outside pyc and
+NumPy calls, and of each function written in Python that begins; gives what ends that. `step` looks
+after every instruction instead, to find the one that changed something.
+
+Neither hook sees what C calls by itself; a profiler sees ufuncs and methods of extension types of
+Cython as little.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from functools import partial
+from threading import Lock, get_ident
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+from pyc.errors import PurityError
+from pyc.purity import audit, frames
+from pyc.reasons import Reason, record
+from pyc.runtime import native, text_watch
+from pyc.trace import location
+
+if TYPE_CHECKING:
+    from pyc.purity.watch import Watch
+
+Stop = Callable[[], Any]
+"""Ends what a hook does."""
+
+# --- a profiler -----------------------------------------------------------------------------------
+
+
+def profiling(watch: Watch) -> Stop:
+    """Tells `watch` by a profiler; one that is there already goes on."""
+    before: Any = sys.getprofile()
+    stop = partial(sys.setprofile, before)
+    if before is not None and not callable(before):
+        # A profiler written in C cannot be called from here.
+        record(Reason.PURITY_HOOK_TAKEN, profiler=type(before).__name__)
+        before.disable()
+        stop = partial(_resume, before)
+    if callable(before):
+        sys.setprofile(_chained(watch, before))
+    elif text_watch.HAS_PROFILE:
+        _set_native_profiler(watch)
+    else:
+        sys.setprofile(_chained(watch, None))
+    return stop
+
+
+def _resume(profiler: Any) -> None:
+    sys.setprofile(None)
+    profiler.enable()
+
+
+def _set_native_profiler(watch: Watch) -> None:
+    """Tells `watch` through native code, which leaves out code that is quiet."""
+    image = native.CALLS.image()
+    api = ctypes.pythonapi
+    if not _extra:
+        _extra.append(api._PyEval_RequestCodeExtraIndex(None))
+        ctypes.c_int64.from_address(image.address("quiet_index")).value = _extra[0]
+    mark = api._PyCode_SetExtra
+    mark.argtypes = [ctypes.py_object, ctypes.c_ssize_t, ctypes.c_void_p]
+    (index,) = _extra
+
+    def hook(frame: FrameType, what: int, argument: Any) -> None:
+        if location.is_own_frame(frame):
+            mark(frame.f_code, index, 1)
+        elif what:
+            watch.calls(argument, None, frame)
+        else:
+            watch.enters(frame.f_code, frame)
+
+    install = api.PyEval_SetProfile
+    install.argtypes = [ctypes.c_void_p, ctypes.py_object]
+    install(image.address("profile"), hook)
+
+
+_extra: list[int] = []
+"""The number of the extra word of code objects that is ours."""
+
+
+def _chained(watch: Watch, before: Callable[[FrameType, str, Any], Any] | None) -> Any:
+    """A profiler in Python, which calls the one before it too."""
+
+    def hook(frame: FrameType, event: str, argument: Any) -> None:
+        if before is not None:
+            before(frame, event, argument)
+        if event == "c_call":
+            if not location.is_own_frame(frame):
+                watch.calls(argument, None, frame)
+        elif event == "call" and not location.is_own_frame(frame):
+            watch.enters(frame.f_code, frame)
+
+    return hook
+
+
+# --- sys.monitoring -------------------------------------------------------------------------------
+
+
+def _free_tool(monitoring: Any) -> int:
+    """A tool id that nobody uses, -1 if there is none."""
+    return next((k for k in (4, 3, 5, 2) if monitoring.get_tool(k) is None), -1)
+
+
+class _Monitor:
+    """The events of all threads that trace. Global ones tell which code begins; calls are asked of
+    code that is looked at only, so that pyc's own code runs at full speed."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._codes: list[CodeType] = []
+        self._tool = -1
+
+    def acquire(self) -> bool:
+        """Switches the events on for one more trace; False if no tool id is free."""
+        found: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+        with self._lock:
+            if self._users:
+                self._users += 1
+                found.restart_events()
+                return True
+            self._tool = _free_tool(found)
+            if self._tool < 0:
+                return False
+            self._users = 1
+            self._api = found
+            self._events = found.events
+            found.use_tool_id(self._tool, "pyc")
+            found.register_callback(self._tool, self._events.PY_START, self._begins)
+            found.register_callback(self._tool, self._events.CALL, self._calls)
+            found.set_events(self._tool, self._events.PY_START)
+            return True
+
+    def release(self) -> None:
+        """Ends an `acquire`."""
+        with self._lock:
+            self._users -= 1
+            if self._users:
+                return
+            self._api.set_events(self._tool, 0)
+            for code in self._codes:
+                self._api.set_local_events(self._tool, code, 0)
+            self._codes.clear()
+            for event in (self._events.PY_START, self._events.CALL):
+                self._api.register_callback(self._tool, event, None)
+            self._api.free_tool_id(self._tool)
+
+    def _begins(self, code: CodeType, offset: int) -> Any:
+        if location.is_own(code.co_filename):
+            return self._api.DISABLE
+        watch = audit.current(get_ident())
+        if watch is None:
+            return None
+        if not self._api.get_local_events(self._tool, code):
+            self._api.set_local_events(self._tool, code, self._events.CALL)
+            self._codes.append(code)
+        again = watch.enters(code, sys._getframe(1))
+        return None if again or self._users > 1 else self._api.DISABLE
+
+    def _calls(self, code: CodeType, offset: int, function: Any, first: Any) -> None:
+        watch = audit.current(get_ident())
+        if watch is not None:
+            watch.calls(function, first, sys._getframe(1))
+
+
+_monitor = _Monitor()
+
+
+def monitoring(watch: Watch) -> Stop:
+    """Tells `watch` by `sys.monitoring`, or by a profiler if all its tool ids are taken."""
+    return _monitor.release if _monitor.acquire() else profiling(watch)
+
+
+call: Callable[[Any], Stop] = monitoring if sys.version_info >= (3, 12) else profiling
+"""The hook of this version of Python."""
+
+
+# --- instruction by instruction -------------------------------------------------------------------
+
+
+class _Stepper:
+    """Finds the instruction of the user's code after which something from outside has changed."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._last: tuple[CodeType, int] | None = None
+
+    def look(self, code: CodeType, at: int) -> None:
+        """The instruction at byte offset `at` is next.
+
+        raises PurityError: something has changed; placed at the instruction before
+        """
+        try:
+            self._watch.check()
+        except PurityError as error:
+            raise error.at(self._last and location.locate(*self._last)) from None
+        if frames.in_library(code) is None:
+            self._last = code, at
+
+
+def _step_by_trace(watch: Watch) -> Stop:
+    before = sys.gettrace()
+    stepper = _Stepper(watch)
+
+    def local(frame: FrameType, event: str, argument: Any) -> Any:
+        stepper.look(frame.f_code, frame.f_lasti)
+        return local
+
+    def begins(frame: FrameType, event: str, argument: Any) -> Any:
+        if location.is_own_frame(frame):
+            return None
+        frame.f_trace_opcodes = True
+        return local
+
+    sys.settrace(begins)
+    return partial(sys.settrace, before)
+
+
+def _step_by_monitoring(watch: Watch) -> Stop:
+    found: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+    tool = _free_tool(found)
+    if tool < 0:
+        return _step_by_trace(watch)
+    stepper, thread = _Stepper(watch), get_ident()
+
+    def next_instruction(code: CodeType, offset: int) -> Any:
+        if location.is_own(code.co_filename):
+            return found.DISABLE
+        if get_ident() == thread:
+            stepper.look(code, offset)
+        return None
+
+    def stop() -> None:
+        found.set_events(tool, 0)
+        found.register_callback(tool, found.events.INSTRUCTION, None)
+        found.free_tool_id(tool)
+
+    found.use_tool_id(tool, "pyc")
+    found.register_callback(tool, found.events.INSTRUCTION, next_instruction)
+    found.set_events(tool, found.events.INSTRUCTION)
+    return stop
+
+
+step: Callable[[Any], Stop]
+step = _step_by_trace if text_watch.HAS_PROFILE else _step_by_monitoring
+"""Finds the instruction that changed something: raises PurityError, with its place, after it."""

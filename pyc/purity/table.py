@@ -1,0 +1,339 @@
+"""What counts as an effect: tables of functions, methods, audit events, and what is said of them.
+
+    FUNCTIONS       functions written in C, by module and name
+    METHODS         methods written in C, by the class that has them
+    PYTHON          functions of the standard library written in Python, by file and name
+    EVENTS          audit events (PEP 578), by prefix
+    CHANGES         methods that change a container
+
+Each leads to an `Effect`: the rule, what the error says, and the remedy.
+"""
+
+from __future__ import annotations
+
+import io
+
+from pyc.frozen import frozen
+from pyc.reasons import Reason
+
+
+@frozen()
+class Effect:
+    """A kind of effect. does: goes on from the name of what was called; fix: the remedy."""
+
+    rule: Reason
+    does: str
+    fix: str
+
+
+_OUTSIDE = "of the jitted function"
+
+WRITES = Effect(
+    Reason.PURITY_OUTPUT,
+    "writes while the function is traced: compiled code would not do so",
+    f"Return the value, and print or log it outside {_OUTSIDE}.",
+)
+READS = Effect(
+    Reason.PURITY_OUTPUT,
+    "reads while the function is traced: compiled code would not read again",
+    f"Read it outside {_OUTSIDE}, and pass it as an argument.",
+)
+FILES = Effect(
+    Reason.PURITY_FILE,
+    "uses files while the function is traced: compiled code would not do so",
+    f"Read and write outside {_OUTSIDE}; pass what was read as an argument.",
+)
+PROCESSES = Effect(
+    Reason.PURITY_PROCESS,
+    "starts, stops or asks a process while the function is traced: compiled code would not do so",
+    f"Do it outside {_OUTSIDE}; pass what it gives as an argument.",
+)
+NETWORK = Effect(
+    Reason.PURITY_NETWORK,
+    "uses the network while the function is traced: compiled code would not do so",
+    f"Do it outside {_OUTSIDE}; pass what was received as an argument.",
+)
+THREADS = Effect(
+    Reason.PURITY_THREAD,
+    "hands work to another thread while the function is traced: compiled code would not do so",
+    f"Start threads outside {_OUTSIDE}; compiled programs use several by themselves.",
+)
+ENVIRONMENT = Effect(
+    Reason.PURITY_ENVIRONMENT,
+    "reads the state of the process while the function is traced: compiled code would use the "
+    "same in every call",
+    f"Read it outside {_OUTSIDE}, and pass it as an argument.",
+)
+SETTINGS = Effect(
+    Reason.PURITY_ENVIRONMENT,
+    "changes a setting of the process while the function is traced: compiled code would not do so",
+    f"Call it outside {_OUTSIDE}.",
+)
+CLOCK = Effect(
+    Reason.PURITY_CLOCK,
+    "reads a clock while the function is traced: compiled code would use the same time in every "
+    "call",
+    f"Read the clock outside {_OUTSIDE}, and pass the time as an argument.",
+)
+WAITS = Effect(
+    Reason.PURITY_CLOCK,
+    "waits while the function is traced: compiled code would not",
+    f"Wait outside {_OUTSIDE}.",
+)
+EVENT_LOOP = Effect(
+    Reason.PURITY_THREAD,
+    "runs an event loop while the function is traced: compiled code would not do so",
+    f"Call it outside {_OUTSIDE}, and pass what it gives as an argument.",
+)
+RANDOM = Effect(
+    Reason.PURITY_RANDOM,
+    "draws random numbers while the function is traced: compiled code would use the same ones in "
+    "every call",
+    "Draw them outside and pass the array as an argument; or draw from a generator made in the "
+    "function\nwith a seed, `random.Random(0)`, if they are the same in every call.",
+)
+
+# --- functions written in C -----------------------------------------------------------------------
+
+_CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime")
+WITH_ARGUMENTS = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
+"""Functions of `time` that read the clock only if they get fewer arguments."""
+
+FUNCTIONS: dict[tuple[str, str], Effect] = {
+    ("builtins", "print"): WRITES,
+    ("builtins", "input"): READS,
+    ("builtins", "breakpoint"): READS,
+    ("io", "open"): FILES,
+    ("_io", "open"): FILES,
+    ("_io", "open_code"): FILES,
+    **{("time", name): CLOCK for name in _CLOCKS},
+    **{("time", f"{name}_ns"): CLOCK for name in _CLOCKS},
+    ("time", "sleep"): WAITS,
+    ("time", "tzset"): SETTINGS,
+    ("time", "clock_settime"): SETTINGS,
+    ("select", "select"): READS,
+    ("select", "poll"): READS,
+    ("_signal", "pause"): WAITS,
+    **{("_signal", name): SETTINGS for name in ("signal", "alarm", "setitimer", "set_wakeup_fd")},
+    **{("_signal", name): PROCESSES for name in ("raise_signal", "pthread_kill")},
+    **{
+        ("sys", name): SETTINGS
+        for name in (
+            *("setrecursionlimit", "setswitchinterval", "set_int_max_str_digits"),
+            *("settrace", "setprofile", "addaudithook", "setdlopenflags"),
+        )
+    },
+    ("sys", "displayhook"): WRITES,
+    **{
+        ("gc", name): SETTINGS
+        for name in ("enable", "disable", "set_threshold", "set_debug", "freeze", "unfreeze")
+    },
+    ("atexit", "register"): SETTINGS,
+    ("atexit", "unregister"): SETTINGS,
+    ("_locale", "setlocale"): SETTINGS,
+    ("_uuid", "generate_time_safe"): RANDOM,
+    ("faulthandler", "dump_traceback"): WRITES,
+}
+
+_POSIX_PURE = frozenset(
+    [
+        *("fspath", "strerror", "sysconf", "cpu_count", "WIFEXITED", "WEXITSTATUS", "WIFSIGNALED"),
+        *("WTERMSIG", "WIFSTOPPED", "WSTOPSIG", "_exit", "abort", "major", "minor", "makedev"),
+        *("_path_normpath", "_path_splitroot", "_path_splitroot_ex", "_path_abspath"),
+    ]
+)
+_POSIX_READS = frozenset(
+    [
+        *("getpid", "getppid", "getpgid", "getpgrp", "getsid", "getuid", "geteuid", "getgid"),
+        *("getegid", "getgroups", "getlogin", "getresuid", "getresgid", "getcwd", "getcwdb"),
+        *("getloadavg", "getpriority", "times", "uname", "sched_getaffinity", "sched_getparam"),
+        *("sched_getscheduler", "get_terminal_size", "process_cpu_count"),
+    ]
+)
+_POSIX_SETS = frozenset(
+    [
+        *("chdir", "fchdir", "chroot", "umask", "nice", "putenv", "unsetenv", "setuid", "setgid"),
+        *("seteuid", "setegid", "setsid", "setpgid", "setpriority", "setgroups"),
+        *("sched_setaffinity", "sched_setscheduler", "register_at_fork"),
+    ]
+)
+_POSIX_PROCESSES = frozenset(
+    [
+        *("system", "fork", "forkpty", "execv", "execve", "posix_spawn", "posix_spawnp", "kill"),
+        *("killpg", "wait", "wait3", "wait4", "waitid", "waitpid", "waitstatus_to_exitcode"),
+    ]
+)
+
+
+def of_function(module: str, name: str) -> Effect | None:
+    """The effect of a function written in C; None if it has none."""
+    found = FUNCTIONS.get((module, name))
+    if found is None and module == "posix" and name not in _POSIX_PURE:
+        return of_posix(name)
+    return found
+
+
+def of_posix(name: str) -> Effect:
+    """The effect of a function of the operating system."""
+    if name in ("urandom", "getrandom"):
+        return RANDOM
+    if name in ("read", "write"):
+        return READS if name == "read" else WRITES
+    if name in _POSIX_READS:
+        return ENVIRONMENT
+    if name in _POSIX_SETS:
+        return SETTINGS
+    return PROCESSES if name in _POSIX_PROCESSES else FILES
+
+
+# --- methods written in C -------------------------------------------------------------------------
+
+STREAM_READS = frozenset(
+    ["read", "read1", "readall", "readinto", "readinto1", "readline", "readlines", "__next__"]
+)
+STREAM_WRITES = frozenset(
+    ["write", "writelines", "flush", "truncate", "seek", "close", "detach", "reconfigure"]
+)
+STREAM_METHODS = STREAM_READS | STREAM_WRITES
+"""Methods of streams; others ask nothing but their names and kinds."""
+
+IN_MEMORY = (io.StringIO, io.BytesIO)
+"""Streams that may be used if they were made in the function."""
+
+DRAWS = frozenset(["random", "getrandbits", "seed", "setstate"])
+"""Methods of `_random.Random`, which all of `random` ends at."""
+
+NOW = frozenset(["now", "utcnow", "today"])
+"""Class methods of `datetime`."""
+
+# --- functions of the standard library ------------------------------------------------------------
+
+PYTHON: dict[tuple[str, str], Effect] = {
+    ("os.py", "_Environ.__getitem__"): ENVIRONMENT,
+    ("os.py", "_Environ.__iter__"): ENVIRONMENT,
+    ("os.py", "_Environ.__len__"): ENVIRONMENT,
+    ("os.py", "_Environ.__setitem__"): SETTINGS,
+    ("os.py", "_Environ.__delitem__"): SETTINGS,
+    ("logging/__init__.py", "Handler.handle"): WRITES,
+    ("warnings.py", "_showwarnmsg"): WRITES,
+    ("threading.py", "Thread.start"): THREADS,
+    ("concurrent/futures/thread.py", "ThreadPoolExecutor.submit"): THREADS,
+    ("concurrent/futures/process.py", "ProcessPoolExecutor.submit"): PROCESSES,
+    ("multiprocessing/process.py", "BaseProcess.__init__"): PROCESSES,
+    ("multiprocessing/process.py", "BaseProcess.start"): PROCESSES,
+    ("asyncio/runners.py", "run"): EVENT_LOOP,
+    ("asyncio/runners.py", "Runner.run"): EVENT_LOOP,
+    **{
+        ("tempfile.py", name): FILES
+        for name in (
+            *("mkdtemp", "mkstemp", "gettempdir", "NamedTemporaryFile", "TemporaryFile"),
+            "TemporaryDirectory.__init__",
+        )
+    },
+    ("random.py", "Random.seed"): RANDOM,
+}
+
+_KNOWN_AS = {
+    "_Environ": "`os.environ`",
+    "Handler": "a handler of `logging`",
+    "_showwarnmsg": "`warnings.warn`",
+    "run": "`asyncio.run`",
+}
+
+
+def name_of_python(file: str, name: str) -> str:
+    """A function of the standard library as it is known to users."""
+    module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    return _KNOWN_AS.get(name.partition(".")[0], f"`{module}.{name}`")
+
+
+INTERNAL = frozenset([("logging/__init__.py", "LogRecord.__init__")])
+"""Functions whose own calls do not count: what is done with the result does."""
+
+# --- audit events ---------------------------------------------------------------------------------
+
+EVENTS: dict[str, Effect] = {
+    "open": FILES,
+    "builtins.input": READS,
+    "builtins.breakpoint": READS,
+    "time.sleep": WAITS,
+    "os.putenv": SETTINGS,
+    "os.unsetenv": SETTINGS,
+    "os.chdir": SETTINGS,
+    **{
+        f"os.{name}": PROCESSES
+        for name in (
+            *("exec", "fork", "forkpty", "kill", "killpg", "posix_spawn", "spawn", "startfile"),
+            "system",
+        )
+    },
+    "os.": FILES,
+    "shutil.": FILES,
+    "tempfile.": FILES,
+    "glob.": FILES,
+    "pathlib.": FILES,
+    "fcntl.": FILES,
+    "mmap.": FILES,
+    "sqlite3.": FILES,
+    "subprocess.": PROCESSES,
+    "pty.": PROCESSES,
+    "socket.": NETWORK,
+    "urllib.": NETWORK,
+    "http.": NETWORK,
+    "ftplib.": NETWORK,
+    "smtplib.": NETWORK,
+    "poplib.": NETWORK,
+    "imaplib.": NETWORK,
+    "webbrowser.": NETWORK,
+    "_thread.start_": THREADS,
+    "signal.": PROCESSES,
+    "resource.setrlimit": SETTINGS,
+    "resource.prlimit": SETTINGS,
+    "syslog.": WRITES,
+}
+"""By the whole name, or by its beginning up to a dot or underscore."""
+
+
+FREQUENT = frozenset(["object.__getattr__", "builtins.id", "sys._getframe"])
+"""Events that announce nothing, and come so often that they are told first."""
+
+
+def of_event(name: str) -> Effect | None:
+    """The effect that an audit event announces; None if it announces none."""
+    found = EVENTS.get(name)
+    if found is None:
+        family = name[: name.find(".") + 1]
+        found = EVENTS.get(family)
+        if found is None and name.startswith("_thread.start_"):
+            found = THREADS
+    return found
+
+
+# --- containers -----------------------------------------------------------------------------------
+
+_LIST = ("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse")
+
+CHANGES: dict[str, frozenset[str]] = {
+    "list": frozenset(_LIST),
+    "dict": frozenset(["pop", "popitem", "clear", "update"]),
+    "set": frozenset(
+        [
+            *("add", "update", "remove", "pop", "clear", "intersection_update"),
+            *("difference_update", "symmetric_difference_update"),
+        ]
+    ),
+    "bytearray": frozenset(_LIST),
+    "array": frozenset([*_LIST, "fromlist", "frombytes", "fromfile", "byteswap"]),
+    "deque": frozenset(
+        [
+            *("append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft"),
+            *("remove", "rotate", "clear", "reverse"),
+        ]
+    ),
+    "ContextVar": frozenset(["set", "reset"]),
+    "SimpleQueue": frozenset(["put", "put_nowait", "get", "get_nowait"]),
+}
+"""Methods that change an object from outside, by the name of its class. Others that may change it
+(`setdefault`, `discard`, assignment to an item) are found by comparing it before and after."""
+
+CHANGING = frozenset().union(*CHANGES.values())

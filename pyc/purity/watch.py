@@ -1,0 +1,294 @@
+"""Looks at what a function does while it is traced, and refuses what compiled code would not do.
+
+A `Watch` belongs to one run of the function. The hooks tell it what is called and entered
+(`hooks.py`), the audit hook what the process is asked for (`audit.py`), the views what stands for
+impure functions (`views.py`), and the namespace what is read from outside (`answer`, to `held.py`).
+A refusal is an exception in the user's frame, before the effect happens; where the user's code
+catches it, it is raised again when the function is over.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    MethodDescriptorType,
+    ModuleType,
+)
+from typing import Any
+
+from pyc.errors import PurityError
+from pyc.purity import audit, frames, hooks, table, views
+from pyc.purity.code import global_stores
+from pyc.purity.held import Held, changed, root_of
+from pyc.trace import location
+from pyc.trace.namespace import Namespace
+from pyc.trace.paths import Path
+from pyc.trace.users_code import is_users, is_users_class
+
+_STREAM: Any = table.IN_MEMORY[0].__mro__[-2]
+"""The class of all streams: an ordinary one, without a register of what else counts as one."""
+
+_INSIDE = ("attribute", "inside")
+"""Kinds of paths that begin at an object that the function has made."""
+_functions: dict[int, tuple[Any, table.Effect | None]] = {}
+"""Effects of functions written in C, by id; the function is kept alive beside."""
+_codes: dict[int, tuple[CodeType, table.Effect | None, str]] = {}
+"""Effects and names of functions of the standard library, by the id of their code."""
+_PYTHON_NAMES = frozenset(name for _, name in table.PYTHON)
+_WARNS = (warnings.warn, warnings.warn_explicit)
+
+
+def _effect_of_code(code: CodeType) -> tuple[table.Effect | None, str]:
+    """The effect of a function of the standard library written in Python, and its name."""
+    known = _codes.get(id(code))
+    if known is None:
+        file = frames.in_library(code) or ""
+        found = table.PYTHON.get((file, code.co_qualname))
+        known = _codes[id(code)] = code, found, table.name_of_python(file, code.co_qualname)
+    return known[1:]
+
+
+def _effect_of(function: Any) -> table.Effect | None:
+    known = _functions.get(id(function))
+    if known is None:
+        found = table.of_function(function.__module__ or "", function.__name__)
+        known = _functions[id(function)] = function, found
+    return known[1]
+
+
+class Watch:
+    """One run of a function that is traced. strict: refuse, else warn; checks: raise PurityError
+    without a place if what they look after has changed."""
+
+    def __init__(self, strict: bool, step_by_step: bool = False) -> None:
+        self.held = Held()
+        self.strict = strict
+        self._stepping = step_by_step
+        self._found: PurityError | None = None
+        self._warned: set[Any] = set()
+        self._busy = False
+        self._last: Any = None
+        """The function written in C that was called last."""
+        self._known: dict[int, CodeType] = {}
+        """The code that was entered, by id."""
+        self._checks: list[Callable[[], None]] = [self.held.check]
+        self._translate: Callable[[Any, Path], Any]
+
+    # --- a run ------------------------------------------------------------------------------------
+
+    def attach(self, space: Namespace) -> None:
+        """From now on `space` asks here about what it reads."""
+        self._translate = space.translate
+        self._checks.append(space.check)
+        space.observer = self.answer
+        space.builtins.update(views.builtin_functions())
+
+    @location.calls_the_user
+    def run(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """The result of the function.
+
+        raises PurityError: it has an effect; without a place if only its traces were found
+        """
+        self.held.add_states()
+        audit.install()
+        audit.push(self)
+        stop = hooks.step(self) if self._stepping else hooks.call(self)
+        try:
+            result = function(*args, **kwargs)
+        except Exception as error:
+            if self.strict and (self._found is not None or isinstance(error, PurityError)):
+                self.held.restore()
+            if self._found is not None and error is not self._found:
+                raise self._found from None
+            raise
+        finally:
+            audit.pop()
+            stop()
+        if self._found is not None:
+            self.held.restore()
+            raise self._found
+        self._over()
+        return result
+
+    def _over(self) -> None:
+        try:
+            self.check()
+        except PurityError as error:
+            if self.strict:
+                self.held.restore()
+                raise
+            self._warn(error)
+
+    def check(self) -> None:
+        """PurityError, without a place, if something from outside has changed."""
+        for check in self._checks:
+            check()
+
+    # --- what the hooks tell ----------------------------------------------------------------------
+
+    def calls(self, function: Any, first: Any, frame: FrameType) -> None:
+        """A function written in C is about to be called. first: its first argument, if known."""
+        kind = type(function)
+        if kind is BuiltinFunctionType:
+            owner = function.__self__
+            if owner is None or type(owner) is ModuleType:
+                effect = _effect_of(function)
+                if effect is not None:
+                    self._called(effect, function, frame)
+                self._last = function
+                return
+        elif kind is MethodDescriptorType:
+            owner = first
+        else:
+            return
+        self._last = function
+        name = function.__name__
+        effect = self.method(owner, name)
+        if effect is not None:
+            self.report(effect, views.name_of_method(owner, name), frame)
+        elif name in table.CHANGING:
+            self.change(owner, name, frame)
+
+    def _called(self, effect: table.Effect, function: Any, frame: FrameType) -> None:
+        if function is print and self.is_local(sys.stdout):
+            return
+        self.report(effect, views.name_of(function), frame)
+
+    def method(self, owner: Any, name: str) -> table.Effect | None:
+        """The effect of a method written in C."""
+        if name in table.STREAM_METHODS and isinstance(owner, _STREAM):
+            if not self.is_local(owner):
+                return table.WRITES if name in table.STREAM_WRITES else table.READS
+        elif name in table.NOW and isinstance(owner, type):
+            if any(c.__module__ == "datetime" for c in owner.__mro__):
+                return table.CLOCK
+        elif name in table.DRAWS and any(c.__module__ == "_random" for c in type(owner).__mro__):
+            shared = getattr(sys.modules.get("random"), "_inst", None)
+            if owner is shared or self.held.path_of(owner) is not None:
+                return table.RANDOM
+        return None
+
+    def change(self, owner: Any, name: str, frame: FrameType) -> None:
+        """Refuses a method that changes an object from outside."""
+        path = self.held.path_of(owner)
+        if path is None:
+            return
+        for cls in type(owner).__mro__:
+            if name in table.CHANGES.get(cls.__name__, ()):
+                self._place(changed(path), frame)
+                return
+
+    def enters(self, code: CodeType, frame: FrameType) -> bool:
+        """A function written in Python begins; whether it has to be told of the next time too."""
+        if code.co_qualname in _PYTHON_NAMES:
+            effect, called = _effect_of_code(code)
+            if effect is not None:
+                if self._is_meant(code, frame):
+                    self.report(effect, called, frame)
+                return True
+        if id(code) not in self._known:
+            self._known[id(code)] = code
+            names = frame.f_globals
+            if type(names) is dict and is_users(names):
+                for _, name in global_stores(code):
+                    self.held.add_name(names, name)
+        return False
+
+    def _is_meant(self, code: CodeType, frame: FrameType) -> bool:
+        """Whether a function of the standard library is entered in a way that has an effect."""
+        if code.co_name == "_showwarnmsg":
+            return self._last in _WARNS
+        if code.co_name == "seed":
+            return frame.f_locals.get("a") is None
+        return True
+
+    def loads_a_module(self, frame: FrameType) -> None:
+        """A module is about to be loaded, which may do anything: it happens once."""
+        if frames.behind(frame) is not None:
+            self.held.forget_states()
+
+    def is_local(self, stream: Any) -> bool:
+        """Whether a stream is one in memory that the function has made."""
+        return isinstance(stream, table.IN_MEMORY) and self.held.path_of(stream) is None
+
+    # --- what is read -----------------------------------------------------------------------------
+
+    def answer(self, value: Any, made: Any, path: Path) -> Any:
+        """What stands for `value`, which the function reads by `path`; made: its translation."""
+        if root_of(path).kind in _INSIDE:
+            return made
+        if made is value:
+            kind = type(value)
+            if kind is BuiltinFunctionType:
+                return self._guarded(value, path)
+            if kind is ModuleType:
+                return views.module(value)
+            if isinstance(value, _STREAM):
+                self.held.add(value, path)
+                return views.Stream(lambda: value, path.text())
+            if kind.__module__ == "random":
+                self.held.add(value, path)
+        if type(value) is FunctionType:
+            if is_users(value.__globals__):
+                self.held.add_made(made, value, self._translate, path)
+        elif isinstance(value, type):
+            if is_users_class(value):
+                self.held.add_made(made, value, self._translate, path)
+        else:
+            self.held.add(made, path)
+        return made
+
+    def _guarded(self, function: Any, path: Path) -> Any:
+        owner = function.__self__
+        if owner is None or type(owner) is ModuleType:
+            return views.of_function(function)
+        name = function.__name__
+        if path.kind != "attribute" or type(owner).__module__ == "builtins":
+            self.held.add(owner, path)
+        effect = self.method(owner, name)
+        if effect is None:
+            return function
+        return views.guarded(function, views.name_of_method(owner, name), effect)
+
+    # --- refusing ---------------------------------------------------------------------------------
+
+    def report(self, effect: table.Effect, name: str, frame: FrameType | None) -> None:
+        """Refuses an effect of the function `name` that `frame` causes, if the user is behind it.
+
+        raises PurityError: with the user's place, if refusals are strict; else it warns
+        """
+        self._place(PurityError(f"{name} {effect.does}", rule=effect.rule, fix=effect.fix), frame)
+
+    def _place(self, error: PurityError, frame: FrameType | None) -> None:
+        if self._busy or frame is None:
+            return
+        code = frame.f_code
+        if (frames.in_library(code), code.co_qualname) in table.INTERNAL:
+            return
+        user = frames.behind(frame)
+        if user is None:
+            return
+        error.at(frames.place_of(user))
+        if not self.strict:
+            self._warn(error)
+            return
+        if self._found is None:
+            self._found = error
+        raise error
+
+    def _warn(self, error: PurityError) -> None:
+        key = (error.rule, error.place)
+        if key in self._warned:
+            return
+        self._warned.add(key)
+        self._busy = True
+        try:
+            frames.warn(error)
+        finally:
+            self._busy = False
