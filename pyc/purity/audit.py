@@ -9,11 +9,11 @@ watches which thread is here too.
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from threading import Lock, get_ident
 from typing import Any
 
+from pyc.forks import hold
 from pyc.purity import table
 from pyc.runtime import native
 
@@ -47,10 +47,10 @@ def current(thread: int) -> Any:
 
 def install() -> None:
     """Installs the audit hook of this process."""
+    image = native.CALLS.image()  # may compile, so not with the lock
     with _installing:
         if _installed:
             return
-        image = native.CALLS.image()
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(_told))  # for good: the hook is
         native.pointer(image, "listener").value = id(_told)
         add = ctypes.pythonapi.PySys_AddAuditHook
@@ -61,11 +61,7 @@ def install() -> None:
 
 
 _installing = Lock()
-os.register_at_fork(
-    before=_installing.acquire,
-    after_in_parent=_installing.release,
-    after_in_child=_installing.release,
-)
+hold(_installing)
 
 
 def _told(event: str, args: tuple[Any, ...]) -> None:

@@ -711,8 +711,8 @@ refused(
     "changing a list or dict that is an argument, or in one",
     "PYC1200",
     """
-    def f(x, state):  # refused
-        state["sums"].append(x.sum())
+    def f(x, state):
+        state["sums"].append(x.sum())  # refused
         return x
     """,
     "x, {'sums': []}",
