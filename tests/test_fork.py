@@ -47,8 +47,9 @@ def both():
 """
 
 
-def run(program: str, directory: Path) -> str:
+def run(program: str, directory: Path, **settings: str) -> str:
     environment = {**os.environ, "PYC_CACHE": "rw", "PYC_CACHE_DIR": str(directory / "cache")}
+    environment |= settings
     done = subprocess.run(
         [sys.executable, "-c", START + textwrap.dedent(program)],
         env=environment,
@@ -241,7 +242,7 @@ def test_a_fork_inside_of_a_trace(tmp_path) -> None:
             os._exit(0)
         ended(pids[0])
         """
-    run(program, tmp_path)
+    run(program, tmp_path, PYC_PURITY="off")
 
 
 def test_a_child_waits_for_what_its_parent_compiles(tmp_path) -> None:
@@ -324,7 +325,7 @@ def test_a_signal_handler_in_the_middle_of_a_trace_is_no_part_of_it(tmp_path) ->
         assert np.allclose(calls[0], [np.exp(y) * 2.0, np.sin(y) + 1.0])
         assert len(cache.ls("f")) == 1, "both traces of `f` gave the same graph"
         """
-    run(program, tmp_path)
+    run(program, tmp_path, PYC_PURITY="off")
 
 
 def test_a_callback_does_not_wait_for_a_thread_that_waits_for_the_compiler(tmp_path) -> None:
