@@ -135,7 +135,7 @@ FUNCTIONS: dict[tuple[str, str], Effect] = {
     ("faulthandler", "dump_traceback"): WRITES,
 }
 
-_POSIX_PURE = frozenset(
+POSIX_PURE = frozenset(
     [
         *("fspath", "strerror", "sysconf", "cpu_count", "WIFEXITED", "WEXITSTATUS", "WIFSIGNALED"),
         *("WTERMSIG", "WIFSTOPPED", "WSTOPSIG", "_exit", "abort", "major", "minor", "makedev"),
@@ -168,7 +168,7 @@ _POSIX_PROCESSES = frozenset(
 def of_function(module: str, name: str) -> Effect | None:
     """The effect of a function written in C; None if it has none."""
     found = FUNCTIONS.get((module, name))
-    if found is None and module == "posix" and name not in _POSIX_PURE:
+    if found is None and module == "posix" and name not in POSIX_PURE:
         return of_posix(name)
     return found
 

@@ -1,0 +1,198 @@
+"""`docs/purity.md` is written from the tables and the probes; `--update-golden` renews it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pyc.purity import table
+from pyc.reasons import Reason
+from tests.purity.test_probes import HARMLESS, IMPURE, RULES
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "purity.md"
+
+INTRODUCTION = """\
+# Purity
+
+A jitted function runs in Python while it is traced, once per signature, and then never again:
+compiled code takes its place. What the function does besides computing its result would happen at
+the trace only, and what it reads from a clock or a random state would be the same in every call. So
+such functions are refused, with the line, the rule and what to do instead:
+
+    PurityError: `print` writes while the function is traced: compiled code would not do so
+      at model.py:12 in `step`:  print("energy", e)
+                                 ^^^^^^^^^^^^^^^^^^
+      Return the value, and print or log it outside of the jitted function.
+      rule: purity_output
+      more: python -m pyc explain PYC2001
+
+`pyc.jit(f, purity=...)`, or the setting `purity` (`PYC_PURITY`), says what is done about it:
+
+| | |
+| --- | --- |
+| `"strict"` | an error, before the effect where it can be seen coming; the default |
+| `"warn"` | a `PurityWarning` with the same text, and the effect happens, at the trace |
+| `"off"` | nothing is looked for, and the function is traced once |
+
+With `"off"`, changes of lists, dicts and sets from outside are lost: the function gets copies.
+
+This page claims what its tables say, and no more. It is written from the tables of
+`pyc/purity/table.py` and the functions of `tests/purity`, {impure} with an effect and {harmless}
+that only look as if they had one, by `pytest tests/purity/test_document.py --update-golden`.
+
+## Three nets
+
+1. **When the function is decorated**, its own code is looked at: assignments of global names and of
+   names of surrounding functions, generators, coroutines. Nothing has run yet, so this holds for
+   branches that are never taken, too.
+2. **While it is traced**, what runs is looked at, not what is written: a `print` in a branch that
+   is not taken is fine, and one behind an alias, in a helper, in a decorator or in the standard
+   library is not. Everything from outside is compared before and after, by the identity of what it
+   holds.
+3. **Afterwards** it is traced once more without hooks, and must give the same program.
+
+The first call of a small function costs about half a millisecond more for it; later calls nothing.
+
+## Rules
+
+"""
+
+MONITORING = "`sys.monitoring`"
+SEEN = [
+    ("code outside pyc and NumPy calls a function written in C", "profiler", MONITORING),
+    ("a function of the standard library or the user's begins", "profiler", MONITORING),
+    ("C calls a function written in Python: `sorted(x, key=f)`", "profiler", MONITORING),
+    ("C calls one written in C that was read by a name: `map(print, x)`", "view", "view"),
+    ("files, processes, sockets, threads, whoever asks", "audit hook", "audit hook"),
+    ("a list, dict, set, deque, `bytearray`, `array` from outside changes", "before, after", ""),
+    ("an attribute of an object, function or class changes", "view; before, after", ""),
+    ("a global name or one of a surrounding function changes", "before, after", ""),
+    ("the state of `random` or `numpy.random` changes", "before, after", ""),
+    ("an array that is an argument, or from outside, changes", "tracer", ""),
+    ("two traces differ", "the two programs", ""),
+    ("the line of what has changed, where only that is seen", "opcode trace", MONITORING),
+    ("beside a profiler written in Python", "both are called", ""),
+    ("beside `cProfile`", "it pauses, PYC2014", "both"),
+    ("all tool ids of `sys.monitoring` are taken", "no matter", "profiler"),
+]
+"""What happens, and what sees it on 3.11 and from 3.12 on; empty: the same."""
+
+REST = """
+The *view* is what a traced function gets for the names that it reads: in place of `print`, `open`,
+`time.time`, `sys.stdout` and their like something that refuses by itself, by whatever route it is
+called.
+
+## What is let through
+
+* Loading a module, which may do anything: it happens once in a process.
+* Reading Python sources and byte code, as tracebacks do.
+* What is not the function's doing: the garbage collector's callbacks, `__del__`, finalizers, signal
+  handlers, other threads.
+* Streams in memory (`io.StringIO`), containers, objects, generators and random generators with a
+  seed that the function makes itself; `print` into such a stream.
+* A warning that a filter suppresses, a log record that no handler takes.
+* Locks, `id()`, `hash()`.
+
+## What is not seen
+
+* Effects inside of compiled extensions that ask the process for nothing that has an audit event,
+  and calls through `ctypes`.
+* Changes of objects of other libraries' classes, but for the containers named above, and of modules
+  that were found in `sys.modules`.
+* What is assigned and set back again before the function ends.
+* `datetime.now` and methods of streams called by C (`map(datetime.now, zones)`) where the function
+  got them other than by a name of its module.
+* What context variables, thread locals and the decimal context hold is read at the trace only.
+"""
+
+FUNCTIONS = """
+## Functions that are refused
+
+By the rule that they break; methods by the class that has them. Where a function has Python code,
+what that code calls decides.
+
+"""
+
+_KNOWN_AS = {"builtins": "", "io": "", "_io": "", "_signal": "signal.", "_locale": "locale."}
+
+
+def known_as(module: str, name: str) -> str:
+    return _KNOWN_AS.get(module, f"{module}.") + name
+
+
+def rows_of_rules() -> list[str]:
+    counts = Counter(RULES[name.partition("_")[0]] for name in IMPURE)
+    rows = ["| code | rule | refused if | probes |", "| --- | --- | --- | --- |"]
+    for reason in Reason:
+        if reason.group == "purity" and reason in counts:
+            rows.append(f"| {reason.code} | `{reason}` | {reason.meaning} | {counts[reason]} |")
+    return rows
+
+
+def rows_of_functions() -> list[str]:
+    found: dict[Reason, set[str]] = {}
+    for (module, name), effect in table.FUNCTIONS.items():
+        found.setdefault(effect.rule, set()).add(known_as(module, name))
+    for (file, name), effect in table.PYTHON.items():
+        called = table.name_of_python(file, name).replace("`", "")
+        found.setdefault(effect.rule, set()).add(called)
+    for name in table.WITH_ARGUMENTS:
+        found.setdefault(Reason.PURITY_CLOCK, set()).add(f"time.{name} without a time")
+    for name in sorted(table.NOW):
+        found.setdefault(Reason.PURITY_CLOCK, set()).add(f"datetime.{name}")
+    for name in sorted(table.STREAM_METHODS):
+        found.setdefault(Reason.PURITY_OUTPUT, set()).add(f"stream.{name}")
+    for cls, names in table.CHANGES.items():
+        found.setdefault(Reason.PURITY_OBJECT, set()).update(f"{cls}.{name}" for name in names)
+    for event, effect in table.EVENTS.items():
+        found.setdefault(effect.rule, set()).add(f"event {event}{'*' if event[-1] in '._' else ''}")
+    rows = ["| rule | functions |", "| --- | --- |"]
+    for rule in sorted(found, key=lambda rule: rule.code):
+        names = ", ".join(f"`{name}`" for name in sorted(found[rule]))
+        rows.append(f"| `{rule}` | {names} |")
+    found_random = "`os.urandom`, `os.getrandom`, " + ", ".join(
+        f"`random.{name}` of a generator from outside" for name in sorted(table.DRAWS)
+    )
+    rows.append(f"| `purity_random` | {found_random} |")
+    rows.append(
+        "| by name | every other function of `os` that is written in C, but "
+        + ", ".join(f"`{name}`" for name in sorted(table.POSIX_PURE) if name[0] != "_")
+        + " |"
+    )
+    return rows
+
+
+def rows_of_versions() -> list[str]:
+    rows = ["", "", "## What sees it, by Python version", ""]
+    rows += ["| what happens | 3.11 | 3.12 | 3.13 |", "| --- | --- | --- | --- |"]
+    for what, old, new in SEEN:
+        rows.append(f"| {what} | {old} | {new or old} | {new or old} |")
+    return rows
+
+
+def text() -> str:
+    parts = [
+        INTRODUCTION.format(impure=len(IMPURE), harmless=len(HARMLESS)),
+        "\n".join(rows_of_rules()),
+        "\n".join(rows_of_versions()),
+        "\n",
+        REST,
+        FUNCTIONS,
+        "\n".join(rows_of_functions()),
+        "\n",
+    ]
+    return "".join(parts)
+
+
+def test_the_page_is_up_to_date(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--update-golden"):
+        DOCUMENT.write_text(text())
+    assert DOCUMENT.read_text() == text()
+
+
+def test_every_rule_has_probes() -> None:
+    rules = {r for r in Reason if r.group == "purity"} - {Reason.PURITY_HOOK_TAKEN}
+    assert set(RULES.values()) == rules
+    assert {name.partition("_")[0] for name in IMPURE} == set(RULES)
