@@ -40,7 +40,7 @@ _OWN = ".own"
 _FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
 )
-_SEQUENCES = frozenset(("range", "enumerate", "zip", "reversed"))
+_SEQUENCES = frozenset(("range", "enumerate", "zip", "reversed", "product", "ndindex"))
 _SCOPE_READERS = frozenset(("locals", "vars", "dir", "eval", "exec"))
 _TELLING = ("BINARY", "COMPARE", "CONTAINS", "DELETE", "IS_OP", "RETURN", "STORE", "UNARY", "YIELD")
 _COMPARED = ("co_code", "co_linetable", "co_names", "co_varnames", "co_freevars", "co_cellvars")
@@ -408,11 +408,7 @@ class _Function(ast.NodeTransformer):
     def sequence(self, node: ast.expr) -> ast.expr:
         """What a loop goes over: the functions of Python that make sequences are called by the
         run time, which knows traced ones."""
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in _SEQUENCES
-        ):
+        if isinstance(node, ast.Call) and _name_of(node.func) in _SEQUENCES:
             made = _call("sequence", node.func, *map(self.sequence, node.args))
             made.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
             return at(made, node)
@@ -539,6 +535,13 @@ def _later(node: ast.expr) -> ast.expr:
     """A function that evaluates an expression."""
     own = ast.arguments([], [ast.arg(_OWN)], None, [], [], None, [ast.Constant(None)])
     return at(ast.Lambda(own, node), node)
+
+
+def _name_of(function: ast.expr) -> str:
+    """The name by which a function is called, without its module."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _may_wait(nodes: Iterable[ast.AST]) -> bool:
