@@ -19,6 +19,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import copy
 import dis
 import functools
 import inspect
@@ -86,8 +87,6 @@ def _rebuilt(function: FunctionType, code: CodeType) -> FunctionType:
 def _rewritten_code(function: FunctionType) -> CodeType | None:
     """The new code; None if it cannot be done."""
     code = function.__code__
-    if code.co_name == "<lambda>":
-        return None
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return None
     try:
@@ -119,9 +118,12 @@ def _parsed(code: CodeType, names: dict[str, Any]) -> ast.FunctionDef:
     raises ValueError: no source; SyntaxError, ValueError: it is not that of a function
     """
     linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, names)[code.co_firstlineno - 1 :]
+    whole = linecache.getlines(code.co_filename, names)
+    lines = whole[code.co_firstlineno - 1 :]
     if not lines:
         raise ValueError("could not get source code")
+    if code.co_name == "<lambda>":
+        return _parsed_lambda(code, "".join(whole))
     # An indented block is parsed under an `if`: dedenting would change texts of several lines.
     indented = lines[0][:1] in (" ", "\t")
     block = "".join(lines[: _end(code, lines)])
@@ -133,6 +135,24 @@ def _parsed(code: CodeType, names: dict[str, Any]) -> ast.FunctionDef:
     if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
         raise ValueError("the source is not a function definition")
     return found
+
+
+def _parsed_lambda(code: CodeType, text: str) -> ast.FunctionDef:
+    """The definition of a function that does what a lambda of a file does."""
+    for node in _lambdas(text):
+        if node.lineno == code.co_firstlineno:
+            body = copy.deepcopy(node.body)
+            made = ast.FunctionDef(code.co_name, copy.deepcopy(node.args), [], [])
+            made.body = [at(ast.Return(body), body)]
+            if _is_source_of(at(made, node), code):
+                return made
+    raise ValueError("the source has no such lambda")
+
+
+@functools.lru_cache(4)
+def _lambdas(text: str) -> list[ast.Lambda]:
+    """The lambdas of a file."""
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Lambda)]
 
 
 def _end(code: CodeType, lines: Sequence[str]) -> int:

@@ -422,6 +422,14 @@ row(
     """,
 )
 row(
+    "the same in a `lambda`",
+    SELECTION,
+    """
+    positive = lambda v: v if v > 0 else 0.0
+    f = lambda x: positive(x[0]) + positive(x[1] - 5)
+    """,
+)
+row(
     "operands that Python does not evaluate: `k < len(x) and x[k] > 0`",
     BRANCH,
     """
