@@ -19,6 +19,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import copy
 import dis
 import functools
 import inspect
@@ -40,7 +41,7 @@ _OWN = ".own"
 _FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
 )
-_SEQUENCES = frozenset(("range", "enumerate", "zip", "reversed"))
+_SEQUENCES = frozenset(("range", "enumerate", "zip", "reversed", "product", "ndindex"))
 _SCOPE_READERS = frozenset(("locals", "vars", "dir", "eval", "exec"))
 _TELLING = ("BINARY", "COMPARE", "CONTAINS", "DELETE", "IS_OP", "RETURN", "STORE", "UNARY", "YIELD")
 _COMPARED = ("co_code", "co_linetable", "co_names", "co_varnames", "co_freevars", "co_cellvars")
@@ -86,8 +87,6 @@ def _rebuilt(function: FunctionType, code: CodeType) -> FunctionType:
 def _rewritten_code(function: FunctionType) -> CodeType | None:
     """The new code; None if it cannot be done."""
     code = function.__code__
-    if code.co_name == "<lambda>":
-        return None
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return None
     try:
@@ -119,9 +118,12 @@ def _parsed(code: CodeType, names: dict[str, Any]) -> ast.FunctionDef:
     raises ValueError: no source; SyntaxError, ValueError: it is not that of a function
     """
     linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, names)[code.co_firstlineno - 1 :]
+    whole = linecache.getlines(code.co_filename, names)
+    lines = whole[code.co_firstlineno - 1 :]
     if not lines:
         raise ValueError("could not get source code")
+    if code.co_name == "<lambda>":
+        return _parsed_lambda(code, "".join(whole))
     # An indented block is parsed under an `if`: dedenting would change texts of several lines.
     indented = lines[0][:1] in (" ", "\t")
     block = "".join(lines[: _end(code, lines)])
@@ -133,6 +135,24 @@ def _parsed(code: CodeType, names: dict[str, Any]) -> ast.FunctionDef:
     if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
         raise ValueError("the source is not a function definition")
     return found
+
+
+def _parsed_lambda(code: CodeType, text: str) -> ast.FunctionDef:
+    """The definition of a function that does what a lambda of a file does."""
+    for node in _lambdas(text):
+        if node.lineno == code.co_firstlineno:
+            body = copy.deepcopy(node.body)
+            made = ast.FunctionDef(code.co_name, copy.deepcopy(node.args), [], [])
+            made.body = [at(ast.Return(body), body)]
+            if _is_source_of(at(made, node), code):
+                return made
+    raise ValueError("the source has no such lambda")
+
+
+@functools.lru_cache(4)
+def _lambdas(text: str) -> list[ast.Lambda]:
+    """The lambdas of a file."""
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Lambda)]
 
 
 def _end(code: CodeType, lines: Sequence[str]) -> int:
@@ -408,11 +428,7 @@ class _Function(ast.NodeTransformer):
     def sequence(self, node: ast.expr) -> ast.expr:
         """What a loop goes over: the functions of Python that make sequences are called by the
         run time, which knows traced ones."""
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in _SEQUENCES
-        ):
+        if isinstance(node, ast.Call) and _name_of(node.func) in _SEQUENCES:
             made = _call("sequence", node.func, *map(self.sequence, node.args))
             made.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
             return at(made, node)
@@ -539,6 +555,13 @@ def _later(node: ast.expr) -> ast.expr:
     """A function that evaluates an expression."""
     own = ast.arguments([], [ast.arg(_OWN)], None, [], [], None, [ast.Constant(None)])
     return at(ast.Lambda(own, node), node)
+
+
+def _name_of(function: ast.expr) -> str:
+    """The name by which a function is called, without its module."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _may_wait(nodes: Iterable[ast.AST]) -> bool:

@@ -1,13 +1,18 @@
 """What a `for` goes over if its items can be computed from the number of the iteration, traced or
-not: ranges, arrays, and what `enumerate`, `zip` and `reversed` make of these."""
+not: ranges, arrays, and what `enumerate`, `zip`, `reversed`, `itertools.product` and `np.ndindex`
+make of these."""
 
 from __future__ import annotations
 
 import builtins
+import functools
+import itertools
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 import pyc.numpy as pnp
 from pyc.errors import DTypeError, TraceError
@@ -153,11 +158,37 @@ class Backwards(Steps):
         return None if of is None else Backwards(of)
 
 
+class Product(Steps):
+    """`itertools.product` of sequences, and so `np.ndindex` of ranges."""
+
+    def __init__(self, of: list[Steps]) -> None:
+        self.of = of
+        self.length = functools.reduce(operator.mul, (s.length for s in of), 1)
+
+    def item(self, k: Any) -> Any:
+        """A tuple of items, the last of which changes fastest."""
+        found = []
+        for s in reversed(self.of):
+            found.append(s.item(k % s.length))
+            k = k // s.length
+        return tuple(reversed(found))
+
+    def fixed(self) -> Steps | None:
+        """That of sequences of known lengths."""
+        of = [s.fixed() for s in self.of]
+        known = [s for s in of if s is not None]
+        return Product(known) if len(known) == len(of) else None
+
+
 def sequence(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """`function(*args, **options)`: for `range`, `enumerate`, `zip` and `reversed` of sequences by
-    number one of these, else what the function gives."""
+    """`function(*args, **options)`: for `range`, `enumerate`, `zip`, `reversed`, `product` and
+    `ndindex` of sequences by number one of these, else what the function gives."""
     if function is builtins.range and not options and any(isinstance(a, Tracer) for a in args):
         return _range(*args)
+    if function is np.ndindex and not options:
+        shape = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args
+        ranges = [_range(n) for n in shape]
+        return Product(ranges) if ranges else function(*args)
     steps = [_steps(a) for a in args]
     if function is builtins.enumerate and steps and isinstance(steps[0], Steps):
         start = options.get("start", args[1] if len(args) > 1 else 0)
@@ -166,6 +197,8 @@ def sequence(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     if steps and len(known) == len(steps):
         if function is builtins.zip and set(options) <= {"strict"}:
             return _zip(known, **options)
+        if function is itertools.product and not options:
+            return Product(known)
         if function is builtins.reversed and len(known) == 1 and not options:
             return Backwards(known[0])
     return function(*args, **options)

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -1319,3 +1321,34 @@ def numbers_of_a_list(x, n):
     for i, v in zip(range(n), [x[0], x[1], x[2]]):
         s += i * v
     return s
+
+
+def outer_by_product(x):
+    a, s = np.zeros((20, 30)), 0.0
+    for i, j in itertools.product(range(20), range(30)):
+        a[i, j] = x[i] * x[j]
+        s += a[i, j - 1]
+    return a, s, i, j
+
+
+def outer_by_indices(x, n):
+    a = np.zeros((20, 30))
+    for k, index in enumerate(np.ndindex(n, 30)):
+        a[index] = x[index[0]] * k
+    return a
+
+
+def triples(x):
+    s = 0.0
+    for a, b, c in product(x[:9], x[3:9], range(5)):
+        if a < b:
+            s += a * b * c
+    return s
+
+
+def no_indices(x):
+    for index in np.ndindex(()):
+        x = x + len(index)
+    for i, j in np.ndindex(x.shape[0], 0):
+        x = x + i + j
+    return x

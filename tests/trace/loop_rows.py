@@ -114,6 +114,19 @@ row(
     """,
 )
 row(
+    "`for` over `itertools.product` and `np.ndindex` of these",
+    LOOP,
+    """
+    import itertools
+    def f(x, n):
+        a, s = np.zeros((9, 9)), 0.0
+        for i, j in np.ndindex(a.shape): a[i, j] = x[i % 3] * j
+        for i, j in itertools.product(range(n), range(9)): s += a[i, j] * a[i, j - 1]
+        return a, s
+    """,
+    "x, 7",
+)
+row(
     "`while` on traced values",
     KERNEL,
     """
@@ -406,6 +419,14 @@ row(
     def f(x):
         y = x[1] if 0 < x[0] < 2 and not x[1] > 5 else x[2]
         return y or 7.0
+    """,
+)
+row(
+    "the same in a `lambda`",
+    SELECTION,
+    """
+    positive = lambda v: v if v > 0 else 0.0
+    f = lambda x: positive(x[0]) + positive(x[1] - 5)
     """,
 )
 row(

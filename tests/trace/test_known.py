@@ -64,7 +64,7 @@ def test_a_value_without_inputs_is_known_where_python_asks(name) -> None:
 )
 def test_a_value_that_depends_on_an_input_is_not_known(use) -> None:
     with pytest.raises(PycError, match="PYC110"):
-        jit(use)(X)
+        jit(use, loops="unroll")(X)
 
 
 def test_a_value_of_the_surroundings_is_known_in_a_loop() -> None:

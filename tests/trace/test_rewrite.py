@@ -350,6 +350,17 @@ def test_the_source_of_a_function_is_found_whole(tmp_path: Path) -> None:
         assert [rewritten(*a) for a in arguments] == [function(*a) for a in arguments]
 
 
+def test_lambdas_are_found_among_others_of_their_line() -> None:
+    first, second, plain = lambda x: 1 if x else 2, lambda x: 3 if x else 4, lambda x: x
+    nested = (lambda k: lambda x, y=1: x and y and k)(5)
+    for function in (first, second, nested):
+        rewritten = rewrite.rewritten(function)
+        assert rewritten is not function
+        assert rewritten.__name__ == "<lambda>"
+        assert [rewritten(x) for x in (0, 1)] == [function(x) for x in (0, 1)]
+    assert jumps.rewritten(plain) is plain
+
+
 def test_a_loader_may_have_the_source() -> None:
     """As those of archives and notebooks do."""
 

@@ -108,6 +108,7 @@ CALLS: dict[str, list[tuple[Any, ...]]] = {
     "scaled_for_many": [(X, 1), (X, 3)],
     "every_so_many": [(X, 3), (X, 1)],
     "numbers_of_a_list": [(X, 0), (X, 2), (X, 5)],
+    "outer_by_indices": [(X, 0), (X, 2), (X, 20)],
     "swapped_in_two_loops": [(X, 0), (X, 3)],
     "swapped_on_a_condition": [(X, 0), (X, 3), (X, 5)],
     "list_of_an_array_that_is_replaced": [(X, 0), (X, 3), (X, 5)],
