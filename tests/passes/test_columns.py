@@ -15,7 +15,7 @@ from pyc.ir.expr import Load, postorder
 from pyc.ir.loops import Alloc, Buffer, For, Kernel, Kind, Store, expressions, walk
 from pyc.ir.order import KEEP
 from pyc.ir.target import X86_64_V3, X86_64_V4
-from pyc.passes import columns, optimise, schedule
+from pyc.passes import column_reduction, columns, optimise, schedule
 from pyc.passes.memory import plan
 from tests.passes.programs import awkward_arguments, graph_of, ones, planned
 from tests.programs.differential import same_bits
@@ -210,6 +210,17 @@ def test_sums_of_few_columns_sweep_several_rows_as_one(
             assert same_bits(a, b)
     extents = {s.extent for s in walk(found.kernels[0].body) if isinstance(s, For)}
     assert KEEP * width // (8 if target is X86_64_V3 else 16) in extents
+
+
+@pytest.mark.parametrize("rows", [130, 250, 400, 768, 1000])
+def test_rows_that_do_not_fit_together_are_summed_in_several_sweeps(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kept lane is one sweep, or several over neighbours in the tree of lanes."""
+    monkeypatch.setattr(column_reduction, "FLAT_COLUMNS", 0)
+    for ways in (8, 0):
+        monkeypatch.setattr(column_reduction, "WAYS", ways)
+        check_program(lambda x: pnp.sum(x, axis=0), rows, 19)
 
 
 def test_sums_that_know_their_column_are_not_flat() -> None:
