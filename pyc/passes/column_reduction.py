@@ -37,6 +37,11 @@ WAYS = 8
 """Lines of one set of the first cache, whose sets begin again after a page."""
 FLAT_COLUMNS = 64
 """Columns up to which KEEP rows are swept as one, where they lie one behind the other."""
+DIRECT = 768
+"""Elements of a row up to which kept lanes are summed without sums of all lanes in memory, if the
+rows do not fit together: some lanes at a time, so that 8 rows are read at once."""
+LEAVES = (0, 4, 2, 6, 1, 5, 3, 7)
+"""Rows of a kept lane's lanes in the order of their tree by halves."""
 PARTS = 64
 """Partial results of a column that are joined as straight code."""
 
@@ -338,18 +343,20 @@ class _Lanes:
         local = reduction._local
         types = reduction.types
         sweeps = reduction.sweeps
+        self.together = reduction.cheap and reduction._fit_together(KEEP, self.n // KEEP)
         self.direct = kept == KEEP and self._is_direct()
-        if not self.direct:
+        if self.direct and self.n > LANES:
+            self.sums = sweeps.local("sums", types, ROWS.bit_length() - 1, tile, local)
+        elif not self.direct:
             self.sums = sweeps.local("sums", types, ROWS * self.size, tile, local)
         if per > 1:
             self.levels = sweeps.local("level", types, per.bit_length() * self.size, tile, local)
 
     def _is_direct(self) -> bool:
         """Whether a kept lane is summed in one sweep."""
-        reduction = self.reduction
-        return self.n <= (LANES if reduction.cheap else 2 * KEEP) or (
-            self.n <= CHUNK and reduction.cheap and reduction._fit_together(KEEP, self.n // KEEP)
-        )
+        if not self.reduction.cheap:
+            return self.n <= 2 * KEEP
+        return self.n <= (CHUNK if self.together else DIRECT)
 
     def sweep(self, body: Each) -> list[Stmt]:
         """A sweep over the tile."""
@@ -439,19 +446,54 @@ class _Lanes:
         return [For(b, self.size, Kind.SERIAL, tuple(less))]
 
     def _lane_direct(self, b: Expr, lane: Expr, count: int) -> list[Stmt]:
-        """A kept lane: the `count` elements that are KEEP apart, those of each lane in order."""
+        """A kept lane: the `count` elements that are KEEP apart, those of each lane in order. In
+        one sweep, or in several that read few rows each, over neighbours in the tree of lanes."""
+        if count <= ROWS or self.together:
+            groups: list[tuple[int, ...]] = [LEAVES]
+        else:
+            lanes = 1 << (ROWS // -(-count // ROWS)).bit_length() - 1
+            groups = [LEAVES[k : k + lanes] for k in range(0, ROWS, lanes)]
+        result: list[Stmt] = []
+        for number, group in enumerate(groups):
+            last = number == len(groups) - 1
+
+            def body(
+                at: Expr,
+                column: Expr,
+                group: Sequence[int] = group,
+                full: int = (number & ~(number + 1)).bit_length(),
+                last: bool = last,
+            ) -> list[Stmt]:
+                inside, total = self._lanes_of(group, lane, count, at, column)
+                for level in range(full):
+                    before = self.sums.load(const(level), at, column)
+                    total = self.counter.monoid.combine(before, total)
+                if last:
+                    return [*inside, *self._put(b, const(0), at, column, total)]
+                return [*inside, *self.sums.store(const(full), at, column, total)]
+
+            result += self.sweep(body)
+        return result
+
+    def _lanes_of(
+        self, group: Sequence[int], lane: Expr, count: int, at: Expr, column: Expr
+    ) -> Found:
+        """The lanes of a group, of which `count` elements exist in all lanes, met in the tree."""
         combine = self.counter.monoid.combine
-
-        def body(at: Expr, column: Expr) -> list[Stmt]:
-            rows = [lane + k * KEEP for k in range(count)]
-            inside, values = _values_first([self.reduction._element(r, at, column) for r in rows])
-            sums = values[:ROWS]
-            for k, value in enumerate(values[ROWS:]):
-                sums[k % ROWS] = combine(sums[k % ROWS], value)
-            total = self.counter.tree(sums) if sums else self.counter.neutral
-            return [*inside, *self._put(b, const(0), at, column, total)]
-
-        return self.sweep(body)
+        leaves = [i for i in group if i < count]
+        rows = [k for i in leaves for k in range(i, count, ROWS)]
+        found = [self.reduction._element(lane + k * KEEP, at, column) for k in rows]
+        inside, values = _values_first(found)
+        sums: dict[int, Components] = {}
+        for k, value in zip(rows, values, strict=True):
+            sums[k % ROWS] = combine(sums[k % ROWS], value) if k >= ROWS else value
+        if len(group) == ROWS:
+            total = self.counter.tree([sums[i] for i in range(len(sums))]) if sums else None
+            return inside, self.counter.neutral if total is None else total
+        level = [sums[i] for i in group]
+        while len(level) > 1:
+            level = [combine(a, b) for a, b in zip(level[::2], level[1::2], strict=True)]
+        return inside, level[0]
 
     def _sum(self, slot: Expr, first: Expr, count: int) -> list[Stmt]:
         """Sweeps that leave the left fold of `count` elements, LANES apart, in a slot of `sums`."""

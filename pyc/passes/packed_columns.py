@@ -14,7 +14,7 @@ from math import prod
 
 from pyc.frozen import frozen
 from pyc.ir.expr import Expr, Load, Var, const, postorder
-from pyc.ir.loops import Body, Buffer, For, Kind, Reduce, Space, Stmt, Store
+from pyc.ir.loops import Body, Buffer, For, Kind, Reduce, Space, Stmt, Store, walk
 from pyc.ir.visit import Rewriter
 from pyc.passes.nest import Loop, Nest, accesses, is_element_loop, roots, uses
 from pyc.passes.rows import fill_of, same_row, variables_of
@@ -33,8 +33,12 @@ def packed(
     core: Body, buffers: Sequence[Buffer], nest: Nest, inner: Var
 ) -> tuple[Body, list[Buffer]] | None:
     """`core` with a row buffer for each input that moves along `inner` and that several regions
-    read at the same place, and all row buffers then; None if there is nothing to copy."""
+    read at the same place, and all row buffers then; None if there is nothing to copy, or if no row
+    is stored: to read an input once more in long streams takes less time than to copy it."""
     regions = [s for s in core if _is_region(s)]
+    stored = {s.buffer for r in regions for s in walk((r,)) if isinstance(s, Store)}
+    if stored.isdisjoint(nest.kernel.buffers):
+        return None
     if any(not same_row(variables_of(s), variables_of(regions[0])) for s in regions):
         return None
     copies = [c for b in nest.kernel.buffers if (c := _copied(b, regions, nest, inner)) is not None]
