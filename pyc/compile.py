@@ -24,7 +24,7 @@ from pyc.backends.cpu import Cpu, CpuExecutable
 from pyc.backends.host import host_target
 from pyc.errors import PycError, format_place
 from pyc.fingerprint import Document, key_of, source_digest, versions
-from pyc.forks import compiling
+from pyc.forks import compiling, is_compiling
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, postorder
@@ -245,7 +245,7 @@ class Lowered:
             lambda: self.program().payload(),
             self.name,
             self.arguments,
-            wait=not compiling.is_mine(),
+            wait=not is_compiling(),
         )
 
     def program(self) -> _Program:

@@ -22,7 +22,7 @@ from pyc.compile_host import HostStep
 from pyc.device import gpu
 from pyc.errors import DeviceError
 from pyc.fingerprint import Document
-from pyc.forks import compiling
+from pyc.forks import compiling, is_compiling
 from pyc.ir.graph import Graph
 from pyc.ir.plan import Plan, launches_of
 from pyc.reasons import Reason, record
@@ -78,7 +78,7 @@ class GpuCompiled:
             code_facts(self.device),
             lambda: {"cubin": cuda.cubin(ptx)},
             self._name,
-            wait=not compiling.is_mine(),
+            wait=not is_compiling(),
         )
         return bytes(made["cubin"])
 

@@ -14,47 +14,23 @@ import os
 import time
 from functools import cache
 from importlib import import_module
-from threading import RLock, get_ident
+from threading import RLock
 from typing import Any
 
 PATIENCE_SECONDS = 0.02
 """Time that a fork waits for one of the locks before it lets go of all of them and begins anew."""
 
 
-class CompilerLock:
-    """A re-entrant lock that says whether the current thread has it."""
-
-    def __init__(self) -> None:
-        self._lock = RLock()
-        self._owner = self._depth = 0
-
-    def acquire(self) -> None:
-        """Waits until no other thread has it."""
-        self._lock.acquire()
-        self._depth += 1
-        self._owner = get_ident()
-
-    def release(self) -> None:
-        """Undoes one `acquire`."""
-        self._depth -= 1
-        if not self._depth:
-            self._owner = 0
-        self._lock.release()
-
-    def __enter__(self) -> None:
-        self.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-    def is_mine(self) -> bool:
-        """Whether the current thread has it. Called back then, by a signal handler or a finaliser,
-        it must not wait for another thread: that one may be waiting for the compiler."""
-        return self._owner == get_ident()
-
-
-compiling = CompilerLock()
+compiling: Any = RLock()
 """Held while the compiler runs, LLVM included, and while `load` imports."""
+
+
+def is_compiling() -> bool:
+    """Whether the current thread has `compiling`. Called back then, by a signal handler or a
+    finaliser, it must not wait for another thread: that one may be waiting for the compiler."""
+    # The lock itself is asked: a handler may come right after it was taken, before any note of it.
+    return bool(compiling._is_owned())
+
 
 _locks: list[Any] = []
 _taken: list[Any] = []

@@ -32,7 +32,7 @@ from pyc.backends import gpu_compiler
 from pyc.device import parse
 from pyc.eager import dense, finish
 from pyc.errors import ConcretizationError, DTypeError, PycError, TraceError
-from pyc.forks import compiling
+from pyc.forks import is_compiling
 from pyc.frozen import frozen
 from pyc.interpreter import WEAK, apart, is_tracing, native_calls, type_of
 from pyc.ir.graph import Graph
@@ -193,14 +193,16 @@ def _alone(lock: Any) -> Iterator[None]:
     (by a signal handler or a finaliser) in the middle of a compilation. Then two may compile the
     same function, but none waits for one that waits for it."""
     depth = getattr(_making, "depth", 0)
-    locked = lock.acquire(blocking=not depth and not compiling.is_mine())
     _making.depth = depth + 1
     try:
-        yield
+        locked = lock.acquire(blocking=not depth and not is_compiling())
+        try:
+            yield
+        finally:
+            if locked:
+                lock.release()
     finally:
         _making.depth = depth
-        if locked:
-            lock.release()
 
 
 def _new_locks() -> None:

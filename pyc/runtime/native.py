@@ -26,7 +26,7 @@ from pyc import cache
 from pyc.backends.assemble import assemble
 from pyc.backends.image import Image
 from pyc.fingerprint import Document, versions
-from pyc.forks import compiling, hold
+from pyc.forks import compiling, hold, is_compiling
 from pyc.runtime import (
     layout,
     structures,
@@ -100,7 +100,7 @@ class Part:
             return self._image
         name = f"pyc runtime: {self.name}"
         document: Document = {"runtime": self.text(), "versions": versions(("llvmlite",))}
-        wait = not compiling.is_mine()
+        wait = not is_compiling()
         made = cache.obtain(document, {}, lambda: {"object": self.object_code()}, name, wait=wait)
         return self.load(made["object"])
 

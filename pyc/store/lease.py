@@ -74,12 +74,16 @@ class Lease:
 _held: dict[str, Lease] = {}
 """The leases of this process, by path."""
 
+_asking: set[int] = set()
+"""The threads that ask for a lease."""
+
 
 def _forget() -> None:
     """In a forked child: the leases are the parent's. To close their files does not end them."""
     for lease in _held.values():
         os.close(lease._descriptor)
     _held.clear()
+    _asking.clear()
 
 
 os.register_at_fork(after_in_child=_forget)
@@ -102,12 +106,21 @@ class Turn(NamedTuple):
 def take(path: str, *, wait: bool = True) -> Turn:
     """The lease of the program that the file at `path` stands for, once nobody else has it.
 
-    wait: whether that is waited for. A thread that has a lease already does not wait in any case:
-    it was called back in the middle of a compilation, for which others may be waiting.
+    wait: whether that is waited for. A thread that has a lease, or asks for one, does not wait in
+    any case: it was called back by a signal handler or a finaliser, and others may wait for it.
     """
-    thread = get_ident()
-    wait = wait and all(lease.thread != thread for lease in list(_held.values()))
-    start = time.monotonic()
+    thread, start = get_ident(), time.monotonic()
+    asking = thread in _asking
+    wait = wait and not asking and all(x.thread != thread for x in list(_held.values()))
+    _asking.add(thread)
+    try:
+        return _taken(path, start, wait)
+    finally:
+        if not asking:
+            _asking.discard(thread)
+
+
+def _taken(path: str, start: float, wait: bool) -> Turn:
     broken: Turn | None = None
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
