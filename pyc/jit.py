@@ -38,9 +38,8 @@ from pyc.interpreter import WEAK, apart, is_tracing, native_calls, type_of
 from pyc.ir.graph import Graph
 from pyc.ir.text_graph import print_graph
 from pyc.looks import NotNativeError
+from pyc.purity import watching
 from pyc.purity.code import check_code
-from pyc.purity.repeat import traced_twice
-from pyc.purity.watch import Watch
 from pyc.reasons import Reason, record
 from pyc.runtime.dispatch import Dispatcher
 from pyc.runtime.specialisation import Specialisation
@@ -54,6 +53,7 @@ from pyc.trace.tracer import Tracer
 
 if TYPE_CHECKING:
     from pyc.compile_cuda import GpuCompiled
+    from pyc.purity.watch import Watch
 
 
 # --- stages ---------------------------------------------------------------------------------------
@@ -476,7 +476,8 @@ class Jitted(Dispatcher):
         try:
             if purity == "off":
                 return trace(None)
-            return traced_twice(trace, self.__name__, purity)
+            found: Traced = watching().traced_twice(trace, self.__name__, purity)
+            return found
         except PycError as error:
             raise error.at(location.of_function(self.__wrapped__)) from error.__cause__
 

@@ -14,3 +14,14 @@ would happen once or be the same for ever. Three nets find such effects:
 `table.py` has the rules as data; `docs/purity.md` is written from it. Nothing of this is on the
 path of later calls. Above `trace`, which takes a `Watch` through `Namespace.watched_by`.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyc.forks import load
+
+
+def watching() -> Any:
+    """`pyc.purity.repeat`, the nets of a trace: loaded with the first one."""
+    return load("pyc.purity.repeat")
