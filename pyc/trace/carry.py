@@ -6,401 +6,44 @@ surroundings that were changed in place, whatever alias, view or helper did it (
 and elements of lists, dicts and objects (`state.Snapshot`). These become parameters too, and the
 body is traced again, until nothing new is found and types have settled. After the loop the results
 are written back to where they came from.
-
-An array in a variable that the body assigns is carried by value. That is right only while nothing
-else shares its memory where elements are changed in place: `_Aliases` finds what does. What cannot
-be known is an error where it matters, never a guess.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import permutations
 from typing import Any
 
 import pyc.numpy as pnp
-from pyc.errors import LoopStateError
-from pyc.frozen import replace
-from pyc.interpreter import current, using
+from pyc.interpreter import current
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.ir.types import ArrayType
-from pyc.trace import location
+from pyc.trace.aliases import Aliases
 from pyc.trace.capture import Input, Trace, tracing, unbound_name
+from pyc.trace.carried import Carried, Unstable
 from pyc.trace.control import lifted
-from pyc.trace.leaves import (
-    Apart,
-    Static,
-    all_bound,
-    apart,
-    described,
-    empty,
-    is_array,
-    put,
-    shown,
-    wider,
-)
-from pyc.trace.memory import row_major
+from pyc.trace.leaves import Static, is_array, put
+from pyc.trace.sharing import Final, is_dense, may_share, memories, relate
 from pyc.trace.state import UNBOUND, Place, Snapshot
 from pyc.trace.tracer import Tracer
 
-_TRUTH = Input(ArrayType((), dt.b1))
 _COUNTER = Input(ArrayType((), dt.i64), int, "counter")
 _WHAT = "a change in a loop"
 _REWRITE = "`y = x.copy()` before the loop, and change that"
-
-
-class Unstable(Exception):
-    """The body does not do in each iteration what it does in the first: why. again: whether it may
-    do so from the second iteration on."""
-
-    def __init__(self, message: str, fix: str, again: bool = True) -> None:
-        super().__init__(message)
-        self.message, self.fix, self.again = message, fix, again
-
-    def error(self) -> LoopStateError:
-        """The error for the user."""
-        return LoopStateError(self.message, fix=self.fix, place=location.here())
 
 
 class ImpureError(Exception):
     """The test of a loop changes something: it cannot be evaluated apart from the body."""
 
 
-# --- memory ---------------------------------------------------------------------------------------
-
-
-def memories(x: Tracer) -> list[Tracer]:
-    """The arrays, each of the outermost trace that has it, in whose memory `x` may be, its own one
-    first."""
-    first = x.origin
-    return [first, *(r.origin for r in first.rivals if r.owner.open and not r.is_lost)]
-
-
-def may_share(first: Sequence[Tracer], second: Sequence[Tracer]) -> bool:
-    """Whether arrays of these `memories` may be in one: they know each other."""
-    if not first or not second:
-        return False
-    return any(first[0] is m for m in second) or any(second[0] is m for m in first)
-
-
-def is_dense(x: Tracer) -> bool:
-    """Whether an array is in row-major order, for certain."""
-    return x._strides() == row_major(x.shape)
-
-
-def relate(result: Tracer, others: Sequence[Tracer]) -> None:
-    """Notes that an array may share the memory of other ones."""
-    for other in others:
-        if other is not result and not any(other is r for r in result.rivals):
-            result.rivals.append(other)
-            other.rivals.append(result)
-
-
-# --- carried values -------------------------------------------------------------------------------
-
-
-class _Carried:
-    """A place that a loop carries by value."""
-
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self.initial = place.get()
-        self.start: Apart | None = None
-        """The value before the loop; None while it has none."""
-        if self.initial is not UNBOUND:
-            self.start = apart(self.initial, place.name)
-        self.bound: Any = True if self.start is None else all_bound(self.start)
-        """Whether there is a value before the loop, for certain or by a traced truth."""
-        self.maybe = self.bound is not True
-        """Whether an iteration may begin, or end, without a value: then that is carried too."""
-        self.kinds = list(self.start.kinds) if self.start is not None else []
-        """What the leaves are, as far as is known."""
-        arrays = self.start.leaves if self.start is not None else []
-        self.argument = [is_array(x) and _is_argument(x) for x in arrays]
-        self.dense = [is_array(x) and is_dense(x) for x in arrays]
-        self.parameters: list[Tracer] = []
-        """Those of the Graph."""
-        self.given: list[Any] = []
-        """What stands for the leaves in the body."""
-        self.value: Any = UNBOUND
-        """What stands for the value in the body."""
-        self.end: Apart | None = None
-        """The value after an iteration; None if it has none."""
-        self.finals: list[_Final | None] = []
-        """What the arrays among the leaves are after an iteration, once all is settled."""
-
-    @property
-    def inputs(self) -> list[Input]:
-        """Types of what is carried: the leaves that are values, and whether there is a value."""
-        found = [k for k in self.kinds if isinstance(k, Input)]
-        return [*found, _TRUTH] if self.maybe else found
-
-    def enter(self, trace: Trace) -> None:
-        """Puts parameters of `trace` in the place."""
-        self.parameters = trace.add_inputs(self.inputs)
-        if self.start is None:
-            self.value = UNBOUND
-            self.place.set(UNBOUND)
-            return
-        # The parameters themselves stay as they are: these are changed in place.
-        parameters = iter(Tracer(trace, p.value, p.weak) for p in self.parameters)
-        self.given = [
-            kind.value if isinstance(kind, Static) else next(parameters) for kind in self.kinds
-        ]
-        for leaf, argument, dense in zip(self.given, self.argument, self.dense, strict=True):
-            if is_array(leaf):
-                leaf.argument, leaf.dense = argument, dense
-        self.value = self.start.joined(self.given)
-        if self.maybe:
-            put(self.value, next(parameters), self.place.name)
-        self.place.set(self.value)
-
-    def is_changed(self) -> bool:
-        """Whether there is another value in the place than was put there."""
-        return self.place.get() is not self.value or not self._is_whole()
-
-    def _is_whole(self) -> bool:
-        """Whether the value that was put there holds what it held."""
-        if self.start is None or self.start.single:
-            return True
-        now = apart(self.value, "")
-        pairs = zip(now.leaves, self.given, strict=False)
-        return now.treedef == self.start.treedef and all(a is b for a, b in pairs)
-
-    def leave(self) -> bool:
-        """Takes the value of the place after an iteration; whether its types have settled."""
-        value = self.place.get()
-        self.end = None if value is UNBOUND else apart(value, self.place.name)
-        if self.start is None:
-            return self._leave_first()
-        if self.end is None:
-            raise self._unstable("no value")
-        if not self._is_whole():
-            raise Unstable(
-                f"`{self.place.name}` is changed in place and assigned in one loop",
-                "Do one of the two.",
-            )
-        if self.end.treedef != self.start.treedef:
-            raise self._unstable(shown(self.end))
-        kinds: list[Input | Static] = []
-        for old, new in zip(self.kinds, self.end.kinds, strict=True):
-            joined: Input | Static | None = None
-            if isinstance(old, Input) and isinstance(new, Input):
-                joined = wider(old, new)
-            elif old == new:
-                joined = old
-            if joined is None:
-                raise self._unstable(
-                    described(new), described(old), old.name if isinstance(old, Input) else ""
-                )
-            kinds.append(joined)
-        settled = kinds == self.kinds
-        self.kinds = kinds
-        return settled
-
-    def _leave_first(self) -> bool:
-        """As `leave`, where there is no value before the loop."""
-        found = [] if self.end is None else self.end.kinds
-        settled, self.kinds = found == self.kinds, found
-        if self.end is not None and self.end.bound:
-            # It gets one in some iterations: from now on it is carried from the beginning.
-            if any(isinstance(k, Static) for k in found):
-                raise Unstable(
-                    f"`{self.place.name}` gets a value in some iterations only",
-                    f"Give `{self.place.name}` a value before the loop.",
-                )
-            around: Any = current()
-            with using(around.parent):
-                self.start = replace(self.end, leaves=empty(self.end), bound=[])
-            self.bound, self.maybe = False, True
-            self.argument = self.dense = [False] * len(found)
-            return False
-        return settled
-
-    def _unstable(self, after: str, before: str = "", name: str = "") -> Unstable:
-        assert self.start is not None
-        name = name or self.place.name
-        before = before or shown(self.start)
-        where = f" (assigned in line {self.place.line})" if self.place.line else ""
-        if before == after:
-            before, after = f"one {before.removeprefix('a ')}", "another"
-        return Unstable(
-            f"`{name}` is {before} before an iteration of the loop and {after} after it{where}",
-            f"Give `{name}` the type before the loop that it has in the loop: the same dtype, "
-            "shape and structure.",
-        )
-
-    def results(self) -> list[Any]:
-        """The leaves after an iteration that are values of the Graph."""
-        if self.end is None:
-            return []
-        pairs = zip(self.end.leaves, self.kinds, strict=True)
-        found = [lifted(x, k.type.dtype) for x, k in pairs if isinstance(k, Input)]
-        return [*found, current().lift(all_bound(self.end))] if self.maybe else found
-
-    def initials(self) -> list[Any]:
-        """The same before the loop; zeros where there is no value yet."""
-        if self.start is None:
-            return [pnp.zeros(k.type.shape, dtype=k.type.dtype.numpy) for k in self.inputs]
-        pairs = zip(self.start.leaves, self.kinds, strict=True)
-        found = [lifted(x, k.type.dtype) for x, k in pairs if isinstance(k, Input)]
-        return [*found, current().lift(self.bound)] if self.maybe else found
-
-
-def _is_argument(x: Tracer) -> bool:
-    return any(m.argument for m in memories(x))
-
-
-class _Final:
-    """An array after an iteration. leaf: itself; memories: in whose memory it may be."""
-
-    def __init__(self, trace: Trace, leaf: Any) -> None:
-        array: Tracer = trace.lift(leaf)
-        self.leaf = leaf
-        self.memories = memories(array)
-        self.argument = _is_argument(array)
-        self.dense = is_dense(array)
-
-
-class _Array:
-    """An array in a place that a loop carries: the leaf `k` of `carried`."""
-
-    def __init__(self, trace: Trace, carried: _Carried, k: int) -> None:
-        assert carried.start is not None and carried.end is not None
-        self.carried, self.k = carried, k
-        self.start: Tracer = carried.start.leaves[k]
-        self.given: Tracer = carried.given[k]
-        self.end = _Final(trace, carried.end.leaves[k])
-        self.mutated = self.given._value is not self.given.made or self.given.is_lost
-        self.first = memories(self.start)
-        """The arrays in whose memory it may be at the beginning of the first iteration."""
-        self.held = {id(m): m for m in self.first}
-        """Those at the beginning of any iteration, by id."""
-
-
 class _Made:
     """An array after a loop. start: what was in its place before, None if nothing was."""
 
-    def __init__(self, result: Tracer, final: _Final, start: Any) -> None:
+    def __init__(self, result: Tracer, final: Final, start: Any) -> None:
         self.result, self.final, self.start = result, final, start
         self.first = memories(start) if is_array(start) else []
         """The arrays in whose memory it was before the loop."""
-
-
-class _Aliases:
-    """Which arrays may share memory at the beginning or at the end of some iteration."""
-
-    def __init__(self, trace: Trace, carried: Sequence[_Carried]) -> None:
-        self.trace: Any = trace
-        self.arrays = [
-            _Array(trace, c, k)
-            for c in carried
-            if c.start is not None and c.end is not None and not c.place.final
-            for k, (x, p) in enumerate(zip(c.start.leaves, c.given, strict=True))
-            if is_array(x) and is_array(p) and is_array(c.end.leaves[k])
-        ]
-        self.given = {id(a.given): a for a in self.arrays}
-        changed = [t.outer.origin for t in trace.changed.values() if t.outer is not None]
-        self.changed = set(map(id, changed))
-        self.lost = bool(trace.lost)
-        self.reached = {id(m) for t in trace.entered() if t.weak is None for m in memories(t)}
-        self._follow()
-
-    def _follow(self) -> None:
-        """Finds what parameters may be in the memory of, and in that of each other."""
-        before = -1
-        while before != (before := sum(len(a.held) for a in self.arrays)):
-            for a in self.arrays:
-                a.held |= self.outside(a.end)
-        self.pairs = {(a, b) for a, b in self._both() if may_share(a.first, b.first)}
-        before = -1
-        while before != (before := len(self.pairs)):
-            self.pairs |= {(a, b) for a, b in self._both() if self.share(a.end, b.end)}
-
-    def _both(self) -> Iterator[tuple[_Array, _Array]]:
-        return permutations(self.arrays, 2)
-
-    def outside(self, final: _Final) -> dict[int, Tracer]:
-        """The arrays of surroundings in whose memory a value may be, by id."""
-        found: dict[int, Tracer] = {}
-        for m in final.memories:
-            if id(m) in self.given:
-                found |= self.given[id(m)].held
-            elif m.owner is not self.trace:  # those of an iteration are other ones in the next
-                found[id(m)] = m
-        return found
-
-    def share(self, first: _Final, second: _Final) -> bool:
-        """Whether two values of one iteration may be in one memory."""
-        if may_share(first.memories, second.memories):
-            return True
-        ids = [set(map(id, f.memories)) for f in (first, second)]
-        params = [[self.given[k] for k in own if k in self.given] for own in ids]
-        if any((a, b) in self.pairs for a in params[0] for b in params[1]):
-            return True
-        return any(
-            k in array.held
-            for own, others in zip(ids, params[::-1])
-            for array in others
-            for k in own
-        )
-
-    def stay(self) -> list[Place]:
-        """The variables that still hold the array that they held: they were not assigned."""
-        return [
-            a.carried.place
-            for a in self.arrays
-            if a.carried.start is not None and a.carried.start.single and a.end.leaf is a.given
-        ]
-
-    def check(self) -> None:
-        """Unstable if names share memory that is changed in place."""
-        if self.lost:
-            raise Unstable(
-                "an array that is used in the loop may share memory with one that is changed in "
-                "place there: which array a name stands for is decided on traced values",
-                "Copy where two names get one array: `a = b.copy()`.",
-            )
-        for a in self.arrays:
-            held = a.held.keys()
-            if not held.isdisjoint(self.changed) or (
-                a.mutated
-                and (
-                    not held.isdisjoint(self.reached)
-                    or a.start.origin.owner is not self.trace.parent
-                )
-            ):
-                raise self._refusal(a)
-        for a, b in self._both():
-            if (a, b) in self.pairs and (a.mutated or b.mutated):
-                raise self._refusal(a)
-
-    def _refusal(self, array: _Array) -> Unstable:
-        name = array.carried.place.name
-        return Unstable(
-            f"`{name}` is assigned in the loop, may share memory with another array that is used "
-            "there, and elements are changed in place",
-            f"Copy where two names get one array: `{name} = {name}.copy()`.",
-        )
-
-    def settle(self) -> bool:
-        """Hands on what arrays inherit: whether memory is the caller's, and its layout. False if
-        something was new."""
-        settled = True
-        for a in self.arrays:
-            c, k = a.carried, a.k
-            if a.end.argument and not c.argument[k]:
-                c.argument[k] = True
-                settled = False
-            if c.dense[k] and not a.end.dense:
-                c.dense[k] = False
-                settled = False
-        return settled
-
-
-# --- loops ----------------------------------------------------------------------------------------
 
 
 class Loop:
@@ -431,20 +74,20 @@ class Loop:
                 again=False,
             )
         self.assigned = {p.key for p in assigned}
-        self.carried = [_Carried(p) for p in places]
+        self.carried = [Carried(p) for p in places]
         self.kept: list[tuple[Place, Any]] = []
         """Places that hold the same array after each iteration, changed in place or not."""
         self.arrays: list[Tracer] = []
         """Arrays of surroundings that the body changes."""
         self.unbound: list[Place] = []
         """Variables that may have no value after the loop."""
-        self._aliases: _Aliases | None = None
+        self._aliases: Aliases | None = None
 
     # --- tracing ----------------------------------------------------------------------------------
 
     def add(self, place: Place) -> None:
         """Carries one more place."""
-        self.carried.append(_Carried(place))
+        self.carried.append(Carried(place))
 
     def keep(self, places: Sequence[Place]) -> None:
         """Takes it that the body does not assign these places, until it does."""
@@ -540,14 +183,14 @@ class Loop:
         if moved or places:
             self.snapshot.restore()
             self.kept = [(p, x) for p, x in self.kept if p not in moved]
-            self.carried += [_Carried(p) for p in (*moved, *places)]
+            self.carried += [Carried(p) for p in (*moved, *places)]
             return False  # what is changed in place may now be in one of these
         changed = [t.outer for t in trace.changed.values() if t.outer is not None]
         new = [a for a in changed if not any(a is b for b in self.arrays)]
         self.arrays += new
         if not all(settled) or new:
             return False
-        self._aliases = aliases = _Aliases(trace, self.carried)
+        self._aliases = aliases = Aliases(trace, self.carried)
         stay = aliases.stay()
         self.keep(stay)
         if stay:
@@ -559,7 +202,7 @@ class Loop:
             leaves = c.end.leaves if c.end is not None else []
             followed = [is_array(x) and not c.place.final for x in leaves]
             c.finals = [
-                _Final(trace, x) if f else None for x, f in zip(leaves, followed, strict=True)
+                Final(trace, x) if f else None for x, f in zip(leaves, followed, strict=True)
             ]
         return True
 
@@ -632,4 +275,4 @@ class Loop:
         return before or self._aliases.share(first.final, second.final)
 
 
-__all__ = ["Loop", "Unstable", "is_dense", "may_share", "memories", "relate"]
+__all__ = ["ImpureError", "Loop"]

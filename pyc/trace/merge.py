@@ -26,7 +26,6 @@ from pyc.ir.op import Kind
 from pyc.ir.types import ArrayType
 from pyc.trace import location
 from pyc.trace.capture import Input, Trace, tracing, unbound_name
-from pyc.trace.carry import may_share, memories, relate
 from pyc.trace.control import lifted
 from pyc.trace.leaves import (
     Apart,
@@ -40,6 +39,7 @@ from pyc.trace.leaves import (
     put,
     shown,
 )
+from pyc.trace.sharing import may_share, memories, relate
 from pyc.trace.state import UNBOUND, Key, Place, Result, Snapshot
 from pyc.trace.tracer import Tracer
 

@@ -1,7 +1,8 @@
-"""What rewritten functions call in place of `if`, loops, `and`, `or` and `not`; see `rewrite`.
+"""What rewritten functions call in place of loops; see `rewrite`. All that they call is here: the
+functions of `decisions` too.
 
-On concrete values each does what Python does. A traced truth becomes a branch of the program
-(`merge`), a loop that is long or whose end is traced an op (`carry`):
+On concrete values each does what Python does. A loop that is long or whose end is traced becomes an
+op (`carry`):
 
 * up to `SHORT` iterations, and `SHORT_IN_ALL` of nested loops, run in Python: straight code;
 * a loop whose body does nothing with traced values runs in Python;
@@ -12,8 +13,7 @@ On concrete values each does what Python does. A traced truth becomes a branch o
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType
@@ -22,17 +22,31 @@ from typing import Any
 import pyc.numpy as pnp
 from pyc.errors import DTypeError, PycError, TraceError, UnsupportedOpError
 from pyc.interpreter import bind, current, is_tracing
-from pyc.ir import dtype as dt
 from pyc.ir.graph import Eqn
 from pyc.ir.op import Kind
 from pyc.reasons import Reason, record
 from pyc.trace import location
 from pyc.trace.capture import Trace, tracing
-from pyc.trace.carry import ImpureError, Loop, Unstable
-from pyc.trace.exits import HELD, RESULT
+from pyc.trace.carried import Unstable
+from pyc.trace.carry import ImpureError, Loop
+from pyc.trace.decisions import (
+    Names,
+    Variables,
+    all_of,
+    all_true,
+    any_of,
+    any_true,
+    branch,
+    branch_on,
+    choice,
+    comparison,
+    negation,
+    note,
+    truth_of,
+)
 from pyc.trace.merge import merge
 from pyc.trace.sequences import Counted, Rows, Steps, sequence
-from pyc.trace.state import UNBOUND, Place, Result, Snapshot, Variable
+from pyc.trace.state import UNBOUND, Result, Snapshot
 from pyc.trace.tracer import Tracer
 
 SHORT = 16
@@ -50,224 +64,6 @@ _REFUSED = (DTypeError, TraceError, UnsupportedOpError)
 _unrolled: ContextVar[int] = ContextVar("pyc_unrolled", default=1)
 """Iterations of the loops around that run in Python."""
 
-Names = tuple[tuple[str, int, bool], ...]
-
-
-# --- variables ------------------------------------------------------------------------------------
-
-
-class _Variables:
-    """The variables that functions of one statement assign.
-
-    names: (name, line where it is assigned, whether it is only augmented) of each; live: those that
-    are read later
-    """
-
-    def __init__(
-        self, functions: Sequence[FunctionType], names: Names, live: tuple[str, ...]
-    ) -> None:
-        cells = {
-            name: cell
-            for f in functions
-            for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
-        }
-        self.cells = cells
-        self.all = [Variable(_shown(n), cells[n], line) for n, line, _ in names]
-        by_name = {n: v for (n, _, _), v in zip(names, self.all, strict=True)}
-        self.live: list[Place] = [by_name[n] for n in live]
-        self.dead = [v for v in self.all if not any(v is p for p in self.live)]
-        self.augmented: list[Place] = [by_name[n] for n, _, only in names if only and n in live]
-        self.known = {v.key for v in self.all}
-        for name, variable in by_name.items():
-            variable.optional, variable.final = name in (RESULT, HELD), name == RESULT
-
-    def named(self, name: str | None) -> Variable | None:
-        """The variable of a name."""
-        return None if name is None else Variable(name, self.cells[name])
-
-
-def _shown(name: str) -> str:
-    return "the returned value" if name in (RESULT, HELD) else name
-
-
-def _note(places: Iterable[Place], why: str, remedy: str) -> None:
-    """Tells what to say if the variables are used. remedy: what to give them."""
-    interpreter = current()
-    frame = location.user_frame()
-    if isinstance(interpreter, Trace) and frame is not None:
-        for place in places:
-            interpreter.unbound[(frame.f_code.co_filename, place.name)] = (why, remedy)
-
-
-# --- truth ----------------------------------------------------------------------------------------
-
-
-def _truth(x: Any) -> Any:
-    """The truth of `x`: a bool, or a traced one of rank 0."""
-    if not isinstance(x, Tracer) or x.size != 1:
-        return bool(x)
-    known = x.known()
-    if known is not None:
-        return bool(known)
-    flat = pnp.reshape(x, ()) if x.ndim else x
-    return flat if flat.type.dtype is dt.b1 else pnp.not_equal(flat, 0)
-
-
-def negation(x: Any) -> Any:
-    """`not x`."""
-    truth = _truth(x)
-    return not truth if type(truth) is bool else pnp.logical_not(truth).weakened()
-
-
-def all_true(first: Any, *rest: Callable[[], Any]) -> Any:
-    """The truth of `first and ...`, whose other operands are functions."""
-    return _logic(True, first, rest)
-
-
-def any_true(first: Any, *rest: Callable[[], Any]) -> Any:
-    """The truth of `first or ...`, whose other operands are functions."""
-    return _logic(False, first, rest)
-
-
-def _logic(unit: bool, first: Any, rest: Sequence[Callable[[], Any]]) -> Any:
-    truth = _truth(first)
-    if not rest:
-        return truth
-    if type(truth) is bool:
-        return _logic(unit, rest[0](), rest[1:]) if truth is unit else truth
-    yes: Callable[[], Any] = lambda: _logic(unit, rest[0](), rest[1:])  # noqa: E731
-    no: Callable[[], Any] = lambda: not unit  # noqa: E731
-    functions = (yes, no) if unit else (no, yes)
-    return _choice(truth, functions, rest, "the condition")
-
-
-def all_of(first: Any, *rest: Callable[[], Any]) -> Any:
-    """`first and ...`, whose other operands are functions."""
-    if not rest:
-        return first
-    truth = _truth(first)
-    if type(truth) is bool:
-        return all_of(rest[0](), *rest[1:]) if truth else first
-    return _choice(truth, (lambda: all_of(rest[0](), *rest[1:]), lambda: first), rest, "`and`")
-
-
-def any_of(first: Any, *rest: Callable[[], Any]) -> Any:
-    """`first or ...`, whose other operands are functions."""
-    if not rest:
-        return first
-    truth = _truth(first)
-    if type(truth) is bool:
-        return first if truth else any_of(rest[0](), *rest[1:])
-    return _choice(truth, (lambda: first, lambda: any_of(rest[0](), *rest[1:])), rest, "`or`")
-
-
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "Lt": operator.lt,
-    "LtE": operator.le,
-    "Gt": operator.gt,
-    "GtE": operator.ge,
-    "Eq": operator.eq,
-    "NotEq": operator.ne,
-    "Is": operator.is_,
-    "IsNot": operator.is_not,
-    "In": lambda a, b: a in b,
-    "NotIn": lambda a, b: a not in b,
-}
-
-
-def comparison(operators: tuple[str, ...], left: Any, right: Any, *rest: Callable[[], Any]) -> Any:
-    """`left < right < ...`, whose later operands are functions; each is evaluated once."""
-    found = _COMPARE[operators[0]](left, right)
-    if not rest:
-        return found
-    return all_of(found, lambda: comparison(operators[1:], right, rest[0](), *rest[1:]))
-
-
-def choice(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
-    """`yes() if test else no()`."""
-    truth = _truth(test)
-    if type(truth) is bool:
-        return yes() if truth else no()
-    return _choice(truth, (yes, no), (yes, no), "the conditional expression")
-
-
-def _choice(
-    truth: Any,
-    functions: tuple[Callable[[], Any], Callable[[], Any]],
-    reach: Sequence[Any],
-    what: str,
-) -> Any:
-    yes, no = functions
-    result = Result(what)
-
-    def both() -> None:
-        merge(
-            truth,
-            (lambda: result.set(no()), lambda: result.set(yes())),
-            [result],
-            {result.key},
-            reach,
-        )
-
-    if _merged(truth, both):
-        return result.get()
-    return yes() if truth else no()
-
-
-def _merged(truth: Any, both: Callable[[], None]) -> bool:
-    """Whether `both` has merged the branches. If that cannot be done, and the truth depends only on
-    integers that are at hand, the program is for its value instead, as Python takes one branch.
-
-    raises Exception: what `both` raises where the truth is not at hand
-    """
-    try:
-        both()
-    except Exception:
-        if not truth.is_at_hand:
-            raise
-        return False
-    return True
-
-
-def branch(
-    test: Any, then: FunctionType, orelse: FunctionType, names: Names, live: tuple[str, ...]
-) -> None:
-    """`if test: then() else: orelse()`."""
-    truth = _truth(test)
-    if type(truth) is bool:
-        (then if truth else orelse)()
-    else:
-        _branch(truth, then, orelse, _Variables((then, orelse), names, live), (then, orelse))
-
-
-def _branch(
-    truth: Any,
-    then: Callable[[], Any],
-    orelse: Callable[[], Any],
-    variables: _Variables,
-    reach: Sequence[Callable[..., Any]],
-) -> None:
-    without: dict[Place, str] = {}
-
-    def both() -> None:
-        without.update(merge(truth, (orelse, then), variables.live, variables.known, reach))
-
-    if not _merged(truth, both):
-        (then if truth else orelse)()
-        return
-    for variable in variables.dead:
-        variable.set(UNBOUND)
-    for place, why in without.items():
-        place.set(UNBOUND)
-        _note(
-            [place],
-            f"after an `if` on a traced value: {why}",
-            "the same dtype, shape and structure in both branches",
-        )
-
-
-# --- loops ----------------------------------------------------------------------------------------
-
 
 def repeat(
     test: FunctionType,
@@ -277,7 +73,7 @@ def repeat(
     stop: str | None,
 ) -> None:
     """`while test(): body()`, until the variable `stop` is true."""
-    loop = _While(test, body, _Variables((test, body), names, live), stop)
+    loop = _While(test, body, Variables((test, body), names, live), stop)
     if not is_tracing():
         loop.run_in_python(None)
     else:
@@ -294,7 +90,7 @@ def each(
 ) -> None:
     """`for ... in items: body(item)`, until the variable `stop` is true. counter: the variable that
     holds the item, if the body does not assign it."""
-    variables = _Variables((body,), names, live)
+    variables = Variables((body,), names, live)
     loop = _For(body, variables, stop, counter)
     steps = Rows(items) if isinstance(items, Tracer) and items.ndim else items
     if isinstance(steps, range):
@@ -309,7 +105,7 @@ class _Statement:
     """What loops have in common. functions: those of the statement."""
 
     def __init__(
-        self, functions: Sequence[FunctionType], variables: _Variables, stop: str | None
+        self, functions: Sequence[FunctionType], variables: Variables, stop: str | None
     ) -> None:
         self.functions = functions
         self.variables = variables
@@ -317,12 +113,12 @@ class _Statement:
 
     def stopped(self) -> Any:
         """The truth of the stop flag."""
-        return False if self.stop is None else _truth(self.stop.get())
+        return False if self.stop is None else truth_of(self.stop.get())
 
     def guarded(self, run: Callable[[], Any]) -> None:
         """Runs an iteration if the flag, which is traced, does not stop the loop."""
         nothing: Callable[[], Any] = lambda: None  # noqa: E731
-        _branch(self.stopped(), nothing, run, self.variables, self.functions)
+        branch_on(self.stopped(), nothing, run, self.variables, self.functions)
 
     def dry(self, run: Callable[[], Any]) -> tuple[Any, bool]:
         """(what `run` returns, whether it does nothing with traced values), everything undone."""
@@ -349,7 +145,7 @@ class _Statement:
         loop.finish(values)
         for variable in self.variables.dead:
             variable.set(UNBOUND)
-        _note(
+        note(
             loop.unbound,
             "after a loop that may have no iteration: it has a value in it only",
             "a value before the loop",
@@ -358,7 +154,7 @@ class _Statement:
 
 class _For(_Statement):
     def __init__(
-        self, body: FunctionType, variables: _Variables, stop: str | None, counter: str | None
+        self, body: FunctionType, variables: Variables, stop: str | None, counter: str | None
     ) -> None:
         super().__init__((body,), variables, stop)
         self.body = body
@@ -514,7 +310,7 @@ class _While(_Statement):
         self,
         test: FunctionType,
         body: FunctionType,
-        variables: _Variables,
+        variables: Variables,
         stop: str | None,
     ) -> None:
         super().__init__((test, body), variables, stop)
@@ -538,7 +334,7 @@ class _While(_Statement):
                 return False
             if stopped:
                 return True
-            truth = self.decided(_truth(self.test()))
+            truth = self.decided(truth_of(self.test()))
             if truth is None:
                 return False
             if not truth:
@@ -592,7 +388,7 @@ class _While(_Statement):
             again = True
         if again:
             go = Result("the condition")
-            go.set(_truth(self.test()))
+            go.set(truth_of(self.test()))
             loop = self.loop(lambda _: self.step(go), always=False)
             loop.add(go)
             graph, captured = loop.body()
@@ -609,7 +405,7 @@ class _While(_Statement):
 
     def go_on(self, _: Any) -> Any:
         """Whether there is one more iteration."""
-        more = _truth(self.test())
+        more = truth_of(self.test())
         return more if self.stop is None else pnp.logical_and(more, negation(self.stopped()))
 
     def step(self, go: Result) -> None:
@@ -617,11 +413,11 @@ class _While(_Statement):
         self.body()
         stopped = self.stopped()
         if type(stopped) is bool:
-            go.set(False if stopped else _truth(self.test()))
+            go.set(False if stopped else truth_of(self.test()))
             return
 
         def again() -> None:
-            go.set(_truth(self.test()))
+            go.set(truth_of(self.test()))
 
         places = [*self.variables.live, go]
         known = {*self.variables.known, go.key}
