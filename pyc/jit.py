@@ -13,6 +13,7 @@ jitted function is inlined.
 from __future__ import annotations
 
 import functools
+import math
 import os
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -99,14 +100,14 @@ class _Entry:
     def hidden(self, call: Call) -> list[Any] | None:
         """The hidden arguments of a call; None if the program is not for what it finds outside."""
         for place, kept in zip(self.traced.places, self.traced.kept, strict=True):
-            if kept is not None and call.leaves[place] != kept:
+            if kept is not None and not _same_number(call.leaves[place], kept):
                 return None
         return self.traced.guards.values(call.given)
 
     def other_values(self, call: Call) -> TraceError:
         """The error for a call that finds other things outside than the program is for."""
         path = self.traced.guards.difference(call.given)
-        what = "an integer argument" if path is None else f"`{path.text()}`"
+        what = "a number argument" if path is None else f"`{path.text()}`"
         return TraceError(
             f"this program was compiled for another value of {what} than it has now",
             fix="Call the jitted function itself: it compiles again for what has changed. If it "
@@ -422,9 +423,9 @@ class Jitted(Dispatcher):
             if not is_static(leaf) and not is_object(leaf):
                 places.append(k)
                 weak = type(leaf) if type(leaf) in WEAK else None
-                whole = weak is int or isinstance(leaf, np.integer)
+                number = weak in (int, float) or isinstance(leaf, (np.integer, np.floating))
                 of = argument_type(self.__name__, name, leaf)
-                inputs.append(Input(of, weak, name, leaf if whole else None))
+                inputs.append(Input(of, weak, name, leaf if number else None))
         out_tree: tree.TreeDef | None = None
 
         @location.calls_the_user
@@ -550,7 +551,7 @@ class Jitted(Dispatcher):
             changed = [
                 x.name
                 for place, x, kept in zip(known.places, known.inputs, known.kept, strict=True)
-                if kept is not None and call.leaves[place] != kept
+                if kept is not None and not _same_number(call.leaves[place], kept)
             ]
             details["arguments"] = ", ".join(changed)
             return Reason.COMPILE_NEW_VALUE
@@ -790,6 +791,13 @@ class Compiled:
 
 
 # --- signatures -----------------------------------------------------------------------------------
+
+
+def _same_number(a: Any, b: Any) -> bool:
+    """Whether two numbers of one type have the same bits, any NaN those of any other."""
+    if a != b:
+        return bool(a != a and b != b)
+    return a != 0 or math.copysign(1, a) == math.copysign(1, b)
 
 
 def _check_result(function: str, result: Any, out_tree: tree.TreeDef, k: int) -> None:

@@ -157,7 +157,7 @@ class Reason(Enum):
     )
     COMPILE_NEW_VALUE = Entry(
         "PYC2108",
-        "compiled again: an integer argument, whose value the program depends on, has another one",
+        "compiled again: a number argument, whose value the program depends on, has another one",
         "Use the number in array operations only, or call with few different values.",
     )
     LOOP_UNROLLED = Entry(
@@ -185,7 +185,7 @@ class Reason(Enum):
     )
     GUARD_ARGUMENT_VALUE = Entry(
         "PYC2202",
-        "the program is for one value of an integer argument: Python needed it while tracing",
+        "the program is for one value of a number argument: Python needed it while tracing",
         "Nothing if it takes few values. Else keep it out of shapes, axes and branches.",
     )
     GUARD_CAPTURE_VALUE = Entry(

@@ -287,7 +287,7 @@ class Trace(Interpreter):
         return found
 
     def needed(self, value: Value) -> np.ndarray[Any, Any] | None:
-        """As `known`, also of integer arguments and of what was captured: the program is then for
+        """As `known`, also of number arguments and of what was captured: the program is then for
         this value only."""
         found = self.known(value)
         if found is None and self.open:
@@ -467,7 +467,7 @@ class Trace(Interpreter):
 
 
 class _Given:
-    """The value that an integer argument or a hidden one has at the trace. read: of a hidden one;
+    """The value that a number argument or a hidden one has at the trace. read: of a hidden one;
     is_kept: whether the program is for this value only."""
 
     def __init__(self, name: str, value: Any, read: Read | None = None) -> None:
@@ -489,7 +489,8 @@ class _Given:
         if self.is_kept:
             return
         if self.read is None:
-            record(Reason.GUARD_ARGUMENT_VALUE, name=self.name, value=int(self.value))
+            number = self.value.item() if isinstance(self.value, np.generic) else self.value
+            record(Reason.GUARD_ARGUMENT_VALUE, name=self.name, value=number)
         else:
             is_array = isinstance(self.value, np.ndarray)
             self.read.content = self.elements() if is_array else self.value

@@ -104,7 +104,7 @@ class Owner(Protocol):
         """The elements of `value`, read-only, if they do not depend on an argument."""
 
     def needed(self, value: Value) -> np.ndarray[Any, Any] | None:
-        """As `known`, also of integer arguments and of what was captured, which are then kept."""
+        """As `known`, also of number arguments and of what was captured, which are then kept."""
 
     def is_at_hand(self, value: Value) -> bool:
         """Whether `needed` would give the elements."""
@@ -409,7 +409,7 @@ class Tracer(ArrayMethods):
         return self.owner.known(self.value)
 
     def needed(self) -> np.ndarray[Any, Any] | None:
-        """The elements as `known`, also of integer arguments and captured arrays: asked where the
+        """The elements as `known`, also of number arguments and captured arrays: asked where the
         trace cannot go on without them, since the program is then for these values only."""
         return self.owner.needed(self.value)
 

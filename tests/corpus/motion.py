@@ -67,6 +67,19 @@ def euler_decay(y0, rate, dt, n):
     return y
 
 
+def damped_spring(x, v, t_end, dt, damping=0.2):
+    """A damped spring until an end time: the number of steps is computed from floats."""
+    steps = round(t_end / dt)
+    times = np.linspace(0.0, steps * dt, steps + 1)
+    positions = np.zeros(steps + 1)
+    positions[0] = x
+    for k in range(steps):
+        v += dt * (-x - damping * v)
+        x += dt * v
+        positions[k + 1] = x
+    return times, positions
+
+
 def rk4_step(f, t, y, h):
     """The classical Runge-Kutta step for any right-hand side."""
     k1 = f(t, y)
@@ -335,6 +348,7 @@ def projectile(speed, angle, drag=0.02, dt=0.01):
 CASES = [
     Case(HarmonicOscillator(2.0, 0.5).energy, lambda: (samples(10), samples(10, seed=1))),
     Case(HarmonicOscillator(2.0, 0.5).exact, lambda: (0.3, -0.2, np.linspace(0, 5, 20))),
+    Case(damped_spring, lambda: (1.0, 0.0, 2.0, 0.05)),
     Case(euler_decay, lambda: (1.0, 0.3, 0.1, 25)),
     Case(lotka_volterra, lambda: ([10.0, 5.0],)),
     Case(lorenz, lambda: ((1.0, 1.0, 1.0),)),

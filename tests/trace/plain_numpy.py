@@ -292,7 +292,7 @@ refused(
     """,
 )
 works(
-    "an integer argument as a shape, a range or an index of a list: compiled for each value",
+    "a number argument as a shape, a range or an index of a list: compiled for each value",
     """
     def f(x, n):
         for _ in range(n): x = x + [1.0, 2.0, 3.0, 4.0][n]

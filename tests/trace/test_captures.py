@@ -482,6 +482,39 @@ def test_numpy_integers_are_needed_too() -> None:
         np.testing.assert_array_equal(function(X, n), np.zeros(n) + X[0])
 
 
+def test_floats_are_needed_too() -> None:
+    """`int(t / dt)` steps: one program for each pair of values, none for other numbers."""
+
+    def decay(y, t, dt):
+        n = int(t / dt)
+        path = np.zeros(n + 1)
+        path[0] = y
+        for k in range(n):
+            path[k + 1] = path[k] - dt * path[k]
+        return path
+
+    function = jit(decay)
+    for args in ((1.0, 1.0, 0.25), (2.0, 1.0, 0.25), (1.0, np.float64(2.0), 0.5), (1.0, 0.3, 0.1)):
+        np.testing.assert_allclose(function(*args), decay(*args), rtol=1e-14)
+    assert function.cache_info().misses == 3
+
+
+def test_a_value_that_is_needed_is_compared_by_its_bits() -> None:
+    """0.0 and -0.0 are two values; NaN is one."""
+
+    def inverse(x, s):
+        return 1 / (x[:1] * s) + np.zeros(int(s == s))
+
+    function = jit(inverse)
+    with np.errstate(divide="ignore"):
+        for s in (0.0, -0.0, 0.0, np.float64(-0.0)):
+            np.testing.assert_array_equal(function(np.ones(3), s), inverse(np.ones(3), s))
+        assert function.cache_info().misses == 3
+        for _ in range(3):
+            assert function(np.ones(3), np.nan).shape == (0,)
+        assert function.cache_info().misses == 4
+
+
 def test_too_many_values_drop_the_oldest_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["pyc.jit"], "PROGRAMS", 3)
     function = jit(lambda x, n: np.zeros(n) + x[0])
