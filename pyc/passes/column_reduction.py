@@ -104,8 +104,9 @@ class ColumnReduction:
         """The sweeps over the row, and what gives the result in a column behind them."""
         if self.in_any_order:
             return self._sweep_rows(tile)
-        if self.n <= KEEP and self.cheap and self._fit_together(1, self.n):
-            return [], self._straight
+        if self.n <= KEEP and self.cheap:
+            together = self._fit_together(1, self.n)
+            return ([], self._straight) if together else self._in_two(tile)
         if is_flat(self.sweeps, self.elements):
             return self._sweep_flat()
         return self._sweep_lanes(tile)
@@ -235,6 +236,28 @@ class ColumnReduction:
         """A row of at most KEEP elements in one go."""
         body, values = _values_first([self._element(const(k), at, column) for k in range(self.n)])
         return body, self.counter.tree(values)
+
+    def _in_two(self, tile: Tile) -> tuple[list[Step], Join]:
+        """A row of at most KEEP elements, which meet by halves: first those of even numbers, then
+        the others."""
+        held = self.sweeps.between("even", self.types, 1, tile, self._local)
+        combine = self.counter.monoid.combine
+
+        def every_second(first: int, at: Expr, column: Expr) -> Found:
+            rows = range(first, self.n, 2)
+            inside, values = _values_first([self._element(const(k), at, column) for k in rows])
+            return inside, self.counter.tree(values)
+
+        def even(at: Expr, column: Expr) -> list[Stmt]:
+            inside, total = every_second(0, at, column)
+            return [*inside, *held.store(const(0), at, column, total)]
+
+        def found(at: Expr, column: Expr) -> Found:
+            inside, total = every_second(1, at, column)
+            return inside, combine(held.load(const(0), at, column), total)
+
+        swept = tuple(self.sweeps.sweep(tile, even))
+        return [Step("_even", tile, (), swept, tuple(self._local))], found
 
     def _sweep_lanes(self, tile: Tile) -> tuple[list[Step], Join]:
         """The kept lanes of blocks of chunks, some lanes at a time."""

@@ -103,7 +103,7 @@ class ColumnProgram:
         lengths = [n for s in self.sections if s.region is not None and (n := row_length(s.region))]
         outer = prod(x.extent for x in sweeps.outer)
         widest, least = TILE_BYTES // sweeps.itemsize, ROW_BYTES // sweeps.itemsize
-        if max(lengths) <= KEEP:
+        if len(lengths) > 1 and max(lengths) <= KEEP:
             widest = SHORT_BYTES // (max(lengths) * sweeps.itemsize)
         elif len(lengths) > 1:
             fitting = BLOCK_BYTES // (max(lengths) * sweeps.itemsize)

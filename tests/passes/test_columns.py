@@ -212,7 +212,7 @@ def test_sums_of_few_columns_sweep_several_rows_as_one(
     assert KEEP * width // (8 if target is X86_64_V3 else 16) in extents
 
 
-@pytest.mark.parametrize("rows", [130, 250, 400, 768, 1000])
+@pytest.mark.parametrize("rows", [16, 130, 250, 400, 768, 1000])
 def test_rows_that_do_not_fit_together_are_summed_in_several_sweeps(
     rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,7 +220,9 @@ def test_rows_that_do_not_fit_together_are_summed_in_several_sweeps(
     monkeypatch.setattr(column_reduction, "FLAT_COLUMNS", 0)
     for ways in (8, 0):
         monkeypatch.setattr(column_reduction, "WAYS", ways)
-        check_program(lambda x: pnp.sum(x, axis=0), rows, 19)
+        for work in (1, 1 << 60):
+            monkeypatch.setattr(schedule, "TASK_WORK", work)
+            check_program(lambda x: pnp.sum(x, axis=0), rows, 19)
 
 
 def test_sums_that_know_their_column_are_not_flat() -> None:
