@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from threading import Lock, get_ident
+from threading import RLock, get_ident
 from typing import Any
 
 from pyc.forks import hold
@@ -60,7 +60,7 @@ def install() -> None:
         _installed.append(ctypes.c_int32.from_address(image.address("listening")))
 
 
-_installing = Lock()
+_installing = RLock()  # a signal handler may come while a fork has it
 hold(_installing)
 
 
