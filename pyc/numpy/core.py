@@ -104,7 +104,10 @@ def cast(x: Any, dtype: DType) -> Any:
 
 
 def literal(x: Any, dtype: DType) -> Any:
-    """A Python number as a constant of a type; OverflowError as NumPy if it does not fit."""
+    """A Python number as a constant of a type; OverflowError as NumPy if it does not fit. One that
+    is traced is a constant too, of the value that it has now."""
+    if hasattr(x, "needed"):
+        x = structural(x)
     if dtype.is_integer and isinstance(x, int):
         info = np.iinfo(dtype.numpy)
         if not info.min <= x <= info.max:
