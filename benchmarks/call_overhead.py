@@ -4,8 +4,9 @@
 
 All rows run in turn in one process, several times; the least and the median time of a call are
 shown in nanoseconds, and what it is above a Python function that does nothing. The rows `pyc.jit`
-are what users call: (a) a 16-element axpy, (b) the same with NumPy and a helper in it and three
-more scalars, (c) keyword and dict of 20 arrays. Numba and JAX are rows where they can
+are what users call: (a) a 16-element axpy, (b) the same with NumPy, two helpers, three scalars and
+an array read from outside, (c) keyword and dict of 20 arrays, (d) a registered dataclass of two
+arrays and a number, (e) a method of an object that has these. Numba and JAX are rows where they can
 be imported.
 """
 
@@ -15,6 +16,7 @@ import importlib
 import statistics
 import sys
 import timeit
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -145,8 +147,38 @@ def rows(image: Image) -> dict[str, tuple[str, dict[str, Any]]]:
     return {label: (statement, names) for label, statement in found.items()}
 
 
+OFFSET, FACTOR, LIMIT = 1.0, 3.0, 0.5
+TABLE = np.ones(16, np.float32)
+
+
 def helper(x: Any) -> Any:
-    return np.maximum(x, 0.0)
+    return np.maximum(x, 0.0) + OFFSET
+
+
+def other(x: Any) -> Any:
+    return np.minimum(x, LIMIT) * TABLE
+
+
+@pyc.tree.register_dataclass
+@dataclass
+class Line:
+    """y = slope * x + start, times a number."""
+
+    slope: Any
+    start: Any
+    factor: float
+
+
+class Model:
+    """The same as an object."""
+
+    def __init__(self, slope: Any, start: Any, factor: float) -> None:
+        self.slope, self.start, self.factor = slope, start, factor
+
+    @pyc.jit
+    def at(self, x: Any) -> Any:
+        """The line at x."""
+        return (self.slope * x + self.start) * self.factor
 
 
 def jit_rows(names: dict[str, Any], found: dict[str, Any]) -> None:
@@ -157,8 +189,12 @@ def jit_rows(names: dict[str, Any], found: dict[str, Any]) -> None:
         return a * x + y
 
     @pyc.jit
-    def helped(a: Any, x: Any, y: Any, b: Any, c: Any, d: Any) -> Any:
-        return helper(a * x + b) * c + np.minimum(y, d)
+    def helped(a: Any, x: Any, y: Any) -> Any:
+        return helper(a * x) * FACTOR + other(y)
+
+    @pyc.jit
+    def line(of: Any, x: Any) -> Any:
+        return (of.slope * x + of.start) * of.factor
 
     @pyc.jit
     def keyed(x: Any, weights: Any) -> Any:
@@ -168,17 +204,22 @@ def jit_rows(names: dict[str, Any], found: dict[str, Any]) -> None:
         return total
 
     x, y = names["x"], names["y"]
-    names |= {"jitted": jitted, "helped": helped, "keyed": keyed}
+    names |= {"jitted": jitted, "helped": helped, "keyed": keyed, "line": line}
+    names |= {"of": Line(x, y, 2.0), "at": Model.at, "model": Model(x, y, 2.0)}
     for _ in range(2):
         assert (jitted(2.0, x, y) == 2 * x + y).all()
-        assert (helped(2.0, x, y, 1.0, 3.0, 0.5) == (2 * x + 1) * 3 + 0.5).all()
+        assert (helped(2.0, x, y) == (2 * x + 1) * 3 + 0.5).all()
+        assert (line(names["of"], x) == (x * x + y) * 2).all()
+        assert (Model.at(names["model"], x) == (x * x + y) * 2).all()
         assert (keyed(x, weights=names["weights"]) == 21 * x).all()
-    for function in (jitted, helped, keyed):
+    for function in (jitted, helped, keyed, line, Model.at):
         (made,) = function.specialisations()
         assert function.native_calls(made) == 1, "the second call was not native"
     found["pyc.jit (a) axpy"] = "jitted(2.0, x, y)"
-    found["pyc.jit (b) helpers, 4 scalars"] = "helped(2.0, x, y, 1.0, 3.0, 0.5)"
+    found["pyc.jit (b) 2 helpers, 3 scalars, an array"] = "helped(2.0, x, y)"
     found["pyc.jit (c) keyword, dict of 20"] = "keyed(x, weights=weights)"
+    found["pyc.jit (d) dataclass"] = "line(of, x)"
+    found["pyc.jit (e) method"] = "at(model, x)"
 
 
 def measure(repeats: int) -> dict[str, dict[str, float]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,15 +64,20 @@ _BY_C: tuple[Any, ...] = (
 class Looks:
     """The looks of one program. arguments: (positional, keywords) of a call that it is for; trails:
     by position or name, where an argument is among those that are given; leaves: how many slots the
-    arguments take.
+    arguments take; looks: those before, which are what the arguments hold.
 
     raises NotNativeError: they cannot be native
     """
 
     def __init__(
-        self, guards: Guards, arguments: Any, trails: dict[int | str, int], leaves: int
+        self,
+        guards: Guards,
+        arguments: Any,
+        trails: dict[int | str, int],
+        leaves: int,
+        looks: Sequence[Look] = (),
     ) -> None:
-        self.looks: list[Look] = []
+        self.looks = [*looks]
         self._arguments = arguments
         self._trails = trails
         self._slots = {id(r): leaves + k for k, r in enumerate(guards.hidden)}
@@ -172,11 +178,7 @@ class Looks:
                 raise _slow(f"`{path.text()}`")
             return NameSource(vars(before), name)
         if cls not in _BY_C:
-            own = member_of(cls, "__getattribute__") is vars(object)["__getattribute__"]
-            member = member_of(cls, name)
-            plain = member is NOTHING or not hasattr(type(member), "__get__")
-            plain = plain or isinstance(member, types.MemberDescriptorType) or name == "__dict__"
-            if not own or hasattr(cls, "__getattr__") or not plain:
+            if not is_stored(cls, name):
                 raise _slow(f"`{path.text()}`, which Python code of {cls.__name__} may answer")
             self._tag(cls)
         return AttributeSource(where if isinstance(where, int) else where[1], name)
@@ -186,10 +188,7 @@ class Looks:
     def _found(self, read: Read, value: Any) -> Any:
         kind = read.kind
         if kind == "equal":
-            simple = type(value) in (float, int) or (
-                isinstance(value, np.generic) and value.dtype.itemsize == 8
-            )
-            return EqualArgument(value) if simple else SameArgument(value)
+            return fixed_value(value) or SameArgument(value)
         if kind in ("same", "code"):
             return SameArgument(value)
         if kind == "missing":
@@ -245,16 +244,41 @@ class Looks:
         """A class must not change."""
         if cls in self._tagged:
             return
-        version = layout.type_version(cls)
-        if not version:
-            raise _slow(f"{cls.__name__}, a class without a version")
         self._tagged.add(cls)
-        self.looks.append(Look(TagSource(cls, version), None))
+        self.looks.append(version_look(cls))
 
 
 def _place(container: Any, key: Any) -> int:
     """The place of an item among those of its container."""
     return list(container).index(key) if isinstance(container, dict) else key
+
+
+def fixed_value(value: Any) -> EqualArgument | None:
+    """A number that is known by its bits; None for other values."""
+    simple = type(value) in (float, int) or (
+        isinstance(value, np.generic) and value.dtype.itemsize == 8
+    )
+    return EqualArgument(value) if simple else None
+
+
+def is_stored(cls: type, name: str) -> bool:
+    """Whether an attribute is read without running Python code, from what holds it."""
+    own = member_of(cls, "__getattribute__") is vars(object)["__getattribute__"]
+    member = member_of(cls, name)
+    plain = member is NOTHING or not hasattr(type(member), "__get__")
+    plain = plain or isinstance(member, types.MemberDescriptorType) or name == "__dict__"
+    return own and plain and not hasattr(cls, "__getattr__")
+
+
+def version_look(cls: type) -> Look:
+    """That a class has not changed.
+
+    raises NotNativeError: CPython gives it no version
+    """
+    version = layout.type_version(cls)
+    if not version:
+        raise _slow(f"{cls.__name__}, a class without a version")
+    return Look(TagSource(cls, version), None)
 
 
 _WHY = {
@@ -273,4 +297,4 @@ def _slow(detail: str) -> NotNativeError:
     return NotNativeError(Reason.DISPATCH_SLOW_CAPTURE, detail)
 
 
-__all__ = ["Looks", "NotNativeError"]
+__all__ = ["Looks", "NotNativeError", "fixed_value", "is_stored", "version_look"]

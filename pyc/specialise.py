@@ -8,7 +8,7 @@ mutable static value, a registered class) is such a reason: the Python way looks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
@@ -16,16 +16,23 @@ import numpy as np
 
 from pyc import tree
 from pyc.compile import Compiled
+from pyc.frozen import replace
 from pyc.interpreter import WEAK, native_calls
 from pyc.ir import dtype as dt
 from pyc.ir.plan import CANCELLED
-from pyc.looks import Looks, NotNativeError
+from pyc.looks import Looks, NotNativeError, fixed_value, is_stored, version_look
 from pyc.reasons import Reason
 from pyc.runtime.specialisation import (
     Argument,
+    ArgumentSource,
     ArrayArgument,
+    AttributeSource,
     DictArgument,
+    EqualArgument,
+    Items,
+    ItemSource,
     ListArgument,
+    Look,
     ObjectArgument,
     Result,
     SameArgument,
@@ -61,10 +68,14 @@ def specialise(
     """
     trails = _check_order(signature, call, args, kwargs)
     static = signature.static_positions
-    only = iter(kept)
-    arguments = [_argument(x, k in static, only) for k, x in enumerate(args)]
-    arguments += [_argument(x, name in signature.static_names, only) for name, x in kwargs.items()]
-    looks = Looks(guards, call.given, trails, len(kept)).looks
+    found = _Arguments(kept)
+    fixed = [k in static for k in range(len(args))]
+    fixed += [name in signature.static_names for name in kwargs]
+    arguments = [
+        _same(x) if same else found.argument(x, (k,))
+        for k, (x, same) in enumerate(zip([*args, *kwargs.values()], fixed, strict=True))
+    ]
+    looks = Looks(guards, call.given, trails, len(kept), found.looks).looks
     count = len(compiled.results)
     plain = out_tree == tree.structure(0) or (
         count > 1 and out_tree == tree.flatten_ordered((0,) * count)[1]
@@ -115,33 +126,101 @@ def _check_order(
     return {place: k for k, place in enumerate([*range(len(positional)), *rest])}
 
 
-def _argument(x: Any, static: bool, only: Iterator[Any]) -> Argument:
-    kind = type(x)
-    if static:
+class _Arguments:
+    """The arguments of a call, and the looks at what is in registered dataclasses among them. kept:
+    for each leaf that is a parameter the value that it must have, None for any."""
+
+    def __init__(self, kept: Sequence[Any]) -> None:
+        self.looks: list[Look] = []
+        self._kept = kept
+        self._slot = 0
+        self._tagged: set[type] = set()
+
+    def argument(self, x: Any, trail: tuple[int, ...]) -> Argument:
+        """What an argument must be. trail: where it is, see `ArgumentSource`."""
+        leaf = self._leaf(x)
+        if leaf is not None:
+            return leaf
+        kind = type(x)
+        if kind is tuple:
+            return TupleArgument(tuple(self._items(x, trail)))
+        if kind is list:
+            return ListArgument(tuple(self._items(x, trail)))
+        if kind is dict:
+            return DictArgument(tuple(x), tuple(self._items(x.values(), trail)))
+        if tree.fields_of(kind) is not None:
+            self._fields(x, self._look(ArgumentSource(trail), None))
+            return ObjectArgument(kind)
+        if is_object(x) and tree.is_leaf(x):
+            return ObjectArgument(kind)
         return _same(x)
-    if kind is np.ndarray:
-        next(only)
-        return _array(x)
-    dtype = WEAK.get(kind) if kind is not bool else None
-    if dtype is None and isinstance(x, np.generic):
-        dtype = dt.of(x.dtype)
-    if dtype is not None:
-        wanted = next(only)
+
+    def _items(self, items: Iterable[Any], trail: tuple[int, ...]) -> Iterator[Argument]:
+        return (self.argument(v, (*trail, k)) for k, v in enumerate(items))
+
+    def _leaf(self, x: Any) -> Argument | None:
+        """An array or a number, in the next slot."""
+        kind = type(x)
+        if kind is np.ndarray:
+            return replace(_array(x), slot=self._next()[0])
+        dtype = WEAK.get(kind) if kind is not bool else None
+        if dtype is None and isinstance(x, np.generic):
+            dtype = dt.of(x.dtype)
+        if dtype is None:
+            return None
+        slot, wanted = self._next()
         if wanted is not None and kind is not int:
             raise NotNativeError(Reason.DISPATCH_SLOW_ARGUMENT, f"the value of a {kind.__name__}")
-        return ScalarArgument(kind, dtype, only=wanted)
-    if kind is tuple:
-        return TupleArgument(tuple(_argument(v, False, only) for v in x))
-    if kind is list:
-        return ListArgument(tuple(_argument(v, False, only) for v in x))
-    if kind is dict:
-        return DictArgument(tuple(x), tuple(_argument(v, False, only) for v in x.values()))
-    if is_object(x) and tree.is_leaf(x):
-        return ObjectArgument(kind)
-    return _same(x)
+        return ScalarArgument(kind, dtype, slot, wanted)
+
+    def _next(self) -> tuple[int, Any]:
+        slot = self._slot
+        self._slot += 1
+        return slot, self._kept[slot]
+
+    # --- dataclasses ------------------------------------------------------------------------------
+
+    def _look(self, source: Any, found: Any) -> int:
+        self.looks.append(Look(source, found))
+        return len(self.looks) - 1
+
+    def _fields(self, x: Any, of: int) -> None:
+        """Looks at the fields of a dataclass, which is what look `of` has found."""
+        kind = type(x)
+        fields = tree.fields_of(kind)
+        assert fields is not None
+        if kind not in self._tagged:
+            self._tagged.add(kind)
+            self.looks.append(version_look(kind))
+        data, meta = fields
+        for name in (*data, *meta):
+            if not is_stored(kind, name):
+                raise NotNativeError(Reason.DISPATCH_SLOW_ARGUMENT, f"{kind.__name__}.{name}")
+        for name in data:
+            self._inside(getattr(x, name), AttributeSource(of, name))
+        for name in meta:
+            self._look(AttributeSource(of, name), _same_value(getattr(x, name)))
+
+    def _inside(self, x: Any, source: Any) -> None:
+        """Looks at what lies in a dataclass."""
+        leaf, kind = self._leaf(x), type(x)
+        if leaf is not None:
+            self._look(source, leaf)
+        elif kind in (tuple, list, dict):
+            of = self._look(source, Items(kind, tuple(x) if kind is dict else len(x)))
+            for k, item in enumerate(x.values() if kind is dict else x):
+                self._inside(item, ItemSource(of, k))
+        elif tree.fields_of(kind) is not None:
+            self._fields(x, self._look(source, ObjectArgument(kind)))
+        else:
+            self._look(source, _same(x))
 
 
-def _array(x: np.ndarray[Any, Any]) -> Argument:
+def _same_value(x: Any) -> EqualArgument | Argument:
+    return fixed_value(x) or _same(x)
+
+
+def _array(x: np.ndarray[Any, Any]) -> ArrayArgument:
     dtype = dt.of(x.dtype)
     if not x.ndim:
         raise NotNativeError(Reason.DISPATCH_SLOW_ARGUMENT, "an array of rank 0", again=True)

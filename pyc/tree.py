@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from enum import Enum
 from types import FunctionType, MethodType
 from typing import Any, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
 import optree
 
@@ -245,7 +246,17 @@ def register_dataclass(
             object.__setattr__(instance, name, value)
         return instance
 
-    return register_node(cls, flat, unflat, keys=data)
+    registered: Class = register_node(cls, flat, unflat, keys=data)
+    _fields[cls] = data, meta
+    return registered
+
+
+_fields: WeakKeyDictionary[type, tuple[tuple[str, ...], tuple[str, ...]]] = WeakKeyDictionary()
+
+
+def fields_of(cls: type) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """(data, meta) fields of a class that `register_dataclass` has registered, else None."""
+    return _fields.get(cls)
 
 
 # --- static values --------------------------------------------------------------------------------

@@ -574,6 +574,66 @@ def test_calls_of_methods_are_native_for_every_object() -> None:
     assert Layer.step.cache_info().entries == 1
 
 
+@dataclass
+class State:
+    mass: Any
+    rate: float
+    parts: dict[str, Any]
+    inner: Any = None
+    mode: str = field(default="up", metadata={"static": True})
+    order: int = field(default=2, metadata={"static": True})
+
+
+@pytest.fixture
+def registered():
+    pyc.tree.register_dataclass(State)
+    yield
+    pyc.tree.unregister(State)
+
+
+def test_calls_with_registered_dataclasses_are_native(registered) -> None:
+    def advance(state, x, *, other):
+        y = x * state.mass * state.rate + state.parts["a"][0] * state.parts["b"]
+        if state.inner is not None:
+            y = y - state.inner.mass * state.inner.rate
+        return (y if state.mode == "up" else -y) ** state.order + other.rate
+
+    inner = State(X, 0.25, {})
+    state = State(X, 0.5, {"a": [X, (1, None)], "b": 3}, inner)
+    function = jit(advance)
+
+    def agree() -> None:
+        for _ in range(2):
+            expected = advance(state, X, other=inner)
+            np.testing.assert_allclose(function(state, X, other=inner), expected, rtol=1e-13)
+
+    agree()
+    assert native_calls(function) == 1
+    for change in (
+        lambda: setattr(state, "mass", X * 2),
+        lambda: setattr(state, "rate", 7.5),
+        lambda: state.parts["a"].__setitem__(0, -X),
+        lambda: state.parts.__setitem__("b", 4),
+        lambda: setattr(inner, "rate", -1.0),
+    ):
+        before = native_calls(function)
+        change()
+        agree()
+        assert native_calls(function) == before + 2 and function.cache_info().misses == 1
+    for change in (
+        lambda: setattr(state, "mode", "down"),
+        lambda: setattr(state, "order", 3),
+        lambda: setattr(state, "mass", np.float32(2)),
+        lambda: setattr(state, "inner", None),
+        lambda: state.parts.__setitem__("c", 1.0),
+        lambda: setattr(state, "mass", X.astype(np.float32)),
+    ):
+        misses = function.cache_info().misses
+        change()
+        agree()
+        assert function.cache_info().misses == misses + 1
+
+
 def test_objects_inside_of_arguments() -> None:
     function = jit(lambda rows, *, model: rows["a"][1].half(rows["x"]) @ model.w)
     a, b = Layer(np.eye(3)), Layer(np.ones((3, 3)), 3.0)
