@@ -584,6 +584,18 @@ def test_explain_of_one_key_takes_the_nearest_entry(run, cache_dir) -> None:
     assert lines[2] in ("  argument `x`: f32[5] / f32[6]", "  argument `x`: f32[6] / f32[5]")
 
 
+def test_explain_names_captured_arrays_by_where_they_are_read(cache_dir) -> None:
+    class Model:
+        w = np.ones((3, 4))
+
+    model = Model()
+    f = jit(lambda x: x @ model.w, name="f")
+    f(np.ones(3))
+    model.w = np.ones((3, 5))
+    found = cache.explain(f, np.ones(3)).differing_fields
+    assert ("argument `model.w`", "f64[3,4]", "f64[3,5]") in found
+
+
 def test_frozen_names_function_signature_and_nearest_entry(cache_dir, golden) -> None:
     f = jit(lambda x, scale: x * scale, name="f")
     f(np.ones(5, np.float32), 2.0)
