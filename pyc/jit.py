@@ -13,39 +13,32 @@ jitted function is inlined.
 from __future__ import annotations
 
 import functools
-import math
 import os
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 from threading import RLock, local
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
-from weakref import ref
 
 import numpy as np
 
 from pyc import compile as compiler
 from pyc import config, tree
 from pyc.array import Array as DeviceArray
-from pyc.array import to_device
 from pyc.backends import gpu_compiler
 from pyc.device import parse
-from pyc.eager import dense, finish
-from pyc.errors import ConcretizationError, DTypeError, PycError, TraceError
+from pyc.entries import Entry, NativeWay, QuickEntry, Traced, given_at_trace, is_same_number
+from pyc.errors import ConcretizationError, DTypeError, PycError
 from pyc.forks import is_compiling
-from pyc.frozen import frozen
-from pyc.interpreter import WEAK, apart, is_tracing, native_calls, type_of
-from pyc.ir.graph import Graph
-from pyc.ir.text_graph import print_graph
+from pyc.interpreter import WEAK, apart, is_tracing, type_of
 from pyc.looks import NotNativeError
 from pyc.purity import watching
 from pyc.purity.code import check_code
 from pyc.reasons import Reason, record
 from pyc.runtime.dispatch import Dispatcher
-from pyc.runtime.specialisation import Specialisation
 from pyc.signature import STATIC, Call, Signature, argument_type, is_object, is_static, reason
 from pyc.specialise import MAXIMUM, specialise
+from pyc.stages import Compiled, Lowered
 from pyc.trace import location, namespaces
 from pyc.trace.capture import Input, capture, current_namespace, is_fixed
 from pyc.trace.guards import Guards
@@ -55,123 +48,6 @@ from pyc.trace.tracer import Tracer
 if TYPE_CHECKING:
     from pyc.compile_cuda import GpuCompiled
     from pyc.purity.watch import Watch
-
-
-# --- stages ---------------------------------------------------------------------------------------
-
-
-@frozen()
-class Traced:
-    """A traced function. graph: as written, its parameters the leaves that are not static, then the
-    hidden arguments; in_tree: the structure of (positional, keywords) arguments; out_tree: of the
-    result; inputs: what each parameter but the hidden ones is; places: its position among all
-    leaves; kept: its value if the graph is for this one only; guards: what the graph depends on
-    besides the arguments, and the hidden ones."""
-
-    name: str
-    graph: Graph
-    in_tree: tree.TreeDef
-    out_tree: tree.TreeDef
-    inputs: tuple[Input, ...]
-    places: tuple[int, ...]
-    kept: tuple[Any, ...]
-    guards: Guards
-
-    @property
-    def captures(self) -> tuple[str, ...]:
-        """Where the hidden arguments are read at each call, as Python code."""
-        return tuple(read.path.text() for read in self.guards.hidden)
-
-    def as_text(self) -> str:
-        """The text of the graph, with the user's lines in the margin."""
-        return print_graph(self.graph, locations=True)
-
-
-@frozen()
-class _Entry:
-    """A compiled signature."""
-
-    traced: Traced
-    program: compiler.Compiled | GpuCompiled
-    text: str
-    moved: dict[int, tuple[Any, Any]]
-    """Hidden arguments that cannot change, by number: a reference to one, its copy on the GPU."""
-
-    def hidden(self, call: Call) -> list[Any] | None:
-        """The hidden arguments of a call; None if the program is not for what it finds outside."""
-        for place, kept in zip(self.traced.places, self.traced.kept, strict=True):
-            if kept is not None and not _same_number(call.leaves[place], kept):
-                return None
-        return self.traced.guards.values(call.given)
-
-    def other_values(self, call: Call) -> TraceError:
-        """The error for a call that finds other things outside than the program is for."""
-        path = self.traced.guards.difference(call.given)
-        what = "a number argument" if path is None else f"`{path.text()}`"
-        return TraceError(
-            f"this program was compiled for another value of {what} than it has now",
-            fix="Call the jitted function itself: it compiles again for what has changed. If it "
-            "raised this error,\nthe value differs each time it is read: pass it as an argument.",
-            place=location.here(),
-        )
-
-    def arrays(self, leaves: Sequence[Any], hidden: Sequence[Any]) -> list[Any]:
-        """What the program takes for leaves of this signature: one dense array a parameter. A
-        program for the CPU that was asked for by name takes arrays from a device; for a GPU, hidden
-        arrays that cannot change are moved there once."""
-        traced = self.traced
-        given = [(leaves[k], x.name) for k, x in zip(traced.places, traced.inputs, strict=True)]
-        if isinstance(self.program, compiler.Compiled):
-            given += zip(hidden, traced.captures, strict=True)
-            given = [
-                (np.asarray(x) if isinstance(x, DeviceArray) else x, name) for x, name in given
-            ]
-        else:
-            given += zip(map(self._on_gpu, count(), hidden), traced.captures, strict=True)
-        return [dense(x, name) for x, name in given]
-
-    def _on_gpu(self, number: int, x: Any) -> Any:
-        """A hidden argument, moved to the GPU if it cannot change."""
-        known = self.moved.get(number)
-        if known is not None and known[0]() is x:
-            return known[1]
-        if not is_fixed(x):
-            return x
-        assert not isinstance(self.program, compiler.Compiled)
-        moved = to_device(x, self.program.device)
-        self.moved[number] = ref(x), moved
-        return moved
-
-    def run(self, leaves: Sequence[Any], hidden: Sequence[Any]) -> Any:
-        """The result for leaves of this signature."""
-        results = self.program(*self.arrays(leaves, hidden))
-        return self.traced.out_tree.unflatten([finish(r) for r in results])
-
-
-@frozen()
-class _Quick:
-    """A signature of arrays on one device, known without taking a call apart."""
-
-    types: tuple[Any, ...]
-    device: str
-    entry: _Entry
-
-    def hidden(self, args: tuple[Any, ...]) -> list[Any] | None:
-        """The hidden arguments for positional arguments of this signature; None for others, or if
-        the program does not hold any more."""
-        if len(args) != len(self.types):
-            return None
-        for a, t in zip(args, self.types, strict=True):
-            fits = type(a) is DeviceArray and (a.type is t or a.type == t)
-            if not fits or a.device != self.device:
-                return None
-        return self.entry.traced.guards.values((args, {}))
-
-    def run(self, args: tuple[Any, ...], hidden: list[Any]) -> Any:
-        """The result for arguments that it takes."""
-        entry = self.entry
-        given = entry.arrays(args, hidden) if hidden else args
-        return entry.traced.out_tree.unflatten(entry.program(*given))
 
 
 class CacheInfo(NamedTuple):
@@ -243,14 +119,14 @@ class Jitted(Dispatcher):
         self._loops = loops
         self._purity = purity
         self._signature = Signature(fun, name, static_argnums, static_argnames)
-        self._entries: dict[Hashable, tuple[_Entry, ...]] = {}
+        self._entries: dict[Hashable, tuple[Entry, ...]] = {}
         """Programs by signature, the newest first: what they find outside tells them apart."""
         self._changing: set[Any] = set()
         """The numbers from outside that have changed, and are hidden arguments since."""
         self._fixed: set[Any] = set()
         """Those that cannot be hidden arguments."""
-        self._forms: dict[Hashable, _Native] = {}
-        self._quick: _Quick | None = None
+        self._forms: dict[Hashable, NativeWay] = {}
+        self._quick: QuickEntry | None = None
         self._misses = 0
         self._lock = RLock()
         _all.add(self)
@@ -378,7 +254,7 @@ class Jitted(Dispatcher):
         }
 
     def _make_native(
-        self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], entry: _Entry
+        self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], entry: Entry
     ) -> None:
         """From now on calls of this form are native, or a reason is recorded why they are not."""
         form = (call.key, len(args), *kwargs, id(entry))
@@ -387,11 +263,11 @@ class Jitted(Dispatcher):
             return
         program = entry.program
         if not isinstance(program, compiler.Compiled):
-            self._forms[form] = _Native(entry)  # launches on a GPU start in Python
+            self._forms[form] = NativeWay(entry)  # launches on a GPU start in Python
             if args and not kwargs and all(type(a) is DeviceArray for a in args):
-                self._quick = _Quick(tuple(a.type for a in args), args[0].device, entry)
+                self._quick = QuickEntry(tuple(a.type for a in args), args[0].device, entry)
             return
-        made = _Native(entry, 0 if known is None else known.tries + 1)
+        made = NativeWay(entry, 0 if known is None else known.tries + 1)
         try:
             traced = entry.traced
             found = specialise(
@@ -482,7 +358,7 @@ class Jitted(Dispatcher):
         except PycError as error:
             raise error.at(location.of_function(self.__wrapped__)) from error.__cause__
 
-    def _entry(self, call: Call) -> tuple[_Entry, list[Any]]:
+    def _entry(self, call: Call) -> tuple[Entry, list[Any]]:
         """The program for a call, and its hidden arguments."""
         for entry in self._entries.get(call.key, ()):
             hidden = entry.hidden(call)
@@ -490,7 +366,7 @@ class Jitted(Dispatcher):
                 return entry, hidden
         return self._compiled(call)
 
-    def _compiled(self, call: Call, tries: int = 2) -> tuple[_Entry, list[Any]]:
+    def _compiled(self, call: Call, tries: int = 2) -> tuple[Entry, list[Any]]:
         """A new program for a call; one thread makes it, the other ones wait."""
         with _alone(self._lock):
             known = self._entries.get(call.key, ())
@@ -506,8 +382,8 @@ class Jitted(Dispatcher):
             traced = self._traced_again(call)
             text = self._signature.text(call)
             record(why, **details, signature=text)
-            program = self._program(traced, [*call.leaves, *_given(traced)])
-            entry = _Entry(traced, program, text, {})
+            program = self._program(traced, [*call.leaves, *given_at_trace(traced)])
+            entry = Entry(traced, program, text, {})
             self._note_copies(entry)
             known = self._entries.get(call.key, ())  # a callback may have compiled another one
             if len(known) >= PROGRAMS:
@@ -521,7 +397,7 @@ class Jitted(Dispatcher):
             return self._compiled(call, tries - 1)
         raise entry.other_values(call)
 
-    def _note_copies(self, entry: _Entry) -> None:
+    def _note_copies(self, entry: Entry) -> None:
         """Records what is copied to a GPU before each call."""
         if isinstance(entry.program, compiler.Compiled):
             return
@@ -534,7 +410,7 @@ class Jitted(Dispatcher):
                     bytes=read.value.nbytes,
                 )
 
-    def _drop(self, entry: _Entry) -> None:
+    def _drop(self, entry: Entry) -> None:
         """Forgets the native ways of a program that is not kept."""
         record(Reason.GUARD_PROGRAM_DROPPED, function=self.__name__)
         for form, native in list(self._forms.items()):
@@ -551,7 +427,7 @@ class Jitted(Dispatcher):
             changed = [
                 x.name
                 for place, x, kept in zip(known.places, known.inputs, known.kept, strict=True)
-                if kept is not None and not _same_number(call.leaves[place], kept)
+                if kept is not None and not is_same_number(call.leaves[place], kept)
             ]
             details["arguments"] = ", ".join(changed)
             return Reason.COMPILE_NEW_VALUE
@@ -574,26 +450,6 @@ class Jitted(Dispatcher):
                 record(Reason.GUARD_CAPTURE_KEPT, function=self.__name__)
                 return traced
         return self._traced(call)
-
-
-def _given(traced: Traced) -> list[Any]:
-    """The values that the hidden arguments had at the trace."""
-    return [read.value for read in traced.guards.hidden]
-
-
-class _Native:
-    """What was made of calls of one form. specialisation: the native one, None if there is none;
-    tries: how often it had to be made again."""
-
-    def __init__(self, entry: _Entry, tries: int = 0) -> None:
-        self.entry = entry
-        self.tries = tries
-        self.specialisation: Specialisation | None = None
-
-    def is_stale(self) -> bool:
-        """Whether calls came through Python although there is a native way, which looks for the
-        same objects where equal ones are enough."""
-        return self.specialisation is not None and native_calls.value != 0
 
 
 _NUMBERS = (int, float, complex, np.number)
@@ -656,148 +512,6 @@ class Bound:
 
 
 STATIC += [Jitted, Bound]
-
-
-class Lowered:
-    """The optimised program of one signature, and its plan."""
-
-    def __init__(self, jitted: Jitted, call: Call) -> None:
-        self._jitted = jitted
-        self._call = call
-        self.traced = jitted._traced(call)
-        leaves = [*call.leaves, *_given(self.traced)]
-        self._program = jitted._lowered(self.traced, leaves)
-
-    def __repr__(self) -> str:
-        return f"<lowered {self._jitted._signature.text(self._call)}>"
-
-    @property
-    def graph(self) -> Graph:
-        """The Graph after all passes."""
-        return self._program.graph
-
-    @property
-    def kernels(self) -> tuple[Any, ...]:
-        """The scheduled kernels."""
-        return self._program.kernels
-
-    @property
-    def plan(self) -> Any:
-        """The steps and buffers."""
-        return self._program.plan
-
-    @property
-    def decisions(self) -> tuple[Any, ...]:
-        """What was fused, stored, copied and moved to the host, each with its reason."""
-        return self._program.decisions
-
-    @property
-    def name(self) -> str:
-        """The name of the function."""
-        return self._program.name
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The names of the graph's parameters."""
-        return self._program.arguments
-
-    @property
-    def key_document(self) -> dict[str, Any]:
-        """What the cache key is made of."""
-        return self._program.key_document
-
-    @property
-    def target_facts(self) -> dict[str, Any]:
-        """The facts of the target that the code relies on."""
-        return self._program.target_facts
-
-    def as_text(self, stage: str = "graph") -> str:
-        """The text of a level ("traced", "graph", "logical", "kernels" or "plan"), or of the
-        "decisions" that made it so."""
-        return self._program.as_text(stage)
-
-    def memory_analysis(self) -> compiler.MemoryAnalysis:
-        """Bytes of one call by use; the peak is what a call allocates."""
-        return self._program.memory_analysis()
-
-    def cost_analysis(self) -> compiler.CostAnalysis:
-        """Kernels, least bytes moved and instructions."""
-        return self._program.cost_analysis()
-
-    def compile(self) -> Compiled:
-        """The compiled program."""
-        return Compiled(self._jitted, self._call)
-
-
-class Compiled:
-    """The compiled program of one signature."""
-
-    def __init__(self, jitted: Jitted, call: Call) -> None:
-        self._jitted = jitted
-        self._key = call.key
-        self._entry, _ = jitted._entry(call)
-        self.traced = self._entry.traced
-        self.program = self._entry.program
-
-    def __repr__(self) -> str:
-        return f"<compiled {self._entry.text}>"
-
-    @location.trimmed
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """The result for arguments of this signature; TraceError for other ones, and where what
-        the function reads from outside has changed."""
-        call = self._jitted._signature.call(args, kwargs)
-        if call.key != self._key:
-            raise TraceError(
-                f"this program was compiled for {self._entry.text}, "
-                f"it is called as {self._jitted._signature.text(call)}",
-                fix=f"Call `{self._jitted.__name__}` itself: it compiles for each signature.",
-                place=location.here(),
-            )
-        return self._entry.run(call.leaves, self._hidden(call))
-
-    def arrays(self, /, *args: Any, **kwargs: Any) -> list[Any]:
-        """The arrays that the Graph's parameters take from these arguments, in order."""
-        call = self._jitted._signature.call(args, kwargs)
-        return self._entry.arrays(call.leaves, self._hidden(call))
-
-    def _hidden(self, call: Call) -> list[Any]:
-        found = self._entry.hidden(call)
-        if found is None:
-            raise self._entry.other_values(call)
-        return found
-
-    @property
-    def key(self) -> str:
-        """The key of its cache entry."""
-        return self.program.key
-
-    @property
-    def timings(self) -> dict[str, float]:
-        """Seconds by pass, of what was run in this process."""
-        return self.program.timings
-
-    def as_text(self, stage: str = "llvm") -> str:
-        """The text of a level: those of `Lowered`, "llvm" and "asm"."""
-        return self.program.as_text(stage)
-
-    def memory_analysis(self) -> compiler.MemoryAnalysis:
-        """Bytes of one call by use; the peak is what a call allocates."""
-        return self.program.memory_analysis()
-
-    def cost_analysis(self) -> compiler.CostAnalysis:
-        """Kernels, least bytes moved and instructions."""
-        return self.program.cost_analysis()
-
-
-# --- signatures -----------------------------------------------------------------------------------
-
-
-def _same_number(a: Any, b: Any) -> bool:
-    """Whether two numbers of one type have the same bits, any NaN those of any other."""
-    if a != b:
-        return bool(a != a and b != b)
-    return a != 0 or math.copysign(1, a) == math.copysign(1, b)
 
 
 def _check_result(function: str, result: Any, out_tree: tree.TreeDef, k: int) -> None:

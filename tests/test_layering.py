@@ -52,8 +52,11 @@ ALLOWED: dict[str, set[str]] = {
     "signature": IR | {"interpreter", "trace", "tree", "array"},
     "looks": IR | {"interpreter", "runtime", "trace"},
     "specialise": GLUE | {"compile", "looks", "signature"},
+    "entries": GLUE | {"compile", "compile_cuda", "eager", "signature"},
+    "stages": GLUE | {"compile", "entries", "signature"},
     "jit": GLUE
-    | {"compile", "compile_cuda", "eager", "looks", "purity", "signature", "specialise"},
+    | {"compile", "compile_cuda", "eager", "entries", "looks", "purity", "signature"}
+    | {"specialise", "stages"},
     "verify": GLUE | {"compile", "eager", "jit"},
     "demo": GLUE | {"__init__", "lax", "jit"},
     "cli": GLUE | {"__init__", "compile", "jit", "demo", "verify", "lax"},

@@ -1,0 +1,175 @@
+"""What `jit` keeps of a signature: the traced function, the compiled program, ways to call it.
+
+One signature may have several programs: what they find outside of the function, and the values of
+number arguments that Python needed, tell them apart (`trace/guards.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from pyc import compile as compiler
+from pyc import tree
+from pyc.array import Array as DeviceArray
+from pyc.array import to_device
+from pyc.eager import dense, finish
+from pyc.errors import TraceError
+from pyc.frozen import frozen
+from pyc.interpreter import native_calls
+from pyc.ir.graph import Graph
+from pyc.ir.text_graph import print_graph
+from pyc.runtime.specialisation import Specialisation
+from pyc.signature import Call
+from pyc.trace import location
+from pyc.trace.capture import Input, is_fixed
+from pyc.trace.guards import Guards
+
+if TYPE_CHECKING:
+    from pyc.compile_cuda import GpuCompiled
+
+
+@frozen()
+class Traced:
+    """A traced function. graph: as written, its parameters the leaves that are not static, then the
+    hidden arguments; in_tree: the structure of (positional, keywords) arguments; out_tree: of the
+    result; inputs: what each parameter but the hidden ones is; places: its position among all
+    leaves; kept: its value if the graph is for this one only; guards: what the graph depends on
+    besides the arguments, and the hidden ones."""
+
+    name: str
+    graph: Graph
+    in_tree: tree.TreeDef
+    out_tree: tree.TreeDef
+    inputs: tuple[Input, ...]
+    places: tuple[int, ...]
+    kept: tuple[Any, ...]
+    guards: Guards
+
+    @property
+    def captures(self) -> tuple[str, ...]:
+        """Where the hidden arguments are read at each call, as Python code."""
+        return tuple(read.path.text() for read in self.guards.hidden)
+
+    def as_text(self) -> str:
+        """The text of the graph, with the user's lines in the margin."""
+        return print_graph(self.graph, locations=True)
+
+
+@frozen()
+class Entry:
+    """A compiled signature."""
+
+    traced: Traced
+    program: compiler.Compiled | GpuCompiled
+    text: str
+    moved: dict[int, tuple[Any, Any]]
+    """Hidden arguments that cannot change, by number: a reference to one, its copy on the GPU."""
+
+    def hidden(self, call: Call) -> list[Any] | None:
+        """The hidden arguments of a call; None if the program is not for what it finds outside."""
+        for place, kept in zip(self.traced.places, self.traced.kept, strict=True):
+            if kept is not None and not is_same_number(call.leaves[place], kept):
+                return None
+        return self.traced.guards.values(call.given)
+
+    def other_values(self, call: Call) -> TraceError:
+        """The error for a call that finds other things outside than the program is for."""
+        path = self.traced.guards.difference(call.given)
+        what = "a number argument" if path is None else f"`{path.text()}`"
+        return TraceError(
+            f"this program was compiled for another value of {what} than it has now",
+            fix="Call the jitted function itself: it compiles again for what has changed. If it "
+            "raised this error,\nthe value differs each time it is read: pass it as an argument.",
+            place=location.here(),
+        )
+
+    def arrays(self, leaves: Sequence[Any], hidden: Sequence[Any]) -> list[Any]:
+        """What the program takes for leaves of this signature: one dense array a parameter. A
+        program for the CPU that was asked for by name takes arrays from a device; for a GPU, hidden
+        arrays that cannot change are moved there once."""
+        traced = self.traced
+        given = [(leaves[k], x.name) for k, x in zip(traced.places, traced.inputs, strict=True)]
+        if isinstance(self.program, compiler.Compiled):
+            given += zip(hidden, traced.captures, strict=True)
+            given = [
+                (np.asarray(x) if isinstance(x, DeviceArray) else x, name) for x, name in given
+            ]
+        else:
+            given += zip(map(self._on_gpu, count(), hidden), traced.captures, strict=True)
+        return [dense(x, name) for x, name in given]
+
+    def _on_gpu(self, number: int, x: Any) -> Any:
+        """A hidden argument, moved to the GPU if it cannot change."""
+        known = self.moved.get(number)
+        if known is not None and known[0]() is x:
+            return known[1]
+        if not is_fixed(x):
+            return x
+        assert not isinstance(self.program, compiler.Compiled)
+        moved = to_device(x, self.program.device)
+        self.moved[number] = ref(x), moved
+        return moved
+
+    def run(self, leaves: Sequence[Any], hidden: Sequence[Any]) -> Any:
+        """The result for leaves of this signature."""
+        results = self.program(*self.arrays(leaves, hidden))
+        return self.traced.out_tree.unflatten([finish(r) for r in results])
+
+
+@frozen()
+class QuickEntry:
+    """A signature of arrays on one device, known without taking a call apart."""
+
+    types: tuple[Any, ...]
+    device: str
+    entry: Entry
+
+    def hidden(self, args: tuple[Any, ...]) -> list[Any] | None:
+        """The hidden arguments for positional arguments of this signature; None for others, or if
+        the program does not hold any more."""
+        if len(args) != len(self.types):
+            return None
+        for a, t in zip(args, self.types, strict=True):
+            fits = type(a) is DeviceArray and (a.type is t or a.type == t)
+            if not fits or a.device != self.device:
+                return None
+        return self.entry.traced.guards.values((args, {}))
+
+    def run(self, args: tuple[Any, ...], hidden: list[Any]) -> Any:
+        """The result for arguments that it takes."""
+        entry = self.entry
+        given = entry.arrays(args, hidden) if hidden else args
+        return entry.traced.out_tree.unflatten(entry.program(*given))
+
+
+class NativeWay:
+    """What was made of calls of one form. specialisation: the native one, None if there is none;
+    tries: how often it had to be made again."""
+
+    def __init__(self, entry: Entry, tries: int = 0) -> None:
+        self.entry = entry
+        self.tries = tries
+        self.specialisation: Specialisation | None = None
+
+    def is_stale(self) -> bool:
+        """Whether calls came through Python although there is a native way, which looks for the
+        same objects where equal ones are enough."""
+        return self.specialisation is not None and native_calls.value != 0
+
+
+def given_at_trace(traced: Traced) -> list[Any]:
+    """The values that the hidden arguments had at the trace."""
+    return [read.value for read in traced.guards.hidden]
+
+
+def is_same_number(a: Any, b: Any) -> bool:
+    """Whether two numbers of one type have the same bits, any NaN those of any other."""
+    if a != b:
+        return bool(a != a and b != b)
+    return a != 0 or math.copysign(1, a) == math.copysign(1, b)

@@ -1,0 +1,161 @@
+"""The stages of a jitted function that a user may look at: `f.lower(*args)`, `f.compile(*args)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from pyc import compile as compiler
+from pyc.entries import Entry, Traced, given_at_trace
+from pyc.errors import TraceError
+from pyc.ir.graph import Graph
+from pyc.signature import Call, Signature
+from pyc.trace import location
+
+
+class Stages(Protocol):
+    """What a jitted function does at each stage, for a call taken apart."""
+
+    __name__: str
+    _signature: Signature
+
+    def _traced(self, call: Call) -> Traced:
+        """The traced function."""
+
+    def _lowered(self, traced: Traced, leaves: Sequence[Any]) -> compiler.Lowered:
+        """The optimised program for these leaves' device."""
+
+    def _entry(self, call: Call) -> tuple[Entry, list[Any]]:
+        """The program, and its hidden arguments."""
+
+
+class Lowered:
+    """The optimised program of one signature, and its plan."""
+
+    def __init__(self, jitted: Stages, call: Call) -> None:
+        self._jitted = jitted
+        self._call = call
+        self.traced = jitted._traced(call)
+        leaves = [*call.leaves, *given_at_trace(self.traced)]
+        self._program = jitted._lowered(self.traced, leaves)
+
+    def __repr__(self) -> str:
+        return f"<lowered {self._jitted._signature.text(self._call)}>"
+
+    @property
+    def graph(self) -> Graph:
+        """The Graph after all passes."""
+        return self._program.graph
+
+    @property
+    def kernels(self) -> tuple[Any, ...]:
+        """The scheduled kernels."""
+        return self._program.kernels
+
+    @property
+    def plan(self) -> Any:
+        """The steps and buffers."""
+        return self._program.plan
+
+    @property
+    def decisions(self) -> tuple[Any, ...]:
+        """What was fused, stored, copied and moved to the host, each with its reason."""
+        return self._program.decisions
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self._program.name
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the graph's parameters."""
+        return self._program.arguments
+
+    @property
+    def key_document(self) -> dict[str, Any]:
+        """What the cache key is made of."""
+        return self._program.key_document
+
+    @property
+    def target_facts(self) -> dict[str, Any]:
+        """The facts of the target that the code relies on."""
+        return self._program.target_facts
+
+    def as_text(self, stage: str = "graph") -> str:
+        """The text of a level ("traced", "graph", "logical", "kernels" or "plan"), or of the
+        "decisions" that made it so."""
+        return self._program.as_text(stage)
+
+    def memory_analysis(self) -> compiler.MemoryAnalysis:
+        """Bytes of one call by use; the peak is what a call allocates."""
+        return self._program.memory_analysis()
+
+    def cost_analysis(self) -> compiler.CostAnalysis:
+        """Kernels, least bytes moved and instructions."""
+        return self._program.cost_analysis()
+
+    def compile(self) -> Compiled:
+        """The compiled program."""
+        return Compiled(self._jitted, self._call)
+
+
+class Compiled:
+    """The compiled program of one signature."""
+
+    def __init__(self, jitted: Stages, call: Call) -> None:
+        self._jitted = jitted
+        self._key = call.key
+        self._entry, _ = jitted._entry(call)
+        self.traced = self._entry.traced
+        self.program = self._entry.program
+
+    def __repr__(self) -> str:
+        return f"<compiled {self._entry.text}>"
+
+    @location.trimmed
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """The result for arguments of this signature; TraceError for other ones, and where what
+        the function reads from outside has changed."""
+        call = self._jitted._signature.call(args, kwargs)
+        if call.key != self._key:
+            raise TraceError(
+                f"this program was compiled for {self._entry.text}, "
+                f"it is called as {self._jitted._signature.text(call)}",
+                fix=f"Call `{self._jitted.__name__}` itself: it compiles for each signature.",
+                place=location.here(),
+            )
+        return self._entry.run(call.leaves, self._hidden(call))
+
+    def arrays(self, /, *args: Any, **kwargs: Any) -> list[Any]:
+        """The arrays that the Graph's parameters take from these arguments, in order."""
+        call = self._jitted._signature.call(args, kwargs)
+        return self._entry.arrays(call.leaves, self._hidden(call))
+
+    def _hidden(self, call: Call) -> list[Any]:
+        found = self._entry.hidden(call)
+        if found is None:
+            raise self._entry.other_values(call)
+        return found
+
+    @property
+    def key(self) -> str:
+        """The key of its cache entry."""
+        return self.program.key
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds by pass, of what was run in this process."""
+        return self.program.timings
+
+    def as_text(self, stage: str = "llvm") -> str:
+        """The text of a level: those of `Lowered`, "llvm" and "asm"."""
+        return self.program.as_text(stage)
+
+    def memory_analysis(self) -> compiler.MemoryAnalysis:
+        """Bytes of one call by use; the peak is what a call allocates."""
+        return self.program.memory_analysis()
+
+    def cost_analysis(self) -> compiler.CostAnalysis:
+        """Kernels, least bytes moved and instructions."""
+        return self.program.cost_analysis()
