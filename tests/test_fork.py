@@ -144,7 +144,8 @@ def test_a_fork_while_a_thread_traces(tmp_path) -> None:
     """The child traces the same function itself, and its calls are native again."""
     program = """
         from pyc import interpreter
-        inside, go = threading.Event(), threading.Event()
+        from pyc.purity import audit, hooks
+        inside, go, opened = threading.Event(), threading.Event(), []
 
         def slow(x):
             inside.set()
@@ -156,8 +157,19 @@ def test_a_fork_while_a_thread_traces(tmp_path) -> None:
         thread.start()
         inside.wait()
 
+        def opens():
+            with open(os.devnull) as file:
+                opened.append(file.name)
+
         def work():
             assert interpreter.native_calls.value == 1
+            assert not audit._watches and not hooks._monitor._users
+            others = [threading.Thread(target=opens) for _ in range(3)]
+            for other in others:
+                other.start()
+            for other in others:
+                other.join()
+            assert len(opened) == 3, "a new thread is watched in place of one that was lost"
             go.set()
             assert np.allclose(h(x), x + 1.0)
             both()
@@ -248,25 +260,33 @@ def test_a_fork_inside_of_a_trace(tmp_path) -> None:
 def test_a_child_waits_for_what_its_parent_compiles(tmp_path) -> None:
     """One compilation for both of them."""
     program = """
-        compiler = backends.compiler()
-        real, inside = cache.store, threading.Event()
+        from pyc.store import lease
+        real, take, inside = cache.store, lease.take, threading.Event()
+        asked, tell = os.pipe()
 
         def slow(*args, **kwargs):
             inside.set()
-            time.sleep(0.5)
+            assert os.read(asked, 1) == b"!"
+            time.sleep(0.2)
             return real(*args, **kwargs)
 
+        def ask(*args, **kwargs):
+            os.write(tell, b"!")
+            return take(*args, **kwargs)
+
+        g(x)  # so that `f` is the only program missing
         cache.store = slow
         thread = threading.Thread(target=f, args=(x,))
         thread.start()
         inside.wait()
 
         def work():
-            cache.store = real
+            cache.store, lease.take = real, ask
             cache.reset_stats()
             both()
             counts = cache.counted()["f"]
-            assert (counts.hits_disk, counts.stored, counts.lease_waits) == (1, 0, 1), vars(counts)
+            found = counts.hits_disk, counts.stored, counts.lease_waits
+            assert found == (1, 0, 1), counts.as_dict()
 
         ended(child(work))
         thread.join()

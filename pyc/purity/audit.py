@@ -9,6 +9,7 @@ watches which thread is here too.
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from threading import RLock, get_ident
 from typing import Any
@@ -43,6 +44,18 @@ def current(thread: int) -> Any:
     """What watches a thread, None if nothing does."""
     stack = _watches.get(thread)
     return stack[-1] if stack else None
+
+
+def forget_threads() -> None:
+    """In a forked child: the watches of other threads did not come along, but their numbers may."""
+    mine = get_ident()
+    for thread in [thread for thread in _watches if thread != mine]:
+        del _watches[thread]
+    if _installed:
+        _installed[0].value = len(_watches)
+
+
+os.register_at_fork(after_in_child=forget_threads)
 
 
 def install() -> None:

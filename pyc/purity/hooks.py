@@ -11,14 +11,17 @@ Cython as little.
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from threading import Lock, get_ident
+from threading import RLock, get_ident
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from pyc.errors import PurityError
+from pyc.forks import hold
 from pyc.purity import audit, frames
 from pyc.reasons import Reason, record
 from pyc.runtime import native, text_watch
@@ -112,8 +115,10 @@ class _Monitor:
     code that is looked at only, so that pyc's own code runs at full speed."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._users = 0
+        self._lock = RLock()  # a signal handler may trace
+        hold(self._lock)
+        self._users: Counter[int] = Counter()
+        """Traces under way, by thread."""
         self._codes: list[CodeType] = []
         self._tool = -1
 
@@ -122,13 +127,13 @@ class _Monitor:
         found: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
         with self._lock:
             if self._users:
-                self._users += 1
+                self._users[get_ident()] += 1
                 found.restart_events()
                 return True
             self._tool = _free_tool(found)
             if self._tool < 0:
                 return False
-            self._users = 1
+            self._users[get_ident()] = 1
             self._api = found
             self._events = found.events
             found.use_tool_id(self._tool, "pyc")
@@ -139,17 +144,31 @@ class _Monitor:
 
     def release(self) -> None:
         """Ends an `acquire`."""
+        thread = get_ident()
         with self._lock:
-            self._users -= 1
-            if self._users:
-                return
-            self._api.set_events(self._tool, 0)
-            for code in self._codes:
-                self._api.set_local_events(self._tool, code, 0)
-            self._codes.clear()
-            for event in (self._events.PY_START, self._events.CALL):
-                self._api.register_callback(self._tool, event, None)
-            self._api.free_tool_id(self._tool)
+            self._users[thread] -= 1
+            if not self._users[thread]:
+                del self._users[thread]
+            if not self._users:
+                self._end()
+
+    def forget_threads(self) -> None:
+        """In a forked child: the traces of other threads did not come along."""
+        mine = get_ident()
+        others = [thread for thread in self._users if thread != mine]
+        for thread in others:
+            del self._users[thread]
+        if others and not self._users:
+            self._end()
+
+    def _end(self) -> None:
+        self._api.set_events(self._tool, 0)
+        for code in self._codes:
+            self._api.set_local_events(self._tool, code, 0)
+        self._codes.clear()
+        for event in (self._events.PY_START, self._events.CALL):
+            self._api.register_callback(self._tool, event, None)
+        self._api.free_tool_id(self._tool)
 
     def _begins(self, code: CodeType, offset: int) -> Any:
         if location.is_own(code.co_filename):
@@ -161,7 +180,7 @@ class _Monitor:
             self._api.set_local_events(self._tool, code, self._events.CALL)
             self._codes.append(code)
         again = watch.enters(code, sys._getframe(1))
-        return None if again or self._users > 1 else self._api.DISABLE
+        return None if again or self._users.total() > 1 else self._api.DISABLE
 
     def _calls(self, code: CodeType, offset: int, function: Any, first: Any) -> None:
         watch = audit.current(get_ident())
@@ -170,6 +189,7 @@ class _Monitor:
 
 
 _monitor = _Monitor()
+os.register_at_fork(after_in_child=_monitor.forget_threads)
 
 
 def monitoring(watch: Watch) -> Stop:
