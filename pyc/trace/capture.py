@@ -90,6 +90,8 @@ class Trace(Interpreter):
         refused."""
         self.unbound: dict[tuple[str, str], tuple[str, str]] = {}
         """Why variables have no value and what to give them, by file and name."""
+        self.recursive: set[Any] = set()
+        """The code of branches in which a function calls itself without end if both are traced."""
         self._capture_values: list[Value] = []
         self._names: dict[Value, str] = {}
         self._scalars: dict[tuple[type, Any], Tracer] = {}

@@ -179,19 +179,34 @@ def _choice(
             reach,
         )
 
-    if _merged(truth, both):
+    if _merged(truth, both, reach):
         return result.get()
     return yes() if truth else no()
 
 
-def _merged(truth: Any, both: Callable[[], None]) -> bool:
+def _merged(truth: Any, both: Callable[[], None], reach: Sequence[Any]) -> bool:
     """Whether `both` has merged the branches. If that cannot be done, and the truth depends only on
-    integers that are at hand, the program is for its value instead, as Python takes one branch.
+    numbers that are at hand, the program is for its value instead, as Python takes one branch. A
+    function that calls itself in a branch has no end there: it is decided from outside, and then
+    wherever it calls itself.
 
     raises Exception: what `both` raises where the truth is not at hand
     """
+    trace = current()
+    outermost = trace
+    while isinstance(outermost, Trace) and isinstance(outermost.parent, Trace):
+        outermost = outermost.parent
+    assert isinstance(outermost, Trace)
+    codes = {f.__code__ for f in reach if isinstance(f, FunctionType)}
+    if codes & outermost.recursive and truth.is_at_hand:
+        return False
     try:
         both()
+    except RecursionError:
+        if trace is not outermost or not truth.is_at_hand:
+            raise
+        outermost.recursive |= codes
+        return False
     except Exception:
         if not truth.is_at_hand:
             raise
@@ -224,7 +239,7 @@ def branch_on(
     def both() -> None:
         without.update(merge(truth, (orelse, then), variables.live, variables.known, reach))
 
-    if not _merged(truth, both):
+    if not _merged(truth, both, reach):
         (then if truth else orelse)()
         return
     for variable in variables.dead:

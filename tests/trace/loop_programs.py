@@ -1352,3 +1352,14 @@ def no_indices(x):
     for i, j in np.ndindex(x.shape[0], 0):
         x = x + i + j
     return x
+
+
+def recursion_that_an_integer_ends(x, n):
+    """Two calls of itself in a branch on an integer argument: decided by its value."""
+
+    def fibonacci(k):
+        if k < 2:
+            return k
+        return fibonacci(k - 1) + fibonacci(k - 2)
+
+    return x * fibonacci(n)

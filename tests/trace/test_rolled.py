@@ -114,6 +114,7 @@ CALLS: dict[str, list[tuple[Any, ...]]] = {
     "list_of_an_array_that_is_replaced": [(X, 0), (X, 3), (X, 5)],
     "returned_before_it_changes": [(X, 0), (X, 2), (X, 9)],
     "returned_in_a_short_loop": [(X, -9), (X, 0), (X, 9)],
+    "recursion_that_an_integer_ends": [(X, 0), (X, 9)],
     "history_up_to_an_argument": [(X, 3), (X, 0), (X, 30)],
 }
 
