@@ -37,6 +37,8 @@ WAYS = 8
 """Lines of one set of the first cache, whose sets begin again after a page."""
 FLAT_COLUMNS = 64
 """Columns up to which KEEP rows are swept as one, where they lie one behind the other."""
+FAR_BYTES = 1 << 23
+"""Bytes of input from which rows come from memory, in several streams at once."""
 DIRECT = 768
 """Elements of a row up to which kept lanes are summed without sums of all lanes in memory, if the
 rows do not fit together: some lanes at a time, so that 8 rows are read at once."""
@@ -520,8 +522,14 @@ class _Lanes:
 
     def _sum(self, slot: Expr, first: Expr, count: int) -> list[Stmt]:
         """Sweeps that leave the left fold of `count` elements, LANES apart, in a slot of `sums`."""
-        narrow = self.tile.size == self.reduction.sweeps.width
-        at_once = AT_ONCE if self.reduction.cheap or narrow else 1
+        reduction = self.reduction
+        sweeps = reduction.sweeps
+        at_once = AT_ONCE
+        if not reduction.cheap and self.tile.size > sweeps.width:
+            if not reduction.elements.before:
+                at_once = ROWS
+            elif self.n * sweeps.kept * sweeps.itemsize < FAR_BYTES:
+                at_once = 1  # a quarter of the code, and as fast in the caches
         result: list[Stmt] = []
         for start in range(0, max(count, 1), at_once):
             these = min(at_once, count - start)

@@ -244,6 +244,20 @@ def check_program(function: Callable[..., Any], *shape: int) -> None:
         assert same_bits(a, b)
 
 
+def test_values_that_are_stored_on_the_way_are_computed_for_several_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where the rows come from memory: no load stands behind the store of another row."""
+    monkeypatch.setattr(column_reduction, "FAR_BYTES", 0)
+    monkeypatch.setattr(schedule, "TASK_WORK", 1 << 60)
+    for rows in (600, 1030):
+        (kernel,) = check("softmax", rows, 70, X86_64_V4)
+        vectors = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
+        stores = [[isinstance(x, Store) for x in s.body] for s in vectors]
+        several = [kinds for kinds in stores if sum(kinds) == column_reduction.AT_ONCE + 1]
+        assert several and all(kinds == sorted(kinds) for kinds in several)
+
+
 def test_exponentials_are_kept_in_the_output() -> None:
     """The output is the row buffer: no other memory is as large as the argument."""
     (kernel,) = planned(softmax, ones(300, 16)).plan.kernels
