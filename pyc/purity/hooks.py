@@ -39,6 +39,9 @@ Stop = Callable[[], Any]
 def profiling(watch: Watch) -> Stop:
     """Tells `watch` by a profiler; one that is there already goes on."""
     before: Any = sys.getprofile()
+    if isinstance(before, _Hook):  # of a trace that is interrupted by this one
+        _Hook(watch).install()
+        return before.install
     stop = partial(sys.setprofile, before)
     if before is not None and not callable(before):
         # A profiler written in C cannot be called from here.
@@ -48,7 +51,7 @@ def profiling(watch: Watch) -> Stop:
     if callable(before):
         sys.setprofile(_chained(watch, before))
     elif text_watch.HAS_PROFILE:
-        _set_native_profiler(watch)
+        _Hook(watch).install()
     else:
         sys.setprofile(_chained(watch, None))
     return stop
@@ -59,28 +62,34 @@ def _resume(profiler: Any) -> None:
     profiler.enable()
 
 
-def _set_native_profiler(watch: Watch) -> None:
-    """Tells `watch` through native code, which leaves out code that is quiet."""
-    image = native.CALLS.image()
-    api = ctypes.pythonapi
-    if not _extra:
-        _extra.append(api._PyEval_RequestCodeExtraIndex(None))
-        ctypes.c_int64.from_address(image.address("quiet_index")).value = _extra[0]
-    mark = api._PyCode_SetExtra
-    mark.argtypes = [ctypes.py_object, ctypes.c_ssize_t, ctypes.c_void_p]
-    (index,) = _extra
+class _Hook:
+    """Tells a watch through native code, which leaves out code that is marked as quiet here."""
 
-    def hook(frame: FrameType, what: int, argument: Any) -> None:
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._image = native.CALLS.image()
+        api = ctypes.pythonapi
+        if not _extra:
+            _extra.append(api._PyEval_RequestCodeExtraIndex(None))
+            place = self._image.address("quiet_index")
+            ctypes.c_int64.from_address(place).value = _extra[0]
+        self._index = _extra[0]
+        self._mark = api._PyCode_SetExtra
+        self._mark.argtypes = [ctypes.py_object, ctypes.c_ssize_t, ctypes.c_void_p]
+
+    def install(self) -> None:
+        """Makes this the profiler of the thread."""
+        put = ctypes.pythonapi.PyEval_SetProfile
+        put.argtypes = [ctypes.c_void_p, ctypes.py_object]
+        put(self._image.address("profile"), self)
+
+    def __call__(self, frame: FrameType, what: int, argument: Any) -> None:
         if location.is_own_frame(frame):
-            mark(frame.f_code, index, 1)
+            self._mark(frame.f_code, self._index, 1)
         elif what:
-            watch.calls(argument, None, frame)
+            self._watch.calls(argument, None, frame)
         else:
-            watch.enters(frame.f_code, frame)
-
-    install = api.PyEval_SetProfile
-    install.argtypes = [ctypes.c_void_p, ctypes.py_object]
-    install(image.address("profile"), hook)
+            self._watch.enters(frame.f_code, frame)
 
 
 _extra: list[int] = []

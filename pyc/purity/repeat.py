@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from pyc.errors import PurityError
 from pyc.ir.graph import Eqn, Graph, freeze
-from pyc.purity import frames
+from pyc.purity import audit, frames
 from pyc.purity.watch import Watch
 from pyc.reasons import Reason, record, unrecorded
 
@@ -38,6 +38,7 @@ def traced_twice(trace: Callable[[Watch | None], T], name: str, purity: str) -> 
     raises PurityError: with the user's line; what else `trace` raises
     """
     strict = purity == "strict"
+    audit.install()
     try:
         first = trace(Watch(strict))
         with unrecorded():

@@ -20,16 +20,18 @@ from types import (
     MethodDescriptorType,
     ModuleType,
 )
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyc.errors import PurityError
 from pyc.purity import audit, frames, hooks, table, views
 from pyc.purity.code import global_stores
 from pyc.purity.held import Held, changed, root_of
 from pyc.trace import location
-from pyc.trace.namespace import Namespace
 from pyc.trace.paths import Path
 from pyc.trace.users_code import is_users, is_users_class
+
+if TYPE_CHECKING:
+    from pyc.trace.namespace import Namespace
 
 _STREAM: Any = table.IN_MEMORY[0].__mro__[-2]
 """The class of all streams: an ordinary one, without a register of what else counts as one."""
@@ -96,7 +98,6 @@ class Watch:
         raises PurityError: it has an effect; without a place if only its traces were found
         """
         self.held.add_states()
-        audit.install()
         audit.push(self)
         stop = hooks.step(self) if self._stepping else hooks.call(self)
         try:

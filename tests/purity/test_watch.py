@@ -466,3 +466,17 @@ def test_dataclasses_are_made_without_an_alarm() -> None:
         return made(x).a * 2
 
     assert jit(function)(X).tolist() == (2 * X).tolist()
+
+
+def test_a_trace_that_interrupts_another_one_leaves_it_watched() -> None:
+    """As a signal handler may that calls a jitted function."""
+
+    def function(x):
+        jit(lambda x: x * 3).trace(2.0)
+        KEPT.append(1)
+        return x
+
+    with pytest.raises(PurityError, match=r"`KEPT`(.|\n)*KEPT.append\(1\)"):
+        jit(function)(X)
+    with pytest.raises(PurityError, match="`print`"):
+        jit(lambda x: (jit(lambda y: y * 3).trace(2.0), print("watched"), x)[2])(X)
