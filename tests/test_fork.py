@@ -233,6 +233,35 @@ def test_a_fork_or_a_signal_while_a_function_is_rewritten(tmp_path, event) -> No
     run(program, tmp_path)
 
 
+def test_threads_rewrite_at_the_same_time(tmp_path) -> None:
+    """Python 3.11 cannot parse in two threads at once, and says so with a SystemError."""
+    (tmp_path / "deciding.py").write_text(DECIDES.format(name="h") * 8)
+    program = f"""
+        sys.path.insert(0, {str(tmp_path)!r})
+        import deciding
+        from pyc.trace import rewriting
+        import gc
+        gc.set_threshold(20)
+        gc.callbacks.append(lambda *_: time.sleep(0))  # other threads come in between
+        failed = []
+
+        def work():
+            try:
+                for _ in range(20):
+                    rewriting()._rewritten_code(deciding.h)
+            except BaseException as error:
+                failed.append(repr(error))
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failed, failed
+        """
+    run(program, tmp_path)
+
+
 def test_a_fork_inside_of_a_trace(tmp_path) -> None:
     """The child goes on with the trace that it is in."""
     program = """

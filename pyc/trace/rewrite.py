@@ -28,6 +28,7 @@ from collections.abc import Iterable, Sequence
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from pyc.forks import compiling
 from pyc.reasons import Reason, record
 from pyc.trace import exits, liveness, rolled
 from pyc.trace.exits import at
@@ -35,6 +36,8 @@ from pyc.trace.jumps import has_loops, nested
 
 RUNTIME = ".pyc"
 """The free variable of rewritten functions that holds the run-time module."""
+TRIES = 8
+"""How often a source is parsed in which other threads come in between."""
 _OWN = ".own"
 """The parameter that tells generated lambdas from the user's."""
 
@@ -127,7 +130,7 @@ def _parsed(code: CodeType, names: dict[str, Any]) -> ast.FunctionDef:
     # An indented block is parsed under an `if`: dedenting would change texts of several lines.
     indented = lines[0][:1] in (" ", "\t")
     block = "".join(lines[: _end(code, lines)])
-    tree = ast.parse("if 1:\n" + block if indented else block)
+    tree = _tree("if 1:\n" + block if indented else block)
     ast.increment_lineno(tree, code.co_firstlineno - 1 - indented)
     found: ast.stmt = tree.body[0]
     if indented and isinstance(found, ast.If):
@@ -152,7 +155,19 @@ def _parsed_lambda(code: CodeType, text: str) -> ast.FunctionDef:
 @functools.lru_cache(4)
 def _lambdas(text: str) -> list[ast.Lambda]:
     """The lambdas of a file."""
-    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Lambda)]
+    return [node for node in ast.walk(_tree(text)) if isinstance(node, ast.Lambda)]
+
+
+def _tree(source: str) -> ast.Module:
+    # Python 3.11 does not count with two threads that parse at once, or a finaliser that parses in
+    # the middle of it. Ours take turns; code of others may still come in between.
+    with compiling:
+        for _ in range(TRIES):
+            try:
+                return ast.parse(source)
+            except SystemError:
+                continue
+    raise ValueError("Python could not parse it: other threads do at the same time")
 
 
 def _end(code: CodeType, lines: Sequence[str]) -> int:
