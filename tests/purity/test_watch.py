@@ -424,7 +424,11 @@ def test_the_functions_of_the_tables_exist_in_this_version() -> None:
     """A function that was renamed would no longer be refused."""
     names = {"_io": "io", "posix": "os"}
     for module, name in table.FUNCTIONS:
-        found = importlib.import_module(names.get(module, module))
+        try:
+            found = importlib.import_module(names.get(module, module))
+        except ModuleNotFoundError:
+            assert module in ("_uuid", "_posixsubprocess")  # some builds of Python lack them
+            continue
         if name == "open_code" or module in ("_signal", "_uuid", "io"):
             continue
         assert hasattr(found, name), (module, name)
