@@ -261,6 +261,7 @@ def main(seconds: float) -> int:
         fork(start)
         check_shared(sizes(start))
         drop()
+    signal.setitimer(signal.ITIMER_REAL, 0)  # one that comes when Python ends would end it
     for thread in threads:
         thread.join()
     for process in spawned:
