@@ -22,8 +22,9 @@ import msgpack
 
 Document = dict[str, Any]
 
-NOT_CODE = ("cli", "demo")
-"""Folders of pyc that cannot change what is compiled."""
+NOT_CODE = ("cli", "demo", "numpy", "purity", "trace")
+"""Folders of pyc that cannot change what is compiled: what the last three give is a Graph, whose
+text is in the key itself."""
 
 
 def canonical(value: Any) -> bytes:
