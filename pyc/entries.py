@@ -54,7 +54,7 @@ class Traced:
     @property
     def captures(self) -> tuple[str, ...]:
         """Where the hidden arguments are read at each call, as Python code."""
-        return tuple(read.path.text() for read in self.guards.hidden)
+        return self.guards.names
 
     def as_text(self) -> str:
         """The text of the graph, with the user's lines in the margin."""

@@ -261,6 +261,12 @@ class Jitted(Dispatcher):
         known = self._forms.get(form)
         if known is not None and (not known.is_stale() or known.tries == TRIES):
             return
+        if known is not None and known.tries == TRIES - 1:
+            record(
+                Reason.DISPATCH_SLOW_FORM,
+                function=self.__name__,
+                detail="other objects in place of equal ones, again and again",
+            )
         program = entry.program
         if not isinstance(program, compiler.Compiled):
             self._forms[form] = NativeWay(entry)  # launches on a GPU start in Python
@@ -287,7 +293,10 @@ class Jitted(Dispatcher):
         else:
             if known is not None and known.specialisation is not None:
                 self.discard(known.specialisation)
-            if len(self._forms) < MAXIMUM and self.add(found):
+            if len(self._forms) >= MAXIMUM:
+                detail = f"more than {MAXIMUM} forms of calls"
+                record(Reason.DISPATCH_SLOW_FORM, function=self.__name__, detail=detail)
+            elif self.add(found):
                 made.specialisation = found
         self._forms[form] = made
 
@@ -385,6 +394,7 @@ class Jitted(Dispatcher):
             program = self._program(traced, [*call.leaves, *given_at_trace(traced)])
             entry = Entry(traced, program, text, {})
             self._note_copies(entry)
+            traced.guards.forget()
             known = self._entries.get(call.key, ())  # a callback may have compiled another one
             if len(known) >= PROGRAMS:
                 self._drop(known[-1])

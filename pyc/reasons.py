@@ -473,6 +473,13 @@ class Reason(Enum):
         "Nothing if a call takes long. Else pass it as an argument, or make long lists tuples.",
     )
 
+    DISPATCH_SLOW_FORM = Entry(
+        "PYC2815",
+        "calls of a form go through Python: there are too many native forms, or this one had to be "
+        "made again too often",
+        "Call with few shapes and keep equal values one object: name them outside of the loop.",
+    )
+
     @property
     def code(self) -> str:
         """The stable code, as `python -m pyc explain` takes it."""

@@ -31,9 +31,14 @@ class Guards:
             self._add(read.path)
         self._parents = [-1 if p.parent is None else self.place(p.parent) for p in self.nodes]
         self._hidden = [self.place(r.path) for r in self.hidden]
+        self.names = tuple(r.path.text() for r in self.hidden)
+        """Where the hidden arguments are read, as Python code."""
 
-    def __bool__(self) -> bool:
-        return bool(self.nodes)
+    def forget(self) -> None:
+        """Lets go of the objects that were there at the trace, and of the trace itself."""
+        for path in self.nodes:
+            if path.read is not None:
+                path.read.value = path.read.tracer = None
 
     def _add(self, path: Path) -> None:
         if id(path) in self._places:

@@ -395,6 +395,26 @@ def test_equal_objects_in_place_of_the_same_ones_stay_native() -> None:
     assert native_calls(function) >= 6
 
 
+def test_calls_that_stop_being_native_have_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = module("s = 'ab'\ndef f(x): return x if s == 'ab' else -x")
+    function = jit(names["F"])
+    with reasons.collecting() as events:
+        for _ in range(12):
+            names["s"] = "".join(["a", "b"])
+            agree(function, X)
+    seen = [e for e in events if e.reason is Reason.DISPATCH_SLOW_FORM]
+    assert len(seen) == 1 and "again and again" in seen[0].details["detail"]
+    assert function.cache_info().misses == 1
+
+    monkeypatch.setattr(sys.modules["pyc.jit"], "MAXIMUM", 2)
+    function = jit(lambda x: x + 1)
+    with reasons.collecting() as events:
+        for n in (1, 2, 3, 3):
+            function(np.ones(n))
+    seen = [e for e in events if e.reason is Reason.DISPATCH_SLOW_FORM]
+    assert [e.details["detail"] for e in seen] == ["more than 2 forms of calls"]
+
+
 def test_a_class_that_changes_elsewhere_is_looked_at_anew() -> None:
     names = module("class C: pass\nc = C(); c.k = 2.0\ndef f(x): return x * c.k")
     function = jit(names["F"])
@@ -659,7 +679,7 @@ def test_programs_keep_no_object_and_no_array_alive() -> None:
         seen.append(weakref.ref(layer.w))
     names["W"] = layer = None
     gc.collect()
-    assert [r() for r in seen[2:]] == [None] * 4
+    assert [r() for r in seen] == [None] * 6
 
 
 def test_writing_to_what_is_outside_is_refused() -> None:
