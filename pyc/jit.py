@@ -591,10 +591,10 @@ def jit(
     "off" does not look; None is the setting `purity` (`PYC_PURITY`), strict by default.
     name: its name in statistics, `fun.__name__` by default.
 
-    Results are NumPy arrays that share memory with nothing, NumPy scalars for rank 0. Python
-    numbers that the function reads from outside (globals, closures, attributes) keep the value
-    that they had at the trace: pass what changes as an argument. NumPy arrays from outside are
-    refused unless they are small and read-only.
+    Results are NumPy arrays that share memory with nothing, NumPy scalars for rank 0. What the
+    function reads from outside (globals, closures, attributes, items) is looked at before each
+    call: arrays are read as they are then, anything else that changed compiles again (see
+    `docs/captures.md`).
 
     raises TypeError: `fun` is not callable; ValueError: a static argument that `fun` does not have,
     or no such `purity`; DeviceError: no such name of a device; PurityError: `fun` assigns a global
