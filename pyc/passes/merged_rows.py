@@ -35,10 +35,12 @@ AT_ONCE = 4
 
 
 def merged_rows(
-    loop: Loop, core: Body, width: int, allocate: Allocate, along: Along
+    loop: Loop, core: Body, width: int, allocate: Allocate, along: Along, *, parallel: bool
 ) -> tuple[Loop, list[Stmt]]:
     """A loop over groups of rows, and its body. loop: over at least `width` rows; core: a row
-    program whose reductions have at most LONGEST elements."""
+    program whose reductions have at most LONGEST elements. Where the last group is not whole it
+    begins within the one before, whose rows it computes again: `parallel` groups are tasks then,
+    the last of which has both."""
     size = min(width, KEEP)
     groups = -(-loop.extent // size)
     group = Var("group")
@@ -49,10 +51,15 @@ def merged_rows(
     if can_split(core):
         reduces = [s for s in core if isinstance(s, Reduce)]
         made.reduce(reduces, tuple(s for s in core if not isinstance(s, Reduce)), ())
+    else:
+        for s in sections([((), x) for x in hoisted(core)]):
+            made.section(s)
+    if not parallel or loop.extent % size == 0:
         return Loop(group, groups), made.body
-    for s in sections([((), x) for x in hoisted(core)]):
-        made.section(s)
-    return Loop(group, groups), made.body
+    task, more = Var("task"), Var("more")
+    count = select(task < groups - 2, const(1), const(2))
+    body = (Let(group, task + more), *made.body)
+    return Loop(task, groups - 1), [For(more, count, Kind.SERIAL, body)]
 
 
 class _Group:

@@ -368,7 +368,12 @@ class _Scheduler:
     def _merged(self, loops: list[Loop], core: Body, parallel: bool) -> Stage:
         width = self.nest.width(core)
         groups, body = merged_rows(
-            loops[-1], core, width, self._allocate, lambda s: self._stored_row(s, width)
+            loops[-1],
+            core,
+            width,
+            self._allocate,
+            lambda s: self._stored_row(s, width),
+            parallel=parallel,
         )
         whole = around(self.locals, body)
         return self.nest.stage("", self._rows([*loops[:-1], groups], whole, parallel))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -255,6 +256,12 @@ def test_short_rows_meet_in_one_vector(shape: tuple[int, ...], target: Any) -> N
     assert not [s for s in scalar if s.value.buffer.role == "local"]
 
 
+def normalised(x: Any) -> Any:
+    away = x - pnp.mean(x, axis=-1, keepdims=True)
+    square = pnp.mean(away * away, axis=-1, keepdims=True)
+    return away / pnp.sqrt(square + 1e-5), square, pnp.max(x, axis=-1)
+
+
 @pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
 @pytest.mark.parametrize("shape", [(16, 9), (37, 16), (19, 50), (2, 21, 90)])
 def test_programs_over_short_rows_run_for_a_group_of_rows(
@@ -262,11 +269,6 @@ def test_programs_over_short_rows_run_for_a_group_of_rows(
 ) -> None:
     """What a row keeps between its regions is computed for a vector of rows."""
     monkeypatch.setattr(schedule, "LARGE_WORK", 0)
-
-    def normalised(x: Any) -> Any:
-        away = x - pnp.mean(x, axis=-1, keepdims=True)
-        square = pnp.mean(away * away, axis=-1, keepdims=True)
-        return away / pnp.sqrt(square + 1e-5), square, pnp.max(x, axis=-1)
 
     graph = optimise(graph_of(normalised, ones(*shape)), check=True)
     values = awkward_arguments(graph)
@@ -281,6 +283,28 @@ def test_programs_over_short_rows_run_for_a_group_of_rows(
     shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
     for a, b in zip(evaluate(graph, values), run_plan(found, values, shapes), strict=True):
         assert same_bits(a, b)
+
+
+@pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
+@pytest.mark.parametrize("shape", [(17, 9), (31, 20), (50, 64), (3, 18, 90)])
+def test_groups_of_short_rows_that_overlap_are_one_task(
+    shape: tuple[int, ...], target: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last group of rows begins within the one before: were they two tasks, both would write
+    these rows, which the kernel interpreter reports as a race."""
+    monkeypatch.setattr(schedule, "LARGE_WORK", 0)
+    monkeypatch.setattr(schedule, "TASK_WORK", 1)
+    for program in (lambda x: pnp.sqrt(x.sum(axis=-1)), normalised):
+        graph = optimise(graph_of(program, ones(*shape)), check=True)
+        values = awkward_arguments(graph)
+        shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
+        found = plan(graph, target, check=True).plan
+        for a, b in zip(evaluate(graph, values), run_plan(found, values, shapes), strict=True):
+            assert same_bits(a, b)
+        (kernel,) = found.kernels
+        (tasks,) = extents(kernel, Kind.PARALLEL)
+        group = min(target.lanes(4), KEEP)
+        assert tasks == (shape[-2] // group) * prod(shape[:-2]), "the last two groups are one task"
 
 
 def test_lanes_that_are_known_choose_without_masks() -> None:
