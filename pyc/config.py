@@ -20,10 +20,9 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import Field, field
 from typing import Any
 
-from pyc.frozen import frozen, replace
+from pyc.frozen import Field, field, frozen, replace
 
 PREFIX = "PYC_"
 
@@ -123,7 +122,7 @@ class Settings:
 KEY_FIELDS: tuple[str, ...] = ("target",)
 """The settings that enter the cache key."""
 
-_FIELDS: dict[str, Field[Any]] = Settings.__dataclass_fields__
+_FIELDS: dict[str, Field] = Settings.__fields__  # type: ignore[attr-defined]
 
 
 def names() -> list[str]:

@@ -13,7 +13,7 @@ two structures, since a function may walk through a dict.
 
 from __future__ import annotations
 
-import dataclasses
+import builtins
 import functools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from enum import Enum
@@ -21,52 +21,51 @@ from types import FunctionType, MethodType
 from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
-import optree
-
+from pyc import treedef as definition
 from pyc.errors import TraceError
+from pyc.forks import load
+from pyc.treedef import Way
 
-TreeDef: TypeAlias = optree.PyTreeSpec
-Path: TypeAlias = tuple[optree.PyTreeEntry, ...]
+TreeDef: TypeAlias = definition.TreeDef
+Path: TypeAlias = definition.Path
+
 Class = TypeVar("Class", bound=type)
-
-_SORTED = "pyc"
-_ORDERED = "pyc.ordered"
-# Entered for good, and kept: the mode belongs to the namespace, which is ours alone.
-_insertion_ordered = optree.dict_insertion_ordered(True, namespace=_ORDERED)
-_insertion_ordered.__enter__()
 
 _MISSING = object()
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeDef]:
     """The leaves of `tree` in order, and its structure."""
-    return optree.tree_flatten(tree, is_leaf, namespace=_SORTED)
+    found: list[Any] = []
+    treedef = definition.flatten(tree, found, False, is_leaf)
+    return found, treedef
 
 
 def flatten_ordered(tree: Any) -> tuple[list[Any], TreeDef]:
     """As `flatten`, with dicts in insertion order, which is then part of the structure."""
-    return optree.tree_flatten(tree, namespace=_ORDERED)
+    found: list[Any] = []
+    treedef = definition.flatten(tree, found, True, None)
+    return found, treedef
 
 
 def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
     """The tree of structure `treedef` with `leaves`; ValueError if their number is wrong."""
-    return optree.tree_unflatten(treedef, leaves)
+    return treedef.unflatten(leaves)
 
 
 def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
     """The leaves of `tree` in order."""
-    return optree.tree_leaves(tree, is_leaf, namespace=_SORTED)
+    return flatten(tree, is_leaf)[0]
 
 
 def is_leaf(value: Any) -> bool:
     """Whether `value` is no tuple, list, dict or registered class."""
-    found = leaves(value)
-    return len(found) == 1 and found[0] is value
+    return definition.way_of(type(value)) is None
 
 
 def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeDef:
     """The structure of `tree`."""
-    return optree.tree_structure(tree, is_leaf, namespace=_SORTED)
+    return flatten(tree, is_leaf)[1]
 
 
 def map(
@@ -77,12 +76,14 @@ def map(
 ) -> Any:
     """A tree like `tree` with leaves f(leaf, *leaves of rest); each of `rest` has the structure of
     `tree`, or goes on below its leaves. ValueError where structures differ."""
-    return optree.tree_map(f, tree, *rest, is_leaf=is_leaf, namespace=_SORTED)
+    found, treedef = flatten(tree, is_leaf)
+    others = [_up_to(treedef, r) for r in rest]
+    return treedef.unflatten([f(*each) for each in zip(found, *others, strict=True)])
 
 
 def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether every leaf is true; True for a tree without leaves."""
-    return optree.tree_all(tree, is_leaf=is_leaf, namespace=_SORTED)
+    return builtins.all(leaves(tree, is_leaf))
 
 
 def reduce(
@@ -100,15 +101,17 @@ def reduce(
 
 def transpose(outer_treedef: TreeDef, inner_treedef: TreeDef, pytree_to_transpose: Any) -> Any:
     """A tree of structure `inner` of trees of structure `outer`, from one of `outer` of `inner`."""
-    return optree.tree_transpose(outer_treedef, inner_treedef, pytree_to_transpose)
+    rows = [_up_to(inner_treedef, x) for x in _up_to(outer_treedef, pytree_to_transpose)]
+    columns = [[row[k] for row in rows] for k in range(inner_treedef.num_leaves)]
+    return inner_treedef.unflatten([outer_treedef.unflatten(column) for column in columns])
 
 
 def flatten_with_path(
     tree: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> tuple[list[tuple[Path, Any]], TreeDef]:
     """(path, leaf) for each leaf in order, and the structure; `path_text` prints a path."""
-    accessors, found, treedef = optree.tree_flatten_with_accessor(tree, is_leaf, namespace=_SORTED)
-    return [(tuple(a), x) for a, x in zip(accessors, found, strict=True)], treedef
+    found, treedef = flatten(tree, is_leaf)
+    return list(zip(treedef.paths(), found, strict=True)), treedef
 
 
 def map_with_path(
@@ -119,20 +122,27 @@ def map_with_path(
 ) -> Any:
     """A tree like `tree` with leaves f(path, leaf, *leaves of rest)."""
     pairs, treedef = flatten_with_path(tree, is_leaf)
-    others = [treedef.flatten_up_to(r) for r in rest]
+    others = [_up_to(treedef, r) for r in rest]
     return treedef.unflatten(
-        f(path, x, *(o[k] for o in others)) for k, (path, x) in enumerate(pairs)
+        [f(path, x, *(o[k] for o in others)) for k, (path, x) in enumerate(pairs)]
     )
 
 
 def paths(treedef: TreeDef) -> list[Path]:
     """The path of each leaf of a structure."""
-    return [tuple(a) for a in treedef.accessors()]
+    return treedef.paths()
 
 
 def path_text(path: Path, root: str = "") -> str:
     """A path as Python code behind `root`: `state['h'][0].mass`."""
-    return optree.PyTreeAccessor(path).codify(root)
+    return root + "".join([entry.text for entry in path])
+
+
+def _up_to(treedef: TreeDef, tree: Any) -> list[Any]:
+    """What stands in `tree` where `treedef` has leaves; ValueError: it has another structure."""
+    found: list[Any] = []
+    definition.flatten_up_to(treedef, tree, found)
+    return found
 
 
 # --- registered classes ---------------------------------------------------------------------------
@@ -170,44 +180,35 @@ def register_node(
     instance; keys: attribute names of the children, for paths (their positions if not given).
     The auxiliary data is hashable and part of the structure. ValueError: registered before.
     """
+    names = None if keys is None else tuple(keys)
 
-    def flat(instance: Any) -> tuple[Any, ...]:
+    def parts(instance: Any, _: bool) -> tuple[Iterable[Any], Any]:
         children, auxiliary = flatten(instance)
         children = tuple(children)
-        entries = tuple(range(len(children))) if keys is None else tuple(keys)
-        return children, _Auxiliary(auxiliary), entries
+        if names is not None and len(children) != len(names):
+            raise ValueError(f"{cls.__name__} has {len(children)} children, its keys are {names}")
+        return children, _Auxiliary(auxiliary)
 
-    def unflat(auxiliary: Any, children: Iterable[Any]) -> Any:
-        return unflatten(auxiliary.value, tuple(children))
+    def make(treedef: TreeDef, children: list[Any]) -> Any:
+        return unflatten(treedef.meta.value, tuple(children))
 
-    entry = optree.FlattenedEntry if keys is None else optree.GetAttrEntry
-    _register(cls, flat, unflat, entry)
+    definition.register(cls, Way(parts, make, *definition.of_class(names)))
     return cls
 
 
-_registered: dict[type, tuple[Any, Any, Any]] = {}
-
-
-def _register(cls: Any, flat: Any, unflat: Any, entry: Any) -> None:
-    for namespace in (_SORTED, _ORDERED):
-        optree.register_pytree_node(cls, flat, unflat, path_entry_type=entry, namespace=namespace)
-    _registered[cls] = flat, unflat, entry
-
-
 def register_like(cls: type, other: type, convert: Callable[[Any], Any]) -> None:
-    """Makes instances of `cls`, a subclass of `other`, trees if those of `other` are. convert: an
-    instance of `other` -> one of `cls`."""
-    known = _registered.get(other)
-    if known is not None:
-        flat, unflat, entry = known
-        _register(cls, flat, lambda *parts: convert(unflat(*parts)), entry)
+    """Makes instances of `cls`, a subclass of `other`, trees if those of `other` are registered.
+    convert: an instance of `other` -> one of `cls`."""
+    way = definition.registered(other)
+    if way is not None:
+        make = way.make
+        definition.register(cls, way._replace(make=lambda *parts: convert(make(*parts))))
 
 
 def unregister(cls: type) -> None:
     """Ends what `register_like` began; nothing for a class that is not registered."""
-    if _registered.pop(cls, None) is not None:
-        for namespace in (_SORTED, _ORDERED):
-            optree.unregister_pytree_node(cls, namespace=namespace)
+    if definition.registered(cls) is not None:
+        definition.unregister(cls)
 
 
 def register_dataclass(
@@ -222,9 +223,9 @@ def register_dataclass(
     ones data. Instances are rebuilt without `__init__`, so that its checks never see a tracer.
     TypeError: not a dataclass; ValueError: the fields are not exactly those of the class.
     """
-    if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
+    if not (isinstance(cls, type) and hasattr(cls, "__dataclass_fields__")):
         raise TypeError(f"register_dataclass: {cls!r} is not a dataclass")
-    declared = dataclasses.fields(cls)
+    declared = load("dataclasses").fields(cls)
     if data_fields is None and meta_fields is None:
         meta_fields = [f.name for f in declared if f.metadata.get("static", False)]
         data_fields = [f.name for f in declared if f.name not in meta_fields]
@@ -241,7 +242,7 @@ def register_dataclass(
         return children, tuple(getattr(instance, name) for name in meta)
 
     def unflat(kept: Any, children: tuple[Any, ...]) -> Any:
-        instance = object.__new__(cls)
+        instance: Any = object.__new__(cls)
         for name, value in zip((*data, *meta), (*children, *kept), strict=True):
             object.__setattr__(instance, name, value)
         return instance
@@ -287,11 +288,9 @@ def strict_key(value: Any, name: str) -> Hashable:
         return kind, strict_key(bound, name)
     if kind is MethodType:
         return kind, strict_key(value.__self__, name), strict_key(value.__func__, name)
-    if dataclasses.is_dataclass(value):
-        parts = tuple(
-            strict_key(getattr(value, f.name), f"{name}.{f.name}")
-            for f in dataclasses.fields(value)
-        )
+    if hasattr(kind, "__dataclass_fields__"):
+        names = [f.name for f in load("dataclasses").fields(kind)]
+        parts = tuple([strict_key(getattr(value, n), f"{name}.{n}") for n in names])
         return kind, parts
     try:
         hash(value)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import gc
 import pickle
 import weakref
-from dataclasses import field
 
 import pytest
 
-from pyc.frozen import frozen, replace, slotted
+from pyc.frozen import field, frozen, replace, slotted
 
 
 @frozen()
@@ -70,7 +68,7 @@ def test_wrong_arguments_are_refused() -> None:
 def test_nothing_can_be_assigned_deleted_or_added() -> None:
     p = Point(1)
     for change in (lambda: setattr(p, "x", 2), lambda: delattr(p, "x"), lambda: setattr(p, "z", 1)):
-        with pytest.raises(dataclasses.FrozenInstanceError, match="cannot change"):
+        with pytest.raises(AttributeError, match="cannot change"):
             change()
     assert not hasattr(p, "__dict__")
 
@@ -92,7 +90,7 @@ def test_equality_and_hash_are_by_field_or_by_identity() -> None:
 
 def test_copies_keep_the_other_fields() -> None:
     p = Point(1, 3, {"a": 1})
-    assert replace(p, x=9) == dataclasses.replace(p, x=9) == Point(9, 3, {"a": 1})
+    assert replace(p, x=9) == Point(9, 3, {"a": 1})
     assert copy.copy(p) == copy.deepcopy(p) == pickle.loads(pickle.dumps(p)) == p
     assert replace(Tagged("a", 3), name="b").tag == 3
     with pytest.raises(TypeError):

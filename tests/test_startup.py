@@ -47,7 +47,7 @@ def test_a_process_that_finds_its_code_loads_no_compiler(tmp_path: Path) -> None
 
 LOADED = """
 import sys
-import msgpack, numpy as np, optree
+import msgpack, numpy as np
 before = set(sys.modules)
 import pyc
 x = np.ones(3, np.float32)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections import OrderedDict, namedtuple
+import time
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -194,3 +195,84 @@ def test_what_cannot_be_hashed_is_named() -> None:
     assert found.value.message == (
         "static value `config[1].order` is of type dict, which cannot be hashed"
     )
+
+
+def test_the_containers_of_the_standard_library() -> None:
+    value = [
+        deque([1, 2], maxlen=3),
+        defaultdict(list, b=3, a=4),
+        OrderedDict(b=5, a=(6,)),
+        time.gmtime(0),
+    ]
+    pairs, treedef = tree.flatten_with_path(value)
+    assert [x for _, x in pairs] == [1, 2, 4, 3, 5, 6, *time.gmtime(0)]
+    texts = [tree.path_text(p, "r") for p, _ in pairs]
+    assert texts[:4] == ["r[0][0]", "r[0][1]", "r[1]['a']", "r[1]['b']"]
+    assert texts[4:7] == ["r[2]['b']", "r[2]['a'][0]", "r[3][0]"]
+    made = tree.unflatten(treedef, [x for _, x in pairs])
+    assert made == value and [type(x) for x in made] == [type(x) for x in value]
+    assert made[0].maxlen == 3 and made[1].default_factory is list
+    assert list(made[1]) == ["b", "a"], "dicts are made again in their own order"
+    assert str(treedef).startswith(
+        "[deque([*, *], maxlen=3), defaultdict(<class 'list'>, {'a': *, 'b': *}), "
+        "OrderedDict({'b': *, 'a': (*,)}), struct_time(*, "
+    )
+    assert str(tree.structure((Point(1, None), 3))) == "(Point(x=*, y=None), *)"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((1, 2), [1, 2]),
+        ((1, 2), (1, 2, 3)),
+        ({"a": 1}, {"b": 1}),
+        ({"a": 1}, OrderedDict(a=1)),
+        (deque([1]), deque([1], maxlen=4)),
+        (defaultdict(list, a=1), defaultdict(int, a=1)),
+        (Point(1, 2), (1, 2)),
+        (None, ()),
+        (None, 1),
+        ((), 1),
+    ],
+)
+def test_structures_that_differ(one, other) -> None:
+    assert tree.structure(one) != tree.structure(other)
+    if tree.structure(one).num_leaves:
+        with pytest.raises(ValueError, match="the trees differ"):
+            tree.map(lambda x, y: x, one, other)
+
+
+def test_keys_that_cannot_be_sorted_together_are_sorted_by_type() -> None:
+    one, other = {2: "c", "a": "b", 1: "d"}, {"a": "b", 1: "d", 2: "c"}
+    assert tree.leaves(one) == tree.leaves(other) == ["d", "c", "b"]
+    assert list(tree.map(str, one)) == [2, "a", 1]
+    assert tree.leaves({1j: "x", 2j: "y"}) == ["x", "y"], "no order at all: as inserted"
+
+
+def test_a_subclass_of_a_container_is_a_leaf() -> None:
+    class Mine(dict):
+        pass
+
+    assert tree.leaves([Mine(a=1)]) == [{"a": 1}]
+    assert tree.is_leaf(Mine()) and not tree.is_leaf(()) and not tree.is_leaf(None)
+
+
+def test_wrong_numbers_of_leaves_and_second_registrations_are_refused() -> None:
+    treedef = tree.structure((1, [2]))
+    for wrong in ([1], [1, 2, 3]):
+        with pytest.raises(ValueError, match=r"\(\*, \[\*\]\) has 2 leaves, got"):
+            tree.unflatten(treedef, wrong)
+    for kind in (list, type(None)):
+        with pytest.raises(ValueError, match="is registered as a pytree already"):
+            tree.register_node(kind, lambda x: ((), None), lambda _, children: children)
+
+    class Bag:
+        def __init__(self, items) -> None:
+            self.items = items
+
+    tree.register_node(Bag, lambda b: (b.items, None), lambda _, items: Bag(items))
+    path = tree.paths(tree.structure([Bag((1, 2))]))[1]
+    assert tree.path_text(path, "r") == "r[0][<flat index 1>]"
+    assert str(tree.structure(Bag((1, (2,))))).endswith("Bag(*, (*,))")
+    with pytest.raises(ValueError, match="the trees differ"):
+        tree.map(lambda x, y: x, Bag((1, 2)), Bag((1, 2, 3)))

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import field
 
 from pyc.backends.llvm_builder import Builder, Value
 from pyc.backends.llvm_value import Lockstep, ValueEmitter
-from pyc.frozen import slotted
+from pyc.frozen import field, slotted
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, children
 from pyc.ir.loops import Buffer

@@ -24,7 +24,7 @@ from pyc.backends.host import host_target
 from pyc.errors import PycError
 from pyc.runtime import layout, threads
 
-CORE = ("numpy", "llvmlite", "ml-dtypes", "msgpack", "optree")
+CORE = ("numpy", "llvmlite", "ml-dtypes", "msgpack")
 OPTIONAL = {
     "scipy-openblas32": "matrix products use pyc's own kernels",
     "cuda-bindings": "needed for NVIDIA GPUs: pip install 'pyc-jit[cuda]'",

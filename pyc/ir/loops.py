@@ -40,11 +40,10 @@ Statements are plain trees. `passes/fuse.py` bounds the work of a kernel.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from enum import Enum
 from typing import Union
 
-from pyc.frozen import frozen
+from pyc.frozen import field, frozen
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Var
 

@@ -39,12 +39,11 @@ ops), and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from enum import Enum
 from typing import Any
 
 from pyc.errors import DTypeError, ShapeError
-from pyc.frozen import frozen
+from pyc.frozen import field, frozen
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr
 from pyc.ir.types import ArrayType

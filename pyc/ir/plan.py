@@ -30,11 +30,10 @@ external addresses (object code has no undefined symbols); the constants.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from enum import Enum
 from typing import Union
 
-from pyc.frozen import frozen
+from pyc.frozen import field, frozen
 from pyc.ir.loops import Kernel
 
 CONTEXT_FIELDS = (

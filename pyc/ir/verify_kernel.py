@@ -20,10 +20,9 @@ What depends on values (races, phases, an index under a condition) is `simulate`
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from pyc.errors import VerificationError
-from pyc.frozen import frozen
+from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir import loops as lo
 from pyc.ir.dtype import DType

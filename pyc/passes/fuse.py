@@ -20,11 +20,10 @@ Every decision is kept with its reason for `explain`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from math import prod
 from typing import Any
 
-from pyc.frozen import frozen, slotted
+from pyc.frozen import field, frozen, slotted
 from pyc.ir.expr import Expr, Var, const
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.op import Complex, Kind

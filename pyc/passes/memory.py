@@ -17,12 +17,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 
-from pyc.frozen import frozen, replace, slotted
+from pyc.frozen import field, frozen, replace, slotted
 from pyc.ir.graph import Eqn, Graph, Value, subgraphs
 from pyc.ir.loops import Buffer, Kernel
 from pyc.ir.op import Kind

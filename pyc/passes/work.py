@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
-from pyc.frozen import slotted
+from pyc.frozen import field, slotted
 from pyc.ir.graph import Eqn
 from pyc.ir.op import Kind
 

@@ -139,20 +139,9 @@ def _joined(what: str, carry: Input, found: ArrayType, weak: type | None) -> Inp
 def _same_structure(what: str, given: str, expected: tree.TreeDef, found: tree.TreeDef) -> None:
     if expected != found:
         raise TraceError(
-            f"{what}: {given} has the structure {_shown(expected)}, "
-            f"what is returned for it has {_shown(found)}",
+            f"{what}: {given} has the structure {expected}, what is returned for it has {found}",
             fix="Return the same tuples, lists and dicts, with the same keys.",
         )
-
-
-def _shown(treedef: tree.TreeDef) -> str:
-    """A structure as Python writes it, each leaf as `array`."""
-    return (
-        str(treedef)
-        .removeprefix("PyTreeSpec(")
-        .removesuffix(", namespace='pyc')")
-        .removesuffix(")")
-    )
 
 
 # --- bodies of loops ------------------------------------------------------------------------------
@@ -278,8 +267,8 @@ def _branch(
     for name, out in zip(names, outs, strict=True):
         if out.treedef != outs[0].treedef:
             raise TraceError(
-                f"{what}: {names[0]} returns the structure {_shown(outs[0].treedef)}, "
-                f"{name} returns {_shown(out.treedef)}",
+                f"{what}: {names[0]} returns the structure {outs[0].treedef}, "
+                f"{name} returns {out.treedef}",
                 fix="Return the same tuples, lists and dicts, with the same keys, from each "
                 "branch.",
             )
@@ -367,9 +356,7 @@ def _while(
         truth = cond_fun(init.treedef.unflatten(trace.add_inputs(loop.carries)))
         found = _apart(truth, "result")
         if found.treedef != tree.structure(0) or type_of(truth) != ArrayType((), dt.b1):
-            got = (
-                str(type_of(truth)) if found.treedef == tree.structure(0) else _shown(found.treedef)
-            )
+            got = str(type_of(truth)) if found.treedef == tree.structure(0) else str(found.treedef)
             raise DTypeError(
                 f"{what}: the condition must return a bool scalar, it returns {got}",
                 fix="Compare it, or reduce it with `.any()` or `.all()`.",

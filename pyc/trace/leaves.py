@@ -153,8 +153,7 @@ def shown(value: Apart) -> str:
     """What a value is, for messages."""
     if value.single:
         return described(value.kinds[0])
-    text = str(value.treedef).removeprefix("PyTreeSpec(").split(", namespace=")[0]
-    return text.removesuffix(")") if text.count(")") > text.count("(") else text
+    return str(value.treedef)
 
 
 def is_array(leaf: Any) -> bool:

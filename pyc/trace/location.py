@@ -18,7 +18,6 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 import numpy
-import optree
 
 from pyc import config
 from pyc.errors import CompileError, PycError, VerificationError
@@ -29,7 +28,7 @@ _OUTSIDE = (os.path.join(_OWN, "demo"),)
 """Inside the package, but user code all the same."""
 _SKIPPED = tuple(
     os.path.join(os.path.dirname(os.path.realpath(file)), "")
-    for file in (numpy.__file__, optree.__file__, os.path.join(_OWN, "x"))
+    for file in (numpy.__file__, os.path.join(_OWN, "x"))
 )
 
 _MERGE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "merge.py")

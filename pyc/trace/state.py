@@ -274,7 +274,7 @@ _ATOMS = (
     *(Tracer, str, bytes, int, float, complex, type(None), type, ModuleType, np.generic, np.ufunc),
     *(np.dtype, BuiltinFunctionType, type(Ellipsis), slice, range, _Unbound),
 )
-_LIBRARIES = ("pyc", "numpy", "optree", "scipy", "builtins")
+_LIBRARIES = ("pyc", "numpy", "scipy", "builtins")
 
 
 # --- snapshots ------------------------------------------------------------------------------------

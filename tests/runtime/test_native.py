@@ -98,7 +98,7 @@ def test_an_unknown_python_calls_the_slow_way() -> None:
     """As newer and free-threaded versions will: everything works, nothing is native."""
     run_child("""
 import sys
-import numpy, ml_dtypes, optree
+import numpy, ml_dtypes
 sys.version_info = (3, 99, 0, "final", 0)
 from pyc import reasons
 from pyc.runtime import dispatch

@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 import pyc
-from pyc import reasons, tree
+from pyc import reasons, tree, treedef
 from pyc.errors import PycError, TracerBoolConversionError
 from pyc.jit import jit
 from pyc.reasons import Reason
@@ -300,7 +300,6 @@ def test_answers_on_calls_are_bounded(monkeypatch) -> None:
         (vars(sys.modules["numpy.linalg"]), False),
         (vars(functools), False),
         (vars(pyc.tree), False),
-        (vars(sys.modules["optree"]), False),
         (vars(sys.modules["scipy.special"]), False),
         (globals(), True),
         ({}, True),
@@ -385,7 +384,7 @@ def test_registered_classes_stay_registered_and_no_others() -> None:
         def double(self):
             return State(self.u * np.full(3, 2.0))
 
-    known = set(tree._registered)
+    known = set(treedef._ways)
 
     def function(state):
         leaves = tree.leaves(state.double())
@@ -393,13 +392,13 @@ def test_registered_classes_stay_registered_and_no_others() -> None:
         return {"state": state.double(), "pair": (state.double(), [state])}
 
     found = jit(function)(State(X))
-    assert set(tree._registered) == known
+    assert set(treedef._ways) == known
     assert type(found["state"]) is State and type(found["pair"][0]) is State
     assert found["state"].u.tolist() == (2 * X).tolist()
     assert found["pair"][1][0].u.tolist() == X.tolist()
     with pytest.raises(TracerBoolConversionError):
         jit(lambda s: bool(s.double().u > 1))(State(X))
-    assert set(tree._registered) == known
+    assert set(treedef._ways) == known
 
 
 class Pair(NamedTuple):

@@ -8,10 +8,10 @@ as coroutines of their own.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
+from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir import loops as lo
 from pyc.ir.evaluate_expr import evaluate

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pyc.frozen import replace
 from pyc.ir import loops as lo
 from pyc.ir.evaluate_expr import evaluate
 from pyc.ir.loops import Extent

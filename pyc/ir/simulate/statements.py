@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pyc.frozen import replace
 from pyc.ir import loops as lo
 from pyc.ir import order
 from pyc.ir.dtype import DType
