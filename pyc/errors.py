@@ -67,7 +67,8 @@ CLASSES: dict[str, type[PycError]] = {}
 class PycError(Exception):
     """Something that pyc refuses or cannot do; the base of all its errors.
 
-    message: what was asked and what was found; fix: what to do; place: where in the user's code.
+    message: what was asked and what was found; fix: what to do, `remedy` of the class if nothing
+    nearer is known; place: where in the user's code; origin: where what was found came from.
     """
 
     code: ClassVar[str] = "PYC1000"
@@ -77,6 +78,7 @@ class PycError(Exception):
         super().__init__(message)
         self.fix = fix
         self.place = place
+        self.origin = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -94,7 +96,12 @@ class PycError(Exception):
         return self
 
     def __str__(self) -> str:
-        return format_error(self.message, self.place, _text(self.fix), self.code)
+        return format_error(self.message, self.place, self.advice, self.code)
+
+    @property
+    def advice(self) -> str:
+        """Where what was found came from, and what to do."""
+        return "\n".join(filter(None, (self.origin, _text(self.fix) or self.remedy)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {**self.__dict__, "fix": _text(self.fix)}
@@ -213,7 +220,7 @@ class PurityError(PycError):
     def __str__(self) -> str:
         if self.rule is None:
             return super().__str__()
-        fix = f"{_text(self.fix)}\nrule: {self.rule}"
+        fix = f"{self.advice}\nrule: {self.rule}"
         return format_error(self.message, self.place, fix, self.rule.code)
 
 

@@ -23,9 +23,11 @@ import numpy as np
 from pyc.array import Array as DeviceArray
 from pyc.errors import (
     DTypeError,
+    IndexOutOfRangeError,
     LeakedTracerError,
     LoopStateError,
     PycError,
+    ShapeError,
     TraceError,
     UnboundVariableError,
     format_place,
@@ -39,12 +41,15 @@ from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
 from pyc.trace import known_values, location, namespaces
 from pyc.trace.memory import VIEWS, Step, is_row_major, makes_view
+from pyc.trace.operands import operands
 from pyc.trace.reads import Read, Reads
 from pyc.trace.tracer import Tracer
 
 CONSTANT_BYTES = 1 << 16
 """The largest captured array that becomes a constant of the program."""
 
+OF_OPERANDS = (ShapeError, DTypeError, IndexOutOfRangeError)
+"""Errors about what an operation was given: their texts say where that came from."""
 
 PythonType: TypeAlias = type
 
@@ -541,6 +546,8 @@ def tracing(trace: Trace) -> Iterator[None]:
         with using(trace):
             yield
     except PycError as error:
+        if not error.origin and isinstance(error, OF_OPERANDS):
+            error.origin = operands(error.__traceback__)
         raise error.at(location.of_traceback(error.__traceback__)) from error.__cause__
     except NameError as error:
         trace.explain(error)

@@ -233,8 +233,7 @@ def _outline(code: CodeType) -> list[Any]:
 
 
 def _compiled(function: ast.FunctionDef, code: CodeType) -> CodeType:
-    made = _extracted(function, code).replace(co_firstlineno=code.co_firstlineno)
-    return _named(made, code.co_name, code.co_qualname)
+    return _named(_extracted(function, code), code.co_name, code.co_qualname)
 
 
 def _extracted(function: ast.FunctionDef, code: CodeType) -> CodeType:

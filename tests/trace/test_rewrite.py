@@ -206,6 +206,31 @@ def test_a_traceback_is_that_of_the_user() -> None:
         rewritten([])
 
 
+def unchanged(function: Any) -> Any:
+    return function
+
+
+@unchanged
+@unchanged
+def is_decorated(x: Any) -> Any:
+    if x:
+        x = x + 1
+    return 1 / x
+
+
+def test_the_lines_of_a_decorated_function_are_those_of_its_file() -> None:
+    """Lines count from the first one of a code object: with decorators that is not its `def`."""
+
+    def line_of_the_failure(function: Any) -> int | None:
+        with pytest.raises(ZeroDivisionError) as found:
+            function(-1)
+        return traceback.extract_tb(found.value.__traceback__)[-1].lineno
+
+    rewritten = rewrite.rewritten(is_decorated)
+    assert rewritten is not is_decorated
+    assert line_of_the_failure(rewritten) == line_of_the_failure(is_decorated)
+
+
 def test_functions_of_one_code_are_rewritten_once() -> None:
     def make(k: int) -> Any:
         def f(x: Any) -> Any:

@@ -1,0 +1,30 @@
+"""The full text of what a program is refused with: the user's line and a caret, what was given and
+where it came from, the fix, the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyc.errors import PycError
+from pyc.jit import jit
+from tests.errors import shapes, traces, types
+from tests.errors.case import programs
+
+ROOT = Path(__file__).parents[2]
+MODULES = {"shapes": shapes, "types": types, "traces": traces}
+PROGRAMS = {
+    f"{name}-{program}": function
+    for name, module in MODULES.items()
+    for program, function in programs(vars(module)).items()
+}
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_refused(name, golden, monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
+    args, options = PROGRAMS[name].given
+    with pytest.raises(PycError) as found:
+        jit(PROGRAMS[name], **options)(*args)
+    golden(f"{type(found.value).__name__}: {found.value}")

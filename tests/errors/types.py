@@ -1,0 +1,320 @@
+"""Programs that are given element types, or values of Python, that an operation does not take.
+
+Keep the lines where they are: the golden files name them.
+"""
+
+import numpy as np
+
+import pyc.numpy as pnp
+from pyc import lax
+from pyc.interpreter import bind1
+from tests.errors.case import LINE, MATRIX, PAIRS, PLACES, SQUARE, TRUTHS, given
+
+# --- what arrays are made of ----------------------------------------------------------------------
+
+
+@given(LINE)
+def list_of_texts(x):
+    return pnp.sum(["a", "b"]) + x
+
+
+@given(LINE)
+def dtype_of_texts(x):
+    return x.astype("U3")
+
+
+@given(LINE)
+def long_double(x):
+    return pnp.add(x, np.arange(4, dtype=np.longdouble))
+
+
+@given(LINE)
+def places_of_dates(x):
+    return pnp.arange(3, dtype="M8[s]") + x
+
+
+@given(LINE)
+def object_in_an_operation(x):
+    return pnp.add(x, object())
+
+
+@given(LINE)
+def unknown_kind_of_dtype(x):
+    return pnp.isdtype(x.dtype, "numeral")
+
+
+@given(LINE)
+def axis_that_is_no_integer(x):
+    return np.sum(x, axis=0.5)
+
+
+@given(LINE)
+def shape_that_is_no_integer(x):
+    return np.zeros((2, 1.5)) + x
+
+
+@given(LINE)
+def range_of_complex_numbers(x):
+    return pnp.arange(1j) + x
+
+
+# --- element types --------------------------------------------------------------------------------
+
+
+@given(LINE)
+def bits_of_floats(x):
+    return x & 1
+
+
+@given(LINE)
+def inverted_floats(x):
+    return ~x
+
+
+@given(LINE)
+def bits_counted_of_floats(x):
+    return np.bitwise_count(x)
+
+
+@given(PAIRS)
+def rounded_complex_numbers(z):
+    return np.floor(z)
+
+
+@given(TRUTHS)
+def subtracted_bools(t):
+    return t - t
+
+
+@given(TRUTHS)
+def negative_of_bools(t):
+    return -t
+
+
+@given(PAIRS)
+def complex_numbers_in_logaddexp(z):
+    return np.logaddexp(z, z)
+
+
+@given(PAIRS)
+def complex_numbers_in_cbrt(z):
+    return np.cbrt(z)
+
+
+@given(PAIRS)
+def complex_numbers_in_arctan2(z):
+    return np.arctan2(z, z)
+
+
+@given(PAIRS)
+def complex_numbers_in_copysign(z):
+    return np.copysign(z, z)
+
+
+@given(PAIRS)
+def order_of_complex_numbers(z):
+    return np.median(z)
+
+
+@given(PAIRS)
+def greatest_of_complex_numbers(z):
+    return z.max()
+
+
+@given(PAIRS)
+def place_of_the_greatest_complex_number(z):
+    return z.argmax()
+
+
+@given(PAIRS)
+def sorted_complex_numbers(z):
+    return np.sort(z)
+
+
+@given(PAIRS)
+def complex_number_as_a_float(z):
+    a = np.zeros(2)
+    a += z
+    return a
+
+
+@given(PLACES, LINE)
+def floats_added_to_integers_in_place(p, x):
+    a = p * 1
+    a += x[:3]
+    return a
+
+
+@given(PLACES, LINE)
+def floats_copied_to_integers(p, x):
+    a = p * 1
+    np.copyto(a, x[:3])
+    return a
+
+
+@given(LINE)
+def counts_of_floats(x):
+    return np.bincount(x, minlength=4)
+
+
+@given(LINE)
+def choice_by_floats(x):
+    return np.choose(x, [x, x])
+
+
+@given(LINE)
+def repeated_by_floats(x):
+    return np.repeat(x, 1.5)
+
+
+@given(SQUARE)
+def inverse_by_a_power(m):
+    return np.linalg.matrix_power(m, -1)
+
+
+@given(MATRIX)
+def norm_by_singular_values(m):
+    return np.linalg.norm(m, 2)
+
+
+@given(LINE)
+def norm_of_an_unknown_kind(x):
+    return pnp.linalg.vector_norm(x, ord="fro")
+
+
+@given(LINE, PLACES)
+def update_without_an_order(x, p):
+    return x.at[p].divide(2.0)
+
+
+@given(LINE)
+def loop_between_signed_and_unsigned(x):
+    return lax.fori_loop(np.uint64(0), np.int64(3), lambda i, c: c + 1, x)
+
+
+@given(PLACES)
+def number_that_does_not_fit_what_a_loop_carries(p):
+    return lax.fori_loop(0, 3, lambda i, c: 300, np.uint8(1)) + p
+
+
+@given(LINE, PLACES)
+def operation_on_two_types(x, p):
+    return bind1("add", x[:3], p)
+
+
+# --- indices --------------------------------------------------------------------------------------
+
+
+@given(LINE)
+def two_ellipses(x):
+    return x[..., ...]
+
+
+@given(LINE)
+def too_many_indices(x):
+    y = x + 1
+    return y[0, 1]
+
+
+@given(LINE)
+def index_out_of_bounds(x):
+    return x[4]
+
+
+@given(LINE)
+def list_of_indices_out_of_bounds(x):
+    return x[[0, -5]]
+
+
+@given(LINE)
+def mask_of_another_length(x):
+    return x[[True, False]]
+
+
+@given(LINE)
+def slice_by_a_float(x):
+    return x[: 4 / 2]
+
+
+@given(LINE)
+def indices_that_are_floats(x):
+    return x[x]
+
+
+@given(LINE)
+def deleted_out_of_bounds(x):
+    return np.delete(x, 7)
+
+
+@given(LINE)
+def deleted_at_a_float(x):
+    return np.delete(x, 1.5)
+
+
+@given(LINE)
+def inserted_at_a_traced_float(x):
+    return np.insert(x, x[0], 1.0)
+
+
+@given(LINE)
+def unravelled_floats(x):
+    return np.unravel_index(x, (2, 2))
+
+
+# --- what depends on data -------------------------------------------------------------------------
+
+
+@given(LINE)
+def places_where(x):
+    return pnp.where(x > 1)
+
+
+@given(LINE)
+def places_of_what_is_not_zero(x):
+    return pnp.nonzero(x)
+
+
+@given(LINE)
+def unique_elements(x):
+    return np.unique(x)
+
+
+@given(LINE)
+def places_found(x):
+    return pnp.argwhere(x > 1)
+
+
+@given(LINE, PLACES)
+def repeated_by_traced_numbers(x, p):
+    return np.repeat(x[:3], p)
+
+
+@given(LINE)
+def quantile_at_a_traced_fraction(x):
+    return np.quantile(x, x[0])
+
+
+@given(LINE)
+def histogram_with_automatic_bins(x):
+    return np.histogram(x, bins="auto")
+
+
+@given(LINE, LINE)
+def as_many_values_as_a_mask_selects(x, y):
+    a = x * 1
+    a[a > 1] = y
+    return a
+
+
+@given(LINE, LINE)
+def as_many_values_as_a_mask_selects_added(x, y):
+    a = x * 1
+    a[a > 1] += y
+    return a
+
+
+@given(LINE, LINE)
+def as_many_values_as_a_known_place_needs(x, y):
+    a = x * 1
+    a[x > 1, ...] = y
+    return a
