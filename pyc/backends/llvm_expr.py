@@ -74,6 +74,11 @@ class ExpressionEmitter(ValueEmitter, ABC):
         """The element(s) that `node` reads; piece is -1 for a uniform read."""
 
     @abstractmethod
+    def load_where(self, node: Load, mask: Value, otherwise: Value, piece: int) -> Value | None:
+        """What `node` reads in the lanes of a mask and a constant in the others, if that is one
+        instruction; None if it is not."""
+
+    @abstractmethod
     def is_private(self, buffer: Buffer) -> bool:
         """Whether each lane of the vector loop has its own `buffer`."""
 
@@ -239,6 +244,8 @@ class ExpressionEmitter(ValueEmitter, ABC):
                 if node.name == "rare_select":
                     condition, rare, usual = operands
                     operands = (condition, usual, *self._shared_with(rare))
+                elif node.name == "select" and type(operands[1]) is Load:
+                    operands = (operands[0], operands[2])  # `_compute` may load with a mask
                 stack.extend([(c, False) for c in reversed(operands)])
             elif type(node) is not Var:
                 order.append(node)
@@ -261,8 +268,13 @@ class ExpressionEmitter(ValueEmitter, ABC):
         assert isinstance(node, Apply), node
         if node.name == "rare_select":
             return self._rare_select(node, piece)
-        args = [self._known(a, piece) for a in node.args]
         form, volatile = self._info[id(node)]
+        if node.name == "select" and type(load := node.args[1]) is Load and form == VARYING:
+            mask, otherwise = (self._known(a, piece) for a in (node.args[0], node.args[2]))
+            masked = self.load_where(load, mask, otherwise, piece)
+            if masked is not None:
+                return masked
+        args = [self._known(a, piece) for a in node.args]
         scope = self.builder.scope if volatile else None
         if form == UNIFORM:
             return self.scalar(node.name, node.dtype, args, scope)

@@ -21,6 +21,7 @@ from pyc.backends.llvm_builder import (
     lane_constants,
     memory_type,
     register_type,
+    splat,
     suffix,
 )
 from pyc.backends.llvm_expr import ExpressionEmitter
@@ -249,8 +250,37 @@ class MemoryEmitter(ExpressionEmitter):
         scalar = self.builder.emit(f"extractelement {type} {ref}, i64 0", scope)
         return self._from_memory(scalar, buffer, 0, scope)
 
+    def load_where(self, node: Load, mask: Value, otherwise: Value, piece: int) -> Value | None:
+        """What `node` reads in the first lanes and a constant in the others, where these lanes are
+        neighbours: one masked load."""
+        buffer = node.buffer
+        if buffer.dtype is dt.b1 or buffer in self.written or self.mask_of(piece) is not None:
+            return None
+        lanes, constant = mask.const, not otherwise.lanes and not otherwise.ref.startswith("%")
+        if not isinstance(lanes, tuple) or not constant or not all(lanes[: sum(lanes)]):
+            return None
+        element = self.linear(buffer, node.index, piece)
+        if element.run is None or sum(lanes) > element.run[1]:
+            return None
+        first, width = element.run[0], len(lanes)
+        needed = deepest((element.scope, self.places[buffer].scope))
+        safe = self.in_bounds(buffer, node.index, piece)
+        scope = self.builder.placement(needed, speculative=safe)
+        type = memory_type(buffer.dtype, width)
+        address, alignment = self._pointer(buffer, first), self.alignment(buffer, first)
+        rest = splat(otherwise.ref, buffer.dtype, width)
+        ref = self._masked_load(buffer, type, address, alignment, mask.ref, scope, rest)
+        return Value(ref, buffer.dtype, scope, width)
+
     def _masked_load(
-        self, buffer: Buffer, type: str, address: str, alignment: int, mask: str, scope: Scope
+        self,
+        buffer: Buffer,
+        type: str,
+        address: str,
+        alignment: int,
+        mask: str,
+        scope: Scope,
+        rest: str = "zeroinitializer",
     ) -> str:
         pointer = self.places[buffer].pointer
         lanes = type[1 : type.index(" ")]
@@ -259,7 +289,7 @@ class MemoryEmitter(ExpressionEmitter):
             f"llvm.masked.load.{suffix(type)}.{suffix(pointer)}", type, [pointer, masks, type]
         )
         arguments = f"{pointer} align {alignment} {address}, {masks} {mask}"
-        return self.builder.emit(f"{head}({arguments}, {type} zeroinitializer)", scope)
+        return self.builder.emit(f"{head}({arguments}, {type} {rest})", scope)
 
     def _load_lanes(
         self, buffer: Buffer, element: Value, piece: int, mask: Value | None, scope: Scope
@@ -278,7 +308,7 @@ class MemoryEmitter(ExpressionEmitter):
             return self._load_run(buffer, *element.run, scope)
         if element.base is not None and element.stride == -1 and mask is None:
             return self._load_reversed(buffer, element, piece, scope)
-        if element.base is not None and 2 <= element.stride <= 4 and mask is None:
+        if element.base is not None and 2 <= element.stride <= 5 and mask is None:
             return self._load_strided(buffer, element, piece, scope)
         pointers = self._pointers(buffer, element, piece, scope)
         type = memory_type(buffer.dtype, width)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from pyc.ir.expr import Apply, Expr, Var, apply, const, minimum, postorder, select
+from pyc.ir.expr import Apply, Expr, Load, Var, apply, const, minimum, postorder, select
 from pyc.ir.loops import Body, If, Let, Reduce, Stmt, Store, expressions
 from pyc.ir.visit import Rewriter, renamed
 
@@ -66,6 +66,10 @@ class Elements:
         """The element at a position where `inside` (which is so up to the last one), else
         `otherwise`."""
         clamped = positions(self.domain, minimum(position, self.n - 1))
+        loaded = all(isinstance(v, Load) for v in self.reduce.values)
+        if not self.before and loaded:
+            found = Rewriter(variables=clamped).exprs(self.reduce.values)
+            return [], tuple(select(inside, x, o) for x, o in zip(found, otherwise, strict=True))
         lets = [s for s in self.before if isinstance(s, Let)]
         lets += [Let(r, v) for r, v in zip(self.reduce.results, self.reduce.values, strict=True)]
         body = renamed(tuple(lets), clamped)

@@ -20,7 +20,7 @@ from pyc.ir.order import KEEP
 from pyc.ir.visit import renamed
 from pyc.passes.elements import Components, Elements, Found
 from pyc.passes.nest import Loop, can_split
-from pyc.passes.reduction import CHEAP, AcrossLanes, Allocate, stores
+from pyc.passes.reduction import CHEAP, AcrossLanes, Allocate, loads, stores
 from pyc.passes.rows import Section, hoisted, sections
 
 Combine = Callable[[Components, Components], Components]
@@ -30,6 +30,8 @@ LONGEST = 128
 """Elements of a row up to which the last steps are worth sharing."""
 STRAIGHT = 2
 """Vectors of a cheap row that are written out for each row of a group."""
+TOGETHER = 4
+"""Rows of a longer cheap row's group that meet before any vector is stored."""
 AT_ONCE = 4
 """Rows of a group that are stored in one step of a loop."""
 
@@ -42,6 +44,8 @@ def merged_rows(
     begins within the one before, whose rows it computes again: `parallel` groups are tasks then,
     the last of which has both."""
     size = min(width, KEEP)
+    if can_split(core) and all(Elements(s).n < size for s in core if isinstance(s, Reduce)):
+        size //= 2  # half of the lanes and more would be idle
     groups = -(-loop.extent // size)
     group = Var("group")
     first: Expr = group * size
@@ -94,27 +98,52 @@ class _Group:
         for s in reduces:
             elements = Elements(s)
             across = AcrossLanes(elements.types, s.monoid, self._allocate, self.size)
-            vectors: list[Components] = []
             cheap = elements.work <= CHEAP * len(elements.types)
-            if elements.n <= STRAIGHT * self.size and cheap:
-                for k in range(self.size):
-                    row, total = _row(across, elements, lane, self._binding(k))
-                    last += row
-                    vectors.append(total)
+            size = self.size
+            if elements.n <= STRAIGHT * size and cheap:
+                body, vectors = self._rows(across, elements, lane, range(size))
+                last += body
+                merged = _merge(vectors, lane, size // 2, across.monoid.combine)
+            elif cheap and size >= 2 * TOGETHER:
+                merged = self._merged_loop(across, elements, lane)
             else:
-                buffers = across.buffers("rows", self.size * self.size)
+                buffers = across.buffers("rows", size * size)
                 self.body.append(self._kept_rows(across, elements, buffers))
-                vectors = [
-                    tuple(Load(b, (lane + k * self.size,)) for b in buffers)
-                    for k in range(self.size)
-                ]
-            merged = _merge(vectors, lane, across.monoid.combine)
+                vectors = [loads(buffers, lane + k * size) for k in range(size)]
+                merged = _merge(vectors, lane, size // 2, across.monoid.combine)
             last += [Let(r, v) for r, v in zip(s.results, merged, strict=True)]
         made = {v: self._allocate(v.name, v.dtype, (self.size,)) for v in later}
         keeping = [Store(b, (lane,), v) for v, b in made.items()]
         last += renamed((*after, *keeping), self._binding(lane))
         self.body.append(For(lane, self.size, Kind.VECTOR, tuple(last)))
         self._kept |= made
+
+    def _rows(
+        self, across: AcrossLanes, elements: Elements, lane: Var, rows: Sequence[Expr | int]
+    ) -> tuple[list[Stmt], list[Components]]:
+        """The vectors of some rows of the group, in straight code."""
+        body: list[Stmt] = []
+        vectors: list[Components] = []
+        for row in rows:
+            found, total = _row(across, elements, lane, self._binding(row))
+            body += found
+            vectors.append(total)
+        return body, vectors
+
+    def _merged_loop(self, across: AcrossLanes, elements: Elements, lane: Var) -> Components:
+        """The merged vectors of all rows, TOGETHER of which meet in each step of a loop: those that
+        the first steps of the tree combine."""
+        steps, combine = self.size // TOGETHER, across.monoid.combine
+        buffers = across.buffers("merged", steps * self.size)
+        step, place = Var("step"), Var("l")
+        rows = [step + k * steps for k in range(TOGETHER)]
+        body, vectors = self._rows(across, elements, place, rows)
+        merged = _merge(vectors, place, self.size // 2, combine)
+        body += stores(buffers, step * self.size + place, merged)
+        vector = For(place, self.size, Kind.VECTOR, tuple(body))
+        self.body.append(For(step, steps, Kind.SERIAL, (vector,)))
+        kept = [loads(buffers, lane + k * self.size) for k in range(steps)]
+        return _merge(kept, lane, steps // 2, combine)
 
     def _kept_rows(self, across: AcrossLanes, elements: Elements, buffers: list[Buffer]) -> Stmt:
         """A loop over the rows of a group that stores their vectors."""
@@ -149,14 +178,11 @@ def _row(across: AcrossLanes, elements: Elements, lane: Expr, binding: Mapping[V
     return list(found), tuple(s.var for s in found[-len(lets) :] if isinstance(s, Let))
 
 
-def _merge(
-    vectors: Sequence[Components],
-    lane: Var,
-    combine: Callable[[Components, Components], Components],
-) -> Components:
-    """One vector whose lane k is the halves step over all lanes of vector k."""
-    distance = len(vectors) // 2
-    while distance:
+def _merge(vectors: list[Components], lane: Var, distance: int, combine: Combine) -> Components:
+    """One vector of `vectors`, whose rows are lanes: the halves step over lanes that are `distance`
+    apart, then half as far, joins the first vector with the one half the vectors behind it."""
+    while len(vectors) > 1:
+        half = len(vectors) // 2
         low = (lane & distance).equal(0)
 
         def pair(a: Components, b: Components, low: Expr = low, d: int = distance) -> Components:
@@ -167,6 +193,6 @@ def _merge(
             )
             return combine(near, far)
 
-        vectors = [pair(vectors[k], vectors[k + distance]) for k in range(distance)]
+        vectors = [pair(vectors[k], vectors[k + half]) for k in range(half)]
         distance //= 2
     return vectors[0]

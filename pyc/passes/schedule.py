@@ -67,7 +67,7 @@ from pyc.passes.rows import (
     without_row_buffers,
 )
 
-STRIDED = 4
+STRIDED = 5
 """Elements of rows that lie side by side in vectors of several of them."""
 FEW_ROWS = 16
 """Long rows fewer than this are shared by tasks."""
@@ -449,15 +449,18 @@ class _Scheduler:
         tiles = -(-inner.extent // width)
         tile, lane = self.nest.simplify.variable("tile", tiles), Var("lane")
         body = around(self.locals, self._within_lanes(core))
-        whole = For(lane, width, Kind.VECTOR, (Let(inner.var, tile * width + lane), *body))
-        found: Stmt = whole
-        if inner.extent % width:
-            lane, here = Var("lane"), Var(inner.var.name)
+        ragged = inner.extent % width > 0
+        split = ragged and tiles > 1 and instructions(body) < ONE_LOOP
+        # Inside of memory for all that is known of `tile`, so that strided rows share loads.
+        number = minimum(tile, tiles - 2) if split else tile
+        found: Stmt = For(lane, width, Kind.VECTOR, (Let(inner.var, number * width + lane), *body))
+        if ragged:
+            whole, lane, here = found, Var("lane"), Var(inner.var.name)
             position = tile * width + lane
             inside = (Let(here, position), *renamed(tuple(body), {inner.var: here}))
             masked = If(position < inner.extent, inside)
             found = For(lane, width, Kind.VECTOR, (masked,))
-            if tiles > 1 and instructions(body) < ONE_LOOP:
+            if split:
                 found = If(tile < tiles - 1, (whole,), (found,))
         return self._rows([*loops[:-1], Loop(tile, tiles)], [found], parallel)
 

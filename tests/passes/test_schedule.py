@@ -236,7 +236,9 @@ def test_ragged_rows_keep_all_bits(length: int, target: Any) -> None:
         assert same_bits(a, b)
 
 
-@pytest.mark.parametrize("shape", [(16, 5), (17, 9), (40, 16), (33, 31), (20, 64), (2, 18, 90)])
+@pytest.mark.parametrize(
+    "shape", [(19, 5), (16, 6), (17, 9), (40, 16), (33, 31), (20, 64), (2, 18, 90)]
+)
 @pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
 def test_short_rows_meet_in_one_vector(shape: tuple[int, ...], target: Any) -> None:
     """A vector of neighbouring rows at once: no lane is read back by itself, the last group
@@ -304,6 +306,8 @@ def test_groups_of_short_rows_that_overlap_are_one_task(
         (kernel,) = found.kernels
         (tasks,) = extents(kernel, Kind.PARALLEL)
         group = min(target.lanes(4), KEEP)
+        if program is not normalised and shape[-1] < group:
+            group //= 2  # vectors of half as many lanes: sums of 9 would leave 7 of 16 idle
         assert tasks == (shape[-2] // group) * prod(shape[:-2]), "the last two groups are one task"
 
 
