@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import pyc.ir.ops  # noqa: F401 - fills the op table
-from pyc import cache, config, lax, numpy, tree
-from pyc.array import Array
-from pyc.device import block_until_ready, device_get, device_put, devices
-from pyc.jit import Jitted, jit
-from pyc.lax import cond, fori_loop, scan, switch, while_loop
-from pyc.verify import verify
+from pyc import collector
+
+collector.begin()  # nearly all that the import makes stays; at the end of this file it ends
+
+import pyc.ir.ops  # noqa: E402, F401 - fills the op table
+from pyc import cache, config, lax, numpy, tree  # noqa: E402
+from pyc.array import Array  # noqa: E402
+from pyc.device import block_until_ready, device_get, device_put, devices  # noqa: E402
+from pyc.jit import Jitted, jit  # noqa: E402
+from pyc.lax import cond, fori_loop, scan, switch, while_loop  # noqa: E402
+from pyc.verify import verify  # noqa: E402
 
 __all__ = [
     "Array",
@@ -31,3 +35,5 @@ __all__ = [
     "while_loop",
 ]
 __version__ = "0.1.0"
+
+collector.end()

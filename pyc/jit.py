@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
+from pyc import collector, config, tree
 from pyc import compile as compiler
-from pyc import config, tree
 from pyc.array import Array as DeviceArray
 from pyc.backends import gpu_compiler
 from pyc.device import parse
@@ -377,7 +377,7 @@ class Jitted(Dispatcher):
 
     def _compiled(self, call: Call, tries: int = 2) -> tuple[Entry, list[Any]]:
         """A new program for a call; one thread makes it, the other ones wait."""
-        with _alone(self._lock):
+        with _alone(self._lock), collector.seldom():
             known = self._entries.get(call.key, ())
             for entry in known:
                 hidden = entry.hidden(call)

@@ -14,7 +14,7 @@ import pyc
 
 ROOT = Path(pyc.__file__).parent
 
-ANYWHERE = {"errors", "reasons", "config", "frozen", "forks"}
+ANYWHERE = {"errors", "reasons", "config", "frozen", "forks", "collector"}
 """Modules that every part may import, and that import nothing of pyc but `frozen` and `forks`."""
 
 IR = {"ir"}
@@ -27,6 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "config": {"frozen"},
     "frozen": set(),
     "forks": set(),
+    "collector": {"forks"},
     "ir": set(),
     "interpreter": IR,
     "tree": {"treedef"},
