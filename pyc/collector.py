@@ -1,6 +1,6 @@
 """Fewer runs of Python's garbage collector while much is made that stays.
 
-Importing pyc makes 40,000 objects, a program of ten thousand operations a million, nearly all of
+Importing pyc makes 25,000 objects, a program of ten thousand operations a million, nearly all of
 which stay until it is compiled. The collector runs each time that 700 more are there than before,
 looks at the young ones every time, and at everything in the process now and then: that was a third
 of the time of long programs and a tenth of a start. Inside of `seldom` it runs each `YOUNG`
@@ -18,7 +18,7 @@ from threading import RLock, get_ident
 
 from pyc.forks import hold
 
-YOUNG = 20_000
+YOUNG = 50_000
 """Objects made since the last run that begin one."""
 
 _lock = RLock()

@@ -79,7 +79,7 @@ def test_what_the_user_sets_meanwhile_stays() -> None:
 
 
 def test_the_import_runs_it_seldom_and_leaves_it_as_it_was() -> None:
-    """Each run among NumPy's objects takes 0.1 to 4 ms."""
+    """Each run among the objects of NumPy and pyc takes 0.1 to 4 ms; it was some 30 runs."""
     code = (
         "import gc, numpy; gc.set_threshold(500, 7, 9); gc.collect();"
         "runs = lambda: sum(s['collections'] for s in gc.get_stats()); before = runs();"
