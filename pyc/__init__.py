@@ -36,4 +36,5 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
+collector.keep()
 collector.end()

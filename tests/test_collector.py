@@ -80,11 +80,29 @@ def test_what_the_user_sets_meanwhile_stays() -> None:
 
 def test_the_import_runs_it_seldom_and_leaves_it_as_it_was() -> None:
     """Each run among the objects of NumPy and pyc takes 0.1 to 4 ms; it was some 30 runs."""
-    code = (
-        "import gc, numpy; gc.set_threshold(500, 7, 9); gc.collect();"
-        "runs = lambda: sum(s['collections'] for s in gc.get_stats()); before = runs();"
-        "import pyc; print(runs() - before, *gc.get_threshold())"
-    )
+    code = """
+import gc, weakref, numpy
+class Node: pass
+node = Node()
+node.me, alive = node, weakref.ref(node)
+gc.set_threshold(500, 7, 9)
+runs = lambda: sum(s["collections"] for s in gc.get_stats())
+before = runs()
+del node
+import pyc
+f = pyc.jit(lambda x: x + 1)
+print(runs() - before, gc.get_freeze_count(), *gc.get_threshold())
+gc.collect()
+assert alive() is None, "what is garbage is found all the same"
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    runs, *kept = map(int, done.stdout.split())
-    assert kept == list(BEFORE) and runs <= 3
+    runs, frozen, *kept = map(int, done.stdout.split())
+    assert kept == list(BEFORE) and frozen == 0 and runs <= 1
+
+
+def test_what_a_program_has_frozen_stays_frozen() -> None:
+    count = "print(gc.get_freeze_count())"
+    code = f"import gc; gc.freeze(); {count}; import pyc; {count}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    before, after = map(int, done.stdout.split())
+    assert 0 < after <= before
