@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-import pyc.ir.ops  # noqa: F401 - fills the op table
-from pyc import cache, config, lax, numpy, tree
-from pyc.array import Array
-from pyc.device import block_until_ready, device_get, device_put, devices
-from pyc.jit import Jitted, jit
-from pyc.lax import cond, fori_loop, scan, switch, while_loop
-from pyc.verify import verify
+from pyc import collector
+
+collector.begin()  # nearly all that the import makes stays; at the end of this file it ends
+
+from typing import TYPE_CHECKING, Any  # noqa: E402
+
+import pyc.ir.ops  # noqa: E402, F401 - fills the op table
+from pyc import cache, config, numpy, tree  # noqa: E402
+from pyc.array import Array  # noqa: E402
+from pyc.device import block_until_ready, device_get, device_put, devices  # noqa: E402
+from pyc.forks import load  # noqa: E402
+from pyc.jit import Jitted, jit  # noqa: E402
+
+if TYPE_CHECKING:
+    from pyc import lax
+    from pyc.lax import cond, fori_loop, scan, switch, while_loop
+    from pyc.verification import verify
 
 __all__ = [
     "Array",
@@ -31,3 +41,26 @@ __all__ = [
     "while_loop",
 ]
 __version__ = "0.1.0"
+
+_ELSEWHERE = {
+    "pyc.lax": ("cond", "fori_loop", "scan", "switch", "while_loop"),
+    "pyc.verification": ("verify",),
+}
+"""Public names of the modules that are loaded on demand."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "lax":
+        return load("pyc.lax")
+    for module, names in _ELSEWHERE.items():
+        if name in names:
+            return getattr(load(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+collector.keep()
+collector.end()

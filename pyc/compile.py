@@ -23,7 +23,7 @@ from pyc.backends.base import Code
 from pyc.backends.cpu import Cpu, CpuExecutable
 from pyc.backends.host import host_target
 from pyc.errors import PycError, format_place
-from pyc.fingerprint import Document, key_of, source_digest, versions
+from pyc.fingerprint import Document, key_of, versions
 from pyc.forks import compiling, is_compiling
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
@@ -150,7 +150,7 @@ class Lowered:
                 "types": [str(p.type) for p in self.traced.params],
                 "graph": print_graph(self.traced),
                 "options": self.options,
-                "sources": source_digest(),
+                "sources": cache.source_digest(),
                 "versions": versions(_LIBRARIES),
             }
         return self._document

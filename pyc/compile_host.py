@@ -15,7 +15,7 @@ from pyc.backends import base
 from pyc.backends.cpu import Cpu
 from pyc.backends.host import host_target
 from pyc.compile import RELEASE_BYTES
-from pyc.fingerprint import Document, source_digest, versions
+from pyc.fingerprint import Document, versions
 from pyc.forks import compiling, is_compiling
 from pyc.ir.loops import Kernel
 from pyc.ir.plan import CANCELLED, Plan
@@ -68,7 +68,7 @@ def _payload(kernel: Kernel, arguments: int, name: str) -> Document:
     document: Document = {
         "host step": text,
         "arguments": arguments,
-        "sources": source_digest(),
+        "sources": cache.source_digest(),
         "versions": versions(("llvmlite",)),
     }
     facts: Document = {"target": target.id, "features": target.features}

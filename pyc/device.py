@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyc import tree
+from pyc import backends, tree
 from pyc.array import Array, to_device
-from pyc.backends import cuda
 from pyc.backends.host import host_target
 from pyc.errors import DeviceError
 from pyc.frozen import frozen
 from pyc.reasons import record
+
+if TYPE_CHECKING:
+    from pyc.backends.cuda import Device
 
 
 @frozen()
@@ -37,6 +39,7 @@ def devices(kind: str | None = None) -> list[DeviceInfo]:
         target = host_target()
         found.append(DeviceInfo("cpu", 0, "cpu", target.id))
     if kind in (None, "cuda"):
+        cuda = backends.cuda_driver()
         why = cuda.problem()
         if why is None:
             for number in range(cuda.count()):
@@ -56,11 +59,12 @@ def parse(name: str) -> tuple[str, int]:
     return kind, int(number or 0)
 
 
-def gpu(name: str = "cuda") -> cuda.Device:
+def gpu(name: str = "cuda") -> Device:
     """The GPU called "cuda" or "cuda:N"; DeviceError with the reason if there is none."""
     kind, number = parse(name)
     if kind != "cuda":
         raise DeviceError(f"{name!r} is no GPU")
+    cuda = backends.cuda_driver()
     why = cuda.problem()
     if why is not None:
         record(why[0], detail=why[1])
@@ -71,7 +75,8 @@ def gpu(name: str = "cuda") -> cuda.Device:
     if number >= count:
         have = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
         raise DeviceError(f"device {name!r} was asked for, and there is {have}")
-    return cuda.device(number)
+    found: Device = cuda.device(number)
+    return found
 
 
 def device_put(x: Any, device: str = "cuda") -> Any:

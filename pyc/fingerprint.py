@@ -10,21 +10,40 @@ over the contents of the files, not their times: two installations of one versio
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
+from importlib import import_module
 from importlib.machinery import ModuleSpec
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgpack
+
+from pyc.forks import load
 
 Document = dict[str, Any]
 
 NOT_CODE = ("cli", "demo", "numpy", "purity", "trace")
 """Folders of pyc that cannot change what is compiled: what the last three give is a Graph, whose
 text is in the key itself."""
+
+
+def find(package: str) -> ModuleSpec | None:
+    """Where a package lies, as `importlib.util` says, which takes 0.4 ms to import."""
+    found = (finder.find_spec(package, None) for finder in sys.meta_path)
+    return next((spec for spec in found if spec is not None), None)
+
+
+def _sha256() -> Callable[[bytes], Any]:
+    """SHA-256, of whatever module of Python has it: `hashlib` takes 3 ms to load, as it loads
+    OpenSSL, which is worth it for the whole of the sources only."""
+    of_python = [name for name in ("_sha2", "_sha256") if find(name) is not None]  # 3.12, 3.11
+    found: Callable[[bytes], Any] = import_module([*of_python, "hashlib"][0]).sha256
+    return found
+
+
+sha256 = _sha256()
 
 
 def canonical(value: Any) -> bytes:
@@ -56,30 +75,55 @@ def _ordered(value: Any, place: str) -> Any:
 
 def key_of(document: Document) -> str:
     """The key of a document: 64 hexadecimal digits, equal for equal documents only."""
-    return hashlib.sha256(b"pyc key 1\n" + canonical(document)).hexdigest()
+    return str(sha256(b"pyc key 1\n" + canonical(document)).hexdigest())
 
 
 @cache
 def source_digest() -> str:
-    """Digest of the contents of pyc's own files, computed once per process (a few ms)."""
-    root = os.path.dirname(os.path.abspath(__file__))
-    digest = hashlib.sha256()
-    for path in sorted(_sources(root)):
-        with open(os.path.join(root, path), "rb", buffering=0) as file:
+    """Digest of the contents of pyc's own files, read once per process (5 ms)."""
+    digest = load("hashlib").sha256()
+    for path, item in sorted(_sources(_ROOT)):
+        with open(item, "rb", buffering=0) as file:
             content = file.read()
         digest.update(f"{path}\0{len(content)}\0".encode())
         digest.update(content)
-    return digest.hexdigest()
+    found: str = digest.hexdigest()
+    return found
 
 
-def _sources(root: str, inside: str = "") -> Iterable[str]:
-    """Paths of the Python files below `root`, relative to it."""
-    for item in os.scandir(os.path.join(root, inside)):
-        path = f"{inside}/{item.name}" if inside else item.name
-        if item.name.endswith(".py"):
-            yield path
-        elif item.is_dir() and item.name not in (*NOT_CODE, "__pycache__"):
-            yield from _sources(root, path)
+class SourceState(NamedTuple):
+    """What the file system says of pyc's own files. digest: of their names, sizes, times and
+    numbers; changed: when the last of them changed, in nanoseconds since the epoch; exact: whether
+    the file system keeps that time to less than a second."""
+
+    digest: str
+    changed: int
+    exact: bool
+
+
+def source_state() -> SourceState:
+    """The state of the files that `source_digest` reads, which are not opened."""
+    found, times = [_ROOT], []
+    for path, item in sorted(_sources(_ROOT)):
+        at = item.stat()
+        times.append(at.st_ctime_ns)
+        found.append(f"{path} {at.st_size} {at.st_mtime_ns} {at.st_ctime_ns} {at.st_ino}")
+    exact = all(time % 1_000_000_000 for time in times)
+    return SourceState(sha256("\n".join(found).encode()).hexdigest(), max(times), exact)
+
+
+_ROOT = os.path.dirname(os.path.abspath(__file__))
+
+
+def _sources(root: str, inside: str = "") -> Iterable[tuple[str, os.DirEntry[str]]]:
+    """The Python files below `root` by their paths relative to it."""
+    with os.scandir(os.path.join(root, inside)) as items:
+        for item in items:
+            path = f"{inside}/{item.name}" if inside else item.name
+            if item.name.endswith(".py"):
+                yield path, item
+            elif item.is_dir() and item.name not in (*NOT_CODE, "__pycache__"):
+                yield from _sources(root, path)
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
@@ -88,12 +132,6 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
     packages: import names, equal to their distribution's name (`-` read as `_`).
     """
     return {name: _version(name) for name in packages}
-
-
-def find(package: str) -> ModuleSpec | None:
-    """Where a package lies, as `importlib.util` says, which takes 0.4 ms to import."""
-    found = (finder.find_spec(package, None) for finder in sys.meta_path)
-    return next((spec for spec in found if spec is not None), None)
 
 
 @cache

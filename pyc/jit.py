@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
+from pyc import collector, config, tree
 from pyc import compile as compiler
-from pyc import config, tree
 from pyc.array import Array as DeviceArray
 from pyc.backends import gpu_compiler
 from pyc.device import parse
 from pyc.entries import Entry, NativeWay, QuickEntry, Traced, given_at_trace, is_same_number
 from pyc.errors import ConcretizationError, DTypeError, PycError
-from pyc.forks import is_compiling
+from pyc.forks import is_compiling, load
 from pyc.interpreter import WEAK, apart, is_tracing, type_of
 from pyc.looks import NotNativeError
 from pyc.purity import watching
@@ -38,7 +38,6 @@ from pyc.reasons import Reason, record
 from pyc.runtime.dispatch import Dispatcher
 from pyc.signature import STATIC, Call, Signature, argument_type, is_object, is_static, reason
 from pyc.specialise import MAXIMUM, specialise
-from pyc.stages import Compiled, Lowered
 from pyc.trace import location, namespaces
 from pyc.trace.capture import Input, capture, current_namespace, is_fixed
 from pyc.trace.guards import Guards
@@ -48,6 +47,7 @@ from pyc.trace.tracer import Tracer
 if TYPE_CHECKING:
     from pyc.compile_cuda import GpuCompiled
     from pyc.purity.watch import Watch
+    from pyc.stages import Compiled, Lowered
 
 
 class CacheInfo(NamedTuple):
@@ -153,12 +153,14 @@ class Jitted(Dispatcher):
     @location.trimmed
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """The optimised program and its plan for the signature of these arguments."""
-        return Lowered(self, self._signature.call(args, kwargs))
+        made: Lowered = load("pyc.stages").Lowered(self, self._signature.call(args, kwargs))
+        return made
 
     @location.trimmed
     def compile(self, /, *args: Any, **kwargs: Any) -> Compiled:
         """The compiled program for the signature of these arguments, without running it."""
-        return Compiled(self, self._signature.call(args, kwargs))
+        made: Compiled = load("pyc.stages").Compiled(self, self._signature.call(args, kwargs))
+        return made
 
     def signatures(self) -> tuple[str, ...]:
         """The signatures that are compiled, oldest first."""
@@ -377,7 +379,7 @@ class Jitted(Dispatcher):
 
     def _compiled(self, call: Call, tries: int = 2) -> tuple[Entry, list[Any]]:
         """A new program for a call; one thread makes it, the other ones wait."""
-        with _alone(self._lock):
+        with _alone(self._lock), collector.seldom():
             known = self._entries.get(call.key, ())
             for entry in known:
                 hidden = entry.hidden(call)
@@ -625,4 +627,4 @@ def jit(
     return Jitted(fun, numbers, names, found, device, loops, purity)
 
 
-__all__ = ["Bound", "CacheInfo", "Compiled", "Jitted", "Lowered", "Traced", "jit"]
+__all__ = ["Bound", "CacheInfo", "Jitted", "Traced", "jit"]

@@ -14,7 +14,7 @@ import pyc
 
 ROOT = Path(pyc.__file__).parent
 
-ANYWHERE = {"errors", "reasons", "config", "frozen", "forks"}
+ANYWHERE = {"errors", "reasons", "config", "frozen", "forks", "collector"}
 """Modules that every part may import, and that import nothing of pyc but `frozen` and `forks`."""
 
 IR = {"ir"}
@@ -27,6 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "config": {"frozen"},
     "frozen": set(),
     "forks": set(),
+    "collector": {"forks"},
     "ir": set(),
     "interpreter": IR,
     "tree": {"treedef"},
@@ -58,11 +59,11 @@ ALLOWED: dict[str, set[str]] = {
     "jit": GLUE
     | {"compile", "compile_cuda", "eager", "entries", "looks", "purity", "signature"}
     | {"specialise", "stages"},
-    "verify": GLUE | {"compile", "eager", "jit"},
+    "verification": GLUE | {"compile", "eager", "jit"},
     "demo": GLUE | {"__init__", "lax", "jit"},
-    "cli": GLUE | {"__init__", "compile", "jit", "demo", "verify", "lax"},
+    "cli": GLUE | {"__init__", "compile", "jit", "demo", "lax"},
     "__main__": {"cli", "__init__"},
-    "__init__": GLUE | {"compile", "eager", "jit", "lax", "cache", "verify"},
+    "__init__": GLUE | {"compile", "eager", "jit", "lax", "cache", "verification"},
 }
 """Part of pyc (a module, or a package with all in it) -> the parts that it may import."""
 

@@ -38,6 +38,11 @@ def cuda_binding() -> Any:
     return load("cuda.bindings.driver")
 
 
+def cuda_driver() -> Any:
+    """`pyc.backends.cuda`, the module of the GPUs of this machine."""
+    return load("pyc.backends.cuda")
+
+
 def gpu_compiler() -> Any:
     """`pyc.compile_cuda`, the module that compiles and runs Graphs on a GPU."""
     return load("pyc.compile_cuda")

@@ -24,16 +24,18 @@ import os
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pyc import config, reasons
+from pyc import config, fingerprint, reasons
 from pyc.errors import CacheMissError
-from pyc.fingerprint import Document, key_of, source_digest
+from pyc.fingerprint import Document, key_of
 from pyc.forks import hold, load
 from pyc.reasons import Reason
 from pyc.store import Entry, LocalStore, Miss
+from pyc.store.sources import remembered_digest
 
 if TYPE_CHECKING:
     from pyc.cache.audit import Problem, Verification, clear, prune, verify
@@ -227,6 +229,16 @@ def disk(*, writable: bool) -> LocalStore:
         if found not in _stores:
             _stores[found] = LocalStore(found[0], writable=writable)
         return _stores[found]
+
+
+@cache
+def source_digest() -> str:
+    """The digest of pyc's sources, found once per process: noted in the cache directory, if one is
+    used and the files are as they were then, or read."""
+    mode = config.current().cache
+    if mode == "off":
+        return fingerprint.source_digest()
+    return remembered_digest(disk(writable=mode == "rw"))
 
 
 def problem() -> Miss | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
 import warnings
 from types import CodeType, FrameType
@@ -89,7 +88,8 @@ def behind(frame: FrameType | None) -> FrameType | None:
 def _comes_at_any_time(code: CodeType) -> bool:
     """Whether a function was called by the garbage collector, for an error that nobody can catch,
     or as the handler of a signal."""
-    handlers = map(signal.getsignal, signal.valid_signals())
+    signal: Any = sys.modules.get("signal")  # not loaded, it has installed none
+    handlers = map(signal.getsignal, signal.valid_signals()) if signal is not None else ()
     called: tuple[Any, ...] = (*gc.callbacks, sys.unraisablehook, *handlers)
     return any(getattr(getattr(f, "func", f), "__code__", None) is code for f in called)
 

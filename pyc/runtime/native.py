@@ -23,10 +23,9 @@ from functools import cache as memoised
 from typing import Any
 
 from pyc import cache
-from pyc.backends.assemble import assemble
 from pyc.backends.image import Image
 from pyc.fingerprint import Document, versions
-from pyc.forks import compiling, hold, is_compiling
+from pyc.forks import compiling, hold, is_compiling, load
 from pyc.runtime import (
     layout,
     structures,
@@ -74,7 +73,8 @@ class Part:
     def object_code(self) -> bytes:
         """The compiled `text()`."""
         with compiling:
-            return assemble(self.text())
+            made: bytes = load("pyc.backends.assemble").assemble(self.text())
+        return made
 
     def load(self, code: bytes) -> Image:
         """The mapped code, from `code` unless it is mapped already.

@@ -4,6 +4,7 @@
     <directory>/quarantine/...      entries that could not be read, set aside
     <directory>/leases/...          programs that some process compiles now      (store/lease.py)
     <directory>/size                the bytes of all entries                     (store/write.py)
+    <directory>/sources             the digest of pyc's sources, once read       (store/sources.py)
 
 The files whose names begin with one key are that key's manifest: each holds, beside what was
 compiled, the facts of the target that the compiler looked at and their values; the first whose
@@ -22,7 +23,6 @@ This module reads; `write` stores, bounds and removes; `lease` chooses who compi
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import re
 import stat
@@ -33,12 +33,13 @@ from typing import NamedTuple
 
 import msgpack
 
-from pyc.fingerprint import Document, canonical, key_of
+from pyc.fingerprint import Document, canonical, key_of, sha256
 from pyc.reasons import Reason
 
 MAGIC = "pyc-cache"
 FORMAT = 2
 SUFFIX = ".msgpack"
+SOURCES = "sources"
 QUARANTINE = "quarantine"
 QUARANTINE_FILES = 64
 """Entries set aside that are kept for inspection."""
@@ -145,7 +146,7 @@ class LocalStore:
         """
         key = key or self.key_in(path)
         try:
-            opened = _read_own_file(path)
+            opened = read_own_file(path)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -233,9 +234,13 @@ class LocalStore:
         return Miss(Reason.CACHE_DIRECTORY_UNAVAILABLE, "", details)
 
     def _manifest(self, key: str) -> list[str]:
+        # Without `listing`: making its pattern would take longer than all else here.
         folder, start = os.path.join(self.directory, key[:2]), key[2:] + "-"
-        names = sorted(name for name in listing(folder, ENTRY_NAME) if name.startswith(start))
-        return [os.path.join(folder, name) for name in names]
+        try:
+            names = sorted([name for name in os.listdir(folder) if name.startswith(start)])
+        except OSError:
+            return []
+        return [os.path.join(folder, name) for name in names if _is_manifest(name, start)]
 
     def _refuse(self, path: str, miss: Miss) -> Miss:
         """`miss`, with the file moved to quarantine if that may be."""
@@ -288,13 +293,13 @@ def encode(
 
 def _checksum(parts: Sequence[bytes]) -> bytes:
     lengths = " ".join(str(len(part)) for part in parts)
-    digest = hashlib.sha256(f"{MAGIC} {FORMAT} {lengths}\n".encode())
+    digest = sha256(f"{MAGIC} {FORMAT} {lengths}\n".encode())
     for part in parts:
         digest.update(part)
-    return digest.digest()
+    return bytes(digest.digest())
 
 
-def _read_own_file(path: str) -> tuple[bytes, os.stat_result] | None:
+def read_own_file(path: str) -> tuple[bytes, os.stat_result] | None:
     """The content and state of a regular file that only this user may write; None if it is not
     one."""
     try:
@@ -353,6 +358,15 @@ def _differing_facts(used: Document, facts: Document) -> dict[str, str]:
     }
 
 
+def _is_manifest(name: str, start: str) -> bool:
+    """Whether a name that begins with `start` is that of an entry."""
+    facts = name[len(start) :].removesuffix(SUFFIX)
+    return name == start + facts + SUFFIX and len(facts) == 16 and set(facts) <= _HEXADECIMAL
+
+
+_HEXADECIMAL = set("0123456789abcdef")
+
+
 def listing(folder: str, pattern: str) -> list[str]:
     """Names in a directory that match; none if it cannot be read."""
     try:
@@ -363,7 +377,7 @@ def listing(folder: str, pattern: str) -> list[str]:
 
 def digest(facts: Document) -> str:
     """16 digits that tell facts apart in the names of files."""
-    return hashlib.sha256(canonical(facts)).hexdigest()[:16]
+    return str(sha256(canonical(facts)).hexdigest())[:16]
 
 
 def remove(path: str) -> bool:

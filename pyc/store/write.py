@@ -17,7 +17,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from pyc.fingerprint import Document, key_of
@@ -25,6 +25,7 @@ from pyc.reasons import Reason
 from pyc.store import (
     ENTRY_NAME,
     SHARD_NAME,
+    SOURCES,
     LocalStore,
     Miss,
     digest,
@@ -47,6 +48,7 @@ LEVEL = 0.9
 """Share of the bound that eviction leaves, so that not every entry stored removes another."""
 
 _TEMPORARY_NAME = rf"\.{ENTRY_NAME}\.[0-9a-f]{{12}}"
+_NOTE_NAME = rf"{SOURCES}\.[0-9a-f]{{12}}"
 _LEASE_NAME = r"[0-9a-f]{64}-[0-9a-f]{16}"
 
 
@@ -126,6 +128,14 @@ def unwritable(store: LocalStore) -> Miss | None:
     except OSError as error:
         return Miss(Reason.CACHE_READ_ONLY, "", {"error": error.strerror or str(error)})
     return None
+
+
+def put_note(store: LocalStore, name: str, content: bytes) -> None:
+    """Stores a small file that is no entry; or nothing: then no entry can be, which says so."""
+    path = os.path.join(store.directory, name)
+    temporary = f"{path}.{os.urandom(6).hex()}"
+    with suppress(OSError), _whole(temporary, content):
+        os.replace(temporary, path)
 
 
 def lease_path(store: LocalStore, document: Document, facts: Document) -> str:
@@ -279,8 +289,10 @@ def prune(
 
 
 def clear(store: LocalStore) -> int:
-    """Removes every entry and what `prune` removes in any case; returns the number of entries."""
+    """Removes every entry, the note of the sources, and what `prune` removes in any case; returns
+    the number of entries."""
     removed = _remove_chosen(store, lambda files: files)
+    remove(os.path.join(store.directory, SOURCES))
     _remove_leftovers(store)
     return len(removed)
 
@@ -337,6 +349,10 @@ def _files(store: LocalStore) -> Iterator[_File]:
 def _remove_leftovers(store: LocalStore) -> None:
     for path in store.set_aside():
         remove(path)
+    for name in listing(store.directory, _NOTE_NAME):
+        path = os.path.join(store.directory, name)
+        if _age(path) > ABANDONED_SECONDS:
+            remove(path)
     for shard in listing(store.directory, SHARD_NAME):
         _sweep(os.path.join(store.directory, shard))
     folder = os.path.join(store.directory, LEASES)

@@ -19,7 +19,7 @@ from pyc.ir.dtype import DType
 from pyc.ir.element import Element, choose, convert, widened
 from pyc.ir.expr import Const, Expr, absolute, apply, const, fma, select
 from pyc.ir.op import Complex, Kind, Op, Types, define, pointwise_types, same_shape
-from pyc.ir.ops import complex_math, division, scalar_math
+from pyc.ir.ops import definitions
 from pyc.ir.types import ArrayType
 
 NUMBERS = "int uint float complex"
@@ -111,13 +111,17 @@ def _neg(x: Element) -> Element:
     return Complex(-x.re, -x.im) if isinstance(x, Complex) else -x
 
 
+_hypot = definitions.real("hypot")
+_square_root = definitions.pair("square_root")
+
+
 def _abs(x: Element) -> Expr:
-    return scalar_math.hypot(x.re, x.im) if isinstance(x, Complex) else absolute(x)
+    return _hypot(x.re, x.im) if isinstance(x, Complex) else absolute(x)
 
 
 def _sign(x: Element) -> Element:
     if isinstance(x, Complex):
-        size = scalar_math.hypot(x.re, x.im)
+        size = _hypot(x.re, x.im)
         zero, endless = Const(0, size.dtype), size.equal(np.inf)
         both = absolute(x.re).equal(absolute(x.im))  # no direction where both are infinite
         nan = Const(np.nan, size.dtype)
@@ -170,9 +174,9 @@ pointwise("add", NUMBERS, _add, np.add, commutative=True, unit={0: -0.0, 1: -0.0
 pointwise("sub", NUMBERS, _sub, np.subtract, unit={1: 0})
 pointwise("mul", NUMBERS, _mul, np.multiply, commutative=True, unit={0: 1, 1: 1})
 pointwise("div", "float complex", _div, np.true_divide, unit={1: 1}, cost=8)
-pointwise("floor_divide", REALS, division.floor_divide, np.floor_divide, cost=40)
-pointwise("remainder", REALS, division.remainder, np.remainder, cost=40)
-pointwise("fmod", REALS, division.fmod, np.fmod, cost=40)
+pointwise("floor_divide", REALS, definitions.divided("floor_divide"), np.floor_divide, cost=40)
+pointwise("remainder", REALS, definitions.divided("remainder"), np.remainder, cost=40)
+pointwise("fmod", REALS, definitions.divided("fmod"), np.fmod, cost=40)
 pointwise("neg", NUMBERS, _neg, np.negative)
 pointwise("abs", NUMBERS, _abs, np.abs, types=_real_result("abs", NUMBERS))
 pointwise("sign", NUMBERS, _sign, np.sign, cost=3)
@@ -262,7 +266,7 @@ def _next_after(x: Expr, y: Expr) -> Expr:
 
 
 def _sqrt(x: Element) -> Element:
-    return complex_math.square_root(x) if isinstance(x, Complex) else apply("sqrt", x)
+    return _square_root(x) if isinstance(x, Complex) else apply("sqrt", x)
 
 
 def _is_nan(x: Element) -> Expr:

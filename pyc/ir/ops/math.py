@@ -13,10 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.ir.element import Element
-from pyc.ir.op import Complex
-from pyc.ir.ops import complex_math, scalar_math
-from pyc.ir.ops import scalar_inverse_hyperbolic as inverse
+from pyc.ir.ops.definitions import either, real
 from pyc.ir.ops.elementwise import pointwise
 
 
@@ -30,35 +27,30 @@ def _vectorised(function: Callable[[float], float]) -> Callable[[Any], Any]:
     return run
 
 
-def _either(real: Callable[..., Element], pair: Callable[..., Element]) -> Callable[..., Element]:
-    """`pair` on complex elements, `real` on real ones."""
-    return lambda *xs: pair(*xs) if isinstance(xs[0], Complex) else real(*xs)
-
-
 COMPLEX = "float complex"
 
-pointwise("exp", COMPLEX, _either(scalar_math.exp, complex_math.exp), np.exp, cost=18)
-pointwise("exp2", COMPLEX, _either(scalar_math.exp2, complex_math.exp2), np.exp2, cost=16)
-pointwise("expm1", COMPLEX, _either(scalar_math.expm1, complex_math.expm1), np.expm1, cost=24)
-pointwise("log", COMPLEX, _either(scalar_math.log, complex_math.log), np.log, cost=26)
-pointwise("log2", COMPLEX, _either(scalar_math.log2, complex_math.log2), np.log2, cost=28)
-pointwise("log10", COMPLEX, _either(scalar_math.log10, complex_math.log10), np.log10, cost=28)
-pointwise("log1p", COMPLEX, _either(scalar_math.log1p, complex_math.log1p), np.log1p, cost=32)
-pointwise("sin", COMPLEX, _either(scalar_math.sin, complex_math.sin), np.sin, cost=30)
-pointwise("cos", COMPLEX, _either(scalar_math.cos, complex_math.cos), np.cos, cost=30)
-pointwise("tan", COMPLEX, _either(scalar_math.tan, complex_math.tan), np.tan, cost=36)
-pointwise("asin", COMPLEX, _either(scalar_math.asin, complex_math.asin), np.arcsin, cost=24)
-pointwise("acos", COMPLEX, _either(scalar_math.acos, complex_math.acos), np.arccos, cost=24)
-pointwise("atan", COMPLEX, _either(scalar_math.atan, complex_math.atan), np.arctan, cost=24)
-pointwise("atan2", "float", scalar_math.atan2, np.arctan2, cost=36)
-pointwise("sinh", COMPLEX, _either(scalar_math.sinh, complex_math.sinh), np.sinh, cost=36)
-pointwise("cosh", COMPLEX, _either(scalar_math.cosh, complex_math.cosh), np.cosh, cost=30)
-pointwise("asinh", COMPLEX, _either(inverse.asinh, complex_math.asinh), np.arcsinh, cost=50)
-pointwise("acosh", COMPLEX, _either(inverse.acosh, complex_math.acosh), np.arccosh, cost=50)
-pointwise("atanh", COMPLEX, _either(inverse.atanh, complex_math.atanh), np.arctanh, cost=44)
-pointwise("tanh", COMPLEX, _either(scalar_math.tanh, complex_math.tanh), np.tanh, cost=28)
-pointwise("cbrt", "float", scalar_math.cbrt, np.cbrt, cost=24)
-pointwise("erf", "float", scalar_math.erf, _vectorised(math.erf), cost=36)
-pointwise("erfc", "float", scalar_math.erfc, _vectorised(math.erfc), cost=44)
-pointwise("power", COMPLEX, _either(scalar_math.pow, complex_math.power), np.power, cost=60)
-pointwise("hypot", "float", scalar_math.hypot, np.hypot, cost=16)
+pointwise("exp", COMPLEX, either("exp"), np.exp, cost=18)
+pointwise("exp2", COMPLEX, either("exp2"), np.exp2, cost=16)
+pointwise("expm1", COMPLEX, either("expm1"), np.expm1, cost=24)
+pointwise("log", COMPLEX, either("log"), np.log, cost=26)
+pointwise("log2", COMPLEX, either("log2"), np.log2, cost=28)
+pointwise("log10", COMPLEX, either("log10"), np.log10, cost=28)
+pointwise("log1p", COMPLEX, either("log1p"), np.log1p, cost=32)
+pointwise("sin", COMPLEX, either("sin"), np.sin, cost=30)
+pointwise("cos", COMPLEX, either("cos"), np.cos, cost=30)
+pointwise("tan", COMPLEX, either("tan"), np.tan, cost=36)
+pointwise("asin", COMPLEX, either("asin"), np.arcsin, cost=24)
+pointwise("acos", COMPLEX, either("acos"), np.arccos, cost=24)
+pointwise("atan", COMPLEX, either("atan"), np.arctan, cost=24)
+pointwise("atan2", "float", real("atan2"), np.arctan2, cost=36)
+pointwise("sinh", COMPLEX, either("sinh"), np.sinh, cost=36)
+pointwise("cosh", COMPLEX, either("cosh"), np.cosh, cost=30)
+pointwise("asinh", COMPLEX, either("asinh"), np.arcsinh, cost=50)
+pointwise("acosh", COMPLEX, either("acosh"), np.arccosh, cost=50)
+pointwise("atanh", COMPLEX, either("atanh"), np.arctanh, cost=44)
+pointwise("tanh", COMPLEX, either("tanh"), np.tanh, cost=28)
+pointwise("cbrt", "float", real("cbrt"), np.cbrt, cost=24)
+pointwise("erf", "float", real("erf"), _vectorised(math.erf), cost=36)
+pointwise("erfc", "float", real("erfc"), _vectorised(math.erfc), cost=44)
+pointwise("power", COMPLEX, either("pow", "power"), np.power, cost=60)
+pointwise("hypot", "float", real("hypot"), np.hypot, cost=16)

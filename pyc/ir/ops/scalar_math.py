@@ -8,6 +8,7 @@ of each, from exhaustive runs; coefficients are in `math_tables`. fmod is in `di
 from __future__ import annotations
 
 from pyc.ir.ops.scalar_exp import cosh, exp, exp2, expm1, sinh, tanh
+from pyc.ir.ops.scalar_inverse_hyperbolic import acosh, asinh, atanh
 from pyc.ir.ops.scalar_inverse_trig import acos, asin, atan, atan2
 from pyc.ir.ops.scalar_log import log, log1p, log2, log10
 from pyc.ir.ops.scalar_pow import hypot, pow
@@ -16,9 +17,12 @@ from pyc.ir.ops.scalar_trig import cos, sin, tan
 
 __all__ = [
     "acos",
+    "acosh",
     "asin",
+    "asinh",
     "atan",
     "atan2",
+    "atanh",
     "cbrt",
     "cos",
     "cosh",

@@ -1,0 +1,37 @@
+"""Doors to the scalar definitions of functions, whose modules a process loads when it compiles.
+
+The op table is made at each start; what `exp` is in scalar instructions is asked for when a program
+is not in the cache, a tenth of the table's text at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyc.forks import load
+from pyc.ir.op import Complex
+
+Definition = Callable[..., Any]
+
+
+def real(name: str) -> Definition:
+    """The definition of this name for real elements; see `scalar_math`."""
+    return lambda *xs: getattr(load("pyc.ir.ops.scalar_math"), name)(*xs)
+
+
+def pair(name: str) -> Definition:
+    """The definition of this name for complex elements; see `complex_math`."""
+    return lambda *xs: getattr(load("pyc.ir.ops.complex_math"), name)(*xs)
+
+
+def either(name: str, of_pairs: str = "") -> Definition:
+    """The definition of this name for elements of both kinds; of_pairs: its name for complex ones,
+    if that is another."""
+    for_real, for_pair = real(name), pair(of_pairs or name)
+    return lambda *xs: for_pair(*xs) if isinstance(xs[0], Complex) else for_real(*xs)
+
+
+def divided(name: str) -> Definition:
+    """The definition of this name with quotients rounded to whole numbers; see `division`."""
+    return lambda *xs: getattr(load("pyc.ir.ops.division"), name)(*xs)
