@@ -22,7 +22,7 @@ from pyc import backends, cache, config
 from pyc.backends.base import Code
 from pyc.backends.cpu import Cpu, CpuExecutable
 from pyc.backends.host import host_target
-from pyc.errors import PycError, format_place
+from pyc.errors import format_place, raises_for_the_program
 from pyc.fingerprint import Document, key_of, versions
 from pyc.forks import compiling, is_compiling
 from pyc.frozen import frozen, replace
@@ -391,6 +391,7 @@ class Compiled:
         """See `Lowered.cost_analysis`."""
         return self.lowered.cost_analysis()
 
+    @raises_for_the_program
     def __call__(self, *arguments: Array) -> tuple[Array, ...]:
         """Fresh results. arguments: native, aligned, C-ordered arrays (rank 0 for scalars) of the
         Graph's parameter types. Raises what a failed check stands for."""
@@ -418,12 +419,7 @@ class Compiled:
 
 def failure_of(graph: Graph, site: Site, value: int) -> Exception:
     """The error of a failed site of an optimised Graph's Plan, at the user's line."""
-    eqn = _equations(graph)[site.equation]
-    assert eqn.op.failure is not None
-    error = eqn.op.failure(value, **eqn.params)
-    if isinstance(error, PycError) and eqn.loc is not None:
-        error.at(eqn.loc)
-    return error
+    return _equations(graph)[site.equation].failure(value)
 
 
 def _equations(graph: Graph) -> list[Eqn]:

@@ -20,7 +20,7 @@ from pyc.backends.cuda_program import CudaProgram
 from pyc.compile import Lowered, failure_of, lower_graph
 from pyc.compile_host import HostStep
 from pyc.device import gpu
-from pyc.errors import DeviceError
+from pyc.errors import DeviceError, raises_for_the_program
 from pyc.fingerprint import Document
 from pyc.forks import compiling, is_compiling
 from pyc.ir.graph import Graph
@@ -104,6 +104,7 @@ class GpuCompiled:
         """See `compile.Lowered.cost_analysis`."""
         return self.lowered.cost_analysis()
 
+    @raises_for_the_program
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """Fresh results: `Array`s if an argument is one, else NumPy arrays."""
         on = self.device

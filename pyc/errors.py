@@ -20,7 +20,8 @@ from __future__ import annotations
 import linecache
 import os
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, Self
+from types import CodeType
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 Text = str | Callable[[], str]
 """A text, or a function that makes it when it is needed."""
@@ -333,11 +334,32 @@ class CommandError(PycError):
 # --- text -----------------------------------------------------------------------------------------
 
 
+# --- what the user's own checks raise -------------------------------------------------------------
+
+_raisers: set[CodeType] = set()
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def raises_for_the_program(function: F) -> F:
+    """Marks a function of pyc whose own `raise` statements raise what checks of the program stand
+    for, of whatever class: these are no mistakes in pyc."""
+    _raisers.add(function.__code__)
+    return function
+
+
+def is_of_the_program(error: Exception) -> bool:
+    """Whether a function that `raises_for_the_program` raised an error."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return last is not None and last.tb_frame.f_code in _raisers
+
+
 def format_error(message: str, place: Place | None, fix: str, code: str) -> str:
     """The full text of an error: message, place with source line and caret, fix, and its code."""
     lines = [message]
     if place is not None:
-        lines += _place_lines(place)
+        lines += place_lines(place)
     lines += [f"  {line}" for line in fix.splitlines()]
     lines.append(f"  more: python -m pyc explain {code}")
     return "\n".join(lines)
@@ -349,7 +371,7 @@ def format_place(place: Place) -> str:
     return f"{_short_path(place.file)}:{place.line}{inside}"
 
 
-def _place_lines(place: Place) -> list[str]:
+def place_lines(place: Place) -> list[str]:
     """The place, the user's source line beside it, and a caret under the expression."""
     head = f"  at {format_place(place)}"
     raw = linecache.getline(place.file, place.line).rstrip("\n")

@@ -16,6 +16,7 @@ import numpy as np
 
 from pyc import tree
 from pyc.compile import Compiled
+from pyc.errors import raises_for_the_program
 from pyc.frozen import replace
 from pyc.interpreter import WEAK, native_calls
 from pyc.ir import dtype as dt
@@ -101,6 +102,7 @@ def specialise(
 
 
 def _failure(compiled: Compiled) -> Callable[[Specialisation, int, int, int], Any]:
+    @raises_for_the_program
     def failed(specialisation: Specialisation, code: int, site: int, value: int) -> Any:
         if code == CANCELLED:
             raise KeyboardInterrupt

@@ -17,7 +17,7 @@ import numpy as np
 from pyc import tree
 from pyc.backends import interpreters
 from pyc.compile import Lowered, failure_of
-from pyc.errors import PycError, VerificationError
+from pyc.errors import PycError, VerificationError, is_of_the_program, raises_for_the_program
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.element import widened
@@ -112,7 +112,7 @@ def verify(function: Callable[..., Any], /, *args: Any, ulp: float = 0, **kwargs
             raise _disagreement(f"{traced.name}: {way}: {refusal}", graph) from refusal
         if isinstance(expected, Exception) or isinstance(found, Exception):
             _same_error(traced.name, way, expected, found, graph)
-            failures[way] = str(found)
+            failures[way] = _text(found)
             continue
         for k, (a, b) in enumerate(zip(expected, found, strict=True)):
             bound = None if bounds is None else bounds[k]
@@ -122,7 +122,7 @@ def verify(function: Callable[..., Any], /, *args: Any, ulp: float = 0, **kwargs
     if "plan" in failures and failures["plan"] != failures["compiled"]:
         told = (failures[way].splitlines()[0] for way in ("compiled", "plan"))
         raise _disagreement(f"{traced.name}: compiled gives {next(told)}, plan {next(told)}", graph)
-    error = str(expected) if isinstance(expected, Exception) else ""
+    error = _text(expected) if isinstance(expected, Exception) else ""
     return Report(traced.name, tuple(checks), error, skipped)
 
 
@@ -130,10 +130,13 @@ def _outcome(run: Callable[[], Sequence[Array]]) -> Sequence[Array] | Exception:
     """The results, or what was raised of the errors that programs raise."""
     try:
         return run()
-    except PycError as error:
-        return error
+    except Exception as error:
+        if isinstance(error, PycError) or is_of_the_program(error):
+            return error
+        raise
 
 
+@raises_for_the_program
 def _planned(lowered: Lowered, arrays: Sequence[Array], shapes: Sequence[Any]) -> Sequence[Array]:
     """Results of the Plan interpreter; raises the error of a failed check."""
     oracle = interpreters()
@@ -151,14 +154,24 @@ def _same_error(
     found: Sequence[Array] | Exception,
     graph: Graph,
 ) -> None:
-    """VerificationError unless both are errors of one kind: which of several checks that fail is
-    named depends on the order of work, which the passes may change."""
+    """VerificationError unless both are errors of one kind: which of several checks of pyc's that
+    fail is named depends on the order of work, which the passes may change. What the user raises is
+    the same."""
     if isinstance(expected, PycError) and isinstance(found, type(expected)):
         return
-    told = [
-        str(x).splitlines()[0] if isinstance(x, Exception) else "results" for x in (expected, found)
-    ]
+    if isinstance(expected, Exception) and isinstance(found, Exception):
+        same = type(found) is type(expected) and found.args == expected.args
+        if same and not isinstance(expected, PycError):
+            return
+    told = [_text(x).splitlines()[0] for x in (expected, found)]
     raise _disagreement(f"{name}: {way} gives {told[1]}, the interpreter {told[0]}", graph)
+
+
+def _text(outcome: Sequence[Array] | Exception) -> str:
+    """What an outcome is, in words."""
+    if not isinstance(outcome, Exception):
+        return "results"
+    return str(outcome) or type(outcome).__name__
 
 
 def _disagreement(message: str, graph: Graph) -> VerificationError:

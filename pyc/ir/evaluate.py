@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import PycError
+from pyc.errors import raises_for_the_program
 from pyc.ir import dtype as dt
 from pyc.ir import evaluate_expr, order
 from pyc.ir.element import Element, components_of, fails_of, result_of, scalar_of
@@ -113,6 +113,7 @@ def _pointwise(eqn: Eqn, args: Sequence[Array]) -> Array:
     return _assembled(scalar_of(eqn.op, elements, eqn.params), env, eqn.out.type)
 
 
+@raises_for_the_program
 def _raise_failure(eqn: Eqn, failing: tuple[Expr, Expr], env: Mapping[Var, Array]) -> None:
     """Raises the op's error for the failing element of the least value, read as unsigned: kernels
     report that one, since it does not depend on the order in which elements are computed."""
@@ -123,9 +124,7 @@ def _raise_failure(eqn: Eqn, failing: tuple[Expr, Expr], env: Mapping[Var, Array
         return
     value = int(np.broadcast_to(values, shape).reshape(-1)[where].astype(np.uint64).min())
     value -= (value >> 63) << 64
-    assert eqn.op.failure is not None
-    error = eqn.op.failure(value, **eqn.params)
-    raise error.at(eqn.loc) if isinstance(error, PycError) else error
+    raise eqn.failure(value)
 
 
 # --- reductions -----------------------------------------------------------------------------------

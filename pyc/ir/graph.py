@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from pyc.errors import PycError
 from pyc.frozen import frozen
 from pyc.ir.dtype import DType
 from pyc.ir.op import OPS, Op
@@ -35,6 +36,13 @@ class Location:
     function: str = ""
     column: int = 0
     end_column: int = 0
+
+
+@frozen()
+class Raise(Location):
+    """The place of a `raise`. error: makes what it raises, given the number in its message."""
+
+    error: Callable[[int], Exception] | None = None
 
 
 @frozen(eq=False)
@@ -69,6 +77,14 @@ class Eqn:
         """The only result."""
         (value,) = self.outs
         return value
+
+    def failure(self, value: int) -> Exception:
+        """The error that a failing value is, with its place."""
+        if isinstance(self.loc, Raise) and self.loc.error is not None:
+            return self.loc.error(value)
+        assert self.op.failure is not None
+        error = self.op.failure(value, **self.params)
+        return error.at(self.loc) if isinstance(error, PycError) else error
 
 
 @frozen(eq=False)
@@ -259,7 +275,12 @@ def subgraphs(eqn: Eqn) -> Iterator[Graph]:
             yield from (v for v in value if isinstance(v, Graph))
 
 
+def has_effect(eqn: Eqn) -> bool:
+    """Whether an equation, or one of a Graph that it holds, must be kept though nobody reads it."""
+    return eqn.op.effect or any(has_effect(e) for graph in subgraphs(eqn) for e in graph.eqns)
+
+
 __all__ = [
-    *("Builder", "Eqn", "Graph", "Location", "Rewriter", "Value"),
-    *("freeze", "graph_key", "subgraphs"),
+    *("Builder", "Eqn", "Graph", "Location", "Raise", "Rewriter", "Value"),
+    *("freeze", "graph_key", "has_effect", "subgraphs"),
 ]

@@ -80,9 +80,9 @@ class Op:
     commutative: operands of a pointwise op may be swapped; unit: {argument position: value that
     makes the op return the other argument}; absorbing: {position: value that is then the result}
     (both for real types, the value converted to the argument's type and compared by its bits);
-    effect: must not be merged, removed or reordered; widen, fails, failure, in_place, target: see
-    the module docstring; cost: rough instructions per element (for the fusion cost model);
-    samples: extra awkward inputs for the tests, as argument tuples.
+    effect: must be kept, and in the order of others and of what can fail; widen, fails, failure,
+    in_place, target: see the module docstring; cost: rough instructions per element (for the fusion
+    cost model); samples: extra awkward inputs for the tests, as argument tuples.
     """
 
     name: str

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pyc.frozen import frozen
-from pyc.ir.graph import Builder, Eqn, Graph, Value
+from pyc.ir.graph import Builder, Eqn, Graph, Value, has_effect
 from pyc.ir.op import Kind
 
 
@@ -79,7 +79,9 @@ def settle(builder: Builder, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, 
     same = _equal_carries(loop)
     stay = [k for k, p in enumerate(loop.carried) if loop.body.results[k] is p]
     kept = [k for k in range(len(loop.initial)) if k not in stay and k not in same]
-    if len(kept) == len(loop.initial) or (not kept and loop.condition is not None):
+    if len(kept) == len(loop.initial):
+        return None
+    if not kept and (loop.condition is not None or has_effect(eqn)):
         return None
     stacked = loop.body.results[len(loop.initial) :]
     outs: Sequence[Value] = ()
@@ -160,6 +162,8 @@ def trimmed(eqn: Eqn, needed: set[Value], dce: Callable[[Graph], Graph]) -> Eqn:
     if loop.condition is not None:
         kept |= _found(loop.watched, _live(loop.condition, loop.condition.results))
     stacked = [k for k in range(count, len(eqn.outs)) if eqn.outs[k] in needed]
+    if not kept and not stacked:
+        kept = {0}  # it is there for its effect, and an equation has a result
     while True:
         live = _live(loop.body, [loop.body.results[k] for k in (*sorted(kept), *stacked)])
         wider = kept | _found(loop.carried, live)
@@ -200,6 +204,6 @@ def _live(graph: Graph, results: Iterable[Value]) -> set[Value]:
     """What `results`, and the effects of the Graph, are computed from."""
     live = set(results)
     for e in reversed(graph.eqns):
-        if e.op.effect or not live.isdisjoint(e.outs):
+        if has_effect(e) or not live.isdisjoint(e.outs):
             live.update(e.args)
     return live

@@ -3,7 +3,7 @@ what a loop carries for nobody."""
 
 from __future__ import annotations
 
-from pyc.ir.graph import Eqn, Graph, Value
+from pyc.ir.graph import Eqn, Graph, Value, has_effect
 from pyc.passes.carries import trimmed
 
 
@@ -12,7 +12,7 @@ def dce(graph: Graph) -> Graph:
     needed: set[Value] = set(graph.results)
     kept: list[Eqn] = []
     for e in reversed(graph.eqns):
-        if e.op.effect or any(o in needed for o in e.outs):
+        if has_effect(e) or any(o in needed for o in e.outs):
             if e.op.name in ("while", "scan"):
                 e = trimmed(e, needed, dce)
             kept.append(e)

@@ -12,6 +12,9 @@ is a (value, index) pair, found by following index maps symbolically, so "may th
 is a comparison of index expressions and not a table of ops; and repeated work is charged per pair
 (k stencils in a row do not repeat work 5^k times: the producer is stored instead).
 
+Checks (equations with an effect) come after all that can fail or loop before them in the Graph, and
+before all such that follows: what NumPy would raise first is raised.
+
 Invariants: a value that another group reads is an output of its group; groups are ordered by their
 reads; within a group a reduction's result, or an output, is read only at the index it was made for.
 Every decision is kept with its reason for `explain`.
@@ -25,7 +28,7 @@ from typing import Any
 
 from pyc.frozen import field, frozen, slotted
 from pyc.ir.expr import Expr, Var, const
-from pyc.ir.graph import Eqn, Graph, Value
+from pyc.ir.graph import Eqn, Graph, Value, has_effect
 from pyc.ir.op import Complex, Kind
 from pyc.passes.index import Simplifier
 from pyc.passes.work import Work
@@ -222,6 +225,11 @@ class _Fuser:
         self.work: dict[Value, Work] = {}
         self.groups: list[Group] = []
         self.group_of: dict[Value, Group] = {}
+        self.checks = any(has_effect(e) for e in graph.eqns)
+        """Whether the order of what can fail is kept."""
+        self.risky: list[int] = []
+        """The groups that can fail or loop, so far; the last that is a check, and needs them."""
+        self.checked = -1
 
     def run(self) -> Fusion:
         live = self._live()
@@ -243,6 +251,8 @@ class _Fuser:
                 for out in eqn.outs:
                     if out in self.stored:
                         self._place_output(out)
+            if self.checks:
+                self._keep_order(eqn)
         self._export_reductions()
         return Fusion(
             tuple(self._ordered()), frozenset(self.stored), tuple(self.decisions), self.walker
@@ -252,7 +262,7 @@ class _Fuser:
 
     def _live(self) -> set[Eqn]:
         producer = self.walker.producer
-        live: set[Eqn] = {e for e in self.graph.eqns if e.op.effect}
+        live: set[Eqn] = {e for e in self.graph.eqns if has_effect(e)}
         stack = [producer[r] for r in self.graph.results if r in producer] + list(live)
         live.update(stack)
         while stack:
@@ -279,6 +289,9 @@ class _Fuser:
         `self.work` is what a value takes from what is stored, `depth` the index maps in a row."""
         for r in self.graph.results:
             self._store(r)
+        for e in self.graph.eqns:
+            if e.op.effect:
+                self._store(e.out)
         uses: dict[Value, set[Any]] = {}
         scale: dict[Value, float] = {}
         for e in self.graph.eqns:
@@ -367,6 +380,42 @@ class _Fuser:
         eqn = self.walker.producer.get(value)
         return eqn is not None and eqn.op.kind is Kind.REDUCE
 
+    # --- the order of what can fail ---------------------------------------------------------------
+
+    def _keep_order(self, eqn: Eqn) -> None:
+        """Notes that the group of `eqn`, if that can fail or loop, comes after the last check, and
+        a check after all that can fail so far."""
+        if not self._is_risky(eqn):
+            return
+        for number in {self.group_of[o].number for o in eqn.outs if o in self.group_of}:
+            self._follow(self.groups[number], eqn)
+        if not eqn.outs:
+            self._follow(self.groups[-1], eqn)
+
+    def _follow(self, group: Group, eqn: Eqn) -> None:
+        before = set(self.risky) if has_effect(eqn) else {self.checked} - {-1}
+        group.needs |= before - {group.number}
+        self.risky.append(group.number)
+        if has_effect(eqn):
+            self.checked = group.number
+
+    def _is_risky(self, eqn: Eqn) -> bool:
+        """Whether what is computed where `eqn` is placed can fail or loop."""
+        if eqn.op.kind is Kind.CONTROL:
+            return True
+        if inlines(eqn):
+            return any(out in self.stored and self._can_fail(out) for out in eqn.outs)
+        return any(not self._has_memory(a) and self._can_fail(a) for a in eqn.args)
+
+    def _in_order(self, eqn: Eqn, group: Group) -> bool:
+        """Whether a group may take in `eqn`, which can fail. Checks join only each other: within a
+        kernel over one element they stand in the order of the Graph."""
+        if not has_effect(eqn):
+            after = self.checked < 0 or group.number not in self._closure(self.checked)
+            return after and group.number > self.checked
+        plain = not (group.domain or group.reduces)
+        return plain and group.number == self.checked == max(self.risky, default=-1)
+
     # --- placing ----------------------------------------------------------------------------------
 
     def _has_memory(self, value: Value) -> bool:
@@ -443,7 +492,7 @@ class _Fuser:
         eqn = self.walker.producer[value]
         group = self._find_group(eqn, domain, None, reads, work)
         if group is None:
-            group = self._find_kept_group(value, domain)
+            group = self._find_kept_group(eqn, value, domain)
             if group is not None:
                 reads = self._reads_of(value, group.domain, group.kept)
         if group is None:
@@ -528,9 +577,12 @@ class _Fuser:
     ) -> Group | None:
         """The best group over `domain` that `eqn` with these reads can join, the latest first."""
         reduction = eqn.op.kind is Kind.REDUCE
+        risky = self.checks and self._is_risky(eqn)
         made_here = {self.group_of[r.value] for r in reads if r.value in self.group_of}
         for group in reversed(self.groups):
             if group.opaque is not None or group.domain != domain:
+                continue
+            if risky and not self._in_order(eqn, group):
                 continue
             if reduction and group.reduced != reduced and (group.reduced or group.reduces):
                 continue
@@ -552,10 +604,13 @@ class _Fuser:
             self._decide(eqn, Reason.FUSION_EXPRESSION_LIMIT, details)
         return None
 
-    def _find_kept_group(self, value: Value, domain: tuple[int, ...]) -> Group | None:
+    def _find_kept_group(self, eqn: Eqn, value: Value, domain: tuple[int, ...]) -> Group | None:
         """A row group whose kept positions are this output's domain."""
+        risky = self.checks and self._is_risky(eqn)
         for group in reversed(self.groups):
             if not group.reduced or group.opaque is not None:
+                continue
+            if risky and not self._in_order(eqn, group):
                 continue
             if tuple(group.domain[k] for k in group.kept) != domain:
                 continue

@@ -231,6 +231,7 @@ class _Lowerer:
         self.inputs: dict[Value, Buffer] = {}
         self.number = Var("t")
         self.step: Expr = self.number
+        self.stops = False
         if parts.reverse and parts.length is not None:
             self.step = const(parts.length - 1) - self.number
 
@@ -262,12 +263,38 @@ class _Lowerer:
 
         return find
 
-    def loop(self, carried: Sequence[Carry], condition: Expr | None, body: Sequence[Stmt]) -> Stmt:
-        """The loop statement."""
+    def pull_checks(self, pull: Puller) -> None:
+        """Pulls the scalars of the body that can fail, in its order, if one is a check: it has no
+        reader that would."""
+        self.stops = any(e.op.effect for e in self.parts.body.eqns)
+        if self.stops:
+            for e in self.parts.body.eqns:
+                if e.op.effect or (e.op.fails is not None and not e.out.shape):
+                    pull.element(e.out, ())
+
+    def loop(
+        self,
+        carried: Sequence[Carry],
+        condition: Expr | None,
+        fails: Sequence[Fail],
+        rest: Sequence[Stmt],
+    ) -> Stmt:
+        """The loop statement. fails: the checks of the body. Where one is a `raise` of the user's,
+        the first iteration that fails is the last: what would fail later is not told, and a loop
+        that only the exception ends has an end."""
+        if self.stops:
+            going, gone = Var("going", dt.b1), Var("gone", dt.b1)
+            fine: Expr = going
+            for fail in fails:
+                fine = fine & ~fail.condition
+            carried = [*carried, Carry(going, const(True, dt.b1), fine, gone)]
+            fails = [Fail(f.site, going & f.condition, f.value) for f in fails]
+            condition = None if condition is None else condition & going
+        body = (*fails, *rest)
         if condition is not None:
-            return While(tuple(carried), condition, tuple(body))
+            return While(tuple(carried), condition, body)
         assert self.parts.length is not None
-        return For(self.number, self.parts.length, Kind.SERIAL, tuple(body), tuple(carried))
+        return For(self.number, self.parts.length, Kind.SERIAL, body, tuple(carried))
 
     def check_size(self, roots: Sequence[Expr]) -> None:
         """NotAKernelError if the body is too large to be one."""
@@ -350,6 +377,7 @@ class _PerElement(_Lowerer):
             k: pull.walker.canonical(full_index(parts.initial[k].shape, variables)) for k in chosen
         }
         condition = self._condition(domain, chosen)
+        self.pull_checks(pull)
         carried: list[Carry] = []
         roots: list[Expr] = []
         for k in chosen:
@@ -372,9 +400,7 @@ class _PerElement(_Lowerer):
                 rows.append((outputs[out], (simplify(self.step), *index), element))
                 roots += _parts(element)
             inside += store(rows) if rows else []
-        if pull.fails:
-            fails: tuple[Fail, ...] = pull.take_fails()
-            inside = [*fails, *inside]
+        fails = pull.take_fails()
         self.check_size(roots)
         for k in chosen:
             out = parts.eqn.outs[k]
@@ -382,7 +408,7 @@ class _PerElement(_Lowerer):
                 continue  # nobody reads it, or the scalars' own kernel stores it
             outputs[out] = buffer_of(out, f"out{k}", "out")
             outs.append((outputs[out], places[k], self._states[k].after))
-        body: Body = (self.loop(carried, condition, inside), *(store(outs) if outs else ()))
+        body: Body = (self.loop(carried, condition, fails, inside), *(store(outs) if outs else ()))
         for var, extent in reversed(list(zip(variables, domain, strict=True))):
             body = (For(var, extent, Kind.PARALLEL, body),)
         kernel = Kernel(name, (*self.inputs.values(), *outputs.values()), body)
@@ -421,7 +447,7 @@ class _PerElement(_Lowerer):
             graph, self.site, self.leaf(graph, parts.condition_captures, self._state)
         )
         found = pull.element(graph.results[0], ())
-        if pull.fails:
+        if pull.fails or any(e.op.effect for e in graph.eqns):
             raise NotAKernelError("the condition can fail")
         assert isinstance(found, Expr)
         return found
@@ -478,6 +504,7 @@ class _SmallState(_Lowerer):
             pull.simplify.declare(self.number, parts.length)
         condition = self._condition()
         self._simplify = pull.simplify
+        self.pull_checks(pull)
         carried: list[Carry] = []
         roots: list[Expr] = []
         for k, v in enumerate(parts.initial):
@@ -500,7 +527,7 @@ class _SmallState(_Lowerer):
                 rows.append((outputs[out], (pull.simplify(self.step), *index), element))
                 roots += _parts(element)
             self.check_size(roots)
-        inside: list[Stmt] = [*pull.take_fails(), *(store(rows) if rows else ())]
+        fails, inside = pull.take_fails(), store(rows) if rows else []
         ends: list[tuple[Buffer, Index, Element]] = []
         for k, out in enumerate(parts.eqn.outs[: parts.carries]):
             if k not in parts.stored:
@@ -509,7 +536,7 @@ class _SmallState(_Lowerer):
             for at in places[k]:
                 index = tuple(const(i) for i in at)
                 ends.append((outputs[out], index, self._states[k, at].after))
-        body: Body = (self.loop(carried, condition, inside), *(store(ends) if ends else ()))
+        body: Body = (self.loop(carried, condition, fails, inside), *(store(ends) if ends else ()))
         kernel = Kernel(name, (*self.inputs.values(), *outputs.values()), body)
         return [Lowered(kernel, tuple(self.inputs), tuple(outputs))]
 
@@ -528,7 +555,7 @@ class _SmallState(_Lowerer):
         )
         self._simplify = pull.simplify
         found = pull.element(graph.results[0], ())
-        if pull.fails:
+        if pull.fails or any(e.op.effect for e in graph.eqns):
             raise NotAKernelError("the condition can fail")
         assert isinstance(found, Expr)
         return found

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyc import config
-from pyc.errors import PycError
+from pyc.errors import is_of_the_program
 from pyc.ir import dtype as dtypes
 from pyc.ir.dtype import DType
 from pyc.runtime import layout, pool
@@ -332,7 +332,7 @@ def _report_failure(owner: Record, code: int, site: int, value: int) -> Any:
     """Called by the native code, with the record that failed."""
     try:
         return owner.specialisation.failed(owner.specialisation, code, site, value)
-    except PycError as error:
-        if not config.current().debug:
+    except Exception as error:
+        if is_of_the_program(error) and not config.current().debug:
             error.__traceback__ = None  # the program raises it, at the user's call
         raise

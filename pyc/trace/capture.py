@@ -43,6 +43,7 @@ from pyc.trace import known_values, location, namespaces
 from pyc.trace.memory import VIEWS, Step, is_row_major, makes_view
 from pyc.trace.operands import operands
 from pyc.trace.reads import Read, Reads
+from pyc.trace.telling import Told
 from pyc.trace.tracer import Tracer
 
 CONSTANT_BYTES = 1 << 16
@@ -95,6 +96,10 @@ class Trace(Interpreter):
         refused."""
         self.unbound: dict[tuple[str, str], tuple[str, str]] = {}
         """Why variables have no value and what to give them, by file and name."""
+        self.told: list[Told] = []
+        """The numbers in the texts of exceptions that were made here."""
+        self.refusal: PycError | None = None
+        """A refusal that the user's code may catch: it is raised again at the end."""
         self.recursive: set[Any] = set()
         """The code of branches in which a function calls itself without end if both are traced."""
         self._capture_values: list[Value] = []
@@ -125,6 +130,26 @@ class Trace(Interpreter):
             found.view_of(args[0], Step(op, params, args[1:]), args[0].value)
             return (found,)
         return tuple([Tracer(self, v) for v in values])
+
+    def bind_at(
+        self, place: Location, op: str, args: tuple[Any, ...], params: dict[str, Any]
+    ) -> None:
+        """Records an equation of another place than the user's now."""
+        self.builder.bind(op, *[a.value for a in args], loc=place, **params)
+
+    @property
+    def outermost(self) -> Trace:
+        """The trace of the whole function."""
+        found = self
+        while isinstance(found.parent, Trace):
+            found = found.parent
+        return found
+
+    def forgive(self, error: PycError) -> PycError:
+        """`error`, which has come to pyc itself: there is another way."""
+        if self.outermost.refusal is error:
+            self.outermost.refusal = None
+        return error
 
     def copy(self, x: Any) -> Any:
         """A tracer of the same value, an array of its own in row-major order."""
@@ -306,6 +331,12 @@ class Trace(Interpreter):
     def is_at_hand(self, value: Value) -> bool:
         """Whether `needed` would give the elements."""
         return self.open and self._needed_values().value(value) is not None
+
+    def peek(self, value: Value) -> Any:
+        """As `needed` of one element, and the program stays for all values; None where it is not at
+        hand."""
+        found = self._needed_values().value(value) if self.open else None
+        return None if found is None else found.item()
 
     def _needed_values(self) -> Any:
         if self._needed is None:
@@ -610,6 +641,8 @@ def capture(
     trace = Trace(changing=changing)
     with tracing(trace):
         results = trace.results(function(*trace.add_inputs(inputs)))
+        if trace.refusal is not None:
+            raise trace.refusal
         graph = trace.build(results)
     return Captured(graph, results, tuple(trace.hidden), tuple(trace.reads.found), trace.kept())
 

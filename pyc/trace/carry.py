@@ -15,10 +15,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyc.numpy as pnp
+from pyc.errors import PycError
 from pyc.interpreter import current
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.ir.types import ArrayType
+from pyc.trace import raising
 from pyc.trace.aliases import Aliases
 from pyc.trace.capture import Input, Trace, tracing, unbound_name
 from pyc.trace.carried import Carried, Unstable
@@ -110,6 +112,12 @@ class Loop:
                 except NameError as error:
                     self._refuse_unbound(error)
                     raise
+                except Exception as error:
+                    if isinstance(error, PycError) or not raising.is_raise(error):
+                        raise
+                    raise raising.refusal(
+                        error, "since each iteration of a loop raises it"
+                    ) from None
                 if self._settled(trace):
                     results = [trace.lift(counter + 1)]
                     results += [x for c in self.carried for x in map(trace.lift, c.results())]

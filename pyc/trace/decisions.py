@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import Any
 
 import pyc.numpy as pnp
+from pyc.errors import PycError
 from pyc.interpreter import current
 from pyc.ir import dtype as dt
 from pyc.trace import location
@@ -193,10 +194,8 @@ def _merged(truth: Any, both: Callable[[], None], reach: Sequence[Any]) -> bool:
     raises Exception: what `both` raises where the truth is not at hand
     """
     trace = current()
-    outermost = trace
-    while isinstance(outermost, Trace) and isinstance(outermost.parent, Trace):
-        outermost = outermost.parent
-    assert isinstance(outermost, Trace)
+    assert isinstance(trace, Trace)
+    outermost = trace.outermost
     codes = {f.__code__ for f in reach if isinstance(f, FunctionType)}
     if codes & outermost.recursive and truth.is_at_hand:
         return False
@@ -207,9 +206,11 @@ def _merged(truth: Any, both: Callable[[], None], reach: Sequence[Any]) -> bool:
             raise
         outermost.recursive |= codes
         return False
-    except Exception:
+    except Exception as error:
         if not truth.is_at_hand:
             raise
+        if isinstance(error, PycError):
+            trace.forgive(error)
         return False
     return True
 

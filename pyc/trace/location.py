@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy
 
 from pyc import config
-from pyc.errors import CompileError, PycError, VerificationError
+from pyc.errors import CompileError, PycError, VerificationError, is_of_the_program
 from pyc.ir.graph import Location
 
 _OWN = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -131,10 +131,10 @@ def trim(error: Exception) -> None:
     """Takes pyc's own frames out of an error's traceback, where they tell the user nothing.
 
     Those between frames of the user's go always; those behind the last one go if the error is a
-    refusal, which names the user's line, or if Python could not call the user's function with these
-    arguments. What else is raised inside pyc keeps them: it may be a mistake in pyc. Errors that
-    are one keep all, and so does PYC_DEBUG=1. To be called where the error leaves pyc, before a
-    bare `raise`.
+    refusal, which names the user's line, if a check of the program raises it, or if Python could
+    not call the user's function with these arguments. What else is raised inside pyc keeps them: it
+    may be a mistake in pyc. Errors that are one keep all, and so does PYC_DEBUG=1. To be called
+    where the error leaves pyc, before a bare `raise`.
     """
     if config.current().debug or isinstance(error, (CompileError, VerificationError)):
         return
@@ -145,7 +145,7 @@ def trim(error: Exception) -> None:
         traceback = traceback.tb_next
     kept = None
     called = bool(entries) and entries[-1].tb_frame.f_code in _callers
-    behind = not called and not isinstance(error, PycError)
+    behind = not (called or isinstance(error, PycError) or is_of_the_program(error))
     for entry in reversed(entries):
         own = is_own(entry.tb_frame.f_code.co_filename)
         behind = behind and own

@@ -11,20 +11,18 @@ is an error that tells why.
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Any
 
 import pyc.numpy as pnp
-from pyc.errors import LoopStateError, PycError, TraceError
+from pyc.errors import LoopStateError, PycError
 from pyc.frozen import replace
 from pyc.interpreter import bind, bind1, current
 from pyc.ir import dtype as dt
-from pyc.ir.graph import Graph, Value
+from pyc.ir.graph import Graph, Value, has_effect
 from pyc.ir.op import Kind
 from pyc.ir.types import ArrayType
-from pyc.trace import location
+from pyc.trace import location, raising
 from pyc.trace.capture import Input, Trace, tracing, unbound_name
 from pyc.trace.control import lifted
 from pyc.trace.leaves import (
@@ -63,6 +61,8 @@ class _Branch:
         """Arrays of surroundings that it changes."""
         self.lost: list[Tracer] = []
         """Arrays of surroundings that it may have changed."""
+        self.error: Exception | None = None
+        """What it raises."""
 
     def run(
         self,
@@ -80,8 +80,10 @@ class _Branch:
                     self._note_unbound(error)
                     raise
                 except Exception as error:
-                    _refuse_raise(error)
-                    raise
+                    if isinstance(error, PycError) or not raising.is_raise(error):
+                        raise
+                    self.error = error
+                    return
                 self.places, broken = snapshot.changes(known)
                 if broken or snapshot.unknown:
                     raise LoopStateError(
@@ -110,25 +112,6 @@ class _Branch:
             )
 
 
-def _refuse_raise(error: Exception) -> None:
-    """TraceError if the user's code raises: that would happen whatever the condition is."""
-    last: TracebackType | None = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    if last is None or isinstance(error, PycError):
-        return
-    code = last.tb_frame.f_code
-    if location.is_own(code.co_filename):
-        return
-    at = {i.offset: i.opname for i in dis.get_instructions(code)}
-    if at.get(last.tb_lasti) == "RAISE_VARARGS":
-        raise TraceError(
-            f"whether to raise {type(error).__name__} depends on a traced value: {error}",
-            fix="Check before the call, on the arguments; or return a flag and raise outside.",
-            place=location.of_traceback(error.__traceback__),
-        ) from None
-
-
 def merge(
     truth: Any,
     functions: tuple[Callable[[], Any], Callable[[], Any]],
@@ -143,17 +126,24 @@ def merge(
     reach: the user's functions, through which all else is found that they may change
     -> why places have no value now, where they have none
     raises LoopStateError: elements or attributes without a common type, and any place if the truth
-    is at hand; TraceError: a branch raises. Everything is as before then.
+    is at hand; TraceError: a branch raises what a check of the program cannot; what a branch raises
+    that is taken, where the truth is at hand. Everything is as before then.
+
+    A branch that raises is a check, and the other one is what runs.
     """
     snapshot = Snapshot(reach)
     branches = (_Branch(), _Branch())
     before = {p: p.get() for p in places}
-    for branch, function in zip(branches, functions, strict=True):
+    for side in (True, False):
         try:
-            branch.run(function, places, known, snapshot)
+            branches[side].run(functions[side], places, known, snapshot)
         finally:
             for place, value in before.items():
                 place.set(value)
+        if branches[side].error is not None:
+            _check(truth, side, branches[side])
+            functions[not side]()
+            return {}
     more = {p.key: p for branch in branches for p in branch.places}
     before |= {p: p.get() for p in more.values()}
     merged = _Merged(branches)
@@ -171,6 +161,33 @@ def merge(
             place.set(value)
         raise
     return merged.without
+
+
+def _check(truth: Any, side: bool, branch: _Branch) -> None:
+    """The program raises what `branch` does, if `truth` is `side`."""
+    around = current()
+    error = branch.error
+    assert isinstance(around, Trace) and error is not None
+    if around.parent is None and around.peek(truth.value) == side:
+        raise error
+    trace = branch.trace
+    found = raising.raised(error, trace.told)
+    trace.open = True
+    with tracing(trace):
+        bits = found.bits()
+        values, captured = trace.used_captures([bits])
+        graph = trace.build([bits], values)
+    if _is_cheap(graph):
+        (bits,) = around.inline(graph, [around.lift(c) for c in captured])
+        raising.bind_check(pnp.logical_not(truth) if side else truth, bits, found)
+        return
+    # It does more than to raise: it may raise something else, or run forever, before.
+    trace.open = True
+    with tracing(trace):
+        raising.bind_check(False, bits, found)
+        raises = (trace.build([], values), captured)
+    other: tuple[Graph, list[Any]] = (Trace(around).build([]), [])
+    _chosen(truth, (other, raises) if side else (raises, other))
 
 
 class _Merged:
@@ -247,7 +264,8 @@ class _Merged:
                 ]
                 values, captured = trace.used_captures(results)
                 graphs.append((trace.build(results, values), captured))
-        values = _chosen(truth, graphs) if types else []
+        needed = bool(types) or any(has_effect(e) for graph, _ in graphs for e in graph.eqns)
+        values = _chosen(truth, graphs) if needed else []
         made: list[tuple[Tracer, list[list[Tracer]]]] = []
         """New arrays, and for each branch in whose memory they may be."""
         todo = list(zip(values, *ends, strict=False))

@@ -469,6 +469,13 @@ class _Function(ast.NodeTransformer):
                 self.visit_FunctionDef(statement)
         return node
 
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        """`raise`: what is raised is evaluated by the run time, which knows traced numbers."""
+        if node.exc is None or not _may_wait([node.exc]):
+            return self.generic_visit(node)
+        error = at(_call("raising", _later(self.visit(node.exc))), node.exc)
+        return at(ast.Raise(error, node.cause and self.visit(node.cause)), node)
+
     # --- expressions ------------------------------------------------------------------------------
 
     def truth(self, node: ast.expr) -> ast.expr:
@@ -528,6 +535,16 @@ class _Plain(ast.NodeTransformer):
             self.declared.add(node.target.id)
             return at(ast.Pass(), node)
         return at(ast.Assign([node.target], self.visit(node.value)), node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        """`if not test: raise AssertionError(message)`, where Python runs assertions."""
+        if not __debug__:
+            return at(ast.Pass(), node)
+        made: ast.expr = ast.Attribute(ast.Name(RUNTIME, ast.Load()), "AssertionError", ast.Load())
+        if node.msg is not None:
+            made = ast.Call(made, [self.visit(node.msg)], [])
+        test = ast.UnaryOp(ast.Not(), self.visit(node.test))
+        return at(ast.If(test, [ast.Raise(made, None)], []), node)
 
     def visit_Global(self, node: ast.Global) -> ast.AST:
         """Nothing: declared at the top of the function."""

@@ -13,6 +13,7 @@ op (`carry`):
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -45,6 +46,7 @@ from pyc.trace.decisions import (
     truth_of,
 )
 from pyc.trace.merge import merge
+from pyc.trace.raising import raising
 from pyc.trace.sequences import Counted, Rows, Steps, sequence
 from pyc.trace.state import UNBOUND, Result, Snapshot
 from pyc.trace.tracer import Tracer
@@ -60,6 +62,9 @@ LONGEST_PLAIN = 1_000_000
 
 _REFUSED = (DTypeError, TraceError, UnsupportedOpError)
 """What a body may fail with where it is an op, and not where it runs in Python."""
+
+AssertionError = builtins.AssertionError
+"""For rewritten functions, in which the name may be the user's."""
 
 _unrolled: ContextVar[int] = ContextVar("pyc_unrolled", default=1)
 """Iterations of the loops around that run in Python."""
@@ -194,7 +199,7 @@ class _For(_Statement):
         except Unstable as unstable:
             error: PycError = unstable.error()
         except _REFUSED as refused:
-            error = refused
+            error = _forgiven(refused)
         fixed = steps.fixed()
         if fixed is None:
             raise error
@@ -218,7 +223,7 @@ class _For(_Statement):
                     continue
                 error = unstable.error()
             except _REFUSED as refused:
-                error = refused
+                error = _forgiven(refused)
             break
         if (length - first) * _unrolled.get() > LONGEST:
             raise error
@@ -234,7 +239,8 @@ class _For(_Statement):
         """Whether the first iteration does nothing with traced values."""
         try:
             return self.dry(lambda: self.body(steps.item(0)))[1]
-        except PycError:
+        except PycError as refused:
+            _forgiven(refused)
             return False
 
     def unroll(self, steps: Steps, first: int) -> None:
@@ -256,7 +262,10 @@ class _For(_Statement):
         """Whether the iterations from `first` on have become an op."""
         try:
             self.roll(steps, first)
-        except (Unstable, *_REFUSED):
+        except Unstable:
+            return False
+        except _REFUSED as refused:
+            _forgiven(refused)
             return False
         return True
 
@@ -349,7 +358,7 @@ class _While(_Statement):
         try:
             ended, plain = self.dry(lambda: self.run_in_python(SHORT))
         except PycError as refused:
-            ended, plain, error = False, False, refused
+            ended, plain, error = False, False, _forgiven(refused)
         if ended or (plain and self.ends_in_python()):
             self.run_in_python(None)
             return
@@ -358,7 +367,7 @@ class _While(_Statement):
         except Unstable as unstable:
             error = unstable.error()
         except _REFUSED as refused:
-            error = refused
+            error = _forgiven(refused)
         else:
             return
         if not self.ends_in_python():
@@ -372,7 +381,8 @@ class _While(_Statement):
         """Whether the loop ends within `LONGEST` iterations whose tests are known."""
         try:
             return bool(self.dry(lambda: self.run_in_python(LONGEST))[0])
-        except PycError:
+        except PycError as refused:
+            _forgiven(refused)
             return False
 
     def roll(self) -> None:
@@ -428,6 +438,12 @@ def _may_fail(eqn: Eqn) -> bool:
     return eqn.op.effect or eqn.op.fails is not None or eqn.op.kind is Kind.CONTROL
 
 
+def _forgiven(error: PycError) -> PycError:
+    """An error of the body, which may run otherwise."""
+    trace = current()
+    return trace.forgive(error) if isinstance(trace, Trace) else error
+
+
 def _line() -> int:
     place = location.here()
     return place.line if place is not None else 0
@@ -443,4 +459,4 @@ def _unrolling(iterations: int) -> Iterator[None]:
 
 
 __all__ = ["LONGEST", "SHORT", "all_of", "all_true", "any_of", "any_true", "branch", "choice"]
-__all__ += ["comparison", "each", "negation", "repeat", "sequence"]
+__all__ += ["AssertionError", "comparison", "each", "negation", "raising", "repeat", "sequence"]

@@ -46,6 +46,7 @@ from pyc.trace.memory import (
 )
 from pyc.trace.methods import ArrayMethods
 from pyc.trace.parts import At, Flat, Selected
+from pyc.trace.telling import tell
 
 PYTHON_TYPE: dict[dt.DType, type] = {dt.b1: bool, dt.i64: int, dt.f64: float, dt.c128: complex}
 """The Python number type that has an element type, for results of weak operands."""
@@ -393,8 +394,14 @@ class Tracer(ArrayMethods):
         return Tracer(self.owner, self.value, PYTHON_TYPE.get(self.type.dtype))
 
     def __repr__(self) -> str:
-        name = self.weak.__name__ if self.weak is not None else str(self.type)
-        return f"<traced {name}>"
+        return self._told(repr) or f"<traced {self._type_name()}>"
+
+    def _type_name(self) -> str:
+        return self.weak.__name__ if self.weak is not None else str(self.type)
+
+    def _told(self, show: Callable[[Any], str]) -> str | None:
+        """What stands for a number in the text of an exception."""
+        return None if self.ndim else tell(self, self._type_name(), show)
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -742,12 +749,17 @@ class Tracer(ArrayMethods):
 
     def __str__(self) -> str:
         found = self.known()
-        return repr(self) if found is None else str(found)
+        if found is not None:
+            return str(found)
+        return self._told(str) or repr(self)
 
     def __format__(self, spec: str) -> str:
         found = self.known()
         if found is not None:
             return format(found if self.ndim else found.item(), spec)
+        told = self._told(lambda x: format(x, spec))
+        if told is not None:
+            return told
         if spec:
             raise self._number_refusal(
                 f"the format {spec!r}", "Format the result outside the function."

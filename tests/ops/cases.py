@@ -143,6 +143,11 @@ def _require(op: Op, dtype: DType) -> Iterator[Case]:
         yield Case((awkward(dtype, shape, 1), np.ones(shape, bool)), {"name": "x"})
 
 
+def _check(op: Op, dtype: DType) -> Iterator[Case]:
+    for shape in ((90,), (3, 7), (), (0,)):
+        yield Case((np.ones(shape, bool), np.zeros(shape, np.int64)), {"error": "ValueError: x"})
+
+
 def _index_check(op: Op, dtype: DType) -> Iterator[Case]:
     low = 0 if dtype.kind == "uint" else -9
     for shape in ((90,), (3, 7), (), (0,)):
@@ -350,6 +355,7 @@ PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "bitcast": _bitcast,
     "integer_power": _integer_power,
     "require": _require,
+    "check": _check,
     "index_check": _index_check,
     "constant": _constant,
     "iota": _iota,

@@ -236,6 +236,12 @@ FAILING = {
         {"name": "x"},
         UnboundVariableError,
     ),
+    "check": (
+        np.array([True, False]),
+        np.array([5, 6]),
+        {"error": "ValueError: no"},
+        RuntimeError,
+    ),
     "index_check": (np.array([0, -4, 3, 9]), None, {"bound": 3, "axis": 0}, IndexOutOfRangeError),
 }
 """Arguments, params, and the error."""

@@ -138,7 +138,7 @@ def bound_is_a_float(x, n):
 
 def raises_in_a_branch(x):
     if x[0] < 0:
-        raise ValueError("negative")
+        raise ValueError(f"negative: {x}")
     return x
 
 

@@ -12,12 +12,13 @@ LOOP = "a loop"
 KERNEL = "a loop within one kernel"
 BRANCH = "a branch"
 SELECTION = "both sides, selected"
+CHECK = "a check"
 
 
 class Row(NamedTuple):
     """A construct: a module that defines `f`, called with `args`; becomes: one of the above, or the
     code of the error that refuses it; each: whether the program is for one value of the integer
-    that is the last argument."""
+    that is the last argument; raises: arguments for which it raises an exception of its own."""
 
     section: str
     construct: str
@@ -25,6 +26,7 @@ class Row(NamedTuple):
     source: str
     args: str
     each: bool
+    raises: str
 
 
 ROWS: list[Row] = []
@@ -35,9 +37,16 @@ def section(title: str) -> None:
     _section[0] = title
 
 
-def row(construct: str, becomes: str, source: str, args: str = "x", each: bool = False) -> None:
+def row(
+    construct: str,
+    becomes: str,
+    source: str,
+    args: str = "x",
+    each: bool = False,
+    raises: str = "",
+) -> None:
     text = "import numpy as np\n" + textwrap.dedent(source).lstrip("\n")
-    ROWS.append(Row(_section[0], construct, becomes, text, args, each))
+    ROWS.append(Row(_section[0], construct, becomes, text, args, each, raises))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -449,20 +458,129 @@ row(
     "x, 5",
 )
 row(
-    "a program for each value, where they do not, or one raises",
+    "a program for each value, where they do not",
     STRAIGHT,
     """
     def f(x, order):
         if order == 2:
             c = np.array([1.0, 2.0])
-        elif order == 3:
-            c = np.array([1.0, 2.0, 3.0])
         else:
-            raise ValueError("order")
+            c = np.array([1.0, 2.0, 3.0])
         return x[: len(c)] * c
     """,
     "x, 3",
     each=True,
+)
+
+# --------------------------------------------------------------------------------------------------
+section("Exceptions")
+
+row(
+    "`if` on data with a `raise` on one side: the program raises just that",
+    CHECK,
+    """
+    def f(x):
+        if (x < 0).any():
+            raise ValueError("negative")
+        return np.sqrt(x)
+    """,
+    raises="-x",
+)
+row(
+    "`assert` of data, with a message or without",
+    CHECK,
+    """
+    def f(x):
+        assert np.all(x > 0), "not positive"
+        assert x.sum() < 100
+        return 1 / x
+    """,
+    raises="100 * x",
+)
+row(
+    "`raise` in a helper, in a method, in a branch, of the user's own class, `from` another",
+    CHECK,
+    """
+    class BadInput(ValueError): pass
+
+    def root(v):
+        if v < 0:
+            raise BadInput("negative") from KeyError(0)
+        return v**0.5
+
+    def f(x):
+        return root(x[0]) + root(x[1])
+    """,
+    raises="-x",
+)
+row(
+    "a number in its message, in any format",
+    CHECK,
+    """
+    def f(x):
+        total = x.sum()
+        if total < 0:
+            raise ValueError(f"the sum is {total:.3f}, which is {total!r}")
+        return x / total
+    """,
+    raises="-x",
+)
+row(
+    "`raise` in a loop: the first iteration that raises counts",
+    KERNEL,
+    """
+    def f(x):
+        total = 0.0
+        for k in range(1000):
+            if x[k % 3] * k > 3000:
+                raise OverflowError(f"in step {k}")
+            total += x[k % 3]
+        return total
+    """,
+    raises="2 * x",
+)
+row(
+    "`while` that ends by an exception",
+    KERNEL,
+    """
+    def f(x):
+        r, steps = 1.0, 0
+        while abs(r * r - x[0]) > 1e-9:
+            r = 0.5 * (r + x[0] / r)
+            steps += 1
+            if steps > 50:
+                raise RuntimeError(f"no convergence after {steps} steps")
+        return r
+    """,
+    raises="-x",
+)
+row(
+    "`raise` on an integer argument: one program for all values",
+    CHECK,
+    """
+    def f(x, n):
+        if n < 0:
+            raise ValueError(f"n is {n}")
+        return x * n
+    """,
+    "x, 3",
+    raises="x, -3",
+)
+row(
+    "in `with np.errstate(...)`, in a `try` that has only a `finally`",
+    CHECK,
+    """
+    def f(x):
+        y = 2 * x
+        with np.errstate(all="ignore"):
+            try:
+                if x[0] < 0:
+                    raise ValueError("negative")
+            finally:
+                y = y + 1
+        return y
+    """,
+    raises="-x",
 )
 
 # --------------------------------------------------------------------------------------------------
@@ -541,12 +659,36 @@ row(
     """,
 )
 row(
-    "`raise` and `assert` that depend on data",
+    "`raise` that depends on data in a `try` with an `except`, or in a `with` that may catch it",
+    "PYC1100",
+    """
+    def f(x):
+        try:
+            if x[0] > 1:
+                raise ValueError("too large")  # refused
+        except ValueError:
+            x = x / 2
+        return x
+    """,
+)
+row(
+    "several numbers of the program, or an array, in the message of an exception",
     "PYC1100",
     """
     def f(x):
         if x[0] > 1:
-            raise ValueError("too large")  # refused
+            raise ValueError(f"{x} is too large")  # refused
+        return x
+    """,
+)
+row(
+    "a loop each of whose iterations raises",
+    "PYC1100",
+    """
+    def f(x):
+        while x[0] > 0:
+            x = x - 1
+            raise ValueError("always")  # refused
         return x
     """,
 )

@@ -23,14 +23,17 @@ START, END = "<!-- rows -->\n", "<!-- end of rows -->\n"
 REFUSED = [r for r in ROWS if r.becomes in CLASSES]
 
 
+def arguments(text: str) -> tuple[Any, ...]:
+    return eval(f"({text},)", {"x": np.array([1.5, 2.25, 3.0]), "np": np})
+
+
 def run(row: Row) -> tuple[Any, tuple[Any, ...]]:
     """The function of a row, from a module of its own with source, and its arguments."""
     file = f"<{row.construct}>"
     linecache.cache[file] = (len(row.source), None, row.source.splitlines(True), file)
     module = sys.modules["plain"] = ModuleType("plain")
     exec(compile(row.source, file, "exec", dont_inherit=True), vars(module))
-    args = eval(f"({row.args},)", {"x": np.array([1.5, 2.25, 3.0]), "np": np})
-    return module.f, args
+    return module.f, arguments(row.args)
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +51,8 @@ def became(lowered: Any) -> str:
         return loop_rows.LOOP if steps else loop_rows.KERNEL
     if "cond" in ops:
         return loop_rows.BRANCH
+    if "check" in ops:
+        return loop_rows.CHECK
     return loop_rows.SELECTION if "select" in ops else loop_rows.STRAIGHT
 
 
@@ -64,6 +69,20 @@ def test_it_gives_what_numpy_gives_and_becomes_what_the_page_says(row: Row) -> N
             np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-12)
     assert jitted.cache_info().misses == (len(calls) if row.each else 1)
     assert became(pyc.jit(f).lower(*args)) == row.becomes
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r.raises], ids=lambda r: r.construct)
+def test_it_raises_what_python_raises(row: Row) -> None:
+    f, args = run(row)
+    jitted = pyc.jit(f)
+    jitted(*args)
+    with pytest.raises(Exception) as expected:
+        f(*arguments(row.raises))
+    with pytest.raises(type(expected.value)) as found:
+        jitted(*arguments(row.raises))
+    assert type(found.value) is expected.type and found.value.args == expected.value.args
+    assert repr(found.value.__cause__) == repr(expected.value.__cause__)
+    assert jitted.cache_info().misses == 1
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=lambda r: r.construct)

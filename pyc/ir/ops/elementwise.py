@@ -436,6 +436,32 @@ pointwise(
 )
 
 
+# --- exceptions -----------------------------------------------------------------------------------
+
+
+def _check_types(args: Types, *, error: str) -> Types:
+    ok, value = args
+    if ok.dtype is not dt.b1 or value != ArrayType(ok.shape, dt.i64):
+        raise DTypeError(f"check: needs (b1, i64) of one shape, got {ok}, {value}")
+    return (ok,)
+
+
+# What Python would `raise` where `ok` is false. error: its type and message; the exception itself
+# belongs to the place (`ir.graph.Raise`), which a Graph that was parsed from text does not have.
+pointwise(
+    "check",
+    "bool",
+    lambda ok, value, *, error: ok,
+    lambda ok, value, *, error: ok,
+    types=_check_types,
+    fails=lambda ok, value, *, error: (~ok, value),
+    failure=lambda value, *, error: RuntimeError(error),
+    effect=True,
+    widen=False,
+    cost=2,
+)
+
+
 # --- indices --------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,285 @@
+"""`raise` under a decision on traced values: a check of the program.
+
+What a branch raises is evaluated while it is traced; the program raises the like of it when the
+check fails (`ir.graph.Raise`). Its texts may tell one number that only the program knows.
+"""
+
+from __future__ import annotations
+
+import dis
+import linecache
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+import numpy as np
+
+from pyc import tree
+from pyc.errors import TraceError, place_lines
+from pyc.frozen import frozen, replace
+from pyc.interpreter import bind1, current
+from pyc.ir import dtype as dt
+from pyc.ir.graph import Location, Raise
+from pyc.ir.types import ArrayType
+from pyc.trace import location
+from pyc.trace.capture import Trace, capture
+from pyc.trace.control import lifted
+from pyc.trace.telling import Told, telling
+from pyc.trace.tracer import Tracer
+
+_CHECK = "Check before the call, on the arguments; or return a flag and raise outside."
+_TRACED = "<traced "
+"""How the text of a traced value begins."""
+_CONDITIONAL = ("CHECK_EXC_MATCH", "CHECK_EG_MATCH")
+_NO_HANDLER = ("STORE", "POP_TOP", "RERAISE", "WITH_EXCEPT_START", "RETURN", "JUMP")
+
+
+def raising(make: Callable[[], Any]) -> Any:
+    """What `raise make()` raises."""
+    trace = current()
+    if not isinstance(trace, Trace):
+        return make()
+    with telling(trace.told):
+        error = make()
+        return error() if isinstance(error, type) else error
+
+
+def is_raise(error: Exception) -> bool:
+    """Whether a `raise` or an `assert` of the user's has raised it."""
+    last: TracebackType | None = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or location.is_own(last.tb_frame.f_code.co_filename):
+        return False
+    return _opname(last.tb_frame.f_code, last.tb_lasti) == "RAISE_VARARGS"
+
+
+def _opname(code: CodeType, offset: int) -> str:
+    return next((i.opname for i in dis.get_instructions(code) if i.offset == offset), "")
+
+
+@frozen(eq=False)
+class Raised:
+    """What a branch raises. number: the traced number that its texts tell, None if there is none;
+    shown: how each text that stands for it is to read."""
+
+    error: Exception
+    place: Location | None
+    number: Tracer | None
+    shown: tuple[Told, ...]
+
+    @property
+    def text(self) -> str:
+        """Its type and message: what tells programs apart."""
+        cls = type(self.error)
+        return f"{cls.__module__}.{cls.__qualname__}: {self.error.args!r}"
+
+    def bits(self) -> Any:
+        """The number as an int64."""
+        if self.number is None:
+            return current().lift(np.int64(0))
+        number = current().lift(self.number)
+        if number.type.dtype.is_float:
+            return bind1("bitcast", bind1("cast", number, dtype=dt.f64), dtype=dt.i64)
+        return bind1("cast", number, dtype=dt.i64)
+
+    def at(self) -> Raise:
+        """The place of the check, which knows the exception."""
+        place = self.place or Location("", 0)
+        number = self.number
+        kind = None if number is None else (number.type, number.weak)
+        make = _Maker(self.error, place, kind, tuple(replace(t, number=None) for t in self.shown))
+        return Raise(
+            place.file, place.line, place.function, place.column, place.end_column, make.error
+        )
+
+
+@frozen(eq=False)
+class _Maker:
+    """Makes an exception anew. kind: type and weak type of the number in its texts."""
+
+    template: Exception
+    place: Location
+    kind: tuple[ArrayType, type | None] | None
+    shown: tuple[Told, ...]
+
+    def error(self, value: int) -> Exception:
+        """The exception, given the bits of the number."""
+        number = None if self.kind is None else _number(value, *self.kind)
+        template = self.template
+        cls = type(template)
+        args = tuple(self._filled(a, number) for a in template.args)
+        made = cls.__new__(cls, *args)
+        made.args = args
+        for name, attribute in vars(template).items():
+            setattr(made, name, self._filled(attribute, number))
+        made.__cause__ = template.__cause__
+        made.__suppress_context__ = template.__suppress_context__
+        made.add_note("\n".join(place_lines(self.place)))
+        return made
+
+    def _filled(self, value: Any, number: Any) -> Any:
+        if type(value) is _Number:
+            return number
+        if type(value) is str:
+            for told in self.shown:
+                value = value.replace(told.text, told.show(number))
+        return value
+
+
+class _Number:
+    """What stands in the arguments of an exception for the number itself."""
+
+    def __repr__(self) -> str:
+        return "<traced>"
+
+
+def _number(value: int, type: ArrayType, weak: type | None) -> Any:
+    dtype = type.dtype
+    if dtype.is_float:
+        (found,) = struct.unpack("d", struct.pack("q", value))
+        return weak(found) if weak is not None else dtype.numpy.type(found)
+    if weak is not None:
+        return weak(value)
+    return dtype.numpy.type(value & (1 << 64) - 1 if dtype.kind == "uint" else value)
+
+
+def raised(error: Exception, told: list[Told]) -> Raised:
+    """What a branch raises, as the program will. told: the traced numbers in its texts.
+
+    raises TraceError: it tells more than one number of the program, or something else than numbers;
+    it is caught in the function
+    """
+    place = location.of_traceback(error.__traceback__)
+    if _is_caught():
+        caught = _refusal(error, place, "and a `try` or `with` around it may catch it")
+        trace: Any = current()
+        trace.outermost.refusal = caught
+        raise caught
+    values = [*error.args, *vars(error).values()]
+    texts = [x for x in values if isinstance(x, str)]
+    shown = tuple(t for t in told if any(t.text in x for x in texts))
+    numbers = [*(t.number for t in shown), *(x for x in values if isinstance(x, Tracer))]
+    if why := _why_not(values, shown, numbers):
+        raise _refusal(error, place, why)
+    return Raised(_template(error), place, numbers[0] if numbers else None, shown)
+
+
+def _why_not(values: list[Any], shown: tuple[Told, ...], numbers: list[Any]) -> str:
+    """Why a program cannot raise an exception with these arguments and attributes, if it cannot."""
+    rest = "".join(x for x in values if isinstance(x, str))
+    for told in shown:
+        rest = rest.replace(told.text, "")
+    if _TRACED in rest:
+        return "and its text tells a traced value that is not a number formatted there"
+    inside = [x for v in values if not isinstance(v, Tracer) for x in tree.leaves(v)]
+    if any(isinstance(x, Tracer) for x in inside) or any(n.ndim for n in numbers):
+        return "and it holds traced arrays or containers of traced values"
+    if len({(id(n.owner), n.value) for n in numbers}) > 1:
+        return "and it tells several traced numbers, where an error can tell one"
+    if any(n.type.dtype.is_complex for n in numbers):
+        return "and it tells a complex number, which an error cannot"
+    return ""
+
+
+def _template(error: Exception) -> Exception:
+    """A copy that holds neither frames nor traced values."""
+    stands = _Number()
+
+    def bare(x: Any) -> Any:
+        return stands if isinstance(x, Tracer) else x
+
+    cls = type(error)
+    args = tuple(map(bare, error.args))
+    made = cls.__new__(cls, *args)
+    made.args = args
+    for name, value in vars(error).items():
+        setattr(made, name, bare(value))
+    made.__cause__ = error.__cause__
+    made.__suppress_context__ = error.__suppress_context__
+    return made
+
+
+def _refusal(error: Exception, place: Location | None, why: str) -> TraceError:
+    message = f"whether to raise {type(error).__name__} depends on a traced value, {why}"
+    text = str(error)
+    return TraceError(f"{message}: {text}" if text else message, fix=_CHECK, place=place)
+
+
+def bind_check(ok: Any, bits: Any, found: Raised) -> None:
+    """Records that the program raises `found` unless `ok`. bits: those of its number."""
+    trace: Any = current()
+    trace.bind_at(found.at(), "check", (trace.lift(lifted(ok, dt.b1)), bits), {"error": found.text})
+
+
+def refusal(error: Exception, why: str) -> TraceError:
+    """What the user's code raises, where it cannot be a check: that, and why."""
+    return _refusal(error, location.of_traceback(error.__traceback__), why)
+
+
+# --- handlers -------------------------------------------------------------------------------------
+
+
+def _is_caught() -> bool:
+    """Whether an `except` of the traced function, or of one that it calls, is around the user's
+    place."""
+    return any(_has_handler(f.f_code, f.f_lasti) for f in _frames())
+
+
+def _frames() -> Iterator[FrameType]:
+    """The user's frames of the trace."""
+    frames: list[FrameType] = []
+    end = 0
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code is capture.__code__:
+            end = len(frames)
+        elif not location.is_own_frame(frame):
+            frames.append(frame)
+        frame = frame.f_back
+    yield from frames[:end]
+
+
+def _has_handler(code: CodeType, offset: int) -> bool:
+    """Whether an `except` clause, or the end of a `with`, may get what is raised at an instruction.
+    `finally` has a handler too, which passes it on to those around it."""
+    if not code.co_exceptiontable:
+        return False
+    instructions = list(dis.get_instructions(code))
+    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
+    seen: set[int] = set()
+    while True:
+        target = next((e.target for e in entries if e.start <= offset < e.end), None)
+        if target is None or target in seen:
+            return False
+        seen.add(target)
+        handler = [i for i in instructions if i.offset >= target]
+        if _is_except([i.opname for i in handler]) or _may_swallow(code, handler):
+            return True
+        offset = target
+
+
+def _is_except(names: list[str]) -> bool:
+    """Whether the instructions of a handler begin as those of an `except` clause do."""
+    if names[:2] == ["PUSH_EXC_INFO", "POP_TOP"]:
+        return True
+    for name in names[1:]:
+        if name in _CONDITIONAL:
+            return True
+        if name.startswith(_NO_HANDLER):
+            return False
+    return False
+
+
+def _may_swallow(code: CodeType, handler: list[dis.Instruction]) -> bool:
+    """Whether a handler is that of a `with` whose manager may catch: any but `np.errstate`."""
+    end = next((i for i in handler[:3] if i.opname == "WITH_EXCEPT_START"), None)
+    if end is None or end.positions is None or end.positions.lineno is None:
+        return end is not None
+    line = linecache.getline(code.co_filename, end.positions.lineno)
+    return "errstate" not in line[end.positions.col_offset : end.positions.end_col_offset]
+
+
+__all__ = ["Raised", "bind_check", "is_raise", "raised", "raising", "refusal"]
