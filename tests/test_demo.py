@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from pyc.__main__ import main
 from pyc.demo import data, generated
 from pyc.demo.program import Outcome, Program, difference
 from pyc.demo.program import run as run_one
+from pyc.frozen import replace
 
 WITH_PICTURES = tuple(p for p in demo.PROGRAMS if p.picture is not None)
 

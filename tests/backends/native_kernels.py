@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 
 from pyc.backends.cpu import Cpu
 from pyc.backends.x86 import compile_plan
+from pyc.frozen import replace
 from pyc.ir import plan as plans
 from pyc.ir import simulate
 from pyc.ir.loops import Kernel

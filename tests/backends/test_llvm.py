@@ -4,7 +4,6 @@ definition in `ir/instructions.py`, for awkward inputs too."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 
 from pyc.backends.cpu import Cpu
 from pyc.backends.x86 import compile_plan
+from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
 from pyc.ir.dtype import DType

@@ -6,7 +6,6 @@ import ctypes
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from pyc.backends.base import SiteFailed
 from pyc.backends.cpu import Cpu, aligned_bytes, check_alignment
 from pyc.backends.image import Image
 from pyc.backends.x86 import X86, compile_plan, module, native_target
+from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
 from pyc.ir.dtype import DType

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, find, given, settings
 
 from pyc.errors import VerificationError
+from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Eqn, Graph, Location, Value, graph_key
 from pyc.ir.op import OPS, Kind, Op

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -14,6 +13,7 @@ from pyc import demo, lax
 from pyc.backends.oracle import run_plan
 from pyc.demo.data import sample_folder
 from pyc.demo.program import Program
+from pyc.frozen import replace
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
 from pyc.ir.plan import ALIGNMENT, Copy, Place, Plan
