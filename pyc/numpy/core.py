@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,11 @@ from pyc.ir.dtype import DType
 from pyc.ir.types import ArrayType
 
 Shape = tuple[int, ...]
+
+_MOST_AXES = 64
+"""As in NumPy."""
+_MOST_ELEMENTS = (1 << 63) // 16 - 1
+"""Whose bytes 64 bits can count, whatever the type."""
 
 
 def separated(found: Any, args: Sequence[Any]) -> Any:
@@ -169,11 +175,28 @@ def result_dtype(*items: Any) -> DType:
 
 def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
     """The common shape by NumPy's rules; ShapeError names the shapes."""
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        found = ", ".join(map(str, shapes))
-        raise ShapeError(f"{name}: shapes {found} do not broadcast together") from None
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    rank = max(map(len, shapes))
+    columns = zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True)
+    found = []
+    for sizes in map(set, columns):
+        sizes -= {1} if len(sizes) > 1 else set()
+        if len(sizes) > 1:
+            texts = ", ".join(map(str, shapes))
+            raise ShapeError(f"{name}: shapes {texts} do not broadcast together")
+        found.append(sizes.pop())
+    return possible(name, tuple(found))
+
+
+def possible(name: str, shape: Shape) -> Shape:
+    """`shape`, if NumPy could make an array of it; else ShapeError."""
+    if len(shape) > _MOST_AXES:
+        raise ShapeError(f"{name}: a result of {len(shape)} axes; {_MOST_AXES} are possible")
+    if prod(n for n in shape if n) > _MOST_ELEMENTS:
+        raise ShapeError(f"{name}: a result of shape {shape} is larger than any memory")
+    return shape
 
 
 def broadcast(x: Any, shape: Shape) -> Any:
@@ -242,7 +265,7 @@ def to_shape(name: str, shape: Any) -> Shape:
         raise DTypeError(f"{name}: a shape must hold integers, got {shape!r}") from None
     if any(n < 0 for n in found):
         raise ShapeError(f"{name}: negative dimensions in shape {found}")
-    return found
+    return possible(name, found)
 
 
 def floating(x: Any) -> DType:

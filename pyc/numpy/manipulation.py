@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from pyc.numpy.core import (
     literal,
     operands,
     part,
+    possible,
     result_dtype,
     reverse,
     shape_of,
@@ -45,19 +47,19 @@ def reshape(x: Any, shape: Any = None, *, newshape: Any = None) -> Any:
     wanted = structural(wanted) if getattr(wanted, "ndim", 0) else wanted
     items = list(wanted) if isinstance(wanted, (tuple, list)) else [wanted]
     sizes = [int(n.__index__()) for n in items]
-    total = int(np.prod(shape_of(x), dtype=int))
+    total = prod(shape_of(x))
     if sizes.count(-1) > 1:
         raise ShapeError(f"reshape: only one dimension may be -1, got {tuple(sizes)}")
     if -1 in sizes:
-        known = int(np.prod([n for n in sizes if n != -1], dtype=int))
+        known = prod(n for n in sizes if n != -1)
         if known == 0 or total % known:
             raise ShapeError(f"reshape: {type_text(x)} does not fit shape {tuple(sizes)}")
         sizes[sizes.index(-1)] = total // known
-    if int(np.prod(sizes, dtype=int)) != total or any(n < 0 for n in sizes):
+    if prod(sizes) != total or any(n < 0 for n in sizes):
         raise ShapeError(
             f"reshape: {type_text(x)} has {total} elements, not those of {tuple(sizes)}"
         )
-    return bind1("reshape", x, shape=tuple(sizes))
+    return bind1("reshape", x, shape=possible("reshape", tuple(sizes)))
 
 
 def ravel(x: Any) -> Any:
@@ -385,6 +387,7 @@ def tile(x: Any, reps: Any) -> Any:
     rank = max(len(shape), len(times))
     shape = (1,) * (rank - len(shape)) + shape
     times = (1,) * (rank - len(times)) + times
+    possible("tile", tuple(t * s for t, s in zip(times, shape, strict=True)))
     apart = reshape(x, tuple(n for s in shape for n in (1, s)))
     wide = broadcast(apart, tuple(n for t, s in zip(times, shape, strict=True) for n in (t, s)))
     return reshape(wide, tuple(t * s for t, s in zip(times, shape, strict=True)))

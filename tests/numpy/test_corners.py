@@ -79,6 +79,7 @@ SAME: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         (F8,),
     ),
     "nanargmax of an axis of NumPy": (lambda x: np.nanargmax(x, axis=np.int64(1)), (F8,)),
+    "array of 64 axes": (lambda x: (x + 1, x.sum(), x[0]), (np.ones((2,) + (1,) * 63),)),
     # Arguments.
     "roll twice": (lambda x: (np.roll(x, (1, 2), 0), np.roll(x, 1, (0, 1))), (F8,)),
     "round to nothing": (lambda x: np.round(x, -400), (F8,)),
@@ -186,6 +187,13 @@ REFUSED: dict[str, tuple[type[Exception], Callable[..., Any], tuple[Any, ...]]] 
     "unknown mode of an index": (ValueError, lambda x: x.at[0].set(1, mode="none"), (F8,)),
     "values of a traced mask": (errors.TraceError, lambda x: x.at[x > 3].set(x[0]), (F8,)),
     "mask of another shape": (IndexError, lambda x: x.at[x[0] > 3].set(0), (F8,)),
+    "too many axes": (ValueError, lambda x: x.reshape((1,) * 65), (F4[:1],)),
+    "too many elements": (ValueError, lambda x: np.zeros((2**40, 2**20)) + x[0], (F4,)),
+    "shape whose size wraps around": (
+        ValueError,
+        lambda x: x.reshape(2**32, 2**32),
+        (EMPTY,),
+    ),
     "no branches": (ValueError, lambda x: lax.switch(0, [], x), (F8,)),
     "negative unroll": (
         ValueError,
