@@ -22,7 +22,7 @@ from pyc import backends, cache, config
 from pyc.backends.base import Code
 from pyc.backends.cpu import Cpu, CpuExecutable
 from pyc.backends.host import host_target
-from pyc.errors import format_place, raises_for_the_program
+from pyc.errors import ArgumentError, format_place, raises_for_the_program
 from pyc.fingerprint import Document, key_of, versions
 from pyc.forks import compiling, is_compiling
 from pyc.frozen import frozen, replace
@@ -181,7 +181,11 @@ class Lowered:
             return "\n".join(map(text.print_kernel, self.kernels))
         if stage == "plan":
             return str(text.print_plan(self.plan))
-        raise ValueError(f"no stage {stage!r}: {', '.join(STAGES)}")
+        raise ArgumentError(
+            f"{stage!r} is no level of this program",
+            fix=f"Its levels are {', '.join(STAGES)}; compiled for a processor also llvm and asm, "
+            "for a GPU ptx.",
+        )
 
     def _decisions_text(self) -> str:
         equations = _equations(self.graph)

@@ -250,6 +250,20 @@ class IndexOutOfRangeError(PycError, IndexError):
     remedy = 'Check the index, or state what is meant: `x.at[i].get(mode="clip"|"fill"|"wrap")`.'
 
 
+class ArgumentError(PycError, ValueError):
+    """An argument has a value that the function does not take."""
+
+    code = "PYC1350"
+    remedy = "Use one of the values that the message names."
+
+
+class IntegerRangeError(PycError, OverflowError):
+    """A Python integer does not fit the integer type of the array that it meets."""
+
+    code = "PYC1340"
+    remedy = "Give the array a wider type first: `x.astype(np.int64)`."
+
+
 class NumericsError(PycError):
     """A check for NaN, infinity or overflow that was asked for has failed."""
 

@@ -148,6 +148,21 @@ class Compiled:
         """Seconds by pass, of what was run in this process."""
         return self.program.timings
 
+    @property
+    def llvm(self) -> str:
+        """The text of LLVM's intermediate language, for a processor."""
+        return self.as_text("llvm")
+
+    @property
+    def asm(self) -> str:
+        """The assembly text, for a processor."""
+        return self.as_text("asm")
+
+    @property
+    def ptx(self) -> str:
+        """The PTX text, for a GPU."""
+        return self.as_text("ptx")
+
     def as_text(self, stage: str = "llvm") -> str:
         """The text of a level: those of `Lowered`, "llvm" and "asm"."""
         return self.program.as_text(stage)

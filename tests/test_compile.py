@@ -7,6 +7,7 @@ import pytest
 
 from pyc import compile as compiler
 from pyc import config
+from pyc.errors import ArgumentError
 from pyc.jit import jit
 
 X = np.arange(6.0)
@@ -37,6 +38,6 @@ def test_nothing_is_dumped_otherwise(tmp_path, monkeypatch) -> None:
 def test_a_stage_that_does_not_exist_is_named() -> None:
     lowered = jit(lambda x: x + 1).lower(X)
     with pytest.raises(
-        ValueError, match=r"no stage 'code': traced, graph, logical, kernels, plan, decisions$"
+        ArgumentError, match=r"'code' is no level of this program\n.*decisions; compiled"
     ):
         lowered.as_text("code")

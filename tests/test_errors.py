@@ -92,6 +92,8 @@ def test_errors_are_caught_as_numpy_raises_them() -> None:
         (errors.ShapeError, ValueError),
         (errors.DTypeError, TypeError),
         (errors.IndexOutOfRangeError, IndexError),
+        (errors.IntegerRangeError, OverflowError),
+        (errors.ArgumentError, ValueError),
     ):
         with pytest.raises(builtin, match=r"^why\n"):
             raise cls("why")

@@ -239,7 +239,6 @@ from pyc.numpy.manipulation import (
     stack,
     swapaxes,
     tile,
-    trace,
     transpose,
     unstack,
     vstack,
@@ -316,6 +315,7 @@ from pyc.numpy.statistics import (
     ptp,
     std,
     sum,
+    trace,
     var,
 )
 

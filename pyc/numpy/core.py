@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from pyc.errors import DTypeError, ShapeError
+from pyc.errors import DTypeError, IntegerRangeError, ShapeError
 from pyc.interpreter import (
     WEAK,
     bind1,
@@ -30,6 +31,11 @@ from pyc.ir.types import ArrayType
 
 Shape = tuple[int, ...]
 
+_MOST_AXES = 64
+"""As in NumPy."""
+_MOST_ELEMENTS = (1 << 63) // 16 - 1
+"""Whose bytes 64 bits can count, whatever the type."""
+
 
 def separated(found: Any, args: Sequence[Any]) -> Any:
     """The results of a function as arrays that share memory with none of its arguments."""
@@ -39,14 +45,17 @@ def separated(found: Any, args: Sequence[Any]) -> Any:
     return interpreter.separate(found, args)
 
 
-def value(x: Any) -> Any:
-    """`x` as something that has a type: lists, tuples and ranges of numbers become arrays, or are
-    stacked if they hold traced values."""
+def value(x: Any, dtype: DType | None = None) -> Any:
+    """`x` as something that has a type: lists, tuples and ranges of numbers become arrays (of
+    `dtype`, which must hold them), or are stacked if they hold traced values."""
     if not isinstance(x, (list, tuple, range)):
         return x
     if any(_holds_value(e) for e in x):
-        return stacked([value(e) for e in x])
-    array = np.array(x)
+        return stacked([value(e, dtype) for e in x], dtype)
+    try:
+        array = np.array(x, None if dtype is None else dtype.numpy)
+    except OverflowError as error:
+        raise IntegerRangeError(str(error)) from None
     if array.dtype.kind in "OUSV":
         raise DTypeError(
             f"expected numbers, got a list of {type(x[0]).__name__ if x else 'nothing'}"
@@ -63,9 +72,11 @@ def _holds_value(x: Any) -> bool:
     return not is_number(x)
 
 
-def stacked(items: Sequence[Any]) -> Any:
-    """Values along a new first axis."""
-    same = operands("array", *items)
+def stacked(items: Sequence[Any], dtype: DType | None = None) -> Any:
+    """Values along a new first axis. Python numbers count as arrays of their own type, as in
+    `np.array([x, 1.0])`."""
+    strong = [cast(x, dtype or dtype_of(x)) if weak_type(x) is not None else x for x in items]
+    same = operands("array", *strong, dtype=dtype)
     shape = type_of(same[0]).shape
     rows = [bind1("reshape", x, shape=(1, *shape)) for x in same]
     return rows[0] if len(rows) == 1 else bind1("concatenate", *rows, axis=0)
@@ -97,23 +108,36 @@ def to_dtype(dtype: Any) -> DType:
 
 
 def cast(x: Any, dtype: DType) -> Any:
-    """`x` in a type; itself if it has it."""
+    """`x` in a type; itself if it has it. A Python integer must fit it: IntegerRangeError, when
+    the program runs if it is traced."""
     if type(x) in WEAK:
         return literal(x, dtype)
-    return x if dtype_of(x) is dtype else bind1("cast", x, dtype=dtype)
+    if dtype_of(x) is dtype:
+        return x
+    return bind1("narrow" if weak_type(x) is int and dtype.is_integer else "cast", x, dtype=dtype)
 
 
 def literal(x: Any, dtype: DType) -> Any:
-    """A Python number as a constant of a type; OverflowError as NumPy if it does not fit. One that
-    is traced is a constant too, of the value that it has now."""
+    """A Python number as a constant of a type. One that is traced is a constant too, of the value
+    that it has now.
+
+    raises IntegerRangeError: an integer that the type does not hold; DTypeError: a complex number
+    in a real type
+    """
     if hasattr(x, "needed"):
         x = structural(x)
-    if dtype.is_integer and isinstance(x, int):
-        info = np.iinfo(dtype.numpy)
-        if not info.min <= x <= info.max:
-            raise OverflowError(f"Python integer {x} out of bounds for {dtype.name}")
+    if isinstance(x, complex) and not dtype.is_complex and dtype is not dt.b1:
+        raise DTypeError(f"the complex number {x} does not fit {dtype.name}")
+    if dtype.is_integer and isinstance(x, int) and not fits(x, dtype):
+        raise IntegerRangeError(f"Python integer {x} out of bounds for {dtype.name}")
     text = type(x).__name__ if isinstance(x, int) else repr(x)
     return bind1("constant", value=_literal(x, text, dtype))
+
+
+def fits(x: int, dtype: DType) -> bool:
+    """Whether an integer type holds a Python integer."""
+    info = np.iinfo(dtype.numpy)
+    return bool(info.min <= x <= info.max)
 
 
 @lru_cache(maxsize=1024)
@@ -151,11 +175,28 @@ def result_dtype(*items: Any) -> DType:
 
 def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
     """The common shape by NumPy's rules; ShapeError names the shapes."""
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        found = ", ".join(map(str, shapes))
-        raise ShapeError(f"{name}: shapes {found} do not broadcast together") from None
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    rank = max(map(len, shapes))
+    columns = zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True)
+    found = []
+    for sizes in map(set, columns):
+        sizes -= {1} if len(sizes) > 1 else set()
+        if len(sizes) > 1:
+            texts = ", ".join(map(str, shapes))
+            raise ShapeError(f"{name}: shapes {texts} do not broadcast together")
+        found.append(sizes.pop())
+    return possible(name, tuple(found))
+
+
+def possible(name: str, shape: Shape) -> Shape:
+    """`shape`, if NumPy could make an array of it; else ShapeError."""
+    if len(shape) > _MOST_AXES:
+        raise ShapeError(f"{name}: a result of {len(shape)} axes; {_MOST_AXES} are possible")
+    if prod(n for n in shape if n) > _MOST_ELEMENTS:
+        raise ShapeError(f"{name}: a result of shape {shape} is larger than any memory")
+    return shape
 
 
 def broadcast(x: Any, shape: Shape) -> Any:
@@ -224,7 +265,7 @@ def to_shape(name: str, shape: Any) -> Shape:
         raise DTypeError(f"{name}: a shape must hold integers, got {shape!r}") from None
     if any(n < 0 for n in found):
         raise ShapeError(f"{name}: negative dimensions in shape {found}")
-    return found
+    return possible(name, found)
 
 
 def floating(x: Any) -> DType:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import DTypeError, ShapeError
+from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.interpreter import bind1, current, is_number, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -30,10 +30,14 @@ _SMALL = 64 * 1024
 
 def asarray(x: Any, dtype: Any = None) -> Any:
     """`x` as an array: any shape, its own dtype or `dtype`. Lists may hold traced values."""
-    x = value(x)
-    x = constant(np.asarray(x)) if weak_type(x) is not None and not hasattr(x, "type") else x
+    kind = None if dtype is None else to_dtype(dtype)
+    x = value(x, kind)
+    if weak_type(x) is not None:
+        if kind is not None:
+            return cast(x, kind)
+        x = x if hasattr(x, "type") else constant(np.asarray(x))
     found = current().lift(x)
-    return found if dtype is None else cast(found, to_dtype(dtype))
+    return found if kind is None else cast(found, kind)
 
 
 def array(x: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any:
@@ -222,7 +226,7 @@ def meshgrid(*xs: Any, indexing: str = "xy") -> tuple[Any, ...]:
     """Coordinate arrays of coordinate vectors: shape (len(x2), len(x1), ...) for "xy", in order of
     the arguments for "ij"."""
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+        raise ArgumentError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
     lines = [asarray(x) for x in xs]
     order = list(range(len(lines)))
     if indexing == "xy" and len(lines) > 1:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import DTypeError, IndexOutOfRangeError, ShapeError
+from pyc.errors import ArgumentError, DTypeError, IndexOutOfRangeError, ShapeError
 from pyc.interpreter import bind1, current
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -94,7 +94,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     one integer, which may be traced, or a known slice or list of them."""
     x, axis, length = _along("insert", arr, axis)
     rank, shape = len(shape_of(x)), shape_of(x)
-    new = cast(asarray(values), dtype_of(x))
+    new = asarray(values, dtype_of(x))
     new = reshape(new, (1,) * max(rank - len(shape_of(new)), 0) + shape_of(new))
     places = _known_places("insert", obj, length)
     if places is not None and places.dtype == bool:
@@ -146,7 +146,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     """From each place the element of that one of `choices` whose number `a` gives; all broadcast
     together. mode: what numbers out of range do, "raise", "wrap" or "clip"."""
     if mode not in ("raise", "wrap", "clip"):
-        raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
+        raise ArgumentError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
     number = asarray(a)
     if not dtype_of(number).is_integer:
         raise DTypeError(f"choose: the numbers must be integers, got {type_text(number)}")

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from pyc.errors import ConcretizationError, DTypeError
 from pyc.interpreter import bind1, weak_type
 from pyc.ir import dtype as dt
@@ -17,6 +19,7 @@ from pyc.numpy.core import (
     broadcast_shape,
     cast,
     dtype_of,
+    fits,
     floating,
     literal,
     operands,
@@ -304,13 +307,31 @@ def fmax(x: Any, y: Any) -> Any:
 
 
 def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
-    """x held within [a_min, a_max]; either bound may be None."""
+    """x held within [a_min, a_max]; either bound may be None. Python integers beyond what the type
+    of x holds are no bounds, as in NumPy."""
     low = a_min if a_min is not None else min
     high = a_max if a_max is not None else max
     x = value(x)
+    if dtype_of(x).is_integer and weak_type(x) is None:
+        low, high = _within(low, dtype_of(x), maximum), _within(high, dtype_of(x), minimum)
     if low is not None:
         x = maximum(x, low)
     return minimum(x, high) if high is not None else operands("clip", x)[0]
+
+
+def _within(bound: Any, kind: dt.DType, nearer: Function) -> Any:
+    """A bound of integers of a type, at the end of what the type holds if it is a Python integer
+    beyond; `nearer` chooses between the two."""
+    if weak_type(bound) is not int:
+        return bound
+    info = np.iinfo(kind.numpy)
+    end = int(info.min if nearer is maximum else info.max)
+    if type(bound) is int:
+        beyond = bound < end if nearer is maximum else bound > end
+        return None if beyond else bound
+    if kind is dt.i64 or not fits(end, dt.i64):
+        return bound
+    return bind1("narrow", nearer(bound, end), dtype=kind)
 
 
 # --- roots, exponentials, logarithms --------------------------------------------------------------
@@ -436,7 +457,7 @@ def round(x: Any, decimals: int = 0) -> Any:
         return _rounded_integer(x, decimals)
     if decimals == 0:
         return rint(x)
-    scale = 10.0 ** abs_int(decimals)
+    scale = _power_of_ten(decimals)
     if decimals > 0:
         return divide(rint(multiply(x, scale)), scale)
     return multiply(rint(divide(x, scale)), scale)
@@ -446,13 +467,14 @@ def _rounded_integer(x: Any, decimals: int) -> Any:
     """Integers change only where tens, hundreds, ... are rounded: through float64, as in NumPy."""
     if decimals >= 0:
         return x
-    scale = 10.0 ** abs_int(decimals)
+    scale = _power_of_ten(decimals)
     return cast(multiply(rint(divide(x, scale)), scale), dtype_of(x))
 
 
-def abs_int(n: int) -> int:
-    """|n| of a Python integer (`abs` is the array function here)."""
-    return n if n >= 0 else -n
+def _power_of_ten(decimals: int) -> float:
+    """10^|decimals|, infinite where that is too large."""
+    n = decimals if decimals >= 0 else -decimals
+    return 10.0**n if n <= 308 else float("inf")
 
 
 around = round
@@ -460,12 +482,52 @@ around = round
 
 # --- comparison and logic -------------------------------------------------------------------------
 
-equal = _binary("equal", "eq", "x == y; NaN equals nothing.")
-not_equal = _binary("not_equal", "ne", "x != y.")
-less = _binary("less", "lt", "x < y.")
-less_equal = _binary("less_equal", "le", "x <= y.")
-greater = _binary("greater", "gt", "x > y.")
-greater_equal = _binary("greater_equal", "ge", "x >= y.")
+_SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def _comparison(name: str, op: str, summary: str) -> Function:
+    """Integers of any two types are compared as the numbers that they are, as NumPy does."""
+
+    def function(x: Any, y: Any) -> Any:
+        x, y = value(x), value(y)
+        if dtype_of(x).is_integer and dtype_of(y).is_integer:
+            return _compared(name, op, x, y)
+        return bind1(op, *operands(name, x, y))
+
+    return _named(function, name, summary)
+
+
+def _compared(name: str, op: str, x: Any, y: Any) -> Any:
+    """The comparison of integers, each in a type that holds it."""
+    if type(x) is int:
+        x, y, op = y, x, _SWAPPED[op]
+    kind = dtype_of(x)
+    if type(y) is int and not fits(y, kind):
+        found = op == "ne" or (op in ("lt", "le") if y > 0 else op in ("gt", "ge"))
+        return broadcast(literal(found, dt.b1), shape_of(x))
+    weak = [weak_type(v) is not None and type(v) is not int for v in (x, y)]
+    kinds = {kind.kind, dtype_of(y).kind}
+    if type(y) is int or (kinds != {"int", "uint"} and not any(weak)):
+        return bind1(op, *operands(name, x, y))
+    if dt.u64 not in (kind, dtype_of(y)):
+        return bind1(op, *operands(name, x, y, dtype=dt.i64))
+    if kind is dt.u64:
+        x, y, op = y, x, _SWAPPED[op]
+    shape = broadcast_shape(name, [shape_of(x), shape_of(y)])
+    x, y = broadcast(cast(x, dt.i64), shape), broadcast(y, shape)
+    below = bind1("lt", x, broadcast(literal(0, dt.i64), shape))
+    found = bind1(op, bind1("cast", x, dtype=dt.u64), y)
+    if op in ("ne", "lt", "le"):
+        return bind1("logical_or", below, found)
+    return bind1("logical_and", bind1("logical_not", below), found)
+
+
+equal = _comparison("equal", "eq", "x == y; NaN equals nothing.")
+not_equal = _comparison("not_equal", "ne", "x != y.")
+less = _comparison("less", "lt", "x < y.")
+less_equal = _comparison("less_equal", "le", "x <= y.")
+greater = _comparison("greater", "gt", "x > y.")
+greater_equal = _comparison("greater_equal", "ge", "x >= y.")
 
 
 def _logical(name: str, op: str, summary: str) -> Function:
@@ -560,8 +622,7 @@ def isposinf(x: Any) -> Any:
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """|a - b| <= atol + rtol |b|, infinities equal to themselves."""
     a, b = value(a), value(b)
-    if result_dtype(a, b) is dt.b1:
-        a, b = cast(a, dt.i8), cast(b, dt.i8)
+    b = cast(b, result_dtype(b, 1.0))  # distances of integers would wrap around
     near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
     found = where(logical_and(isfinite(a), isfinite(b)), near, equal(a, b))
     return logical_or(found, logical_and(isnan(a), isnan(b))) if equal_nan else found

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import (
+    ArgumentError,
     ConcretizationError,
     DTypeError,
     IndexOutOfRangeError,
@@ -80,7 +81,7 @@ def _is_static_int(k: Any) -> bool:
 def _entries(x: Any, key: Any) -> list[Any]:
     """The key with an entry for each axis (and None for each new one)."""
     items = list(key) if isinstance(key, tuple) else [key]
-    items = [e for k in items for e in ([k] if _plain(k) else _places(value(k)))]
+    items = [e for k in items for e in ([k] if _plain(k) else _places(_index_array(k)))]
     for k in items:
         if isinstance(k, (str, bytes)):
             raise DTypeError(
@@ -104,6 +105,14 @@ def _entries(x: Any, key: Any) -> list[Any]:
         at = next(n for n, k in enumerate(items) if k is Ellipsis)
         return [*items[:at], *full, *items[at + 1 :]]
     return [*items, *full]
+
+
+def _index_array(k: Any) -> Any:
+    """A list as an array; an empty one holds integers."""
+    found = value(k)
+    if isinstance(k, (list, tuple)) and is_concrete(found) and not found.size:
+        return constant(found.astype(np.int64))
+    return found
 
 
 class _Places:
@@ -140,7 +149,9 @@ def _bounded(k: int, n: int, axis: int, x: Any) -> int:
     return k % n
 
 
-def _parse(x: Any, key: Any) -> _Plan:
+def _parse(x: Any, key: Any, mode: str = "raise") -> _Plan:
+    """The key taken apart; an integer that is out of range counts as a traced one does, if the
+    mode says what then."""
     shape = shape_of(x)
     box: list[tuple[int, int, int]] = []
     drop: set[int] = set()
@@ -149,6 +160,8 @@ def _parse(x: Any, key: Any) -> _Plan:
     seen_array, gap, split = False, False, False
     entries = _entries(x, key)
     has_arrays = any(not _plain(k) for k in entries)
+    if mode != "raise":
+        has_arrays = has_arrays or any(map(_is_static_int, entries))
     axis = 0
     for k in entries:
         if k is None:
@@ -170,7 +183,8 @@ def _parse(x: Any, key: Any) -> _Plan:
             seen_array = True
             box.append((0, n, 1))
             if _is_static_int(k):
-                k = constant(np.int64(_bounded(int(k), n, axis, x)))
+                k = int(k) if mode != "raise" else _bounded(int(k), n, axis, x)
+                k = constant(np.int64(k))
             elif isinstance(k, _Places):
                 if k.extent != n:
                     raise IndexOutOfRangeError(
@@ -284,8 +298,8 @@ def gather(
     del unique_indices
     x = asarray(x)
     if mode not in ("raise", "clip", "wrap", "fill"):
-        raise ValueError(f"indexing mode {mode!r} is not one of raise, clip, wrap, fill")
-    plan = _parse(x, key)
+        raise ArgumentError(f"index mode {mode!r} is not one of raise, clip, wrap, fill")
+    plan = _parse(x, key, mode)
     boxed = _boxed(x, plan)
     if not plan.arrays:
         return reshape(boxed, _result_shape(plan, ()))
@@ -342,8 +356,11 @@ def update(
     min, max, power, apply). Equal indices act one after the other in row-major order."""
     x = asarray(x)
     if mode not in ("raise", "clip", "wrap", "drop", "fill"):
-        raise ValueError(f"update mode {mode!r} is not one of raise, clip, wrap, drop")
-    plan = _parse(x, key)
+        raise ArgumentError(f"update mode {mode!r} is not one of raise, clip, wrap, drop, fill")
+    mask = _traced_mask(key)
+    if mask is not None:
+        return _update_masked(x, mask, values, how)
+    plan = _parse(x, key, mode)
     if how == "apply":
         return update(x, key, values(gather(x, key, mode="clip" if mode != "raise" else mode)))
     if not plan.arrays:
@@ -388,6 +405,32 @@ def update(
     )
 
 
+def _traced_mask(key: Any) -> Any:
+    """The key if it is one boolean array whose elements are not known, else None."""
+    if isinstance(key, tuple) or _plain(key) or isinstance(key, (str, bytes, list)):
+        return None
+    return key if dtype_of(key) is dt.b1 and known_elements(key) is None else None
+
+
+def _update_masked(x: Any, mask: Any, values: Any, how: str) -> Any:
+    """x with the elements under a mask set to one number, or combined with it."""
+    shape, given = shape_of(x), shape_of(mask)
+    if given != shape[: len(given)]:
+        raise IndexOutOfRangeError(f"a mask of shape {given} does not fit {type_text(x)}")
+    if how == "apply":
+        new = values(x)
+    else:
+        new = value(values)
+        if shape_of(new) != ():
+            raise ConcretizationError(
+                "which elements of an array of values a mask takes depends on data",
+                fix="Write `where(mask, values, x)` with values of the shape of x.",
+            )
+        new = new if how == "set" else _COMBINE[how][1](x, new)
+    wide = reshape(mask, given + (1,) * (len(shape) - len(given)))
+    return where(wide, cast(new, dtype_of(x)), x)
+
+
 def _negated(x: Any) -> Any:
     return subtract_arrays(literal(0, dtype_of(x)), x)
 
@@ -430,9 +473,12 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     return gather(x, key, mode=mode)
 
 
-def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:
-    """x[..., indices[...], ...]: along one axis, the other places stay their own."""
+def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
+    """x[..., indices[...], ...]: along one axis, the other places stay their own. None for the
+    axis: a line of indices into the flattened array."""
     x, indices = asarray(x), asarray(indices)
+    if axis is None:
+        x, axis = ravel(x), 0
     rank = len(shape_of(x))
     place = axis_of("take_along_axis", axis, rank)
     if len(shape_of(indices)) != rank:

@@ -28,7 +28,7 @@ _WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
 }
 """Arguments that ask for nothing that would change the result, and their values."""
 
-RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction"}
+RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction", "x1": "a", "x2": "b"}
 """Parameters of NumPy that pyc.numpy knows by another name."""
 
 _UFUNC = ("out", "where", "casting", "order", "dtype", "subok", "signature", "axes", "axis")

@@ -14,6 +14,7 @@ from pyc.numpy.core import (
     broadcast_shape,
     cast,
     dtype_of,
+    literal,
     result_dtype,
     shape_of,
     structural,
@@ -33,6 +34,13 @@ def _contract(a: Any, b: Any, contract: tuple[Axes, Axes], batch: tuple[Axes, Ax
     """The contraction of arrays of one type; bools by or of ands, complex numbers by parts."""
     kind = dtype_of(a)
     dimensions = (contract, batch)
+    if any(shape_of(a)[k] == 0 for k in contract[0]):
+        free = [
+            [n for k, n in enumerate(shape_of(x)) if k not in contract[i] + batch[i]]
+            for i, x in enumerate((a, b))
+        ]
+        shape = (*(shape_of(a)[k] for k in batch[0]), *free[0], *free[1])
+        return broadcast(literal(0, kind), shape)
     if kind is dt.b1:
         a, b = cast(a, dt.i64), cast(b, dt.i64)
         return cast(bind1("dot_general", a, b, dimensions=dimensions), dt.b1)
@@ -132,10 +140,15 @@ def outer(a: Any, b: Any) -> Any:
 
 
 def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
-    """The sum of conj(a) * b over one axis, the others broadcast."""
+    """The sum of conj(a) * b over one axis, which must be of one length; the others broadcast."""
     a, b = _same_type(a, b)
     if not shape_of(a) or not shape_of(b):
         raise ShapeError(f"vecdot: an operand has rank 0: {type_text(a)}, {type_text(b)}")
+    lengths = [shape_of(x)[axis_of("vecdot", axis, len(shape_of(x)))] for x in (a, b)]
+    if lengths[0] != lengths[1]:
+        raise ShapeError(
+            f"vecdot: lengths differ along axis {axis}: {type_text(a)} and {type_text(b)}"
+        )
     shape = broadcast_shape("vecdot", [shape_of(a), shape_of(b)])
     a, b = _conjugate(broadcast(a, shape)), broadcast(b, shape)
     place = axis_of("vecdot", axis, len(shape))

@@ -9,22 +9,25 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from pyc.errors import ConcretizationError, DTypeError, ShapeError
+from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import bind1, current, type_of
 from pyc.numpy.core import (
     axes_of,
     axis_of,
     broadcast,
+    broadcast_shape,
     cast,
     constant,
     dtype_of,
     literal,
     operands,
     part,
+    possible,
     result_dtype,
     reverse,
     shape_of,
@@ -44,19 +47,19 @@ def reshape(x: Any, shape: Any = None, *, newshape: Any = None) -> Any:
     wanted = structural(wanted) if getattr(wanted, "ndim", 0) else wanted
     items = list(wanted) if isinstance(wanted, (tuple, list)) else [wanted]
     sizes = [int(n.__index__()) for n in items]
-    total = int(np.prod(shape_of(x), dtype=int))
+    total = prod(shape_of(x))
     if sizes.count(-1) > 1:
         raise ShapeError(f"reshape: only one dimension may be -1, got {tuple(sizes)}")
     if -1 in sizes:
-        known = int(np.prod([n for n in sizes if n != -1], dtype=int))
+        known = prod(n for n in sizes if n != -1)
         if known == 0 or total % known:
             raise ShapeError(f"reshape: {type_text(x)} does not fit shape {tuple(sizes)}")
         sizes[sizes.index(-1)] = total // known
-    if int(np.prod(sizes, dtype=int)) != total or any(n < 0 for n in sizes):
+    if prod(sizes) != total or any(n < 0 for n in sizes):
         raise ShapeError(
             f"reshape: {type_text(x)} has {total} elements, not those of {tuple(sizes)}"
         )
-    return bind1("reshape", x, shape=tuple(sizes))
+    return bind1("reshape", x, shape=possible("reshape", tuple(sizes)))
 
 
 def ravel(x: Any) -> Any:
@@ -309,10 +312,18 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), shape_of(x))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
-    for a, s in zip(axes, shifts, strict=True):
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
+    count = broadcast_shape("roll", [(len(axes),), (len(shifts),)])[0]
+    pairs = zip(
+        axes if len(axes) == count else (*axes,) * count,
+        shifts if len(shifts) == count else (*shifts,) * count,
+        strict=True,
+    )
+    for a, s in pairs:
         place = axis_of("roll", a, len(shape_of(x)))
         n = shape_of(x)[place]
+        if not hasattr(s, "__index__"):
+            raise DTypeError(f"roll: a shift must be an integer, got {s!r}")
         by = int(s.__index__()) % n if n else 0
         if by:
             x = concat([part(x, place, n - by, by), part(x, place, 0, n - by)], place)
@@ -376,6 +387,7 @@ def tile(x: Any, reps: Any) -> Any:
     rank = max(len(shape), len(times))
     shape = (1,) * (rank - len(shape)) + shape
     times = (1,) * (rank - len(times)) + times
+    possible("tile", tuple(t * s for t, s in zip(times, shape, strict=True)))
     apart = reshape(x, tuple(n for s in shape for n in (1, s)))
     wide = broadcast(apart, tuple(n for t, s in zip(times, shape, strict=True) for n in (t, s)))
     return reshape(wide, tuple(t * s for t, s in zip(times, shape, strict=True)))
@@ -398,7 +410,10 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
         low, high = (tuple(pair[side] for pair in widths) for side in (0, 1))
         return bind1("pad", x, fill, low=low, high=high)
     if mode not in ("edge", "wrap", "reflect", "symmetric"):
-        raise ValueError(f"pad: mode {mode!r} is not supported")
+        raise ArgumentError(
+            f"pad: mode {mode!r} is not supported",
+            fix="Use 'constant', 'edge', 'wrap', 'reflect' or 'symmetric'.",
+        )
     for axis, (before, after) in enumerate(widths):
         if before or after:
             n = shape[axis]
@@ -428,6 +443,8 @@ def diff(
     arrays that fit along the axis) were put before and behind it."""
     x = asarray(x)
     place = axis_of("diff", axis, len(shape_of(x)))
+    if n < 0:
+        raise ShapeError(f"diff: the number of differences must not be negative, got {n}")
     if n == 0:
         return x
     ends = [_edge_of(x, place, end) for end in (prepend, append)]
@@ -537,18 +554,6 @@ def diag(x: Any, k: int = 0) -> Any:
 
 
 _I64 = type_of(0).dtype
-
-
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The sum of a diagonal."""
-    line = diagonal(x, offset, axis1, axis2)
-    kind = dtype_of(line)
-    if kind.is_complex:
-        parts = [bind1(part, line) for part in ("real", "imag")]
-        axes = (len(shape_of(line)) - 1,)
-        return bind1("complex", *(bind1("reduce_sum", part, axes=axes) for part in parts))
-    wide = _I64 if kind.kind in ("bool", "int") and kind.bits < 64 else kind
-    return bind1("reduce_sum", cast(line, wide), axes=(len(shape_of(line)) - 1,))
 
 
 def astype(x: Any, dtype: Any, copy: bool = True) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyc.errors import DTypeError, ShapeError
+from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.interpreter import WEAK, bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -129,7 +129,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """The convolution of two lines. mode: "full", "same" (as long as the longer) or "valid" (where
     they overlap fully)."""
     if mode not in ("full", "same", "valid"):
-        raise ValueError(f"convolve: mode must be 'full', 'same' or 'valid', got {mode!r}")
+        raise ArgumentError(f"convolve: mode must be 'full', 'same' or 'valid', got {mode!r}")
     a, v = _line("convolve", a), _line("convolve", v)
     if shape_of(v)[0] > shape_of(a)[0]:
         a, v = v, a

@@ -11,7 +11,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from pyc.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedOpError
+from pyc.errors import (
+    ArgumentError,
+    ConcretizationError,
+    DTypeError,
+    ShapeError,
+    UnsupportedOpError,
+)
 from pyc.interpreter import bind1, is_number
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -129,10 +135,11 @@ def _nan_place(name: str, find: Any, x: Any, axis: int | None, keepdims: bool, r
         return find(x, axis, keepdims)
     missing = isnan(x)
     found = find(where(missing, rest, x), axis, keepdims)
-    length = x.type.size if axis is None else shape_of(x)[axis_of(name, axis, len(shape_of(x)))]
+    place = 0 if axis is None else axis_of(name, axis, len(shape_of(x)))
+    length = x.type.size if axis is None else shape_of(x)[place]
     # Where all are NaN, NumPy raises; here the place is out of range.
     none = all_true(missing, axis, keepdims)
-    return _checked(where(none, length, found), length, 0 if axis is None else axis)
+    return _checked(where(none, length, found), length, place)
 
 
 def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
@@ -199,7 +206,7 @@ def histogram(
 
     bins: a known number of bins of one width over `range` (by default from the least element to
     the greatest; NaN there makes NaN edges), or the ascending edges
-    raises ValueError: known edges that are not ascending
+    raises ArgumentError: known edges that are not ascending
     """
     x = ravel(asarray(a))
     edges = _edges(x, bins, range)
@@ -248,15 +255,15 @@ def _edges(x: Any, bins: Any, range: Any) -> Any:
             raise ShapeError(f"histogram: edges are a line of two or more, got {type_text(edges)}")
         values = known_elements(edges)
         if values is not None and (values[:-1] > values[1:]).any():
-            raise ValueError("`bins` must increase monotonically, when an array")
+            raise ArgumentError("`bins` must increase monotonically, when an array")
         return edges
     if known < 1:
-        raise ValueError("`bins` must be positive, when an integer")
+        raise ArgumentError("`bins` must be positive, when an integer")
     if range is not None:
         first, last = range
         limits = structural((first, last))
         if all(map(is_number, limits)) and not (np.isfinite(limits).all() and first <= last):
-            raise ValueError(f"histogram: the range ({first}, {last}) is not finite and ascending")
+            raise ArgumentError(f"histogram: range ({first}, {last}) is not finite and ascending")
     elif shape_of(x)[0]:
         first, last = least(x), greatest(x)
     else:

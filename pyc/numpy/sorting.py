@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ConcretizationError, DTypeError, ShapeError
+from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import bind, bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -128,7 +128,7 @@ def _quantiles(name: str, x: Any, q: Any, whole: int, axis: Any, keepdims: bool)
         )
     fractions = np.asarray(numbers, np.float64) / whole
     if not ((fractions >= 0) & (fractions <= 1)).all():
-        raise ValueError(f"{name}: fractions must lie in [0, {whole}], got {q}")
+        raise ArgumentError(f"{name}: fractions must lie in [0, {whole}], got {q}")
     kind = np.dtype(q.dtype) if hasattr(q, "dtype") else np.asarray(numbers).dtype
     ordered, wide = _ordered(name, x, axis)
     count = shape_of(ordered)[-1]
@@ -170,7 +170,7 @@ def _between(ordered: Any, count: int, fraction: float) -> Any:
 def searchsorted(a: Any, v: Any, side: str = "left") -> Any:
     """Where each of `v` would go in the ascending line `a`, int64."""
     if side not in ("left", "right"):
-        raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
+        raise ArgumentError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
     line, values = asarray(a), asarray(v)
     kind = dtype_of(operands("searchsorted", _stand_in(line), _stand_in(values))[0])
     return bind1("searchsorted", cast(line, kind), cast(values, kind), right=side == "right")

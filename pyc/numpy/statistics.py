@@ -41,7 +41,7 @@ from pyc.numpy.elementwise import (
     subtract,
     where,
 )
-from pyc.numpy.manipulation import concat, moveaxis, permute_dims, ravel, reshape
+from pyc.numpy.manipulation import concat, diagonal, moveaxis, permute_dims, ravel, reshape
 
 
 def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any = None) -> Any:
@@ -108,6 +108,11 @@ def _complex_product(x: Any, axis: Any, keepdims: bool) -> Any:
     return reshape(part(running, len(kept), count - 1, 1), final)
 
 
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    """The sum of a diagonal."""
+    return sum(diagonal(x, offset, axis1, axis2), -1, dtype)
+
+
 def _extreme(name: str, op: str, boolean: str, x: Any, axis: Any, keepdims: bool) -> Any:
     x = asarray(x)
     if dtype_of(x).is_complex:
@@ -153,9 +158,13 @@ def _count(x: Any, axis: Any, name: str) -> int:
     return int(np.prod([shape[k] for k in axes_of(name, axis, len(shape))], dtype=int))
 
 
-def _float(x: Any, dtype: Any) -> Any:
+def _float(name: str, x: Any, dtype: Any, kinds: str = "float complex") -> Any:
+    """`x` as floats. kinds: of the types that may be asked for."""
     if dtype is not None:
-        return cast(x, to_dtype(dtype))
+        found = to_dtype(dtype)
+        if found.kind not in kinds.split() and found is not dtype_of(x):
+            raise DTypeError(f"{name}: dtype {found.name} cannot hold the result")
+        x = cast(x, found)
     kind = dtype_of(x)
     return x if kind.kind in ("float", "complex") else cast(x, dt.f64)
 
@@ -167,7 +176,7 @@ def _internal(x: Any) -> Any:
 
 def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The sum over some axes divided by their size; NaN of no elements. Integers give float64."""
-    x = _float(asarray(x), dtype)
+    x = _float("mean", asarray(x), dtype)
     wide = _internal(x)
     n = _count(x, axis, "mean")
     total = sum(wide, axis, keepdims=keepdims)
@@ -185,7 +194,7 @@ def var(
 ) -> Any:
     """The mean squared distance from the mean, over n - ddof (or `correction`); two passes. Real
     also for complex numbers."""
-    x = _float(asarray(x), dtype)
+    x = _float("var", asarray(x), dtype, "float")
     wide = _internal(x)
     less = correction if correction is not None else ddof
     n = _count(x, axis, "var") - less
@@ -234,7 +243,7 @@ def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def nanmean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The mean of the elements that are not NaN."""
     x = asarray(x)
-    x = _float(x, None)
+    x = _float("nanmean", x, None)
     count = sum(logical_not(isnan(x)), axis, keepdims=keepdims)
     total = nansum(_internal(x), axis, keepdims)
     return cast(divide(total, cast(count, dtype_of(total))), dtype_of(x))
@@ -242,7 +251,7 @@ def nanmean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def nanvar(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
     """The mean squared distance from the mean of the elements that are not NaN, over n - ddof."""
-    x = _float(asarray(x), None)
+    x = _float("nanvar", asarray(x), None)
     wide, there = _internal(x), logical_not(isnan(x))
     count = cast(sum(there, axis, keepdims=keepdims), dtype_of(wide).real)
     apart = where(there, subtract(wide, nanmean(wide, axis, keepdims=True)), 0)
@@ -379,5 +388,5 @@ __all__ = [
     *("all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cummax"),
     *("cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "max", "mean", "min"),
     *("nancumsum", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod"),
-    *("ptp", "std", "sum", "var"),
+    *("ptp", "std", "sum", "trace", "var"),
 ]

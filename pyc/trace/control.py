@@ -19,7 +19,7 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc import tree
-from pyc.errors import DTypeError, PycError, ShapeError, TraceError
+from pyc.errors import ArgumentError, DTypeError, PycError, ShapeError, TraceError
 from pyc.frozen import frozen, replace
 from pyc.interpreter import WEAK, bind, bind1, current, is_tracing, type_of, weak_type
 from pyc.ir import dtype as dt
@@ -209,7 +209,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     with _Placed():
         branches = tuple(branches)
         if not branches:
-            raise ValueError("switch: needs at least one branch")
+            raise ArgumentError("switch: needs at least one branch")
         type = type_of(index)
         if type.shape != () or not type.dtype.is_integer:
             raise DTypeError(f"switch: the index must be an integer scalar, it is {type}")
@@ -374,13 +374,22 @@ def _while(
 
 
 @_in_view
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> Any:
     """The value of `val` after `val = init_val; for i in range(lower, upper): val = body_fun(i,
     val)`.
 
     lower, upper: integer scalars, traced or not; i has their common type, and is weak if both are
-    Python integers. init_val: pytree, whose structure, shapes and dtypes stay the same.
-    raises DTypeError, ShapeError, TraceError: a carried value that changes its type (named)
+    Python integers. init_val: pytree, whose structure, shapes and dtypes stay the same. unroll: as
+    in `scan`, where the bounds are known.
+    raises DTypeError, ShapeError, TraceError: a carried value that changes its type (named);
+    ArgumentError: `unroll` of a loop whose length is not known
     """
     with _Placed():
         for name, bound in (("lower", lower), ("upper", upper)):
@@ -402,6 +411,8 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
             return i + 1, after
 
         if not known:
+            if unroll is not None:
+                raise ArgumentError("fori_loop: `unroll` needs bounds that are not traced")
             stop = upper if weak else lifted(upper, dtype)
             return _while("fori_loop", lambda carry: carry[0] < stop, step, init)[1]
         length = max(operator.index(upper) - operator.index(lower), 0)
@@ -412,9 +423,19 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
             _apart(None, "xs"),
             length,
             False,
-            1,
+            _factor("fori_loop", unroll or 1, length),
         )
         return value
+
+
+def _factor(name: str, unroll: int | bool, length: int) -> int:
+    """How many of `length` steps one iteration takes."""
+    if unroll is True:
+        return max(length, 1)
+    found = operator.index(unroll)
+    if found < 0:
+        raise ArgumentError(f"{name}: `unroll` must not be negative, got {unroll}")
+    return max(found, 1)
 
 
 def _common_integer(lower: Any, upper: Any) -> DType:
@@ -450,7 +471,7 @@ def scan(
     with _Placed():
         stepped = _apart(xs, "xs")
         size = _scan_length(stepped, length)
-        factor = max(size, 1) if unroll is True else max(int(unroll), 1)
+        factor = _factor("scan", unroll, size)
         return _scan("scan", f, _apart(init, "init"), stepped, size, bool(reverse), factor)
 
 
@@ -588,17 +609,24 @@ def _unrolled(loop: _Loop, xs: Sequence[ArrayType], unroll: int, reverse: bool) 
 
 
 @_in_view
-def map(f: Callable[[Any], Any], xs: Any) -> Any:
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """f(x) for each slice x of `xs` along its first axis, stacked along a new first axis.
 
-    xs: pytree of arrays with equal first axes.
+    xs: pytree of arrays with equal first axes; batch_size: slices in one iteration of the loop
+    that runs (the results are the same).
     raises ShapeError: the first axes differ, or there is none
     """
     with _Placed():
         stepped = _apart(xs, "xs")
         size = _scan_length(stepped, None)
         _, ys = _scan(
-            "map", lambda _, x: (None, f(x)), _apart(None, "init"), stepped, size, False, 1
+            "map",
+            lambda _, x: (None, f(x)),
+            _apart(None, "init"),
+            stepped,
+            size,
+            False,
+            _factor("map", batch_size or 1, size),
         )
         return ys
 

@@ -17,10 +17,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.errors import ConcretizationError, TraceError, UnsupportedOpError
-from pyc.interpreter import is_concrete, type_of
+from pyc.errors import ConcretizationError, DTypeError, TraceError, UnsupportedOpError
+from pyc.interpreter import is_concrete, type_of, weak_type
+from pyc.ir import dtype as dt
 from pyc.numpy import keywords
-from pyc.numpy.core import value
+from pyc.numpy.core import to_dtype, value
 from pyc.trace import calling_functions, concrete_values, location, selections, updating
 from pyc.trace.parts import Selected
 
@@ -384,9 +385,7 @@ def _call_ufunc(
         dtype = rest.pop("dtype", None)
         if rest:
             _refuse_argument(name, next(iter(rest)))
-        if dtype is not None:
-            inputs = [pnp.astype(pnp.asarray(x), dtype) for x in inputs]
-        return ours(*inputs)
+        return ours(*inputs) if dtype is None else _in_type(ufunc, ours, inputs, dtype)
     if method == "outer":
         if rest or len(inputs) != 2:
             _refuse_argument(f"{name}.outer", next(iter(rest), "inputs"))
@@ -406,6 +405,29 @@ def _call_ufunc(
         if option not in allowed:
             _refuse_argument(f"{name}.{method}", option)
     return getattr(pnp, known[ufunc])(x, axis=axis, **rest)
+
+
+def _in_type(ufunc: np.ufunc, ours: Function, inputs: Sequence[Any], dtype: Any) -> Any:
+    """The result of a ufunc computed in a type, to which its inputs must lead by NumPy's rule
+    "same_kind"."""
+    name, kind = f"np.{ufunc.__name__}", to_dtype(dtype)
+    if all(loop.endswith("?") for loop in ufunc.types if "O" not in loop):
+        if kind is not dt.b1:
+            _refuse_argument(name, "dtype")
+        return ours(*inputs)
+    for x in map(value, inputs):
+        given = type_of(x).dtype
+        whole = weak_type(x) is int and kind.is_integer
+        if not whole and not np.can_cast(given.numpy, kind.numpy, "same_kind"):
+            raise DTypeError(
+                f"{name}: an input of dtype {given.name} does not lead to dtype {kind.name}",
+                fix="Convert it before: `.astype(dtype)`.",
+                place=location.here(),
+            )
+    found = ours(*(pnp.asarray(x, kind) for x in inputs))
+    if any(type_of(x).dtype is not kind for x in (found if isinstance(found, tuple) else (found,))):
+        _refuse_argument(name, "dtype")
+    return found
 
 
 __all__ = ["call_function", "call_ufunc", "table"]

@@ -138,6 +138,16 @@ def _integer_power(op: Op, dtype: DType) -> Iterator[Case]:
     yield Case((np.zeros((0, 2), dtype.numpy), np.zeros((0, 2), dtype.numpy)), {})
 
 
+def _narrow(op: Op, dtype: DType) -> Iterator[Case]:
+    for to in (dt.u8, dt.i32, dt.u64, dt.i64):
+        top = min(np.iinfo(to.numpy).max, np.iinfo(dt.i64.numpy).max)
+        low = max(np.iinfo(to.numpy).min, np.iinfo(dt.i64.numpy).min)
+        for shape in ((90,), (3, 7), (), (0,)):
+            values = np.resize(np.array([low, top, 0, 1, top - 1, low + 1]), shape)
+            if dtype is dt.i64:
+                yield Case((values.astype(np.int64),), {"dtype": to})
+
+
 def _require(op: Op, dtype: DType) -> Iterator[Case]:
     for shape in ((90,), (3, 7), (), (0,)):
         yield Case((awkward(dtype, shape, 1), np.ones(shape, bool)), {"name": "x"})
@@ -354,6 +364,7 @@ PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "cast": _cast,
     "bitcast": _bitcast,
     "integer_power": _integer_power,
+    "narrow": _narrow,
     "require": _require,
     "check": _check,
     "index_check": _index_check,

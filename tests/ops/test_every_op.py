@@ -18,7 +18,12 @@ import pytest
 from pyc import config
 from pyc.backends.oracle import PlanFailure, run_plan
 from pyc.compile import compile_graph
-from pyc.errors import IndexOutOfRangeError, NumericsError, UnboundVariableError
+from pyc.errors import (
+    IndexOutOfRangeError,
+    IntegerRangeError,
+    NumericsError,
+    UnboundVariableError,
+)
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.evaluate import evaluate
@@ -242,6 +247,7 @@ FAILING = {
         {"error": "ValueError: no"},
         RuntimeError,
     ),
+    "narrow": (np.array([0, -4, 3, 256, 255]), None, {"dtype": dt.u8}, IntegerRangeError),
     "index_check": (np.array([0, -4, 3, 9]), None, {"bound": 3, "axis": 0}, IndexOutOfRangeError),
 }
 """Arguments, params, and the error."""

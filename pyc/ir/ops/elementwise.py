@@ -12,7 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import DTypeError, IndexOutOfRangeError, NumericsError, UnboundVariableError
+from pyc.errors import (
+    DTypeError,
+    IndexOutOfRangeError,
+    IntegerRangeError,
+    NumericsError,
+    UnboundVariableError,
+)
 from pyc.ir import dtype as dt
 from pyc.ir import instructions
 from pyc.ir.dtype import DType
@@ -386,6 +392,37 @@ pointwise(
     lambda x, *, dtype: instructions.bitcast(x, dtype).reshape(x.shape),
     types=_bitcast_types,
     widen=False,
+)
+
+
+def _narrow_types(args: Types, *, dtype: DType) -> Types:
+    (x,) = args
+    if x.dtype is not dt.i64 or not dtype.is_integer:
+        raise DTypeError(f"narrow: needs i64 and an integer type, got {x} and {dtype}")
+    return (ArrayType(x.shape, dtype),)
+
+
+def _narrow_fails(x: Expr, *, dtype: DType) -> tuple[Expr, Expr]:
+    info = np.iinfo(dtype.numpy)
+    wrong = x < max(int(info.min), -(1 << 63))
+    return (wrong if dtype is dt.u64 else wrong | (x > int(info.max))), x
+
+
+def _narrow_failure(value: int, *, dtype: DType) -> Exception:
+    return IntegerRangeError(f"Python integer {value} out of bounds for {dtype.name}")
+
+
+# A Python integer in the type of what it meets, or IntegerRangeError when the program runs.
+pointwise(
+    "narrow",
+    "int",
+    lambda x, *, dtype: convert(x, dtype),
+    lambda x, *, dtype: instructions.cast(x, dtype),
+    types=_narrow_types,
+    fails=_narrow_fails,
+    failure=_narrow_failure,
+    widen=False,
+    cost=3,
 )
 
 
