@@ -1,9 +1,10 @@
 """`Array`: an array in the memory of a device.
 
 The buffer belongs to the Array and is freed with it. Arrays are immutable: nothing writes to a
-buffer after it was filled. `np.asarray(x)` copies to the host and waits for the device; numbers of
-arrays of one element are copied so too. What would compute with the elements outside of a jitted
-function, or copy all of them to the host unasked, is refused.
+buffer after it was filled, but a call that the array is donated to, which takes the buffer away.
+`np.asarray(x)` copies to the host and waits for the device; numbers of arrays of one element are
+copied so too. What would compute with the elements outside of a jitted function, or copy all of
+them to the host unasked, is refused.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from pyc.errors import DeviceError, UnsupportedOpError
+from pyc.errors import DeviceError, DonationError, UnsupportedOpError
 from pyc.ir.dtype import of as dtype_of
 from pyc.ir.types import ArrayType
 
@@ -36,12 +37,28 @@ class Array:
         """Takes over memory of `device` at `address` that holds, or will hold, the elements."""
         self._type = type
         self._device = device
-        self._address = address
+        self._address: int | None = address
 
     def __del__(self) -> None:
         # At the end of the process the driver frees everything itself.
         if not sys.is_finalizing():
-            self._device.free(self._address, self._type.nbytes)
+            self.delete()
+
+    def take(self) -> int:
+        """The address of the memory, which is the caller's to free from now on: the array is
+        deleted. DonationError: it is already."""
+        address = self.address
+        self._address = None
+        return address
+
+    def delete(self) -> None:
+        """Frees the memory now: any later use is an error. Nothing happens if it is deleted."""
+        if self._address is not None:
+            self._device.free(self.take(), self._type.nbytes)
+
+    def is_deleted(self) -> bool:
+        """Whether the array was donated to a call, so that its elements are gone."""
+        return self._address is None
 
     @property
     def type(self) -> ArrayType:
@@ -50,7 +67,14 @@ class Array:
 
     @property
     def address(self) -> int:
-        """Where the first element is in the device's memory."""
+        """Where the first element is in the device's memory; DonationError if it is deleted."""
+        if self._address is None:
+            raise DonationError(
+                f"this array on {self.device}, {self._type}, was donated to a call: its elements "
+                "are gone",
+                fix="Use what that call returned; or copy the array before the call, or do not "
+                "donate it.",
+            )
         return self._address
 
     @property
@@ -85,6 +109,7 @@ class Array:
 
     def block_until_ready(self) -> Array:
         """Waits until the elements are computed; returns the array."""
+        _ = self.address  # raises if it is deleted
         self._device.enter()
         self._device.synchronize()
         return self
@@ -97,9 +122,10 @@ class Array:
             raise ValueError(
                 f"the elements of an array on {self.device} cannot be seen by NumPy without a copy"
             )
+        address = self.address
         self._device.enter()
         host = np.empty(self.shape, self.dtype)
-        self._device.download(host, self._address)
+        self._device.download(host, address)
         return host if dtype is None else host.astype(dtype, copy=False)
 
     def item(self) -> Any:
@@ -137,6 +163,8 @@ class Array:
         return self.shape[0]
 
     def __repr__(self) -> str:
+        if self._address is None:
+            return f"Array(<deleted>, {self._type}, device={self.device!r})"
         text = np.array2string(self.__array__(), separator=", ", threshold=20, prefix="Array(")
         return f"Array({text}, dtype={self.dtype.name}, device={self.device!r})"
 

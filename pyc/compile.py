@@ -53,7 +53,8 @@ _LIBRARIES = ("llvmlite",)
 class MemoryAnalysis:
     """Bytes of one call. peak: the arena; lower_bound: the most bytes alive at once; requested: the
     sum of all arena buffers; largest: the largest of them; reused: requested less peak; arguments,
-    results, constants: outside the arena; copies: whole-buffer copies in the Plan."""
+    results, constants: outside the arena; copies: whole-buffer copies in the Plan; donated: bytes
+    of the results that lie in donated arguments, which are counted there."""
 
     peak: int
     lower_bound: int
@@ -63,6 +64,7 @@ class MemoryAnalysis:
     results: int
     constants: int
     copies: int
+    donated: int = 0
 
     @property
     def reused(self) -> int:
@@ -122,10 +124,17 @@ class Lowered:
         check = config.current().debug
         with compiling:
             start = perf_counter()
-            found: Planned = backends.compiler().plan(graph, self.target, check=check)
+            found: Planned = backends.compiler().plan(
+                graph, self.target, donated=self.donated, check=check
+            )
             self.timings["plan"] = perf_counter() - start
         self._planned = found
         return found
+
+    @property
+    def donated(self) -> tuple[int, ...]:
+        """The numbers of the parameters that the caller gives up."""
+        return tuple(self.options.get("donated", ()))
 
     @property
     def plan(self) -> Plan:
@@ -215,6 +224,7 @@ class Lowered:
             results=by_place[Place.RESULT],
             constants=len(self.plan.constants),
             copies=self.planned.copies,
+            donated=sum(self.plan.buffers[self.plan.results[k]].nbytes for k in self.plan.taken()),
         )
 
     def cost_analysis(self) -> CostAnalysis:
@@ -259,7 +269,10 @@ class Lowered:
             before = perf_counter()
             code = backends.compiler().compile_plan(plan, self.target)
             self.timings["codegen"] = perf_counter() - before
-        return _Program(code, _skeleton(plan), self.graph.types, _is_long(plan))
+        return _Program(
+            *(code, _skeleton(plan), self.graph.types, _is_long(plan)),
+            *(plan.taken(), self.planned.unused),
+        )
 
 
 def _skeleton(program: Plan) -> Plan:
@@ -278,12 +291,15 @@ def _is_long(program: Plan) -> bool:
 
 @frozen(eq=False)
 class _Program:
-    """A compiled program. results: the types of the results; release: run without the lock."""
+    """A compiled program. results: the types of the results; release: run without the lock; taken:
+    see `Plan`; unused: donated parameters whose memory is not used, and why."""
 
     code: Code
     plan: Plan
     results: tuple[ArrayType, ...]
     release: bool
+    taken: dict[int, int]
+    unused: tuple[tuple[int, str], ...]
 
     def payload(self) -> Document:
         """What the cache keeps."""
@@ -300,6 +316,8 @@ class _Program:
             "sites": [[s.rule, s.equation] for s in p.sites],
             "results": [[list(t.shape), t.dtype.short] for t in self.results],
             "release": self.release,
+            "taken": [list(pair) for pair in self.taken.items()],
+            "unused": [list(pair) for pair in self.unused],
         }
 
     @classmethod
@@ -324,7 +342,9 @@ class _Program:
             payload["object"], tuple(payload["externals"]), payload["parallel"], payload["llvm"]
         )
         types = tuple(ArrayType(tuple(s), dt.parse(d)) for s, d in payload["results"])
-        return cls(code, program, types, payload["release"])
+        taken = dict(payload["taken"])
+        unused = tuple((number, why) for number, why in payload["unused"])
+        return cls(code, program, types, payload["release"], taken, unused)
 
 
 class _Loaded:
@@ -343,6 +363,10 @@ class Compiled:
         self._loaded = loaded
         self.results = loaded.program.results
         self.plan = loaded.program.plan
+        self.taken = loaded.program.taken
+        """The argument whose memory each of some results has, by number."""
+        self.unused = loaded.program.unused
+        """Donated arguments whose memory is not used, and why."""
 
     @property
     def executable(self) -> CpuExecutable:
@@ -397,9 +421,13 @@ class Compiled:
 
     @raises_for_the_program
     def __call__(self, *arguments: Array) -> tuple[Array, ...]:
-        """Fresh results. arguments: native, aligned, C-ordered arrays (rank 0 for scalars) of the
-        Graph's parameter types. Raises what a failed check stands for."""
-        results = tuple(pool.empty(t.shape, t.dtype.numpy) for t in self.results)
+        """The results: fresh arrays, or donated arguments. arguments: native, aligned, C-ordered
+        arrays (rank 0 for scalars) of the Graph's parameter types; those that are `taken` are
+        writable and share memory with nothing. Raises what a failed check stands for."""
+        results = tuple(
+            arguments[self.taken[k]] if k in self.taken else pool.empty(t.shape, t.dtype.numpy)
+            for k, t in enumerate(self.results)
+        )
         outcome = call.run(
             self.executable.address,
             [a[()] if a.ndim == 0 else a for a in arguments],

@@ -66,6 +66,9 @@ class GpuCompiled:
         self._name = lowered.name
         self.ptx, self.program = load(lowered.plan, device, self._assembled, self._name)
         self.results = lowered.graph.types
+        self.taken = lowered.plan.taken()
+        self.unused = lowered.planned.unused
+        self._donated = lowered.donated
         self._outs = [(t, t.nbytes) for t in self.results]
         for d in lowered.decisions:
             if d.reason is Reason.FALLBACK_HOST:
@@ -106,14 +109,20 @@ class GpuCompiled:
 
     @raises_for_the_program
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
-        """Fresh results: `Array`s if an argument is one, else NumPy arrays."""
+        """The results: `Array`s if an argument is one, else NumPy arrays. Donated `Array`s are
+        deleted, whether a result has their memory or not."""
         on = self.device
         on.enter()
         stay = any(type(a) is Array for a in arguments)
         inputs = [to_device(a, on) for a in arguments]
-        outs = [Array(t, on, on.allocate(nbytes)) for t, nbytes in self._outs]
+        addresses = [a.address for a in inputs]
+        given = {k: Array(inputs[k].type, on, inputs[k].take()) for k in self._donated}
+        outs = [
+            given[self.taken[k]] if k in self.taken else Array(t, on, on.allocate(nbytes))
+            for k, (t, nbytes) in enumerate(self._outs)
+        ]
         try:
-            self.program.run([a.address for a in inputs], [a.address for a in outs])
+            self.program.run(addresses, [a.address for a in outs])
         except SiteFailed as failed:
             site = self.lowered.plan.sites[failed.site]
             raise failure_of(self.lowered.graph, site, failed.value) from None
@@ -130,15 +139,27 @@ def _usable(device: str) -> cuda.Device:
 
 
 def lower_cuda(
-    graph: Graph, *, device: str = "cuda", name: str = "", arguments: Sequence[str] = ()
+    graph: Graph,
+    *,
+    device: str = "cuda",
+    options: Document | None = None,
+    name: str = "",
+    arguments: Sequence[str] = (),
 ) -> Lowered:
-    """The optimised program and its Plan for a GPU; DeviceError if there is none."""
-    return lower_graph(graph, target=_usable(device).target, name=name, arguments=arguments)
+    """The optimised program and its Plan for a GPU; DeviceError if there is none. The rest as in
+    `lower_graph`."""
+    target = _usable(device).target
+    return lower_graph(graph, target=target, options=options, name=name, arguments=arguments)
 
 
 def compile_cuda(
-    graph: Graph, *, device: str = "cuda", name: str = "", arguments: Sequence[str] = ()
+    graph: Graph,
+    *,
+    device: str = "cuda",
+    options: Document | None = None,
+    name: str = "",
+    arguments: Sequence[str] = (),
 ) -> GpuCompiled:
     """A Graph compiled for a GPU; DeviceError if there is none."""
-    lowered = lower_cuda(graph, device=device, name=name, arguments=arguments)
+    lowered = lower_cuda(graph, device=device, options=options, name=name, arguments=arguments)
     return GpuCompiled(lowered, _usable(device))

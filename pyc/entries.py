@@ -18,6 +18,7 @@ from pyc import compile as compiler
 from pyc import tree
 from pyc.array import Array as DeviceArray
 from pyc.array import to_device
+from pyc.donation import check_donated
 from pyc.eager import dense, finish
 from pyc.errors import TraceError
 from pyc.frozen import frozen
@@ -40,7 +41,8 @@ class Traced:
     hidden arguments; in_tree: the structure of (positional, keywords) arguments; out_tree: of the
     result; inputs: what each parameter but the hidden ones is; places: its position among all
     leaves; kept: its value if the graph is for this one only; guards: what the graph depends on
-    besides the arguments, and the hidden ones."""
+    besides the arguments, and the hidden ones; donated: numbers of inputs that the caller gives
+    up."""
 
     name: str
     graph: Graph
@@ -50,6 +52,7 @@ class Traced:
     places: tuple[int, ...]
     kept: tuple[Any, ...]
     guards: Guards
+    donated: tuple[int, ...] = ()
 
     @property
     def captures(self) -> tuple[str, ...]:
@@ -116,9 +119,26 @@ class Entry:
         self.moved[number] = ref(x), moved
         return moved
 
+    def check(self, arrays: Sequence[Any]) -> None:
+        """DonationError if the program must not take over a donated argument among `arrays`."""
+        traced = self.traced
+        if traced.donated:
+            names = [*(x.name for x in traced.inputs), *traced.captures]
+            check_donated(traced.name, traced.donated, names, arrays)
+
     def run(self, leaves: Sequence[Any], hidden: Sequence[Any]) -> Any:
-        """The result for leaves of this signature."""
-        results = self.program(*self.arrays(leaves, hidden))
+        """The result for leaves of this signature.
+
+        raises DonationError: a donated argument cannot be taken over
+        """
+        arrays = self.arrays(leaves, hidden)
+        self.check(arrays)
+        if isinstance(self.program, compiler.Compiled):  # a GPU takes its own
+            for k in self.traced.donated:
+                given = leaves[self.traced.places[k]]
+                if isinstance(given, DeviceArray):
+                    given.delete()
+        results = self.program(*arrays)
         return self.traced.out_tree.unflatten([finish(r) for r in results])
 
 
@@ -145,6 +165,7 @@ class QuickEntry:
         """The result for arguments that it takes."""
         entry = self.entry
         given = entry.arrays(args, hidden) if hidden else args
+        entry.check(given)
         return entry.traced.out_tree.unflatten(entry.program(*given))
 
 

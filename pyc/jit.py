@@ -28,7 +28,7 @@ from pyc.array import Array as DeviceArray
 from pyc.backends import gpu_compiler
 from pyc.device import parse
 from pyc.entries import Entry, NativeWay, QuickEntry, Traced, given_at_trace, is_same_number
-from pyc.errors import ConcretizationError, DTypeError, PycError
+from pyc.errors import ConcretizationError, DonationError, DTypeError, PycError
 from pyc.forks import is_compiling, load
 from pyc.interpreter import WEAK, apart, is_tracing, type_of
 from pyc.looks import NotNativeError
@@ -110,6 +110,8 @@ class Jitted(Dispatcher):
         device: str | None = None,
         loops: str = "roll",
         purity: str | None = None,
+        donate_argnums: tuple[int, ...] = (),
+        donate_argnames: tuple[str, ...] = (),
     ) -> None:
         functools.update_wrapper(self, fun)
         super().__init__(self._call)
@@ -118,7 +120,9 @@ class Jitted(Dispatcher):
         self._device = device
         self._loops = loops
         self._purity = purity
-        self._signature = Signature(fun, name, static_argnums, static_argnames)
+        self._signature = Signature(
+            fun, name, static_argnums, static_argnames, donate_argnums, donate_argnames
+        )
         self._entries: dict[Hashable, tuple[Entry, ...]] = {}
         """Programs by signature, the newest first: what they find outside tells them apart."""
         self._changing: set[Any] = set()
@@ -203,6 +207,8 @@ class Jitted(Dispatcher):
             self._make_native(call, args, kwargs, entry)
             return result
         except Exception as error:
+            if isinstance(error, DonationError):
+                error.at(location.here())
             location.trim(error)
             raise
 
@@ -253,6 +259,7 @@ class Jitted(Dispatcher):
         return {
             "name": self.__name__,
             "arguments": [*(x.name for x in traced.inputs), *traced.captures],
+            "options": {"donated": list(traced.donated)} if traced.donated else {},
         }
 
     def _make_native(
@@ -287,6 +294,7 @@ class Jitted(Dispatcher):
                 traced.out_tree,
                 traced.guards,
                 traced.kept,
+                traced.donated,
             )
         except NotNativeError as unfit:
             if unfit.again:
@@ -304,7 +312,8 @@ class Jitted(Dispatcher):
 
     def _traced(self, call: Call, changing: frozenset[Any] = frozenset()) -> Traced:
         signature = self._signature
-        names = [signature.names.leaf(path) for path in tree.paths(call.treedef)]
+        paths = tree.paths(call.treedef)
+        names = [signature.names.leaf(path) for path in paths]
         places, inputs = [], []
         for k, (leaf, name) in enumerate(zip(call.leaves, names, strict=True)):
             if not is_static(leaf) and not is_object(leaf):
@@ -358,6 +367,7 @@ class Jitted(Dispatcher):
                 places=tuple(places),
                 kept=found.kept,
                 guards=Guards(found.reads, found.hidden),
+                donated=tuple(n for n, k in enumerate(places) if signature.is_donated(paths[k])),
             )
 
         purity = self._purity or config.current().purity
@@ -396,6 +406,13 @@ class Jitted(Dispatcher):
             program = self._program(traced, [*call.leaves, *given_at_trace(traced)])
             entry = Entry(traced, program, text, {})
             self._note_copies(entry)
+            for number, cause in program.unused:
+                record(
+                    Reason.MEMORY_DONATION_UNUSED,
+                    function=self.__name__,
+                    argument=traced.inputs[number].name,
+                    detail=cause,
+                )
             traced.guards.forget()
             known = self._entries.get(call.key, ())  # a callback may have compiled another one
             if len(known) >= PROGRAMS:
@@ -547,6 +564,8 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
     device: str | None = None,
     loops: str = "roll",
     purity: str | None = None,
@@ -560,6 +579,8 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
     device: str | None = None,
     loops: str = "roll",
     purity: str | None = None,
@@ -572,6 +593,8 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
     device: str | None = None,
     loops: str = "roll",
     purity: str | None = None,
@@ -584,6 +607,10 @@ def jit(
     numbers are traced and weak: new values do not compile again.
     static_argnums, static_argnames: arguments whose values shape the program; each new value
     compiles again. They are hashable, and compared by type and value.
+    donate_argnums, donate_argnames: arguments that the caller gives up: a result of the same type
+    may be made in their memory, which saves copies and allocations (`docs/donation.md`). What a
+    donated NumPy array holds after the call is not said, and a result may be the very array; a
+    donated `pyc.Array` is gone. A donation that is of no use has the reason PYC2514.
     device: "cpu", or "cuda" to run on a GPU: NumPy arguments are copied there and results back;
     None follows the arguments (a `pyc.Array` among them runs where it is, and results stay there).
     loops: "roll" turns `for`, `while` and `if` on traced values, and long loops, into loops and
@@ -593,14 +620,14 @@ def jit(
     "off" does not look; None is the setting `purity` (`PYC_PURITY`), strict by default.
     name: its name in statistics, `fun.__name__` by default.
 
-    Results are NumPy arrays that share memory with nothing, NumPy scalars for rank 0. What the
-    function reads from outside (globals, closures, attributes, items) is looked at before each
-    call: arrays are read as they are then, anything else that changed compiles again (see
-    `docs/captures.md`).
+    Results are NumPy arrays that share memory with nothing but donated arguments, NumPy scalars for
+    rank 0. What the function reads from outside (globals, closures, attributes, items) is looked at
+    before each call: arrays are read as they are then, anything else that changed compiles again
+    (see `docs/captures.md`).
 
-    raises TypeError: `fun` is not callable; ValueError: a static argument that `fun` does not have,
-    or no such `purity`; DeviceError: no such name of a device; PurityError: `fun` assigns a global
-    name or one of a surrounding function, or is a generator
+    raises TypeError: `fun` is not callable; ValueError: a static or donated argument that `fun`
+    does not have, or no such `purity`; DeviceError: no such name of a device; PurityError: `fun`
+    assigns a global name or one of a surrounding function, or is a generator
     """
     if device is not None:
         parse(device)
@@ -609,6 +636,8 @@ def jit(
             jit,
             static_argnums=static_argnums,
             static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
             device=device,
             loops=loops,
             purity=purity,
@@ -620,11 +649,16 @@ def jit(
         raise TypeError(f"jit: expected a function, got {type(fun).__name__}")
     if loops not in ("roll", "unroll"):
         raise ValueError(f'jit: loops={loops!r} is neither "roll" nor "unroll"')
-    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    static = _as_tuple(static_argnums, int), _as_tuple(static_argnames, str)
+    donated = _as_tuple(donate_argnums, int), _as_tuple(donate_argnames, str)
     found = name or getattr(fun, "__name__", None) or type(fun).__name__
     check_code(fun, found, purity or config.current().purity)
-    return Jitted(fun, numbers, names, found, device, loops, purity)
+    return Jitted(fun, *static, found, device, loops, purity, *donated)
+
+
+def _as_tuple(given: Any, one: type) -> tuple[Any, ...]:
+    """Several of a type, or just one, as a tuple."""
+    return (given,) if isinstance(given, one) else tuple(given)
 
 
 __all__ = ["Bound", "CacheInfo", "Jitted", "Traced", "jit"]

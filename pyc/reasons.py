@@ -388,6 +388,12 @@ class Reason(Enum):
         "a result is copied: it is an argument, a constant or another result, or a loop made it",
         _NOTHING,
     )
+    MEMORY_DONATION_UNUSED = Entry(
+        "PYC2514",
+        "the memory of a donated argument was not used for a result",
+        "Expected if no result has its shape and dtype. Else see the detail: a result can be made "
+        "in it once the argument is not read any more, or element by element in its place.",
+    )
     ARGUMENT_COPIED_BYTE_SWAPPED = Entry(
         "PYC2510",
         "an argument is copied at each call: its bytes are in the other order",

@@ -116,7 +116,7 @@ class _Names:
 class Signature:
     """The parameters of a function. name: of the function, in messages.
 
-    raises ValueError: a static parameter that it does not have
+    raises ValueError: a static or donated parameter that it does not have, or one that is both
     """
 
     def __init__(
@@ -125,14 +125,35 @@ class Signature:
         name: str,
         static_argnums: tuple[int, ...],
         static_argnames: tuple[str, ...],
+        donate_argnums: tuple[int, ...] = (),
+        donate_argnames: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self._signature = _signature_of(fun)
         parameters = None if self._signature is None else [*self._signature.parameters.values()]
         self.names = _Names(parameters)
-        self.static_positions, self.static_names = _static_parameters(
-            name, parameters, static_argnums, static_argnames
+        self.static_positions, self.static_names = _named_parameters(
+            "static", name, parameters, static_argnums, static_argnames
         )
+        self._donated_positions, self._donated_names = _named_parameters(
+            "donate", name, parameters, donate_argnums, donate_argnames
+        )
+        both = [self.names.positional(k) for k in self.static_positions if self._donates(0, k)]
+        both += [n for n in self.static_names if self._donates(1, n) and n not in both]
+        if both:
+            raise ValueError(f"jit: `{both[0]}` of {name} is both static and donated")
+
+    @property
+    def donates(self) -> bool:
+        """Whether some parameter is donated."""
+        return bool(self._donated_positions or self._donated_names)
+
+    def _donates(self, part: int, entry: Any) -> bool:
+        return entry in (self._donated_names if part else self._donated_positions)
+
+    def is_donated(self, path: tree.Path) -> bool:
+        """Whether a leaf of (positional, keywords) lies in a donated argument."""
+        return self._donates(path[0].entry, path[1].entry)
 
     def bound(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -216,14 +237,15 @@ def _signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
         return None
 
 
-def _static_parameters(
+def _named_parameters(
+    option: str,
     name: str,
     parameters: Sequence[inspect.Parameter] | None,
     numbers: tuple[int, ...],
     names: tuple[str, ...],
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Positions and names of the static parameters: a parameter that may be given either way is in
-    both. ValueError: no such parameter."""
+    """Positions and names of the parameters that `<option>_argnums` and `<option>_argnames` mean:
+    one that may be given either way is in both. ValueError: no such parameter."""
     if parameters is None:
         return tuple(sorted(set(numbers))), names
     by_position = [
@@ -237,8 +259,8 @@ def _static_parameters(
         place = number + len(by_position) if number < 0 else number
         if place < 0 or (place >= len(by_position) and not open_positions):
             raise ValueError(
-                f"jit: static_argnums has {number}, but {name} takes {len(by_position)} positional "
-                "arguments"
+                f"jit: {option}_argnums has {number}, but {name} takes {len(by_position)} "
+                "positional arguments"
             )
         positions.add(place)
         if place < len(by_position):
@@ -246,7 +268,7 @@ def _static_parameters(
     for given in names:
         if given not in known and not open_names:
             raise ValueError(
-                f"jit: static_argnames has {given!r}, but {name} takes {', '.join(sorted(known))}"
+                f"jit: {option}_argnames has {given!r}, but {name} takes {', '.join(sorted(known))}"
             )
         if given in by_position:
             positions.add(by_position.index(given))

@@ -60,16 +60,17 @@ def specialise(
     out_tree: tree.TreeDef,
     guards: Guards,
     kept: Sequence[Any],
+    donated: Sequence[int] = (),
 ) -> Specialisation:
     """The native form of the call (*args, **kwargs), whose program is `compiled`.
 
     guards: what the program depends on besides; kept: for each parameter that an argument is for,
-    the value that it must have, None for any
+    the value that it must have, None for any; donated: numbers of those that the caller gives up
     raises NotNativeError: there is none
     """
     trails = _check_order(signature, call, args, kwargs)
     static = signature.static_positions
-    found = _Arguments(kept)
+    found = _Arguments(kept, donated)
     fixed = [k in static for k in range(len(args))]
     fixed += [name in signature.static_names for name in kwargs]
     arguments = [
@@ -85,7 +86,9 @@ def specialise(
     return Specialisation(
         arguments=tuple(arguments),
         keywords=tuple(kwargs),
-        results=tuple(Result(t.dtype, t.shape) for t in compiled.results),
+        results=tuple(
+            Result(t.dtype, t.shape, compiled.taken.get(k)) for k, t in enumerate(compiled.results)
+        ),
         entry=executable.address,
         failed=_failure(compiled),
         arena_bytes=compiled.plan.peak,
@@ -130,11 +133,13 @@ def _check_order(
 
 class _Arguments:
     """The arguments of a call, and the looks at what is in registered dataclasses among them. kept:
-    for each leaf that is a parameter the value that it must have, None for any."""
+    for each leaf that is a parameter the value that it must have, None for any; donated: numbers of
+    parameters."""
 
-    def __init__(self, kept: Sequence[Any]) -> None:
+    def __init__(self, kept: Sequence[Any], donated: Sequence[int]) -> None:
         self.looks: list[Look] = []
         self._kept = kept
+        self._donated = donated
         self._slot = 0
         self._tagged: set[type] = set()
 
@@ -164,7 +169,8 @@ class _Arguments:
         """An array or a number, in the next slot."""
         kind = type(x)
         if kind is np.ndarray:
-            return replace(_array(x), slot=self._next()[0])
+            slot, _ = self._next()
+            return replace(_array(x), slot=slot, donated=slot in self._donated)
         dtype = WEAK.get(kind) if kind is not bool else None
         if dtype is None and isinstance(x, np.generic):
             dtype = dt.of(x.dtype)
@@ -207,6 +213,8 @@ class _Arguments:
         """Looks at what lies in a dataclass."""
         leaf, kind = self._leaf(x), type(x)
         if leaf is not None:
+            if isinstance(leaf, ArrayArgument) and leaf.donated:
+                raise NotNativeError(Reason.DISPATCH_SLOW_ARGUMENT, "a donated dataclass")
             self._look(source, leaf)
         elif kind in (tuple, list, dict):
             of = self._look(source, Items(kind, tuple(x) if kind is dict else len(x)))

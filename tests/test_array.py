@@ -11,6 +11,7 @@ import gc
 import pickle
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import pyc.numpy as pnp
 from pyc import compile_cuda, reasons
 from pyc.array import Array, to_device
 from pyc.backends import cuda
-from pyc.errors import DeviceError, PycError
+from pyc.errors import DeviceError, DonationError, PycError
 from pyc.reasons import Reason
 from tests.backends.interpreted_device import InterpretedDevice, loaded
 
@@ -230,6 +231,58 @@ def test_calls_with_other_arrays_find_their_program(gpu: InterpretedDevice) -> N
         f(a, b, b)
     f.clear_cache()
     assert f(a, b)[0].tolist() == (VALUES + VALUES[0]).tolist() and len(f.signatures()) == 1
+
+
+def test_a_donated_array_is_gone_and_the_result_has_its_memory(gpu: InterpretedDevice) -> None:
+    f = pyc.jit(lambda x, y: x * 2 + y, donate_argnums=0)
+    y = put(VALUES[1:], gpu)
+    x = put(VALUES[:1], gpu)
+    for k in range(1, 4):
+        address, expected = x.address, np.asarray(x) * 2 + VALUES[1:]
+        z = f(x, y) if k < 3 else f(x, y=y)
+        assert x.is_deleted() and not y.is_deleted() and z.address == address
+        np.testing.assert_array_equal(np.asarray(z), expected)
+        assert repr(x) == "Array(<deleted>, f32[1,3], device='cuda:0')" and x.shape == (1, 3)
+        uses = (partial(f, x, y), partial(np.asarray, x), x.block_until_ready, x.tolist)
+        for use in uses:
+            with pytest.raises(DonationError, match="was donated to a call: its elements are gone"):
+                use()
+        x = z
+    with pytest.raises(DonationError, match="`x` shares memory with `y`"):
+        f(y, y)
+    assert not y.is_deleted()
+
+
+def test_a_donated_array_is_gone_where_nothing_has_its_memory(gpu: InterpretedDevice) -> None:
+    before = len(gpu.memory)
+    f = pyc.jit(lambda x: x.sum(), donate_argnums=0)
+    x = put(VALUES, gpu)
+    total = f(x)
+    assert x.is_deleted() and total.item() == VALUES.sum()
+    del total, f
+    gc.collect()
+    assert len(gpu.memory) == before
+    # A function for the CPU has copied it.
+    x = put(VALUES, gpu)
+    pyc.jit(lambda x: x + 1, donate_argnums=0, device="cpu")(x)
+    assert x.is_deleted() and len(gpu.memory) == before
+
+
+def test_numpy_arguments_of_a_gpu_keep_their_elements(gpu: InterpretedDevice) -> None:
+    """What is donated is the copy on the device."""
+    f = pyc.jit(lambda x: x + 1, donate_argnums=0, device="cuda")
+    x = VALUES.copy()
+    np.testing.assert_array_equal(f(x), VALUES + 1)
+    np.testing.assert_array_equal(x, VALUES)
+
+
+def test_a_deleted_array_is_named_with_the_users_line(gpu: InterpretedDevice, golden: Any) -> None:
+    f = pyc.jit(lambda x: x + 1, donate_argnums=0)
+    x = put(VALUES, gpu)
+    f(x)
+    with pytest.raises(DonationError) as refused:
+        f(x)
+    golden(str(refused.value))
 
 
 def test_a_function_for_the_cpu_takes_arrays_from_a_device(gpu: InterpretedDevice) -> None:

@@ -54,7 +54,8 @@ ALLOWED: dict[str, set[str]] = {
     "signature": IR | {"interpreter", "trace", "tree", "array"},
     "looks": IR | {"interpreter", "runtime", "trace"},
     "specialise": GLUE | {"compile", "looks", "signature"},
-    "entries": GLUE | {"compile", "compile_cuda", "eager", "signature"},
+    "donation": {"array", "trace"},
+    "entries": GLUE | {"compile", "compile_cuda", "donation", "eager", "signature"},
     "stages": GLUE | {"compile", "entries", "signature"},
     "jit": GLUE
     | {"compile", "compile_cuda", "eager", "entries", "looks", "purity", "signature"}

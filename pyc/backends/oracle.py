@@ -37,7 +37,11 @@ class _Machine:
         self.plan = plan
         self.arena = np.full(max(plan.peak, 1), POISON, np.uint8)
         self.constants = np.frombuffer(plan.constants or b"\0", np.uint8)
-        self.arguments = [np.ascontiguousarray(a).reshape(-1).view(np.uint8) for a in arguments]
+        donated = {b.index for b in plan.buffers if b.donated}
+        self.arguments = [
+            np.array(a, order="C", copy=k in donated or None).reshape(-1).view(np.uint8)
+            for k, a in enumerate(arguments)
+        ]
         self.results = [r.reshape(-1).view(np.uint8) for r in results]
         self.address = list(range(len(plan.buffers)))
         self.number = 0
@@ -155,11 +159,15 @@ def _count(steps: Sequence[Step]) -> int:
 def run_plan(
     plan: Plan, arguments: Sequence[Array], shapes: Sequence[tuple[tuple[int, ...], Any]]
 ) -> list[Array]:
-    """Results of a Plan; shapes: the (shape, NumPy dtype) of each. PlanFailure if a site fails."""
+    """Results of a Plan; shapes: the (shape, NumPy dtype) of each. Arguments are not written, also
+    if results take them over. PlanFailure if a site fails."""
     results = [np.empty(shape, dtype) for shape, dtype in shapes]
     for r in results:
         r.reshape(-1).view(np.uint8)[:] = POISON
-    _Machine(plan, arguments, results).run(plan.steps, outermost=True)
+    machine = _Machine(plan, arguments, results)
+    machine.run(plan.steps, outermost=True)
+    for k, number in plan.taken().items():
+        results[k] = machine.arguments[number].view(shapes[k][1]).reshape(shapes[k][0])
     return results
 
 

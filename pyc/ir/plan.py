@@ -8,16 +8,18 @@
           | Copy(destination, source)
 
 A slot is an index into `buffers`. A buffer is an argument, a result, a constant, or a range of the
-arena of one call. The planner's offsets are the addresses used, and its peak is the arena
-allocated. Everything here is data: `backends` emit one native entry from it, the plan interpreter
-runs it, the cache stores it.
+arena of one call. A result may be an argument, which was donated: it is made in that memory, and
+the address that the caller gives for it is not used. The planner's offsets are the addresses used,
+and its peak is the arena allocated. Everything here is data: `backends` emit one native entry from
+it, the plan interpreter runs it, the cache stores it.
 
 Entry ABI (CPU; the GPU's host entry has the same signature and context):
 
     i32 entry(ptr context, ptr arguments, ptr results)
 
 * arguments: 16 bytes each: the data address of an array in the first 8, or the scalar itself.
-* results: 8 bytes each: the address of a C-ordered destination; rank 0 too.
+* results: 8 bytes each: the address of a C-ordered destination; rank 0 too. Not read where a result
+  is made in the memory of an argument.
 * returns 0, or 1 + the number of the failed site (its value in the context), or CANCELLED.
 
 Context, 8 bytes a field, in the order of `CONTEXT_FIELDS`: the arena (64-byte aligned, one per
@@ -61,7 +63,8 @@ class Place(Enum):
 @frozen()
 class PlanBuffer:
     """nbytes at a place. scalar: the argument's value sits in its slot. first, last: the steps
-    (numbered in program order, nested steps included) between which an arena buffer is alive."""
+    (numbered in program order, nested steps included) between which an arena buffer is alive.
+    donated: an argument that may be written."""
 
     nbytes: int
     place: Place
@@ -69,6 +72,7 @@ class PlanBuffer:
     scalar: bool = False
     first: int = 0
     last: int = 0
+    donated: bool = False
 
 
 @frozen()
@@ -148,6 +152,12 @@ class Plan:
     lower_bound: int = 0
     constants: bytes = b""
     sites: tuple[Site, ...] = field(default=())
+
+    def taken(self) -> dict[int, int]:
+        """The argument whose memory a result is made in, by number, for results that have none of
+        their own."""
+        found = ((k, self.buffers[slot]) for k, slot in enumerate(self.results))
+        return {k: b.index for k, b in found if b.place is Place.ARGUMENT}
 
 
 def walk_steps(steps: Sequence[Step]) -> Iterator[Step]:

@@ -2,7 +2,7 @@
 
     plan   = 'plan peak' N 'lower_bound' N '{' line* step* '}'
     line   = 'kernel' N STRING                     the bodies of kernels are texts of their own
-           | 'buffer' b0 ':' N 'bytes at' place N ['scalar'] ['alive' N '..' N]
+           | 'buffer' b0 ':' N 'bytes at' place N ['scalar'] ['donated'] ['alive' N '..' N]
            | 'arguments' b0, ...  |  'results' b0, ...
            | 'constants' 0x...
            | 'site' N STRING 'equation' N
@@ -71,7 +71,8 @@ def _slots(slots: Sequence[int]) -> str:
 def _buffer(buffer: PlanBuffer) -> str:
     scalar = " scalar" if buffer.scalar else ""
     alive = f" alive {buffer.first}..{buffer.last}" if buffer.first or buffer.last else ""
-    return f"{buffer.nbytes} bytes at {buffer.place.value} {buffer.index}{scalar}{alive}"
+    facts = scalar + (" donated" if buffer.donated else "") + alive
+    return f"{buffer.nbytes} bytes at {buffer.place.value} {buffer.index}{facts}"
 
 
 def _integers(word: str, values: Sequence[int]) -> str:
@@ -188,12 +189,13 @@ class _Parser(TokenReader):
         place = Place(self._token("word", "a place"))
         index = self._number()
         scalar = self._skip("scalar")
+        donated = self._skip("donated")
         first = last = 0
         if self._skip("alive"):
             first = self._number()
             self._words("..")
             last = self._number()
-        return PlanBuffer(nbytes, place, index, scalar, first, last)
+        return PlanBuffer(nbytes, place, index, scalar, first, last, donated)
 
     def _steps(self) -> tuple[Step, ...]:
         readers: dict[str, Callable[[], Step]] = {

@@ -6,9 +6,10 @@ text. Checked:
 * steps name kernels and buffers that there are; a launch has a buffer for each parameter, at least
   as large, and a number for each size; steps of the host may leave scratch parameters to the host,
   and their kernels are logical;
-* arguments and constants are not written; copies and swaps are between buffers of one size, swaps
-  between buffers that may be written and are not named as results (those stay where they are);
-  flags and indices of loops and branches are as large as they read;
+* constants are not written, nor arguments but donated ones, which a result may take over; copies
+  and swaps are between buffers of one size, swaps between buffers that may be written and are not
+  named as results (those stay where they are); flags and indices of loops and branches are as large
+  as they read;
 * buffers of the arena are aligned, within the peak, used only while they are alive, and share no
   byte with another that is alive at the same time;
 * checks of kernels have a site.
@@ -107,6 +108,8 @@ class _Verifier:
             self._read(slot, elements * buffer.dtype.itemsize, what)
             if buffer.role != "in":
                 self._written(slot, what)
+            if buffer.streamed and self.plan.buffers[slot].place is Place.ARGUMENT:
+                raise _Broken(f"{what} streams to b{slot}, whose alignment is the caller's")
         for s in walk(kernel.body):
             if step.host and isinstance(s, For) and s.kind not in _LOGICAL:
                 raise _Broken(f"{what} on the host: the kernel is scheduled already")
@@ -131,9 +134,9 @@ class _Verifier:
             raise _Broken(f"{what}: b{slot} has {found} bytes, {nbytes} are used")
 
     def _written(self, slot: int, what: str) -> None:
-        place = self._used(slot).place
-        if place not in _WRITABLE:
-            raise _Broken(f"{what} writes b{slot}, which is of the {place.value}s")
+        buffer = self._used(slot)
+        if buffer.place not in _WRITABLE and not buffer.donated:
+            raise _Broken(f"{what} writes b{slot}, which is of the {buffer.place.value}s")
 
     def _same_size(self, a: int, b: int, what: str) -> None:
         sizes = self._used(a).nbytes, self._used(b).nbytes
@@ -143,13 +146,23 @@ class _Verifier:
     def memory(self) -> None:
         """Where buffers lie."""
         plan = self.plan
+        taken = plan.taken()
         for slots, place in ((plan.arguments, Place.ARGUMENT), (plan.results, Place.RESULT)):
             for k, slot in enumerate(slots):
+                if slots is plan.results and k in taken:
+                    continue
                 if (plan.buffers[slot].place, plan.buffers[slot].index) != (place, k):
                     raise _Broken(f"b{slot} is not {place.value} {k}")
+        for k in taken:
+            if not plan.buffers[plan.results[k]].donated:
+                raise _Broken(f"result {k} takes over b{plan.results[k]}, which is not donated")
+        if len(set(taken.values())) != len(taken):
+            raise _Broken("two results take over one argument")
         alive: list[tuple[int, PlanBuffer]] = []
         for k, b in enumerate(plan.buffers):
             limit = {Place.ARENA: plan.peak, Place.CONSTANT: len(plan.constants)}.get(b.place)
+            if b.donated and (b.place is not Place.ARGUMENT or b.scalar):
+                raise _Broken(f"b{k} is donated, and no array of the caller's")
             if limit is None:
                 continue
             if b.index % ALIGNMENT or b.index < 0 or b.index + b.nbytes > limit:

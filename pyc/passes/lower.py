@@ -88,6 +88,24 @@ def store(elements: Sequence[tuple[Buffer, Index, Element]]) -> list[Stmt]:
     return [*lets, *(Store(b, i, v) for v, (b, i, _) in zip(names, parts, strict=True))]
 
 
+def elementwise_reads(walker: Walker, group: Group) -> frozenset[Value]:
+    """Inputs of a loop group that it reads only where an output of the same index is stored."""
+    if group.reduces:
+        return frozenset()
+    reads: dict[Value, list[Index]] = {}
+    for r in group.reads:
+        reads.setdefault(r.value, []).append(r.index)
+    plain = walker.variables(group.domain, range(len(group.domain)))
+    found = set()
+    for value, indices in reads.items():
+        if units_dropped(value.shape) != group.domain:
+            continue
+        full = walker.canonical(full_index(value.shape, plain))
+        if all(a is b for i in indices for a, b in zip(i, full, strict=True)):
+            found.add(value)
+    return frozenset(found)
+
+
 class Puller:
     """Pulls elements of values as expressions, within one group."""
 
@@ -211,7 +229,9 @@ class _Lowerer:
             inner = (For(self.variables[p], group.domain[p], Kind.PARALLEL, inner),)
         buffers = (*self.inputs.values(), *self.outputs.values())
         kernel = Kernel(name, buffers, inner)
-        return Lowered(kernel, tuple(self.inputs), tuple(self.outputs), self._elementwise())
+        return Lowered(
+            kernel, tuple(self.inputs), tuple(self.outputs), elementwise_reads(self.walker, group)
+        )
 
     # --- buffers ----------------------------------------------------------------------------------
 
@@ -219,24 +239,6 @@ class _Lowerer:
         if value not in self.inputs:
             self.inputs[value] = buffer_of(value, f"in{len(self.inputs)}", "in")
         return self.inputs[value]
-
-    def _elementwise(self) -> frozenset[Value]:
-        """Inputs read only where an output of the same index is stored."""
-        if self.group.reduces:
-            return frozenset()
-        reads: dict[Value, list[Index]] = {}
-        for r in self.group.reads:
-            reads.setdefault(r.value, []).append(r.index)
-        domain = self.group.domain
-        plain = self.walker.variables(domain, range(len(domain)))
-        found = set()
-        for value, indices in reads.items():
-            if units_dropped(value.shape) != domain:
-                continue
-            full = self.walker.canonical(full_index(value.shape, plain))
-            if all(a is b for i in indices for a, b in zip(i, full, strict=True)):
-                found.add(value)
-        return frozenset(found)
 
     # --- rows -------------------------------------------------------------------------------------
 

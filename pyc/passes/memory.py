@@ -10,7 +10,8 @@ kernel's buffers may share:
 * carries of a loop are updated in place, or written to a second buffer and the two are swapped. A
   swapped carry that is a result of the program has the result's memory as one of the two.
 
-Arguments and constants are never written. `offsets` places the buffers.
+Constants are never written, arguments only if they were donated (`donation` says which results are
+made in their memory). `offsets` places the buffers.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pyc.ir.loops import Buffer, Kernel
 from pyc.ir.op import Kind
 from pyc.ir.plan import (
     ALIGNMENT,
+    STREAMED_BYTES,
     Branch,
     Copy,
     Launch,
@@ -44,6 +46,7 @@ from pyc.ir.verify_kernel import verify
 from pyc.ir.verify_plan import verify_plan
 from pyc.ir.visit import Rewriter
 from pyc.kernels.registry import choose
+from pyc.passes.donation import donations
 from pyc.passes.fuse import Decision, Fusion, Group, Walker
 from pyc.passes.in_place import Chains, Moves, Uses, iterations
 from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
@@ -54,26 +57,33 @@ from pyc.passes.schedule import schedule
 from pyc.passes.schedule_blocks import schedule_blocks
 from pyc.reasons import Reason
 
+_OWN = (Place.ARENA, Place.RESULT)
+"""Where memory that is the program's lies."""
+
 
 @frozen()
 class Planned:
-    """A Plan, the reasons of its decisions, and the logical kernels it was scheduled from."""
+    """A Plan, the reasons of its decisions, the logical kernels it was scheduled from, and donated
+    parameters whose memory no result has taken over, with the reason."""
 
     plan: Plan
     decisions: tuple[Decision, ...]
     logical: tuple[Kernel, ...]
     copies: int
+    unused: tuple[tuple[int, str], ...] = ()
 
 
 @frozen()
 class _Slot:
-    """A buffer to be. turns: its address is exchanged for others by a loop."""
+    """A buffer to be. turns: its address is exchanged for others by a loop; donated: an argument
+    that may be overwritten."""
 
     nbytes: int
     place: Place = Place.ARENA
     index: int = 0
     scalar: bool = False
     turns: bool = False
+    donated: bool = False
 
 
 @slotted
@@ -110,8 +120,9 @@ class _Scope:
 
 
 class _Planner:
-    def __init__(self, target: Target, *, check: bool) -> None:
+    def __init__(self, target: Target, donated: Sequence[int], *, check: bool) -> None:
         self.target = target
+        self._donated = donated
         self._check = check
         self.slots: list[_Slot] = []
         self.kernels: list[Kernel] = []
@@ -153,21 +164,30 @@ class _Planner:
 
     def program(self, graph: Graph) -> Planned:
         """The Plan of a whole program."""
+        donated = self._donated
         self._numbers: dict[Eqn, int] = {}
         _number(graph, self._numbers)
-        arguments = [
-            self._slot(_Slot(p.type.nbytes, Place.ARGUMENT, k, scalar=p.shape == ()))
-            for k, p in enumerate(graph.params)
-        ]
+        given = donations(graph, self._chains, donated)
+        reason = Reason.MEMORY_DONATION_UNUSED
+        self.decisions += [Decision(reason, -1, f"parameter {n}: {why}") for n, why in given.unused]
+        arguments = []
+        for k, p in enumerate(graph.params):
+            scalar = p.shape == ()
+            slot = _Slot(p.type.nbytes, Place.ARGUMENT, k, scalar=scalar)
+            arguments.append(self._slot(replace(slot, donated=k in donated and not scalar)))
         results = [
-            self._slot(_Slot(r.type.nbytes, Place.RESULT, k)) for k, r in enumerate(graph.results)
+            arguments[given.taken[k]]
+            if k in given.taken
+            else self._slot(_Slot(r.type.nbytes, Place.RESULT, k))
+            for k, r in enumerate(graph.results)
         ]
         uses = self._chains.uses(graph)
-        steps = self.graph(uses, arguments, set(), results, owner=None, repeated=False)
+        writable = {arguments[k] for k in given.writable if graph.params[k].shape}
+        steps = self.graph(uses, arguments, writable, results, owner=None, repeated=False)
         arena = [k for k, s in enumerate(self.slots) if s.place is Place.ARENA and s.nbytes]
         offsets, spans, peak, bound = place(steps, [s.nbytes for s in self.slots], arena)
         buffers = tuple(
-            PlanBuffer(s.nbytes, s.place, offsets.get(k, s.index), s.scalar, *spans[k])
+            PlanBuffer(s.nbytes, s.place, offsets.get(k, s.index), s.scalar, *spans[k], s.donated)
             for k, s in enumerate(self.slots)
         )
         plan = Plan(
@@ -183,7 +203,7 @@ class _Planner:
         )
         if self._check:
             verify_plan(plan)
-        return Planned(plan, tuple(self.decisions), tuple(self.logical), self.copies)
+        return Planned(plan, tuple(self.decisions), tuple(self.logical), self.copies, given.unused)
 
     def graph(
         self,
@@ -270,6 +290,9 @@ class _Planner:
             wanted = scope.wanted.get(out)
             if wanted is None:
                 wanted = self._dying(scope, number, lowered, out, taken, shared)
+            else:  # a donated argument may be read here for the last time
+                here = [v for v in lowered.inputs if scope.slot.get(v) == wanted]
+                shared.update((*here, out) if here else ())
             scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
         self._launch(scope, lowered, shared)
 
@@ -309,6 +332,14 @@ class _Planner:
 
     def _run(self, scope: _Scope, eqn: Eqn, kernel: Kernel, slots: Sequence[int]) -> None:
         """Schedules and launches a kernel of `eqn`; its buffers beyond `slots` are scratch."""
+        # Large results are aligned for stores that pass by the caches; arguments need not be.
+        large = [
+            k
+            for k, slot in enumerate(slots)
+            if self.slots[slot].donated and self.slots[slot].nbytes >= STREAMED_BYTES
+        ]
+        if any(kernel.buffers[k].role == "out" for k in large):
+            kernel = _may_alias(kernel, large)
         self.logical.append(kernel)
         if self._check:
             verify(kernel)
@@ -393,7 +424,7 @@ class _Planner:
         if operand in scope.graph.params:
             free = slot in scope.writable
         else:
-            free = self.slots[slot].place in (Place.ARENA, Place.RESULT)
+            free = self.slots[slot].place in _OWN or self.slots[slot].donated
         alone = sum(scope.slot.get(a) == slot for a in eqn.args) == 1
         return free and alone and scope.dies(operand, number)
 
@@ -424,8 +455,9 @@ class _Planner:
 
     def _why_copied(self, scope: _Scope, number: int, eqn: Eqn, operand: Value) -> Reason:
         """Why an equation does not overwrite its operand."""
-        place = self.slots[self._where(scope, operand)].place
-        if place is Place.ARGUMENT:
+        slot = self._where(scope, operand)
+        place = self.slots[slot].place
+        if place is Place.ARGUMENT and not self.slots[slot].donated:
             return Reason.MEMORY_UPDATE_OPERAND_IS_ARGUMENT
         if place is Place.CONSTANT:
             return Reason.MEMORY_UPDATE_OPERAND_IS_CONSTANT
@@ -530,7 +562,13 @@ class _Planner:
 
     def _fixed(self, slot: int) -> bool:
         """Whether a slot always stands for the same address: a result of the program."""
-        return self.slots[slot].place is Place.RESULT and not self.slots[slot].turns
+        found = self.slots[slot]
+        return (found.place is Place.RESULT or found.donated) and not found.turns
+
+    def _same_memory(self, a: int, b: int) -> bool:
+        """Whether two slots are one buffer when the program starts."""
+        first, second = (replace(self.slots[k], turns=False) for k in (a, b))
+        return a == b or (first == second and first.place is not Place.ARENA)
 
     def _results_in_turn(
         self,
@@ -570,7 +608,7 @@ class _Planner:
             if k not in slots:
                 wanted = scope.wanted.get(out)
                 slots[k] = self._carry(scope, number, eqn, initial, wanted, moves.swapped(k))
-            if slots[k] != source:
+            if not self._same_memory(slots[k], source):
                 self._copy(
                     *(scope, slots[k], source),
                     *(self._why_copied(scope, number, eqn, initial), eqn),
@@ -642,7 +680,9 @@ def _may_alias(kernel: Kernel, positions: Sequence[int]) -> Kernel:
     return replace(kernel, buffers=buffers, body=rewriter.body(kernel.body))
 
 
-def plan(graph: Graph, target: Target, *, check: bool = False) -> Planned:
-    """The Plan that computes `graph` on `target`; check: verify every kernel, as lowered and as
-    scheduled, and the Plan."""
-    return _Planner(target, check=check).program(graph)
+def plan(
+    graph: Graph, target: Target, *, donated: Sequence[int] = (), check: bool = False
+) -> Planned:
+    """The Plan that computes `graph` on `target`. donated: numbers of parameters whose memory is
+    the program's; check: verify every kernel, as lowered and as scheduled, and the Plan."""
+    return _Planner(target, donated, check=check).program(graph)

@@ -45,7 +45,7 @@ OFFSETS = {
 }
 """The offsets under the names that the native text has for them."""
 
-C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED = 0x1, 0x2, 0x100
+C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400
 
 _SLOTS = {"PyArray_Type": 2, "PyArray_Scalar": 60, "PyArray_NewFromDescr": 94}
 """Places in NumPy's C interface, which are part of its stable ABI."""

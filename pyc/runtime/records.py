@@ -8,6 +8,7 @@ holds a record may follow its list.
 from __future__ import annotations
 
 import ctypes
+from math import prod
 from sys import intern
 from typing import Any
 
@@ -91,6 +92,9 @@ class _Steps:
         self.slots = self.next = 0
         self.problem: str | None = None
         self.values = len(specialisation.arguments)
+        self._arrays: dict[int, int] = {}
+        """The bytes of arrays, by their slots; and where those are that are donated."""
+        self._donated: dict[int, dict[str, int]] = {}
         self._positions: dict[tuple[int, ...], int] = {}
         """The values of arguments, by the places that lead to them."""
         for position, argument in enumerate(specialisation.arguments):
@@ -100,6 +104,18 @@ class _Steps:
         for number, look in enumerate(specialisation.looks):
             self.kept.append(look)
             self._found.append(self._look(number, look))
+        self.owned = {slot: self._own(slot, where) for slot, where in self._donated.items()}
+        """The places among the values of the donated arrays, by their slots."""
+
+    def _own(self, slot: int, where: dict[str, int]) -> int:
+        """The steps that see that a donated array lies apart from all others, and hold it."""
+        for other, nbytes in self._arrays.items():
+            if other != slot and not (other in self._donated and other < slot):
+                self._add("apart", slot=slot, low=self._arrays[slot], high=other, more=nbytes)
+        place = self.values
+        self.values += 1
+        self._add("hold", **where, high=place)
+        return place
 
     def _add(self, kind: str, **fields: Any) -> None:
         self.rows.append(Step(kind=_KIND[kind], **fields))
@@ -175,7 +191,13 @@ class _Steps:
     def _array(self, argument: ArrayArgument, slot: int, where: dict[str, int]) -> None:
         shape = (ctypes.c_int64 * len(argument.shape))(*argument.shape)
         self.kept.append(shape)
-        contiguous = layout.C_CONTIGUOUS if argument.order == "C" else layout.F_CONTIGUOUS
+        flags = layout.ALIGNED
+        flags |= layout.C_CONTIGUOUS if argument.order == "C" else layout.F_CONTIGUOUS
+        if argument.donated:
+            flags |= layout.WRITEABLE
+            self._donated[slot] = where
+        if not argument.by_value and slot != MAXIMUM_SLOTS:
+            self._arrays[slot] = prod(argument.shape) * argument.dtype.itemsize
         if argument.by_value and argument.shape:
             self.problem = f"the value of an array of shape {argument.shape}"
         more = argument.dtype.itemsize if argument.by_value else ctypes.addressof(shape)
@@ -186,7 +208,7 @@ class _Steps:
             type=id(np.ndarray),
             identity=id(argument.dtype.numpy),
             low=len(argument.shape),
-            high=contiguous | layout.ALIGNED,
+            high=flags,
             more=more,
         )
 
@@ -302,6 +324,9 @@ def make_record(specialisation: Specialisation, following: Record | None) -> Rec
         kept += [shape, maker]
         row.descriptor, row.rank = id(result.dtype.numpy), len(result.shape)
         row.dimensions, row.maker = ctypes.addressof(shape), id(maker) if maker else None
+        if result.taken is not None:
+            row.rank = plan.owned[result.taken] - len(specialisation.arguments)
+            row.dimensions, row.maker = None, id(np.ndarray)
     made = Record()
     names = tuple(map(intern, specialisation.keywords))
     valid = specialisation.valid or _ALWAYS_VALID

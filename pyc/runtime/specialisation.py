@@ -23,7 +23,8 @@ class ArrayArgument:
     """An `ndarray` (no subclass) of this dtype and shape; its data address goes to the slot.
 
     order: "C" or "F": contiguous in that order (both are aligned); by_value: of rank 0, its value
-    goes to the slot; slot: the number of the slot, NEXT or UNUSED.
+    goes to the slot; slot: the number of the slot, NEXT or UNUSED; donated: it is writable and
+    shares memory with no other array that has a slot.
     """
 
     dtype: DType
@@ -31,6 +32,7 @@ class ArrayArgument:
     order: str = "C"
     by_value: bool = False
     slot: int = NEXT
+    donated: bool = False
 
 
 @frozen()
@@ -195,10 +197,12 @@ class Look:
 
 @frozen()
 class Result:
-    """A fresh C-ordered array of this dtype and shape; of rank 0, a NumPy scalar."""
+    """A fresh C-ordered array of this dtype and shape; of rank 0, a NumPy scalar. taken: the slot
+    of the donated array, of this dtype and shape, that is returned instead."""
 
     dtype: DType
     shape: tuple[int, ...]
+    taken: int | None = None
 
     @property
     def nbytes(self) -> int:

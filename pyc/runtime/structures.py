@@ -73,7 +73,8 @@ class Step(ctypes.Structure):
 
 
 class Result(ctypes.Structure):
-    """An array to be made for a result; maker: what makes it, null for NumPy's own allocation."""
+    """An array to be made for a result; maker: what makes it, null for NumPy's own allocation.
+    Without dimensions, and with any maker, it is a donated array: value number `rank`."""
 
     _fields_ = (
         *(("descriptor", ctypes.c_void_p), ("rank", ctypes.c_int64)),

@@ -78,9 +78,9 @@ end:
   ret void
 }
 
-; Allocates the results: arrays, and 16 bytes of `scalars` each for those of rank 0. False if a
-; Python error is set; nothing is then left allocated.
-define internal i1 @allocate(ptr %record, ptr %objects, ptr %addresses, ptr %scalars)
+; Allocates the results: arrays, and 16 bytes of `scalars` each for those of rank 0; donated arrays
+; are among `values`. False if a Python error is set; nothing is then left allocated.
+define internal i1 @allocate(ptr %record, ptr %objects, ptr %addresses, ptr %scalars, ptr %values)
     alwaysinline nounwind {
 entry:
   %count.at = getelementptr %record, ptr %record, i64 0, i32 $record_result_count
@@ -107,6 +107,15 @@ one:
   %makes = icmp ne ptr %maker, null
   br i1 %makes, label %make, label %plain
 make:
+  %is.donated = icmp eq ptr %dimensions, null
+  br i1 %is.donated, label %take, label %call.maker
+take:
+  %donated.at = getelementptr ptr, ptr %values, i64 %rank
+  %donated = load ptr, ptr %donated.at
+  %hold.donated = load ptr, ptr @f_Py_IncRef
+  call void %hold.donated(ptr %donated)
+  br label %array
+call.maker:
   %call = load ptr, ptr @f_PyObject_CallNoArgs
   %made = call ptr %call(ptr %maker)
   br label %array
@@ -123,7 +132,7 @@ new:
                               ptr null, ptr null, i32 0, ptr null)
   br label %array
 array:
-  %object = phi ptr [%made, %make], [%created, %new]
+  %object = phi ptr [%made, %call.maker], [%created, %new], [%donated, %take]
   %failed = icmp eq ptr %object, null
   br i1 %failed, label %undo, label %filled
 filled:
@@ -283,7 +292,8 @@ hold:
   call void @call_each(ptr %hold.object, ptr %values, i64 %held)
   br label %allocate
 allocate:
-  %allocated = call i1 @allocate(ptr %record, ptr %objects, ptr %addresses, ptr %scalars)
+  %allocated = call i1 @allocate(ptr %record, ptr %objects, ptr %addresses, ptr %scalars,
+                                 ptr %values)
   br i1 %allocated, label %prepare, label %unclaim
 prepare:
   %calls = load i64, ptr %calls.at

@@ -20,7 +20,7 @@ KINDS = (
     *("array", "same", "float_f64", "float_f32", "int", "int_f64", "int_f32", "bool"),
     *("complex_c128", "complex_c64", "bytes8", "bytes16", "tuple", "list", "dict"),
     *("name", "word", "element", "load_name", "load_word", "attribute", "lacks", "typed", "bits"),
-    "half",
+    *("half", "apart", "hold"),
 )
 """Kinds of steps; a step's `kind` is the place in this row.
 
@@ -31,7 +31,9 @@ dict's keys are the very objects, in this order); name: a dict maps a key to the
 lacks it; word: an address holds the very object; element: the value in an array of rank 0;
 load_name, load_word: what is there goes to the value `high`; attribute: of an object, to the value
 `high` (read without running Python code); lacks: the object's own dict lacks a name; typed: only
-the type; bits: the 8 bytes of a scalar; half: an address holds these 32 bits.
+the type; bits: the 8 bytes of a scalar; half: an address holds these 32 bits; apart: `low` bytes
+from the address in a slot on and `more` bytes from the one in slot `high` on do not overlap; hold:
+the object goes to the value `high`.
 """
 
 TEXT = """
@@ -228,7 +230,22 @@ have:
                                    i64 $load_word, label %load.word
                                    i64 $attribute, label %attribute
                                    i64 $lacks, label %lacks
-                                   i64 $half, label %half ]
+                                   i64 $half, label %half
+                                   i64 $apart, label %apart
+                                   i64 $hold, label %loaded.value ]
+apart:
+  %other.number = load i64, ptr %high.at
+  %other.slot = getelementptr [16 x i8], ptr %slots, i64 %other.number
+  %own.bytes = load i64, ptr %low.at
+  %other.bytes = load i64, ptr %more.at
+  %own.start = load i64, ptr %slot
+  %other.start = load i64, ptr %other.slot
+  %own.end = add i64 %own.start, %own.bytes
+  %other.end = add i64 %other.start, %other.bytes
+  %is.before = icmp ule i64 %own.end, %other.start
+  %is.behind = icmp ule i64 %other.end, %own.start
+  %is.apart = or i1 %is.before, %is.behind
+  br i1 %is.apart, label %ok, label %no
 half:
   %half.now = load i32, ptr %object
   %half.wide = zext i32 %half.now to i64
@@ -260,7 +277,7 @@ attribute.drop:
   br label %loaded.value
 loaded.value:
   %load.value = phi ptr [%loaded, %load.name], [%loaded.word, %load.word],
-                        [%attribute.value, %attribute.drop]
+                        [%attribute.value, %attribute.drop], [%object, %have]
   %nothing = icmp eq ptr %load.value, null
   br i1 %nothing, label %no, label %load.store
 load.store:

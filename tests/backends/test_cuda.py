@@ -114,6 +114,27 @@ def test_shifts_by_large_counts() -> None:
         assert np.asarray(found).tobytes() == op(x, n).tobytes()
 
 
+@pytest.mark.cuda
+def test_a_donated_array_is_the_memory_of_the_result() -> None:
+    f = pyc.jit(lambda x, y: np.sort(x, axis=1) * y + x, donate_argnums=0)
+    step = pyc.jit(lambda x, y: x * y + 1, donate_argnums=0)
+    host = np.random.default_rng(0).standard_normal((64, 300)).astype(np.float32)
+    y = pyc.device_put(np.float32(0.5) + 0 * host, "cuda")
+    x = pyc.device_put(host, "cuda")
+    for _ in range(5):
+        address = x.address
+        z = step(x, y)
+        assert z.address == address and x.is_deleted()
+        host = host * np.float32(0.5) + 1
+        x = z
+    assert np.asarray(x).tobytes() == host.tobytes()
+    with pytest.raises(pyc.errors.DonationError):
+        step(x, x)
+    got = np.asarray(f(x, y))
+    assert x.is_deleted()
+    assert got.tobytes() == (np.sort(host, axis=1) * np.float32(0.5) + host).tobytes()
+
+
 def biased(x: Any, y: Any, bias: Any) -> Any:
     return np.maximum(x @ y + bias, 0)
 

@@ -98,7 +98,8 @@ def test_broken_steps_are_named(steps: tuple[Any, ...], message: str) -> None:
         ({"buffers": moved(2, last=1)}, "step 3 uses b2, alive in 1..1"),
         ({"buffers": moved(2, first=3)}, "step 1 uses b2, alive in 3..9"),
         ({"buffers": moved(0, index=1)}, "b0 is not argument 0"),
-        ({"results": (0,)}, "b0 is not result 0"),
+        ({"results": (0,)}, "result 0 takes over b0, which is not donated"),
+        ({"results": (4,)}, "b4 is not result 0"),
         ({"sites": ()}, "launch of copy: site 0 of 0"),
     ],
 )

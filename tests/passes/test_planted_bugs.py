@@ -365,7 +365,9 @@ def pieces_are_cut_one_early(plant: Plant) -> None:
 @bug(lambda x: pnp.sort(pnp.sort(x)[::-1] * 2), LINE)
 def a_shifted_read_is_overwritten(plant: Plant) -> None:
     plant.attribute(
-        "pyc.passes.lower:_Lowerer", "_elementwise", lambda self: frozenset(self.inputs)
+        "pyc.passes.lower",
+        "elementwise_reads",
+        lambda walker, group: frozenset(r.value for r in group.reads),
     )
 
 
