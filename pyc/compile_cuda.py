@@ -134,7 +134,10 @@ def _usable(device: str) -> cuda.Device:
     on = gpu(device)
     if on.capability < OLDEST:
         have, need = (f"{c // 10}.{c % 10}" for c in (on.capability, OLDEST))
-        raise DeviceError(f"{on.name} has compute capability {have}; pyc needs {need} or newer")
+        raise DeviceError(
+            f"{on.name} has compute capability {have}; pyc needs {need} or newer",
+            fix='Use another GPU, or leave out `device="cuda"`: the CPU gives the same bits.',
+        )
     return on
 
 

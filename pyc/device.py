@@ -61,9 +61,7 @@ def parse(name: str) -> tuple[str, int]:
 
 def gpu(name: str = "cuda") -> Device:
     """The GPU called "cuda" or "cuda:N"; DeviceError with the reason if there is none."""
-    kind, number = parse(name)
-    if kind != "cuda":
-        raise DeviceError(f"{name!r} is no GPU")
+    _, number = parse(name)
     cuda = backends.cuda_driver()
     why = cuda.problem()
     if why is not None:
@@ -74,7 +72,10 @@ def gpu(name: str = "cuda") -> Device:
     count = cuda.count()
     if number >= count:
         have = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
-        raise DeviceError(f"device {name!r} was asked for, and there is {have}")
+        raise DeviceError(
+            f"device {name!r} was asked for, and there is {have}",
+            fix="Name one of these; `pyc.devices()` lists them.",
+        )
     found: Device = cuda.device(number)
     return found
 

@@ -115,9 +115,7 @@ def _text(text: Text) -> str:
 
 def _restore(cls: type[PycError], message: str) -> PycError:
     """An error out of a pickle; its other fields follow as its state."""
-    error = cls.__new__(cls, message)
-    error.args = (message,)
-    return error
+    return cls(message)
 
 
 def _register(cls: type[PycError]) -> None:
@@ -233,14 +231,14 @@ class ShapeError(PycError, ValueError):
     """Shapes that do not fit together, or an axis that does not exist."""
 
     code = "PYC1300"
-    remedy = "Compare the two shapes that the message names; reshape, transpose or broadcast one."
+    remedy = "Compare the shapes and axes that the message names; reshape, transpose or broadcast."
 
 
 class DTypeError(PycError, TypeError):
     """An element type that is not supported, or does not fit the operation."""
 
     code = "PYC1310"
-    remedy = "Convert with `.astype(...)` before the operation."
+    remedy = "Convert what has another type before, such as with `.astype(...)`."
 
 
 class IndexOutOfRangeError(PycError, IndexError):
@@ -306,22 +304,11 @@ class DeviceError(PycError):
     remedy = "`python -m pyc doctor` shows the devices and what each of them lacks."
 
 
-class OutOfMemoryError(PycError):
-    """A program needs more memory than there is, or than its limit. plan: its memory plan."""
+class OutOfMemoryError(PycError, MemoryError):
+    """A program needs more memory than a device has left."""
 
     code = "PYC1610"
     remedy = "Lower the sizes; `f.lower(...).memory_analysis()` shows which buffers make the peak."
-
-    def __init__(
-        self,
-        message: Text = "",
-        *,
-        plan: Any = None,
-        fix: Text = "",
-        place: Place | None = None,
-    ) -> None:
-        super().__init__(message, fix=fix, place=place)
-        self.plan = plan
 
 
 class CacheMissError(PycError):

@@ -271,6 +271,7 @@ def test_mistakes_on_the_command_line_have_a_code(run) -> None:
     assert (status, out) == (1, "")
     assert err.splitlines() == [
         "CommandError: there is no file nothing.py",
+        "  `python -m pyc COMMAND --help` shows what a command takes.",
         "  more: python -m pyc explain PYC1900",
     ]
 

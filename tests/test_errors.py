@@ -80,11 +80,13 @@ def test_the_text_is_made_when_shown_and_not_before() -> None:
 
 def test_errors_survive_pickling(place) -> None:
     """Process pools send exceptions in pickles; a lambda must not stop them."""
-    error = errors.OutOfMemoryError(lambda: "no room", plan=("p",), fix=lambda: "less").at(place)
+    error = errors.OutOfMemoryError(lambda: "no room", fix=lambda: "less").at(place)
+    error.origin = "given: `x` (f64[3])"
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == str(error)
     assert type(again) is errors.OutOfMemoryError
-    assert again.plan == ("p",)
+    refused = errors.PurityError("a clock", rule=Reason.PURITY_CLOCK).at(place)
+    assert str(pickle.loads(pickle.dumps(refused))) == str(refused)
 
 
 def test_errors_are_caught_as_numpy_raises_them() -> None:
@@ -94,6 +96,7 @@ def test_errors_are_caught_as_numpy_raises_them() -> None:
         (errors.IndexOutOfRangeError, IndexError),
         (errors.IntegerRangeError, OverflowError),
         (errors.ArgumentError, ValueError),
+        (errors.OutOfMemoryError, MemoryError),
     ):
         with pytest.raises(builtin, match=r"^why\n"):
             raise cls("why")

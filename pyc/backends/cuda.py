@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyc.backends import cuda_binding
-from pyc.errors import DeviceError
+from pyc.errors import DeviceError, OutOfMemoryError
 from pyc.ir.target import Target
 from pyc.ir.target import nvptx as target_of
 from pyc.reasons import Reason
@@ -27,6 +27,8 @@ SMALL = 20
 """Pieces up to 2 ** SMALL bytes are kept when they are freed: a driver call takes a microsecond."""
 KEPT_PIECES = 64
 """Free pieces kept of each size."""
+OUT_OF_MEMORY = 2
+"""The driver's status for an allocation that failed."""
 LAUNCH_VERSION = 12000
 """Version of the driver's interface whose launch function is called."""
 _LAUNCH = ctypes.CFUNCTYPE(
@@ -39,12 +41,15 @@ _LAUNCH = ctypes.CFUNCTYPE(
 
 
 def check(answer: tuple[Any, ...]) -> Any:
-    """The results of a driver call; DeviceError with the driver's own words if it failed."""
+    """The results of a driver call; DeviceError with the driver's own words if it failed,
+    OutOfMemoryError if the device has no more memory."""
     status, *results = answer
     if int(status) != 0:
         driver = cuda_binding()
         _, text = driver.cuGetErrorString(status)
         words = text.decode() if isinstance(text, bytes) else str(text)
+        if int(status) == OUT_OF_MEMORY:
+            raise OutOfMemoryError(f"CUDA driver: {words} ({status.name})")
         raise DeviceError(f"CUDA driver: {words} ({status.name})")
     if not results:
         return None
@@ -187,13 +192,10 @@ _lock = Lock()
 
 
 def device(ordinal: int = 0) -> Device:
-    """The GPU of a number, always the same object; DeviceError says why there is none."""
+    """The GPU of a number, always the same object. `problem` says whether there can be one."""
     found = _devices.get(ordinal)
     if found is not None:
         return found
-    why = problem()
-    if why is not None:
-        raise DeviceError(f"no GPU can be used [{why[0].code}]: {why[1]}")
     with _lock:
         if ordinal not in _devices:
             _devices[ordinal] = Device(ordinal)

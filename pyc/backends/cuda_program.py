@@ -18,7 +18,7 @@ import numpy as np
 
 from pyc.backends.base import HostStep, KernelLaunch, SiteFailed, TensorMap
 from pyc.backends.cuda import Device, check
-from pyc.errors import DeviceError
+from pyc.errors import CompileError
 from pyc.ir import dtype as dt
 from pyc.ir.loops import Fail, walk
 from pyc.ir.plan import Branch, Copy, Launch, Loop, Place, Plan, Step, launches_of
@@ -143,7 +143,7 @@ class CudaProgram:
                 chosen = min(max(int(index[0]), 0), len(step.cases) - 1)
                 self._steps(step.cases[chosen], frame)
             else:
-                raise DeviceError(f"library routine {step.routine} does not run on a GPU")
+                raise CompileError(f"a library routine in a program for a GPU: {step.routine}")
 
     def _loop(self, step: Loop, frame: _Frame) -> None:
         flag = np.empty(1, np.uint8)

@@ -46,7 +46,8 @@ def host_target(wanted: str = "native") -> Target:
     if not possible:
         raise DeviceError(
             "pyc needs an x86-64-v3 processor (AVX2, FMA, BMI2; 2013 and newer); "
-            "this one does not report these features"
+            "this one does not report these features",
+            fix="There is no program for it: use a newer machine.",
         )
     if wanted == "native":
         return possible[0]
@@ -54,4 +55,7 @@ def host_target(wanted: str = "native") -> Target:
         if target.id == wanted:
             return target
     names = ", ".join(t.id for t in possible)
-    raise DeviceError(f"target {wanted!r} cannot run here; this processor runs {names}")
+    raise DeviceError(
+        f"target {wanted!r} cannot run here; this processor runs {names}",
+        fix="Unset PYC_TARGET, or set it to one of these.",
+    )

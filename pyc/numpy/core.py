@@ -58,7 +58,8 @@ def value(x: Any, dtype: DType | None = None) -> Any:
         raise IntegerRangeError(str(error)) from None
     if array.dtype.kind in "OUSV":
         raise DTypeError(
-            f"expected numbers, got a list of {type(x[0]).__name__ if x else 'nothing'}"
+            "expected numbers that fit one dtype, got a list of "
+            f"{type(x[0]).__name__ if x else 'nothing'}"
         )
     array.flags.writeable = False
     return array
@@ -168,8 +169,12 @@ def result_dtype(*items: Any) -> DType:
         common = dt.promote(*strong)
         for w in weak:
             common = dt.promote_weak(w, common)
-    except TypeError as error:
-        raise DTypeError(str(error)) from None
+    except TypeError:
+        names = ", ".join(kind.name for kind in dict.fromkeys(strong))
+        raise DTypeError(
+            f"there is no common dtype of {names}",
+            fix="Convert one of them: `x.astype(...)`.",
+        ) from None
     return common
 
 

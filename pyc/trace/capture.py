@@ -407,6 +407,11 @@ class Trace(Interpreter):
                 return f"a traced {value.type} ({eqn.op}{made})"
         return f"a traced {value.type}"
 
+    def is_captured(self, value: Value) -> bool:
+        """Whether `value` is an array that was read from outside, a hidden argument."""
+        given = self._given.get(value)
+        return given is not None and given.read is not None
+
     def is_row_major(self, value: Value) -> bool:
         """Whether NumPy would make `value` dense in row-major order, for certain."""
         return is_row_major(self.builder, value)

@@ -149,18 +149,14 @@ class Carried:
         """As `leave`, where there is no value before the loop."""
         found = [] if self.end is None else self.end.kinds
         settled, self.kinds = found == self.kinds, found
-        if self.end is not None and self.end.bound:
+        if self.end is not None and (self.end.bound or any(map(_is_required, self.end.leaves))):
             # It gets one in some iterations: from now on it is carried from the beginning.
-            if any(isinstance(k, Static) for k in found):
-                raise Unstable(
-                    f"`{self.place.name}` gets a value in some iterations only",
-                    f"Give `{self.place.name}` a value before the loop.",
-                )
+            assert not any(isinstance(k, Static) for k in found), "branches drop these"
             around: Any = current()
             with using(around.parent):
                 self.start = replace(self.end, leaves=empty(self.end), bound=[])
             self.bound, self.maybe = False, True
-            self.argument = self.dense = [False] * len(found)
+            self.argument, self.dense = [False] * len(found), [False] * len(found)
             return False
         return settled
 
@@ -192,6 +188,11 @@ class Carried:
         pairs = zip(self.start.leaves, self.kinds, strict=True)
         found = [lifted(x, k.type.dtype) for x, k in pairs if isinstance(k, Input)]
         return [*found, current().lift(self.bound)] if self.maybe else found
+
+
+def _is_required(leaf: Any) -> bool:
+    """Whether a leaf may have had no value until it was used, in this iteration."""
+    return isinstance(leaf, Tracer) and leaf.required
 
 
 __all__ = ["Carried", "Unstable"]

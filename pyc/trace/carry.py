@@ -123,6 +123,8 @@ class Loop:
                     results += [x for c in self.carried for x in map(trace.lift, c.results())]
                     results += [trace.lift(x) for x in self.arrays]
                     values, captured = trace.used_captures(results)
+                    if isinstance(trace.parent, Trace):
+                        trace.parent.unbound |= trace.unbound
                     return trace.build(results, values), captured
 
     def _refuse_unbound(self, error: NameError) -> None:

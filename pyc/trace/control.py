@@ -517,7 +517,8 @@ def _scan(
         out = f(carry, x)
         if not (isinstance(out, tuple) and len(out) == 2):
             raise TraceError(
-                f"{what}: the body must return (carry, y), it returns {type(out).__name__}",
+                f"{what}: the body must return (carry, y), it returns "
+                + (str(out.type) if isinstance(out, Tracer) else f"a {type(out).__name__}"),
                 fix="Return `carry, None` if there is nothing to stack.",
             )
         return out

@@ -31,6 +31,7 @@ class ArrayMethods:
     __slots__ = ()
 
     needed: Callable[[], np.ndarray[Any, Any] | None]
+    _described: Callable[[], str]
 
     # --- reductions -------------------------------------------------------------------------------
 
@@ -181,7 +182,10 @@ class ArrayMethods:
 
     def _refuse_in_place(self, name: str, rewrite: str) -> NoReturn:
         raise TraceError(
-            lambda: f"`.{name}()` would change {self!r} in place",
+            lambda: (
+                f"`.{name}()` would change {self._described()} in place in a way that cannot be "
+                "traced"
+            ),
             fix=f"Write `{rewrite}`, which makes a new array.",
             place=location.here(),
         )

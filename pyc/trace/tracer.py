@@ -23,6 +23,7 @@ from pyc.array import Array as DeviceArray
 from pyc.errors import (
     ConcretizationError,
     DTypeError,
+    PurityError,
     Text,
     TraceError,
     TracerArrayConversionError,
@@ -35,6 +36,7 @@ from pyc.ir.graph import Location, Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.numpy import indexing
+from pyc.reasons import Reason
 from pyc.trace import dispatch, location, selections, updating
 from pyc.trace.memory import (
     INVERSES,
@@ -85,6 +87,9 @@ class Owner(Protocol):
 
     def describe(self, value: Value) -> str:
         """What `value` is, for messages: where it was made, or which argument it is."""
+
+    def is_captured(self, value: Value) -> bool:
+        """Whether `value` is an array that was read from outside, a hidden argument."""
 
     def is_row_major(self, value: Value) -> bool:
         """Whether NumPy would make `value` dense in row-major order, for certain."""
@@ -178,7 +183,7 @@ class Tracer(ArrayMethods):
     __slots__ = (
         *("_seen", "_value", "argument", "base", "bound", "dense", "made", "outer", "owner"),
         "rivals",
-        *("step", "type", "weak"),
+        *("required", "step", "type", "weak"),
     )
 
     def __init__(
@@ -206,6 +211,8 @@ class Tracer(ArrayMethods):
         self.bound: tuple[Any, str, Location | None] | None = None
         """Whether the variable has a value, traced, its name, and where it may get one; None if it
         has one."""
+        self.required = False
+        """Whether it had `bound` when it was used: it may have had no value until then."""
         self.rivals: list[Tracer] = []
         """Arrays that may share its memory: which of them do depends on data."""
 
@@ -282,14 +289,15 @@ class Tracer(ArrayMethods):
         """Replaces the elements in place, through every view: `new` has the array's type.
 
         what: names the statement in messages; rewrite: what to write if it is refused
-        raises TraceError: an argument, or memory that is shared with one or read-only
+        raises TraceError: an argument, or memory that is shared with one or read-only;
+        PurityError: an array that was read from outside
         """
         here: Tracer = current().lift(self)
         here._check_writable(what, rewrite)
         here._write(current().lift(new))
 
     def _check_writable(self, what: str, rewrite: str) -> None:
-        """TraceError unless its memory is the function's own."""
+        """TraceError or PurityError unless its memory is the function's own."""
         array: Tracer = self
         while array.base is not None:
             step, shares = array.step, array._shares()
@@ -315,6 +323,15 @@ class Tracer(ArrayMethods):
             outermost = outermost.outer
             while outermost.base is not None:
                 outermost = outermost.base
+        if outermost.argument and outermost.owner.is_captured(outermost.value):
+            raise PurityError(
+                f"{what} would change {outermost._described()} in place, which exists outside of "
+                "the function: compiled code would not do so",
+                rule=Reason.PURITY_OBJECT,
+                fix="Copy it first, `a = a.copy()`, return the copy, and assign it outside of the "
+                "jitted function.",
+                place=location.here(),
+            )
         if outermost.argument:
             raise self._refusal(
                 TraceError,
@@ -383,7 +400,7 @@ class Tracer(ArrayMethods):
     def require(self) -> None:
         """From now on it has a value, or the program fails."""
         assert self.bound is not None
-        (bound, name, _), self.bound = self.bound, None
+        (bound, name, _), self.bound, self.required = self.bound, None, True
         found = bind(
             "require", Tracer(self.owner, self._value), _spread(bound, self.shape), name=name
         )
@@ -789,12 +806,12 @@ class Tracer(ArrayMethods):
         rewrite = "`x = x.at[index].set(value)`"
         here: Tracer = current().lift(self)
         here._check_writable(what, rewrite)
-        if type(value) is Tracer and value.base is not None and here._holds(value, key):
-            return  # `a[key] += v` has changed the view `a[key]`, and now assigns it to itself
         if isinstance(value, Selected) or (
             type(key) is not Tracer and _may_select(key) and selections().selects(key)
         ):
             new = selections().stored(self, key, value)
+        elif type(value) is Tracer and value.base is not None and here._holds(value, key):
+            return  # `a[key] += v` has changed the view `a[key]`, and now assigns it to itself
         else:
             new = updating.assigned(self, key, value)
         self.change(new, what, rewrite)

@@ -530,7 +530,14 @@ def mask_that_does_not_fit_what_it_updates(x, m):
 @given(MATRIX, LINE)
 def values_that_do_not_fit_rows_under_a_mask(m, x):
     a = m * 1
-    a[a[:, 0] > 1, 1:] += x
+    a[a[:, 0] > 1, 1:] = x[:2, None]
+    return a
+
+
+@given(MATRIX, LINE)
+def too_many_values_for_a_row_under_a_mask(m, x):
+    a = m[:, :1] * 1
+    a[m[:, 0] > 1, :] = x[:3]
     return a
 
 
@@ -544,3 +551,8 @@ def sum_that_is_written_into_a_smaller_array(x, m):
 @given(MATRIX)
 def broadcast_to_fewer_rows(m):
     return np.broadcast_to(m, (3,))
+
+
+@given(LINE)
+def scan_that_returns_no_pair(x):
+    return lax.scan(lambda c, v: "late", 0.0, x)

@@ -20,6 +20,8 @@ from pyc.errors import CLASSES
 
 PACKAGE = Path(pyc.__file__).parent
 NAMES = {cls.__name__ for cls in CLASSES.values()}
+MAKERS = {"Unstable": ("LoopStateError", 0), "Effect": ("PurityError", 1)}
+"""What carries the message of an error that is made later: the class of that, and the position."""
 ANYTHING = "\0"
 """Stands for what is not known of a message before the program runs."""
 DEPTH = 4
@@ -43,6 +45,11 @@ class Site(NamedTuple):
         """Matches `Class: message`, and the message alone, at the start of a line."""
         words = ".*?".join(re.escape(part) for part in self.form.split(ANYTHING))
         return re.compile(rf"^(?:{self.error}: )?{words}$", re.MULTILINE)
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text has this message."""
+        longest = max(self.form.split(ANYTHING), key=len)
+        return longest in text and self.pattern.search(text) is not None
 
     @property
     def literal(self) -> int:
@@ -79,10 +86,26 @@ def sites() -> list[Site]:
     found = []
     for module in modules():
         for node in ast.walk(module.tree):
-            if isinstance(node, ast.Call) and _name(node.func) in NAMES:
-                forms = _argument(module, node, 0, "message", DEPTH)
-                found += [Site(module.name, n, _name(node.func), f) for n, f in forms]
+            if not isinstance(node, ast.Call):
+                continue
+            for error, position in _made(node):
+                forms = _argument(module, node, position, "message", DEPTH)
+                subject = ANYTHING + " " if _name(node.func) == "Effect" else ""
+                found += [Site(module.name, n, error, subject + form) for n, form in forms]
     return sorted(set(found))
+
+
+def _made(call: ast.Call) -> Iterator[tuple[str, int]]:
+    """The error class that a call makes, and which argument is the message; also where the class is
+    handed to a function that makes it, with the message behind."""
+    name = _name(call.func)
+    if name in NAMES:
+        yield name, 0
+    elif name in MAKERS:
+        yield MAKERS[name]
+    for k, argument in enumerate(call.args[:-1]):
+        if isinstance(argument, ast.Name) and argument.id in NAMES:
+            yield argument.id, k + 1
 
 
 def _name(node: ast.expr) -> str:

@@ -3,26 +3,30 @@
 Keep the lines where they are: the golden files name them.
 """
 
+from collections import UserList
+
 import numpy as np
 
 from pyc import lax
+from pyc.array import to_device
 from pyc.jit import jit
+from tests.backends.interpreted_device import InterpretedDevice
 from tests.errors.case import LINE, PLACES, SQUARE, given
 
 TABLE = np.arange(4.0)
+KEPT = UserList([np.zeros(4), to_device(np.zeros(4), InterpretedDevice())])
+"""Left alone: a class of the standard library."""
 
 
 @given(LINE)
 def iterator_over_a_traced_range(x):
     n = x.astype(int).sum()
-    return [k for k in range(n)]
+    return [k + 1 for k in range(n)]
 
 
 @given(LINE)
 def value_of_another_trace(x):
-    kept = []
-    jit(lambda y: kept.append(y), purity="off")(x * 2)
-    return x + kept[0]
+    return jit(lambda: x + 1).trace()
 
 
 @given(LINE)
@@ -106,3 +110,71 @@ def name_that_a_loop_shares_without_a_value(m):
         m = m + inner() * k
         later = m[0, 0]
     return m
+
+
+@given(LINE)
+def array_of_a_library_copied_to(x):
+    np.copyto(KEPT[0], x)
+    return x
+
+
+@given(LINE)
+def array_of_a_library_as_an_output(x):
+    np.add(x, 1, out=KEPT[0])
+    return x
+
+
+@given(LINE)
+def iterated_up_to_a_traced_number(x):
+    return max(range(x.astype(int).sum())) + x
+
+
+@given(LINE)
+def list_of_a_traced_number_of_items(x):
+    n = x.astype(int).sum()
+    return x + len(list(enumerate(range(n))))
+
+
+@given(LINE)
+def changed_in_place_and_assigned(x):
+    pair = [x * 1, 2.0]
+    for k in range(x.astype(int).sum()):
+        pair[0] = pair[0] + k
+        pair = [pair[0], pair[1] + 1]
+    return pair[0] * pair[1]
+
+
+@given(LINE)
+def text_in_some_iterations(x):
+    for k in range(40):
+        if k > 2:
+            name = "late"
+        x = x + 1
+    return x + len(name)
+
+
+@given(LINE)
+def zipped_with_a_list(x):
+    for k, v in zip(range(x.astype(int).sum()), [1.0, 2.0]):
+        x = x + k * v
+    return x
+
+
+@given(SQUARE)
+def used_where_it_may_have_been_changed(m):
+    a = m * 1
+    line = a.T.reshape(-1)
+    a[0] = 1
+    return line
+
+
+@given(LINE)
+def array_of_a_device(x):
+    return x + KEPT[1]
+
+
+@given(SQUARE)
+def changed_where_it_may_be_shared(m):
+    line = (m.T * 1).reshape(-1)
+    line[0] = 1
+    return line

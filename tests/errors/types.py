@@ -19,6 +19,11 @@ def list_of_texts(x):
 
 
 @given(LINE)
+def list_of_large_integers(x):
+    return pnp.sum([10**30]) + x
+
+
+@given(LINE)
 def dtype_of_texts(x):
     return x.astype("U3")
 
@@ -50,12 +55,12 @@ def axis_that_is_no_integer(x):
 
 @given(LINE)
 def shape_that_is_no_integer(x):
-    return np.zeros((2, 1.5)) + x
+    return np.full((2, 1.5), x[0])
 
 
 @given(LINE)
-def range_of_complex_numbers(x):
-    return pnp.arange(1j) + x
+def range_of_long_doubles(x):
+    return pnp.arange(np.longdouble(4)) + x
 
 
 # --- element types --------------------------------------------------------------------------------
@@ -94,6 +99,11 @@ def negative_of_bools(t):
 @given(PAIRS)
 def complex_numbers_in_logaddexp(z):
     return np.logaddexp(z, z)
+
+
+@given(PAIRS)
+def complex_angles(z):
+    return np.deg2rad(z)
 
 
 @given(PAIRS)
@@ -318,3 +328,8 @@ def as_many_values_as_a_known_place_needs(x, y):
     a = x * 1
     a[x > 1, ...] = y
     return a
+
+
+@given(PLACES, PLACES)
+def negative_power_of_an_integer(p, q):
+    return p ** (q - 1)

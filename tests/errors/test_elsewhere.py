@@ -1,0 +1,163 @@
+"""The full text of errors outside of traced functions: devices, targets, the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc
+from pyc import compile_cuda, device
+from pyc.__main__ import main
+from pyc.backends import cuda, host
+from pyc.errors import PycError
+from pyc.jit import jit
+
+MODEL = "def f(x):\n    return x\n"
+
+
+class _Status:
+    """A status of the CUDA driver."""
+
+    def __init__(self, number: int, name: str) -> None:
+        self.number, self.name = number, name
+
+    def __int__(self) -> int:
+        return self.number
+
+
+WELL, FULL, BAD = _Status(0, "CUDA_SUCCESS"), _Status(2, "CUDA_ERROR_OUT_OF_MEMORY"), None
+BAD = _Status(218, "CUDA_ERROR_INVALID_PTX")
+
+
+class Driver:
+    """The driver's package on a machine with one GPU, whose linker refuses what it gets."""
+
+    CUjit_option = SimpleNamespace(CU_JIT_ERROR_LOG_BUFFER=0, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES=1)
+    CUjitInputType = SimpleNamespace(CU_JIT_INPUT_PTX=0)
+
+    def cuInit(self, flags: int) -> tuple[Any, ...]:
+        return (WELL,)
+
+    def cuDeviceGetCount(self) -> tuple[Any, int]:
+        return WELL, 1
+
+    def cuGetErrorString(self, status: Any) -> tuple[Any, bytes]:
+        return WELL, b"out of memory" if status is FULL else b"a PTX JIT compilation failed"
+
+    def cuLinkCreate(self, count: int, names: Any, values: Any) -> tuple[Any, ...]:
+        values[0][:26] = b"ptxas fatal: Unresolved x\0"
+        return WELL, 1
+
+    def cuLinkAddData(self, *args: Any) -> tuple[Any, ...]:
+        return (BAD,)
+
+    def cuLinkDestroy(self, state: Any) -> tuple[Any, ...]:
+        return (WELL,)
+
+
+@pytest.fixture
+def one_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """A machine with one GPU."""
+    monkeypatch.setattr(cuda, "cuda_binding", Driver)
+    cuda.problem.cache_clear()
+    cuda.count.cache_clear()
+    yield monkeypatch
+    monkeypatch.undo()
+    cuda.problem.cache_clear()
+    cuda.count.cache_clear()
+
+
+def text_of(function: Callable[[], Any]) -> str:
+    with pytest.raises(PycError) as found:
+        function()
+    return f"{type(found.value).__name__}: {found.value}"
+
+
+def test_a_gpu_that_is_not_there(one_gpu: pytest.MonkeyPatch, golden: Any) -> None:
+    golden(text_of(lambda: device.gpu("cuda:3")))
+
+
+def test_a_gpu_that_is_too_old(one_gpu: pytest.MonkeyPatch, golden: Any) -> None:
+    old = SimpleNamespace(name="GeForce GTX 1080", capability=61)
+    one_gpu.setattr(compile_cuda, "gpu", lambda name: old)
+    golden(text_of(lambda: jit(lambda x: x + 1, device="cuda").lower(np.ones(3))))
+
+
+def test_memory_of_a_gpu_that_is_used_up(one_gpu: pytest.MonkeyPatch, golden: Any) -> None:
+    golden(text_of(lambda: cuda.check((FULL,))))
+    with pytest.raises(MemoryError):
+        cuda.check((FULL,))
+
+
+def test_a_call_of_the_driver_that_fails(one_gpu: pytest.MonkeyPatch, golden: Any) -> None:
+    golden(text_of(lambda: cuda.check((BAD,))))
+
+
+def test_a_program_that_the_driver_refuses(one_gpu: pytest.MonkeyPatch, golden: Any) -> None:
+    golden(text_of(lambda: cuda.cubin(".version 8.0")))
+
+
+def test_a_processor_that_is_too_old(monkeypatch: pytest.MonkeyPatch, golden: Any) -> None:
+    monkeypatch.setattr(host, "host_flags", lambda: frozenset({"sse2"}))
+    golden(text_of(host.host_target))
+
+
+def test_a_target_that_the_processor_lacks(monkeypatch: pytest.MonkeyPatch, golden: Any) -> None:
+    monkeypatch.setattr(host, "host_flags", lambda: host._V3_FLAGS)
+    golden(text_of(lambda: host.host_target("x86-64-v4")))
+
+
+def test_a_program_for_another_value(golden: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    length = 2
+
+    def function(x: Any) -> Any:
+        return x + np.zeros(length)
+
+    program = jit(function).compile(np.ones(2))
+    length = 1
+    golden(text_of(lambda: program(np.ones(2))))
+
+
+def test_an_argument_of_a_class_that_is_not_known(
+    golden: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    golden(text_of(lambda: jit(lambda model: model)(object)))
+
+
+def test_types_that_promote_to_none(golden: Any) -> None:
+    small = pyc.ir.dtype.f8e4m3.numpy
+    golden(text_of(lambda: pyc.numpy.add(np.ones(2, small), np.ones(2, np.float16))))
+
+
+COMMANDS = {
+    "no function": ["ir", "model.py"],
+    "no file": ["ir", "nothing.py:f"],
+    "no Python file": ["ir", "model.txt:f"],
+    "no such function": ["ir", "model.py:g"],
+    "no arguments": ["ir", "model.py:f"],
+    "arguments that are no Python": ["ir", "model.py:f", "--args", "f32[8"],
+    "argument that is no literal": ["ir", "model.py:f", "--args", "f32"],
+    "no array type": ["ir", "model.py:f", "--args", "f33[8]"],
+    "no such demo": ["demo", "nothing"],
+    "no folder for pictures": ["demo", "--pictures", "model.py/pictures"],
+    "no such key": ["cache", "show", "zz"],
+    "no such code": ["explain", "PYC9999"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command(
+    name: str, golden: Any, capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "model.txt").write_text(MODEL)
+    monkeypatch.chdir(tmp_path)
+    assert main(COMMANDS[name]) == 1
+    golden(capsys.readouterr().err)
