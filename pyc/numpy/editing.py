@@ -17,6 +17,7 @@ from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     axis_of,
     broadcast,
+    broadcast_shape,
     cast,
     constant,
     dtype_of,
@@ -162,7 +163,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     found = options[0]
     for k, option in enumerate(options[1:], 1):
         found = where(equal(number, k), option, found)
-    return broadcast(found, np.broadcast_shapes(shape_of(found), shape_of(number)))
+    return broadcast(found, broadcast_shape("choose", [shape_of(found), shape_of(number)]))
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:

@@ -20,8 +20,9 @@ from pyc.ir.graph import Location
 from pyc.trace import location
 from pyc.trace.users_code import is_users
 
-_NUMPY = os.path.join(os.path.dirname(os.path.realpath(numpy.__file__)), "")
-_PYC = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+# As code objects name their files: not resolved, since a package may be reached by a link.
+_NUMPY = os.path.join(os.path.dirname(numpy.__file__), "")
+_PYC = os.path.dirname(os.path.dirname(__file__))
 _DOORS = tuple(
     os.path.join(_PYC, part, f"{name}.py")
     for part, names in {
@@ -33,7 +34,7 @@ _DOORS = tuple(
 """Files of pyc that only hand on what the user called."""
 _ENDS = ("__del__", "finalize.__call__")
 """Functions that run because an object ends, which may be at any time."""
-_LIBRARY = os.path.join(os.path.dirname(os.path.realpath(os.__file__)), "")
+_LIBRARY = os.path.join(os.path.dirname(os.__file__), "")
 _READERS = (
     *("linecache.py", "tokenize.py", "inspect.py"),
     os.path.join("importlib", "_bootstrap.py"),

@@ -23,15 +23,16 @@ from pyc import config
 from pyc.errors import CompileError, PycError, VerificationError, is_of_the_program
 from pyc.ir.graph import Location
 
-_OWN = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+# As code objects name their files: not resolved, since a package may be reached by a link.
+_OWN = os.path.dirname(os.path.dirname(__file__))
 _OUTSIDE = (os.path.join(_OWN, "demo"),)
 """Inside the package, but user code all the same."""
 _SKIPPED = tuple(
-    os.path.join(os.path.dirname(os.path.realpath(file)), "")
+    os.path.join(os.path.dirname(file), "")
     for file in (numpy.__file__, os.path.join(_OWN, "x"))
 )
 
-_MERGE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "merge.py")
+_MERGE = os.path.join(os.path.dirname(__file__), "merge.py")
 """Where the branches on traced values are traced."""
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -19,6 +19,12 @@ from pyc.numpy.core import broadcast, cast, constant, known_elements, value
 from pyc.trace import location
 
 
+def _fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether an array of a shape broadcasts to another."""
+    extra = len(target) - len(shape)
+    return extra >= 0 and all(n in (1, m) for n, m in zip(shape, target[extra:], strict=True))
+
+
 def fitted(what: str, array: Any, found: Any) -> Any:
     """A result that is to be stored in `array`: of its shape, cast to its dtype as NumPy's "same
     kind" allows.
@@ -34,7 +40,7 @@ def fitted(what: str, array: Any, found: Any) -> Any:
             place=location.here(),
         )
     if new.shape != old.shape:
-        if np.broadcast_shapes(new.shape, old.shape) != old.shape:
+        if not _fits(new.shape, old.shape):
             raise ShapeError(
                 f"{what}: the result has shape {new.shape}, the array {old.shape}",
                 fix="Make a new array: `a = a + b`.",
@@ -85,11 +91,7 @@ def _spread(what: str, new: Any, shape: tuple[int, ...]) -> Any:
     while len(found) > len(shape) and found[0] == 1:
         found = found[1:]
         new = pnp.reshape(new, found)
-    try:
-        fits = np.broadcast_shapes(found, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
+    if not _fits(found, shape):
         raise ShapeError(
             f"{what}: values of shape {found} do not fit {shape}", place=location.here()
         )

@@ -38,9 +38,11 @@ def _is_users(name: str, file: str) -> bool:
         return False
     if file:
         path = os.path.realpath(file)
+        if location.is_own(file):
+            return False
         if any(part in path for part in _INSTALLED):
             return not _is_compiled(top)
-        return not path.startswith(_LIBRARY) and not location.is_own(path)
+        return not path.startswith(_LIBRARY)
     return top not in sys.stdlib_module_names
 
 

@@ -300,3 +300,53 @@ def slice_without_a_step(x):
 LARGE = np.zeros(10_000)
 LARGE.flags.writeable = False
 BOX = collections.UserList([ARRAY, LARGE, np.array(1.0)])  # pyc does not look inside
+
+
+def operands_of_different_shapes(x):
+    return x + np.ones(4)
+
+
+def product_of_different_lengths(x):
+    return x.reshape(1, 3) @ np.ones((2, 3))
+
+
+def index_that_is_known(x):
+    return x[7]
+
+
+def index_that_is_computed(x):
+    return x[x.argmax() + 5]
+
+
+def maximum_of_nothing(x):
+    return np.max(x[:0])
+
+
+def axis_that_is_not_there(x):
+    return x.sum(axis=3)
+
+
+def integer_beyond_the_type(x):
+    return x.astype(np.uint8) + 300
+
+
+def bits_of_a_float(x):
+    return x << 1
+
+
+def mode_that_is_not_there(x):
+    return x.at[0].get(mode="nearest")
+
+
+def result_too_large_for_its_output(x):
+    out = np.zeros(2)
+    np.add(x, 1, out=out)
+    return out
+
+
+def type_of_a_text(x):
+    return x.astype(str)
+
+
+def too_many_axes(x):
+    return x.reshape((1,) * 64 + (3,))
