@@ -95,6 +95,14 @@ class Looks:
         if read is not None and read.kind == "lacks":
             self._lacks(path, before)
             return
+        if read is not None and read.kind == "names":
+            self._tag(path.holder)
+            return
+        if read is not None and read.kind == "missing" and type(before) is types.ModuleType:
+            if "__getattr__" in vars(before):
+                raise _slow(f"`{path.text()}`, which Python code of the module may answer")
+            self.looks.append(Look(NameSource(vars(before), path.key), MISSING))
+            return
         if read is not None and read.kind == "missing" and path.kind == "attribute":
             self._lacks(path, before)
             return
@@ -128,8 +136,10 @@ class Looks:
         if kind == "member":
             self._tag(holder)
             return ObjectSource(value)
-        if kind == "object":
+        if kind in ("object", "class"):
             return ObjectSource(holder)
+        if kind == "keys":
+            raise _slow(f"`{path.text()}`, which are compared one by one")
         if kind == "argument":
             return None
         if kind == "item":
@@ -223,7 +233,7 @@ class Looks:
     # --- besides ----------------------------------------------------------------------------------
 
     def _lacks(self, path: Path, before: Any) -> None:
-        if not hasattr(before, "__dict__"):
+        if not hasattr(before, "__dict__") and path.read.kind == "lacks":
             return
         self._tag(type(before))
         assert path.parent is not None
@@ -285,6 +295,7 @@ _WHY = {
     "content": "a long container or a set, which is compared item by item",
     "alias": "an object that is also read by another name",
     "items": "a container of an uncommon type",
+    "inside": "an object of a library, which is compared as a whole",
 }
 
 

@@ -123,6 +123,16 @@ FUNCTIONS: dict[tuple[str, str], Effect] = {
             *("settrace", "setprofile", "addaudithook", "setdlopenflags"),
         )
     },
+    **{
+        ("sys", name): ENVIRONMENT
+        for name in ("getrecursionlimit", "getswitchinterval", "gettrace", "getprofile")
+    },
+    **{("gc", name): ENVIRONMENT for name in ("isenabled", "get_count", "get_threshold")},
+    **{("gc", name): ENVIRONMENT for name in ("get_stats", "get_objects", "get_debug")},
+    ("_locale", "localeconv"): ENVIRONMENT,
+    ("_contextvars", "copy_context"): ENVIRONMENT,
+    ("decimal", "getcontext"): ENVIRONMENT,
+    ("decimal", "setcontext"): SETTINGS,
     ("sys", "displayhook"): WRITES,
     **{
         ("gc", name): SETTINGS
@@ -200,7 +210,7 @@ STREAM_METHODS = STREAM_READS | STREAM_WRITES
 IN_MEMORY = (io.StringIO, io.BytesIO)
 """Streams that may be used if they were made in the function."""
 
-DRAWS = frozenset(["random", "getrandbits", "seed", "setstate"])
+DRAWS = frozenset(["random", "getrandbits", "seed", "setstate", "getstate"])
 """Methods of `_random.Random`, which all of `random` ends at."""
 
 NOW = frozenset(["now", "utcnow", "today"])
@@ -231,6 +241,8 @@ PYTHON: dict[tuple[str, str], Effect] = {
         )
     },
     ("random.py", "Random.seed"): RANDOM,
+    ("threading.py", "active_count"): ENVIRONMENT,
+    ("threading.py", "enumerate"): ENVIRONMENT,
 }
 
 _KNOWN_AS = {

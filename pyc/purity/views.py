@@ -36,6 +36,7 @@ def name_of_method(owner: Any, name: str) -> str:
 
 
 _KNOWN_AS = {"posix": "os", "_warnings": "warnings", "_signal": "signal", "_locale": "locale"}
+_KNOWN_AS |= {"_contextvars": "contextvars", "_decimal": "decimal"}
 
 
 def guarded(function: Any, name: str, effect: table.Effect) -> Callable[..., Any]:
@@ -162,12 +163,15 @@ class _SystemView(ModuleView):
         return super().__getattr__(name)
 
 
-def _of_module(name: str, value: Any) -> Any:
-    return of_function(value) if type(value) is BuiltinFunctionType else value
+def module(value: ModuleType, view: ModuleView) -> ModuleType:
+    """What stands for a module of the standard library whose view is `view`; that itself if it has
+    nothing to refuse."""
 
+    def answer(name: str, own: Any) -> Any:
+        if type(own) is BuiltinFunctionType:
+            return of_function(own)
+        return vars(view)["__answer__"](name, own)
 
-def module(value: ModuleType) -> ModuleType:
-    """What stands for a module of the standard library; itself if it has nothing to refuse."""
     if value is sys:
-        return _SystemView(sys, _of_module)
-    return ModuleView(time, _of_module) if value is time else value
+        return _SystemView(sys, answer, vars(view)["__missed__"])
+    return ModuleView(time, answer, vars(view)["__missed__"]) if value is time else view

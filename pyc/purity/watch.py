@@ -27,6 +27,7 @@ from pyc.purity import audit, frames, hooks, table, views
 from pyc.purity.code import global_stores
 from pyc.purity.held import Held, changed, root_of
 from pyc.trace import location
+from pyc.trace.modules import ModuleView
 from pyc.trace.paths import Path
 from pyc.trace.users_code import is_users, is_users_class
 
@@ -228,13 +229,13 @@ class Watch:
             kind = type(value)
             if kind is BuiltinFunctionType:
                 return self._guarded(value, path)
-            if kind is ModuleType:
-                return views.module(value)
             if isinstance(value, _STREAM):
                 self.held.add(value, path)
                 return views.Stream(lambda: value, path.text())
             if kind.__module__ == "random":
                 self.held.add(value, path)
+        if isinstance(made, ModuleView):
+            return views.module(value, made)
         if type(value) is FunctionType:
             if is_users(value.__globals__):
                 self.held.add_made(made, value, self._translate, path)

@@ -4,7 +4,7 @@ What only a trace needs is behind lazy doors, so that `import pyc` does not load
 has the views that a traced function runs in, `class_views()` and `math_views()` those of classes
 and of `math`; `rewriting()` makes loops and branches ops; `known_values()` evaluates what Python
 asks for, `concrete_values()` hands it to NumPy; `calling_functions()` calls the user's functions
-for NumPy's; `selections()` has what traced masks select.
+for NumPy's; `selections()` has what traced masks select; `insides()` compares objects of libraries.
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ def namespaces() -> Any:
 def class_views() -> Any:
     """`pyc.trace.shadows`, the user's classes as a traced function sees them."""
     return load("pyc.trace.shadows")
+
+
+def insides() -> Any:
+    """`pyc.trace.inside`, which compares objects of libraries as a whole."""
+    return load("pyc.trace.inside")
 
 
 def math_views() -> Any:

@@ -118,6 +118,8 @@ _CHECKS: dict[str, Callable[[Read, Any], bool]] = {
     "array": _array,
     "number": _number,
     "missing": lambda read, value: value is MISSING,
+    "inside": lambda read, value: bool(read.known.holds(value)),
+    "names": lambda read, value: bool(read.known.holds(value)),
 }
 
 

@@ -36,18 +36,31 @@ define these."""
 
 
 class ModuleView(ModuleType):
-    """`module` with the attributes that `answer(name, value)` gives for the module's own."""
+    """`module` with the attributes that `answer(name, value)` gives for the module's own. missed:
+    told the name of an attribute that the module does not have."""
 
-    def __init__(self, module: ModuleType, answer: Callable[[str, Any], Any]) -> None:
+    def __init__(
+        self,
+        module: ModuleType,
+        answer: Callable[[str, Any], Any],
+        missed: Callable[[str], None] | None = None,
+    ) -> None:
         super().__init__(module.__name__, module.__doc__)
         vars(self).update(
             {k: getattr(module, k, None) for k in ("__spec__", "__package__", "__file__")}
         )
         vars(self)["__viewed__"] = module
         vars(self)["__answer__"] = answer
+        vars(self)["__missed__"] = missed
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(vars(self)["__viewed__"], name)
+        try:
+            value = getattr(vars(self)["__viewed__"], name)
+        except AttributeError:
+            missed = vars(self)["__missed__"]
+            if missed is not None:
+                missed(name)
+            raise
         found = vars(self)["__answer__"](name, value)
         if is_converter(found):
             return CONVERTERS[found] if is_called() else found

@@ -24,8 +24,12 @@ from __future__ import annotations
 import builtins
 import collections
 import functools
+import gc
+import importlib
+import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -33,7 +37,7 @@ import numpy as np
 from pyc.array import Array as DeviceArray
 from pyc.errors import UnsupportedOpError
 from pyc.reasons import Reason
-from pyc.trace import class_views, location, math_views, numpy_module, python_builtins
+from pyc.trace import class_views, insides, location, math_views, numpy_module, python_builtins
 from pyc.trace.callee import is_called
 from pyc.trace.concrete import is_traced
 from pyc.trace.modules import (
@@ -91,10 +95,32 @@ class View(dict[str, Any]):
         return self.get(str(name), MISSING) is not MISSING
 
     def __iter__(self) -> Iterator[str]:
+        self._note_names()
         return iter(self.own)
 
     def __len__(self) -> int:
+        self._note_names()
         return len(self.own)
+
+    def _note_names(self) -> None:
+        path = self.namespace.root("object", "globals()", self.own)
+        self.namespace.note_items(path, self.own)
+
+    def keys(self) -> Any:
+        """The names of the module."""
+        return KeysView(self)
+
+    def values(self) -> Any:
+        """What they stand for."""
+        return ValuesView(self)
+
+    def items(self) -> Any:
+        """Both."""
+        return ItemsView(self)
+
+    def copy(self) -> dict[str, Any]:
+        """All of it."""
+        return dict(self.items())
 
     def get(self, name: str, default: Any = None) -> Any:
         """The name's value, `default` if there is none."""
@@ -158,7 +184,8 @@ class Namespace:
                 "__build_class__": self._build_class,
                 "isinstance": self._isinstance,
                 "issubclass": self._issubclass,
-            }
+            },
+            self._builtin,
         )
         self.rewrite: Callable[[Any], Any] = _as_written
         """What a function of the user is made into before: `jumps.rewritten`, or itself."""
@@ -173,6 +200,9 @@ class Namespace:
         self._cells: list[tuple[types.CellType, Any, Path]] = []
         self._containers: list[tuple[Any, Any, Path]] = []
         self._later: list[Callable[[], None]] = []
+        self._functions: list[tuple[types.FunctionType, Path]] = []
+        self._is_asked = False
+        """Whether the function may find out which attributes functions do not have."""
         self._depth = 0
         # Not `cached_property`: in Python 3.11 it has locks, which a fork would leave held.
         self._known_shadows: Any = None
@@ -184,6 +214,42 @@ class Namespace:
             self._known_shadows = class_views().Shadows(self)
         return self._known_shadows
 
+    def _builtin(self, name: str) -> Any:
+        """A builtin that is not one of Python's own, or tells what is not there."""
+        if name in python_builtins.ASKING:
+            self._is_asked = True
+            for function, path in self._functions:
+                self.note_items(path.attribute("__dict__"), vars(function))
+            return {"vars": self._vars, "dir": self._dir}.get(name, getattr(builtins, name))
+        path = self.root("global", name, vars(builtins))
+        if name in vars(builtins):
+            return self.translate(vars(builtins)[name], path)
+        self.reads.note(path, "missing", MISSING)
+        return MISSING
+
+    def _vars(self, *args: Any) -> Any:
+        """`vars`: of a module and of a class what their views say."""
+        if not args:
+            return sys._getframe(1).f_locals
+        if isinstance(args[0], ModuleView):
+            return self._view(vars(vars(args[0])["__viewed__"]))
+        if isinstance(args[0], type) and self._known_shadows is not None:
+            return self._shadows.members(args[0])
+        return vars(*args)
+
+    def _dir(self, *args: Any) -> Any:
+        """`dir`: of the user's own modules, classes and objects."""
+        if not args:
+            return sorted(sys._getframe(1).f_locals)
+        value = args[0]
+        if isinstance(value, ModuleView):
+            value = vars(value)["__viewed__"]
+            self.note_items(
+                self.root("object", f"vars({value.__name__})", vars(value)), vars(value)
+            )
+            return dir(value)
+        return dir(value if self._known_shadows is None else self._shadows.own(value))
+
     # --- the doors --------------------------------------------------------------------------------
 
     def translate(self, value: Any, path: Path) -> Any:
@@ -192,6 +258,9 @@ class Namespace:
         if kind in _PLAIN:
             return value if kind is Tracer else self.reads.plain(path, value)
         if kind in _ARRAYS:
+            if kind is not DeviceArray and value.dtype.hasobject:
+                self.note_inside(path, value)
+                return value
             return self.reads.array(path, value)
         known = self._memo.get(id(value))
         if known is not None:
@@ -310,14 +379,48 @@ class Namespace:
             found = numpy_module.answer(value)
         else:
             found = self._shadows.instance(value, path) if is_users_class(kind) else value
+            if found is value and isinstance(value, tuple) and is_users_class(kind):
+                self.note_names(kind, whole=True)
         if path.read is None:
-            plain = isinstance(value, np.dtype)
-            self.reads.note(path, "equal" if plain else "same", value)
+            self._note_others(value, found, path)
         return found
+
+    def _note_others(self, value: Any, found: Any, path: Path) -> None:
+        """Notes an object of a class that has no rule here. found: what stands for it."""
+        if isinstance(value, np.dtype):
+            self.reads.note(path, "equal", value)
+        elif found is not value or insides().is_fixed(value):
+            self.reads.note(path, "same", value)
+        elif type(value).__module__ == "pyc.jit":
+            self.reads.note(path, "same", value)
+            for name in [k for k in vars(value) if not k.startswith("_")]:
+                self.translate(vars(value)[name], path.attribute(name))
+        elif isinstance(value, Enum) and insides().is_plain_member(value):
+            self.reads.note(path, "same", value)
+            self.note_names(type(value), whole=True)
+        else:
+            self.note_inside(path, value)
+
+    def note_inside(self, path: Path, value: Any) -> None:
+        """Notes all that is inside of an object."""
+        if path.read is None and path.is_outside and self.reads.hide is not None:
+            self.reads.note(path, "inside", insides().Inside(value, path.text()))
+
+    def note_names(self, cls: type, whole: bool = False) -> None:
+        """Notes the bases and the names of a class of the user. whole: and what they hold."""
+        path = self.root("class", cls.__qualname__, cls)
+        if path.read is None:
+            self.reads.note(path, "names", insides().Names(cls, whole))
+        if is_users_class(type(cls)):  # its methods run as they are
+            self.note_inside(self.root("object", type(cls).__qualname__, type(cls)), type(cls))
 
     def _foreign(self, value: Any, path: Path) -> Any:
         """A function written in C, or a ufunc."""
-        self.reads.note(path, "same", value)
+        owner = getattr(value, "__self__", None)
+        if isinstance(owner, (type, types.ModuleType)) or (owner is None and not _has_code(value)):
+            self.reads.note(path, "same", value)
+        else:
+            self._note_others(value, value, path)
         found = python_builtins.answer(value)
         if found is value:
             found = math_views().answer(value) if _is_mathematical(value) else value
@@ -326,8 +429,14 @@ class Namespace:
     def _class(self, value: type, path: Path) -> Any:
         self.reads.note(path, "same", value)
         found = numpy_module.answer(value)
-        if found is value and is_users_class(value):
-            return self._shadows.class_of(value)
+        if found is not value or not is_users_class(value):
+            return found
+        found = self._shadows.class_of(value)
+        if found is value:  # it is left alone
+            if insides().has_code(value):
+                self.note_inside(self.root("object", value.__qualname__, value), value)
+            else:
+                self.note_names(value, whole=True)
         return found
 
     # --- functions --------------------------------------------------------------------------------
@@ -340,6 +449,9 @@ class Namespace:
         self.reads.note(path, "code", (value, value.__code__))
         made = self._remade(self.rewrite(value), self._view(value.__globals__))
         self._remember(value, made, path)
+        self._functions.append((value, path))
+        if self._is_asked:
+            self.note_items(path.attribute("__dict__"), vars(value))
 
         def finish() -> None:
             made.__defaults__ = self._tuple_of_defaults(value, path)
@@ -382,6 +494,8 @@ class Namespace:
         """A function that is not the user's: what stands for it, or the function over its own names
         with its cells translated if they hold functions of the user, as those of decorators do."""
         self.reads.note(path, "same", value)
+        if value is importlib.import_module:
+            return self._import_module
         found = numpy_module.answer(value)
         if found is not value or value.__closure__ is None:
             return found
@@ -478,11 +592,27 @@ class Namespace:
         if value.__name__ in _MATHEMATICAL:
             return math_views().module_view(value)
         if value is builtins:
-            return ModuleView(value, lambda name, own: self.builtins.get(name, own))
+            return ModuleView(value, self._of_builtins, self._builtin)
+        own = self.root("object", value.__name__, value)
+
+        def missed(name: str) -> None:
+            self.reads.note(own.attribute(name), "missing", MISSING)
+
         if top == "scipy" or is_users(vars(value)):
-            own = self.root("object", value.__name__, value)
-            return ModuleView(value, lambda k, v: self.translate(v, own.attribute(k)))
-        return value
+            return ModuleView(value, lambda k, v: self.translate(v, own.attribute(k)), missed)
+        return ModuleView(value, lambda k, v: self._of_library(k, v, own), missed)
+
+    def _of_builtins(self, name: str, value: Any) -> Any:
+        """An attribute of `builtins`."""
+        return self.builtins[name] if not is_converter(value) else value
+
+    def _of_library(self, name: str, value: Any, own: Path) -> Any:
+        """An attribute of a module that is not the user's: functions and classes as they are."""
+        if value is importlib.import_module:
+            return self._import_module
+        if callable(value) or name.startswith("__") or value is sys.modules:
+            return value
+        return self.translate(value, own.attribute(name))
 
     def _import(
         self,
@@ -493,8 +623,19 @@ class Namespace:
         level: int = 0,
     ) -> Any:
         own = names.own if isinstance(names, View) else names
-        module = builtins.__import__(name, own, local, wanted, level)
-        return self.translate(module, self.root("object", name, module))
+        try:
+            module = builtins.__import__(name, own, local, wanted, level)
+        except ImportError:
+            self.reads.note(self.root("global", name, sys.modules), "missing", MISSING)
+            raise
+        known = sys.modules.get(module.__name__) is module
+        kind, holder = ("global", sys.modules) if known else ("object", module)
+        return self.translate(module, self.root(kind, module.__name__, holder))
+
+    def _import_module(self, name: str, package: str | None = None) -> Any:
+        """`importlib.import_module`."""
+        module = importlib.import_module(name, package)
+        return self.translate(module, self.root("global", module.__name__, sys.modules))
 
     # --- classes ----------------------------------------------------------------------------------
 
@@ -564,20 +705,28 @@ class Namespace:
     def _dict(self, value: dict[Any, Any], path: Path) -> Any:
         """A dict, or one of the standard library's kinds of it."""
         inside = self.root("inside", "", None)
-        made = value.copy()
+        made: Any = value.copy()
         self._memo[id(value)] = (value, made, path)  # it may hold itself
         made.clear()
         if self._is_long(path, value, value.values()):
             made.update(value)
         else:
             self.note_items(path, value)
+            if not all(map(_is_plain_key, value)):
+                self.note_inside(path.keys(), list(value))
             for k, v in value.items():
                 made[self.translate(k, inside)] = self.translate(v, path.item(k))
+        if isinstance(value, collections.defaultdict):
+            factory = path.attribute("default_factory")
+            made.default_factory = self.translate(value.default_factory, factory)
         self.watch(made, made.copy(), path)
         return made
 
     def _set(self, value: Any, path: Path) -> Any:
-        self.reads.note(path, "content", snapshot(value), value)
+        if all(map(_is_plain_key, value)):
+            self.reads.note(path, "content", snapshot(value), value)
+        else:
+            self.note_inside(path, value)
         made = value.copy()
         if type(value) is set:
             self.watch(made, made.copy(), path)
@@ -610,11 +759,23 @@ class _ClassMaker:
         return self._metaclass(name, bases, dict(body), **options)
 
 
+def _is_plain_key(value: Any) -> bool:
+    """Whether a key or an item of a set has nothing inside that changes."""
+    if type(value) is tuple:
+        return all(map(_is_plain_key, value))
+    return type(value) in _PLAIN or isinstance(value, (type, Enum))
+
+
 def _is_mathematical(function: Any) -> bool:
     """Whether a function is of `math` or `cmath`, or a ufunc of another library than NumPy."""
     if isinstance(function, np.ufunc):
         return getattr(np, function.__name__, None) is not function
-    return function.__module__ in _MATHEMATICAL
+    return getattr(function, "__module__", None) in _MATHEMATICAL
+
+
+def _has_code(function: Any) -> bool:
+    """Whether a function of NumPy's calls one of the user's."""
+    return isinstance(function, np.ufunc) and any(map(callable, gc.get_referents(function)))
 
 
 def _holds_no_function(value: Any) -> bool:
@@ -638,7 +799,7 @@ def _same_items(first: Any, second: Any) -> bool:
 
 
 _MATHEMATICAL = ("math", "cmath", "scipy.special")
-_FOREIGN = (types.BuiltinFunctionType, np.ufunc, type(np.sum))
+_FOREIGN = (types.BuiltinFunctionType, types.MethodWrapperType, np.ufunc, type(np.sum))
 
 _RULES: dict[type, Callable[[Namespace, Any, Path], Any]] = {
     types.FunctionType: Namespace._function,
@@ -652,6 +813,7 @@ _RULES: dict[type, Callable[[Namespace, Any, Path], Any]] = {
     dict: Namespace._dict,
     collections.OrderedDict: Namespace._dict,
     collections.defaultdict: Namespace._dict,
+    collections.Counter: Namespace._dict,
     set: Namespace._set,
     frozenset: Namespace._set,
     types.SimpleNamespace: Namespace._simple_namespace,

@@ -143,6 +143,7 @@ _FILES = (
     *("savez", "savez_compressed"),
 )
 _SETTINGS = ("set_printoptions", "setbufsize", "seterr", "seterrcall")
+_STATE = ("geterr", "geterrcall", "getbufsize", "get_printoptions")
 _PRINTING = ("info", "show_config", "show_runtime", "test")
 
 _WHY: dict[tuple[str, ...], tuple[Reason, str, str]] = {
@@ -155,6 +156,11 @@ _WHY: dict[tuple[str, ...], tuple[Reason, str, str]] = {
         Reason.PURITY_ENVIRONMENT,
         "changes settings of NumPy, which compiled code would not do again",
         "Call it outside the jitted function.",
+    ),
+    _STATE: (
+        Reason.PURITY_ENVIRONMENT,
+        "reads settings of NumPy, and compiled code would use the same in every call",
+        "Call it outside the jitted function, and pass what it gives as an argument.",
     ),
     _PRINTING: (
         Reason.PURITY_OUTPUT,
@@ -218,10 +224,8 @@ class CapturedGenerator:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        value = getattr(self.__wrapped__, name)
-        if not callable(value):
-            return value
-        return _refusal(f"{type(self.__wrapped__).__name__}.{name}", *_RANDOM)
+        refusal = _refusal(f"{type(self.__wrapped__).__name__}.{name}", *_RANDOM)
+        return refusal if callable(getattr(self.__wrapped__, name)) else refusal()
 
 
 def _default_rng(seed: Any = None) -> LocalGenerator:

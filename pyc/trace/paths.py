@@ -26,7 +26,7 @@ MISSING = object()
 
 class Path:
     """A step from `parent` (None for a root) by `key`. kind: "global", "cell", "default", "member",
-    "argument", "object" or "inside" for roots; "attribute" or "item" for steps.
+    "argument", "object", "class" or "inside" for roots; "attribute", "item" or "keys" for steps.
 
     is_outside: whether the value existed before the trace and is no leaf of the arguments, which
     are part of the signature: what is read there has to be looked at again before each call."""
@@ -62,6 +62,10 @@ class Path:
         """The path of an item."""
         return self._step("item", key)
 
+    def keys(self) -> Path:
+        """The path of the keys of a dict."""
+        return self._step("keys", "")
+
     def _step(self, kind: str, key: Any) -> Path:
         found = self._steps.get((kind, key))
         if found is None:
@@ -78,6 +82,8 @@ class Path:
         if self.parent is None:
             return f"{self.holder.__name__}.{self.key}" if self.kind == "member" else str(self.key)
         before = self.parent.text()
+        if self.kind == "keys":
+            return f"{before}.keys()"
         return f"{before}.{self.key}" if self.kind == "attribute" else f"{before}[{self.key!r}]"
 
     def value_of(self, before: Any, arguments: Any) -> Any:
@@ -90,6 +96,8 @@ class Path:
             return getattr(before, key, MISSING)
         if kind == "item":
             return _item(before, key)
+        if kind == "keys":
+            return list(dict.__iter__(before))
         if kind == "global":
             return holder.get(key, MISSING)
         if kind == "cell":

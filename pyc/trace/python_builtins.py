@@ -20,6 +20,7 @@ from pyc.trace import location
 from pyc.trace.callee import is_called
 from pyc.trace.modules import CONVERTERS, is_converter
 from pyc.trace.parts import Selected
+from pyc.trace.paths import MISSING
 from pyc.trace.tracer import Tracer
 
 _NOTHING = object()
@@ -265,16 +266,33 @@ def answer(value: Any) -> Any:
 _CONVERTED = [name for name, value in vars(builtins).items() if is_converter(value)]
 
 
-class Builtins(dict[str, Any]):
-    """The builtins of a view. more: functions that belong to it."""
+ASKING = frozenset(["hasattr", "getattr", "vars", "dir", "AttributeError"])
+"""Builtins that tell which attributes something does not have."""
 
-    def __init__(self, more: dict[str, Any]) -> None:
-        super().__init__({**vars(builtins), **REPLACED, **more})
-        for name in _CONVERTED:
+_PYTHONS = {
+    name: value
+    for name, value in vars(builtins).items()
+    if name.startswith("__")
+    or name in ("None", "True", "False", "Ellipsis", "NotImplemented", "open")
+    or getattr(value, "__module__", None) == "builtins"
+}
+"""Python's own builtins."""
+
+
+class Builtins(dict[str, Any]):
+    """The builtins of a view. more: functions that belong to it; others: answers names that are in
+    `ASKING`, or are not Python's own, `MISSING` if there is none."""
+
+    def __init__(self, more: dict[str, Any], others: Callable[[str], Any]) -> None:
+        super().__init__({**_PYTHONS, **REPLACED, **more})
+        self._others = others
+        for name in (*_CONVERTED, *ASKING):
             del self[name]
 
     def __missing__(self, name: str) -> Any:
         value: Any = getattr(builtins, name, _NOTHING)
-        if value is _NOTHING:
-            raise KeyError(name)
+        if name in ASKING or name not in _PYTHONS:
+            value = self._others(name)
+            if value is MISSING:
+                raise KeyError(name)
         return CONVERTERS[value] if is_converter(value) and is_called() else value

@@ -12,6 +12,8 @@ what that was, once a path:
     array      an array of the same type: its elements are a hidden argument of the program
     number     a number that has changed before: a hidden argument too
     alias      the object that another path leads to
+    inside     an object of a library: one with the same inside (`inside.py`)
+    names      a class: one with the same bases and names
     lacks      no attribute of the object itself hides that of its class
     missing    nothing
 
@@ -22,7 +24,7 @@ the function is traced (a shape, a branch, an index of a list), the read keeps t
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -139,6 +141,8 @@ def is_same_value(first: Any, second: Any) -> bool:
 
 def items_of(value: Any) -> Any:
     """The keys of a dict, the number of items of another container; no method of the user asked."""
+    if isinstance(value, OrderedDict):
+        return tuple(OrderedDict.__iter__(value))
     if isinstance(value, dict):
         return tuple(dict.__iter__(value))
     rows: tuple[Any, ...] = (list, tuple, deque)
@@ -153,6 +157,8 @@ def snapshot(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         inside: Any = list(value.flat) if value.dtype.hasobject else value.tobytes()
         return (type(value), value.dtype, value.shape, inside)
+    if isinstance(value, dict):
+        return (type(value), list(value), list(value.values()))
     return (type(value), list(value))
 
 

@@ -64,6 +64,7 @@ class Shadows:
             return known
         if cls in self._origins or not _is_wanted(cls):
             return cls
+        self._space.note_names(cls)
         bases = tuple(b for b in map(self.class_of, cls.__bases__) if self._is_made(b))
         names: dict[str, Any] = {"__slots__": (), "__doc__": cls.__doc__}
         names |= {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
@@ -73,6 +74,8 @@ class Shadows:
                 continue
             if isinstance(value, (property, cached_property)):
                 names[name] = self._computed_member(cls, name, value)
+            elif name == "__get__":  # Python does not bind it
+                later[name] = value, self._space.root("member", name, cls)
             elif isinstance(value, _DESCRIPTORS) or (
                 not name.startswith("__") and not hasattr(type(value), "__get__")
             ):
@@ -125,8 +128,13 @@ class Shadows:
     def missed(self, owner: Any, name: str) -> None:
         """Notes that an object has no such attribute."""
         captured = self._captured.get(id(owner))
-        if captured is not None and not hasattr(type(captured[1]), "__getattr__"):
-            self._space.reads.note(captured[2].attribute(name), "missing", MISSING)
+        if captured is None:
+            return
+        path, cls = captured[2].attribute(name), type(captured[1])
+        if hasattr(cls, "__getattr__"):
+            self._space.reads.note(path, "lacks", cls)
+        else:
+            self._space.reads.note(path, "missing", MISSING)
 
     def member(self, cls: type, name: str) -> Any:
         """What a class itself holds by a name, as the traced function sees it."""
@@ -139,7 +147,40 @@ class Shadows:
             found = self._translate(value.__func__, path.attribute("__func__"))
             return value if found is value.__func__ else type(value)(found)
         function = self._translate(value.func, path.attribute("func"))
-        return partialmethod(function, *value.args, **value.keywords)
+        args = self._translate(value.args, path.attribute("args"))
+        keywords = self._translate(value.keywords, path.attribute("keywords"))
+        return partialmethod(function, *args, **keywords)
+
+    def own(self, value: Any) -> Any:
+        """What a class or an object stands for, where `dir` asks for its names."""
+        if isinstance(value, type):
+            return self._origins.get(value, value)
+        captured = self._captured.get(id(value))
+        if captured is None:
+            return value
+        getattr(value, "__dict__", None)
+        return captured[1]
+
+    def members(self, cls: type) -> Any:
+        """What `vars` gives of a class."""
+        own = self._origins.get(cls)
+        if own is None:
+            return vars(cls)
+        names = vars(own)
+        return types.MappingProxyType(
+            {k: v if k in _KEPT else self.member(own, k) for k, v in names.items()}
+        )
+
+    def read_all(self, owner: Any) -> None:
+        """Notes all attributes of an object that is about to be copied, and which there are."""
+        captured = self._captured.get(id(owner))
+        if captured is None or not hasattr(owner, "__dict__"):
+            return
+        path = captured[2]
+        own = object.__getattribute__(captured[1], "__dict__")
+        self._space.note_items(path.attribute("__dict__"), own)
+        for name in own:
+            getattr(owner, name)
 
     def original(self, kinds: Any) -> Any:
         """The user's own classes in the second argument of `isinstance`."""
@@ -161,13 +202,13 @@ class Shadows:
         made = self.class_of(cls)
         if made is cls:
             return value
-        if isinstance(value, (dict, list)):
-            self._space.note_items(path, value)
-        self._space.reads.note(path, "type", cls, value)
         shadow = _empty(made, value)
         if shadow is None:
             record(Reason.CLASS_NOT_TRANSLATED, name=cls.__qualname__)
             return value
+        if isinstance(value, (dict, list)):
+            self._space.note_items(path, value)
+        self._space.reads.note(path, "type", cls, value)
         if isinstance(shadow, dict):
             pairs = dict.items(value)
             dict.update(shadow, {k: self._translate(v, path.item(k)) for k, v in pairs})
@@ -184,7 +225,8 @@ class Shadows:
         """An attribute of an object of a made class, as the function sees it."""
         captured = self._captured.get(id(owner))
         if name.startswith("__"):
-            if name == "__dict__" and captured is not None:
+            own = name == "__dict__" or _is_stored(owner, name, MISSING)
+            if own and captured is not None:
                 return self._translate(value, captured[2].attribute(name))
             return value
         cls = self._origins.get(type(owner), type(owner))
@@ -273,6 +315,10 @@ def _guard(shadows: Shadows) -> type:
             found = shadows.read(self, name, value)
             return CONVERTERS[found] if is_converter(found) and is_called() else found
 
+        def __reduce_ex__(self, protocol: Any) -> Any:
+            shadows.read_all(self)
+            return super().__reduce_ex__(protocol)
+
         def __setattr__(self, name: str, value: Any) -> None:
             shadows.check_write(self, name)
             super().__setattr__(name, value)
@@ -316,6 +362,8 @@ class _ComputedOnce:
 def _is_wanted(cls: type) -> bool:
     """Whether objects of a class need translated methods."""
     if issubclass(cls, (BaseException, Enum, type)) or not is_users_class(cls):
+        return False
+    if type(cls).__module__ == "_ctypes":
         return False
     if issubclass(cls, tuple):  # a named tuple without methods of the user
         functions = (v for v in vars(cls).values() if isinstance(v, types.FunctionType))

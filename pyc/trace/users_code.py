@@ -58,7 +58,9 @@ def _is_compiled(package: str) -> bool:
 
 
 def is_users_class(cls: type) -> bool:
-    """Whether a class was made by the user's code."""
+    """Whether a class was made by the user's code, or holds nothing but the user's attributes."""
+    if cls.__module__ == "argparse" and cls.__name__ == "Namespace":
+        return True
     module = sys.modules.get(cls.__module__)
     if module is None or cls.__module__ == "builtins":
         return cls.__module__ != "builtins" and bool(cls.__flags__ & _MADE_BY_CLASS_STATEMENT)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 import gc
 import math
+import os
+import string
 import sys
 import textwrap
 import threading
+import types
+import warnings
 import weakref
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -18,9 +23,10 @@ from hypothesis import strategies as st
 
 import pyc
 from pyc import reasons
-from pyc.errors import PurityError, TraceError
+from pyc.errors import PurityError, PycError, TraceError
 from pyc.jit import Jitted, jit
 from pyc.reasons import Reason
+from tests.trace import changes
 
 X = np.array([1.5, 2.25, 3.0])
 
@@ -321,9 +327,9 @@ CHANGES = {
 """A module with a function `f`, and a statement that changes what it reads (`F` is `f` itself)."""
 
 
-def module(source: str) -> dict[str, Any]:
+def module(source: str, header: str = HEADER) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "__main__", "pyc": pyc, "X1": np.array([1.0, 2.0, 4.0])}
-    exec(HEADER + textwrap.dedent(source), names)
+    exec(header + textwrap.dedent(source), names)
     names["F"] = names["f"]
     names["f"] = None
     return names
@@ -351,6 +357,49 @@ def test_what_does_not_change_is_compiled_once(what: str) -> None:
     for _ in range(3):
         function(X)
     assert function.cache_info() == (1, 1)
+
+
+@pytest.fixture
+def process_as_before():
+    """The tables of the process, and a module `pwreload`, are as before at the end."""
+    lists = [sys.path, warnings.filters]
+    before = [list(x) for x in lists]
+    argv, modules = sys.argv, sys.modules.copy()
+    spaces = [(where, {*vars(where)}) for where in (builtins, string, os, sys)]
+    sys.modules["pwreload"] = types.ModuleType("pwreload")
+    sys.modules["pwreload"].k = 1.0
+    yield
+    for rows, old in zip(lists, before, strict=True):
+        rows[:] = old
+    sys.argv = argv
+    for name in sys.modules.keys() - modules.keys():
+        if name.startswith("pw"):
+            del sys.modules[name]
+    for where, names in spaces:
+        for name in vars(where).keys() - names:
+            delattr(where, name)
+
+
+@pytest.mark.parametrize("what", changes.CHANGES)
+def test_a_change_that_is_hard_to_see_gives_the_new_answer(what: str, process_as_before) -> None:
+    source, change = changes.CHANGES[what]
+    names = module(source, changes.HEADER)
+    function = jit(names["F"])
+    agree(function, X)
+    before = names["F"](X)
+    exec(change, names)
+    agree(function, X)
+    after = names["F"](X)
+    same = np.shape(before) == np.shape(after) and np.array_equal(before, after)
+    same = same and np.asarray(before).dtype == np.asarray(after).dtype
+    assert not same, "the change changes nothing"
+
+
+@pytest.mark.parametrize("what", changes.REFUSED)
+def test_what_cannot_be_watched_is_refused(what: str, process_as_before) -> None:
+    names = module(changes.REFUSED[what], changes.HEADER)
+    with pytest.raises(PycError):
+        jit(names["F"])(X)
 
 
 # --- what is native -------------------------------------------------------------------------------
@@ -416,7 +465,7 @@ def test_calls_that_stop_being_native_have_a_reason(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_class_that_changes_elsewhere_is_looked_at_anew() -> None:
-    names = module("class C: pass\nc = C(); c.k = 2.0\ndef f(x): return x * c.k")
+    names = module("class C: other = 0\nc = C(); c.k = 2.0\ndef f(x): return x * c.k")
     function = jit(names["F"])
     function(X)
     names["C"].other = 1
