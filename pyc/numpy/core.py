@@ -42,7 +42,7 @@ def separated(found: Any, args: Sequence[Any]) -> Any:
 def value(x: Any) -> Any:
     """`x` as something that has a type: lists, tuples and ranges of numbers become arrays, or are
     stacked if they hold traced values."""
-    if not isinstance(x, (list, tuple, range)):
+    if not issubclass(type(x), (list, tuple, range)):
         return x
     if any(_holds_value(e) for e in x):
         return stacked([value(e) for e in x])
@@ -106,12 +106,8 @@ def cast(x: Any, dtype: DType) -> Any:
 def literal(x: Any, dtype: DType) -> Any:
     """A Python number as a constant of a type; OverflowError as NumPy if it does not fit. One that
     is traced is a constant too, of the value that it has now."""
-    if hasattr(x, "needed"):
+    if type(x) not in WEAK and hasattr(x, "needed"):
         x = structural(x)
-    if dtype.is_integer and isinstance(x, int):
-        info = np.iinfo(dtype.numpy)
-        if not info.min <= x <= info.max:
-            raise OverflowError(f"Python integer {x} out of bounds for {dtype.name}")
     text = type(x).__name__ if isinstance(x, int) else repr(x)
     return bind1("constant", value=_literal(x, text, dtype))
 
@@ -120,6 +116,10 @@ def literal(x: Any, dtype: DType) -> Any:
 def _literal(x: Any, text: str, dtype: DType) -> Any:
     """The read-only array of a number. text: what differs where equal numbers do (0.0 and -0.0,
     1 and True)."""
+    if dtype.is_integer and isinstance(x, int):
+        info = np.iinfo(dtype.numpy)
+        if not info.min <= x <= info.max:
+            raise OverflowError(f"Python integer {x} out of bounds for {dtype.name}")
     with np.errstate(all="ignore"):
         array = np.asarray(x).astype(dtype.numpy)
     array.flags.writeable = False
@@ -135,8 +135,13 @@ def constant(array: Any) -> Any:
 
 def result_dtype(*items: Any) -> DType:
     """The common type of operands, Python numbers weak."""
-    strong = [dtype_of(x) for x in items if weak_type(x) is None]
-    weak = [w for w in map(weak_type, items) if w is not None]
+    strong, weak = [], []
+    for x in items:
+        number = weak_type(x)
+        if number is None:
+            strong.append(dtype_of(x))
+        else:
+            weak.append(number)
     if not strong:
         order = (bool, int, float, complex)
         return WEAK[max(weak, key=order.index)]
@@ -151,6 +156,9 @@ def result_dtype(*items: Any) -> DType:
 
 def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
     """The common shape by NumPy's rules; ShapeError names the shapes."""
+    first, *others = {shape for shape in shapes if shape} or {()}
+    if not others:
+        return first
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -167,8 +175,13 @@ def operands(name: str, *items: Any, dtype: DType | None = None) -> list[Any]:
     """Operands of one shape and type."""
     values = [value(x) for x in items]
     kind = dtype or result_dtype(*values)
-    shape = broadcast_shape(name, [shape_of(x) for x in values])
-    return [broadcast(cast(x, kind), shape) for x in values]
+    shape = broadcast_shape(name, [type_of(x).shape for x in values])
+    found = []
+    for x in values:
+        before = type_of(x)
+        typed = x if before.dtype is kind and type(x) not in WEAK else cast(x, kind)
+        found.append(typed if before.shape == shape else bind1("broadcast", typed, shape=shape))
+    return found
 
 
 def axis_of(name: str, axis: Any, rank: int) -> int:
