@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgpack
 
 from pyc.forks import load
+from pyc.frozen import frozen
 
 Document = dict[str, Any]
 
@@ -91,7 +92,8 @@ def source_digest() -> str:
     return found
 
 
-class SourceState(NamedTuple):
+@frozen()
+class SourceState:
     """What the file system says of pyc's own files. digest: of their names, sizes, times and
     numbers; changed: when the last of them changed, in nanoseconds since the epoch; exact: whether
     the file system keeps that time to less than a second."""

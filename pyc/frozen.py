@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from operator import attrgetter
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple, NoReturn, TypeVar, dataclass_transform
+from typing import Any, NoReturn, TypeVar, dataclass_transform
 
 Class = TypeVar("Class", bound=type)
 Record = TypeVar("Record")
@@ -21,12 +21,20 @@ Record = TypeVar("Record")
 _MISSING: Any = object()
 
 
-class Field(NamedTuple):
+class Field:
     """What is said of a field beside its type."""
 
-    default: Any = _MISSING
-    default_factory: Any = _MISSING
-    metadata: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    __slots__ = ("default", "default_factory", "metadata")
+
+    def __init__(
+        self,
+        default: Any = _MISSING,
+        default_factory: Any = _MISSING,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        self.default = default
+        self.default_factory = default_factory
+        self.metadata = metadata or {}
 
 
 def field(
@@ -36,7 +44,7 @@ def field(
     metadata: dict[str, Any] | None = None,
 ) -> Any:
     """The default of a field that needs more than a value, such as a list of its own."""
-    return Field(default, default_factory, metadata or {})
+    return Field(default, default_factory, metadata)
 
 
 def replace(record: Record, /, **changes: Any) -> Record:
@@ -84,18 +92,19 @@ def _made_of(cls: Class, more: dict[str, Any], weak: bool) -> Class:
     namespace["__fields__"] = described
     namespace.setdefault("__repr__", _repr)
     namespace.setdefault("__reduce__", _reduce)
+    scope: dict[str, Any] = {}
+    namespace["__init__"] = _initialiser(cls, described, scope)
     made = type(cls)(cls.__name__, cls.__bases__, more | namespace)
-    made.__init__ = _initialiser(made, described)  # type: ignore[misc]
+    for k, (name, known) in enumerate(described.items()):
+        store = getattr(made, name).__set__
+        scope[f"store_{k}"] = store if known.default_factory is _MISSING else _making(store, known)
     return made
 
 
-def _initialiser(cls: Any, described: dict[str, Field]) -> Any:
-    """`__init__(self, *fields)`, which stores through the slots' own descriptors."""
+def _initialiser(cls: type, described: dict[str, Field], scope: dict[str, Any]) -> Any:
+    """`__init__(self, *fields)`, which stores through the slots' own descriptors: `store_0` and so
+    on in `scope`, to be put there once there is a class."""
     names = tuple(described)
-    scope = {}
-    for k, (name, known) in enumerate(described.items()):
-        store = getattr(cls, name).__set__
-        scope[f"store_{k}"] = store if known.default_factory is _MISSING else _making(store, known)
     optional = [n for n in names if described[n].default_factory is not _MISSING]
     optional += [n for n in names if described[n].default is not _MISSING]
     if set(optional) != set(names[len(names) - len(optional) :]):

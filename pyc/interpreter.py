@@ -147,14 +147,18 @@ def bind1(op: str | Op, *args: Any, **params: Any) -> Any:
     return out
 
 
+_NUMBERS = {kind: ArrayType((), dtype) for kind, dtype in WEAK.items()}
+
+
 def type_of(x: Any) -> ArrayType:
     """Shape and dtype of a value, NumPy array or scalar, or Python scalar; DTypeError for others
     (lists included: pyc.numpy converts them first)."""
+    number = _NUMBERS.get(type(x))
+    if number is not None:
+        return number
     found = getattr(x, "type", None)
     if isinstance(found, ArrayType):
         return found
-    if type(x) in WEAK:
-        return ArrayType((), WEAK[type(x)])
     if isinstance(x, (np.ndarray, np.generic)):
         dtype = dt.of(x.dtype)
         if dtype is not None:

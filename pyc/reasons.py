@@ -14,15 +14,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any
 
 from pyc.forks import hold
+from pyc.frozen import frozen
 
 LOG_LENGTH = 4096
 """Events kept per process; counts go on beyond that."""
 
 
-class Entry(NamedTuple):
+@frozen()
+class Entry:
     """What a reason means. code: stable; meaning: what happened; remedy: what to do about it."""
 
     code: str
@@ -175,6 +177,12 @@ class Reason(Enum):
         "PYC2112",
         "the loops of a function were traced iteration by iteration, as it was written",
         "See the detail: what the function does rules out that its loops are rewritten.",
+    )
+
+    LOOP_ROLLED_FOR_SIZE = Entry(
+        "PYC2113",
+        "a short loop is a loop of the program after its first iteration: its code would be large",
+        _NOTHING,
     )
 
     # guard: what a compiled program depends on besides the signature
@@ -514,7 +522,8 @@ BY_CODE: dict[str, Reason] = {r.code: r for r in Reason}
 """Every reason by its code."""
 
 
-class Event(NamedTuple):
+@frozen()
+class Event:
     """Something that happened, and why. details: names to numbers, texts, or lists of these."""
 
     reason: Reason

@@ -97,7 +97,7 @@ def specialise(
         release=compiled.release,
         parallel=compiled.parallel,
         as_tuple=None if plain else True,
-        wrap=None if plain else out_tree.unflatten,
+        wrap=None if plain else out_tree.maker(),
         valid=native_calls,
         looks=tuple(looks),
         keep=compiled,

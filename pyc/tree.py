@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary
 from pyc import treedef as definition
 from pyc.errors import TraceError
 from pyc.forks import load
+from pyc.frozen import replace
 from pyc.treedef import Way
 
 TreeDef: TypeAlias = definition.TreeDef
@@ -202,7 +203,7 @@ def register_like(cls: type, other: type, convert: Callable[[Any], Any]) -> None
     way = definition.registered(other)
     if way is not None:
         make = way.make
-        definition.register(cls, way._replace(make=lambda *parts: convert(make(*parts))))
+        definition.register(cls, replace(way, make=lambda *parts: convert(make(*parts))))
 
 
 def unregister(cls: type) -> None:

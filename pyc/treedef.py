@@ -11,11 +11,16 @@ Everything is in Python: pytree packages take 10 ms to import, a sixth of a warm
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import count
+from typing import Any
+
+from pyc.frozen import frozen
 
 
-class Entry(NamedTuple):
+@frozen()
+class Entry:
     """A step from a container to a child. entry: its position, key or attribute; text: as code."""
 
     entry: Any
@@ -25,7 +30,8 @@ class Entry(NamedTuple):
 Path = tuple[Entry, ...]
 
 
-class Way(NamedTuple):
+@frozen()
+class Way:
     """A kind of container."""
 
     parts: Callable[[Any, bool], tuple[Iterable[Any], Any]]
@@ -71,6 +77,14 @@ class TreeDef:
             raise ValueError(f"{self} has {self.num_leaves} leaves, got {len(given)}")
         return _built(self, iter(given))
 
+    def maker(self) -> Callable[[Sequence[Any]], Any]:
+        """`unflatten`, for as many leaves as there are, as code of its own: some 0.05 ms to make,
+        a fifth of the time in each call."""
+        scope: dict[str, Any] = {}
+        text = _code(self, scope, count())
+        made: Callable[[Sequence[Any]], Any] = eval(f"lambda leaves: {text}", scope)
+        return made
+
     def paths(self) -> list[Path]:
         """How each leaf is reached."""
         found: list[Path] = []
@@ -83,6 +97,23 @@ def _built(treedef: TreeDef, leaves: Iterator[Any]) -> Any:
         return next(leaves)
     made = [next(leaves) if c is LEAF else _built(c, leaves) for c in treedef.children]
     return treedef.way.make(treedef, made)
+
+
+def _code(treedef: TreeDef, scope: dict[str, Any], leaf: Iterator[int]) -> str:
+    """The expression that makes a tree of `leaves`; scope: gets the objects that it names."""
+    if treedef is LEAF:
+        return f"leaves[{next(leaf)}]"
+    texts = [_code(c, scope, leaf) for c in treedef.children]
+    if treedef.kind is tuple or treedef.kind is list:
+        return treedef.way.shown(treedef, texts)
+    name = f"x{len(scope)}"
+    if treedef.kind is dict:
+        parts = dict(zip(treedef.meta, texts, strict=True))
+        keys = list(getattr(treedef.meta, "order", treedef.meta))
+        scope |= {f"{name}_{k}": key for k, key in enumerate(keys)}
+        return "{" + ", ".join([f"{name}_{k}: {parts[key]}" for k, key in enumerate(keys)]) + "}"
+    scope[name] = partial(treedef.way.make, treedef)
+    return f"{name}([{', '.join(texts)}])"
 
 
 def _walk(treedef: TreeDef, before: Path, found: list[Path]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyc import cache, fingerprint
+from pyc.frozen import replace
 from pyc.store import sources
 
 
@@ -92,7 +93,7 @@ def test_nothing_is_noted_of_files_that_have_just_changed(tree, cache_dir, monke
 def test_nothing_is_noted_where_times_are_whole_seconds(tree, cache_dir, monkeypatch) -> None:
     state = fingerprint.source_state()
     assert state.exact
-    monkeypatch.setattr(sources, "source_state", lambda: state._replace(exact=False))
+    monkeypatch.setattr(sources, "source_state", lambda: replace(state, exact=False))
     assert remembered(cache.disk(writable=True))[1]
     assert not (cache_dir / "sources").exists()
 

@@ -23,7 +23,7 @@ GLUE |= {"array", "device", "cache", "store", "fingerprint"}
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
-    "reasons": {"forks"},
+    "reasons": {"forks", "frozen"},
     "config": {"frozen"},
     "frozen": set(),
     "forks": set(),

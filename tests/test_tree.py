@@ -33,12 +33,13 @@ nested = st.recursive(
 @given(nested)
 def test_unflatten_inverts_flatten(value) -> None:
     leaves, treedef = tree.flatten(value)
-    assert tree.unflatten(treedef, leaves) == value
+    assert tree.unflatten(treedef, leaves) == value == treedef.maker()(leaves)
     assert leaves == tree.leaves(value)
     assert treedef == tree.structure(value)
     assert hash(treedef) == hash(tree.structure(value))
     leaves, treedef = tree.flatten_ordered(value)
     assert tree.unflatten(treedef, leaves) == value
+    assert repr(treedef.maker()(leaves)) == repr(value), "dicts in their order too"
 
 
 @given(nested)
@@ -210,6 +211,7 @@ def test_the_containers_of_the_standard_library() -> None:
     assert texts[:4] == ["r[0][0]", "r[0][1]", "r[1]['a']", "r[1]['b']"]
     assert texts[4:7] == ["r[2]['b']", "r[2]['a'][0]", "r[3][0]"]
     made = tree.unflatten(treedef, [x for _, x in pairs])
+    assert repr(treedef.maker()([x for _, x in pairs])) == repr(made)
     assert made == value and [type(x) for x in made] == [type(x) for x in value]
     assert made[0].maxlen == 3 and made[1].default_factory is list
     assert list(made[1]) == ["b", "a"], "dicts are made again in their own order"

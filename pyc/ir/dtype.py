@@ -165,8 +165,11 @@ def promote(*types: DType) -> DType:
     ml_dtypes' rules stand for bfloat16 and float8 met by other types. TypeError where NumPy has
     no common type.
     """
-    first = types[0]
-    if all(t is first for t in types):
+    first, *others = types
+    for t in others:
+        if t is not first:
+            break
+    else:
         return first
     found = of(np.result_type(*(t.numpy for t in types)))
     if found is None:

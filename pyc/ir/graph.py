@@ -103,12 +103,15 @@ class Graph:
 
 def freeze(value: Any) -> Any:
     """A hashable stand-in of an equation parameter: equal for equal parameters."""
+    kind = type(value)
+    if kind is int or kind is str or kind is bool:
+        return (kind, value)
     if isinstance(value, np.ndarray):
         return ("array", value.dtype.str, value.shape, value.tobytes())
     if isinstance(value, Graph):
         return ("graph", graph_key(value))
     if isinstance(value, (tuple, list)):
-        return ("tuple", *map(freeze, value))
+        return ("tuple", *[freeze(v) for v in value])
     if isinstance(value, float):
         return ("float", value.hex())
     return (type(value).__name__, value)
@@ -167,13 +170,23 @@ class Builder:
         """Results of `op` over `args`; raises what the op's type rule raises."""
         if isinstance(op, str):
             op = OPS[op]
+        return self.located(op, args, params, lambda: loc)
+
+    def located(
+        self,
+        op: Op,
+        args: tuple[Value, ...],
+        params: Mapping[str, Any],
+        here: Callable[[], Location | None],
+    ) -> tuple[Value, ...]:
+        """As `bind`; here: the place of a new equation, asked for only if there is none like it."""
         key = self._key(op, args, params)
         known = self._known.get(key)
         if known is not None and not op.effect:
             return known
         types = op.types(tuple([a.type for a in args]), **params)
         outs = tuple([Value(t) for t in types])
-        return self._append(key, Eqn(op, args, params, outs, loc))
+        return self._append(key, Eqn(op, args, params, outs, here()))
 
     def keep(self, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, ...]:
         """Results of an equation of another Graph, whose place this one takes, over `args`: that
@@ -202,6 +215,9 @@ class Builder:
             self.producer[a]
         if not params:
             return (op.name, args)
+        if len(params) == 1:
+            ((name, value),) = params.items()
+            return (op.name, args, name, freeze(value))
         return (op.name, args, *[(k, freeze(params[k])) for k in sorted(params)])
 
     def _append(self, key: tuple[Any, ...], eqn: Eqn) -> tuple[Value, ...]:

@@ -128,11 +128,11 @@ def define(op: Op) -> Op:
 
 def same_shape(name: str, args: Types) -> tuple[int, ...]:
     """The common shape of pointwise arguments; ShapeError names them otherwise."""
-    first = args[0].shape
-    if any(a.shape != first for a in args):
-        found = ", ".join(map(str, args))
-        raise ShapeError(f"{name}: shapes differ: {found}")
-    return first
+    first, *others = args
+    for a in others:
+        if a.shape != first.shape:
+            raise ShapeError(f"{name}: shapes differ: {', '.join(map(str, args))}")
+    return first.shape
 
 
 def pointwise_types(
@@ -145,7 +145,10 @@ def pointwise_types(
     def rule(args: Types, **_: Any) -> Types:
         shape = same_shape(name, args)
         first = args[0].dtype
-        if first.kind not in allowed or any(a.dtype is not first for a in args):
+        equal = first.kind in allowed
+        for a in args:
+            equal = equal and a.dtype is first
+        if not equal:
             found = ", ".join(map(str, args))
             raise DTypeError(f"{name}: needs equal types of kind {kinds}, got {found}")
         return (ArrayType(shape, result or first),)

@@ -48,7 +48,7 @@ def separated(found: Any, args: Sequence[Any]) -> Any:
 def value(x: Any, dtype: DType | None = None) -> Any:
     """`x` as something that has a type: lists, tuples and ranges of numbers become arrays (of
     `dtype`, which must hold them), or are stacked if they hold traced values."""
-    if not isinstance(x, (list, tuple, range)):
+    if not issubclass(type(x), (list, tuple, range)):
         return x
     if any(_holds_value(e) for e in x):
         return stacked([value(e, dtype) for e in x], dtype)
@@ -125,7 +125,7 @@ def literal(x: Any, dtype: DType) -> Any:
     raises IntegerRangeError: an integer that the type does not hold; DTypeError: a complex number
     in a real type
     """
-    if hasattr(x, "needed"):
+    if type(x) not in WEAK and hasattr(x, "needed"):
         x = structural(x)
     if isinstance(x, complex) and not dtype.is_complex and dtype is not dt.b1:
         raise DTypeError(f"the complex number {x} does not fit {dtype.name}")
@@ -145,6 +145,10 @@ def fits(x: int, dtype: DType) -> bool:
 def _literal(x: Any, text: str, dtype: DType) -> Any:
     """The read-only array of a number. text: what differs where equal numbers do (0.0 and -0.0,
     1 and True)."""
+    if dtype.is_integer and isinstance(x, int):
+        info = np.iinfo(dtype.numpy)
+        if not info.min <= x <= info.max:
+            raise OverflowError(f"Python integer {x} out of bounds for {dtype.name}")
     with np.errstate(all="ignore"):
         array = np.asarray(x).astype(dtype.numpy)
     array.flags.writeable = False
@@ -160,8 +164,13 @@ def constant(array: Any) -> Any:
 
 def result_dtype(*items: Any) -> DType:
     """The common type of operands, Python numbers weak."""
-    strong = [dtype_of(x) for x in items if weak_type(x) is None]
-    weak = [w for w in map(weak_type, items) if w is not None]
+    strong, weak = [], []
+    for x in items:
+        number = weak_type(x)
+        if number is None:
+            strong.append(dtype_of(x))
+        else:
+            weak.append(number)
     if not strong:
         order = (bool, int, float, complex)
         return WEAK[max(weak, key=order.index)]
@@ -180,8 +189,8 @@ def result_dtype(*items: Any) -> DType:
 
 def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
     """The common shape by NumPy's rules; ShapeError names the shapes."""
-    first = shapes[0]
-    if all(shape == first for shape in shapes):
+    first, *others = {shape for shape in shapes if shape} or {()}
+    if not others:
         return first
     rank = max(map(len, shapes))
     columns = zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True)
@@ -213,8 +222,13 @@ def operands(name: str, *items: Any, dtype: DType | None = None) -> list[Any]:
     """Operands of one shape and type."""
     values = [value(x) for x in items]
     kind = dtype or result_dtype(*values)
-    shape = broadcast_shape(name, [shape_of(x) for x in values])
-    return [broadcast(cast(x, kind), shape) for x in values]
+    shape = broadcast_shape(name, [type_of(x).shape for x in values])
+    found = []
+    for x in values:
+        before = type_of(x)
+        typed = x if before.dtype is kind and type(x) not in WEAK else cast(x, kind)
+        found.append(typed if before.shape == shape else bind1("broadcast", typed, shape=shape))
+    return found
 
 
 def axis_of(name: str, axis: Any, rank: int) -> int:

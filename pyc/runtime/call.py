@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from pyc.frozen import frozen
 from pyc.ir.plan import ARGUMENT_BYTES
 from pyc.runtime import native, pool
 
 
-class Outcome(NamedTuple):
+@frozen()
+class Outcome:
     """code: 0, or what the entry returned; site, value: of the error slot, if code is not 0."""
 
     code: int

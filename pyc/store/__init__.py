@@ -29,11 +29,11 @@ import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 import msgpack
 
 from pyc.fingerprint import Document, canonical, key_of, sha256
+from pyc.frozen import frozen
 from pyc.reasons import Reason
 
 MAGIC = "pyc-cache"
@@ -62,7 +62,8 @@ _UNNOTICED = getattr(os, "O_NOATIME", 0)
 """Reading is no use of an entry: a hit is, and says so itself."""
 
 
-class Entry(NamedTuple):
+@frozen()
+class Entry:
     """A stored program.
 
     label: name of the function it was first compiled for; arguments: the names of its arguments;
@@ -84,14 +85,16 @@ class Entry(NamedTuple):
     used: float
 
 
-class Summary(NamedTuple):
+@frozen()
+class Summary:
     """The part of an entry that can be read alone. It is not checked: good for a report only."""
 
     label: str
     compile_seconds: float
 
 
-class Miss(NamedTuple):
+@frozen()
+class Miss:
     """Why there is no entry, or why one was not stored. details: texts by name."""
 
     reason: Reason

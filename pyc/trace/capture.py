@@ -123,8 +123,8 @@ class Trace(Interpreter):
 
     def bind(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
         """Tracers of the results of a new equation."""
-        loc = self._place or self._locator.here()
-        values = self.builder.bind(op, *[a.value for a in args], loc=loc, **params)
+        operands = tuple([a.value for a in args])
+        values = self.builder.located(op, operands, params, self._here)
         if op.name in VIEWS and makes_view(op, args):
             found = Tracer(self, values[0])
             found.view_of(args[0], Step(op, params, args[1:]), args[0].value)
@@ -151,6 +151,9 @@ class Trace(Interpreter):
             self.outermost.refusal = None
         return error
 
+    def _here(self) -> Location | None:
+        return self._place or self._locator.here()
+
     def copy(self, x: Any) -> Any:
         """A tracer of the same value, an array of its own in row-major order."""
         found = Tracer(self, x.value, x.weak)
@@ -159,8 +162,14 @@ class Trace(Interpreter):
 
     def separate(self, x: Any, arguments: Sequence[Any]) -> Any:
         """A tracer of the same value if `x` is a view or an argument; anything else as it is."""
-        if type(x) is not Tracer or (x.base is None and not any(x is a for a in arguments)):
+        if type(x) is not Tracer:
             return x
+        if x.base is None:
+            for a in arguments:
+                if a is x:
+                    break
+            else:
+                return x
         return Tracer(self, self.lift(x).value, x.weak)
 
     def alias(self, x: Any, source: Any) -> Any:

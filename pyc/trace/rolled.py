@@ -4,7 +4,8 @@ functions of `decisions` too.
 On concrete values each does what Python does. A loop that is long or whose end is traced becomes an
 op (`carry`):
 
-* up to `SHORT` iterations, and `SHORT_IN_ALL` of nested loops, run in Python: straight code;
+* up to `SHORT` iterations, and `SHORT_IN_ALL` of nested loops, run in Python: straight code, unless
+  the first one shows that it would come to more than `STRAIGHT_COST`, and the others can be an op;
 * a loop whose body does nothing with traced values runs in Python;
 * what else goes over a range or an array becomes one loop of the program. If its body needs the
   number of the iteration (a slice, a shape, a list) or does more to Python objects than to replace
@@ -55,6 +56,9 @@ SHORT = 16
 """Loops of up to this many iterations run in Python."""
 SHORT_IN_ALL = 64
 """So many iterations of nested short loops at most."""
+STRAIGHT_COST = 256
+"""Instructions per element that the iterations of a short loop may come to as straight code. What
+LLVM takes grows with them: some 0.3 ms each, where a loop takes some 30 ms in all."""
 LONGEST = 4096
 """The most iterations, of nested loops in all, that run in Python because they cannot be ops."""
 LONGEST_PLAIN = 1_000_000
@@ -183,12 +187,30 @@ class _For(_Statement):
             self.run_to_traced_end(steps)
             return
         if length <= SHORT and length * _unrolled.get() <= SHORT_IN_ALL:
-            self.unroll(steps, 0)
+            self.run_short(steps)
             return
         if length <= LONGEST_PLAIN and self.is_plain(steps):
             self.unroll(steps, 0)
             return
         self.run_long(steps)
+
+    def run_short(self, steps: Steps) -> None:
+        """A loop of few iterations: in Python, or as an op after the first one if that is large.
+        One that may be left has its own way of becoming an op."""
+        length: int = steps.length
+        left = length - 1
+        if left < 2 or self.stop is not None:
+            self.unroll(steps, 0)
+            return
+        recorded = current().builder.eqns  # type: ignore[attr-defined]
+        before = len(recorded)
+        with _unrolling(length):
+            self.body(steps.item(0))
+        cost = left * sum(map(_cost, recorded[before:]))
+        if cost > STRAIGHT_COST and self.try_to_roll(steps, 1):
+            record(Reason.LOOP_ROLLED_FOR_SIZE, line=_line(), iterations=left, cost=cost)
+        else:
+            self.unroll(steps, 1)
 
     def run_to_traced_end(self, steps: Steps) -> None:
         """A loop whose length is traced: an op; if it cannot be one, and its bounds are at hand,
@@ -246,7 +268,7 @@ class _For(_Statement):
     def unroll(self, steps: Steps, first: int) -> None:
         """The iterations from `first` on, in Python; as an op once the stop flag is traced."""
         length: int = steps.length
-        with _unrolling(length - first):
+        with _unrolling(length):
             for k in range(first, length):
                 stopped = self.stopped()
                 if type(stopped) is bool:
@@ -432,6 +454,24 @@ class _While(_Statement):
         places = [*self.variables.live, go]
         known = {*self.variables.known, go.key}
         merge(stopped, (again, lambda: go.set(False)), places, known, self.functions)
+
+
+def _cost(eqn: Eqn) -> int:
+    """About what an equation adds to the code of a program, in instructions per element."""
+    if eqn.op.name == "constant":
+        return 0
+    return eqn.op.cost if eqn.op.kind is Kind.POINTWISE else _COSTS[eqn.op.kind]
+
+
+_COSTS = {
+    Kind.INDEX: 1,
+    Kind.REDUCE: 8,
+    Kind.CONTRACT: 16,
+    Kind.KERNEL: 16,
+    Kind.LIBRARY: 16,
+    Kind.CONTROL: 32,
+}
+"""What the others add: loops of their own."""
 
 
 def _may_fail(eqn: Eqn) -> bool:

@@ -62,6 +62,15 @@ row(
     """,
 )
 row(
+    "whose iterations would be much code in a row",
+    KERNEL,
+    """
+    def f(x):
+        for i in range(8): x = np.sin(np.cos(np.exp(-x * x))) + i
+        return x
+    """,
+)
+row(
     "over a longer one",
     LOOP,
     """

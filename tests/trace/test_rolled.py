@@ -16,6 +16,7 @@ import pytest
 import pyc
 from pyc import tree
 from pyc.errors import PycError
+from pyc.ir.op import Kind
 from pyc.ir.plan import Copy, Loop, walk_steps
 from pyc.reasons import Reason, collecting
 from tests.trace import loop_programs as programs
@@ -365,6 +366,49 @@ def test_a_loop_that_is_unrolled_says_why() -> None:
     assert reason is Reason.LOOP_UNROLLED
     assert "`out`" in detail
     assert reasons_of(programs.heat_of_a_thousand_steps, X) == []
+
+
+def newton(x, e):
+    for _ in range(8):
+        e = e - (e - 0.3 * np.sin(e) - x) / (1 - 0.3 * np.cos(e))
+    return e
+
+
+def horner(x, y):
+    for k in range(8):
+        y = y * x + k
+    return y
+
+
+def slices_of_large_code(x, y):
+    for k in range(1, 6):
+        y = np.sin(y[: 9 - k]) * np.cos(y[1 : 10 - k])
+    return y
+
+
+def left_early(x, y):
+    for k in range(8):
+        if k == 2:
+            break
+        y = np.sin(np.cos(np.exp(np.sin(y)))) * x
+    return y
+
+
+@pytest.mark.parametrize(
+    ("function", "loops"), [(newton, 1), (horner, 0), (slices_of_large_code, 0), (left_early, 0)]
+)
+def test_a_short_loop_is_one_of_the_program_if_straight_code_would_be_large(
+    function: Any, loops: int
+) -> None:
+    """LLVM took a second for eight Newton iterations in a row."""
+    x = np.linspace(0.1, 1.9, 10)
+    with collecting() as events:
+        traced = pyc.jit(function).trace(x, x)
+    found = [e for e in events if e.reason is Reason.LOOP_ROLLED_FOR_SIZE]
+    assert [e.op.name for e in traced.graph.eqns if e.op.kind is Kind.CONTROL] == ["scan"] * loops
+    assert len(found) == loops
+    assert all(e.details["iterations"] == 7 and e.details["cost"] > 256 for e in found)
+    np.testing.assert_allclose(pyc.jit(function)(x, x), function(x, x), rtol=1e-12)
 
 
 def test_a_function_without_source_is_unrolled_and_says_so() -> None:
