@@ -41,9 +41,44 @@ def raising(make: Callable[[], Any]) -> Any:
     trace = current()
     if not isinstance(trace, Trace):
         return make()
-    with telling(trace.told):
+    told: list[Told] = []
+    with telling(told):
         error = make()
-        return error() if isinstance(error, type) else error
+        error = error() if isinstance(error, type) else error
+    if trace.parent is None and isinstance(error, Exception):
+        _raise_now(error, told)
+    else:
+        trace.told += told
+    return error
+
+
+def _raise_now(error: Exception, told: list[Told]) -> None:
+    """Puts numbers that are at hand into an exception that is raised whatever the data are.
+
+    raises TraceError: it holds a traced value that is not
+    """
+    shown = [t for t in told if t.number.is_at_hand]
+
+    def settled(x: Any) -> Any:
+        if isinstance(x, Tracer) and x.is_at_hand:
+            return _at_hand(x)
+        if type(x) is str:
+            for t in shown:
+                x = x.replace(t.text, t.show(_at_hand(t.number)))
+        return x
+
+    error.args = tuple(map(settled, error.args))
+    for name, value in vars(error).items():
+        setattr(error, name, settled(value))
+    leaves = tree.leaves([*error.args, *vars(error).values()])
+    if any(isinstance(x, Tracer) for x in leaves) and not _is_caught():
+        why = "which is raised whatever the data are, holds a traced value"
+        raise TraceError(f"{type(error).__name__}, {why}", fix=_CHECK, place=location.here())
+
+
+def _at_hand(number: Any) -> Any:
+    found = number.needed()
+    return found.item() if number.weak is not None or found.ndim else found[()]
 
 
 def is_raise(error: Exception) -> bool:

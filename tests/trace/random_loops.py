@@ -43,11 +43,14 @@ _RESULT = "return s, t, k, a, b, box.value, box.array, items[0], items[1], table
 
 
 class Writer:
-    """Writes one function. aliases: whether one array may get several names."""
+    """Writes one function. aliases: whether one array may get several names; raises: whether
+    branches may raise exceptions, each another one."""
 
-    def __init__(self, seed: int, aliases: bool) -> None:
+    def __init__(self, seed: int, aliases: bool, raises: bool = False) -> None:
         self.random = random.Random(seed)
         self.aliases = aliases
+        self.raises = raises
+        self.exceptions = 0
         self.lines: list[str] = []
         self.loops = 0
         self.depth = 0
@@ -137,7 +140,9 @@ class Writer:
         """One statement; looping: it is in a loop."""
         self.left -= 1
         choice = self.random.random()
-        if depth < 4 and choice < 0.2:
+        if self.raises and self.random.random() < 0.2:
+            self.exception(depth)
+        elif depth < 4 and choice < 0.2:
             self.loop(depth)
         elif depth < 5 and choice < 0.4:
             self.branch(depth, looping)
@@ -184,6 +189,24 @@ class Writer:
         if self.random.random() < 0.5:
             self.line(depth, "else:")
             self.block(depth + 1, looping)
+
+    def exception(self, depth: int) -> None:
+        """A statement that raises for some data."""
+        self.exceptions += 1
+        number = self.exceptions
+        bound = self.random.randint(1, 3)
+        text = self.one_of(
+            f"raise ValueError({number})",
+            f"raise ValueError({number}, k)",
+            f"raise ValueError('{number}: {{}}'.format(k))",
+        )
+        if self.random.random() < 0.3:
+            self.line(depth, f"assert abs({self.number(1)}) < {bound}, {number}")
+            return
+        self.line(depth, f"if {self.number(1)} > {bound} or k > {2 * bound}:")
+        if self.random.random() < 0.3:
+            self.statement(depth + 1, False)
+        self.line(depth + 1, text)
 
     def loop(self, depth: int) -> None:
         self.loops += 1

@@ -123,6 +123,29 @@ def test_a_program_for_all_integers() -> None:
     assert f.cache_info().misses == 1
 
 
+def test_numbers_at_hand_are_told_at_the_first_call() -> None:
+    @pyc.jit
+    def f(x, n):
+        if n < 0:
+            raise ValueError(f"n is {n}", n)
+        return x + n
+
+    with pytest.raises(ValueError) as error:
+        f(DATA["plain"], -1)
+    assert error.value.args == ("n is -1", -1)
+    assert type(error.value.args[1]) is int
+
+
+def test_what_is_always_raised_holds_no_traced_value() -> None:
+    @pyc.jit
+    def f(x):
+        y = x if x[0] > 0 else -x
+        raise ValueError("all", y)
+
+    with pytest.raises(TraceError, match="whatever the data are"):
+        f(DATA["plain"])
+
+
 def test_what_is_raised_now_is_raised_before_what_needs_the_number() -> None:
     @pyc.jit
     def f(x, n):
