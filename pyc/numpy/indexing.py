@@ -200,7 +200,7 @@ def _static_slice(k: slice) -> slice:
                 "data, and shapes must be known while the function is traced",
                 fix="Write `pyc.lax.dynamic_slice(x, (i,), (n,))` for `x[i : i + n]`, and "
                 "`pyc.lax.dynamic_update_slice(x, v, (i,))` for `x.at[i : i + n].set(v)`;\n"
-                "or make the argument it comes from static: `pyc.jit(static_argnames=...)`.",
+                "or pass the argument it comes from as a number, such as `int(n)`.",
             ) from None
     if parts[2] == 0:
         raise ShapeError("slice step cannot be zero")

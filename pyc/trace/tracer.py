@@ -704,8 +704,8 @@ class Tracer(ArrayMethods):
                 f"{self._described()} is used as a Python integer (a shape, an axis, a range, "
                 "or an index of a list), which needs its value"
             ),
-            "Make the argument it comes from static: `pyc.jit(static_argnames=...)`; loop with "
-            "`pyc.lax.fori_loop`;\nto pick from a list or a NumPy array, pass that as an array "
+            "Pass the argument it comes from as a number, such as `int(n)`, or make it static: "
+            "`pyc.jit(static_argnames=...)`;\nloop with `pyc.lax.fori_loop`; to pick from a list or a NumPy array, pass that as an array "
             "argument and index it.",
         )
 

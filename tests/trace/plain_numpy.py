@@ -292,6 +292,15 @@ refused(
         return np.zeros(int(x[0]))  # refused
     """,
 )
+refused(
+    "an array of rank 0 likewise: it is data, which may change in place; pass `int(n)`",
+    "PYC1103",
+    """
+    def f(x, n):
+        return np.zeros(n) + x.sum()  # refused
+    """,
+    "x, np.array(3)",
+)
 works(
     "a number argument as a shape, a range or an index of a list: compiled for each value",
     """
