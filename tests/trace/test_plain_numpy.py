@@ -47,7 +47,7 @@ def run(row: Row) -> tuple[Any, tuple[Any, ...]]:
     linecache.cache[file] = (len(row.source), None, row.source.splitlines(True), file)
     module = sys.modules["plain"] = ModuleType("plain")
     exec(compile(row.source, file, "exec", dont_inherit=True), vars(module))
-    args = eval(f"({row.args},)", {"x": np.array([1.5, 2.25, 3.0])})
+    args = eval(f"({row.args},)", {"x": np.array([1.5, 2.25, 3.0]), "np": np})
     return module.f, args
 
 
