@@ -238,7 +238,7 @@ row(
     """
     def f(x):
         out = []
-        for i in range(20): out.append(x * i)
+        for i in range(20): out.insert(0, x * i)
         return np.stack(out)
     """,
 )
