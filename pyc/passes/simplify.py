@@ -116,6 +116,42 @@ def _turned_operands(m: Match, e: Eqn, args: Values) -> Values | None:
     return m.builder.bind(e.op, *operands, loc=e.loc, **params)
 
 
+def _joined_slices(m: Match, e: Eqn, args: Values) -> Values | None:
+    """Adjacent parts of a concatenation that are adjacent slices of one array are one slice of it:
+    what a loop has stacked comes apart and together again."""
+    axis = e.params["axis"]
+    joined: list[tuple[Value, Eqn | None, int]] = []
+    for value in args:
+        part = m.maker(value, "slice")
+        before, source, length = joined[-1] if joined else (value, None, 0)
+        if part is not None and source is not None and _follows(source, length, part, axis):
+            joined[-1] = (before, source, length + part.params["size"][axis])
+        else:
+            joined.append((value, part, value.shape[axis]))
+    if len(joined) == len(args):
+        return None
+    parts: list[Value] = []
+    for value, source, length in joined:
+        if source is not None and length > value.shape[axis]:
+            size = tuple(length if k == axis else n for k, n in enumerate(value.shape))
+            params = {**source.params, "size": size}
+            (value,) = source.args
+            if value.shape != size:
+                (value,) = m.builder.bind(source.op, value, loc=e.loc, **params)
+        parts.append(value)
+    return tuple(parts) if len(parts) == 1 else m.builder.bind(e.op, *parts, loc=e.loc, axis=axis)
+
+
+def _follows(first: Eqn, length: int, second: Eqn, axis: int) -> bool:
+    """Whether a slice goes on where another one of so many steps along the axis ends."""
+    a, b = first.params, second.params
+    if first.args[0] is not second.args[0] or any(n != 1 for n in (*a["step"], *b["step"])):
+        return False
+    starts = [n + length * (k == axis) for k, n in enumerate(a["start"])]
+    rest = [k for k in range(len(starts)) if k != axis]
+    return starts == list(b["start"]) and all(a["size"][k] == b["size"][k] for k in rest)
+
+
 def _settled_loop(m: Match, e: Eqn, args: Values) -> Values | None:
     """Carries that stay as they are, or equal another one."""
     return settle(m.builder, e, args)
@@ -126,6 +162,7 @@ RULES: dict[str, tuple[Callable[[Match, Eqn, Values], Values | None], ...]] = {
     "broadcast": (_to_own_type, _of_itself),
     "reshape": (_to_own_type, _of_itself),
     "slice": (_full_slice,),
+    "concatenate": (_joined_slices,),
     "transpose": (_transpose,),
     "dot_general": (_turned_operands,),
     "neg": (_involution,),

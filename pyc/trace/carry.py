@@ -25,6 +25,7 @@ from pyc.trace.aliases import Aliases
 from pyc.trace.capture import Input, Trace, tracing, unbound_name
 from pyc.trace.carried import Carried, Unstable
 from pyc.trace.control import lifted
+from pyc.trace.grown import Grown
 from pyc.trace.leaves import Static, is_array, put
 from pyc.trace.sharing import Final, is_dense, may_share, memories, relate
 from pyc.trace.state import UNBOUND, Place, Snapshot
@@ -83,6 +84,10 @@ class Loop:
         """Arrays of surroundings that the body changes."""
         self.unbound: list[Place] = []
         """Variables that may have no value after the loop."""
+        self.grown: list[Grown] = []
+        """Lists that each iteration appends to."""
+        self.made: list[_Made] = []
+        """The arrays after the loop."""
         self._aliases: Aliases | None = None
 
     # --- tracing ----------------------------------------------------------------------------------
@@ -98,7 +103,7 @@ class Loop:
         self.carried = [c for c in self.carried if c.place.key not in keys]
 
     def body(self) -> tuple[Graph, list[Any]]:
-        """The Graph (captures, counter, carried) -> (counter, carried), and the captures.
+        """The Graph (captures, counter, carried) -> (counter, carried, grown), and the captures.
 
         raises Unstable: a value that changes its type; PycError: as the body raises
         """
@@ -107,6 +112,8 @@ class Loop:
             trace.may_change = True
             with self._undone(), tracing(trace):
                 counter = self._enter(trace)
+                for g in self.grown:
+                    g.enter()
                 try:
                     self.run(counter)
                 except NameError as error:
@@ -118,10 +125,13 @@ class Loop:
                     raise raising.refusal(
                         error, "since each iteration of a loop raises it"
                     ) from None
+                for g in self.grown:
+                    g.hide()
                 if self._settled(trace):
                     results = [trace.lift(counter + 1)]
                     results += [x for c in self.carried for x in map(trace.lift, c.results())]
                     results += [trace.lift(x) for x in self.arrays]
+                    results += [x for g in self.grown for x in self._grow(g, trace)]
                     values, captured = trace.used_captures(results)
                     if isinstance(trace.parent, Trace):
                         trace.parent.unbound |= trace.unbound
@@ -227,7 +237,7 @@ class Loop:
     def finish(self, values: Sequence[Any]) -> None:
         """Puts the results of the op where the body would have put them."""
         todo = list(values[1:])
-        made: list[_Made] = []
+        made = self.made
         for c in self.carried:
             if c.end is None:
                 continue
@@ -259,6 +269,19 @@ class Loop:
         for array, value in zip(self.arrays, todo, strict=True):
             array.change(value, _WHAT, _REWRITE)
         self._relate(made)
+
+    def _grow(self, grown: Grown, trace: Trace) -> list[Tracer]:
+        assert self._aliases is not None
+        steady = not any(a.mutated for a in self._aliases.arrays)
+        return grown.leave(trace, self.carried, steady)
+
+    def extend(self, values: Sequence[Any], length: int) -> None:
+        """Appends to the lists that grow. values: what the op has stacked."""
+        rest = list(values)
+        for g in self.grown:
+            count = len(g.kinds)
+            g.extend(rest[:count], length, [(new.result, new.final) for new in self.made])
+            rest = rest[count:]
 
     def _relate(self, made: Sequence[_Made]) -> None:
         """What the new arrays inherit, and with which ones they may share memory."""

@@ -423,6 +423,7 @@ class _Function(ast.NodeTransformer):
         variables = self.variables(node, [node.target, *node.body])
         assigned = liveness.bound([node.target, *node.body])
         inside = liveness.bound(node.body)
+        grown = () if exits.stop_of(node) else tuple(sorted(_appended(node.body) - assigned))
         target = node.target
         counter = target.id if isinstance(target, ast.Name) and target.id not in inside else None
         item = at(ast.Assign([target], ast.Name(".item", ast.Load())), target)
@@ -436,6 +437,7 @@ class _Function(ast.NodeTransformer):
             *variables,
             ast.Constant(exits.stop_of(node)),
             ast.Constant(counter),
+            _constant(grown),
         )
         return [made, at(ast.Expr(at(call, node.iter)), node)]
 
@@ -566,6 +568,18 @@ class _Plain(ast.NodeTransformer):
         """The node changed; nested scopes stay as they are."""
         scopes = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
         return node if isinstance(node, scopes) else super().visit(node)
+
+
+def _appended(body: Sequence[ast.stmt]) -> set[str]:
+    """The variables of which all that statements do is to append to what they hold, whenever they
+    are executed."""
+    found: list[str] = []
+    for statement in body:
+        match statement:
+            case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), "append"), [_], [])):
+                found.append(name)
+    used = [n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name)]
+    return {name for name in found if used.count(name) == found.count(name)}
 
 
 def _constant(value: Any) -> ast.expr:

@@ -46,10 +46,11 @@ from pyc.trace.decisions import (
     note,
     truth_of,
 )
+from pyc.trace.grown import Grown
 from pyc.trace.merge import merge
 from pyc.trace.raising import raising
 from pyc.trace.sequences import Counted, Rows, Steps, sequence
-from pyc.trace.state import UNBOUND, Result, Snapshot
+from pyc.trace.state import UNBOUND, Result, Snapshot, Variable
 from pyc.trace.tracer import Tracer
 
 SHORT = 16
@@ -96,11 +97,13 @@ def each(
     live: tuple[str, ...],
     stop: str | None,
     counter: str | None,
+    grown: tuple[str, ...],
 ) -> None:
     """`for ... in items: body(item)`, until the variable `stop` is true. counter: the variable that
-    holds the item, if the body does not assign it."""
+    holds the item, if the body does not assign it; grown: those that it only appends to, in each
+    iteration."""
     variables = Variables((body,), names, live)
-    loop = _For(body, variables, stop, counter)
+    loop = _For(body, variables, stop, counter, grown)
     steps = Rows(items) if isinstance(items, Tracer) and items.ndim else items
     if isinstance(steps, range):
         steps = Counted(steps)
@@ -163,11 +166,17 @@ class _Statement:
 
 class _For(_Statement):
     def __init__(
-        self, body: FunctionType, variables: Variables, stop: str | None, counter: str | None
+        self,
+        body: FunctionType,
+        variables: Variables,
+        stop: str | None,
+        counter: str | None,
+        grown: tuple[str, ...],
     ) -> None:
         super().__init__((body,), variables, stop)
         self.body = body
         self.counter = variables.named(counter)
+        self.grown = [Variable(n, variables.cells[n]) for n in grown if n in variables.cells]
 
     def run_in_python(self, items: Iterator[Any], skip: bool = False) -> None:
         """All iterations, as Python runs them."""
@@ -291,15 +300,37 @@ class _For(_Statement):
             return False
         return True
 
+    def growing(self, always: bool, run: Callable[[Any], None]) -> Loop:
+        """The loop as an op to be traced, its lists that grow taken away."""
+        lists = [Grown(v) for v in self.grown if type(v.get()) is list]
+        try:
+            for g in lists:
+                g.hide()
+            loop = self.loop(run, always)
+            functions, reaches = self.functions, loop.snapshot.reaches
+            if not any(reaches(g.items, g.variable.cell, functions) for g in lists):
+                loop.grown = lists
+                return loop
+        finally:
+            for g in lists:
+                g.show()
+        return self.loop(run, always)
+
     def roll(self, steps: Steps, first: int) -> None:
         """The iterations from `first` on, as an op."""
         length = steps.length
         known = type(length) is int
         always = known and self.stopped() is False
-        loop = self.loop(lambda k: self.body(steps.item(_plus(k, first))), always)
-        graph, captured = loop.body()
+        run: Callable[[Any], None] = lambda k: self.body(steps.item(_plus(k, first)))  # noqa: E731
+        stacks = known and self.stop is None
+        loop = self.growing(always, run) if stacks else self.loop(run, always)
+        try:
+            graph, captured = loop.body()
+        finally:
+            for g in loop.grown:
+                g.show()
         initials = loop.initials()
-        if known and self.stop is None:
+        if stacks:
             values = bind(
                 "scan",
                 *(*captured, *initials),
@@ -325,8 +356,10 @@ class _For(_Statement):
                 condition_captures=len(used),
                 body_captures=len(captured),
             )
-        self.finish(loop, values)
-        if known and self.stop is None and self.counter is not None:
+        self.finish(loop, values[: len(initials)])
+        if stacks:
+            loop.extend(values[len(initials) :], length - first)
+        if stacks and self.counter is not None:
             last = steps.item(length - 1)
             if type(last) is int and self.counter.get() is not UNBOUND:
                 self.counter.set(last)

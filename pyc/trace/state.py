@@ -335,6 +335,13 @@ class Snapshot:
         self._kept[key] = (holder, name, kind, parts)
         return [(part, kind.part_name(name, at)) for at, part in parts.items()]
 
+    def reaches(self, x: Any, cell: CellType, functions: Iterable[Any]) -> bool:
+        """Whether an object can be reached, or the cell that is to hold it by other functions than
+        these."""
+        own = {id(f) for f in functions}
+        seen = (f for f in self._seen.values() if isinstance(f, FunctionType) and id(f) not in own)
+        return id(x) in self._seen or any(cell is c for f in seen for c in f.__closure__ or ())
+
     def changes(self, known: Collection[Key]) -> tuple[list[Place], str]:
         """The places where there is another object now, but for those in `known`, and what has
         changed in another way, empty if nothing has."""

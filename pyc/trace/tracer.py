@@ -722,8 +722,8 @@ class Tracer(ArrayMethods):
                 "or an index of a list), which needs its value"
             ),
             "Pass the argument it comes from as a number, such as `int(n)`, or make it static: "
-            "`pyc.jit(static_argnames=...)`;\nloop with `pyc.lax.fori_loop`; to pick from a list or a NumPy array, pass that as an array "
-            "argument and index it.",
+            "`pyc.jit(static_argnames=...)`;\nloop with `pyc.lax.fori_loop`; to pick from a list "
+            "or a NumPy array, pass that as an array argument and index it.",
         )
 
     def __float__(self) -> float:

@@ -885,6 +885,13 @@ def list_of_results(x):
     return out
 
 
+def list_that_is_read(x):
+    out = [x]
+    for _ in range(20):
+        out.append(out[-1] * 0.5)
+    return out
+
+
 def list_of_results_of_few(x):
     out = []
     for i in range(3):

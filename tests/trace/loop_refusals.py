@@ -58,7 +58,7 @@ def list_grows(x, n):
 def list_grows_for_long(x):
     out = []
     for i in range(5000):
-        out.append(x[0])
+        out.insert(0, x[0])
     return out
 
 

@@ -247,7 +247,7 @@ row(
     """
     def f(x):
         out = []
-        for i in range(20): out.append(x * i)
+        for i in range(20): out.insert(0, x * i)
         return np.stack(out)
     """,
 )
@@ -381,6 +381,32 @@ row(
         return a
     """,
     "x, 25",
+)
+
+row(
+    "a list that each iteration appends new values to: stacked by the loop, then `np.array(history)`",
+    LOOP,
+    """
+    def f(x):
+        history, totals = [x], []
+        for i in range(1000):
+            x = np.cumsum(x) / (1 + i)
+            history.append(x)
+            totals.append(x.sum())
+        return np.array(history), totals[-1], len(totals)
+    """,
+)
+row(
+    "a list that grows otherwise: now and then, of one array that changes, read in the loop",
+    STRAIGHT,
+    """
+    def f(x):
+        history = [x[0]]
+        for i in range(100):
+            if i % 10 == 0:
+                history.append(0.5 * history[-1])
+        return np.array(history)
+    """,
 )
 
 # --------------------------------------------------------------------------------------------------
@@ -630,6 +656,18 @@ row(
         return out
     """,
     "x, np.array(3)",
+)
+row(
+    "a list that grows in a `while`, on a branch, or up to a bound, that depends on data",
+    "PYC1106",
+    """
+    def f(x):
+        history = []
+        while x.sum() > 1:  # refused
+            x = 0.5 * x
+            history.append(x)
+        return np.array(history)
+    """,
 )
 row(
     "a variable that gets no value, when the program runs",

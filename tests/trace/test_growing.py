@@ -1,0 +1,230 @@
+"""Lists that grow in loops: rows that one loop stacks, where each iteration appends what it makes;
+else Python's own list, iteration by iteration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc
+from pyc import tree
+from pyc.errors import LoopStateError, TraceError
+from pyc.reasons import Reason, collecting
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+def a_history(x):
+    history = []
+    for _ in range(100):
+        x = np.cumsum(x) / x.sum()
+        history.append(x)
+    return np.array(history), x
+
+
+def with_a_start(x):
+    history = [x]
+    for _ in range(50):
+        x = 0.5 * x + 1
+        history.append(x)
+    return np.stack(history), history[-1], len(history), history[3]
+
+
+def several_lists(x):
+    times, energies, states = [], [], []
+    t = 0.0
+    for _ in range(200):
+        x = x + 0.01 * np.roll(x, 1)
+        t += 0.01
+        times.append(t)
+        energies.append((x**2).sum())
+        states.append(x.copy())
+    return np.array(times), np.array(energies), np.stack(states), times[7], energies[-1]
+
+
+def copies_of_what_changes(x):
+    u = x.copy()
+    history = []
+    for k in range(40):
+        u[k % 3] *= 0.5
+        history.append(u.copy())
+    return np.array(history)
+
+
+def trees(x):
+    rows = []
+    for k in range(30):
+        x = np.cos(x)
+        rows.append((k * 0.1, x[0], {"x": x.copy()}))
+    return rows[3], rows[-1], np.array([row[1] for row in rows])
+
+
+def in_an_outer_loop(x):
+    total = 0.0
+    for _ in range(3):
+        inner = []
+        for _ in range(30):
+            x = np.sin(x) + 1
+            inner.append(x.sum())
+        total = total + np.array(inner).max()
+    return total
+
+
+def with_a_check(x):
+    history = []
+    for k in range(40):
+        if x[0] > 1e9:
+            raise OverflowError(k)
+        x = 1.1 * x
+        history.append(x[0])
+    return np.array(history)
+
+
+def rows_of_a_matrix(x):
+    found = []
+    for row in np.outer(np.arange(60.0), x):
+        found.append(row.sum())
+    return np.array(found)
+
+
+STACKED = (
+    *(a_history, with_a_start, several_lists, copies_of_what_changes, trees, in_an_outer_loop),
+    *(with_a_check, rows_of_a_matrix),
+)
+
+
+def what_changes_itself(x):
+    u = x.copy()
+    history = []
+    for _ in range(30):
+        u *= 0.9
+        history.append(u)
+    return np.array(history)
+
+
+def the_same_array(x):
+    history = []
+    total = 0.0
+    for _ in range(30):
+        total = total + x[0]
+        history.append(x)
+    return np.array(history), total
+
+
+def one_array_twice(x):
+    first, second = [], []
+    for _ in range(30):
+        x = x + 1
+        first.append(x)
+        second.append(x)
+    return np.array(first), second[3]
+
+
+def the_list_is_read(x):
+    values = [x[0]]
+    for _ in range(30):
+        values.append(0.5 * values[-1])
+    return np.array(values)
+
+
+def the_list_is_read_by_another_name(x):
+    values = [x[0]]
+    others = values
+    for _ in range(30):
+        values.append(0.5 * others[-1])
+    return np.array(values)
+
+
+def the_list_is_read_by_a_function(x):
+    values = [x[0]]
+
+    def last():
+        return values[-1]
+
+    for _ in range(30):
+        values.append(0.5 * last())
+    return np.array(values)
+
+
+def now_and_then(x):
+    values = []
+    for k in range(200):
+        x = 0.9 * x
+        if k % 10 == 0:
+            values.append(x[0])
+    return np.array(values)
+
+
+def texts(x):
+    values = []
+    for k in range(30):
+        x = 0.9 * x
+        values.append("ab"[k % 2])
+    return x, values.index("b")
+
+
+UNROLLED = (
+    *(what_changes_itself, the_same_array, one_array_twice, the_list_is_read),
+    *(the_list_is_read_by_another_name, the_list_is_read_by_a_function, now_and_then, texts),
+)
+
+
+def assert_same(function: Any, jitted: Any) -> None:
+    expected, found = function(X.copy()), jitted(X.copy())
+    assert tree.structure(found) == tree.structure(expected)
+    for a, b in zip(tree.leaves(expected), tree.leaves(found), strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-12)
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+
+
+@pytest.mark.parametrize("function", STACKED, ids=lambda f: f.__name__)
+def test_what_each_iteration_appends_is_stacked(function: Any) -> None:
+    jitted = pyc.jit(function)
+    with collecting() as notes:
+        assert_same(function, jitted)
+        assert not any(n.reason is Reason.LOOP_UNROLLED for n in notes)
+    pyc.verify(jitted, X)
+    assert len(jitted.lower(X).graph.eqns) < 60
+
+
+@pytest.mark.parametrize("function", UNROLLED, ids=lambda f: f.__name__)
+def test_other_lists_grow_as_in_python(function: Any) -> None:
+    assert_same(function, pyc.jit(function))
+
+
+def test_the_stack_is_the_array() -> None:
+    """No row is taken out and put together again."""
+    graph = pyc.jit(a_history).lower(X).graph
+    assert not {"slice", "concatenate"} & {e.op.name for e in graph.eqns}
+
+
+def test_a_long_loop_says_what_to_append() -> None:
+    @pyc.jit
+    def f(x):
+        values, y = [], x.copy()
+        for _ in range(5000):
+            y *= 0.5
+            values.append(y)
+        return values[-1]
+
+    with pytest.raises(LoopStateError) as error:
+        f(X)
+    assert "Append a copy of it: `values.append(x.copy())`" in str(error.value)
+
+
+def test_the_last_row_is_not_changed_unseen() -> None:
+    """In NumPy it would show in the list: an error asks for a copy."""
+
+    @pyc.jit
+    def f(x):
+        values = []
+        for _ in range(30):
+            x = 0.5 * x
+            values.append(x)
+        x[0] = 7.0
+        return values[-1]
+
+    with pytest.raises(TraceError, match="may share memory"):
+        f(X)
