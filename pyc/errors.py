@@ -115,7 +115,7 @@ def _text(text: Text) -> str:
 
 def _restore(cls: type[PycError], message: str) -> PycError:
     """An error out of a pickle; its other fields follow as its state."""
-    error = cls.__new__(cls, message)
+    error: PycError = Exception.__new__(cls, message)  # MemoryError's refuses classes of two bases
     error.args = (message,)
     return error
 
@@ -306,8 +306,8 @@ class DeviceError(PycError):
     remedy = "`python -m pyc doctor` shows the devices and what each of them lacks."
 
 
-class OutOfMemoryError(PycError):
-    """A program needs more memory than there is, or than its limit. plan: its memory plan."""
+class OutOfMemoryError(PycError, MemoryError):
+    """A program needs more memory than there is. plan: its memory plan, if it has one."""
 
     code = "PYC1610"
     remedy = "Lower the sizes; `f.lower(...).memory_analysis()` shows which buffers make the peak."

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from pyc.backends import cuda_binding
-from pyc.errors import DeviceError
+from pyc.errors import DeviceError, OutOfMemoryError
 from pyc.ir.target import Target
 from pyc.ir.target import nvptx as target_of
 from pyc.reasons import Reason
 
+_OUT_OF_MEMORY = 2
+"""The driver's status where there is not so much memory."""
 _NO_CONTEXT = 201
 """The driver's status for a call of a thread that uses no device."""
 KEPT_BYTES = 1 << 30
@@ -45,6 +47,8 @@ def check(answer: tuple[Any, ...]) -> Any:
         driver = cuda_binding()
         _, text = driver.cuGetErrorString(status)
         words = text.decode() if isinstance(text, bytes) else str(text)
+        if int(status) == _OUT_OF_MEMORY:
+            raise OutOfMemoryError(f"CUDA driver: {words} ({status.name})")
         raise DeviceError(f"CUDA driver: {words} ({status.name})")
     if not results:
         return None
@@ -110,7 +114,8 @@ class Device:
         check(self.driver.cuCtxSetCurrent(self.context))
 
     def allocate(self, nbytes: int) -> int:
-        """The address of memory with undefined values, in stream order."""
+        """The address of memory with undefined values, in stream order; OutOfMemoryError if there
+        is not so much."""
         power = _power(nbytes)
         if power <= SMALL:
             try:
