@@ -22,7 +22,7 @@ from pyc import backends, cache, config
 from pyc.backends.base import Code
 from pyc.backends.cpu import Cpu, CpuExecutable
 from pyc.backends.host import host_target
-from pyc.errors import ArgumentError, format_place, raises_for_the_program
+from pyc.errors import ArgumentError, OutOfMemoryError, format_place, raises_for_the_program
 from pyc.fingerprint import Document, key_of, versions
 from pyc.forks import compiling, is_compiling
 from pyc.frozen import frozen, replace
@@ -30,10 +30,20 @@ from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, postorder
 from pyc.ir.graph import Eqn, Graph, subgraphs
 from pyc.ir.loops import While, expressions, walk
-from pyc.ir.plan import CANCELLED, Loop, Place, Plan, PlanBuffer, Site, walk_steps
+from pyc.ir.plan import (
+    ADDRESSABLE_BYTES,
+    CANCELLED,
+    Loop,
+    Place,
+    Plan,
+    PlanBuffer,
+    Site,
+    walk_steps,
+)
 from pyc.ir.target import Target
 from pyc.ir.text_graph import print_graph
 from pyc.ir.types import ArrayType
+from pyc.out_of_memory import Demand, out_of_memory
 from pyc.runtime import call, pool
 
 if TYPE_CHECKING:
@@ -128,8 +138,16 @@ class Lowered:
                 graph, self.target, donated=self.donated, check=check
             )
             self.timings["plan"] = perf_counter() - start
+        demand = Demand(found.plan.peak, self.graph.types, found.plan.taken(), found.largest)
+        if demand.nbytes > ADDRESSABLE_BYTES:
+            raise self.out_of_memory(demand, "more than a process can address", found.plan)
         self._planned = found
         return found
+
+    def out_of_memory(self, demand: Demand, why: str, plan: Plan) -> OutOfMemoryError:
+        """The error of a program that needs too much memory."""
+        places = [e.loc for e in _equations(self.graph)]
+        return out_of_memory(self.name, demand, why, places, plan)
 
     @property
     def donated(self) -> tuple[int, ...]:
@@ -271,7 +289,7 @@ class Lowered:
             self.timings["codegen"] = perf_counter() - before
         return _Program(
             *(code, _skeleton(plan), self.graph.types, _is_long(plan)),
-            *(plan.taken(), self.planned.unused),
+            *(plan.taken(), self.planned.unused, self.planned.largest),
         )
 
 
@@ -292,7 +310,8 @@ def _is_long(program: Plan) -> bool:
 @frozen(eq=False)
 class _Program:
     """A compiled program. results: the types of the results; release: run without the lock; taken:
-    see `Plan`; unused: donated parameters whose memory is not used, and why."""
+    see `Plan`; unused: donated parameters whose memory is not used, and why; largest: see
+    `Planned`."""
 
     code: Code
     plan: Plan
@@ -300,6 +319,7 @@ class _Program:
     release: bool
     taken: dict[int, int]
     unused: tuple[tuple[int, str], ...]
+    largest: tuple[tuple[int, int], ...]
 
     def payload(self) -> Document:
         """What the cache keeps."""
@@ -318,6 +338,7 @@ class _Program:
             "release": self.release,
             "taken": [list(pair) for pair in self.taken.items()],
             "unused": [list(pair) for pair in self.unused],
+            "largest": [list(pair) for pair in self.largest],
         }
 
     @classmethod
@@ -344,7 +365,8 @@ class _Program:
         types = tuple(ArrayType(tuple(s), dt.parse(d)) for s, d in payload["results"])
         taken = dict(payload["taken"])
         unused = tuple((number, why) for number, why in payload["unused"])
-        return cls(code, program, types, payload["release"], taken, unused)
+        largest = tuple((nbytes, equation) for nbytes, equation in payload["largest"])
+        return cls(code, program, types, payload["release"], taken, unused, largest)
 
 
 class _Loaded:
@@ -423,7 +445,14 @@ class Compiled:
     def __call__(self, *arguments: Array) -> tuple[Array, ...]:
         """The results: fresh arrays, or donated arguments. arguments: native, aligned, C-ordered
         arrays (rank 0 for scalars) of the Graph's parameter types; those that are `taken` are
-        writable and share memory with nothing. Raises what a failed check stands for."""
+        writable and share memory with nothing. Raises what a failed check stands for, and
+        OutOfMemoryError."""
+        try:
+            return self._run(arguments)
+        except MemoryError:
+            raise self.out_of_memory() from None
+
+    def _run(self, arguments: Sequence[Array]) -> tuple[Array, ...]:
         results = tuple(
             arguments[self.taken[k]] if k in self.taken else pool.empty(t.shape, t.dtype.numpy)
             for k, t in enumerate(self.results)
@@ -447,6 +476,12 @@ class Compiled:
     def failure(self, site: int, value: int) -> Exception:
         """The error that a failed site stands for, at the user's line."""
         return failure_of(self.lowered.graph, self.plan.sites[site], value)
+
+    def out_of_memory(self) -> OutOfMemoryError:
+        """The error of a call whose memory could not be allocated."""
+        found = self._loaded.program
+        demand = Demand(self.plan.peak, self.results, self.taken, found.largest)
+        return self.lowered.out_of_memory(demand, "which could not be allocated", self.plan)
 
 
 def failure_of(graph: Graph, site: Site, value: int) -> Exception:

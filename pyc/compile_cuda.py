@@ -25,6 +25,7 @@ from pyc.fingerprint import Document
 from pyc.forks import compiling, is_compiling
 from pyc.ir.graph import Graph
 from pyc.ir.plan import Plan, launches_of
+from pyc.out_of_memory import Demand
 from pyc.reasons import Reason, record
 
 OLDEST = 80
@@ -117,12 +118,17 @@ class GpuCompiled:
         inputs = [to_device(a, on) for a in arguments]
         addresses = [a.address for a in inputs]
         given = {k: Array(inputs[k].type, on, inputs[k].take()) for k in self._donated}
-        outs = [
-            given[self.taken[k]] if k in self.taken else Array(t, on, on.allocate(nbytes))
-            for k, (t, nbytes) in enumerate(self._outs)
-        ]
         try:
+            outs = [
+                given[self.taken[k]] if k in self.taken else Array(t, on, on.allocate(nbytes))
+                for k, (t, nbytes) in enumerate(self._outs)
+            ]
             self.program.run(addresses, [a.address for a in outs])
+        except MemoryError as error:
+            found = self.lowered.planned
+            demand = Demand(found.plan.peak, self.results, self.taken, found.largest)
+            why = f"which {on.label} could not allocate"
+            raise self.lowered.out_of_memory(demand, why, found.plan) from error
         except SiteFailed as failed:
             site = self.lowered.plan.sites[failed.site]
             raise failure_of(self.lowered.graph, site, failed.value) from None

@@ -19,7 +19,7 @@ import numpy as np
 from pyc.array import Array as DeviceArray
 from pyc.array import refuse_eager
 from pyc.compile import compile_graph
-from pyc.errors import DTypeError, LeakedTracerError
+from pyc.errors import DTypeError, LeakedTracerError, OutOfMemoryError
 from pyc.interpreter import WEAK, Interpreter, set_base, type_of
 from pyc.ir.graph import Builder, Graph, freeze, graph_key
 from pyc.ir.op import Op
@@ -38,7 +38,7 @@ def dense(x: Any, name: str = "") -> Any:
     """`x` as a C-contiguous, aligned array of native byte order: itself if it is one, else a copy,
     for a recorded reason. Numbers become arrays of rank 0; arrays on a device stay as they are.
 
-    raises DTypeError: a Python integer beyond int64
+    raises DTypeError: a Python integer beyond int64; OutOfMemoryError
     """
     if isinstance(x, DeviceArray):
         return x
@@ -65,7 +65,14 @@ def dense(x: Any, name: str = "") -> Any:
     else:
         reason = Reason.ARGUMENT_COPIED_NOT_CONTIGUOUS
     record(reason, argument=name, nbytes=array.nbytes)
-    return np.array(array, array.dtype.newbyteorder("="), order="C", copy=True)
+    try:
+        return np.array(array, array.dtype.newbyteorder("="), order="C", copy=True)
+    except MemoryError:
+        raise OutOfMemoryError(
+            f"`{name}`: a copy of {array.nbytes:,} bytes could not be allocated: {reason.meaning}",
+            fix=reason.remedy,
+            place=location.here(),
+        ) from None
 
 
 def finish(array: Array) -> Any:

@@ -115,7 +115,9 @@ def _text(text: Text) -> str:
 
 def _restore(cls: type[PycError], message: str) -> PycError:
     """An error out of a pickle; its other fields follow as its state."""
-    return cls(message)
+    error: PycError = Exception.__new__(cls, message)  # MemoryError's refuses classes of two bases
+    error.args = (message,)
+    return error
 
 
 def _register(cls: type[PycError]) -> None:
@@ -305,10 +307,21 @@ class DeviceError(PycError):
 
 
 class OutOfMemoryError(PycError, MemoryError):
-    """A program needs more memory than a device has left."""
+    """A program needs more memory than there is. plan: its memory plan, if it has one."""
 
     code = "PYC1610"
     remedy = "Lower the sizes; `f.lower(...).memory_analysis()` shows which buffers make the peak."
+
+    def __init__(
+        self,
+        message: Text = "",
+        *,
+        plan: Any = None,
+        fix: Text = "",
+        place: Place | None = None,
+    ) -> None:
+        super().__init__(message, fix=fix, place=place)
+        self.plan = plan
 
 
 class CacheMissError(PycError):
@@ -332,9 +345,6 @@ class CommandError(PycError):
     remedy = "`python -m pyc COMMAND --help` shows what a command takes."
 
 
-# --- text -----------------------------------------------------------------------------------------
-
-
 # --- what the user's own checks raise -------------------------------------------------------------
 
 _raisers: set[CodeType] = set()
@@ -354,6 +364,9 @@ def is_of_the_program(error: Exception) -> bool:
     while last is not None and last.tb_next is not None:
         last = last.tb_next
     return last is not None and last.tb_frame.f_code in _raisers
+
+
+# --- text -----------------------------------------------------------------------------------------
 
 
 def format_error(message: str, place: Place | None, fix: str, code: str) -> str:

@@ -20,7 +20,7 @@ from pyc.errors import raises_for_the_program
 from pyc.frozen import replace
 from pyc.interpreter import WEAK, native_calls
 from pyc.ir import dtype as dt
-from pyc.ir.plan import CANCELLED
+from pyc.ir.plan import CANCELLED, NO_MEMORY
 from pyc.looks import Looks, NotNativeError, fixed_value, is_stored, version_look
 from pyc.reasons import Reason
 from pyc.runtime.specialisation import (
@@ -109,6 +109,8 @@ def _failure(compiled: Compiled) -> Callable[[Specialisation, int, int, int], An
     def failed(specialisation: Specialisation, code: int, site: int, value: int) -> Any:
         if code == CANCELLED:
             raise KeyboardInterrupt
+        if code == NO_MEMORY:
+            raise compiled.out_of_memory()
         raise compiled.failure(site, value)
 
     return failed

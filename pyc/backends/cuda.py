@@ -115,7 +115,8 @@ class Device:
         check(self.driver.cuCtxSetCurrent(self.context))
 
     def allocate(self, nbytes: int) -> int:
-        """The address of memory with undefined values, in stream order."""
+        """The address of memory with undefined values, in stream order; OutOfMemoryError if there
+        is not so much."""
         power = _power(nbytes)
         if power <= SMALL:
             try:

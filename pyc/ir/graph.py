@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import PycError
+from pyc.errors import OutOfMemoryError, PycError
 from pyc.frozen import frozen
 from pyc.ir.dtype import DType
 from pyc.ir.op import OPS, Op
@@ -140,6 +140,10 @@ def _graph_key(graph: Graph) -> tuple[Any, ...]:
     return (types, tuple(rows), tuple(number[r] for r in graph.results))
 
 
+LARGEST_BYTES = (1 << 63) - 1
+"""Bytes of the largest value: code counts elements and bytes in 64 bits."""
+
+
 class Builder:
     """Collects equations into a Graph, merging equal ones."""
 
@@ -185,6 +189,12 @@ class Builder:
         if known is not None and not op.effect:
             return known
         types = op.types(tuple([a.type for a in args]), **params)
+        for t in types:
+            if t.nbytes > LARGEST_BYTES:
+                raise OutOfMemoryError(
+                    f"{op.name}: {t} has {t.size:,} elements: more than can be counted",
+                    place=here(),
+                )
         outs = tuple([Value(t) for t in types])
         return self._append(key, Eqn(op, args, params, outs, here()))
 

@@ -44,6 +44,10 @@ CONTEXT_FIELDS = (
 )
 ARGUMENT_BYTES = 16
 CANCELLED = -1
+NO_MEMORY = -3
+"""What a native call reports where its results could not be allocated; no entry returns it."""
+ADDRESSABLE_BYTES = 1 << 47
+"""Bytes that a process can address: no program can have more."""
 ALIGNMENT = 64
 """Alignment in bytes of arena offsets and constants, and of results of `STREAMED_BYTES`."""
 STREAMED_BYTES = 32 << 20

@@ -57,6 +57,8 @@ from pyc.passes.schedule import schedule
 from pyc.passes.schedule_blocks import schedule_blocks
 from pyc.reasons import Reason
 
+REPORTED = 3
+"""The largest buffers that an error names."""
 _OWN = (Place.ARENA, Place.RESULT)
 """Where memory that is the program's lies."""
 
@@ -71,6 +73,8 @@ class Planned:
     logical: tuple[Kernel, ...]
     copies: int
     unused: tuple[tuple[int, str], ...] = ()
+    largest: tuple[tuple[int, int], ...] = ()
+    """Bytes of the largest buffers that a call allocates, and the equations that make them."""
 
 
 @frozen()
@@ -125,6 +129,9 @@ class _Planner:
         self._donated = donated
         self._check = check
         self.slots: list[_Slot] = []
+        self._makers: list[int] = []
+        """The number of the equation that each slot was made for, -1 for the program."""
+        self._now = -1
         self.kernels: list[Kernel] = []
         self.logical: list[Kernel] = []
         self.sites: list[Site] = []
@@ -143,6 +150,7 @@ class _Planner:
 
     def _slot(self, slot: _Slot) -> int:
         self.slots.append(slot)
+        self._makers.append(self._now)
         return len(self.slots) - 1
 
     def constant_slot(self, value: np.ndarray[Any, Any]) -> int:
@@ -203,7 +211,24 @@ class _Planner:
         )
         if self._check:
             verify_plan(plan)
-        return Planned(plan, tuple(self.decisions), tuple(self.logical), self.copies, given.unused)
+        return Planned(
+            *(plan, tuple(self.decisions), tuple(self.logical), self.copies, given.unused),
+            self._largest(graph, results),
+        )
+
+    def _largest(self, graph: Graph, results: Sequence[int]) -> tuple[tuple[int, int], ...]:
+        """See `Planned`."""
+        producer = {out: e for e in graph.eqns for out in e.outs}
+        for value, slot in zip(graph.results, results, strict=True):
+            if value in producer:
+                self._makers[slot] = self._numbers[producer[value]]
+        found = [
+            (s.nbytes, maker)
+            for s, maker in zip(self.slots, self._makers, strict=True)
+            if s.place in _OWN and not s.turns and s.nbytes
+        ]
+        found.sort(key=lambda item: -item[0])
+        return tuple(found[:REPORTED])
 
     def graph(
         self,
@@ -268,6 +293,7 @@ class _Planner:
 
     def _group(self, scope: _Scope, number: int, group: Group) -> None:
         eqn = group.opaque
+        self._now = self._numbers[eqn or scope.walker.producer[group.outputs[0]]]
         if eqn is None:
             self._loops(scope, number, group)
         elif eqn.op.kind is Kind.CONTROL:

@@ -124,6 +124,7 @@ def _external(name: str) -> int:
 
 def _prepare_calls(found: Image) -> None:
     pointer(found, "suspended").value = ctypes.addressof(suspended)
+    pointer(found, "memory_error").value = id(MemoryError)
     main = threading.main_thread().ident
     assert main is not None
     ctypes.c_int64.from_address(found.address("main_thread")).value = main

@@ -16,6 +16,7 @@ Records and results are plain data that `records` writes; their layouts are in `
 
 from __future__ import annotations
 
+from pyc.ir.plan import NO_MEMORY
 from pyc.runtime.text_match import MAXIMUM_SLOTS
 
 MAXIMUM_RESULTS = 64
@@ -33,6 +34,7 @@ TEXT = """
 ;   header, vectorcall, owner of the first record, slow
 
 @suspended = hidden global ptr null
+@memory_error = hidden global ptr null
 @arenas = hidden global [$arenas x %arena] zeroinitializer, align 64
 
 ; An arena of so many bytes, claimed; null if none is free.
@@ -294,7 +296,18 @@ hold:
 allocate:
   %allocated = call i1 @allocate(ptr %record, ptr %objects, ptr %addresses, ptr %scalars,
                                  ptr %values)
-  br i1 %allocated, label %prepare, label %unclaim
+  br i1 %allocated, label %prepare, label %unallocated
+unallocated:
+  %matches = load ptr, ptr @f_PyErr_ExceptionMatches
+  %memory.error = load ptr, ptr @memory_error
+  %matching = call i32 %matches(ptr %memory.error)
+  %lacks = icmp ne i32 %matching, 0
+  br i1 %lacks, label %lacking, label %unclaim
+lacking:
+  %clear = load ptr, ptr @f_PyErr_Clear
+  call void %clear()
+  %lacked = call ptr @fail(ptr %record, i32 $no_memory, i64 0, i64 0)
+  br label %unclaim
 prepare:
   %calls = load i64, ptr %calls.at
   %calls.new = add i64 %calls, 1
@@ -331,7 +344,8 @@ tell:
   %told = call ptr @fail(ptr %record, i32 %code, i64 %site, i64 %value)
   br label %unclaim
 unclaim:
-  %result = phi ptr [null, %allocate], [%given, %results], [null, %failed], [%told, %tell]
+  %result = phi ptr [null, %unallocated], [%lacked, %lacking], [%given, %results],
+                    [null, %failed], [%told, %tell]
   br i1 %has.arena, label %free, label %release.held
 free:
   store i64 0, ptr %arena
@@ -432,7 +446,8 @@ broken:
 EXTERNALS = (
     *("Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyObject_CallNoArgs"),
     *("PyObject_CallOneArg", "PyTuple_New", "PyTuple_SetItem", "PyLong_FromLongLong"),
-    *("PyErr_BadInternalCall", "PyArray_Type", "PyArray_NewFromDescr", "PyArray_Scalar"),
+    *("PyErr_BadInternalCall", "PyErr_ExceptionMatches"),
+    *("PyArray_Type", "PyArray_NewFromDescr", "PyArray_Scalar"),
 )
 """C functions (and NumPy's array type) that the code reaches through a variable `f_NAME` each."""
 
@@ -443,5 +458,6 @@ NUMBERS = {
     "arenas": ARENAS,
     "release": RELEASE,
     "tuple_flag": TUPLE,
+    "no_memory": NO_MEMORY,
 }
 """The numbers of this text, under the names that it has for them."""

@@ -28,8 +28,7 @@ _OWN = os.path.dirname(os.path.dirname(__file__))
 _OUTSIDE = (os.path.join(_OWN, "demo"),)
 """Inside the package, but user code all the same."""
 _SKIPPED = tuple(
-    os.path.join(os.path.dirname(file), "")
-    for file in (numpy.__file__, os.path.join(_OWN, "x"))
+    os.path.join(os.path.dirname(file), "") for file in (numpy.__file__, os.path.join(_OWN, "x"))
 )
 
 _MERGE = os.path.join(os.path.dirname(__file__), "merge.py")

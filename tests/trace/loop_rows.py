@@ -384,7 +384,7 @@ row(
 )
 
 row(
-    "a list that each iteration appends new values to: stacked by the loop, then `np.array(history)`",
+    "a list that each iteration appends new values to is stacked by the loop: `np.array(history)`",
     LOOP,
     """
     def f(x):
