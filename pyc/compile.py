@@ -441,7 +441,6 @@ class Compiled:
         """See `Lowered.cost_analysis`."""
         return self.lowered.cost_analysis()
 
-    @raises_for_the_program
     def __call__(self, *arguments: Array) -> tuple[Array, ...]:
         """The results: fresh arrays, or donated arguments. arguments: native, aligned, C-ordered
         arrays (rank 0 for scalars) of the Graph's parameter types; those that are `taken` are
@@ -452,6 +451,7 @@ class Compiled:
         except MemoryError:
             raise self.out_of_memory() from None
 
+    @raises_for_the_program
     def _run(self, arguments: Sequence[Array]) -> tuple[Array, ...]:
         results = tuple(
             arguments[self.taken[k]] if k in self.taken else pool.empty(t.shape, t.dtype.numpy)
