@@ -243,6 +243,8 @@ def test_arguments_are_types_or_literals(text, arguments) -> None:
     ("text", "message"),
     [
         ("f33[8]", r"'f33\[8\]' is not an array type such as f32\[8,8\]"),
+        ("f32[-1]", r"'f32\[-1\]' is not an array type such as f32\[8,8\]"),
+        ("f32[1000000, 1000000, 1000]", r"an array of type f32\[1000000,1000000,1000\] is larger"),
         ("f32[n]", r"'f32\[n\]' is not an array type"),
         ("f32", "'f32' is neither a type nor a literal"),
         ("f32[8", r"cannot read the arguments 'f32\[8'"),

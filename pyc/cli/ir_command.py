@@ -111,6 +111,8 @@ def _array(node: ast.Subscript) -> np.ndarray[Any, Any]:
     text = re.sub(r"[\s()]", "", ast.unparse(node)).replace(",]", "]")
     try:
         type = parse_type(text)
+        return np.zeros(type.shape, type.dtype.numpy)
     except (KeyError, ValueError):
         raise CommandError(f"{text!r} is not an array type such as f32[8,8]") from None
-    return np.zeros(type.shape, type.dtype.numpy)
+    except MemoryError:
+        raise CommandError(f"an array of type {text} is larger than the memory") from None

@@ -13,10 +13,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.errors import ConcretizationError, TraceError
-from pyc.interpreter import current, type_of
+from pyc.errors import ConcretizationError, DTypeError, TraceError
+from pyc.interpreter import bind1, current, type_of
 from pyc.numpy import indexing
-from pyc.numpy.keywords import explained
+from pyc.numpy.core import to_dtype
+from pyc.numpy.keywords import changes_nothing, explained, refuse
 from pyc.trace import location, updating
 
 
@@ -43,9 +44,9 @@ class ArrayMethods:
         """`pyc.numpy.prod` of the array."""
         return pnp.prod(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
-    def mean(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+    def mean(self, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
         """`pyc.numpy.mean` of the array."""
-        return pnp.mean(self, axis=axis, keepdims=keepdims)
+        return pnp.mean(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
     def max(self, axis: Any = None, *, keepdims: bool = False) -> Any:
         """`pyc.numpy.max` of the array."""
@@ -55,13 +56,17 @@ class ArrayMethods:
         """`pyc.numpy.min` of the array."""
         return pnp.min(self, axis=axis, keepdims=keepdims)
 
-    def std(self, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+    def std(
+        self, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False
+    ) -> Any:
         """`pyc.numpy.std` of the array."""
-        return pnp.std(self, axis=axis, correction=ddof, keepdims=keepdims)
+        return pnp.std(self, axis=axis, dtype=dtype, correction=ddof, keepdims=keepdims)
 
-    def var(self, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+    def var(
+        self, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False
+    ) -> Any:
         """`pyc.numpy.var` of the array."""
-        return pnp.var(self, axis=axis, correction=ddof, keepdims=keepdims)
+        return pnp.var(self, axis=axis, dtype=dtype, correction=ddof, keepdims=keepdims)
 
     def any(self, axis: Any = None, *, keepdims: bool = False) -> Any:
         """`pyc.numpy.any` of the array."""
@@ -128,15 +133,34 @@ class ArrayMethods:
         """`pyc.numpy.diagonal` of the array."""
         return pnp.diagonal(self, offset=offset, axis1=axis1, axis2=axis2)
 
-    def trace(self, offset: int = 0) -> Any:
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
         """The sum of a diagonal."""
-        return pnp.trace(self, offset=offset)
+        return pnp.trace(self, offset, axis1, axis2, dtype)
 
     # --- elements ---------------------------------------------------------------------------------
 
-    def astype(self, dtype: Any, *, copy: bool = True) -> Any:
-        """The elements converted to `dtype`."""
+    def astype(
+        self,
+        dtype: Any,
+        order: str = "K",
+        casting: str = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Any:
+        """The elements converted to `dtype`; DTypeError for a conversion that `casting` rules
+        out."""
+        if not changes_nothing("order", order):
+            refuse("array.astype", "astype", "order")
+        old, new = type_of(self).dtype, to_dtype(dtype)
+        if not np.can_cast(old.numpy, new.numpy, casting):  # type: ignore[arg-type]
+            raise DTypeError(f"array.astype: casting={casting!r} does not allow {old} to {new}")
         return pnp.astype(self, dtype, copy=copy)
+
+    def view(self, dtype: Any = None) -> Any:
+        """The array again, or its bits read as numbers of another type of the same size."""
+        if dtype is None:
+            return pnp.reshape(self, type_of(self).shape)
+        return current().alias(bind1("bitcast", self, dtype=to_dtype(dtype)), self)
 
     def copy(self) -> Any:
         """An array of its own with the same elements."""

@@ -358,6 +358,25 @@ works(
 section("Conversions and builtins")
 
 works(
+    "the bits of numbers as those of another type of the same size: `x.view(np.int64)`",
+    """
+    def f(x):
+        return x.view(np.int64) >> 52, (x.view(np.uint64) | (1 << 63)).view(x.dtype)
+    """,
+)
+refused(
+    "such a view that is changed, or used after its array was",
+    "PYC1100",
+    """
+    def f(x):
+        a = x.copy()
+        bits = a.view(np.int64)
+        bits[0] = 0  # refused
+        return a
+    """,
+)
+
+works(
     "`float(x)`, `int(x)`, `bool(x)`, `complex(x)` called by name",
     """
     def f(x):
