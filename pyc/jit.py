@@ -323,6 +323,7 @@ class Jitted(Dispatcher):
                 of = argument_type(self.__name__, name, leaf)
                 inputs.append(Input(of, weak, name, leaf if number else None))
         out_tree: tree.TreeDef | None = None
+        purity = self._purity or config.current().purity
 
         @location.calls_the_user
         def flat(watch: Watch | None, *tracers: Tracer) -> list[Any]:
@@ -350,6 +351,8 @@ class Jitted(Dispatcher):
                 result = function(*args, **kwargs)
             else:
                 result = watch.run(function, args, kwargs)
+            if purity == "off":
+                space.check()  # it had copies: what it has done to them would be lost
             results, out_tree = tree.flatten_ordered(space.restored(result))
             for k, result in enumerate(results):
                 _check_result(self.__name__, result, out_tree, k)
@@ -370,7 +373,6 @@ class Jitted(Dispatcher):
                 donated=tuple(n for n, k in enumerate(places) if signature.is_donated(paths[k])),
             )
 
-        purity = self._purity or config.current().purity
         try:
             if purity == "off":
                 return trace(None)

@@ -34,9 +34,14 @@ such functions are refused, with the line, the rule and what to do instead:
 | --- | --- |
 | `"strict"` | an error, before the effect where it can be seen coming; the default |
 | `"warn"` | a `PurityWarning` with the same text, and the effect happens, at the trace |
-| `"off"` | nothing is looked for, and the function is traced once |
+| `"off"` | no effect is looked for: it happens, at the trace. The function is traced once |
 
-With `"off"`, changes of lists, dicts and sets from outside are lost: the function gets copies.
+What a function reads from outside it gets as copies and views. So changes of lists, dicts,
+attributes and names from outside cannot take place: they are errors with `"off"` too, and with
+`"warn"` they are lost with the warning that says so. Objects of libraries (a `UserList`, a
+logger) are the objects themselves: what is done to them happens at the trace, and if it changes
+them in each trace (`seen.append(x)`) the call is refused, since the program was made for what
+they held before.
 
 This page claims what its tables say, and no more. It is written from the tables of
 `pyc/purity/table.py` and the functions of `tests/purity`, {impure} with an effect and {harmless}

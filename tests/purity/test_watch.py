@@ -14,13 +14,15 @@ import signal
 import sys
 import threading
 import time
+import types
 import warnings
+from collections import UserList
 
 import numpy as np
 import pytest
 
 from pyc import config, lax, reasons
-from pyc.errors import PurityError, PurityWarning, ShapeError
+from pyc.errors import PurityError, PurityWarning, ShapeError, TraceError
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.ir.types import ArrayType
@@ -60,7 +62,48 @@ def test_off_looks_at_nothing(capsys) -> None:
     """The function runs once, as it is."""
     assert jit(prints, purity="off")(X).tolist() == (2 * X).tolist()
     assert capsys.readouterr().out == "printed\n"
-    jit(keeps, purity="off")(X)
+
+
+def test_off_loses_no_change() -> None:
+    """The function has copies of what is outside: it refuses a change that would be lost."""
+    rows, table, tags, record = [1], {"a": 1}, {1}, types.SimpleNamespace(k=1)
+    held = UserList([1])
+
+    def argument(x, given):
+        given.append(1)
+        return x
+
+    def attribute(x):
+        record.k = 2
+        return x
+
+    def item(x):
+        table["b"] = 2
+        return x
+
+    def nothing(x):
+        rows.append(1)
+        rows.pop()
+        return x * len(rows)
+
+    def library(x):
+        held.append(1)
+        return x
+
+    for function, args in (
+        (keeps, ()),
+        (lambda x: tags.add(2) or x, ()),
+        (attribute, ()),
+        (item, ()),
+        (argument, ([1],)),
+    ):
+        with pytest.raises(PurityError, match="the function changes") as found:
+            jit(function, purity="off")(X, *args)
+        assert found.value.place is not None
+    with pytest.raises(TraceError, match="another value of `held`"):
+        jit(library, purity="off")(X)
+    assert jit(nothing, purity="off")(X).tolist() == X.tolist()
+    assert (KEPT, rows, table, tags, record.k) == ([], [1], {"a": 1}, {1}, 1)
 
 
 def test_warn_warns_with_the_text_of_the_refusal(capsys) -> None:
@@ -74,13 +117,13 @@ def test_warn_warns_with_the_text_of_the_refusal(capsys) -> None:
 
 
 def test_the_setting_holds_where_the_argument_says_nothing() -> None:
-    function = jit(keeps)
+    function = jit(prints)
     with config.using(purity="off"):
         function(X)
     with pytest.raises(PurityError):
         function(X[:2])
     with config.using(purity="off"), pytest.raises(PurityError):
-        jit(keeps, purity="strict")(X)
+        jit(prints, purity="strict")(X)
 
 
 def test_an_unknown_mode_is_refused() -> None:
@@ -176,7 +219,7 @@ def test_a_jitted_function_inside_is_watched_by_the_outer_one() -> None:
     inner = jit(prints, purity="off")
     with pytest.raises(PurityError):
         jit(lambda x: inner(x))(X)
-    jit(lambda x: jit(keeps)(x), purity="off")(X)
+    jit(lambda x: jit(prints)(x), purity="off")(X)
 
 
 def test_functions_for_control_flow_are_watched() -> None:
