@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from pyc.ir.expr import Expr, Load, Shuffle, Var, const, minimum, select
+from pyc.ir.expr import Expr, Load, Shuffle, Var, const, select
 from pyc.ir.loops import Body, Buffer, For, Kind, Let, Reduce, Stmt, Store
 from pyc.ir.order import KEEP
 from pyc.ir.visit import renamed
 from pyc.passes.elements import Components, Elements, Found
+from pyc.passes.groups import groups
 from pyc.passes.nest import Loop, can_split
 from pyc.passes.reduction import CHEAP, AcrossLanes, Allocate, loads, stores
 from pyc.passes.rows import Section, hoisted, sections
@@ -40,30 +41,19 @@ def merged_rows(
     loop: Loop, core: Body, width: int, allocate: Allocate, along: Along, *, parallel: bool
 ) -> tuple[Loop, list[Stmt]]:
     """A loop over groups of rows, and its body. loop: over at least `width` rows; core: a row
-    program whose reductions have at most LONGEST elements. Where the last group is not whole it
-    begins within the one before, whose rows it computes again: `parallel` groups are tasks then,
-    the last of which has both."""
+    program whose reductions have at most LONGEST elements; parallel: the groups are tasks."""
     size = min(width, KEEP)
     if can_split(core) and all(Elements(s).n < size for s in core if isinstance(s, Reduce)):
         size //= 2  # half of the lanes and more would be idle
-    groups = -(-loop.extent // size)
-    group = Var("group")
-    first: Expr = group * size
-    if loop.extent % size:
-        first = minimum(first, loop.extent - size)
-    made = _Group(loop, first, size, allocate, along)
+    found = groups(loop.extent, size, parallel=parallel)
+    made = _Group(loop, found.first, size, allocate, along)
     if can_split(core):
         reduces = [s for s in core if isinstance(s, Reduce)]
         made.reduce(reduces, tuple(s for s in core if not isinstance(s, Reduce)), ())
     else:
         for s in sections([((), x) for x in hoisted(core)]):
             made.section(s)
-    if not parallel or loop.extent % size == 0:
-        return Loop(group, groups), made.body
-    task, more = Var("task"), Var("more")
-    count = select(task < groups - 2, const(1), const(2))
-    body = (Let(group, task + more), *made.body)
-    return Loop(task, groups - 1), [For(more, count, Kind.SERIAL, body)]
+    return found.loop, found.around(made.body)
 
 
 class _Group:

@@ -41,6 +41,7 @@ from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
 from pyc.passes.elements import Elements
+from pyc.passes.groups import groups
 from pyc.passes.merged_rows import LONGEST, merged_rows
 from pyc.passes.nest import (
     Loop,
@@ -326,6 +327,8 @@ class _Scheduler:
     def _row_program(
         self, loops: list[Loop], allocated: list[Buffer], core: Body
     ) -> tuple[Stage, ...]:
+        shared = [b.name for b in self.nest.kernel.buffers if b.may_alias]
+        assert not shared, f"{shared}: rows are computed again where vectors overlap"
         long = [b for b in allocated if too_long(b)]
         if long:
             placed = without_row_buffers(core, long, self.nest)
@@ -362,8 +365,7 @@ class _Scheduler:
         lengths = [row_length(s) or 0 for s in core if isinstance(s, Reduce)]
         short = bool(lengths) and all(STRIDED < n <= LONGEST for n in lengths)
         short = short and (self.large or can_split(core))
-        again = loop.extent % KEEP != 0 and any(b.may_alias for b in self.nest.kernel.buffers)
-        return short and loop.extent >= KEEP and not again and not self.locals
+        return short and loop.extent >= KEEP and not self.locals
 
     def _merged(self, loops: list[Loop], core: Body, parallel: bool) -> Stage:
         width = self.nest.width(core)
@@ -445,24 +447,13 @@ class _Scheduler:
         """Neighbouring kept positions in the lanes of a vector, each with its own row."""
         inner = loops[-1]
         vectors = SIDE_VECTORS if instructions(core) <= SIDE_COST else 1
-        width = min(self.nest.width(core) * vectors, 1 << (inner.extent - 1).bit_length())
-        tiles = -(-inner.extent // width)
-        tile, lane = self.nest.simplify.variable("tile", tiles), Var("lane")
-        body = around(self.locals, self._within_lanes(core))
-        ragged = inner.extent % width > 0
-        split = ragged and tiles > 1 and instructions(body) < ONE_LOOP
-        # Inside of memory for all that is known of `tile`, so that strided rows share loads.
-        number = minimum(tile, tiles - 2) if split else tile
-        found: Stmt = For(lane, width, Kind.VECTOR, (Let(inner.var, number * width + lane), *body))
-        if ragged:
-            whole, lane, here = found, Var("lane"), Var(inner.var.name)
-            position = tile * width + lane
-            inside = (Let(here, position), *renamed(tuple(body), {inner.var: here}))
-            masked = If(position < inner.extent, inside)
-            found = For(lane, width, Kind.VECTOR, (masked,))
-            if split:
-                found = If(tile < tiles - 1, (whole,), (found,))
-        return self._rows([*loops[:-1], Loop(tile, tiles)], [found], parallel)
+        width = self.nest.width(core) * vectors
+        lane, body = Var("lane"), around(self.locals, self._within_lanes(core))
+        width = min(width, 1 << (inner.extent.bit_length() - 1))
+        several = groups(inner.extent, width, parallel=parallel)
+        at = several.first + lane
+        vector = For(lane, width, Kind.VECTOR, (Let(inner.var, at), *body))
+        return self._rows([*loops[:-1], several.loop], several.around([vector]), parallel)
 
 
 def schedule(kernel: Kernel, target: Target) -> tuple[Stage, ...]:
