@@ -29,6 +29,8 @@ Along = Callable[[For], list[Stmt]]
 """A loop over the row that stores -> vectors along the row."""
 LONGEST = 128
 """Elements of a row up to which the last steps are worth sharing."""
+LONGEST_SUM = 512
+"""The same of programs that only reduce, and are large enough to pay for the code."""
 STRAIGHT = 2
 """Vectors of a cheap row that are written out for each row of a group."""
 TOGETHER = 4
@@ -41,7 +43,8 @@ def merged_rows(
     loop: Loop, core: Body, width: int, allocate: Allocate, along: Along, *, parallel: bool
 ) -> tuple[Loop, list[Stmt]]:
     """A loop over groups of rows, and its body. loop: over at least `width` rows; core: a row
-    program whose reductions have at most LONGEST elements; parallel: the groups are tasks."""
+    program whose reductions have at most LONGEST (LONGEST_SUM) elements; parallel: the groups are
+    tasks."""
     size = min(width, KEEP)
     if can_split(core) and all(Elements(s).n < size for s in core if isinstance(s, Reduce)):
         size //= 2  # half of the lanes and more would be idle

@@ -26,6 +26,11 @@ from pyc.ir.order import CHUNK, KEEP, LANES, MONOIDS, Monoid, neutral
 from pyc.passes.elements import Components, Elements, Found
 
 ROWS = CHUNK // LANES
+STRAIGHT = 3
+"""Rows of LANES elements that are written out behind each other: the start and the end of a loop
+take as long as so few steps."""
+STRAIGHT_WORK = 16
+"""Instructions per element, those of its index included, up to which they are."""
 CHEAP = 4
 """Instructions per element up to which the rows of a chunk are unrolled."""
 TINY = 8
@@ -313,6 +318,14 @@ class AcrossLanes(Counter):
 
     def _rows(self, elements: Elements, base: Expr, rows: int, lane: Var) -> Pieces:
         """The left folds of all lanes over whole rows."""
+        if 1 < rows <= STRAIGHT and elements.work <= STRAIGHT_WORK * len(self.types):
+            inside, pieces = self._rows(elements, base, 1, lane)
+            for row in range(1, rows):
+                more, values = self._rows(elements, base + row * LANES, 1, lane)
+                inside += more
+                pairs = zip(pieces, values, strict=True)
+                pieces = [self.monoid.combine(a, b) for a, b in pairs]
+            return inside, pieces
         j: Expr = Var("j") if rows > 1 else const(0)
         carries: list[Carry] = []
         ends: list[Components] = []

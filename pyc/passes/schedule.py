@@ -42,7 +42,7 @@ from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
 from pyc.passes.elements import Elements
 from pyc.passes.groups import groups
-from pyc.passes.merged_rows import LONGEST, merged_rows
+from pyc.passes.merged_rows import LONGEST, LONGEST_SUM, merged_rows
 from pyc.passes.nest import (
     Loop,
     Nest,
@@ -363,7 +363,8 @@ class _Scheduler:
     def _is_short(self, loop: Loop, core: Body) -> bool:
         """Whether rows are short enough for a vector of them at once, and enough for that."""
         lengths = [row_length(s) or 0 for s in core if isinstance(s, Reduce)]
-        short = bool(lengths) and all(STRIDED < n <= LONGEST for n in lengths)
+        longest = LONGEST_SUM if self.large and can_split(core) else LONGEST
+        short = bool(lengths) and all(STRIDED < n <= longest for n in lengths)
         short = short and (self.large or can_split(core))
         return short and loop.extent >= KEEP and not self.locals
 
