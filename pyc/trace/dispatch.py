@@ -122,6 +122,10 @@ def _is_complex(x: Any) -> bool:
     return type_of(value(x)).dtype.is_complex
 
 
+def _is_scalar(x: Any) -> bool:
+    return not type_of(value(x)).shape
+
+
 def _is_real(x: Any) -> bool:
     return not type_of(value(x)).dtype.is_complex
 
@@ -137,6 +141,7 @@ _FACTS: dict[Any, Function] = {
     np.copy: _copy,
     np.iscomplexobj: _is_complex,
     np.isrealobj: _is_real,
+    np.isscalar: _is_scalar,
     np.array_repr: _text,
     np.array_str: _text,
     np.array2string: _text,

@@ -21,14 +21,14 @@ SHOWN = 4
 
 def operands(traceback: TracebackType | None) -> str:
     """Where the traced arguments of the refused call came from; empty if it has none."""
-    called: list[FrameType] = []
+    called: list[FrameType] | None = None
     while traceback is not None:
-        if is_own(traceback.tb_frame.f_code.co_filename):
-            called.append(traceback.tb_frame)
-        else:
+        if not is_own(traceback.tb_frame.f_code.co_filename):
             called = []
+        elif called is not None:
+            called.append(traceback.tb_frame)
         traceback = traceback.tb_next
-    for frame in called:
+    for frame in called or ():
         found = {x.value: x for x in _traced(_arguments(frame))}
         if found:
             texts = [x.owner.describe(value) for value, x in list(found.items())[:SHOWN]]

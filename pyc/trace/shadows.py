@@ -344,6 +344,10 @@ class _Member:
             return found.__get__(instance, owner)
         return CONVERTERS[found] if is_converter(found) and is_called() else found
 
+    def __call__(self, *args: Any) -> Any:
+        """What the member gives, not bound: so Python calls `__get__` of a class."""
+        return self._shadows.member(self._cls, self._name)(*args)
+
 
 class _ComputedOnce:
     """A `functools.cached_property` of a made class."""

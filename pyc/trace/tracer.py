@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from operator import index
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -77,6 +78,7 @@ def _spread(x: Any, shape: tuple[int, ...]) -> Any:
     return pnp.broadcast_to(x, shape) if shape else x
 
 
+_REPEATED = (list, tuple, str, bytes)
 _OPERANDS = (int, float, complex, np.ndarray, np.generic, list, tuple, DeviceArray)
 
 
@@ -131,6 +133,19 @@ def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
         return out
 
     operator.__doc__ = f"Elements of the array under `{symbol}`."
+    return operator
+
+
+def _times(reflected: bool = False) -> Any:
+    """The method of `*`: an integer repeats a list, a tuple or a text, as in Python and NumPy."""
+    multiplied = _binary("multiply", "*", reflected)
+
+    def operator(self: Tracer, other: Any) -> Any:
+        if isinstance(other, _REPEATED) and not self.ndim and self.type.dtype.is_integer:
+            return other * index(self)
+        return multiplied(self, other)
+
+    operator.__doc__ = multiplied.__doc__
     return operator
 
 
@@ -522,7 +537,11 @@ class Tracer(ArrayMethods):
         """`x.at[index].set(v)` and its kin: the array with some elements changed."""
         return At(self)
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
+        if self.weak is not None and hasattr(self.weak, name):
+            found = self.needed()  # `n.bit_length()`, `t.is_integer()`: of Python's numbers
+            if found is not None:
+                return getattr(found.item(), name)
         known = hasattr(np.ndarray, name)
         reason = "cannot be traced" if known else "is not an attribute of arrays"
         raise AttributeError(f"`.{name}` of {self!r} {reason}", name=name, obj=self)
@@ -531,7 +550,7 @@ class Tracer(ArrayMethods):
 
     __add__, __radd__ = _binary("add", "+"), _binary("add", "+", True)
     __sub__, __rsub__ = _binary("subtract", "-"), _binary("subtract", "-", True)
-    __mul__, __rmul__ = _binary("multiply", "*"), _binary("multiply", "*", True)
+    __mul__, __rmul__ = _times(), _times(True)
     __truediv__, __rtruediv__ = _binary("divide", "/"), _binary("divide", "/", True)
     __floordiv__ = _binary("floor_divide", "//")
     __rfloordiv__ = _binary("floor_divide", "//", True)
