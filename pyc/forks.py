@@ -2,7 +2,9 @@
 
 The child of a fork has one thread, and whatever the others held is held there for ever. So a fork
 takes `compiling` and the locks given to `hold`, and gives them up on both sides: it waits for a
-compilation or an import that is under way, and for whoever counts or records.
+compilation or an import that is under way, and for whoever counts or records. The child first does
+what was given to `in_child`; no finaliser of the user runs before that is done, as one that calls a
+jitted function would wait for threads that did not come along.
 
 `load(name)` is how pyc loads a part of itself, or a package, that few programs need: an import has
 locks too.
@@ -10,8 +12,10 @@ locks too.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from threading import RLock
@@ -34,11 +38,19 @@ def is_compiling() -> bool:
 
 _locks: list[Any] = []
 _taken: list[Any] = []
+_renewals: list[Callable[[], object]] = []
+_collects: list[bool] = []
+"""Whether Python's collector was on, while a fork is under way."""
 
 
 def hold(lock: Any) -> None:
     """From now on a fork takes `lock` too, a lock that is never held for long."""
     _locks.append(lock)
+
+
+def in_child(renew: Callable[[], object]) -> None:
+    """From now on the child of a fork calls `renew` before anything else."""
+    _renewals.append(renew)
 
 
 @cache
@@ -58,15 +70,30 @@ def _before() -> None:
                 break
             _taken.append(lock)
         else:
+            _collects.append(gc.isenabled())
+            gc.disable()
             return
-        _after()
+        _release()
         time.sleep(PATIENCE_SECONDS)
 
 
-def _after() -> None:
+def _release() -> None:
     while _taken:
         _taken.pop().release()
     compiling.release()
 
 
-os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after)
+def _after() -> None:
+    collects = _collects.pop()
+    _release()
+    if collects:
+        gc.enable()
+
+
+def _after_in_child() -> None:
+    for renew in _renewals:
+        renew()
+    _after()
+
+
+os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after_in_child)

@@ -286,6 +286,54 @@ def test_a_fork_inside_of_a_trace(tmp_path) -> None:
     run(program, tmp_path, PYC_PURITY="off")
 
 
+def test_a_finaliser_waits_until_the_child_is_ready(tmp_path) -> None:
+    """The collector finds it as soon as the child makes objects, before any lock of the threads
+    that did not come along is renewed."""
+    program = """
+        import gc
+        from pyc import forks
+        called, early = [], []
+
+        class Dropped:
+            def __del__(self):
+                called.append(f(x))
+
+        def late():
+            thing = Dropped()
+            thing.itself = thing
+            del thing
+            kept = [[] for _ in range(100_000)]
+            early.append(len(called))
+
+        forks._renewals.insert(0, late)
+        held, go = threading.Event(), threading.Event()
+
+        def hold():
+            with f._lock:
+                held.set()
+                go.wait()
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        held.wait()
+
+        def work():
+            assert early == [0] and gc.isenabled()
+            gc.collect()
+            both()
+            assert np.allclose(called[0], np.exp(x) * 2.0)
+
+        ended(child(work))
+        go.set()
+        thread.join()
+        assert gc.isenabled()
+        gc.disable()
+        ended(child(lambda: os._exit(gc.isenabled())))
+        assert not gc.isenabled()
+        """
+    run(program, tmp_path)
+
+
 def test_a_child_waits_for_what_its_parent_compiles(tmp_path) -> None:
     """One compilation for both of them."""
     program = """
