@@ -29,6 +29,7 @@ from pyc.array import Array as DeviceArray
 from pyc.errors import TraceError
 from pyc.trace import location
 from pyc.trace.reads import is_same_value
+from pyc.trace.tracer import Tracer
 from pyc.trace.users_code import is_users, is_users_class
 
 MOST = 20_000
@@ -93,6 +94,9 @@ def inside(value: Any, name: str) -> list[Any]:
         found.append(kind)
         if kind in _PLAIN or isinstance(x, (np.generic, np.dtype)):
             found.append(x)
+            continue
+        if kind is Tracer:  # it leaks, which has an error of its own
+            _same(x, found)
             continue
         known = numbers.setdefault(id(x), len(numbers))
         if known + 1 < len(numbers):
