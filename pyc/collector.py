@@ -10,13 +10,12 @@ objects. What a function leaves behind in cycles is collected all the same, a li
 from __future__ import annotations
 
 import gc
-import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import RLock, get_ident
 
-from pyc.forks import hold
+from pyc.forks import hold, in_child
 
 YOUNG = 50_000
 """Objects made since the last run that begin one."""
@@ -87,4 +86,4 @@ def _forget_threads() -> None:
     _settle()
 
 
-os.register_at_fork(after_in_child=_forget_threads)
+in_child(_forget_threads)

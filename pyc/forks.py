@@ -2,7 +2,9 @@
 
 The child of a fork has one thread, and whatever the others held is held there for ever. So a fork
 takes `compiling` and the locks given to `hold`, and gives them up on both sides: it waits for a
-compilation or an import that is under way, and for whoever counts or records.
+compilation or an import that is under way, and for whoever counts or records. What else the child
+has to make anew is given to `in_child`; until that is done no garbage is collected, since a
+finaliser may call a jitted function.
 
 `load(name)` is how pyc loads a part of itself, or a package, that few programs need: an import has
 locks too.
@@ -10,8 +12,10 @@ locks too.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from threading import RLock
@@ -32,6 +36,9 @@ def is_compiling() -> bool:
     return bool(compiling._is_owned())
 
 
+_collects = True
+"""Whether the garbage collector was on before the fork."""
+
 _locks: list[Any] = []
 _taken: list[Any] = []
 
@@ -48,7 +55,16 @@ def load(name: str) -> Any:
         return import_module(name)
 
 
+_in_child: list[Callable[[], None]] = []
+
+
+def in_child(renew: Callable[[], None]) -> None:
+    """From now on a forked child calls `renew` at once, before any code that is not pyc's."""
+    _in_child.append(renew)
+
+
 def _before() -> None:
+    global _collects
     # A thread with one of the others may want the compiler, called back by a finaliser: to wait
     # with the compiler in hand for long would be for ever.
     while True:
@@ -58,15 +74,31 @@ def _before() -> None:
                 break
             _taken.append(lock)
         else:
+            # Its finalisers may call whatever the child has yet to renew.
+            _collects = gc.isenabled()
+            gc.disable()
             return
-        _after()
+        _release()
         time.sleep(PATIENCE_SECONDS)
 
 
-def _after() -> None:
+def _release() -> None:
     while _taken:
         _taken.pop().release()
     compiling.release()
 
 
-os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after)
+def _after() -> None:
+    _release()
+    if _collects:
+        gc.enable()
+
+
+def _after_in_child() -> None:
+    for renew in _in_child:
+        renew()
+    _after()
+
+
+# Registered first, `_before` is the last thing before the fork, and the others the first after it.
+os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after_in_child)

@@ -9,7 +9,6 @@ a concrete array.
 from __future__ import annotations
 
 import ctypes
-import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import DTypeError
-from pyc.forks import hold
+from pyc.forks import hold, in_child
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.ir.op import OPS, Op
@@ -99,7 +98,7 @@ def _forget_threads() -> None:
 
 
 hold(_lock)
-os.register_at_fork(after_in_child=_forget_threads)
+in_child(_forget_threads)
 
 
 def _count(change: int) -> None:

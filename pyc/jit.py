@@ -13,7 +13,6 @@ jitted function is inlined.
 from __future__ import annotations
 
 import functools
-import os
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +28,7 @@ from pyc.backends import gpu_compiler
 from pyc.device import parse
 from pyc.entries import Entry, NativeWay, QuickEntry, Traced, given_at_trace, is_same_number
 from pyc.errors import ConcretizationError, DonationError, DTypeError, PycError
-from pyc.forks import is_compiling, load
+from pyc.forks import in_child, is_compiling, load
 from pyc.interpreter import WEAK, apart, is_tracing, type_of
 from pyc.looks import NotNativeError
 from pyc.purity import watching
@@ -88,7 +87,7 @@ def _new_locks() -> None:
         jitted._lock = RLock()
 
 
-os.register_at_fork(after_in_child=_new_locks)
+in_child(_new_locks)
 
 
 # --- jit ------------------------------------------------------------------------------------------

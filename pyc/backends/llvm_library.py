@@ -28,6 +28,7 @@ from typing import Any
 from pyc.backends import llvm_binding
 from pyc.errors import CompileError
 from pyc.fingerprint import find, versions
+from pyc.forks import in_child
 from pyc.reasons import Reason, record
 
 KNOWN = ("0.50.",)
@@ -303,4 +304,4 @@ def _forget() -> None:
     machine.cache_clear()
 
 
-os.register_at_fork(after_in_child=_forget)
+in_child(_forget)

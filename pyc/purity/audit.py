@@ -9,12 +9,11 @@ watches which thread is here too.
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from threading import RLock, get_ident
 from typing import Any
 
-from pyc.forks import hold
+from pyc.forks import hold, in_child
 from pyc.purity import table
 from pyc.runtime import native
 
@@ -55,7 +54,7 @@ def forget_threads() -> None:
         _installed[0].value = len(_watches)
 
 
-os.register_at_fork(after_in_child=forget_threads)
+in_child(forget_threads)
 
 
 def install() -> None:

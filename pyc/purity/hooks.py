@@ -11,7 +11,6 @@ Cython as little.
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from pyc.errors import PurityError
-from pyc.forks import hold
+from pyc.forks import hold, in_child
 from pyc.purity import audit, frames
 from pyc.reasons import Reason, record
 from pyc.runtime import native, text_watch
@@ -198,7 +197,7 @@ class _Monitor:
 
 
 _monitor = _Monitor()
-os.register_at_fork(after_in_child=_monitor.forget_threads)
+in_child(_monitor.forget_threads)
 
 
 def monitoring(watch: Watch) -> Stop:

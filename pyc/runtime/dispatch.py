@@ -15,13 +15,12 @@ knows a reason not to, `add` refuses with it and the word stays empty.
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
-from pyc.forks import hold
+from pyc.forks import hold, in_child
 from pyc.reasons import Reason, record
 from pyc.runtime import layout, native
 from pyc.runtime.records import Record, make_record, problem
@@ -215,4 +214,4 @@ def _resume() -> None:
 
 
 hold(_writing)
-os.register_at_fork(after_in_child=_resume)
+in_child(_resume)

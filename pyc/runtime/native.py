@@ -15,7 +15,6 @@ C functions reach the code through one pointer variable each, `f_NAME`, filled w
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 import threading
 from collections.abc import Callable
@@ -25,7 +24,7 @@ from typing import Any
 from pyc import cache
 from pyc.backends.image import Image
 from pyc.fingerprint import Document, versions
-from pyc.forks import compiling, hold, is_compiling, load
+from pyc.forks import compiling, hold, in_child, is_compiling, load
 from pyc.runtime import (
     layout,
     structures,
@@ -149,7 +148,7 @@ CALLS = Part(
 THREADS = Part("threads", text_threads.EXTERNALS, (text_threads.TEXT,), lambda found: None)
 PARTS = (CALLS, THREADS)
 
-os.register_at_fork(after_in_child=_renew_main_thread)
+in_child(_renew_main_thread)
 
 
 @memoised

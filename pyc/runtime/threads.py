@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from math import ceil
 
 from pyc import config
+from pyc.forks import in_child
 from pyc.frozen import frozen
 from pyc.runtime import native
 from pyc.runtime.structures import MASK_BYTES, MAXIMUM_THREADS, Pool
@@ -172,7 +173,7 @@ def _pool() -> Pool:
         _pools.append(pool)
         if _state.get("pinned"):
             _place(pool)
-        os.register_at_fork(after_in_child=_forget_workers)
+        in_child(_forget_workers)
         atexit.register(_finish)
     return _pools[0]
 

@@ -26,6 +26,7 @@ from threading import get_ident
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pyc.forks import in_child
 from pyc.reasons import Reason
 from pyc.store import lock, remove
 
@@ -86,7 +87,7 @@ def _forget() -> None:
     _asking.clear()
 
 
-os.register_at_fork(after_in_child=_forget)
+in_child(_forget)
 
 
 class Turn(NamedTuple):
