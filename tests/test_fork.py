@@ -485,3 +485,44 @@ def test_threads_forks_signals_and_callbacks_for_a_minute(tmp_path) -> None:
     found = stress(60, tmp_path)
     assert found["programs"] > 100
     assert found["done"]["forks"] > 10
+
+
+FINALISED = """
+import gc, os, threading, time
+ready, done = threading.Event(), []
+class Garbage:
+    def __del__(self):
+        done.append(f(np.ones(3))[0])
+def in_child():
+    garbage = Garbage()
+    garbage.me = garbage
+    del garbage
+    gc.set_threshold(1, 1, 1)
+os.register_at_fork(after_in_child=in_child)  # before all that pyc does there
+import numpy as np
+import pyc
+f = pyc.jit(lambda x: x + 1)
+def compiles():
+    with f._lock:
+        ready.set()
+        time.sleep(60)
+threading.Thread(target=compiles, daemon=True).start()
+ready.wait()
+child = os.fork()
+if not child:
+    gc.collect()
+    os._exit(0 if done == [2] else 1)
+for _ in range(300):
+    pid, status = os.waitpid(child, os.WNOHANG)
+    if pid:
+        os._exit(os.waitstatus_to_exitcode(status))
+    time.sleep(0.1)
+os.kill(child, 9)
+os._exit(2)
+"""
+
+
+def test_no_finaliser_runs_in_a_child_before_pyc_is_whole_there() -> None:
+    """It would wait for the lock of a function that a thread of the parent was compiling."""
+    done = subprocess.run([sys.executable, "-c", FINALISED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
