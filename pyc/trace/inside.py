@@ -29,6 +29,7 @@ from pyc.array import Array as DeviceArray
 from pyc.errors import TraceError
 from pyc.trace import location
 from pyc.trace.reads import is_same_value
+from pyc.trace.tracer import Tracer
 from pyc.trace.users_code import is_users, is_users_class
 
 MOST = 20_000
@@ -91,6 +92,9 @@ def inside(value: Any, name: str) -> list[Any]:
         x = todo.pop()
         kind = type(x)
         found.append(kind)
+        if kind is Tracer:  # kept where it should not be: using it is the error
+            found.append(id(x))
+            continue
         if kind in _PLAIN or isinstance(x, (np.generic, np.dtype)):
             found.append(x)
             continue

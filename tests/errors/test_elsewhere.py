@@ -131,6 +131,10 @@ def test_an_argument_of_a_class_that_is_not_known(
     golden(text_of(lambda: jit(lambda model: model)(object)))
 
 
+def test_a_level_that_is_not_there(golden: Any) -> None:
+    golden(text_of(lambda: jit(lambda x: x + 1).lower(np.ones(3)).as_text("asm")))
+
+
 def test_types_that_promote_to_none(golden: Any) -> None:
     small = pyc.ir.dtype.f8e4m3.numpy
     golden(text_of(lambda: pyc.numpy.add(np.ones(2, small), np.ones(2, np.float16))))
