@@ -338,3 +338,8 @@ def negative_power_of_an_integer(p, q):
 @given(LINE)
 def list_that_its_dtype_does_not_hold(x):
     return pnp.array([1, 300], dtype=np.uint8) + x[:2]
+
+
+@given(LINE)
+def conversion_that_is_not_safe(x):
+    return x.astype(np.int32, casting="safe")
