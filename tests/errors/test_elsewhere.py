@@ -131,6 +131,18 @@ def test_an_argument_of_a_class_that_is_not_known(
     golden(text_of(lambda: jit(lambda model: model)(object)))
 
 
+def test_an_argument_whose_copy_does_not_fit_in_memory(
+    golden: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    large = np.broadcast_to(np.zeros(1), (1 << 45,))
+    golden(text_of(lambda: jit(lambda x: x[:1])(large)))
+
+
+def test_a_level_that_is_not_there(golden: Any) -> None:
+    golden(text_of(lambda: jit(lambda x: x + 1).lower(np.ones(3)).as_text("asm")))
+
+
 def test_types_that_promote_to_none(golden: Any) -> None:
     small = pyc.ir.dtype.f8e4m3.numpy
     golden(text_of(lambda: pyc.numpy.add(np.ones(2, small), np.ones(2, np.float16))))
@@ -144,6 +156,7 @@ COMMANDS = {
     "no arguments": ["ir", "model.py:f"],
     "arguments that are no Python": ["ir", "model.py:f", "--args", "f32[8"],
     "argument that is no literal": ["ir", "model.py:f", "--args", "f32"],
+    "array that is too large": ["ir", "model.py:f", "--args", "f64[1000000,1000000,1000]"],
     "no array type": ["ir", "model.py:f", "--args", "f33[8]"],
     "no such demo": ["demo", "nothing"],
     "no folder for pictures": ["demo", "--pictures", "model.py/pictures"],

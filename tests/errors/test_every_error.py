@@ -32,6 +32,15 @@ ONE_OF_MANY = {
     ): "errors/test_elsewhere/test_a_command[no such function].txt",
     ("signature.py", "{}: `{}` is {}"): "trace/test_refusals/test_refused_argument[text_array].txt",
     ("trace/tracer.py", "{}: {} {}"): "trace/test_refusals/test_refused[output_argument].txt",
+    (
+        "numpy/core.py",
+        "{}",
+    ): "errors/test_refused/test_refused[types-list_that_its_dtype_does_not_hold].txt",
+    (
+        "trace/raising.py",
+        "{}, {}",
+    ): "errors/test_refused/test_refused[traces-raised_with_a_traced_number].txt",
+    ("trace/raising.py", "{}: {}"): "trace/test_rolled/test_refused[raises_in_a_branch].txt",
     # The next ones pass on a message that is a site of its own: of an `Effect`, of an `Unstable`.
     (
         "purity/held.py",

@@ -333,3 +333,13 @@ def as_many_values_as_a_known_place_needs(x, y):
 @given(PLACES, PLACES)
 def negative_power_of_an_integer(p, q):
     return p ** (q - 1)
+
+
+@given(LINE)
+def list_that_its_dtype_does_not_hold(x):
+    return pnp.array([1, 300], dtype=np.uint8) + x[:2]
+
+
+@given(LINE)
+def conversion_that_is_not_safe(x):
+    return x.astype(np.int32, casting="safe")

@@ -1,5 +1,6 @@
 """Programs with arrays: indices, masks, changes in place, shapes, as NumPy users write them."""
 
+# ruff: noqa: RUF007, RUF005  (as users write)
 import math
 
 import numpy as np
@@ -422,7 +423,7 @@ def integer_work(v):
 @given(3, 2.5)
 def numbers_as_arguments(n, t):
     lists = [t] * n, n * (t, 1), "ab" * n == "ababab", n.bit_length(), [0.0] * (n - 1)
-    return np.arange(n) * t, n // 2, n / 2, lists, np.full((n, 2), t), round(t), n if n > 2 else t
+    return np.arange(n) * t, n // 2, n / 2, lists, np.full((n, 2), t), round(t)
 
 
 @given(X, True, None, "sum", (1, 2))

@@ -1,5 +1,6 @@
 """Programs with classes, closures and functions as values, as NumPy users write them."""
 
+# ruff: noqa: PLC0415, RET504, UP033, B023, RUF010  (as users write)
 import contextlib
 import enum
 import functools
@@ -568,7 +569,10 @@ def abstract_and_generic(x):
     return Box[float](x).area()
 
 
-def with_defaults(x, w=np.array([1.0, 2.0, 3.0, 4.0]), *, n=2, f=np.cos, opts=(1, 2)):
+WEIGHTS = np.array([1.0, 2.0, 3.0, 4.0])
+
+
+def with_defaults(x, w=WEIGHTS, *, n=2, f=np.cos, opts=(1, 2)):
     return f(x) * w * n + sum(opts)
 
 

@@ -421,7 +421,7 @@ def deleted_variable(x):
 def loop_variable_after_the_loop(x):
     for k in range(20):
         x = x + k
-    for j in range(0):
+    for _ in range(0):
         x = x * 0
     return x * k
 
