@@ -42,6 +42,9 @@ ABSORBING = 4
 get in each other's way in the first cache where they are short."""
 SHORT_BYTES = 1 << 14
 """Bytes of a tile whose rows are no longer than `KEEP`: they should stay in the first cache."""
+PIECE_BYTES = 1 << 10
+"""Bytes of one row of a tile from which a program of several regions is one launch: as fast as a
+launch for each, and nothing lies in memory between them."""
 TASKS = 8
 """Tiles that are enough tasks."""
 ROW_TASKS = 64
@@ -111,7 +114,8 @@ class ColumnProgram:
         tiles = -(-sweeps.columns // widest)
         if self.parallel and outer * tiles < TASKS:
             wanted = -(-TASKS // outer)
-            sweeps.staged = sweeps.columns < wanted * least
+            narrowest = least if len(lengths) == 1 else PIECE_BYTES // sweeps.itemsize
+            sweeps.staged = sweeps.columns < wanted * narrowest
             tiles = tiles if sweeps.staged else wanted
         return sweeps.tiles(tiles)
 

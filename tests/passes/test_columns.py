@@ -157,6 +157,19 @@ def test_large_programs_along_the_first_axis_are_one_launch() -> None:
         assert loads and len(stores) == 1 and len(rows) == 1, "stored in one loop, never loaded"
 
 
+def logarithm_of_sums(x: Any) -> Any:
+    top = pnp.max(x, axis=0)
+    return pnp.log(pnp.sum(pnp.exp(x - top), axis=0)) + top
+
+
+@pytest.mark.parametrize("shape", [(256, 2048), (2048, 2048), (4096, 4096), (8192, 4096)])
+def test_programs_over_wide_columns_are_one_launch(shape: tuple[int, int]) -> None:
+    """Log-sum-exp and variance read their input twice, but nothing lies in memory in between."""
+    for function in (logarithm_of_sums, lambda x: pnp.var(x, axis=0), softmax):
+        (kernel,) = planned(function, ones(*shape)).plan.kernels
+        assert _tasks(kernel) >= columns.TASKS
+
+
 def test_inputs_that_gain_nothing_are_not_held(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
