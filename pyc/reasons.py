@@ -432,6 +432,11 @@ class Reason(Enum):
         "a kernel runs in few threads of the device: its work has an order, and no parallel form",
         "Expected for small arrays; the details say how much one thread does.",
     )
+    KERNEL_STAGES = Entry(
+        "PYC2605",
+        "a kernel is several launches, one after the other: many tasks share what few rows reduce",
+        "Expected for sums of all elements and of long columns; the details name the launches.",
+    )
 
     # device
     NO_GPU = Entry(

@@ -382,6 +382,10 @@ class _Planner:
     ) -> None:
         """Launches the stages of a logical kernel. Scratch that a step of the host has for itself
         is the host's to make."""
+        if len(stages) > 1:
+            launches = ", ".join(stage.kernel.name for stage in stages)
+            details = f"{logical.name} is {len(stages)} launches: {launches}"
+            self.decisions.append(Decision(Reason.KERNEL_STAGES, self._numbers[eqn], details))
         uses = Counter(p for stage in stages for p in stage.positions)
         own = dict(enumerate(slots))
         scratch: dict[Buffer, int] = {}

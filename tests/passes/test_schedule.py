@@ -23,7 +23,8 @@ from pyc.passes import optimise, schedule
 from pyc.passes.memory import plan
 from pyc.passes.rows import OUTPUT_ROW
 from pyc.passes.schedule import AT_ONCE, ONE_LOOP, SPLIT
-from tests.passes.programs import awkward_arguments, graph_of, ones, planned
+from pyc.reasons import Reason
+from tests.passes.programs import awkward_arguments, graph_of, ones, planned, reasons_of
 from tests.programs.differential import same_bits
 
 
@@ -112,6 +113,24 @@ def test_a_long_reduction_has_two_stages() -> None:
     assert (len(short.logical), len(short.plan.kernels)) == (1, 1)
     assert (len(long.logical), len(long.plan.kernels)) == (1, 2)
     assert extents(long.plan.kernels[0], Kind.PARALLEL)[0] >= 2
+    assert Reason.KERNEL_STAGES not in reasons_of(short)
+    (decision,) = [d for d in long.decisions if d.reason is Reason.KERNEL_STAGES]
+    assert decision.details == "k0 is 2 launches: k0_0_blocks, k0_1_join"
+
+
+def test_each_launch_of_a_kernel_is_attributed_to_it() -> None:
+    """A log-sum-exp of all elements: one logical kernel, whose name the launches bear."""
+
+    def log_sum_exp(x: Any) -> Any:
+        top = pnp.max(x)
+        return pnp.log(pnp.sum(pnp.exp(x - top))) + top
+
+    found = planned(log_sum_exp, ones(2 * SPLIT))
+    assert [k.name for k in found.logical] == ["k0"]
+    names = [k.name for k in found.plan.kernels]
+    assert names == ["k0_0_blocks", "k0_1_join", "k0_2_blocks", "k0_3_join"]
+    (decision,) = [d for d in found.decisions if d.reason is Reason.KERNEL_STAGES]
+    assert decision.details == "k0 is 4 launches: " + ", ".join(names)
 
 
 @pytest.mark.parametrize("size", [SPLIT + 1031, 3 * SPLIT // 2 - 24, 2 * SPLIT])
