@@ -20,7 +20,7 @@ from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, postorder
 from pyc.ir.loops import Body, Buffer, For, Kind, Let, Reduce, Stmt, Store, expressions, walk
 from pyc.ir.order import KEEP
 from pyc.ir.visit import renamed
-from pyc.passes.column_reduction import ColumnReduction, Join, is_flat
+from pyc.passes.column_reduction import FEW_OF_LARGE, ColumnReduction, Join, is_flat
 from pyc.passes.elements import Elements, Found, positions
 from pyc.passes.nest import Loop, Nest, Stage, around, is_element_loop, peel, row_length
 from pyc.passes.rows import Section, absorbed, hoisted, sections
@@ -43,8 +43,8 @@ get in each other's way in the first cache where they are short."""
 SHORT_BYTES = 1 << 14
 """Bytes of a tile whose rows are no longer than `KEEP`: they should stay in the first cache."""
 PIECE_BYTES = 1 << 10
-"""Bytes of one row of a tile from which a program of several regions is one launch: as fast as a
-launch for each, and nothing lies in memory between them."""
+"""Bytes of one row of a tile from which a program of several regions, or of a few rows, is one
+launch: as fast as a launch for each step, and nothing lies in memory between them."""
 TASKS = 8
 """Tiles that are enough tasks."""
 ROW_TASKS = 64
@@ -67,7 +67,7 @@ class ColumnProgram:
     ) -> None:
         self.nest, self.held = nest, held
         self.sweeps = Sweeps(nest, loops, core)
-        self.parallel = parallel
+        self.parallel = self.sweeps.large = parallel
         body = hoisted(core)
         wide = self.sweeps.columns >= ABSORBING * self.sweeps.width
         regions = absorbed(body, nest.simplify) if wide else [((), s) for s in body]
@@ -114,7 +114,8 @@ class ColumnProgram:
         tiles = -(-sweeps.columns // widest)
         if self.parallel and outer * tiles < TASKS:
             wanted = -(-TASKS // outer)
-            narrowest = least if len(lengths) == 1 else PIECE_BYTES // sweeps.itemsize
+            pieces = len(lengths) > 1 or max(lengths) <= FEW_OF_LARGE
+            narrowest = PIECE_BYTES // sweeps.itemsize if pieces else least
             sweeps.staged = sweeps.columns < wanted * narrowest
             tiles = tiles if sweeps.staged else wanted
         return sweeps.tiles(tiles)

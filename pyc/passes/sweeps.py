@@ -75,7 +75,8 @@ class Step:
 
 class Sweeps:
     """The columns of the last of some loops. width: lanes of a vector; itemsize: bytes of the
-    widest element; staged: whether values between sweeps go from launch to launch."""
+    widest element; staged: whether values between sweeps go from launch to launch; large: whether
+    there is work for several tasks."""
 
     def __init__(self, nest: Nest, loops: Sequence[Loop], core: Body) -> None:
         self.nest, self._core = nest, core
@@ -84,7 +85,7 @@ class Sweeps:
         self.kept = prod(x.extent for x in loops)
         self.width = min(nest.width(core), 1 << (self.columns.bit_length() - 1))
         self.itemsize = nest.target.vector_bytes // nest.width(core)
-        self.staged = False
+        self.staged = self.large = False
         self.arrays: list[Buffer] = []
         self.scratch: list[Buffer] = []
         self._lasting: dict[Var, Held] = {}
@@ -94,7 +95,8 @@ class Sweeps:
         """Sweeps whose columns are those of `rows` neighbouring rows, one row after the other."""
         loop = Loop(self.inner.var, rows * self.columns)
         made = Sweeps(self.nest, [*self.outer, loop], self._core)
-        made.staged, made.arrays, made.scratch = self.staged, self.arrays, self.scratch
+        made.staged, made.large = self.staged, self.large
+        made.arrays, made.scratch = self.arrays, self.scratch
         return made
 
     def tiles(self, wanted: int) -> Tile:

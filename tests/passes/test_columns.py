@@ -238,6 +238,28 @@ def test_rows_that_do_not_fit_together_are_summed_in_several_sweeps(
             check_program(lambda x: pnp.sum(x, axis=0), rows, 19)
 
 
+@pytest.mark.parametrize("rows", [17, 20, 31, 32, 33, 48, 63, 64])
+@pytest.mark.parametrize("width", [16, 37])
+def test_few_rows_are_summed_in_groups_of_neighbours_in_the_tree(
+    rows: int, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many at a time as the first cache holds together; what a group gives waits for the other
+    half of its tree. One launch, whether rows fit or not, as one task and as several."""
+    monkeypatch.setattr(column_reduction, "FEW_ELEMENTS", 64)
+    monkeypatch.setattr(column_reduction, "FLAT_COLUMNS", 0)
+    monkeypatch.setattr(columns, "PIECE_BYTES", 4)
+    for fits in (True, False):
+        monkeypatch.setattr(
+            column_reduction.ColumnReduction, "_fit_together", lambda s, step, count, f=fits: f
+        )
+        for work in (1, 1 << 60):
+            monkeypatch.setattr(schedule, "TASK_WORK", work)
+            kernel = check_program(lambda x: pnp.sum(x, axis=0), rows, width)
+            sums = [s for s in walk(kernel.body) if isinstance(s, Alloc)]
+            groups = 1 if fits and rows <= 32 else 2 if fits else -(-rows // 8)
+            assert bool(sums) == (groups > 1)
+
+
 def test_sums_that_know_their_column_are_not_flat() -> None:
     """A mean of each column is no function of what lies at an element's place."""
 
@@ -247,14 +269,15 @@ def test_sums_that_know_their_column_are_not_flat() -> None:
     check_program(spread, 300, 3)
 
 
-def check_program(function: Callable[..., Any], *shape: int) -> None:
-    """A program of one argument gives the definition's bits."""
+def check_program(function: Callable[..., Any], *shape: int) -> Kernel:
+    """A program of one argument gives the definition's bits; its first kernel."""
     graph = optimise(graph_of(function, ones(*shape)), check=True)
     values = awkward_arguments(graph)
     shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
     found = plan(graph, X86_64_V4, check=True).plan
     for a, b in zip(evaluate(graph, values), run_plan(found, values, shapes), strict=True):
         assert same_bits(a, b)
+    return found.kernels[0]
 
 
 def test_values_that_are_stored_on_the_way_are_computed_for_several_rows(
