@@ -7,7 +7,7 @@ array in place; methods that would change its shape or need its elements are ref
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from types import FunctionType
 from typing import Any, NoReturn
@@ -17,7 +17,7 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, DTypeError, TraceError
 from pyc.interpreter import bind1, current, type_of
-from pyc.numpy import indexing
+from pyc.numpy import indexing, keywords
 from pyc.numpy.core import to_dtype
 from pyc.numpy.keywords import changes_nothing, refuse
 from pyc.trace import dispatch, location, updating
@@ -215,7 +215,7 @@ class ArrayMethods:
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
         """The slices along an axis, or elements, where a condition that is known holds."""
         if out is None and type(condition) in (list, tuple, np.ndarray):
-            return self.take(np.flatnonzero(condition), axis)
+            return self.take(np.flatnonzero(condition).tolist(), axis)
         return dispatch.call_function(np.compress, (condition, self), {"axis": axis, "out": out})
 
     # --- refused ----------------------------------------------------------------------------------
@@ -300,10 +300,19 @@ def _completed(method: FunctionType, function: Any) -> Callable[..., Any]:
     def full(self: Any, *args: Any, **options: Any) -> Any:
         if (variable or len(args) <= count) and options.keys() <= names:
             return method(self, *args, **options)
+        if not variable and not _takes(function, len(args) + 1, options):
+            return method(self, *args, **options)  # raises TypeError, as NumPy's would
         given = [_sizes(args)] if variable else args
         return dispatch.call_function(function, (self, *given), options)
 
     return full
+
+
+def _takes(function: Any, count: int, options: Mapping[str, Any]) -> bool:
+    """Whether a NumPy function has so many parameters, and those of these names."""
+    theirs = keywords.parameters(function) or ()
+    more = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in theirs)
+    return count <= len(theirs) and (more or options.keys() <= {p.name for p in theirs})
 
 
 def _complete_methods() -> None:

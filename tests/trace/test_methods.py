@@ -38,7 +38,7 @@ METHODS = {
     "var": lambda x: x.var(axis=1, ddof=1, dtype=np.float64),
     "max": lambda x: x.max(1, None, True),
     "min, out": lambda x: x.min(axis=1, out=np.empty(2)),
-    "any": lambda x: (x > 3).any(0, None, True),
+    "any": lambda x: (x > 3).any(0, keepdims=True),
     "argmax": lambda x: x.argmax(axis=0, out=np.zeros(3, int)),
     "argsort": lambda x: x.argsort(0, "quicksort"),
     "argsort, kind": lambda x: x.argsort(kind="stable"),
