@@ -1,12 +1,14 @@
 """The methods of arrays, each a call of the function of `pyc.numpy` of that name.
 
-Takes what `numpy.ndarray`'s methods take, less `out=`. `sort`, `fill` and `put` change the array in
-place; methods that would change its shape or need its elements are refused by name.
+Takes what `numpy.ndarray`'s methods take, as the functions do. `sort`, `fill` and `put` change the
+array in place; methods that would change its shape or need its elements are refused by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -15,10 +17,10 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, DTypeError, TraceError
 from pyc.interpreter import bind1, current, type_of
-from pyc.numpy import indexing
+from pyc.numpy import indexing, keywords
 from pyc.numpy.core import to_dtype
-from pyc.numpy.keywords import changes_nothing, explained, refuse
-from pyc.trace import location, updating
+from pyc.numpy.keywords import changes_nothing, refuse
+from pyc.trace import dispatch, location, updating
 
 
 def _sizes(shape: tuple[Any, ...]) -> Any:
@@ -104,9 +106,9 @@ class ArrayMethods:
         """The elements in row-major order along one axis."""
         return pnp.reshape(self, -1)
 
-    def flatten(self) -> Any:
+    def flatten(self, order: str | None = "C") -> Any:
         """A copy of the elements in row-major order along one axis."""
-        return current().copy(pnp.reshape(self, -1))
+        return current().copy(dispatch.call_function(np.ravel, (self,), {"order": order}))
 
     def transpose(self, *axes: Any) -> Any:
         """The array with its axes in another order, reversed by default."""
@@ -202,6 +204,20 @@ class ArrayMethods:
         """`pyc.numpy.searchsorted` of the array."""
         return pnp.searchsorted(self, values, side=side)
 
+    def nonzero(self) -> Any:
+        """The indices of the elements that are not zero; they must be known."""
+        return dispatch.call_function(np.nonzero, (self,), {})
+
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        """`pyc.numpy.choose` by the array."""
+        return dispatch.call_function(np.choose, (self, choices), {"out": out, "mode": mode})
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+        """The slices along an axis, or elements, where a condition that is known holds."""
+        if out is None and type(condition) in (list, tuple, np.ndarray):
+            return self.take(np.flatnonzero(condition).tolist(), axis)
+        return dispatch.call_function(np.compress, (condition, self), {"axis": axis, "out": out})
+
     # --- refused ----------------------------------------------------------------------------------
 
     def _refuse_in_place(self, name: str, rewrite: str) -> NoReturn:
@@ -272,12 +288,38 @@ class ArrayMethods:
         return found
 
 
-def _explain_methods() -> None:
-    """Gives methods the keyword arguments of NumPy's, which they take or refuse by name."""
+def _completed(method: FunctionType, function: Any) -> Callable[..., Any]:
+    """A method that takes all that NumPy's does, which are the parameters of NumPy's function of
+    that name: beyond those that it has itself, the counterpart of the function decides."""
+    code = method.__code__
+    count = code.co_argcount - 1
+    variable = bool(code.co_flags & inspect.CO_VARARGS)
+    names = frozenset(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
+
+    @wraps(method)
+    def full(self: Any, *args: Any, **options: Any) -> Any:
+        if (variable or len(args) <= count) and options.keys() <= names:
+            return method(self, *args, **options)
+        if not variable and not _takes(function, len(args) + 1, options):
+            return method(self, *args, **options)  # raises TypeError, as NumPy's would
+        given = [_sizes(args)] if variable else args
+        return dispatch.call_function(function, (self, *given), options)
+
+    return full
+
+
+def _takes(function: Any, count: int, options: Mapping[str, Any]) -> bool:
+    """Whether a NumPy function has so many parameters, and those of these names."""
+    theirs = keywords.parameters(function) or ()
+    more = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in theirs)
+    return count <= len(theirs) and (more or options.keys() <= {p.name for p in theirs})
+
+
+def _complete_methods() -> None:
     for name, method in list(vars(ArrayMethods).items()):
-        theirs = getattr(np, name, None)
-        if isinstance(method, FunctionType) and theirs is not None and hasattr(np.ndarray, name):
-            setattr(ArrayMethods, name, explained(method, f"array.{name}", theirs))
+        function = getattr(np, name, None)
+        if isinstance(method, FunctionType) and function is not None and hasattr(np.ndarray, name):
+            setattr(ArrayMethods, name, _completed(method, function))
 
 
-_explain_methods()
+_complete_methods()

@@ -24,7 +24,7 @@ from typing import Any
 import pyc.numpy as pnp
 from pyc.errors import DTypeError, PycError, TraceError, UnsupportedOpError
 from pyc.interpreter import bind, current, is_tracing
-from pyc.ir.graph import Eqn
+from pyc.ir.graph import Eqn, Graph
 from pyc.ir.op import Kind
 from pyc.reasons import Reason, record
 from pyc.trace import location
@@ -347,15 +347,7 @@ class _For(_Statement):
                 more = k < rest
                 return more if self.stop is None else more & negation(self.stopped())
 
-            condition, used = loop.condition(test)
-            values = bind(
-                "while",
-                *(*used, *captured, *initials),
-                condition=condition,
-                body=graph,
-                condition_captures=len(used),
-                body_captures=len(captured),
-            )
+            values = _while_of(loop.condition(test), (graph, captured), initials)
         self.finish(loop, values[: len(initials)])
         if stacks:
             loop.extend(values[len(initials) :], length - first)
@@ -446,7 +438,7 @@ class _While(_Statement):
         before the loop and at the end of each iteration that has not stopped it."""
         try:
             loop = self.loop(lambda _: self.body(), always=False)
-            graph, captured = loop.body()
+            body = loop.body()
             condition, used = loop.condition(self.go_on)
             again = self.stop is not None and any(_may_fail(e) for e in condition.eqns)
         except ImpureError:
@@ -456,17 +448,9 @@ class _While(_Statement):
             go.set(truth_of(self.test()))
             loop = self.loop(lambda _: self.step(go), always=False)
             loop.add(go)
-            graph, captured = loop.body()
+            body = loop.body()
             condition, used = loop.condition(lambda _: go.get())
-        values = bind(
-            "while",
-            *(*used, *captured, *loop.initials()),
-            condition=condition,
-            body=graph,
-            condition_captures=len(used),
-            body_captures=len(captured),
-        )
-        self.finish(loop, values)
+        self.finish(loop, _while_of((condition, used), body, loop.initials()))
 
     def go_on(self, _: Any) -> Any:
         """Whether there is one more iteration."""
@@ -505,6 +489,21 @@ _COSTS = {
     Kind.CONTROL: 32,
 }
 """What the others add: loops of their own."""
+
+
+def _while_of(
+    condition: tuple[Graph, list[Any]], body: tuple[Graph, list[Any]], initials: list[Any]
+) -> tuple[Any, ...]:
+    """The results of a `while`, whose Graphs come with their captures."""
+    (test, tested), (step, captured) = condition, body
+    return bind(
+        "while",
+        *(*tested, *captured, *initials),
+        condition=test,
+        body=step,
+        condition_captures=len(tested),
+        body_captures=len(captured),
+    )
 
 
 def _may_fail(eqn: Eqn) -> bool:

@@ -123,6 +123,7 @@ REFUSED: dict[str, Callable[[Given], Any]] = {
     "check": lambda g: g.bind("check", "b1[3]", "i64[]", error="ValueError: late"),
     "complex": lambda g: g.bind("complex", "f16[]", "f16[]"),
     "require": lambda g: g.bind("require", "f64[3]", "b1[]", name="x"),
+    "check": lambda g: g.bind("check", "b1[3]", "i64[]", error="ValueError: no"),
     "gather: indices": lambda g: g.bind("gather", "f64[3]", **INDEXED),
     "gather: axes": lambda g: g.bind("gather", "f64[3]", "i64[]", axes=(1,), position=0),
     "gather: types": lambda g: g.bind("gather", "f64[3]", "i32[]", **INDEXED),

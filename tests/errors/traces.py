@@ -212,3 +212,51 @@ def raised_with_a_traced_number(x):
 
 LARGE = ChainMap({k: [k] for k in range(20000)})
 LARGE.total = lambda: 2.0
+
+
+@given(LINE)
+def list_of_one_array_that_changes(x):
+    values, y = [], x.copy()
+    for _ in range(5000):
+        y *= 0.5
+        values.append(y)
+    return values[-1]
+
+
+@given(LINE)
+def list_of_texts(x):
+    names = []
+    for _ in range(5000):
+        x = x * 0.5
+        names.append("x")
+    return x, len(names)
+
+
+@given(LINE)
+def raised_where_it_may_be_caught(x):
+    try:
+        if x[0] > 0:
+            raise ValueError("positive")
+    except ValueError:
+        x = -x
+    return x
+
+
+@given(LINE)
+def raised_with_two_numbers(x):
+    assert x[0] > x[1], f"{x[0]} is not greater than {x[1]}"
+    return x
+
+
+@given(LINE)
+def raised_in_each_iteration(x):
+    while x.sum() > 0:
+        x = x - 1
+        raise ValueError("always")
+    return x
+
+
+@given(LINE)
+def raised_with_a_traced_value(x):
+    y = x if x[0] > 0 else -x
+    raise ValueError("always", y)

@@ -160,6 +160,15 @@ works(
     """,
 )
 works(
+    "methods of arrays, with the arguments that NumPy's have",
+    """
+    def f(x):
+        out = np.zeros(3)
+        x.cumsum(0, out=out)
+        return out, x.std(0, None, None, 1), x.take([0, 7], mode="clip"), x.ravel("C")
+    """,
+)
+works(
     "arrays of texts or objects, for Python only",
     """
     def f(x):

@@ -12,8 +12,12 @@ import numpy as np
 import pytest
 
 import pyc
+from pyc.backends import interpreters
+from pyc.backends.oracle import PlanFailure
+from pyc.compile import failure_of, lower_graph
 from pyc.errors import PycError, TraceError
 from pyc.ir.plan import Loop, walk_steps
+from pyc.ir.target import SM_90
 from tests.trace import raising_programs as programs
 from tests.trace.test_rolled import functions_of
 
@@ -81,6 +85,27 @@ def test_it_raises_what_python_raises(name: str) -> None:
 def test_all_interpreters_agree(name: str) -> None:
     for what in ("plain", "negative", "large"):
         pyc.verify(pyc.jit(getattr(programs, name)), DATA[what])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_plans_for_a_gpu_raise_the_same(name: str) -> None:
+    """By the interpreter of Plans, whose kernels are cut as for the device."""
+    jitted = pyc.jit(getattr(programs, name))
+    for what in ("plain", "negative", "large"):
+        x = DATA[what]
+        expected = outcome(jitted, x)
+        traced = jitted.lower(x).traced
+        program = lower_graph(traced.graph, target=SM_90)
+        shapes = [(v.shape, v.dtype.numpy) for v in traced.graph.results]
+        try:
+            found: Any = interpreters().run_plan(program.plan, [x], shapes)
+        except PlanFailure as failed:
+            site = program.plan.sites[failed.site]
+            found = failure_of(program.graph, site, failed.value)
+        if isinstance(expected, Exception):
+            assert type(found) is type(expected) and found.args == expected.args
+        else:
+            assert not isinstance(found, Exception)
 
 
 @pytest.mark.parametrize("name", ["in_a_loop", "two_in_a_loop", "without_convergence"])

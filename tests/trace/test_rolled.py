@@ -124,7 +124,7 @@ def functions_of(module: ModuleType) -> list[str]:
     return [
         name
         for name, f in vars(module).items()
-        if callable(f) and f.__module__ == module.__name__ and not isinstance(f, type)
+        if callable(f) and f.__module__.startswith(module.__name__) and not isinstance(f, type)
     ]
 
 
