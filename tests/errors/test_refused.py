@@ -9,11 +9,11 @@ import pytest
 
 from pyc.errors import PycError
 from pyc.jit import jit
-from tests.errors import shapes, traces, types
+from tests.errors import shapes, traces, types, values
 from tests.errors.case import programs
 
 ROOT = Path(__file__).parents[2]
-MODULES = {"shapes": shapes, "types": types, "traces": traces}
+MODULES = {"shapes": shapes, "types": types, "traces": traces, "values": values}
 PROGRAMS = {
     f"{name}-{program}": function
     for name, module in MODULES.items()
