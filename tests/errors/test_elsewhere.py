@@ -148,6 +148,11 @@ def test_types_that_promote_to_none(golden: Any) -> None:
     golden(text_of(lambda: pyc.numpy.add(np.ones(2, small), np.ones(2, np.float16))))
 
 
+def test_a_level_that_there_is_not(golden: Any) -> None:
+    lowered = pyc.jit(lambda x: x + 1).lower(np.arange(3.0))
+    golden(text_of(lambda: lowered.as_text("code")))
+
+
 COMMANDS = {
     "no function": ["ir", "model.py"],
     "no file": ["ir", "nothing.py:f"],
@@ -158,6 +163,7 @@ COMMANDS = {
     "argument that is no literal": ["ir", "model.py:f", "--args", "f32"],
     "array that is too large": ["ir", "model.py:f", "--args", "f64[1000000,1000000,1000]"],
     "no array type": ["ir", "model.py:f", "--args", "f33[8]"],
+    "no memory for an array": ["ir", "model.py:f", "--args", "f32[1000000, 1000000, 1000]"],
     "no such demo": ["demo", "nothing"],
     "no folder for pictures": ["demo", "--pictures", "model.py/pictures"],
     "no such key": ["cache", "show", "zz"],

@@ -60,6 +60,7 @@ INDEXED: dict[str, Any] = {"axes": (0,), "position": 0}
 
 REFUSED: dict[str, Callable[[Given], Any]] = {
     "two types": lambda g: g.bind("add", "f64[3]", "i64[3]"),
+    "narrow": lambda g: g.bind("narrow", "f64[3]", dtype=dt.i8),
     "two shapes": lambda g: g.bind("add", "f64[3]", "f64[4]"),
     "dot_general: types": lambda g: g.bind(
         "dot_general", "f64[3]", "f32[3]", dimensions=(((0,), (0,)), ((), ()))

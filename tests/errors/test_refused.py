@@ -9,11 +9,17 @@ import pytest
 
 from pyc.errors import PycError
 from pyc.jit import jit
-from tests.errors import arguments, shapes, traces, types
+from tests.errors import arguments, shapes, traces, types, values
 from tests.errors.case import programs
 
 ROOT = Path(__file__).parents[2]
-MODULES = {"arguments": arguments, "shapes": shapes, "types": types, "traces": traces}
+MODULES = {
+    "arguments": arguments,
+    "shapes": shapes,
+    "traces": traces,
+    "types": types,
+    "values": values,
+}
 PROGRAMS = {
     f"{name}-{program}": function
     for name, module in MODULES.items()

@@ -35,10 +35,11 @@ What is not exactly as in Python and NumPy:
 * `sum(x)` of a traced array is `np.sum(x, axis=0)`: the same numbers, added in another order;
 * `min` and `max` of an int and a float are a float; functions of `math` give NaN or infinity where
   Python raises `ValueError` or `OverflowError`;
-* numbers that are arguments compute as NumPy's scalars: 64 bits, which overflow, `1 / 0` is infinite,
-  `(-2.0) ** 0.5` is NaN, `round` is NumPy's; as NumPy's scalars they are returned;
-* arrays of rank 0 are scalars: `isinstance(np.array(1.0), np.ndarray)` is false, and results of rank
-  0 are scalars also where NumPy gives an array (`x.squeeze()`, `np.tensordot`);
+* numbers that are arguments compute as NumPy's scalars: 64 bits, which overflow, `1 / 0` is
+  infinite, `(-2.0) ** 0.5` is NaN, `round` is NumPy's; as NumPy's scalars they are returned;
+* arrays of rank 0 are scalars: `isinstance(np.array(1.0), np.ndarray)` is false, and results of
+  rank 0 are scalars also where NumPy gives an array (`x.squeeze()`, `np.tensordot`);
+* complex numbers have no order: comparisons, extremes and sorting of them are refused;
 * results have the byte order of the machine, and are in C order;
 * casts of floats to integers that do not hold them saturate, and NaN gives 0;
 * `np.empty` gives zeros, and `order="F"` is refused where it would matter.
