@@ -16,24 +16,29 @@ from pyc.forks import load  # noqa: E402
 from pyc.jit import Jitted, jit  # noqa: E402
 
 if TYPE_CHECKING:
-    from pyc import lax
+    from pyc import debug, lax
     from pyc.lax import cond, fori_loop, scan, switch, while_loop
+    from pyc.trace.host_calls import ShapeDtype, io_callback, pure_callback
     from pyc.verification import verify
 
 __all__ = [
     "Array",
     "Jitted",
+    "ShapeDtype",
     "block_until_ready",
     "cache",
     "cond",
     "config",
+    "debug",
     "device_get",
     "device_put",
     "devices",
     "fori_loop",
+    "io_callback",
     "jit",
     "lax",
     "numpy",
+    "pure_callback",
     "scan",
     "switch",
     "tree",
@@ -45,13 +50,14 @@ __version__ = "0.1.0"
 _ELSEWHERE = {
     "pyc.lax": ("cond", "fori_loop", "scan", "switch", "while_loop"),
     "pyc.verification": ("verify",),
+    "pyc.trace.host_calls": ("ShapeDtype", "io_callback", "pure_callback"),
 }
 """Public names of the modules that are loaded on demand."""
 
 
 def __getattr__(name: str) -> Any:
-    if name == "lax":
-        return load("pyc.lax")
+    if name in ("debug", "lax"):
+        return load(f"pyc.{name}")
     for module, names in _ELSEWHERE.items():
         if name in names:
             return getattr(load(module), name)

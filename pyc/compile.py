@@ -24,7 +24,7 @@ from pyc.backends.cpu import Cpu, CpuExecutable
 from pyc.backends.host import host_target
 from pyc.errors import ArgumentError, OutOfMemoryError, format_place, raises_for_the_program
 from pyc.fingerprint import Document, key_of, versions
-from pyc.forks import compiling, is_compiling
+from pyc.forks import compiling, is_compiling, load
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, postorder
@@ -49,6 +49,7 @@ from pyc.runtime import call, pool
 if TYPE_CHECKING:
     from pyc.passes.fuse import Decision
     from pyc.passes.memory import Planned
+    from pyc.runtime.host_calls import Answered
 
 Array = np.ndarray[Any, Any]
 STAGES = ("traced", "graph", "logical", "kernels", "plan", "decisions")
@@ -293,6 +294,11 @@ class Lowered:
         )
 
 
+def host_calls() -> Any:
+    """`pyc.runtime.host_calls`, which few programs need."""
+    return load("pyc.runtime.host_calls")
+
+
 def _skeleton(program: Plan) -> Plan:
     """The part of a Plan that running it needs: no steps, no kernels."""
     arguments = tuple(b for b in program.buffers if b.place in (Place.ARGUMENT, Place.RESULT))
@@ -374,7 +380,8 @@ class _Loaded:
 
     def __init__(self, program: _Program) -> None:
         self.program = program
-        self.executable = Cpu().load(program.code, program.plan)
+        routines = host_calls().ROUTINES if program.code.externals else None
+        self.executable = Cpu(routines).load(program.code, program.plan)
 
 
 class Compiled:
@@ -387,6 +394,8 @@ class Compiled:
         self.plan = loaded.program.plan
         self.taken = loaded.program.taken
         """The argument whose memory each of some results has, by number."""
+        self.calls = host_calls().calls_of(lowered.traced) if self.calls_back else {}
+        """The calls back into Python, by number."""
         self.unused = loaded.program.unused
         """Donated arguments whose memory is not used, and why."""
 
@@ -394,6 +403,11 @@ class Compiled:
     def executable(self) -> CpuExecutable:
         """The mapped code, its entry address and its constants."""
         return self._loaded.executable
+
+    @property
+    def calls_back(self) -> bool:
+        """Whether it calls Python functions."""
+        return bool(self._loaded.program.code.externals)
 
     @property
     def release(self) -> bool:
@@ -446,13 +460,29 @@ class Compiled:
         arrays (rank 0 for scalars) of the Graph's parameter types; those that are `taken` are
         writable and share memory with nothing. Raises what a failed check stands for, and
         OutOfMemoryError."""
-        try:
-            return self._run(arguments)
-        except MemoryError:
-            raise self.out_of_memory() from None
+        if self.calls_back:
+            with host_calls().answering(self.calls) as answered:
+                return self._run(arguments, answered)
+        return self._run(arguments)
 
     @raises_for_the_program
-    def _run(self, arguments: Sequence[Array]) -> tuple[Array, ...]:
+    def _run(
+        self, arguments: Sequence[Array], answered: Answered | None = None
+    ) -> tuple[Array, ...]:
+        try:
+            outcome, results = self._started(arguments)
+        except MemoryError:
+            raise self.out_of_memory() from None
+        if answered is not None and answered.error is not None:
+            raise answered.error
+        if outcome.code == CANCELLED:
+            raise KeyboardInterrupt
+        if outcome.code:
+            raise self.failure(outcome.site, outcome.value)
+        return results
+
+    def _started(self, arguments: Sequence[Array]) -> tuple[call.Outcome, tuple[Array, ...]]:
+        """What became of a call, and its results."""
         results = tuple(
             arguments[self.taken[k]] if k in self.taken else pool.empty(t.shape, t.dtype.numpy)
             for k, t in enumerate(self.results)
@@ -467,11 +497,7 @@ class Compiled:
             release=self.release,
             parallel=self.parallel,
         )
-        if outcome.code == CANCELLED:
-            raise KeyboardInterrupt
-        if outcome.code:
-            raise self.failure(outcome.site, outcome.value)
-        return results
+        return outcome, results
 
     def failure(self, site: int, value: int) -> Exception:
         """The error that a failed site stands for, at the user's line."""

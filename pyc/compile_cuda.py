@@ -27,6 +27,7 @@ from pyc.ir.graph import Graph
 from pyc.ir.plan import Plan, launches_of
 from pyc.out_of_memory import Demand
 from pyc.reasons import Reason, record
+from pyc.runtime import host_calls
 
 OLDEST = 80
 """The oldest compute capability that kernels are made for, times ten."""
@@ -70,6 +71,8 @@ class GpuCompiled:
         self.taken = lowered.plan.taken()
         self.unused = lowered.planned.unused
         self._donated = lowered.donated
+        self.program.calls = host_calls.calls_of(lowered.traced)
+        self.program.answer = host_calls.answer
         self._outs = [(t, t.nbytes) for t in self.results]
         for d in lowered.decisions:
             if d.reason is Reason.FALLBACK_HOST:
@@ -123,7 +126,8 @@ class GpuCompiled:
                 given[self.taken[k]] if k in self.taken else Array(t, on, on.allocate(nbytes))
                 for k, (t, nbytes) in enumerate(self._outs)
             ]
-            self.program.run(addresses, [a.address for a in outs])
+            with host_calls.answering(self.program.calls):
+                self.program.run(addresses, [a.address for a in outs])
         except MemoryError as error:
             found = self.lowered.planned
             demand = Demand(found.plan.peak, self.results, self.taken, found.largest)

@@ -499,6 +499,13 @@ class Reason(Enum):
         "Call with few shapes and keep equal values one object: name them outside of the loop.",
     )
 
+    DISPATCH_SLOW_HOST_CALL = Entry(
+        "PYC2816",
+        "calls go through Python: the program calls Python functions back. They are no part of its "
+        "cache entry, which is found by the program around them",
+        "Expected for `pyc.debug.print` and callbacks; take them out where the microsecond counts.",
+    )
+
     @property
     def code(self) -> str:
         """The stable code, as `python -m pyc explain` takes it."""

@@ -68,6 +68,8 @@ def specialise(
     the value that it must have, None for any; donated: numbers of those that the caller gives up
     raises NotNativeError: there is none
     """
+    if compiled.calls_back:
+        raise NotNativeError(Reason.DISPATCH_SLOW_HOST_CALL, f"{len(compiled.calls)} calls")
     trails = _check_order(signature, call, args, kwargs)
     static = signature.static_positions
     found = _Arguments(kept, donated)

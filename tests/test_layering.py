@@ -36,6 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "trace": IR | {"interpreter", "numpy", "tree", "array"},
     "purity": IR | {"runtime", "trace"},
     "lax": IR | {"interpreter", "numpy", "trace", "tree"},
+    "debug": {"trace"},
     "kernels": IR,
     "passes": IR | {"kernels"},
     "backends": IR | {"fingerprint"},
@@ -65,7 +66,7 @@ ALLOWED: dict[str, set[str]] = {
     "demo": GLUE | {"__init__", "lax", "jit"},
     "cli": GLUE | {"__init__", "compile", "jit", "demo", "lax"},
     "__main__": {"cli", "__init__"},
-    "__init__": GLUE | {"compile", "eager", "jit", "lax", "cache", "verification"},
+    "__init__": GLUE | {"debug", "compile", "eager", "jit", "lax", "cache", "verification"},
 }
 """Part of pyc (a module, or a package with all in it) -> the parts that it may import."""
 

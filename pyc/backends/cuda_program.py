@@ -20,8 +20,10 @@ from pyc.backends.base import HostStep, KernelLaunch, SiteFailed, TensorMap
 from pyc.backends.cuda import Device, check
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
+from pyc.ir.graph import Eqn
 from pyc.ir.loops import Fail, walk
-from pyc.ir.plan import Branch, Copy, Launch, Loop, Place, Plan, Step, launches_of
+from pyc.ir.ops.host import ROUTINE
+from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, Step, launches_of
 
 _NO_SITE = -1
 """The error slot's site while nothing has failed: the largest unsigned number."""
@@ -75,6 +77,9 @@ class CudaProgram:
         # The lowest failed site, then the lowest value (as unsigned) of each site.
         self.error_bytes = 8 * (2 + max(sites)) if sites else 0
         self._free: list[_Frame] = []
+        self.calls: Mapping[int, Eqn] = {}
+        """The calls back into Python, by number, and what answers one."""
+        self.answer: Callable[[int, Sequence[np.ndarray[Any, Any]]], list[Any]] | None = None
 
     def _function(self, module: Any, launch: KernelLaunch) -> int:
         driver = self.device.driver
@@ -142,6 +147,8 @@ class CudaProgram:
                 self.device.download(index, frame.addresses[step.index])
                 chosen = min(max(int(index[0]), 0), len(step.cases) - 1)
                 self._steps(step.cases[chosen], frame)
+            elif step.routine == ROUTINE:
+                self._host_call(step, frame)
             else:
                 raise CompileError(f"a library routine in a program for a GPU: {step.routine}")
 
@@ -182,6 +189,21 @@ class CudaProgram:
         # Pinned memory is the frame's, and what uses it next comes later in the stream.
         if not pinned:
             on.synchronize()
+
+    def _host_call(self, step: Library, frame: _Frame) -> None:
+        """Calls back into Python with copies of the arguments. What failed on the device before is
+        raised first."""
+        frame.raise_failed()
+        (number,) = step.integers
+        given = [np.empty(a.shape, a.dtype.numpy) for a in self.calls[number].args]
+        for array, slot in zip(given, step.slots, strict=False):
+            if array.nbytes:
+                self.device.download(array, frame.addresses[slot])
+        assert self.answer is not None
+        outs = self.answer(number, given)
+        for array, slot in zip(outs, step.slots[len(given) :], strict=True):
+            if array.nbytes:
+                self.device.upload(frame.addresses[slot], array)
 
     def tensor_map(self, m: TensorMap, address: int) -> Any:
         """The tensor map of an array at an address (CUDA driver API, "Tensor Map Object

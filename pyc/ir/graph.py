@@ -45,6 +45,13 @@ class Raise(Location):
     error: Callable[[int], Exception] | None = None
 
 
+@frozen()
+class HostCall(Location):
+    """The place of a call back into Python. answers: takes the arguments, gives the results."""
+
+    answers: Callable[[Any], Any] | None = None
+
+
 @frozen(eq=False)
 class Value:
     """An SSA value. Its identity is its name."""
@@ -77,6 +84,11 @@ class Eqn:
         """The only result."""
         (value,) = self.outs
         return value
+
+    def answer(self, arguments: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+        """The results of a call back into Python; raises what the function does."""
+        assert isinstance(self.loc, HostCall) and self.loc.answers is not None, "no function"
+        return list(self.loc.answers(list(arguments)))
 
     def failure(self, value: int) -> Exception:
         """The error that a failing value is, with its place."""

@@ -291,7 +291,8 @@ class _Fuser:
             self._store(r)
         for e in self.graph.eqns:
             if e.op.effect:
-                self._store(e.out)
+                for out in e.outs:
+                    self._store(out)
         uses: dict[Value, set[Any]] = {}
         scale: dict[Value, float] = {}
         for e in self.graph.eqns:
@@ -401,7 +402,7 @@ class _Fuser:
 
     def _is_risky(self, eqn: Eqn) -> bool:
         """Whether what is computed where `eqn` is placed can fail or loop."""
-        if eqn.op.kind is Kind.CONTROL:
+        if eqn.op.kind in (Kind.CONTROL, Kind.LIBRARY):
             return True
         if inlines(eqn):
             return any(out in self.stored and self._can_fail(out) for out in eqn.outs)

@@ -419,7 +419,7 @@ class _Planner:
             if out not in scope.slot:
                 wanted = scope.wanted.get(out)
                 scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
-        if all(o.type.size == 0 for o in group.outputs):
+        if all(o.type.size == 0 for o in group.outputs) and not eqn.op.effect:
             return
         epilogue = None
         between: tuple[Value, ...] = ()

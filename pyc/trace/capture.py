@@ -98,6 +98,8 @@ class Trace(Interpreter):
         """Why variables have no value and what to give them, by file and name."""
         self.told: list[Told] = []
         """The numbers in the texts of exceptions that were made here."""
+        self.host_calls = 0
+        """How many calls back into Python the program has so far."""
         self.refusal: PycError | None = None
         """A refusal that the user's code may catch: it is raised again at the end."""
         self.recursive: set[Any] = set()
@@ -133,9 +135,10 @@ class Trace(Interpreter):
 
     def bind_at(
         self, place: Location, op: str, args: tuple[Any, ...], params: dict[str, Any]
-    ) -> None:
-        """Records an equation of another place than the user's now."""
-        self.builder.bind(op, *[a.value for a in args], loc=place, **params)
+    ) -> tuple[Any, ...]:
+        """Tracers of the results of a new equation, of another place than the user's now."""
+        values = self.builder.bind(op, *[a.value for a in args], loc=place, **params)
+        return tuple([Tracer(self, v) for v in values])
 
     @property
     def outermost(self) -> Trace:

@@ -299,6 +299,32 @@ class Namespace:
         """What stands for the function that is traced."""
         return self.translate(value, self.root("object", name, value))
 
+    def original(self, function: Any) -> Any:
+        """The user's own function that one over views of names stands for, as it is outside of the
+        trace; None if that is not known."""
+        if isinstance(function, types.MethodType):
+            method = self.original(function.__func__)
+            return method and types.MethodType(method, self.restored(function.__self__))
+        for value, made, _ in list(self._memo.values()):
+            if made is function:
+                return value
+        if isinstance(function, (types.BuiltinFunctionType, np.ufunc)):
+            return function
+        if type(function) is not types.FunctionType:
+            return None
+        names = function.__globals__
+        if type(names) is not View:
+            return function
+        # Made in the traced function: what it has from there may be traced, or a copy.
+        given = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+        if function.__closure__ or any(type(v) not in _IMMUTABLE for v in given):
+            return None
+        own = types.FunctionType(
+            function.__code__, names.own, function.__name__, function.__defaults__
+        )
+        own.__kwdefaults__ = function.__kwdefaults__
+        return own
+
     def restored(self, value: Any) -> Any:
         """A result of the traced function, with objects of the user's own classes."""
         return self._shadows.restored(value) if self._known_shadows is not None else value
@@ -799,6 +825,7 @@ def _same_items(first: Any, second: Any) -> bool:
 
 
 _MATHEMATICAL = ("math", "cmath", "scipy.special")
+_IMMUTABLE = (int, float, complex, bool, str, bytes, type(None))
 _FOREIGN = (types.BuiltinFunctionType, types.MethodWrapperType, np.ufunc, type(np.sum))
 
 _RULES: dict[type, Callable[[Namespace, Any, Path], Any]] = {

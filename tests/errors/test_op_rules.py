@@ -60,7 +60,6 @@ INDEXED: dict[str, Any] = {"axes": (0,), "position": 0}
 
 REFUSED: dict[str, Callable[[Given], Any]] = {
     "two types": lambda g: g.bind("add", "f64[3]", "i64[3]"),
-    "narrow": lambda g: g.bind("narrow", "f64[3]", dtype=dt.i8),
     "two shapes": lambda g: g.bind("add", "f64[3]", "f64[4]"),
     "dot_general: types": lambda g: g.bind(
         "dot_general", "f64[3]", "f32[3]", dimensions=(((0,), (0,)), ((), ()))
@@ -124,7 +123,6 @@ REFUSED: dict[str, Callable[[Given], Any]] = {
     "check": lambda g: g.bind("check", "b1[3]", "i64[]", error="ValueError: late"),
     "complex": lambda g: g.bind("complex", "f16[]", "f16[]"),
     "require": lambda g: g.bind("require", "f64[3]", "b1[]", name="x"),
-    "check": lambda g: g.bind("check", "b1[3]", "i64[]", error="ValueError: no"),
     "gather: indices": lambda g: g.bind("gather", "f64[3]", **INDEXED),
     "gather: axes": lambda g: g.bind("gather", "f64[3]", "i64[]", axes=(1,), position=0),
     "gather: types": lambda g: g.bind("gather", "f64[3]", "i32[]", **INDEXED),
