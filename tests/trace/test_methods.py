@@ -108,5 +108,5 @@ def test_what_numpy_does_not_take_either_is_a_type_error(call: Any) -> None:
 
 
 def test_a_cast_that_its_rule_does_not_allow_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match=r"Cannot cast .* according to the rule 'safe'"):
+    with pytest.raises(TypeError, match="casting='safe' does not allow"):
         jit(lambda x: x.astype(np.float32, casting="safe"))(X)
