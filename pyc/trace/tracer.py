@@ -532,6 +532,10 @@ class Tracer(ArrayMethods):
         """The elements in row-major order, to be read and changed in place."""
         return Flat(self)
 
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        Flat(self)[:] = value
+
     @property
     def at(self) -> At:
         """`x.at[index].set(v)` and its kin: the array with some elements changed."""
