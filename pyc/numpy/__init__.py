@@ -645,7 +645,7 @@ VIEWS = frozenset(
         *("broadcast_arrays", "broadcast_to", "diag", "diagonal", "expand_dims", "flip"),
         *("fliplr", "flipud", "imag", "matrix_transpose", "moveaxis", "permute_dims", "ravel"),
         *("real", "reshape", "rollaxis", "rot90", "split", "squeeze", "swapaxes", "transpose"),
-        *("dsplit", "hsplit", "sliding_window_view", "unstack", "vsplit"),
+        *("dsplit", "einsum", "hsplit", "sliding_window_view", "unstack", "vsplit"),
     )
 )
 """Functions whose results may share memory with their arguments, as in NumPy."""

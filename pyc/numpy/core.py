@@ -97,7 +97,7 @@ def to_dtype(dtype: Any) -> DType:
     """A pyc type from anything NumPy takes as a dtype; DTypeError for others."""
     if isinstance(dtype, DType):
         return dtype
-    if dtype in WEAK:
+    if isinstance(dtype, type) and dtype in WEAK:
         return WEAK[dtype]
     try:
         found = dt.of(dtype)

@@ -16,6 +16,7 @@ from pyc.numpy.core import (
     dtype_of,
     literal,
     result_dtype,
+    separated,
     shape_of,
     structural,
     type_text,
@@ -221,7 +222,8 @@ def kron(a: Any, b: Any) -> Any:
 def einsum(subscripts: str, *xs: Any) -> Any:
     """Einstein summation ("ij,jk->ik", "...ij,...jk->...ik", "ii->i"): pair by pair from the left.
 
-    A label that one operand has twice takes its diagonal; "..." stands for axes that broadcast.
+    A label that one operand has twice takes its diagonal; "..." stands for axes that broadcast. Of
+    one operand, where nothing is summed, the result is a view, as NumPy's is.
     """
     values = [asarray(x) for x in xs]
     labels, output = _subscripts(subscripts, values)
@@ -240,7 +242,9 @@ def einsum(subscripts: str, *xs: Any) -> Any:
         following, x = stretched[position]
         later = set(output).union(*(name for name, _ in stretched[position + 1 :]))
         current, result = _pair(current, result, following, x, later)
-    return _finish(current, result, output)
+    found = _finish(current, result, output)
+    is_view = len(values) == 1 and set(labels[0]) == set(output)
+    return found if is_view else separated(found, xs)
 
 
 def _subscripts(subscripts: str, values: Sequence[Any]) -> tuple[list[str], str]:

@@ -532,6 +532,10 @@ class Tracer(ArrayMethods):
         """The elements in row-major order, to be read and changed in place."""
         return Flat(self)
 
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        Flat(self)[:] = value
+
     @property
     def at(self) -> At:
         """`x.at[index].set(v)` and its kin: the array with some elements changed."""
@@ -787,13 +791,19 @@ class Tracer(ArrayMethods):
         found = self.known()
         if found is not None:
             return str(found)
-        return self._told(str) or repr(self)
+        return self._told(str) or self._written(str) or repr(self)
+
+    def _written(self, show: Callable[[Any], str]) -> str | None:
+        """The text of a Python number that is at hand, for whose value the program is then: a text
+        may be a key, or have a length."""
+        found = self.needed() if self.weak is not None else None
+        return None if found is None else show(found.item())
 
     def __format__(self, spec: str) -> str:
         found = self.known()
         if found is not None:
             return format(found if self.ndim else found.item(), spec)
-        told = self._told(lambda x: format(x, spec))
+        told = self._told(lambda x: format(x, spec)) or self._written(lambda x: format(x, spec))
         if told is not None:
             return told
         if spec:

@@ -210,6 +210,13 @@ def raised_with_a_traced_number(x):
     raise ValueError("sum", x.sum())
 
 
+@given(SQUARE)
+def diagonal_changed_through_einsum(m):
+    a = m * 1
+    np.einsum("ii->i", a)[:] = 0
+    return a
+
+
 LARGE = ChainMap({k: [k] for k in range(20000)})
 LARGE.total = lambda: 2.0
 

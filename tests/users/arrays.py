@@ -483,3 +483,28 @@ def iterated_in_place(x):
         a[i] = v * 2
     it = iter(a)
     return a, next(it), next(it), list(it)
+
+
+@given(WIDE)
+def views_of_einsum(m):
+    a = m.copy()
+    np.einsum("ij->ji", a)[0] = 7
+    same = np.einsum("ij", a)
+    same[1, 1] = -1
+    b = np.einsum("ij->i", a)
+    b[0] = 100
+    return a, same, b, np.einsum("ii->i", a[:, :4])
+
+
+@given(WIDE)
+def flat_is_assigned(m):
+    a = m.copy()
+    a.flat = np.arange(24.0)[::-1]
+    b = m.copy()
+    b.flat = 3
+    return a, b
+
+
+@given(X)
+def places_of_known_elements(x):
+    return x[np.arange(4).nonzero()], np.array([0, 1, 1, 0]).nonzero()[0] + 1

@@ -1,5 +1,7 @@
 """Programs with loops and decisions on data, as NumPy users write them."""
 
+# ruff: noqa: UP031  (as users write)
+
 import itertools
 import math
 
@@ -468,3 +470,18 @@ def lorenz(x):
         s = s + 0.01 * np.array([10 * (b - a), a * (28 - c) - b, a * b - 8 / 3 * c])
         path[k] = s
     return path[::50]
+
+
+PARAMETERS = {"w1": 2.0, "w2": 5.0}
+
+
+@given(X, 2, 0.5)
+def texts_of_numbers(x, n, t):
+    key = f"w{n}"
+    name = "w" + str(n - 1)
+    return (
+        x * PARAMETERS[key] + PARAMETERS[name],
+        len(f"{t:8.3f}|{n:>4d}"),
+        str(n) == "2",
+        "%d" % n == "2",
+    )
