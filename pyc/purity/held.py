@@ -8,6 +8,7 @@ they hold, so no code of the user runs.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from operator import is_
@@ -135,6 +136,7 @@ class Held:
         self._before: list[tuple[Any, Any, _Kind, Path]] = []
         self._names: list[tuple[dict[str, Any], str, Any]] = []
         self._states: list[tuple[str, Callable[[], Any], Callable[[Any], Any], Any]] = []
+        self._filters = (warnings.filters, [*warnings.filters])
 
     def add(self, value: Any, path: Path) -> None:
         """Remembers an object that the function reads by `path`."""
@@ -204,6 +206,9 @@ class Held:
         for names, name, before in self._names:
             if names.get(name, MISSING) is not before:
                 raise changed_outside(f"the global name `{name}`", Reason.PURITY_NAME)
+        filters, before = self._filters
+        if warnings.filters is not filters or [*filters] != before:
+            raise changed_outside("the filters of `warnings`", Reason.PURITY_ENVIRONMENT)
         for name, state, _, before in self._states:
             if state() != before:
                 effect = table.RANDOM
@@ -219,6 +224,9 @@ class Held:
                 names.pop(name, None)
             else:
                 names[name] = before
+        filters, before = self._filters
+        if [*filters] != before:
+            _restore_row(filters, before)
         for _, state, restore, before in self._states:
             if state() != before:
                 restore(before)

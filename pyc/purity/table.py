@@ -128,6 +128,20 @@ FUNCTIONS: dict[tuple[str, str], Effect] = {
         for name in ("getrecursionlimit", "getswitchinterval", "gettrace", "getprofile")
     },
     **{("gc", name): ENVIRONMENT for name in ("isenabled", "get_count", "get_threshold")},
+    ("_signal", "getsignal"): ENVIRONMENT,
+    ("_signal", "siginterrupt"): SETTINGS,
+    ("_signal", "pthread_sigmask"): SETTINGS,
+    ("_csv", "register_dialect"): SETTINGS,
+    ("_csv", "unregister_dialect"): SETTINGS,
+    ("_csv", "field_size_limit"): SETTINGS,
+    ("_codecs", "register"): SETTINGS,
+    ("_codecs", "register_error"): SETTINGS,
+    ("_abc", "_abc_register"): SETTINGS,
+    ("faulthandler", "enable"): SETTINGS,
+    ("faulthandler", "disable"): SETTINGS,
+    ("_tracemalloc", "start"): SETTINGS,
+    ("_tracemalloc", "stop"): SETTINGS,
+    **{("_thread", f"start_{name}_thread"): THREADS for name in ("new", "joinable")},
     **{("gc", name): ENVIRONMENT for name in ("get_stats", "get_objects", "get_debug")},
     ("_locale", "localeconv"): ENVIRONMENT,
     ("_contextvars", "copy_context"): ENVIRONMENT,
@@ -202,7 +216,10 @@ STREAM_READS = frozenset(
     ["read", "read1", "readall", "readinto", "readinto1", "readline", "readlines", "__next__"]
 )
 STREAM_WRITES = frozenset(
-    ["write", "writelines", "flush", "truncate", "seek", "close", "detach", "reconfigure"]
+    [
+        *("write", "writelines", "flush", "truncate", "seek", "close", "detach", "reconfigure"),
+        "getbuffer",
+    ]
 )
 STREAM_METHODS = STREAM_READS | STREAM_WRITES
 """Methods of streams; others ask nothing but their names and kinds."""
@@ -241,6 +258,21 @@ PYTHON: dict[tuple[str, str], Effect] = {
         )
     },
     ("random.py", "Random.seed"): RANDOM,
+    **{
+        ("logging/__init__.py", name): SETTINGS
+        for name in (
+            *("Logger.setLevel", "Logger.addHandler", "Logger.removeHandler", "Handler.setLevel"),
+            *("disable", "captureWarnings", "basicConfig", "setLoggerClass"),
+        )
+    },
+    ("weakref.py", "finalize.__init__"): SETTINGS,
+    ("threading.py", "settrace"): SETTINGS,
+    ("threading.py", "setprofile"): SETTINGS,
+    ("threading.py", "Event.wait"): WAITS,
+    ("locale.py", "getlocale"): ENVIRONMENT,
+    ("platform.py", "node"): ENVIRONMENT,
+    ("copyreg.py", "pickle"): SETTINGS,
+    ("importlib/__init__.py", "reload"): SETTINGS,
     ("threading.py", "active_count"): ENVIRONMENT,
     ("threading.py", "enumerate"): ENVIRONMENT,
 }
@@ -259,7 +291,10 @@ def name_of_python(file: str, name: str) -> str:
     return _KNOWN_AS.get(name.partition(".")[0], f"`{module}.{name}`")
 
 
-INTERNAL = frozenset([("logging/__init__.py", "LogRecord.__init__")])
+DIRECT = frozenset(["getlocale"])
+"""Functions that count only where the user's own code calls them: libraries do so all the time."""
+
+INTERNAL = frozenset([("logging/__init__.py", "LogRecord.__init__"), ("locale.py", "getlocale")])
 """Functions whose own calls do not count: what is done with the result does."""
 
 # --- audit events ---------------------------------------------------------------------------------

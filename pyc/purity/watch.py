@@ -65,6 +65,11 @@ def _effect_of(function: Any) -> table.Effect | None:
     return known[1]
 
 
+def _is_direct(frame: FrameType | None) -> bool:
+    """Whether a frame is of the user's code."""
+    return frame is not None and is_users(frame.f_globals)
+
+
 class Watch:
     """One run of a function that is traced. strict: refuse, else warn; checks: raise PurityError
     without a place if what they look after has changed."""
@@ -208,7 +213,9 @@ class Watch:
             return self._last in _WARNS
         if code.co_name == "seed":
             return frame.f_locals.get("a") is None
-        return True
+        if code.co_name == "wait":
+            return self.held.path_of(frame.f_locals.get("self")) is not None
+        return code.co_name not in table.DIRECT or _is_direct(frame.f_back)
 
     def loads_a_module(self, frame: FrameType) -> None:
         """A module is about to be loaded, which may do anything: it happens once."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import collections
 import functools
 import gc
+import operator
 import sys
 import threading
 import types
@@ -74,9 +75,17 @@ def is_fixed(value: Any) -> bool:
     if kind in _PLAIN or kind is object or isinstance(value, _FIXED):
         return True
     if isinstance(value, _FRAMES) or hasattr(kind, "__next__"):
-        return True  # two traces that draw from it differ
+        # Two traces that draw from it differ; that it has fewer items is seen.
+        return operator.length_hint(value, -1) < 0 or is_users_class(kind)
     fixed = kind.__module__ in _FIXED_MODULES and not is_users_class(kind)
     return fixed and kind.__name__ != "Context"  # of `decimal`
+
+
+def may_cache(value: Any) -> bool:
+    """Whether an object is of a library that may keep in it what it has computed."""
+    module = type(value).__module__.partition(".")[0]
+    known = module in sys.stdlib_module_names or module == "numpy" or is_users_class(type(value))
+    return not known or hasattr(type(value), "__next__")
 
 
 def inside(value: Any, name: str) -> list[Any]:
@@ -218,7 +227,10 @@ def _parts(x: Any, found: list[Any], name: str, whole: Any) -> Iterator[Any]:
         yield from _class(x, found)
         return
     if kind.__module__ in _BY_TEXT and not is_users_class(kind):
-        found.append(repr(x))
+        if kind.__name__ == "Context":  # its flags say what was computed
+            found += [x.prec, x.rounding, x.Emin, x.Emax, x.capitals, x.clamp]
+        else:
+            found.append(repr(x))
         return
     for kinds, rule in _RULES:
         if isinstance(x, kinds):
@@ -425,6 +437,7 @@ def _others(x: Any, found: list[Any], name: str, whole: Any) -> Iterator[Any]:
         return
     if hasattr(kind, "__next__"):
         _same(x, found)
+        found.append(operator.length_hint(x, -1))
         return
     if module in ("array", "mmap"):
         yield from _buffer(x, found)
@@ -502,4 +515,13 @@ def _unseen(name: str, value: Any, why: str) -> TraceError:
     )
 
 
-__all__ = ["Inside", "Names", "has_code", "inside", "is_fixed", "is_plain_member", "names_of"]
+__all__ = [
+    "Inside",
+    "Names",
+    "has_code",
+    "inside",
+    "is_fixed",
+    "is_plain_member",
+    "may_cache",
+    "names_of",
+]

@@ -31,11 +31,13 @@ import types
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from enum import Enum
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from pyc.array import Array as DeviceArray
 from pyc.errors import UnsupportedOpError
+from pyc.ir import dtype as dt
 from pyc.reasons import Reason
 from pyc.trace import class_views, insides, location, math_views, numpy_module, python_builtins
 from pyc.trace.callee import is_called
@@ -165,6 +167,10 @@ class _Cached:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
+    def cache_clear(self) -> None:
+        """Refused: the cache that would be cleared is the trace's own."""
+        refuse_write(f"the cache of `{self.__wrapped__.__name__}`")
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cached, name)
 
@@ -199,6 +205,9 @@ class Namespace:
         self._roots: dict[tuple[str, Any, int], Path] = {}
         self._cells: list[tuple[types.CellType, Any, Path]] = []
         self._containers: list[tuple[Any, Any, Path]] = []
+        self._insides: list[tuple[Any, Any, Path]] = []
+        self._made: list[tuple[types.FunctionType, Any, str]] = []
+        """Translated functions, what was set there, and how they were read."""
         self._later: list[Callable[[], None]] = []
         self._functions: list[tuple[types.FunctionType, Path]] = []
         self._is_asked = False
@@ -258,7 +267,7 @@ class Namespace:
         if kind in _PLAIN:
             return value if kind is Tracer else self.reads.plain(path, value)
         if kind in _ARRAYS:
-            if kind is not DeviceArray and value.dtype.hasobject:
+            if kind is not DeviceArray and dt.of(value.dtype) is None:
                 self.note_inside(path, value)
                 return value
             return self.reads.array(path, value)
@@ -370,6 +379,13 @@ class Namespace:
         for container, copy, path in self._containers:
             if not _same_items(container, copy):
                 raise changed_outside(f"`{path.text()}`")
+        for value, seen, path in self._insides:
+            if not seen.holds(value):
+                raise changed_outside(f"`{path.text()}`")
+        for made, before, name in self._made:
+            now = _set_on(made)
+            if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
+                raise changed_outside(f"`{name}`")
 
     def _remember(self, value: Any, made: Any, path: Path) -> None:
         self._memo[id(value)] = (value, made, path)
@@ -430,7 +446,10 @@ class Namespace:
     def note_inside(self, path: Path, value: Any) -> None:
         """Notes all that is inside of an object."""
         if path.read is None and path.is_outside and self.reads.hide is not None:
-            self.reads.note(path, "inside", insides().Inside(value, path.text()))
+            seen = insides().Inside(value, path.text())
+            self.reads.note(path, "inside", seen)
+            if not insides().may_cache(value):
+                self._insides.append((value, seen, path))
 
     def note_names(self, cls: type, whole: bool = False) -> None:
         """Notes the bases and the names of a class of the user. whole: and what they hold."""
@@ -486,15 +505,17 @@ class Namespace:
                 {k: self.translate(v, path.attribute(k)) for k, v in vars(value).items()}
             )
 
-        if value.__defaults__ or value.__kwdefaults__ or vars(value):
-            self.later(finish)
+            self._made.append((made, _set_on(made), path.text()))
+
+        self.later(finish)
         return made
 
     def _remade(self, value: types.FunctionType, names: dict[str, Any]) -> types.FunctionType:
         """The function over other names, its cells translated."""
         cells = None
         if value.__closure__ is not None:
-            cells = tuple(map(self._cell, value.__closure__, value.__code__.co_freevars))
+            named = zip(value.__closure__, value.__code__.co_freevars, strict=True)
+            cells = tuple(c if _holds_a_cache(c) else self._cell(c, name) for c, name in named)
         made = types.FunctionType(value.__code__, names, value.__name__, None, cells)
         made.__qualname__ = value.__qualname__
         made.__module__ = value.__module__
@@ -792,6 +813,12 @@ def _is_plain_key(value: Any) -> bool:
     return type(value) in _PLAIN or isinstance(value, (type, Enum))
 
 
+def _set_on(function: types.FunctionType) -> tuple[Any, ...]:
+    """What can be assigned to a function."""
+    named = function.__kwdefaults__
+    return function.__code__, function.__defaults__, named, *(named or {}).values()
+
+
 def _is_mathematical(function: Any) -> bool:
     """Whether a function is of `math` or `cmath`, or a ufunc of another library than NumPy."""
     if isinstance(function, np.ufunc):
@@ -807,9 +834,17 @@ def _has_code(function: Any) -> bool:
 def _holds_no_function(value: Any) -> bool:
     """Whether a value is a container without functions in it."""
     if type(value) not in (list, dict, set, collections.deque):
-        return False
+        return isinstance(value, WeakKeyDictionary)
     items = value.values() if type(value) is dict else value
     return not any(isinstance(v, types.FunctionType) for v in items)
+
+
+def _holds_a_cache(cell: types.CellType) -> bool:
+    """Whether a cell holds what `functools.singledispatch` keeps its choices in."""
+    try:
+        return type(cell.cell_contents) is WeakKeyDictionary
+    except ValueError:  # a name not yet bound
+        return False
 
 
 def _same_items(first: Any, second: Any) -> bool:

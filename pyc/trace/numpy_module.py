@@ -134,6 +134,22 @@ def _convert(kind: type[np.generic], *args: Any, **options: Any) -> Any:
 CONVERTERS.update(
     {d.numpy.type: partial(_convert, d.numpy.type) for d in dt.ALL if not d.is_extension}
 )
+
+
+def _datetime64(*args: Any, **options: Any) -> Any:
+    """`np.datetime64(text)`; PurityError for a text that means the time now."""
+    if args and args[0] in ("now", "today"):
+        raise PurityError(
+            f"np.datetime64({args[0]!r}) reads a clock while the function is traced: compiled code "
+            "would use the same time in every call",
+            rule=Reason.PURITY_CLOCK,
+            fix="Read the clock outside of the jitted function, and pass the time as an argument.",
+            place=location.here(),
+        )
+    return np.datetime64(*args, **options)
+
+
+CONVERTERS[np.datetime64] = _datetime64
 CONVERTERS.others["ml_dtypes"] = lambda kind: partial(_convert, kind)
 
 # --- refused --------------------------------------------------------------------------------------

@@ -32,7 +32,6 @@ import numpy as np
 
 from pyc.array import Array as DeviceArray
 from pyc.interpreter import WEAK, type_of
-from pyc.ir import dtype as dt
 from pyc.ir.types import ArrayType
 from pyc.trace.paths import Path
 
@@ -97,9 +96,6 @@ class Reads:
             return path.read.tracer
         if not path.is_outside or self.hide is None:
             return value
-        if not isinstance(value, DeviceArray) and dt.of(value.dtype) is None:
-            self.note(path, "content", snapshot(value))
-            return value
         return self._hidden(path, "array", array_key(value), None, value)
 
     def _hidden(self, path: Path, kind: str, known: Any, weak: type | None, value: Any) -> Any:
@@ -153,10 +149,7 @@ def items_of(value: Any) -> Any:
 
 
 def snapshot(value: Any) -> Any:
-    """The content of a container or array, to be compared with `is_same_value`."""
-    if isinstance(value, np.ndarray):
-        inside: Any = list(value.flat) if value.dtype.hasobject else value.tobytes()
-        return (type(value), value.dtype, value.shape, inside)
+    """The content of a container, to be compared with `is_same_value`."""
     if isinstance(value, dict):
         return (type(value), list(value), list(value.values()))
     return (type(value), list(value))
