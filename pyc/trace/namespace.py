@@ -636,6 +636,8 @@ class Namespace:
         self.reads.note(path, "same", value)
         if top == "numpy":
             return numpy_module.module_view(value)
+        if top == "pyc" and location.is_own(getattr(value, "__file__", None) or ""):
+            return value
         if value.__name__ in _MATHEMATICAL:
             return math_views().module_view(value)
         if value is builtins:

@@ -78,6 +78,15 @@ def scanned(b: Builder, x: Value) -> Value:
 
 WHOLE = {"start": (0, 0), "size": (2, 3), "step": (1, 1)}
 
+
+def joined(b: Builder, x: Value, *parts: tuple[int, int]) -> Value:
+    """Columns of `x`, each (first, how many), side by side."""
+    slices = [
+        b.bind1("slice", x, start=(0, first), size=(2, size), step=(1, 1)) for first, size in parts
+    ]
+    return b.bind1("concatenate", *slices, axis=1)
+
+
 SIMPLIFIED: dict[str, tuple[Make, DType]] = {
     "cast_to_own_type": (lambda b, x: b.bind1("cast", x, dtype=x.dtype), dt.f32),
     "broadcast_to_own_shape": (lambda b, x: b.bind1("broadcast", x, shape=x.shape), dt.f32),
@@ -107,6 +116,8 @@ SIMPLIFIED: dict[str, tuple[Make, DType]] = {
         ),
         dt.f32,
     ),
+    "slices_that_are_joined": (lambda b, x: joined(b, x, (0, 1), (1, 1)), dt.f32),
+    "slices_of_the_whole_that_are_joined": (lambda b, x: joined(b, x, (0, 1), (1, 2)), dt.f32),
     "neg_of_neg": (lambda b, x: b.bind1("neg", b.bind1("neg", x)), dt.f32),
     "not_of_not": (lambda b, x: b.bind1("logical_not", b.bind1("logical_not", x)), dt.b1),
     "bitwise_not_twice": (lambda b, x: b.bind1("bitwise_not", b.bind1("bitwise_not", x)), dt.u8),
@@ -154,6 +165,11 @@ KEPT: dict[str, tuple[Make, DType]] = {
     "self_equals_self": (lambda b, x: b.bind1("eq", x, x), dt.f32),
     "complex_times_one": (lambda b, x: b.bind1("mul", x, full(b, x, 1.0)), dt.c64),
     "abs_of_neg": (lambda b, x: b.bind1("abs", b.bind1("neg", x)), dt.f32),
+    "slices_that_are_joined_in_another_order": (
+        lambda b, x: joined(b, x, (1, 1), (0, 1)),
+        dt.f32,
+    ),
+    "slices_with_a_gap": (lambda b, x: joined(b, x, (0, 1), (2, 1)), dt.f32),
     "flipping_slice": (
         lambda b, x: b.bind1("slice", x, start=(1, 2), size=(2, 3), step=(-1, -1)),
         dt.f32,

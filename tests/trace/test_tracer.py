@@ -124,7 +124,7 @@ def test_facts_are_known_while_tracing() -> None:
         assert x.dtype == np.float64 and x.itemsize == 8 and x.nbytes == 48
         assert (np.shape(x), np.ndim(x), np.size(x), np.size(x, 1)) == ((2, 3), 2, 6, 3)
         assert np.isrealobj(x) and not np.iscomplexobj(x)
-        assert (repr(x), f"{x}", str(n)) == (
+        assert (repr(x), f"{x}", repr(n)) == (
             "<traced f64[2,3]>",
             "<traced f64[2,3]>",
             "<traced int>",
