@@ -88,8 +88,8 @@ class Entry:
         return TraceError(
             f"this program was compiled for another value of {what} than it has now",
             fix="Call the jitted function itself: it compiles again for what has changed. If it "
-            "raised this error,\nthe function changes it, or reads another value each time: pass it as "
-            "an argument.",
+            "raised this error,\nthe function changes it, or reads another value each time: pass "
+            "it as an argument.",
             place=location.here(),
         )
 
