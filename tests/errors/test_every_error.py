@@ -39,7 +39,7 @@ ONE_OF_MANY = {
     (
         "trace/raising.py",
         "{}, {}",
-    ): "errors/test_refused/test_refused[traces-raised_with_a_traced_number].txt",
+    ): "errors/test_refused/test_refused[traces-raised_with_a_traced_value].txt",
     ("trace/raising.py", "{}: {}"): "trace/test_rolled/test_refused[raises_in_a_branch].txt",
     # The next ones pass on a message that is a site of its own: of an `Effect`, of an `Unstable`.
     (

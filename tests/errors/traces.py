@@ -180,34 +180,9 @@ def changed_where_it_may_be_shared(m):
     return line
 
 
-@given(SQUARE)
-def texts_appended_in_a_long_loop(m):
-    names = []
-    for k in range(5000):
-        names.append("late")
-        m = m + k
-    return m * len(names)
-
-
-@given(SQUARE)
-def array_of_before_appended_in_a_long_loop(m):
-    a, rows = m[0] * 1, []
-    for k in range(5000):
-        a[0] = a[0] + k
-        rows.append(a)
-    return np.array(rows)
-
-
 @given(LINE)
 def object_that_cannot_be_compared(x):
     return x * LARGE.total()
-
-
-@given(LINE)
-def raised_with_a_traced_number(x):
-    if x[0] > 0:
-        x = x + 1
-    raise ValueError("sum", x.sum())
 
 
 @given(SQUARE)
