@@ -266,7 +266,10 @@ class _Lowerer:
     def pull_checks(self, pull: Puller) -> None:
         """Pulls the scalars of the body that can fail, in its order, if one is a check: it has no
         reader that would."""
-        self.stops = any(e.op.effect for e in self.parts.body.eqns)
+        effects = [e for e in self.parts.body.eqns if e.op.effect]
+        if not all(inlines(e) for e in effects):
+            raise NotAKernelError("the body calls Python")
+        self.stops = bool(effects)
         if self.stops:
             for e in self.parts.body.eqns:
                 if e.op.effect or (e.op.fails is not None and not e.out.shape):

@@ -76,6 +76,10 @@ def scanned(b: Builder, x: Value) -> Value:
     return b.bind("scan", start, start, x, body=body.build([kept, following]), **params)[1]
 
 
+def row(b: Builder, x: Value, k: int) -> Value:
+    return b.bind1("slice", x, start=(k, 0), size=(1, 3), step=(1, 1))
+
+
 WHOLE = {"start": (0, 0), "size": (2, 3), "step": (1, 1)}
 
 
@@ -93,6 +97,18 @@ SIMPLIFIED: dict[str, tuple[Make, DType]] = {
     "broadcast_of_broadcast": (
         lambda b, x: b.bind1(
             "broadcast", b.bind1("broadcast", x, shape=(4, 2, 3)), shape=(5, 4, 2, 3)
+        ),
+        dt.f32,
+    ),
+    "concatenation_of_all_rows": (
+        lambda b, x: b.bind1("concatenate", row(b, x, 0), row(b, x, 1), axis=0),
+        dt.f32,
+    ),
+    "concatenation_of_rows_in_a_run": (
+        lambda b, x: b.bind1(
+            "concatenate",
+            *(row(b, b.bind1("exp", x), 1), row(b, x, 0), row(b, x, 1), row(b, x, 0)),
+            axis=0,
         ),
         dt.f32,
     ),
