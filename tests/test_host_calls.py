@@ -268,6 +268,22 @@ def test_a_function_that_is_replaced_is_noticed(monkeypatch: Any) -> None:
     assert seen == [("first", 1.0), ("second", 1.0)]
 
 
+def test_what_a_function_changes_where_it_is_looked_at_compiles_again() -> None:
+    """The list is in a closure, which is read before each call: right, and slow; one in a global or
+    an attribute is read by the function only."""
+    told: list[Any] = []
+
+    def tell(x: Any) -> None:
+        told.append(float(x))
+
+    f = jit(lambda x: pyc.debug.callback(tell, x))
+    f(1.0), f(1.0), f(2.0)
+    assert told == [1.0, 1.0, 2.0] and f.cache_info().misses == 3
+    g = jit(lambda x: pyc.debug.callback(note, x))
+    g(1.0), g(1.0), g(2.0)
+    assert seen == [(1.0,), (1.0,), (2.0,)] and g.cache_info().misses == 1
+
+
 def test_lambdas_and_methods() -> None:
     class Log:
         def __init__(self) -> None:
@@ -404,10 +420,9 @@ def test_another_program_is_compiled_in_the_middle_of_one() -> None:
 def test_threads_call_their_own(cache_dir: Any) -> None:
     big = np.random.default_rng(0).standard_normal(1 << 16)
     inner = jit(lambda x: np.sort(x).sum())
-    told: list[Any] = []
 
     def host(x: Any) -> Any:
-        told.append(threading.get_ident())
+        seen.append(threading.get_ident())
         return inner(x)
 
     @jit
@@ -428,8 +443,8 @@ def test_threads_call_their_own(cache_dir: Any) -> None:
         t.start()
     for t in threads:
         t.join(60)
-    assert not wrong and not any(t.is_alive() for t in threads) and len(told) == 40
-    assert len(set(told)) == 4
+    assert not wrong and not any(t.is_alive() for t in threads) and len(seen) == 40
+    assert len(set(seen)) == 4
 
 
 INTERRUPTED = """
