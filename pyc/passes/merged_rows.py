@@ -35,6 +35,8 @@ STRAIGHT = 2
 """Vectors of a cheap row that are written out for each row of a group."""
 TOGETHER = 4
 """Rows of a longer cheap row's group that meet before any vector is stored."""
+_BIT_SWAPS = {16: ((3, 1), (2, 0)), 8: ((2, 0), (1, 0))}
+"""Bits of lane numbers to swap, by lanes: from lane k * steps + s to s * TOGETHER + k."""
 AT_ONCE = 4
 """Rows of a group that are stored in one step of a loop."""
 
@@ -124,19 +126,23 @@ class _Group:
         return body, vectors
 
     def _merged_loop(self, across: AcrossLanes, elements: Elements, lane: Var) -> Components:
-        """The merged vectors of all rows, TOGETHER of which meet in each step of a loop: those that
-        the first steps of the tree combine."""
-        steps, combine = self.size // TOGETHER, across.monoid.combine
-        buffers = across.buffers("merged", steps * self.size)
+        """The merged vectors of all rows. TOGETHER of them are read in each step of a loop, one
+        behind the other since memory comes fastest as one stream, and meet there: so lane
+        k * steps + s holds row s * TOGETHER + k, and lanes move to their rows at the end."""
+        size, combine = self.size, across.monoid.combine
+        steps = size // TOGETHER
+        buffers = across.buffers("merged", steps * size)
         step, place = Var("step"), Var("l")
-        rows = [step + k * steps for k in range(TOGETHER)]
+        rows = [step * TOGETHER + k for k in range(TOGETHER)]
         body, vectors = self._rows(across, elements, place, rows)
-        merged = _merge(vectors, place, self.size // 2, combine)
-        body += stores(buffers, step * self.size + place, merged)
-        vector = For(place, self.size, Kind.VECTOR, tuple(body))
-        self.body.append(For(step, steps, Kind.SERIAL, (vector,)))
-        kept = [loads(buffers, lane + k * self.size) for k in range(steps)]
-        return _merge(kept, lane, steps // 2, combine)
+        body += stores(buffers, step * size + place, _merge(vectors, place, size // 2, combine))
+        inner = For(place, size, Kind.VECTOR, tuple(body))
+        self.body.append(For(step, steps, Kind.SERIAL, (inner,)))
+        kept = [loads(buffers, lane + k * size) for k in range(steps)]
+        merged = _merge(kept, lane, steps // 2, combine)
+        for one, other in _BIT_SWAPS[size]:
+            merged = _swapped(merged, lane, one, other)
+        return merged
 
     def _kept_rows(self, across: AcrossLanes, elements: Elements, buffers: list[Buffer]) -> Stmt:
         """A loop over the rows of a group that stores their vectors."""
@@ -189,3 +195,10 @@ def _merge(vectors: list[Components], lane: Var, distance: int, combine: Combine
         vectors = [pair(vectors[k], vectors[k + half]) for k in range(half)]
         distance //= 2
     return vectors[0]
+
+
+def _swapped(values: Components, lane: Var, one: int, other: int) -> Components:
+    """A vector whose lanes are numbered with two bits in each other's place."""
+    stay = (((lane >> one) ^ (lane >> other)) & 1).equal(0)
+    distance = (1 << one) | (1 << other)
+    return tuple(select(stay, x, Shuffle(x, lane, distance)) for x in values)

@@ -21,6 +21,7 @@ from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.ir.text_kernel import print_kernel
 from pyc.passes import optimise, schedule
 from pyc.passes.memory import plan
+from pyc.passes.merged_rows import TOGETHER
 from pyc.passes.rows import OUTPUT_ROW
 from pyc.passes.schedule import AT_ONCE, ONE_LOOP, SPLIT
 from pyc.reasons import Reason
@@ -342,3 +343,13 @@ def test_lanes_that_are_known_choose_without_masks() -> None:
     """Which of two rows a lane belongs to is a constant: the code shuffles, it tests nothing."""
     text = module(planned(lambda x: x.sum(axis=1), ones(64, 10)).plan, X86_64_V3).text
     assert "icmp" not in "".join(x for x in text.splitlines() if "<8 x i64>" in x)
+
+
+@pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
+def test_what_is_left_of_a_row_is_one_masked_load(target: Any) -> None:
+    """The other lanes get the neutral element with it: nothing is moved or chosen afterwards."""
+    graph = optimise(graph_of(lambda x: x.sum(axis=1), ones(64, 20)), check=True)
+    text = module(plan(graph, target).plan, target).text
+    masked = [x for x in text.splitlines() if " @llvm.masked.load" in x and "declare" not in x]
+    assert masked and all("splat (float 0x8000000000000000)" in x for x in masked)
+    assert len(masked) == (KEEP if target is X86_64_V4 else TOGETHER), "one for each row"
