@@ -135,6 +135,26 @@ def test_a_donated_array_is_the_memory_of_the_result() -> None:
     assert got.tobytes() == (np.sort(host, axis=1) * np.float32(0.5) + host).tobytes()
 
 
+@pytest.mark.cuda
+def test_a_program_calls_the_host_back() -> None:
+    seen: list[float] = []
+
+    def halves(x: Any) -> Any:
+        return x * np.float32(0.5)
+
+    @pyc.jit
+    def f(x: Any) -> Any:
+        pyc.debug.callback(lambda total: None, x.sum())
+        return pyc.pure_callback(halves, x, x + 1) * 2
+
+    host = np.random.default_rng(0).standard_normal((33, 70)).astype(np.float32)
+    x = pyc.device_put(host, "cuda")
+    for _ in range(3):
+        seen.append(float(np.asarray(f(x))[0, 0]))
+        assert np.asarray(f(x)).tobytes() == (halves(host + 1) * 2).tobytes()
+    assert len(set(seen)) == 1
+
+
 def biased(x: Any, y: Any, bias: Any) -> Any:
     return np.maximum(x @ y + bias, 0)
 
