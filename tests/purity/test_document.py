@@ -109,7 +109,7 @@ called.
 
 * Effects inside of compiled extensions that ask the process for nothing that has an audit event,
   and calls through `ctypes`.
-* Changes of objects of installed packages' classes, which may keep there what they have computed: if
+* Changes of objects of installed packages, which may keep there what they have computed: if
   they change in each trace the call is refused; of `sys.modules`, and of members of enumerations.
 * What is assigned and set back again before the function ends.
 * `datetime.now` and methods of streams called by C (`map(datetime.now, zones)`) where the function
