@@ -141,7 +141,7 @@ FUNCTIONS: dict[tuple[str, str], Effect] = {
     ("faulthandler", "disable"): SETTINGS,
     ("_tracemalloc", "start"): SETTINGS,
     ("_tracemalloc", "stop"): SETTINGS,
-    **{("_thread", f"start_{name}_thread"): THREADS for name in ("new", "joinable")},
+    ("_thread", "start_new_thread"): THREADS,
     **{("gc", name): ENVIRONMENT for name in ("get_stats", "get_objects", "get_debug")},
     ("_locale", "localeconv"): ENVIRONMENT,
     ("_contextvars", "copy_context"): ENVIRONMENT,

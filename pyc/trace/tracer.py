@@ -13,6 +13,7 @@ functions give what NumPy gives.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from operator import index
 from typing import Any, NoReturn, Protocol
@@ -426,7 +427,12 @@ class Tracer(ArrayMethods):
         return Tracer(self.owner, self.value, PYTHON_TYPE.get(self.type.dtype))
 
     def __repr__(self) -> str:
-        return self._told(repr) or f"<traced {self._type_name()}>"
+        found = self._told(repr)
+        if found is None and self.weak is not None and self.owner.open:
+            # The user's code may compare it; that of messages and debuggers wants to see a tracer.
+            asks_itself = location.is_own_frame(sys._getframe(1))
+            found = None if asks_itself else self._written(repr)
+        return found or f"<traced {self._type_name()}>"
 
     def _type_name(self) -> str:
         return self.weak.__name__ if self.weak is not None else str(self.type)

@@ -80,3 +80,20 @@ def test_control_flow_and_scans() -> None:
     x = np.linspace(1, 9, 50)
     compiled = compile_graph(pyc.jit(newton).trace(x).graph)(x)[0]
     np.testing.assert_array_equal(pyc.jit(newton, device="cuda")(x), compiled)
+
+
+@pytest.mark.cuda
+@needs_gpu
+def test_cached_programs_of_a_gpu_are_verified(cache_dir) -> None:
+    """`pyc.cache.verify` makes each entry of a GPU program anew, and finds a changed one."""
+    x = np.linspace(-1.0, 1.0, 4096, dtype=np.float32)
+    pyc.jit(lambda x: np.sin(x) * 2 + x.sum(), device="cuda")(x)
+    rows = list(pyc.cache.ls())
+    found = pyc.cache.verify()
+    assert rows and not found.bad and not found.unchecked
+    assert found.equal == len(rows)
+    path = max(cache_dir.rglob("*.msgpack"), key=lambda p: p.stat().st_mtime)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+    assert len(pyc.cache.verify().bad) == 1

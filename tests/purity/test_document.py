@@ -74,6 +74,11 @@ SEEN = [
     ("a list, dict, set, deque, `bytearray`, `array` from outside changes", "before, after", ""),
     ("an attribute of an object, function or class changes", "view; before, after", ""),
     ("a global name or one of a surrounding function changes", "before, after", ""),
+    (
+        "an object of the standard library changes (`UserList`, `ctypes`, queues)",
+        "before, after",
+        "",
+    ),
     ("the state of `random` or `numpy.random` changes", "before, after", ""),
     ("an array that is an argument, or from outside, changes", "tracer", ""),
     ("two traces differ", "the two programs", ""),
@@ -104,12 +109,12 @@ called.
 
 * Effects inside of compiled extensions that ask the process for nothing that has an audit event,
   and calls through `ctypes`.
-* Changes of objects of other libraries' classes, but for the containers named above, and of modules
-  that were found in `sys.modules`.
+* Changes of objects of installed packages, which may keep there what they have computed: if
+  they change in each trace the call is refused; of `sys.modules`, and of members of enumerations.
 * What is assigned and set back again before the function ends.
 * `datetime.now` and methods of streams called by C (`map(datetime.now, zones)`) where the function
   got them other than by a name of its module.
-* What context variables, thread locals and the decimal context hold is read at the trace only.
+* What the decimal context holds is read at the trace only.
 """
 
 FUNCTIONS = """

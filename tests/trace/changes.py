@@ -18,6 +18,10 @@ from typing import NamedTuple
 """
 
 CHANGES = {
+    "the text of a number": (
+        "k = 0.5\ndef f(x): return x * len(repr(k)) * len(f'{k!r}')",
+        "k = 0.25",
+    ),
     "hasattr class appears": (
         "class C: pass\ndef f(x): return x*(2 if hasattr(C,'k') else 1)",
         "C.k=1",

@@ -516,7 +516,9 @@ def test_a_number_that_is_needed_is_compiled_for_each_value() -> None:
 
 
 def test_a_number_that_cannot_be_hidden_stays_a_guard() -> None:
-    names = module("k = 0.5\ndef f(x): return x * k if k.hex() > '0x1.8p-2' else -x")
+    names = module(
+        "import decimal\nk = 0.5\ndef f(x): return x * k if decimal.Decimal(k) > 0.3 else -x"
+    )
     function = jit(names["F"])
     with reasons.collecting() as events:
         for k in (0.5, 0.75, 0.25):
