@@ -213,23 +213,29 @@ call: Callable[[Any], Stop] = monitoring if sys.version_info >= (3, 12) else pro
 
 
 class _Stepper:
-    """Finds the instruction of the user's code after which something from outside has changed."""
+    """Finds the instruction of the user's code after which something from outside has changed.
+
+    What libraries do is looked at when they are done: an error in the middle would leave locks
+    taken. For the same reason there is one error, and none while it is on its way out."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._last: tuple[CodeType, int] | None = None
+        self._raised = False
 
     def look(self, code: CodeType, at: int) -> None:
         """The instruction at byte offset `at` is next.
 
         raises PurityError: something has changed; placed at the instruction before
         """
+        if self._raised or frames.in_library(code) is not None:
+            return
         try:
             self._watch.check()
         except PurityError as error:
+            self._raised = True
             raise error.at(self._last and location.locate(*self._last)) from None
-        if frames.in_library(code) is None:
-            self._last = code, at
+        self._last = code, at
 
 
 def _step_by_trace(watch: Watch) -> Stop:

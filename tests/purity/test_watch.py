@@ -9,6 +9,7 @@ import gc
 import importlib
 import itertools
 import pickle
+import queue
 import random
 import signal
 import sys
@@ -526,3 +527,18 @@ def test_a_trace_that_interrupts_another_one_leaves_it_watched() -> None:
         jit(function)(X)
     with pytest.raises(PurityError, match="`print`"):
         jit(lambda x: (jit(lambda y: y * 3).trace(2.0), print("watched"), x)[2])(X)
+
+
+def test_locks_of_libraries_are_given_back_when_an_effect_is_refused() -> None:
+    """The line is found instruction by instruction: not between a lock and what it is for."""
+    jobs = queue.Queue()
+
+    def function(x):
+        jobs.put_nowait(1)
+        return x + 1
+
+    for _ in range(2):
+        with pytest.raises(PurityError, match="changes `jobs`") as found:
+            jit(function)(np.ones(3))
+        assert found.value.place is not None and found.value.place.column
+        assert not jobs.mutex.locked()
