@@ -25,10 +25,11 @@ import numpy as np
 
 import pyc
 from pyc import config
-from pyc.backends.cuda import check, device
+from pyc.backends.cuda import check
 from pyc.backends.cuda_program import CudaProgram
 from pyc.compile import compile_graph
 from pyc.compile_cuda import load
+from pyc.device import gpu
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.passes import optimise, placement
@@ -174,7 +175,7 @@ def verify(quick: bool) -> list[dict[str, Any]]:
         try:
             graph = optimise(trace(function, inputs))
             expected = compile_graph(graph)(*inputs)
-            _, program = load(plan(graph, device().target).plan, device())
+            _, program = load(plan(graph, gpu().target).plan, gpu())
             found = run_cuda(program, inputs, graph)
             row["kernels"] = len(program.launches)
             if exact:
@@ -201,7 +202,7 @@ def verify(quick: bool) -> list[dict[str, Any]]:
 
 def timed(program: Callable[[], None], repeats: int = 12, runs: int = 1) -> float:
     """Median seconds of one run, by events around `runs` of them."""
-    on = device()
+    on = gpu()
     driver = on.driver
     first, last = (check(driver.cuEventCreate(0)) for _ in range(2))
     program()
@@ -217,7 +218,7 @@ def timed(program: Callable[[], None], repeats: int = 12, runs: int = 1) -> floa
 
 
 def speed(name: str, function: Callable[..., Any], shapes: list[tuple[int, ...]]) -> dict[str, Any]:
-    on = device()
+    on = gpu()
     inputs = tuple(np.empty(s, np.float32) for s in shapes)
     graph = optimise(trace(function, inputs))
     _, program = load(plan(graph, on.target).plan, on)
@@ -281,7 +282,7 @@ def calls() -> list[dict[str, Any]]:
 
 def per_call(call: Callable[[], Any], repeats: int = 7) -> float:
     """Median seconds of one of many calls, the device's own work included where it is longer."""
-    on = device()
+    on = gpu()
 
     def run(count: int) -> float:
         on.synchronize()
@@ -317,7 +318,7 @@ def waiting(program: CudaProgram, arguments: list[int], results: list[int]) -> C
 def placements() -> list[dict[str, Any]]:
     """Work with an order, in one thread of the device and as a step of the host: what the times of
     `passes/placement` are held against."""
-    on = device()
+    on = gpu()
     rng = np.random.default_rng(0)
     rows = []
     kept = placement.HOST_STEP_NS
@@ -351,7 +352,7 @@ def placements() -> list[dict[str, Any]]:
 
 def product(side: int, dtype: str) -> dict[str, Any]:
     """A square product in TFLOP/s, in turn with torch's (cuBLAS) where torch is there."""
-    on = device()
+    on = gpu()
     kind = dt.parse(dtype)
     inputs = tuple(np.zeros((side, side), kind.numpy) for _ in range(2))
     graph = optimise(trace(lambda a, b: a @ b, inputs))
@@ -383,7 +384,7 @@ def product(side: int, dtype: str) -> dict[str, Any]:
 
 
 def copy_rate() -> float:
-    on = device()
+    on = gpu()
     nbytes = 1 << 30
     a, b = on.allocate(nbytes), on.allocate(nbytes)
     seconds = timed(lambda: on.copy(b, a, nbytes))
@@ -403,8 +404,8 @@ def main() -> int:
     good = sum(r["ok"] for r in rows)
     print(f"{good} of {len(rows)} programs equal the CPU")
     report: dict[str, Any] = {
-        "device": device().name,
-        "target": device().target.id,
+        "device": gpu().name,
+        "target": gpu().target.id,
         "host": platform.processor() or platform.machine(),
         "programs": rows,
     }

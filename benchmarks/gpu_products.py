@@ -24,8 +24,9 @@ import numpy as np
 
 import pyc
 from pyc import config
-from pyc.backends.cuda import check, device
+from pyc.backends.cuda import check
 from pyc.compile_cuda import load
+from pyc.device import gpu
 from pyc.ir import dtype as dt
 from pyc.passes import optimise
 from pyc.passes.memory import plan
@@ -67,7 +68,7 @@ class Product:
         function = product_of(layout, epilogue)
         inputs = (self.a, self.b, self.bias)
         graph = optimise(pyc.jit(function).trace(*inputs).graph)
-        self.on = device()
+        self.on = gpu()
         _, self.program = load(plan(graph, self.on.target).plan, self.on)
         self.nest = [k.name for k in self.program.plan.kernels]
         self.tiled = any(launch.maps for launch in self.program.launches.values())
@@ -247,8 +248,8 @@ def main() -> int:
     rows = verify()
     print(f"{sum(r['ok'] for r in rows)} of {len(rows)} products are right")
     report: dict[str, Any] = {
-        "device": device().name,
-        "target": device().target.id,
+        "device": gpu().name,
+        "target": gpu().target.id,
         "host": platform.processor() or platform.machine(),
         "products": rows,
         "speeds": [],
