@@ -43,8 +43,10 @@ get in each other's way in the first cache where they are short."""
 SHORT_BYTES = 1 << 14
 """Bytes of a tile whose rows are no longer than `KEEP`: they should stay in the first cache."""
 PIECE_BYTES = 1 << 10
-"""Bytes of one row of a tile from which a program of several regions, or of a few rows, is one
-launch: as fast as a launch for each step, and nothing lies in memory between them."""
+"""Bytes of one row of a tile from which a program of a few rows is one launch: as fast as a launch
+for each step, and nothing lies in memory between them."""
+REGIONS_PIECE_BYTES = 1 << 11
+"""The same of a program of several regions."""
 TASKS = 8
 """Tiles that are enough tasks."""
 ROW_TASKS = 64
@@ -114,8 +116,11 @@ class ColumnProgram:
         tiles = -(-sweeps.columns // widest)
         if self.parallel and outer * tiles < TASKS:
             wanted = -(-TASKS // outer)
-            pieces = len(lengths) > 1 or max(lengths) <= FEW_OF_LARGE
-            narrowest = PIECE_BYTES // sweeps.itemsize if pieces else least
+            narrowest = least
+            if len(lengths) > 1:
+                narrowest = REGIONS_PIECE_BYTES // sweeps.itemsize
+            elif max(lengths) <= FEW_OF_LARGE:
+                narrowest = PIECE_BYTES // sweeps.itemsize
             sweeps.staged = sweeps.columns < wanted * narrowest
             tiles = tiles if sweeps.staged else wanted
         return sweeps.tiles(tiles)

@@ -162,7 +162,7 @@ def logarithm_of_sums(x: Any) -> Any:
     return pnp.log(pnp.sum(pnp.exp(x - top), axis=0)) + top
 
 
-@pytest.mark.parametrize("shape", [(256, 2048), (2048, 2048), (4096, 4096), (8192, 4096)])
+@pytest.mark.parametrize("shape", [(256, 4096), (4096, 4096), (8192, 4096)])
 def test_programs_over_wide_columns_are_one_launch(shape: tuple[int, int]) -> None:
     """Log-sum-exp and variance read their input twice, but nothing lies in memory in between."""
     for function in (logarithm_of_sums, lambda x: pnp.var(x, axis=0), softmax):
