@@ -22,7 +22,7 @@ from pyc.trace import location
 
 _LIBRARY = os.path.join(os.path.dirname(os.path.realpath(os.__file__)), "")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_LEFT_ALONE = ("numpy", "ml_dtypes", "optree", "llvmlite", "msgpack")
+_LEFT_ALONE = ("numpy", "ml_dtypes", "llvmlite", "msgpack")
 
 
 def is_users(names: Mapping[str, Any]) -> bool:

@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-import optree
 import pytest
 
+from pyc import tree
 from pyc.jit import jit
 from tests.errors.case import programs
 from tests.users import arrays, classes, control, stars
@@ -23,7 +23,7 @@ PROGRAMS = {
 
 def same(found: Any, expected: Any) -> None:
     """Equal structures, shapes and dtypes, and equal numbers up to rounding."""
-    a, b = optree.tree_flatten(found), optree.tree_flatten(expected)
+    a, b = tree.flatten(found), tree.flatten(expected)
     assert a[1] == b[1], (found, expected)
     for x, y in zip(a[0], b[0], strict=True):
         if isinstance(y, (str, bool, int, type(None))):
