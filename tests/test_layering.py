@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
 import textwrap
+import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -151,6 +154,28 @@ def hidden_imports(root: Path) -> list[str]:
     return found
 
 
+def undeclared_packages(project: Path) -> list[str]:
+    """Packages that a module of pyc or its tests imports when it is loaded, and that a fresh
+    installation for the tests lacks."""
+    told = tomllib.loads((project / "pyproject.toml").read_text())["project"]
+    declared = [*told["dependencies"], *told["optional-dependencies"]["test"]]
+    names = {re.split(r"[<>=]", d)[0].replace("-", "_") for d in declared}
+    names |= {*sys.stdlib_module_names, "pyc", "tests", "benchmarks", "examples"}
+    found = []
+    for folder in ("pyc", "tests"):
+        for path, tree in modules(project / folder):
+            for node in tree.body:
+                if isinstance(node, ast.Import):
+                    wanted = [a.name for a in node.names]
+                elif isinstance(node, ast.ImportFrom) and not node.level:
+                    wanted = [node.module or ""]
+                else:
+                    continue
+                missing = {w.partition(".")[0] for w in wanted} - names
+                found += [f"{folder}/{path}:{node.lineno}: {name}" for name in sorted(missing)]
+    return found
+
+
 def cycle(root: Path) -> list[str]:
     """Modules that import each other when loaded; empty if none do."""
     known = {dotted(path) for path, _ in modules(root)}
@@ -177,6 +202,14 @@ def test_every_import_is_an_allowed_edge() -> None:
 
 def test_imports_are_at_the_top() -> None:
     assert hidden_imports(ROOT) == []
+
+
+def test_what_is_imported_is_declared(tmp_path) -> None:
+    assert undeclared_packages(ROOT.parent) == []
+    (tmp_path / "pyproject.toml").write_text((ROOT.parent / "pyproject.toml").read_text())
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_a.py").write_text("import os, numpy\nimport optree.utils\n")
+    assert undeclared_packages(tmp_path) == ["tests/test_a.py:2: optree"]
 
 
 def test_modules_do_not_import_each_other_in_a_circle() -> None:
