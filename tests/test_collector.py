@@ -97,7 +97,9 @@ assert alive() is None, "what is garbage is found all the same"
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     runs, frozen, *kept = map(int, done.stdout.split())
-    assert kept == list(BEFORE) and frozen == 0 and runs <= 2
+    assert kept == list(BEFORE) and frozen == 0
+    # Where Python itself has put objects aside (3.12), nothing is moved, which is one run more.
+    assert runs <= 1 + bool(gc.get_freeze_count())
 
 
 def test_what_a_program_has_frozen_stays_frozen() -> None:
