@@ -250,18 +250,26 @@ def calls() -> list[dict[str, Any]]:
         parts = x.reshape(8, 2)
         return x * 2, parts @ parts.T, parts.sum(axis=1), (x + 1).reshape(2, 8).T * 1.0
 
+    def fifty(x: Any, w: Any) -> Any:
+        for _ in range(50):
+            x = x @ w
+        return x
+
     programs: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
         ("one kernel", lambda x: x * 2 + 1, (np.ones(16, np.float32),)),
         ("several kernels", four, (np.ones(16, np.float32),)),
+        ("one kernel and a number", lambda x, k: x * k + 1, (np.ones(16, np.float32), 2.0)),
+        ("50 kernels", fifty, (np.ones((16, 16), np.float32), np.eye(16, dtype=np.float32))),
         ("a check", lambda x, i: x[i] * 2, (np.ones(16, np.float32), np.arange(16))),
         ("a step of the host", lambda x: pyc.numpy.sort(x), (np.ones(400, np.float32),)),
     ]
     rows = []
     for name, function, inputs in programs:
         jitted = pyc.jit(function)
-        arrays = [pyc.device_put(x) for x in inputs]
+        arrays = [x if isinstance(x, float) else pyc.device_put(x) for x in inputs]
         compiled = jitted.compile(*arrays).program
-        addresses = [a.address for a in arrays]
+        there = [pyc.device_put(a) for a in arrays]
+        addresses = [a.address for a in there]
         kept = compiled(*arrays)
         results = [a.address for a in kept]
         ways: dict[str, Callable[[], Any]] = {
@@ -275,6 +283,7 @@ def calls() -> list[dict[str, Any]]:
         row: dict[str, Any] = {"program": name, "kernels": len(compiled.program.launches)}
         for way, call in ways.items():
             row[way] = 1e6 * per_call(call)
+        row["native"] = bool(sum(map(jitted.native_calls, jitted.specialisations())))
         print(f"{name:20} " + ", ".join(f"{w} {row[w]:.1f} us" for w in ways), flush=True)
         rows.append(row)
     return rows

@@ -28,9 +28,22 @@ _FIX = (
 )
 
 
+_types: dict[ArrayType, ArrayType] = {}
+_MOST_TYPES = 4096
+
+
+def known_type(type: ArrayType) -> ArrayType:
+    """The one object for a type by which native calls know arrays of it. Arrays of another object
+    for it are as good, and go through Python."""
+    if len(_types) >= _MOST_TYPES:
+        _types.clear()
+    return _types.setdefault(type, type)
+
+
 class Array:
     """An immutable array on a device; made by `device_put` and by jitted functions."""
 
+    # Native code reads the last three: CPython places them in the order of their names.
     __slots__ = ("__weakref__", "_address", "_device", "_type")
 
     def __init__(self, type: ArrayType, device: Device, address: int) -> None:
@@ -283,4 +296,4 @@ def to_device(x: Any, device: Device) -> Array:
     except BaseException:
         device.free(address, host.nbytes)
         raise
-    return Array(ArrayType(host.shape, kind), device, address)
+    return Array(known_type(ArrayType(host.shape, kind)), device, address)

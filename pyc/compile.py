@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ from pyc.ir.loops import While, expressions, walk
 from pyc.ir.plan import (
     ADDRESSABLE_BYTES,
     CANCELLED,
+    NO_MEMORY,
     Loop,
     Place,
     Plan,
@@ -45,6 +46,7 @@ from pyc.ir.text_graph import print_graph
 from pyc.ir.types import ArrayType
 from pyc.out_of_memory import Demand, out_of_memory
 from pyc.runtime import call, pool
+from pyc.runtime.specialisation import NativeProgram, Result, Specialisation
 
 if TYPE_CHECKING:
     from pyc.passes.fuse import Decision
@@ -387,6 +389,9 @@ class _Loaded:
 class Compiled:
     """Native code of one Graph: call it with one array for each parameter."""
 
+    device = None
+    """Where its arrays are: on the host."""
+
     def __init__(self, lowered: Lowered, loaded: _Loaded) -> None:
         self.lowered = lowered
         self._loaded = loaded
@@ -503,11 +508,43 @@ class Compiled:
         """The error that a failed site stands for, at the user's line."""
         return failure_of(self.lowered.graph, self.plan.sites[site], value)
 
+    def native_program(self, numbers: Collection[int]) -> NativeProgram:
+        """What native calls run. numbers: parameters that come as values, which makes no difference
+        here."""
+        executable = self.executable
+        return NativeProgram(
+            entry=executable.address,
+            results=tuple(
+                Result(t.dtype, t.shape, self.taken.get(k)) for k, t in enumerate(self.results)
+            ),
+            failed=failure(self),
+            arena_bytes=self.plan.peak,
+            constants=executable.constants.ctypes.data,
+            externals=executable.externals.ctypes.data,
+            release=self.release,
+            parallel=self.parallel,
+            keep=self,
+        )
+
     def out_of_memory(self) -> OutOfMemoryError:
         """The error of a call whose memory could not be allocated."""
         found = self._loaded.program
         demand = Demand(self.plan.peak, self.results, self.taken, found.largest)
         return self.lowered.out_of_memory(demand, "which could not be allocated", self.plan)
+
+
+def failure(compiled: Any) -> Callable[[Specialisation, int, int, int], Any]:
+    """What a native call of a program does if its entry does not return 0: it raises."""
+
+    @raises_for_the_program
+    def failed(specialisation: Specialisation, code: int, site: int, value: int) -> Any:
+        if code == CANCELLED:
+            raise KeyboardInterrupt
+        if code == NO_MEMORY:
+            raise compiled.out_of_memory()
+        raise compiled.failure(site, value)
+
+    return failed
 
 
 def failure_of(graph: Graph, site: Site, value: int) -> Exception:

@@ -7,27 +7,30 @@ each parameter of the Graph. NumPy arguments are copied there and results back; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from pyc import cache
-from pyc.array import Array, to_device
+from pyc.array import Array, known_type, to_device
 from pyc.backends import cuda, nvptx
 from pyc.backends.base import SiteFailed
 from pyc.backends.cuda_program import CudaProgram
 from pyc.compile import Lowered, failure_of, lower_graph
 from pyc.compile_host import HostStep
 from pyc.device import gpu
-from pyc.errors import DeviceError, raises_for_the_program
+from pyc.errors import DeviceError, OutOfMemoryError, raises_for_the_program
 from pyc.fingerprint import Document
 from pyc.forks import compiling, is_compiling
 from pyc.ir.graph import Graph
-from pyc.ir.plan import Plan, launches_of
+from pyc.ir.plan import NO_MEMORY, Plan, launches_of
+from pyc.ir.types import ArrayType
 from pyc.out_of_memory import Demand
 from pyc.reasons import Reason, record
-from pyc.runtime import host_calls
+from pyc.runtime import device_program, host_calls
+from pyc.runtime.device_program import DeviceProgram
+from pyc.runtime.specialisation import NativeProgram, Result, Specialisation
 
 OLDEST = 80
 """The oldest compute capability that kernels are made for, times ten."""
@@ -73,7 +76,9 @@ class GpuCompiled:
         self._donated = lowered.donated
         self.program.calls = host_calls.calls_of(lowered.traced)
         self.program.answer = host_calls.answer
-        self._outs = [(t, t.nbytes) for t in self.results]
+        self._outs = [(known_type(t), t.nbytes) for t in self.results]
+        self._native: dict[frozenset[int], DeviceProgram] = {}
+        """What native calls start, by the parameters that come as values."""
         for d in lowered.decisions:
             if d.reason is Reason.FALLBACK_HOST:
                 record(d.reason, function=self._name, equation=d.equation, detail=d.details)
@@ -129,14 +134,60 @@ class GpuCompiled:
             with host_calls.answering(self.program.calls):
                 self.program.run(addresses, [a.address for a in outs])
         except MemoryError as error:
-            found = self.lowered.planned
-            demand = Demand(found.plan.peak, self.results, self.taken, found.largest)
-            why = f"which {on.label} could not allocate"
-            raise self.lowered.out_of_memory(demand, why, found.plan) from error
+            raise self._out_of_memory() from error
         except SiteFailed as failed:
             site = self.lowered.plan.sites[failed.site]
             raise failure_of(self.lowered.graph, site, failed.value) from None
         return tuple(outs) if stay else tuple(np.asarray(a) for a in outs)
+
+    def _out_of_memory(self) -> OutOfMemoryError:
+        found = self.lowered.planned
+        demand = Demand(found.plan.peak, self.results, self.taken, found.largest)
+        why = f"which {self.device.label} could not allocate"
+        return self.lowered.out_of_memory(demand, why, found.plan)
+
+    @property
+    def calls(self) -> Any:
+        """The calls back into Python, by number."""
+        return self.program.calls
+
+    @property
+    def calls_back(self) -> bool:
+        """Whether it calls Python functions."""
+        return bool(self.program.calls)
+
+    def native_program(self, numbers: Collection[int]) -> NativeProgram | str:
+        """What native calls run, or why there is nothing. numbers: parameters that come as
+        values."""
+        why = device_program.problem(self.program)
+        if why is not None:
+            return why
+        key = frozenset(numbers)
+        if key not in self._native:
+            self._native[key] = DeviceProgram(self.program, key)
+        started = self._native[key]
+        return NativeProgram(
+            entry=started.entry,
+            externals=started.address,
+            results=tuple(Result(t.dtype, t.shape, maker=self._maker(t)) for t, _ in self._outs),
+            failed=self._failed,
+            parallel=False,
+            device=self.device,
+            keep=(self, started),
+        )
+
+    def _maker(self, type: ArrayType) -> Callable[[], Array]:
+        """What makes a result."""
+        on, nbytes = self.device, type.nbytes
+        return lambda: Array(type, on, on.allocate(nbytes))
+
+    @raises_for_the_program
+    def _failed(self, specialisation: Specialisation, code: int, site: int, value: int) -> Any:
+        """What a native call does that the driver has refused: it raises."""
+        if code == NO_MEMORY:
+            raise self._out_of_memory()
+        cuda.check((self.device.driver.CUresult(value),))
+        raise AssertionError(f"the driver's status {value} is no failure")
 
 
 def _usable(device: str) -> cuda.Device:

@@ -275,12 +275,6 @@ class Jitted(Dispatcher):
                 function=self.__name__,
                 detail="other objects in place of equal ones, again and again",
             )
-        program = entry.program
-        if not isinstance(program, compiler.Compiled):
-            self._forms[form] = NativeWay(entry)  # launches on a GPU start in Python
-            if args and not kwargs and all(type(a) is DeviceArray for a in args):
-                self._quick = QuickEntry(tuple(a.type for a in args), args[0].device, entry)
-            return
         made = NativeWay(entry, 0 if known is None else known.tries + 1)
         try:
             traced = entry.traced
@@ -289,13 +283,15 @@ class Jitted(Dispatcher):
                 call,
                 args,
                 kwargs,
-                program,
+                entry.program,
                 traced.out_tree,
                 traced.guards,
                 traced.kept,
                 traced.donated,
             )
         except NotNativeError as unfit:
+            if args and not kwargs and all(type(a) is DeviceArray for a in args):
+                self._quick = QuickEntry(tuple(a.type for a in args), args[0].device, entry)
             if unfit.again:
                 return
             record(unfit.reason, function=self.__name__, detail=unfit.detail)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pyc.array import Array as DeviceArray
 from pyc.interpreter import WEAK
 from pyc.ir import dtype as dt
 from pyc.reasons import Reason
@@ -26,6 +27,7 @@ from pyc.runtime.specialisation import (
     ArrayArgument,
     AttributeSource,
     CellSource,
+    DeviceArgument,
     EqualArgument,
     Items,
     ItemSource,
@@ -64,7 +66,8 @@ _BY_C: tuple[Any, ...] = (
 class Looks:
     """The looks of one program. arguments: (positional, keywords) of a call that it is for; trails:
     by position or name, where an argument is among those that are given; leaves: how many slots the
-    arguments take; looks: those before, which are what the arguments hold.
+    arguments take; looks: those before, which are what the arguments hold; device: where arrays
+    must be, None for the host.
 
     raises NotNativeError: they cannot be native
     """
@@ -76,8 +79,12 @@ class Looks:
         trails: dict[int | str, int],
         leaves: int,
         looks: Sequence[Look] = (),
+        device: Any = None,
     ) -> None:
         self.looks = [*looks]
+        self.numbers: list[int] = []
+        """The slots of hidden arguments that are numbers."""
+        self._device = device
         self._arguments = arguments
         self._trails = trails
         self._slots = {id(r): leaves + k for k, r in enumerate(guards.hidden)}
@@ -219,7 +226,10 @@ class Looks:
         if read.kind == "number":
             dtype = WEAK[type(value)] if type(value) in WEAK else dt.of(value.dtype)
             assert dtype is not None
+            self.numbers += [slot] * (slot != UNUSED)
             return ScalarArgument(type(value), dtype, slot)
+        if self._device is not None:
+            return array_on_device(value, self._device, slot, f"`{read.path.text()}`")
         if type(value) is not np.ndarray:
             raise _slow(f"`{read.path.text()}`, a {type(value).__name__}")
         flags, dtype = value.flags, dt.of(value.dtype)
@@ -256,6 +266,21 @@ class Looks:
             return
         self._tagged.add(cls)
         self.looks.append(version_look(cls))
+
+
+def array_on_device(x: Any, device: Any, slot: int, what: str) -> DeviceArgument:
+    """What an array on a device must be.
+
+    raises NotNativeError: it is elsewhere, and copied at each call
+    """
+    if type(x) is not DeviceArray or x.device != device.label:
+        raise NotNativeError(
+            Reason.DISPATCH_SLOW_DEVICE, f"{what} is copied to {device.label}", again=True
+        )
+    held = x._address, x._device, x.type
+    if layout.fields(x, 3) != [*map(id, held)]:
+        raise NotNativeError(Reason.DISPATCH_SLOW_PROBE, "the fields of an array on a device")
+    return DeviceArgument(DeviceArray, x._device, x.type, slot)
 
 
 def _place(container: Any, key: Any) -> int:
@@ -308,4 +333,4 @@ def _slow(detail: str) -> NotNativeError:
     return NotNativeError(Reason.DISPATCH_SLOW_CAPTURE, detail)
 
 
-__all__ = ["Looks", "NotNativeError", "fixed_value", "is_stored", "version_look"]
+__all__ = ["Looks", "NotNativeError", "array_on_device", "fixed_value", "is_stored", "version_look"]

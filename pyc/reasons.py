@@ -506,6 +506,13 @@ class Reason(Enum):
         "Expected for `pyc.debug.print` and callbacks; take them out where the microsecond counts.",
     )
 
+    DISPATCH_SLOW_DEVICE = Entry(
+        "PYC2817",
+        "calls of a program on a GPU go through Python, some microseconds each",
+        "Nothing if a call takes long. Else see the detail: put arrays on the device once with "
+        "`pyc.device_put`; checks, loops of unknown length and steps of the host are waited for.",
+    )
+
     @property
     def code(self) -> str:
         """The stable code, as `python -m pyc explain` takes it."""

@@ -8,34 +8,41 @@ mutable static value, a registered class) is such a reason: the Python way looks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyc import tree
+from pyc.array import Array as DeviceArray
 from pyc.compile import Compiled
-from pyc.errors import raises_for_the_program
 from pyc.frozen import replace
 from pyc.interpreter import WEAK, native_calls
 from pyc.ir import dtype as dt
-from pyc.ir.plan import CANCELLED, NO_MEMORY
-from pyc.looks import Looks, NotNativeError, fixed_value, is_stored, version_look
+from pyc.looks import (
+    Looks,
+    NotNativeError,
+    array_on_device,
+    fixed_value,
+    is_stored,
+    version_look,
+)
 from pyc.reasons import Reason
 from pyc.runtime.specialisation import (
     Argument,
     ArgumentSource,
     ArrayArgument,
     AttributeSource,
+    DeviceArgument,
     DictArgument,
     EqualArgument,
     Items,
     ItemSource,
     ListArgument,
     Look,
+    NativeProgram,
     ObjectArgument,
-    Result,
     SameArgument,
     ScalarArgument,
     Specialisation,
@@ -43,6 +50,9 @@ from pyc.runtime.specialisation import (
 )
 from pyc.signature import Call, Signature, is_object
 from pyc.trace.guards import Guards
+
+if TYPE_CHECKING:
+    from pyc.compile_cuda import GpuCompiled
 
 MAXIMUM = 64
 """Native specialisations of one function: they are tried one after the other."""
@@ -56,7 +66,7 @@ def specialise(
     call: Call,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    compiled: Compiled,
+    compiled: Compiled | GpuCompiled,
     out_tree: tree.TreeDef,
     guards: Guards,
     kept: Sequence[Any],
@@ -72,50 +82,45 @@ def specialise(
         raise NotNativeError(Reason.DISPATCH_SLOW_HOST_CALL, f"{len(compiled.calls)} calls")
     trails = _check_order(signature, call, args, kwargs)
     static = signature.static_positions
-    found = _Arguments(kept, donated)
+    device = compiled.device
+    if device is not None and donated:
+        raise NotNativeError(Reason.DISPATCH_SLOW_DEVICE, "an array is donated")
+    found = _Arguments(kept, donated, device)
     fixed = [k in static for k in range(len(args))]
     fixed += [name in signature.static_names for name in kwargs]
     arguments = [
         _same(x) if same else found.argument(x, (k,))
         for k, (x, same) in enumerate(zip([*args, *kwargs.values()], fixed, strict=True))
     ]
-    looks = Looks(guards, call.given, trails, len(kept), found.looks).looks
+    looks = Looks(guards, call.given, trails, len(kept), found.looks, device)
     count = len(compiled.results)
     plain = out_tree == tree.structure(0) or (
         count > 1 and out_tree == tree.flatten_ordered((0,) * count)[1]
     )
-    executable = compiled.executable
+    if device is not None and not any(
+        isinstance(a, DeviceArgument) for a in [*found.leaves, *(k.found for k in looks.looks)]
+    ):
+        raise NotNativeError(Reason.DISPATCH_SLOW_DEVICE, "no argument is there")
+    program = compiled.native_program({*found.numbers, *looks.numbers})
+    if not isinstance(program, NativeProgram):
+        raise NotNativeError(Reason.DISPATCH_SLOW_DEVICE, program)
     return Specialisation(
         arguments=tuple(arguments),
         keywords=tuple(kwargs),
-        results=tuple(
-            Result(t.dtype, t.shape, compiled.taken.get(k)) for k, t in enumerate(compiled.results)
-        ),
-        entry=executable.address,
-        failed=_failure(compiled),
-        arena_bytes=compiled.plan.peak,
-        constants=executable.constants.ctypes.data,
-        externals=executable.externals.ctypes.data,
-        release=compiled.release,
-        parallel=compiled.parallel,
+        results=program.results,
+        entry=program.entry,
+        failed=program.failed,
+        arena_bytes=program.arena_bytes,
+        constants=program.constants,
+        externals=program.externals,
+        release=program.release,
+        parallel=program.parallel,
         as_tuple=None if plain else True,
         wrap=None if plain else out_tree.maker(),
         valid=native_calls,
-        looks=tuple(looks),
-        keep=compiled,
+        looks=tuple(looks.looks),
+        keep=program.keep,
     )
-
-
-def _failure(compiled: Compiled) -> Callable[[Specialisation, int, int, int], Any]:
-    @raises_for_the_program
-    def failed(specialisation: Specialisation, code: int, site: int, value: int) -> Any:
-        if code == CANCELLED:
-            raise KeyboardInterrupt
-        if code == NO_MEMORY:
-            raise compiled.out_of_memory()
-        raise compiled.failure(site, value)
-
-    return failed
 
 
 def _check_order(
@@ -138,10 +143,14 @@ def _check_order(
 class _Arguments:
     """The arguments of a call, and the looks at what is in registered dataclasses among them. kept:
     for each leaf that is a parameter the value that it must have, None for any; donated: numbers of
-    parameters."""
+    parameters; device: where arrays must be, None for the host."""
 
-    def __init__(self, kept: Sequence[Any], donated: Sequence[int]) -> None:
+    def __init__(self, kept: Sequence[Any], donated: Sequence[int], device: Any) -> None:
         self.looks: list[Look] = []
+        self.numbers: list[int] = []
+        """The slots of parameters that are numbers."""
+        self.leaves: list[Argument] = []
+        self._device = device
         self._kept = kept
         self._donated = donated
         self._slot = 0
@@ -151,6 +160,7 @@ class _Arguments:
         """What an argument must be. trail: where it is, see `ArgumentSource`."""
         leaf = self._leaf(x)
         if leaf is not None:
+            self.leaves.append(leaf)
             return leaf
         kind = type(x)
         if kind is tuple:
@@ -172,6 +182,9 @@ class _Arguments:
     def _leaf(self, x: Any) -> Argument | None:
         """An array or a number, in the next slot."""
         kind = type(x)
+        if self._device is not None and isinstance(x, (DeviceArray, np.ndarray)):
+            slot, _ = self._next()
+            return array_on_device(x, self._device, slot, f"an argument of type {kind.__name__}")
         if kind is np.ndarray:
             slot, _ = self._next()
             return replace(_array(x), slot=slot, donated=slot in self._donated)
@@ -183,6 +196,7 @@ class _Arguments:
         slot, wanted = self._next()
         if wanted is not None and kind is not int:
             raise NotNativeError(Reason.DISPATCH_SLOW_ARGUMENT, f"the value of a {kind.__name__}")
+        self.numbers.append(slot)
         return ScalarArgument(kind, dtype, slot, wanted)
 
     def _next(self) -> tuple[int, Any]:

@@ -29,8 +29,8 @@ KEPT_PIECES = 64
 """Free pieces kept of each size."""
 OUT_OF_MEMORY = 2
 """The driver's status for an allocation that failed."""
-LAUNCH_VERSION = 12000
-"""Version of the driver's interface whose launch function is called."""
+INTERFACE = 12000
+"""Version of the driver's interface whose functions are called by address."""
 _LAUNCH = ctypes.CFUNCTYPE(
     ctypes.c_int,
     ctypes.c_void_p,
@@ -104,11 +104,15 @@ class Device:
         self.stream = check(driver.cuStreamCreate(1))
         self._kept: list[list[int]] = [[] for _ in range(SMALL + 1)]
         # Called by address: a launch costs half of what it does through the package.
-        address, _ = check(driver.cuGetProcAddress(b"cuLaunchKernel", LAUNCH_VERSION, 0))
-        self.launch = _LAUNCH(int(address))
+        self.launch = _LAUNCH(self.function("cuLaunchKernel"))
         pool = check(driver.cuDeviceGetDefaultMemPool(handle))
         kept = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         check(driver.cuMemPoolSetAttribute(pool, kept, driver.cuuint64_t(KEPT_BYTES)))
+
+    def function(self, name: str) -> int:
+        """The address of a C function of the driver; DeviceError if it has none of that name."""
+        address, _ = check(self.driver.cuGetProcAddress(name.encode(), INTERFACE, 0))
+        return int(address)
 
     def enter(self) -> None:
         """Makes this thread use the device."""
@@ -123,6 +127,7 @@ class Device:
                 return self._kept[power].pop()
             except IndexError:
                 nbytes = 1 << power
+        self.enter()  # results are allocated before a native call enters
         return int(check(self.driver.cuMemAllocAsync(nbytes, self.stream)))
 
     def free(self, address: int, nbytes: int | None = None) -> None:

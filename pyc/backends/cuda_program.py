@@ -239,16 +239,34 @@ class CudaProgram:
         return found
 
 
-class _Call(NamedTuple):
-    """A launch of a frame. values: the arguments of the driver's launch function; pointers: to each
-    parameter, those from `first_map` on being tensor maps, each of the array in a slot; sizes: kept
-    alive."""
+class LaunchCall(NamedTuple):
+    """A launch that takes its addresses from a table. values: the arguments of the driver's launch
+    function; pointers: to each parameter, those from `first_map` on being tensor maps, each of the
+    array in a slot; sizes: kept alive."""
 
     values: tuple[Any, ...]
     pointers: Any
     first_map: int
     maps: tuple[tuple[TensorMap, int], ...]
     sizes: Any
+
+
+def launch_call(program: CudaProgram, step: Launch, addresses: Any) -> LaunchCall:
+    """A launch of a program. addresses: of all its buffers, then of the error slot."""
+    launch = program.launches[step.kernel]
+    table = ctypes.addressof(addresses)
+    sizes = (ctypes.c_int64 * len(step.sizes))(*step.sizes)
+    start = ctypes.addressof(sizes)
+    places = [table + 8 * slot for slot in step.slots]
+    places += [start + 8 * k for k in range(len(step.sizes))]
+    places.append(table + 8 * len(program.plan.buffers))
+    pointers = (ctypes.c_void_p * (len(places) + len(launch.maps)))(*places)
+    values = (
+        *(program.functions[step.kernel], *launch.grid, launch.threads, 1, 1),
+        *(launch.shared_bytes, int(program.device.stream), ctypes.addressof(pointers), None),
+    )
+    maps = tuple((m, step.slots[m.buffer]) for m in launch.maps)
+    return LaunchCall(values, pointers, len(places), maps, sizes)
 
 
 class _Frame:
@@ -271,33 +289,17 @@ class _Frame:
         for k, b in enumerate(plan.buffers):
             if b.place is Place.CONSTANT:
                 self._initial[k] = program.constants + b.index
-        self._inputs = _slots(plan, Place.ARGUMENT)
-        self._outputs = _slots(plan, Place.RESULT)
+        self._inputs = slots(plan, Place.ARGUMENT)
+        self._outputs = slots(plan, Place.RESULT)
         self._stale = True
         self._arena = 0
         self._keeps_arena = plan.peak <= KEPT_ARENA
         if plan.peak and self._keeps_arena:
             self._place_arena(program.own(plan.peak))
-        self._calls: dict[int, _Call] = {}
+        self._calls: dict[int, LaunchCall] = {}
         for step in launches_of(plan.steps):
             if not step.host:
-                self._calls[id(step)] = self._call(program, step)
-
-    def _call(self, program: CudaProgram, step: Launch) -> _Call:
-        launch = program.launches[step.kernel]
-        table = ctypes.addressof(self.addresses)
-        sizes = (ctypes.c_int64 * len(step.sizes))(*step.sizes)
-        start = ctypes.addressof(sizes)
-        places = [table + 8 * slot for slot in step.slots]
-        places += [start + 8 * k for k in range(len(step.sizes))]
-        places.append(table + 8 * len(self._plan.buffers))
-        pointers = (ctypes.c_void_p * (len(places) + len(launch.maps)))(*places)
-        values = (
-            *(program.functions[step.kernel], *launch.grid, launch.threads, 1, 1),
-            *(launch.shared_bytes, int(self._device.stream), ctypes.addressof(pointers), None),
-        )
-        maps = tuple((m, step.slots[m.buffer]) for m in launch.maps)
-        return _Call(values, pointers, len(places), maps, sizes)
+                self._calls[id(step)] = launch_call(program, step, self.addresses)
 
     def fill(self, arguments: Sequence[int], results: Sequence[int]) -> None:
         """Puts in the table what a call starts with."""
@@ -376,7 +378,7 @@ class _Frame:
             self._arena = 0
 
 
-def _slots(plan: Plan, place: Place) -> tuple[tuple[int, int], ...]:
+def slots(plan: Plan, place: Place) -> tuple[tuple[int, int], ...]:
     """(slot, number) of the buffers at a place."""
     return tuple((k, b.index) for k, b in enumerate(plan.buffers) if b.place is place)
 

@@ -46,6 +46,8 @@ ARGUMENT_BYTES = 16
 CANCELLED = -1
 NO_MEMORY = -3
 """What a native call reports where its results could not be allocated; no entry returns it."""
+DEVICE_FAILED = -4
+"""What an entry of a program on a GPU returns where the driver refused; its status is the value."""
 ADDRESSABLE_BYTES = 1 << 47
 """Bytes that a process can address: no program can have more."""
 ALIGNMENT = 64

@@ -172,6 +172,11 @@ def type_version(cls: type) -> int:
     return ctypes.c_uint32.from_address(id(cls) + TYPE_VERSION).value
 
 
+def fields(value: Any, count: int) -> list[int]:
+    """The first fields of an object with slots: the addresses of what they hold."""
+    return [_word(id(value) + HEADER + 8 * k) for k in range(count)]
+
+
 @cache
 def problem() -> tuple[Reason, str] | None:
     """Why calls must go through Python: a reason and a detail; None if they can be native."""

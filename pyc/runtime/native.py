@@ -3,6 +3,7 @@
     CALLS    from a Python call to an entry and back, Ctrl-C and the hooks of a trace included: what
              every process needs
     THREADS  the worker pool: for programs that share their work out
+    CODE     of `device_calls`: starts programs on a GPU
 
 `Part.text()` is a module; `object_code()` compiles it; `load(code)` maps ready bytes; `image()` is
 the mapped code: from the disk cache, where no LLVM is needed, or compiled now. The text depends on
@@ -40,6 +41,9 @@ suspended = ctypes.c_int32(0)
 
 _PYTHON = ("Py", "_Py")
 
+PARTS: list[Part] = []
+"""Those whose modules are imported."""
+
 
 class Part:
     """One module of native code."""
@@ -50,24 +54,32 @@ class Part:
         externals: tuple[str, ...],
         texts: tuple[str, ...],
         prepare: Callable[[Image], None],
+        own: dict[str, type[ctypes.Structure]] | None = None,
+        numbers: dict[str, int] | None = None,
     ) -> None:
         """externals: the C functions it calls; texts: its functions, with names of places for their
-        numbers; prepare: fills other variables, once it is mapped."""
+        numbers; prepare: fills other variables, once it is mapped; own, numbers: structures and
+        numbers that no other part has."""
         self.name = name
         self.externals = externals
         self._texts = texts
         self._prepare = prepare
+        self._own = own or {}
+        self._numbers = numbers or {}
         self._image: Image | None = None
         self._lock = threading.RLock()
         hold(self._lock)
+        PARTS.append(self)
 
     def text(self) -> str:
         """The LLVM IR module, for this version of Python and NumPy."""
         variables = (f"@f_{name} = hidden global ptr null" for name in self.externals)
         numbers = layout.OFFSETS | structures.PLACES
         numbers |= text_threads.NUMBERS | text_match.NUMBERS | text_dispatch.NUMBERS
+        numbers |= structures.places(self._own) | self._numbers
         filled = re.sub(r"\$(\w+)", lambda m: str(numbers[m[1]]), "\n".join(self._texts))
-        return "\n".join((*variables, structures.definitions(), filled))
+        shared, own = structures.definitions(), structures.definitions(self._own)
+        return "\n".join((*variables, shared, own, filled))
 
     def object_code(self) -> bytes:
         """The compiled `text()`."""
@@ -146,7 +158,6 @@ CALLS = Part(
     _prepare_calls,
 )
 THREADS = Part("threads", text_threads.EXTERNALS, (text_threads.TEXT,), lambda found: None)
-PARTS = (CALLS, THREADS)
 
 in_child(_renew_main_thread)
 

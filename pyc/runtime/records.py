@@ -28,6 +28,7 @@ from pyc.runtime.specialisation import (
     ArrayArgument,
     AttributeSource,
     CellSource,
+    DeviceArgument,
     DictArgument,
     EqualArgument,
     Items,
@@ -57,7 +58,9 @@ class Record(RecordFields):
     kept: list[Any]
 
 
-Leaf = ArrayArgument | ScalarArgument | SameArgument | ObjectArgument | EqualArgument
+Leaf = (
+    ArrayArgument | DeviceArgument | ScalarArgument | SameArgument | ObjectArgument | EqualArgument
+)
 
 _KIND = {name: number for number, name in enumerate(KINDS)}
 _LONG = (-(1 << 63), (1 << 63) - 1)
@@ -161,6 +164,10 @@ class _Steps:
         slot = self._slot(argument.slot)
         if isinstance(argument, ArrayArgument):
             self._array(argument, slot, where)
+        elif isinstance(argument, DeviceArgument):
+            self.kept.append(argument)
+            same = {"identity": id(argument.type), "more": id(argument.device), "low": id(int)}
+            self._add("device", **where, slot=slot, type=id(argument.kind), **same)
         else:
             self._scalar(argument, slot, where)
 
@@ -320,7 +327,7 @@ def make_record(specialisation: Specialisation, following: Record | None) -> Rec
     kept = [plan.kept, steps, results]
     for row, result in zip(results, specialisation.results):
         shape = (ctypes.c_int64 * len(result.shape))(*result.shape)
-        maker = pool.maker(result.shape, result.dtype.numpy, result.nbytes)
+        maker = result.maker or pool.maker(result.shape, result.dtype.numpy, result.nbytes)
         kept += [shape, maker]
         row.descriptor, row.rank = id(result.dtype.numpy), len(result.shape)
         row.dimensions, row.maker = ctypes.addressof(shape), id(maker) if maker else None

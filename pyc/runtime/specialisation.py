@@ -36,6 +36,17 @@ class ArrayArgument:
 
 
 @frozen()
+class DeviceArgument:
+    """An array on a device: an object of exactly this class whose first three fields are its
+    address, an int, which goes to the slot as that object; the very device; the very type."""
+
+    kind: type
+    device: Any
+    type: Any
+    slot: int = NEXT
+
+
+@frozen()
 class ScalarArgument:
     """A scalar of exactly this type; its value, converted to `dtype`, goes to the slot.
 
@@ -79,7 +90,8 @@ class DictArgument:
 
 
 Container = Union[TupleArgument, ListArgument, DictArgument]
-Argument = Union[ArrayArgument, ScalarArgument, SameArgument, Container, "ObjectArgument"]
+Leaf = Union[ArrayArgument, DeviceArgument, ScalarArgument, SameArgument, "ObjectArgument"]
+Argument = Union[Leaf, Container]
 
 
 @frozen()
@@ -198,16 +210,35 @@ class Look:
 @frozen()
 class Result:
     """A fresh C-ordered array of this dtype and shape; of rank 0, a NumPy scalar. taken: the slot
-    of the donated array, of this dtype and shape, that is returned instead."""
+    of the donated array, of this dtype and shape, that is returned instead; maker: makes the array
+    instead, an object whose first field is what the entry takes as its place."""
 
     dtype: DType
     shape: tuple[int, ...]
     taken: int | None = None
+    maker: Callable[[], Any] | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of the array."""
         return prod(self.shape) * self.dtype.itemsize
+
+
+@frozen()
+class NativeProgram:
+    """What a compiled program has for native calls: see `Specialisation`. device: where its arrays
+    are, None for the host."""
+
+    entry: int
+    results: tuple[Result, ...]
+    failed: Callable[[Specialisation, int, int, int], Any]
+    arena_bytes: int = 0
+    constants: int = 0
+    externals: int = 0
+    release: bool = False
+    parallel: bool = True
+    device: Any = None
+    keep: Any = None
 
 
 @frozen(eq=False, weak=True)

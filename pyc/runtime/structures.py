@@ -98,11 +98,17 @@ STRUCTURES: dict[str, type[ctypes.Structure]] = {
 }
 """The structures under the names that the native text has for them, inner ones first."""
 
-PLACES = {
-    f"{name}_{field[0]}": place
-    for name, structure in STRUCTURES.items()
-    for place, field in enumerate(structure._fields_)
-} | {f"context_{name}": place for place, name in enumerate(CONTEXT_FIELDS)}
+
+def places(table: dict[str, type[ctypes.Structure]]) -> dict[str, int]:
+    """The numbers of fields, under the names that the native text has for them."""
+    return {
+        f"{name}_{field[0]}": place
+        for name, structure in table.items()
+        for place, field in enumerate(structure._fields_)
+    }
+
+
+PLACES = places(STRUCTURES) | {f"context_{name}": k for k, name in enumerate(CONTEXT_FIELDS)}
 """The numbers of fields, and of a context's words, under the names that the native text has."""
 
 _LLVM: dict[Any, str] = {
@@ -119,9 +125,9 @@ def _llvm(kind: Any) -> str:
     return _LLVM[kind]
 
 
-def definitions() -> str:
+def definitions(table: dict[str, type[ctypes.Structure]] = STRUCTURES) -> str:
     """The structures as LLVM types, a line each."""
     return "\n".join(
         f"%{name} = type {{ {', '.join(_llvm(field[1]) for field in structure._fields_)} }}"
-        for name, structure in STRUCTURES.items()
+        for name, structure in table.items()
     )

@@ -20,7 +20,7 @@ KINDS = (
     *("array", "same", "float_f64", "float_f32", "int", "int_f64", "int_f32", "bool"),
     *("complex_c128", "complex_c64", "bytes8", "bytes16", "tuple", "list", "dict"),
     *("name", "word", "element", "load_name", "load_word", "attribute", "lacks", "typed", "bits"),
-    *("half", "apart", "hold"),
+    *("half", "apart", "hold", "device"),
 )
 """Kinds of steps; a step's `kind` is the place in this row.
 
@@ -33,7 +33,8 @@ load_name, load_word: what is there goes to the value `high`; attribute: of an o
 `high` (read without running Python code); lacks: the object's own dict lacks a name; typed: only
 the type; bits: the 8 bytes of a scalar; half: an address holds these 32 bits; apart: `low` bytes
 from the address in a slot on and `more` bytes from the one in slot `high` on do not overlap; hold:
-the object goes to the value `high`.
+the object goes to the value `high`; device: an array on a device, whose fields are an int, `more`
+and `identity`: the int, as an object.
 """
 
 TEXT = """
@@ -334,7 +335,26 @@ convert:
                                 i64 $dict, label %dict
                                 i64 $typed, label %ok
                                 i64 $bits, label %bits
+                                i64 $device, label %device
                                 i64 $element, label %element ]
+device:
+  %device.at = getelementptr i8, ptr %content, i64 8
+  %device.type.at = getelementptr i8, ptr %content, i64 16
+  %device.number = load ptr, ptr %content
+  %device.now = load ptr, ptr %device.at
+  %device.type = load ptr, ptr %device.type.at
+  %device.wanted = load ptr, ptr %more.at
+  %number.type = call ptr @type_of(ptr %device.number)
+  %number.wanted = load ptr, ptr %low.at
+  %same.device = icmp eq ptr %device.now, %device.wanted
+  %same.device.type = icmp eq ptr %device.type, %identity
+  %is.number = icmp eq ptr %number.type, %number.wanted
+  %device.both = and i1 %same.device, %same.device.type
+  %device.all = and i1 %device.both, %is.number
+  br i1 %device.all, label %device.store, label %no
+device.store:
+  store ptr %device.number, ptr %slot
+  br label %ok
 bits:
   %bits.now = load i64, ptr %content
   %bits.wanted = load i64, ptr %low.at

@@ -9,7 +9,7 @@ pointers, each to eight bytes.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -31,6 +31,9 @@ Array = np.ndarray[Any, Any]
 ALL_ON_HOST: Target = replace(SM_90, parameter_bytes=0)
 """A device that cannot launch any kernel, but for those made by hand."""
 ALIGNMENT = 256
+_W, _I = ctypes.c_uint64, ctypes.c_uint32
+_REFUSED = 999
+"""The status of a function that raised: the driver's for an unknown error."""
 _POISON = 0xCB
 
 
@@ -47,8 +50,13 @@ class InterpretedDevice:
         self.driver = self
         self.kernels: dict[int, Kernel] = {}
         self.memory: dict[int, Array] = {}
-        self.launched = 0
+        self.launched = self.replayed = self.changed = 0
+        self.context = 0
+        self.refusal: BaseException | None = None
         self._lock = Lock()
+        self._functions: dict[str, Any] = {}
+        self._graphs: dict[int, list[int]] = {}
+        self._nodes: dict[int, tuple[int, list[int]]] = {}
 
     # --- what the driver's package has --------------------------------------------------------
 
@@ -109,11 +117,18 @@ class InterpretedDevice:
 
     def launch(self, function: int, *rest: Any) -> int:
         """Runs a kernel; a failure lowers its words of the error slot."""
-        pointers = rest[8]
+        self._run(function, self._parameters(function, rest[8]))
+        return 0
+
+    def _parameters(self, function: int, pointers: int) -> list[int]:
+        """The values of the parameters, as the driver copies them."""
         kernel = self.kernels[function]
         count = len(kernel.buffers) + len(kernel.sizes) + 1
         addresses = (ctypes.c_void_p * count).from_address(pointers)
-        values = [ctypes.c_uint64.from_address(a or 0).value for a in addresses]
+        return [ctypes.c_uint64.from_address(a or 0).value for a in addresses]
+
+    def _run(self, function: int, values: list[int]) -> None:
+        kernel = self.kernels[function]
         arrays = []
         for address, b in zip(values, kernel.buffers, strict=False):
             shape = tuple(d for d in b.shape if isinstance(d, int))
@@ -127,7 +142,87 @@ class InterpretedDevice:
             slot = _bytes(values[-1], 8 * (2 + site)).view(np.uint64)
             slot[0] = min(int(slot[0]), site)
             slot[1 + site] = min(int(slot[1 + site]), value % 2**64)
-        return 0
+
+    # --- what native code calls by address ----------------------------------------------------
+
+    def function(self, name: str) -> int:
+        """The address of a C function that does here what the driver's does; KeyError for others.
+        What it raises is kept in `refusal`."""
+        if name not in self._functions:
+            method, *types = _FUNCTIONS[name]
+
+            def guarded(*arguments: int) -> int:
+                try:
+                    return int(method(self, *arguments) or 0)
+                except BaseException as error:
+                    self.refusal = error
+                    return 2 if isinstance(error, MemoryError) else _REFUSED
+
+            self._functions[name] = ctypes.CFUNCTYPE(ctypes.c_int, *types)(guarded)
+        return ctypes.cast(self._functions[name], ctypes.c_void_p).value or 0
+
+    def _current(self, context: int) -> None:
+        assert context == self.context
+
+    def _launch(self, function: int, *rest: int) -> None:
+        self.launch(function, *rest)
+
+    def _allocate(self, to: int, nbytes: int, stream: int) -> None:
+        _W.from_address(to).value = self.allocate(nbytes)
+
+    def _free(self, address: int, stream: int) -> None:
+        self.free(address)
+
+    def _copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
+        self.copy(to, source, nbytes)
+
+    def _graph_create(self, to: int, flags: int) -> None:
+        number = _W.from_address(to).value = 1 + len(self._graphs)
+        self._graphs[number] = []
+
+    def _graph_add(self, to: int, graph: int, before: int, count: int, parameters: int) -> None:
+        nodes = self._graphs[graph]
+        assert count == len(nodes[-1:]) and (
+            not count or _W.from_address(before).value == nodes[-1]
+        )
+        number = _W.from_address(to).value = 1 + len(self._nodes)
+        nodes.append(number)
+        self._graph_change(graph, number, parameters)
+
+    def _graph_change(self, graph: int, node: int, parameters: int) -> None:
+        assert node in self._graphs[graph]
+        function, pointers = (_W.from_address(parameters + at).value for at in (0, 40))
+        self.changed += node in self._nodes
+        self._nodes[node] = function, self._parameters(function, pointers)
+
+    def _graph_ready(self, to: int, graph: int, flags: int) -> None:
+        _W.from_address(to).value = graph
+
+    def _graph_replay(self, graph: int, stream: int) -> None:
+        self.replayed += 1
+        for node in self._graphs[graph]:
+            self._run(*self._nodes[node])
+
+    def _graph_destroy(self, graph: int) -> None:
+        self._graphs.pop(graph, None)
+
+
+_FUNCTIONS: dict[str, tuple[Callable[..., Any], Any, ...]] = {
+    "cuCtxSetCurrent": (InterpretedDevice._current, _W),
+    "cuLaunchKernel": (InterpretedDevice._launch, _W, *[_I] * 7, _W, _W, _W),
+    "cuMemAllocAsync": (InterpretedDevice._allocate, _W, _W, _W),
+    "cuMemFreeAsync": (InterpretedDevice._free, _W, _W),
+    "cuMemcpyDtoDAsync": (InterpretedDevice._copy, _W, _W, _W, _W),
+    "cuMemcpyHtoDAsync": (InterpretedDevice._copy, _W, _W, _W, _W),
+    "cuTensorMapReplaceAddress": (InterpretedDevice._current, _W, _W),
+    "cuGraphCreate": (InterpretedDevice._graph_create, _W, _I),
+    "cuGraphAddKernelNode": (InterpretedDevice._graph_add, _W, _W, _W, _W, _W),
+    "cuGraphInstantiate": (InterpretedDevice._graph_ready, _W, _W, _W),
+    "cuGraphExecKernelNodeSetParams": (InterpretedDevice._graph_change, _W, _W, _W),
+    "cuGraphLaunch": (InterpretedDevice._graph_replay, _W, _W),
+    "cuGraphExecDestroy": (InterpretedDevice._graph_destroy, _W),
+    "cuGraphDestroy": (InterpretedDevice._graph_destroy, _W),
+}
 
 
 def _bytes(address: int, nbytes: int) -> Array:

@@ -104,6 +104,78 @@ def test_a_gpu_gives_the_bits_of_the_cpu(name: str) -> None:
     assert found.tobytes() == expected.tobytes()
 
 
+def native(f: Any) -> int:
+    """How many calls of a jitted function were native."""
+    return sum(map(f.native_calls, f.specialisations()))
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_native_calls_give_the_same_bits(name: str) -> None:
+    """One kernel is started, several are replayed as a graph, each time with other arrays."""
+    function, shape = PROGRAMS[name]
+    f, rng = pyc.jit(function), np.random.default_rng(1)
+    given = [np.asarray(rng.standard_normal(shape), np.float32) for _ in range(4)]
+    found = [f(pyc.device_put(x)) for x in given]
+    for x, y in zip(given, found, strict=True):
+        assert np.asarray(y).tobytes() == np.asarray(f(x)).tobytes()
+    slow = any("host" in str(step) for step in f.lower(found[0]).plan.steps)
+    assert native(f) >= (0 if slow else 3 + 3)
+
+
+@pytest.mark.cuda
+def test_native_calls_with_numbers_and_arrays_from_outside() -> None:
+    w = pyc.device_put(np.arange(1000.0, dtype=np.float32))
+
+    @pyc.jit
+    def f(x: Any, k: float) -> Any:
+        return np.exp(-x * k) @ np.stack([w, w]).T + k
+
+    for k in range(5):
+        x = np.linspace(0, 1 + k, 2000, dtype=np.float32).reshape(2, 1000)
+        w = pyc.device_put(np.full(1000, k, np.float32))
+        expected = np.exp(-x * np.float32(k / 7)).sum(axis=1, keepdims=True) * k + k / 7
+        found = np.asarray(f(pyc.device_put(x), k / 7))
+        np.testing.assert_allclose(found, np.repeat(expected, 2, 1), rtol=1e-4)
+    assert native(f) == 4
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_threads_share_a_graph(dtype: str) -> None:
+    """Each call is whole: its addresses and launches are not mixed with those of another. Products
+    of bfloat16 have tensor maps, which are aimed for each call."""
+    kind = pyc.ir.dtype.bf16.numpy if dtype == "bfloat16" else np.dtype(dtype)
+
+    @pyc.jit
+    def f(x: Any, w: Any) -> Any:
+        for _ in range(3):
+            x = softmax(x @ w)
+        return x
+
+    rng = np.random.default_rng(0)
+    given = [
+        [pyc.device_put((rng.standard_normal((256, 256)) / 8).astype(kind)) for _ in range(2)]
+        for _ in range(8)
+    ]
+    expected = [np.asarray(f(*pair)).tobytes() for pair in given]
+    assert len(set(expected)) == 8
+    wrong: list[int] = []
+
+    def work(first: int) -> None:
+        for n in range(200):
+            k = (first + n) % 8
+            if np.asarray(f(*given[k])).tobytes() != expected[k]:
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong and native(f) == 807
+
+
 @pytest.mark.cuda
 def test_shifts_by_large_counts() -> None:
     x = np.array([1, -1, 5, 1 << 62] * 4, np.int64)

@@ -1,0 +1,272 @@
+"""Native calls of programs on a GPU: what starts, on which memory, and what goes through Python.
+
+The driver's functions here are those of `InterpretedDevice`, called by address as a GPU's are; that
+a GPU does the same is `tests/backends/test_cuda.py`'s to show.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc
+from pyc import compile_cuda, lax, reasons
+from pyc.array import Array, to_device
+from pyc.errors import OutOfMemoryError
+from pyc.jit import Jitted
+from pyc.reasons import Reason
+from tests.backends.interpreted_device import InterpretedDevice, loaded
+
+X = np.array([[1.5, -2.0, 0.0], [4.0, 3.0, -0.25]], np.float32)
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[InterpretedDevice]:
+    """`InterpretedDevice` where programs look for a GPU."""
+    device = InterpretedDevice()
+    monkeypatch.setattr(compile_cuda, "gpu", lambda name: device)
+    monkeypatch.setattr(compile_cuda, "load", lambda plan, on, *rest: ("", loaded(plan, on)))
+    yield device
+    if device.refusal is not None:
+        raise device.refusal
+
+
+def put(x: Any, on: Any) -> Array:
+    return to_device(x, on)
+
+
+def native(f: Any) -> int:
+    """How many calls of a jitted function were native."""
+    assert isinstance(f, Jitted)
+    return sum(map(f.native_calls, f.specialisations()))
+
+
+def softmax_twice(x: Any) -> Any:
+    """Three launches or more: a product stands between the row programs."""
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    p = e / e.sum(axis=1, keepdims=True)
+    q = p @ p.T
+    return np.exp(q) / np.exp(q).sum(axis=1, keepdims=True)
+
+
+def test_calls_of_one_kernel_start_it_natively(gpu: InterpretedDevice) -> None:
+    f = pyc.jit(lambda x, y: x * 2 + y)
+    for k in range(4):
+        x, y = X + k, X * k
+        found = f(put(x, gpu), put(y, gpu))
+        assert type(found) is Array and found.device == "cuda:0"
+        np.testing.assert_array_equal(np.asarray(found), x * 2 + y)
+    assert native(f) == 3 and gpu.launched == 4 and not gpu.replayed
+
+
+def test_all_memory_of_a_call_is_freed(gpu: InterpretedDevice) -> None:
+    f = pyc.jit(softmax_twice)
+    for _ in range(3):
+        f(put(X, gpu))
+    gc.collect()
+    kept = len(gpu.memory)
+    for _ in range(3):
+        f(put(X, gpu))
+    gc.collect()
+    assert native(f) == 5 and len(gpu.memory) == kept
+
+
+def test_numbers_are_copied_at_each_call(gpu: InterpretedDevice) -> None:
+    f = pyc.jit(lambda x, k, c, z: (x * k, c, x + z))
+    x = put(X, gpu)
+    for k, c, z in ((2.0, 1 + 2j, 1), (3.0, 3j, 2), (-0.5, -1j, 3)):
+        found, same, more = f(x, k, np.complex128(c), z)
+        np.testing.assert_array_equal(np.asarray(found), X * np.float32(k))
+        assert same.item() == c
+        np.testing.assert_array_equal(np.asarray(more), X + z)
+    assert native(f) == 2
+
+
+def test_several_launches_are_replayed(gpu: InterpretedDevice) -> None:
+    f, expected = pyc.jit(softmax_twice), pyc.jit(softmax_twice, device="cpu")
+    for k in range(5):
+        x = X * (k + 1)
+        np.testing.assert_allclose(np.asarray(f(put(x, gpu))), expected(x), rtol=1e-6)
+    assert native(f) == gpu.replayed == 4
+
+
+def test_only_launches_with_other_addresses_are_told(gpu: InterpretedDevice) -> None:
+    f = pyc.jit(softmax_twice)
+    x = put(X, gpu)
+    kept = [f(x) for _ in range(4)]
+    first = gpu.changed
+    kept.append(f(x))  # only what writes the result, and what has pieces of another arena
+    assert native(f) == 4 and gpu.changed > first
+    assert len({y.address for y in kept}) == 5
+    for y in kept:
+        assert np.asarray(y).tobytes() == np.asarray(kept[0]).tobytes()
+
+
+def test_arrays_from_outside_are_read_natively(gpu: InterpretedDevice) -> None:
+    w = put(X, gpu)
+    rate = 2.0
+
+    class Model:
+        def __init__(self, w: Array) -> None:
+            self.w = w
+
+    model = Model(put(X * 3, gpu))
+
+    @pyc.jit
+    def f(x: Any) -> Any:
+        return x * w * rate + model.w
+
+    x = put(X + 1, gpu)
+    for _ in range(3):
+        np.testing.assert_array_equal(np.asarray(f(x)), (X + 1) * X * 2 + X * 3)
+    assert native(f) == 2
+    model.w = put(X * 5, gpu)
+    np.testing.assert_array_equal(np.asarray(f(x)), (X + 1) * X * 2 + X * 5)
+    w = put(X * 0, gpu)
+    np.testing.assert_array_equal(np.asarray(f(x)), X * 5)
+    assert native(f) == 4
+
+
+def test_trees_and_keywords(gpu: InterpretedDevice) -> None:
+    f = pyc.jit(lambda tree, *, k: {"a": tree["a"] + k, "b": [tree["b"][0] * 2]})
+    for _ in range(3):
+        found = f({"a": put(X, gpu), "b": (put(X[0], gpu),)}, k=put(X, gpu))
+        np.testing.assert_array_equal(np.asarray(found["a"]), X + X)
+        np.testing.assert_array_equal(np.asarray(found["b"][0]), X[0] * 2)
+    assert native(f) == 2
+
+
+def test_empty_arrays_and_rank_0(gpu: InterpretedDevice) -> None:
+    f = pyc.jit(lambda x: (x + 1, x.sum()))
+    for x in (np.empty((0, 3), np.float32), np.float32(2.5), X):
+        for _ in range(3):
+            more, total = f(put(x, gpu))
+            np.testing.assert_array_equal(np.asarray(more), x + 1)
+            assert total.shape == () and total.item() == np.sum(x)
+    assert native(f) == 6
+
+
+def test_other_arrays_find_their_own_program(gpu: InterpretedDevice) -> None:
+    f = pyc.jit(lambda x: x * 2)
+    f(put(X, gpu)), f(put(X[0], gpu)), f(X)
+    for x in (X, X[0], X.astype(np.float64)):
+        y = f(put(x, gpu))
+        assert type(y) is Array and y.dtype == x.dtype
+        np.testing.assert_array_equal(np.asarray(y), x * 2)
+        assert type(f(x)) is np.ndarray
+
+
+def test_arrays_of_another_object_for_their_type_are_as_good(gpu: InterpretedDevice) -> None:
+    f = pyc.jit(lambda x: x * 2)
+    x = put(X, gpu)
+    f(x), f(x)
+    for _ in range(6):
+        kind = pyc.ir.types.ArrayType((2, 3), pyc.ir.dtype.f32)
+        x = Array(kind, x._device, x.take())
+        np.testing.assert_array_equal(np.asarray(f(x)), X * 2)
+    assert len(f.signatures()) == 1
+
+
+def test_a_deleted_array_is_refused(gpu: InterpretedDevice) -> None:
+    f = pyc.jit(lambda x: x * 2)
+    x = put(X, gpu)
+    f(x), f(x)
+    x.delete()
+    with pytest.raises(pyc.errors.DonationError, match="its elements are gone"):
+        f(x)
+
+
+def test_lack_of_memory_names_the_demand(
+    gpu: InterpretedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    f = pyc.jit(softmax_twice)
+    x = put(X, gpu)
+    f(x), f(x)
+    allocate = gpu.allocate
+    for fits in (0, 1):  # neither the result, or the result and not the arena
+        left = [fits]
+
+        def allocate_few(nbytes: int, left: list[int] = left) -> int:
+            left[0] -= 1
+            if left[0] < 0:
+                raise OutOfMemoryError("the device is full")
+            return allocate(nbytes)
+
+        monkeypatch.setattr(gpu, "allocate", allocate_few)
+        with pytest.raises(OutOfMemoryError, match="cuda:0 could not allocate"):
+            f(x)
+        monkeypatch.setattr(gpu, "allocate", allocate)
+    gpu.refusal = None
+    assert np.asarray(f(x)).shape == (2, 2) and native(f) == 3, "one of the failed calls counts"
+
+
+def test_a_refusal_of_the_driver_is_an_error(
+    gpu: InterpretedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    f = pyc.jit(lambda x: x * 2)
+    x = put(X, gpu)
+    f(x), f(x)
+
+    def refuse(*arguments: int) -> None:
+        raise RuntimeError("no")
+
+    seen = []
+
+    def check(answer: tuple[Any, ...]) -> None:
+        seen.append(answer[0])
+        raise pyc.errors.DeviceError("the driver refuses")
+
+    monkeypatch.setattr(gpu, "launch", refuse)
+    monkeypatch.setattr(gpu, "CUresult", int, raising=False)
+    monkeypatch.setattr(compile_cuda.cuda, "check", check)
+    with pytest.raises(pyc.errors.DeviceError, match="the driver refuses"):
+        f(x)
+    assert seen == [999]
+    gpu.refusal = None
+
+
+SLOW: dict[str, tuple[Callable[..., Any], Callable[[Any], tuple[Any, ...]], str]] = {
+    "checks": (lambda x, i: x[i], lambda on: (put(X, on), put(np.int64(1), on)), "has checks"),
+    "host": (lambda x: np.sort(x), lambda on: (put(np.zeros(3000), on),), "runs on the host"),
+    "loop": (
+        lambda x: lax.while_loop(lambda v: v.sum() < 1e9, lambda v: v @ v, x),
+        lambda on: (put(np.ones((20, 20)), on),),
+        "the host decides which steps run",
+    ),
+    "numpy": (lambda x, y: x + y, lambda on: (put(X, on), X), "is copied to cuda:0"),
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_what_goes_through_python_says_why(name: str, gpu: InterpretedDevice) -> None:
+    function, arguments, why = SLOW[name]
+    f = pyc.jit(function)
+    given = arguments(gpu)
+    with reasons.collecting() as found:
+        f(*given), f(*given)
+    said = [e.details["detail"] for e in found if e.reason is Reason.DISPATCH_SLOW_DEVICE]
+    assert native(f) == 0
+    assert [why in text for text in said] == [True] if name != "numpy" else not said
+
+
+def test_results_on_the_host_are_not_native(gpu: InterpretedDevice) -> None:
+    f = pyc.jit(lambda k: k * 2, device="cuda")
+    with reasons.collecting() as found:
+        assert [f(2.0), f(3.0)] == [4.0, 6.0]
+    assert "no argument is there" in [e.details.get("detail") for e in found]
+
+
+def test_programs_go_with_their_functions(gpu: InterpretedDevice) -> None:
+    before = len(gpu.memory)
+    f = pyc.jit(softmax_twice)
+    x = put(X, gpu)
+    for _ in range(3):
+        f(x)
+    assert gpu._graphs
+    del f, x
+    gc.collect()
+    assert not gpu._graphs and len(gpu.memory) == before
