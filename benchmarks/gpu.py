@@ -265,7 +265,7 @@ def calls() -> list[dict[str, Any]]:
     ]
     rows = []
     for name, function, inputs in programs:
-        jitted = pyc.jit(function)
+        jitted = pyc.jit(function, loops="unroll")
         arrays = [x if isinstance(x, float) else pyc.device_put(x) for x in inputs]
         compiled = jitted.compile(*arrays).program
         there = [pyc.device_put(a) for a in arrays]
