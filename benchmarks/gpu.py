@@ -255,7 +255,13 @@ def calls() -> list[dict[str, Any]]:
             x = x @ w
         return x
 
+    def heat(x: Any) -> Any:
+        return pyc.fori_loop(
+            0, 1000, lambda _, v: v + 0.1 * (np.roll(v, 1) + np.roll(v, -1) - 2 * v), x
+        )
+
     programs: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
+        ("1000 heat steps", heat, (np.ones((256, 256), np.float32),)),
         ("one kernel", lambda x: x * 2 + 1, (np.ones(16, np.float32),)),
         ("several kernels", four, (np.ones(16, np.float32),)),
         ("one kernel and a number", lambda x, k: x * k + 1, (np.ones(16, np.float32), 2.0)),

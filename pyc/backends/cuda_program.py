@@ -2,8 +2,8 @@
 
 Takes a Plan scheduled for a target with blocks and its kernels as machine code, returns a
 `CudaProgram` that is called with device addresses. All work of one call goes to one stream. Loops
-and branches read their flag on the host, where steps of the host run too. A failed check is read
-from the error slot before each of these steps, and after the last one.
+of unknown length and branches read their flag on the host, where steps of the host run too. A
+failed check is read from the error slot before each of these steps, and after the last one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from math import prod
 from typing import Any, NamedTuple
 
@@ -154,10 +155,11 @@ class CudaProgram:
 
     def _loop(self, step: Loop, frame: _Frame) -> None:
         flag = np.empty(1, np.uint8)
-        while True:
-            self._steps(step.condition, frame)
-            self.device.download(flag, frame.addresses[step.flag])
-            if not flag[0]:
+        for k in count():
+            if step.times is None:
+                self._steps(step.condition, frame)
+                self.device.download(flag, frame.addresses[step.flag])
+            if not (flag[0] if step.times is None else k < step.times):
                 return
             self._steps(step.body, frame)
             for a, b in step.rotate:

@@ -122,15 +122,18 @@ class _Machine:
         return arrays
 
     def _loop(self, step: Loop) -> None:
-        start = self.number
+        start, times = self.number, 0
         while True:
             self.number = start
             self.run(step.condition, outermost=False)
             if not self.bytes_of(step.flag)[0]:
                 break
+            times += 1
             self.run(step.body, outermost=False)
             for a, b in step.rotate:
                 self.address[a], self.address[b] = self.address[b], self.address[a]
+        if step.times not in (None, times):
+            raise SimulationError(f"a loop of {step.times} iterations had {times}")
         self.number = start + _count(step.condition) + _count(step.body) + 2
 
     def _poison(self, start: int, end: int) -> None:

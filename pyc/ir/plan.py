@@ -108,12 +108,14 @@ class Library:
 @frozen()
 class Loop:
     """Runs `condition`, stops if the b1 in slot `flag` is false, runs `body`, swaps the addresses
-    of each pair in `rotate`, and repeats. `condition` must not write what `body` carries."""
+    of each pair in `rotate`, and repeats. `condition` must not write what `body` carries. times:
+    how often `body` runs, if that is known: then nobody needs to ask the flag."""
 
     condition: tuple[Step, ...]
     flag: int
     body: tuple[Step, ...]
     rotate: tuple[tuple[int, int], ...] = ()
+    times: int | None = None
 
 
 @frozen()

@@ -107,7 +107,8 @@ def _steps(plan: Plan, steps: Sequence[Step]) -> list[str]:
             lines.append(f"copy b{step.destination} <- b{step.source}")
         elif isinstance(step, Loop):
             swaps = ", ".join(f"b{a} <-> b{b}" for a, b in step.rotate)
-            head = f"loop while b{step.flag}{f' rotate {swaps}' if swaps else ''}"
+            times = "" if step.times is None else f" times {step.times}"
+            head = f"loop while b{step.flag}{times}{f' rotate {swaps}' if swaps else ''}"
             lines += _joined(head, [_block(plan, step.condition), _block(plan, step.body)])
         else:
             lines += _joined(f"branch b{step.index}", [_block(plan, c) for c in step.cases])
@@ -241,9 +242,10 @@ class _Parser(TokenReader):
     def _loop(self) -> Step:
         self._words("while")
         flag = self._slot()
+        times = int(self._token("number", "how often")) if self._skip("times") else None
         rotate = self._listed(self._swap) if self._skip("rotate") else ()
         condition = self._block()
-        return Loop(condition, flag, self._block(), rotate)
+        return Loop(condition, flag, self._block(), rotate, times)
 
     def _swap(self) -> tuple[int, int]:
         first = self._slot()

@@ -85,6 +85,8 @@ class _Verifier:
                 self._read(step.flag, 1, "loop")
                 self.steps(step.body)
                 self.number += 1
+                if step.times is not None and step.times < 0:
+                    raise _Broken(f"loop while b{step.flag} runs {step.times} times")
                 for a, b in step.rotate:
                     self._same_size(a, b, "swap")
                     for slot in (a, b):

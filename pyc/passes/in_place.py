@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyc.frozen import frozen
-from pyc.ir.graph import Eqn, Graph, Value
+from pyc.ir.graph import Eqn, Graph, Value, has_effect
 from pyc.ir.op import Kind
 from pyc.passes.fuse import Fusion, fuse
 from pyc.passes.lower_loops import NotAKernelError, lower_loop
@@ -223,6 +223,8 @@ def iterations(eqn: Eqn, known: Mapping[Value, Any]) -> int | None:
     """How often a counted while runs: `i < n` with known n, start and step; None if it is not one.
     known: the constants of one element of the Graph around it."""
     condition, body = eqn.params["condition"], eqn.params["body"]
+    if any(map(has_effect, condition.eqns)):
+        return None
     inner = {e.out: e for e in (*condition.eqns, *body.eqns) if len(e.outs) == 1}
 
     def number(value: Value) -> int | None:

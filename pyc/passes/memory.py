@@ -551,7 +551,8 @@ class _Planner:
         moves = self._chains.loop(eqn)
         assert moves is not None
         alone = self._chains.alone(eqn)
-        steps = iterations(eqn, scope.walker.scalars) if alone else None
+        times = iterations(eqn, scope.walker.scalars)
+        steps = times if alone else None
         results = self._swapped_results(scope, eqn, moves)
         others = {k for k, out in enumerate(eqn.outs) if out in scope.uses.last} - set(results)
         start = self._results_in_turn(moves, results, others, steps, alone=alone)
@@ -575,7 +576,7 @@ class _Planner:
             repeated=True,
         )
         rotate = {a: b for a, b in zip(carried, second, strict=True) if a != b}
-        scope.steps.append(Loop(tuple(test), flag, tuple(work), _as_swaps(rotate)))
+        scope.steps.append(Loop(tuple(test), flag, tuple(work), _as_swaps(rotate), times))
         scope.slot.update(zip(eqn.outs, carried, strict=True))
         # The memory of a result that took part may hold another's value now: it is written last.
         for k in sorted(results, key=lambda k: k in start):

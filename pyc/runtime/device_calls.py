@@ -39,7 +39,8 @@ class Map(ctypes.Structure):
 
 class Launch(ctypes.Structure):
     """A kernel and its parameters; without a kernel, a copy of `nbytes` within the device, between
-    two places. node: of the graph, parameters of `cuGraphExecKernelNodeSetParams` in `changed`."""
+    two places. node: of the graph, with its parameters, which it is told again when the address in
+    one of `places` is another one than at the last call."""
 
     _fields_ = (
         *(("function", _ADDRESS), ("grid", ctypes.c_int32 * 3), ("threads", ctypes.c_int32)),
@@ -50,12 +51,25 @@ class Launch(ctypes.Structure):
     )
 
 
+class CopyParameters(ctypes.Structure):
+    """CUDA_MEMCPY3D of the driver's interface, of one row of bytes within the device."""
+
+    _fields_ = (
+        *(("from_offsets", _WORD * 4), ("from_kind", _WORD), ("from_host", _ADDRESS)),
+        *(("source", _WORD), ("from_array", _ADDRESS), ("from_other", _WORD * 3)),
+        *(("to_offsets", _WORD * 4), ("to_kind", _WORD), ("to_host", _ADDRESS)),
+        *(("destination", _WORD), ("to_array", _ADDRESS), ("to_other", _WORD * 3)),
+        *(("nbytes", _WORD), ("rows", _WORD), ("layers", _WORD)),
+    )
+
+
 class Program(ctypes.Structure):
     """What a call starts, and the driver's functions for it."""
 
     _fields_ = (
         *((f"f_{name}", _ADDRESS) for name in ("enter", "launch", "allocate", "free", "copy")),
         *((f"f_{name}", _ADDRESS) for name in ("upload", "replace", "replay", "change")),
+        ("f_move", _ADDRESS),
         *(("context", _ADDRESS), ("stream", _ADDRESS), ("table", _ADDRESS), ("last", _ADDRESS)),
         *(("arrays", _ADDRESS), ("array_count", _WORD)),
         *(("numbers", _ADDRESS), ("number_count", _WORD)),
@@ -70,6 +84,7 @@ STRUCTURES: dict[str, type[ctypes.Structure]] = {
     "row": Row,
     "map": Map,
     "launch": Launch,
+    "copy": CopyParameters,
     "program": Program,
 }
 
@@ -265,24 +280,47 @@ one:
   %then = load i64, ptr %then.at
   %equal = icmp eq i64 %now, %then
   %k.next = add i64 %k, 1
-  br i1 %equal, label %next, label %aim
+  br i1 %equal, label %next, label %other
 same:
   ret i32 0
+other:
+  %graph.at = getelementptr %program, ptr %program, i64 0, i32 $program_graph
+  %node.at = getelementptr %launch, ptr %launch, i64 0, i32 $launch_node
+  %parameters.at = getelementptr %launch, ptr %launch, i64 0, i32 $launch_node_parameters
+  %graph = load ptr, ptr %graph.at
+  %node = load ptr, ptr %node.at
+  %parameters = load ptr, ptr %parameters.at
+  %function = load ptr, ptr %launch
+  %is.kernel = icmp ne ptr %function, null
+  br i1 %is.kernel, label %aim, label %move
 aim:
   %aimed = call i32 @aim(ptr %program, ptr %launch)
   %is.aimed = icmp eq i32 %aimed, 0
   br i1 %is.aimed, label %tell, label %failed
 failed:
   ret i32 %aimed
+move:
+  %move.at = getelementptr %program, ptr %program, i64 0, i32 $program_f_move
+  %context.at = getelementptr %program, ptr %program, i64 0, i32 $program_context
+  %to.at = getelementptr %launch, ptr %launch, i64 0, i32 $launch_destination
+  %from.at = getelementptr %launch, ptr %launch, i64 0, i32 $launch_source
+  %to.place = load i64, ptr %to.at
+  %from.place = load i64, ptr %from.at
+  %to.address.at = getelementptr i64, ptr %table, i64 %to.place
+  %from.address.at = getelementptr i64, ptr %table, i64 %from.place
+  %to.address = load i64, ptr %to.address.at
+  %from.address = load i64, ptr %from.address.at
+  %copied.to = getelementptr %copy, ptr %parameters, i64 0, i32 $copy_destination
+  %copied.from = getelementptr %copy, ptr %parameters, i64 0, i32 $copy_source
+  store i64 %to.address, ptr %copied.to
+  store i64 %from.address, ptr %copied.from
+  %f.move = load ptr, ptr %move.at
+  %context = load ptr, ptr %context.at
+  %moved = call i32 %f.move(ptr %graph, ptr %node, ptr %parameters, ptr %context)
+  ret i32 %moved
 tell:
   %change.at = getelementptr %program, ptr %program, i64 0, i32 $program_f_change
-  %graph.at = getelementptr %program, ptr %program, i64 0, i32 $program_graph
-  %node.at = getelementptr %launch, ptr %launch, i64 0, i32 $launch_node
-  %parameters.at = getelementptr %launch, ptr %launch, i64 0, i32 $launch_node_parameters
   %f.change = load ptr, ptr %change.at
-  %graph = load ptr, ptr %graph.at
-  %node = load ptr, ptr %node.at
-  %parameters = load ptr, ptr %parameters.at
   %status = call i32 %f.change(ptr %graph, ptr %node, ptr %parameters)
   ret i32 %status
 }

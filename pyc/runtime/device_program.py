@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pyc.backends.cuda import Device, check
 from pyc.backends.cuda_program import CudaProgram, LaunchCall, launch_call, slots
-from pyc.ir.plan import ARGUMENT_BYTES, Copy, Launch, Place
+from pyc.frozen import replace
+from pyc.ir.plan import ARGUMENT_BYTES, Copy, Launch, Loop, Place, Step
 from pyc.runtime import device_calls
 from pyc.runtime.device_calls import Map, Program, Row
 
 REPLAYED = 2
 """Launches of a program from which on they are replayed as one graph."""
+MOST_STEPS = 4096
+"""Launches and copies of a program that is started natively, at most."""
 _MAP_BYTES, _MAP_ALIGNMENT = 128, 64
+_ON_DEVICE = 2
+"""CU_MEMORYTYPE_DEVICE of the driver's interface."""
 _UNAIMED = 1 << 20
 """Where a tensor map's array is until its first launch: as aligned as any."""
 
@@ -35,17 +40,45 @@ class _NodeParameters(ctypes.Structure):
     )
 
 
+def flat(steps: Sequence[Step]) -> list[Launch | Copy] | None:
+    """Launches and copies in their order, those of loops of known length written out with the
+    buffers that each iteration has; None if the host decides which steps run, or they are too
+    many."""
+    found: list[Launch | Copy] = []
+    now: dict[int, int] = {}
+    """The slot whose address a slot has, if it is another one's."""
+
+    def add(steps: Sequence[Step]) -> bool:
+        for step in steps:
+            if isinstance(step, Launch):
+                slots = tuple(now.get(s, s) for s in step.slots)
+                found.append(step if slots == step.slots else replace(step, slots=slots))
+            elif isinstance(step, Copy):
+                to, source = (now.get(s, s) for s in (step.destination, step.source))
+                found.append(Copy(to, source))
+            elif not isinstance(step, Loop) or step.times is None:
+                return False
+            else:
+                for _ in range(step.times):
+                    if not add(step.body) or len(found) > MOST_STEPS:
+                        return False
+                    for a, b in step.rotate:
+                        now[a], now[b] = now.get(b, b), now.get(a, a)
+        return True
+
+    return found if add(steps) else None
+
+
 def problem(program: CudaProgram) -> str | None:
     """Why the calls of a program go through Python, or None."""
     if program.calls:
         return "it calls Python functions back"
     if program.error_bytes:
         return "it has checks, whose outcome is waited for"
-    for step in program.plan.steps:
-        if isinstance(step, Launch) and step.host:
-            return "a step runs on the host"
-        if not isinstance(step, (Launch, Copy)):
-            return "the host decides which steps run"
+    if program.host:
+        return "a step runs on the host"
+    if flat(program.plan.steps) is None:
+        return f"the host decides which steps run, or they are more than {MOST_STEPS}"
     return None
 
 
@@ -63,6 +96,7 @@ class DeviceProgram:
         on.enter()
         self.entry = device_calls.CODE.image().address("start")
         self._kept: list[Any] = [program]
+        self._known: dict[Launch | Copy, device_calls.Launch] = {}
         made = self._program = Program()
         words = ctypes.c_uint64 * (len(plan.buffers) + 1)
         self._table, self._last = self._keep(words()), self._keep(words())
@@ -74,12 +108,13 @@ class DeviceProgram:
             setattr(made, f"f_{name}", on.function(function))
         made.context, made.stream = int(on.context), int(on.stream)
         self._places(program, frozenset(numbers))
-        steps = [s for s in plan.steps if isinstance(s, (Launch, Copy))]
+        steps = flat(plan.steps)
+        assert steps is not None, "there was a problem"
         launches = self._keep((device_calls.Launch * len(steps))())
         for row, step in zip(launches, steps, strict=True):
             self._launch(program, row, step)
         made.launches, made.launch_count = _at(launches), len(steps)
-        if graph and len(steps) >= REPLAYED and all(isinstance(s, Launch) for s in steps):
+        if graph and len(steps) >= REPLAYED:
             made.graph = _graph(self, launches, on)
 
     @property
@@ -118,9 +153,16 @@ class DeviceProgram:
         made.arena_bytes = plan.peak
 
     def _launch(self, program: CudaProgram, row: device_calls.Launch, step: Launch | Copy) -> None:
+        """Fills a row. Equal launches, as those of a loop, share their parameters."""
+        known = self._known.get(step)
+        if known is not None:
+            ctypes.memmove(_at(row), _at(known), ctypes.sizeof(row))
+            return
+        self._known[step] = row
         if isinstance(step, Copy):
             row.destination, row.source = step.destination, step.source
             row.nbytes = program.plan.buffers[step.destination].nbytes
+            self._watch(row, (step.destination, step.source))
             return
         call: LaunchCall = self._keep(launch_call(program, step, self._table))
         row.function, *grid, row.threads = call.values[:5]
@@ -135,9 +177,12 @@ class DeviceProgram:
             maps[k].map, maps[k].place = at, slot
         row.maps, row.map_count = _at(maps), len(call.maps)
         fixed = {slot for slot, b in enumerate(program.plan.buffers) if b.place is Place.CONSTANT}
-        changing = sorted({*step.slots} - fixed)
-        row.places = _at(self._keep((ctypes.c_int64 * len(changing))(*changing)))
-        row.place_count = len(changing)
+        self._watch(row, sorted({*step.slots} - fixed))
+
+    def _watch(self, row: device_calls.Launch, places: Sequence[int]) -> None:
+        """A row whose node is changed with the addresses in these places."""
+        row.places = _at(self._keep((ctypes.c_int64 * len(places))(*places)))
+        row.place_count = len(places)
 
 
 _FUNCTIONS = {
@@ -150,6 +195,7 @@ _FUNCTIONS = {
     "replace": "cuTensorMapReplaceAddress",
     "replay": "cuGraphLaunch",
     "change": "cuGraphExecKernelNodeSetParams",
+    "move": "cuGraphExecMemcpyNodeSetParams",
 }
 """The driver's functions, under the names that the native text has for them."""
 
@@ -167,17 +213,28 @@ def _graph(owner: DeviceProgram, launches: Any, on: Device) -> int:
 
     word = ctypes.c_void_p
     graph, ready, before = word(), word(), word()
+    # Copies must be between memory that there is; the first call tells them theirs.
+    nbytes = max((x.nbytes for x in launches if not x.function), default=0)
+    memory = on.allocate(nbytes) if nbytes else 0
     call("cuGraphCreate", ctypes.byref(graph), ctypes.c_uint(0))
     try:
         for k, launch in enumerate(launches):
-            parameters = owner._keep(_NodeParameters())
-            parameters.function, parameters.parameters = launch.function, launch.parameters
-            parameters.grid[:], parameters.block[:] = launch.grid[:], (launch.threads, 1, 1)
-            parameters.shared_bytes = launch.shared_bytes
             node = word()
             count = ctypes.c_size_t(1 if k else 0)
             names = ctypes.byref(node), graph, ctypes.byref(before), count
-            call("cuGraphAddKernelNode", *names, ctypes.byref(parameters))
+            if launch.function:
+                parameters = owner._keep(_NodeParameters())
+                parameters.function, parameters.parameters = launch.function, launch.parameters
+                parameters.grid[:], parameters.block[:] = launch.grid[:], (launch.threads, 1, 1)
+                parameters.shared_bytes = launch.shared_bytes
+                call("cuGraphAddKernelNode", *names, ctypes.byref(parameters))
+            else:
+                parameters = owner._keep(device_calls.CopyParameters())
+                parameters.from_kind = parameters.to_kind = _ON_DEVICE
+                parameters.source = parameters.destination = memory
+                parameters.nbytes, parameters.rows, parameters.layers = launch.nbytes, 1, 1
+                context = word(int(on.context))
+                call("cuGraphAddMemcpyNode", *names, ctypes.byref(parameters), context)
             launch.node, launch.node_parameters = node.value, _at(parameters)
             before = node
         flags = ctypes.c_ulonglong(0)
@@ -185,6 +242,9 @@ def _graph(owner: DeviceProgram, launches: Any, on: Device) -> int:
     except BaseException:
         call("cuGraphDestroy", graph)
         raise
+    finally:
+        if memory:
+            on.free(memory, nbytes)
     weakref.finalize(owner, _destroy, on, call, ready, graph).atexit = False
     assert ready.value is not None
     return ready.value

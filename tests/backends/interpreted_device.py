@@ -180,14 +180,19 @@ class InterpretedDevice:
         number = _W.from_address(to).value = 1 + len(self._graphs)
         self._graphs[number] = []
 
-    def _graph_add(self, to: int, graph: int, before: int, count: int, parameters: int) -> None:
+    def _graph_add(
+        self, to: int, graph: int, before: int, count: int, parameters: int, copies: bool = False
+    ) -> None:
         nodes = self._graphs[graph]
         assert count == len(nodes[-1:]) and (
             not count or _W.from_address(before).value == nodes[-1]
         )
         number = _W.from_address(to).value = 1 + len(self._nodes)
         nodes.append(number)
-        self._graph_change(graph, number, parameters)
+        if copies:
+            self._graph_move(graph, number, parameters, self.context)
+        else:
+            self._graph_change(graph, number, parameters)
 
     def _graph_change(self, graph: int, node: int, parameters: int) -> None:
         assert node in self._graphs[graph]
@@ -195,13 +200,27 @@ class InterpretedDevice:
         self.changed += node in self._nodes
         self._nodes[node] = function, self._parameters(function, pointers)
 
+    def _graph_add_copy(self, *arguments: int) -> None:
+        self._graph_add(*arguments[:5], copies=True)
+
+    def _graph_move(self, graph: int, node: int, parameters: int, context: int) -> None:
+        assert node in self._graphs[graph]
+        self.changed += node in self._nodes
+        words = [_W.from_address(parameters + 8 * k).value for k in range(25)]
+        assert (words[4], words[15], words[23], words[24]) == (2, 2, 1, 1)
+        self._nodes[node] = 0, [words[17], words[6], words[22]]
+
     def _graph_ready(self, to: int, graph: int, flags: int) -> None:
         _W.from_address(to).value = graph
 
     def _graph_replay(self, graph: int, stream: int) -> None:
         self.replayed += 1
         for node in self._graphs[graph]:
-            self._run(*self._nodes[node])
+            function, values = self._nodes[node]
+            if function:
+                self._run(function, values)
+            else:
+                self.copy(*values)
 
     def _graph_destroy(self, graph: int) -> None:
         self._graphs.pop(graph, None)
@@ -217,6 +236,8 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Any, ...]] = {
     "cuTensorMapReplaceAddress": (InterpretedDevice._current, _W, _W),
     "cuGraphCreate": (InterpretedDevice._graph_create, _W, _I),
     "cuGraphAddKernelNode": (InterpretedDevice._graph_add, _W, _W, _W, _W, _W),
+    "cuGraphAddMemcpyNode": (InterpretedDevice._graph_add_copy, _W, _W, _W, _W, _W, _W),
+    "cuGraphExecMemcpyNodeSetParams": (InterpretedDevice._graph_move, _W, _W, _W, _W),
     "cuGraphInstantiate": (InterpretedDevice._graph_ready, _W, _W, _W),
     "cuGraphExecKernelNodeSetParams": (InterpretedDevice._graph_change, _W, _W, _W),
     "cuGraphLaunch": (InterpretedDevice._graph_replay, _W, _W),

@@ -41,6 +41,9 @@ def test_small_pieces_of_memory_are_kept_and_given_again() -> None:
     freed: list[int] = []
 
     class Driver:
+        def cuCtxSetCurrent(self, context: int) -> tuple[int]:
+            return (0,)
+
         def cuMemAllocAsync(self, nbytes: int, stream: int) -> tuple[int, int]:
             asked.append(nbytes)
             return 0, 4096 * len(asked)
@@ -50,7 +53,7 @@ def test_small_pieces_of_memory_are_kept_and_given_again() -> None:
             return (0,)
 
     on = object.__new__(cuda.Device)
-    on.driver, on.stream = Driver(), 0
+    on.driver, on.stream, on.context = Driver(), 0, 0
     on._kept = [[] for _ in range(cuda.SMALL + 1)]
     first = on.allocate(100)
     on.free(first, 100)

@@ -83,6 +83,7 @@ def example() -> Plan:
                 ),
                 rotate=((0, 3), (1, 4)),
             ),
+            Loop((), 2, (Copy(3, 0),), (), times=12),
         ),
         arguments=(0, 1),
         results=(3,),

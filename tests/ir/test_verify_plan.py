@@ -78,6 +78,7 @@ def test_a_plan_with_every_step_is_valid() -> None:
         ((Loop((), 4, (), ((0, 2),)),), "swap writes b0, which is of the arguments"),
         ((Loop((), 4, (), ((1, 2),)),), "swap of b1 and b2: b1 is a result"),
         ((Loop((Copy(0, 1),), 4, ()),), "copy writes b0"),
+        ((Loop((), 4, (), (), -1),), "loop while b4 runs -1 times"),
         ((Branch(2, ((Copy(0, 1),),)),), "copy writes b0"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 import pyc.numpy as pnp
 from pyc import demo, lax
-from pyc.backends.oracle import run_plan
+from pyc.backends.oracle import SimulationError, run_plan
 from pyc.demo.data import sample_folder
 from pyc.demo.program import Program
 from pyc.frozen import replace
@@ -96,6 +96,35 @@ def test_swapped_carries_are_swapped_addresses(golden) -> None:
     assert copies(loop.body) == []
     golden(text(found))
     check_by_interpretation(found.plan, optimise(graph_of(function, ones(64), ones(64))))
+
+
+def test_loops_of_known_length_say_it() -> None:
+    """The interpreter counts, so every plan that it runs is checked for it."""
+    x = ones(64)
+
+    def flipped(n: Any, test: Any = lambda i, n: i < n) -> Any:
+        def run(x: Any, n: Any = n) -> Any:
+            state = lax.while_loop(
+                lambda s: test(s[0], n), lambda s: (s[0] + 1, pnp.flip(s[1]) + s[1]), (2, x)
+            )
+            return state[1]
+
+        return run
+
+    def times(function: Any, *given: Any) -> Any:
+        (loop,) = loops(planned(function, *given).plan.steps)
+        return loop.times
+
+    assert times(flipped(7), x) == 5 and times(flipped(1), x) == 0
+    assert times(flipped(None), x, np.int64(7)) is None
+    assert times(flipped(7, lambda i, n: i <= n), x) is None
+    assert times(flipped(7, lambda i, n: (i < n) & (x[i] > 0)), x) is None
+    found = planned(flipped(7), x)
+    (loop,) = loops(found.plan.steps)
+    wrong = replace(loop, times=4)
+    steps = tuple(wrong if s is loop else s for s in found.plan.steps)
+    with pytest.raises(SimulationError, match="a loop of 4 iterations had 5"):
+        run_plan(replace(found.plan, steps=steps), [x], [((64,), np.float64)])
 
 
 def test_carries_updated_in_place_need_one_copy_at_the_start(golden) -> None:

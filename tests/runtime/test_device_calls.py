@@ -19,6 +19,7 @@ from pyc.array import Array, to_device
 from pyc.errors import OutOfMemoryError
 from pyc.jit import Jitted
 from pyc.reasons import Reason
+from pyc.runtime import device_program
 from tests.backends.interpreted_device import InterpretedDevice, loaded
 
 X = np.array([[1.5, -2.0, 0.0], [4.0, 3.0, -0.25]], np.float32)
@@ -92,6 +93,50 @@ def test_several_launches_are_replayed(gpu: InterpretedDevice) -> None:
         x = X * (k + 1)
         np.testing.assert_allclose(np.asarray(f(put(x, gpu))), expected(x), rtol=1e-6)
     assert native(f) == gpu.replayed == 4
+
+
+def heat(x: Any) -> Any:
+    """Steps from one buffer to another."""
+    for _ in range(21):
+        x = x + 0.1 * (np.roll(x, 1) + np.roll(x, -1) - 2 * x)
+    return x
+
+
+def swapped(x: Any, y: Any) -> Any:
+    """Arrays that take turns, a loop in a loop, and a use of what comes out."""
+
+    def step(i: Any, pair: Any) -> Any:
+        x, y = lax.fori_loop(0, 3, lambda _, p: (p[1] @ p[1] / 30, p[0] + i / 20), pair)
+        return x - x.max(), y
+
+    x, y = lax.fori_loop(0, 4, step, (x, y))
+    return x + y, y
+
+
+@pytest.mark.parametrize("function", [heat, swapped])
+def test_loops_of_known_length_are_started_whole(
+    gpu: InterpretedDevice, function: Callable[..., Any]
+) -> None:
+    rng = np.random.default_rng(0)
+    f, count = pyc.jit(function), 1 + (function is swapped)
+    for _ in range(4):
+        given = [rng.standard_normal((12, 12)) for _ in range(count)]
+        found = f(*(put(x, gpu) for x in given))
+        expected = pyc.jit(function)(*given)
+        for y, z in zip(pyc.tree.leaves(found), pyc.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(np.asarray(y), z, rtol=1e-9)
+    assert "times" in f.lower(*(put(x, gpu) for x in given)).as_text("plan")
+    assert native(f) == gpu.replayed == 3
+
+
+def test_a_loop_of_many_steps_goes_through_python(
+    gpu: InterpretedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_program, "MOST_STEPS", 6)
+    f = pyc.jit(heat)
+    with reasons.collecting() as found:
+        f(put(np.ones(3000), gpu))
+    assert "they are more than 6" in " ".join(str(e.details.get("detail")) for e in found)
 
 
 def test_only_launches_with_other_addresses_are_told(gpu: InterpretedDevice) -> None:
