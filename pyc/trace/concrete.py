@@ -23,11 +23,16 @@ CONSTANT_BYTES = 1 << 16
 """The largest array that NumPy may compute while tracing: it becomes part of the program."""
 
 
-def concrete(x: Any, needed: bool = True) -> tuple[Any, bool]:
+Taken = list[tuple[Tracer, "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]]
+"""Traced arrays, their elements, and the copies of these that NumPy gets."""
+
+
+def concrete(x: Any, needed: bool = True, taken: Taken | None = None) -> tuple[Any, bool]:
     """(`x` with every traced value in its tuples, lists and dicts replaced by its elements, True)
     if all are known, else (`x`, False). Values of rank 0 become scalars.
 
-    needed: whether the trace cannot go on without them, see `Tracer.needed`
+    needed: whether the trace cannot go on without them, see `Tracer.needed`; taken: arrays are
+    added to it
     raises TraceError: an array from outside that may change
     """
     if isinstance(x, Tracer):
@@ -36,16 +41,23 @@ def concrete(x: Any, needed: bool = True) -> tuple[Any, bool]:
             return x, False
         if x.weak is not None:
             return found.item(), True
-        return (found.copy() if found.ndim else found[()]), True
+        if not found.ndim:
+            return found[()], True
+        copy = found.copy()
+        if taken is not None:
+            taken.append((x, found, copy))
+        return copy, True
     if isinstance(x, Selected):
         return x, False
     if type(x) is np.ndarray and dt.of(x.dtype) is not None:
         current().lift(x)  # raises: it is from outside and may change
     if type(x) in (tuple, list):
-        pairs = [concrete(v, needed) for v in x]
+        pairs = [concrete(v, needed, taken) for v in x]
+        if all(v is w for (v, _), w in zip(pairs, x, strict=True)):
+            return x, all(known for _, known in pairs)
         return type(x)(v for v, _ in pairs), all(known for _, known in pairs)
     if type(x) is dict:
-        pairs = [concrete(v, needed) for v in x.values()]
+        pairs = [concrete(v, needed, taken) for v in x.values()]
         return dict(zip(x, (v for v, _ in pairs), strict=True)), all(known for _, known in pairs)
     return x, True
 
@@ -63,12 +75,22 @@ def by_numpy(
     name: str, function: Callable[..., Any], args: Sequence[Any], options: Any
 ) -> tuple[Any, bool]:
     """(what NumPy gives, True) for arguments that are all known, as values of the trace; else
-    (None, False).
+    (None, False). Arrays that NumPy changes in place are changed.
 
-    raises TraceError: the result is too large to be part of the program
+    raises TraceError: the result is too large to be part of the program, or an array must not be
+    changed
     """
-    (given, named), known = concrete((tuple(args), dict(options)))
-    return (local(name, function(*given, **named)), True) if known else (None, False)
+    taken: Taken = []
+    (given, named), known = concrete((tuple(args), dict(options)), taken=taken)
+    if not known:
+        return None, False
+    result = function(*given, **named)
+    for array, before, copy in taken:
+        if copy.tobytes() != before.tobytes():
+            new = constant(copy)
+            array.change(new, name, "`y = x.copy()`")
+    same = next((array for array, _, copy in taken if copy is result), None)
+    return (local(name, result) if same is None else same), True
 
 
 def local(name: str, result: Any) -> Any:

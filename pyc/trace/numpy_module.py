@@ -21,7 +21,7 @@ from pyc.errors import DTypeError, PurityError, UnsupportedOpError
 from pyc.ir import dtype as dt
 from pyc.reasons import Reason
 from pyc.trace import dispatch, location
-from pyc.trace.concrete import concrete, is_traced, local
+from pyc.trace.concrete import Taken, by_numpy, concrete, is_traced, local
 from pyc.trace.modules import CONVERTERS, ModuleView
 from pyc.trace.parts import Selected
 from pyc.trace.tracer import Tracer
@@ -217,7 +217,7 @@ class LocalGenerator:
             return value
 
         def draw(*args: Any, **options: Any) -> Any:
-            (given, named), known = concrete((args, options))
+            found, known = by_numpy(f"Generator.{name}", value, args, options)
             if not known:
                 raise UnsupportedOpError(
                     f"Generator.{name} draws its numbers while the function is traced, and an "
@@ -226,7 +226,7 @@ class LocalGenerator:
                     "`mean + scale * rng.standard_normal(n)`;\nor draw outside the function.",
                     place=location.here(),
                 )
-            return local(f"Generator.{name}", value(*given, **named))
+            return found
 
         return draw
 
@@ -371,12 +371,19 @@ def vectorize(function: Any = None, **options: Any) -> Any:
 
 
 def _refuse_iterator(name: str) -> Callable[..., Any]:
-    """A NumPy iterator class that needs the elements."""
+    """A NumPy iterator class that needs the elements, and must not write them."""
 
     def make(*args: Any, **options: Any) -> Any:
-        (given, named), known = concrete((args, options))
+        taken: Taken = []
+        (given, named), known = concrete((args, options), taken=taken)
+        for _, _, copy in taken:
+            copy.flags.writeable = False
         if known:
-            return getattr(np, name)(*given, **named)
+            try:
+                return getattr(np, name)(*given, **named)
+            except ValueError as error:
+                if not taken or "read-only" not in str(error):
+                    raise
         raise UnsupportedOpError(
             f"np.{name} walks through the memory of a traced array",
             fix="Write operations on whole arrays, or loop over indices: `np.ndindex(x.shape)`.",

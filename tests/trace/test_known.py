@@ -7,7 +7,12 @@ import pytest
 
 import pyc.numpy as pnp
 from pyc import lax, tree
-from pyc.errors import PycError, TracerIntegerConversionError
+from pyc.errors import (
+    PurityError,
+    PycError,
+    TracerIntegerConversionError,
+    UnsupportedOpError,
+)
 from pyc.jit import jit
 from pyc.trace import known
 
@@ -166,3 +171,92 @@ def test_isinstance_sees_python_numbers(number) -> None:
         return n
 
     jit(function)(number)
+
+
+# --- NumPy changes what it is given ---------------------------------------------------------------
+
+
+def placed(x):
+    a = np.zeros(3)
+    np.place(a, a < 1, [5.0])
+    return x + a
+
+
+def placed_through_a_view(x):
+    a = np.arange(6.0)
+    b = a[1:4]
+    np.place(b, b > 1, [9.0, 8.0])
+    return x * b + a[3]
+
+
+def masked(x):
+    a = np.arange(6.0)[::2]
+    np.putmask(a, a > 1, 9.0)
+    return x * a
+
+
+def without_nan(x):
+    a = np.array([np.nan, 1.0, 2.0])
+    b = np.nan_to_num(a, copy=False)
+    b[1] = 7.0
+    return x + a
+
+
+def shuffled(x):
+    a = np.arange(3)
+    np.random.default_rng(0).shuffle(a)
+    return x * a
+
+
+def list_shuffled(x):
+    a = [1, 2, 3]
+    np.random.default_rng(0).shuffle(a)
+    return x * a[0] + a[1]
+
+
+def overwritten(x):
+    a = np.array([3.0, 1.0, 2.0])
+    return x * np.median(a, overwrite_input=True) + a.sum()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(placed, placed_through_a_view, masked, without_nan, shuffled, list_shuffled),
+        overwritten,
+    ],
+)
+def test_a_known_array_that_numpy_changes_is_changed(function) -> None:
+    """NumPy works on copies of known arrays: what it writes there must not be lost."""
+    np.testing.assert_array_equal(jit(function)(X), function(X))
+
+
+W = np.array([1.0, np.nan, 3.0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: np.place(W, W > 1, [5.0]),
+        lambda: np.nan_to_num(W, copy=False),
+        lambda: np.random.default_rng(0).shuffle(W),
+    ],
+)
+def test_an_array_from_outside_is_not_changed_by_numpy(change) -> None:
+    before = W.copy()
+    with pytest.raises(PurityError, match="would change `W`"):
+        jit(lambda x: (change(), x)[1])(X)
+    np.testing.assert_array_equal(W, before)
+
+
+def test_an_iterator_of_numpy_that_writes_is_refused() -> None:
+    def doubled(x):
+        a = np.arange(3.0)
+        for v in np.nditer(a, op_flags=["readwrite"]):
+            v[...] = 2 * v
+        return x * a
+
+    with pytest.raises(UnsupportedOpError, match=r"np\.nditer"):
+        jit(doubled)(X)
+    total = jit(lambda x: x * sum(float(v) for v in np.nditer(np.arange(3.0))))(X)
+    np.testing.assert_array_equal(total, 3 * X)
