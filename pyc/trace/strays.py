@@ -24,7 +24,9 @@ def stray(error: TypeError | AttributeError) -> PycError | None:
     if isinstance(error, AttributeError) and isinstance(error.obj, Tracer):
         if not hasattr(error.obj.__class__, error.name or ""):
             return None
-        return UnsupportedOpError(text, fix=_FIX, place=place)
+        return UnsupportedOpError(
+            f"an attribute of arrays in memory: {text}", fix=_FIX, place=place
+        )
     if Tracer.__name__ not in text and not _takes_one(error.__traceback__):
         return None
     kind = DTypeError if isinstance(error, TypeError) else UnsupportedOpError

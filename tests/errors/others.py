@@ -15,7 +15,7 @@ from tests.errors.case import LINE, MATRIX, PLACES, given
 
 @given(2.5)
 def number_and_list(a):
-    return a + [1, 2]
+    return a * 2 + [1, 2]
 
 
 @given(LINE)

@@ -76,4 +76,11 @@ def too_few_for_the_library(x):
 
 @given(LINE, 3)
 def lists_beside_scalars(x, n):
-    return x[0] + [1, 2], [1.0] + [x[0]], n * [1, 2], [3] * n, n == [1, 2], x[0] == [0.5, 2]
+    return (
+        x[0] + [1, 2],
+        [1.0, x[0]] + [x[1]] * n,
+        n * [1, 2],
+        [3] * n,
+        n == [1, 2],
+        x[0] == [0.5, 2],
+    )
