@@ -189,7 +189,7 @@ from pyc.numpy.elementwise import (
     where,
 )
 from pyc.numpy.indexing import take, take_along_axis
-from pyc.numpy.keywords import explained
+from pyc.numpy.keywords import MASKED, explained
 from pyc.numpy.linear_algebra import (
     cross,
     dot,
@@ -664,7 +664,13 @@ def _finish() -> None:
             if not isinstance(found, FunctionType):
                 continue
             shown, separate = f"pyc.numpy.{path}{name}", name not in VIEWS
-            module[name] = explained(found, shown, getattr(theirs, name, None), separate=separate)
+            module[name] = explained(
+                found,
+                shown,
+                getattr(theirs, name, None),
+                separate=separate,
+                more=() if path else MASKED.get(name, ()),
+            )
 
 
 _finish()

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pyc.errors import UnsupportedOpError
+from pyc.forks import load
 from pyc.numpy.core import separated
 
 _WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
@@ -25,6 +26,7 @@ _WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "kind": (None, "quicksort", "stable", "mergesort", "heapsort"),
     "like": (None,),
     "signature": (None,),
+    "overwrite_input": (True, False),
 }
 """Arguments that ask for nothing that would change the result, and their values."""
 
@@ -34,20 +36,17 @@ RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction", "x1": "a", "x2"
 _UFUNC = ("out", "where", "casting", "order", "dtype", "subok", "signature", "axes", "axis")
 """What every ufunc takes, which Python cannot tell before NumPy 2.4."""
 
-_NEUTRAL = {
-    **dict.fromkeys(("sum", "nansum", "cumsum", "any", "count_nonzero"), "0"),
-    **dict.fromkeys(("prod", "nanprod", "all"), "1"),
-    **dict.fromkeys(("max", "amax"), "-np.inf"),
-    **dict.fromkeys(("min", "amin"), "np.inf"),
+MASKED: dict[str, tuple[str, ...]] = {
+    **{
+        prefix + name: ("where", "initial")
+        for name in ("sum", "prod", "max", "min")
+        for prefix in ("", "nan")
+    },
+    **{prefix + name: ("where",) for name in ("mean", "var", "std") for prefix in ("", "nan")},
+    **dict.fromkeys(("any", "all"), ("where",)),
+    **dict.fromkeys(("amax", "amin"), ("where", "initial")),
 }
-"""What a reduction does not notice."""
-
-_INITIAL = {
-    "sum": "initial + np.sum(x)",
-    "prod": "initial * np.prod(x)",
-    **dict.fromkeys(("max", "amax"), "np.maximum(initial, np.max(x))"),
-    **dict.fromkeys(("min", "amin"), "np.minimum(initial, np.min(x))"),
-}
+"""What reductions take beside their own arguments; `pyc.numpy.masked` does it."""
 _FIXES = {
     "out": "Use what the function returns: `y = np.{name}(...)`.",
     "order": "Leave it out: arrays made while tracing are in C order.",
@@ -70,14 +69,10 @@ def changes_nothing(name: str, value: Any) -> bool:
 def fix_of(function: str, name: str) -> str:
     """What to write in place of an argument of `function`, as NumPy calls it."""
     if name == "where":
-        if function in _NEUTRAL:
-            neutral = _NEUTRAL[function]
-            return f"Choose before: `np.{function}(np.where(mask, x, {neutral}))`."
-        if function in ("mean", "average"):
-            return "Divide sums: `np.sum(np.where(mask, x, 0)) / np.sum(mask)`."
-        return f"Choose afterwards: `np.where(mask, np.{function}(...), other)`."
-    if name == "initial" and function in _INITIAL:
-        return f"Combine it with the result: `{_INITIAL[function]}`."
+        return (
+            f"Say what the other elements are: `np.{function}(..., where=mask, out=...)` with an "
+            f"array made for it,\nor `np.where(mask, np.{function}(...), other)`."
+        )
     known = _FIXES.get(name)
     if known is not None:
         return known.format(name=function)
@@ -138,10 +133,15 @@ def as_ours(
 
 
 def explained(
-    function: Callable[..., Any], shown: str, theirs: Any, *, separate: bool = False
+    function: Callable[..., Any],
+    shown: str,
+    theirs: Any,
+    *,
+    separate: bool = False,
+    more: tuple[str, ...] = (),
 ) -> Callable[..., Any]:
     """`function` with NumPy's keyword arguments taken or refused by name. separate: its results
-    share memory with none of its arguments."""
+    share memory with none of its arguments; more: what it takes of `MASKED`."""
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -149,10 +149,23 @@ def explained(
             found = function(*args, **kwargs)
         except TypeError as error:
             entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
-            given = None if entered else as_ours(function, shown, theirs, args, kwargs)
-            if given is None:
+            if entered:
                 raise
-            found = function(*given[0], **given[1])
+            asked = {k: kwargs.pop(k) for k in more if k in kwargs}
+            given = as_ours(function, shown, theirs, args, kwargs)
+            if given is None and not asked:
+                raise
+            args, kwargs = (tuple(given[0]), given[1]) if given else (args, kwargs)
+            asked = {k: v for k, v in asked.items() if not changes_nothing(k, v)}
+            if asked:
+                bound = inspect.signature(function).bind(*args, **kwargs).arguments
+                found = load("pyc.numpy.masked").reduced(function.__name__, **bound, **asked)
+            else:
+                found = function(*args, **kwargs)
         return separated(found, args) if separate else found
 
+    if more:
+        own = parameters(function) or ()
+        new = [inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=None) for k in more]
+        run.__signature__ = inspect.Signature([*own, *new])  # type: ignore[attr-defined]
     return run

@@ -4,7 +4,9 @@ What only a trace needs is behind lazy doors, so that `import pyc` does not load
 has the views that a traced function runs in, `class_views()` and `math_views()` those of classes
 and of `math`; `rewriting()` makes loops and branches ops; `known_values()` evaluates what Python
 asks for, `concrete_values()` hands it to NumPy; `calling_functions()` calls the user's functions
-for NumPy's; `selections()` has what traced masks select; `insides()` compares objects of libraries.
+for NumPy's; `selections()` has what traced masks select; `insides()` compares objects of libraries;
+`strangers()` knows operands of other kinds, `strays()` errors that traced values cause elsewhere,
+`modular()` powers of integers.
 """
 
 from __future__ import annotations
@@ -57,3 +59,18 @@ def math_views() -> Any:
 def rewriting() -> Any:
     """`pyc.trace.rewrite`, which rewrites functions that decide something."""
     return load("pyc.trace.rewrite")
+
+
+def strangers() -> Any:
+    """`pyc.trace.strangers`, operators beside lists, texts and objects of others."""
+    return load("pyc.trace.strangers")
+
+
+def strays() -> Any:
+    """`pyc.trace.strays`, which explains errors of other people's code."""
+    return load("pyc.trace.strays")
+
+
+def modular() -> Any:
+    """`pyc.trace.modular`, powers of traced integers by a modulus."""
+    return load("pyc.trace.modular")

@@ -39,7 +39,7 @@ from pyc.ir.graph import Builder, Graph, Location, Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
-from pyc.trace import known_values, location, namespaces
+from pyc.trace import known_values, location, namespaces, strays
 from pyc.trace.memory import VIEWS, Step, is_row_major, makes_view
 from pyc.trace.operands import operands
 from pyc.trace.reads import Read, Reads
@@ -610,11 +610,16 @@ def tracing(trace: Trace) -> Iterator[None]:
             fix="Write a loop; or end the recursion by a number that is known, such as the depth.",
             place=place,
         ) from None
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, AttributeError) as error:
         # NumPy wraps what a conversion raises, as in `array[0] = traced`.
         cause = error.__cause__
         if not isinstance(cause, PycError):
-            raise
+            named = (
+                trace.parent is None and not isinstance(error, ValueError) and strays().stray(error)
+            )
+            if not named:
+                raise
+            raise named from None
         cause.fix = (
             "If this writes into a NumPy array: make it with `pyc.numpy`, such as "
             "`a = pyc.numpy.zeros(n)`,\nand write `a = a.at[index].set(x)`."

@@ -240,11 +240,12 @@ def _without_out(
     return (out[0] if isinstance(out, tuple) else out), args, given
 
 
-def _given(out: Any, found: Any, what: str) -> Any:
-    """`out`, changed to a result."""
+def _given(out: Any, found: Any, what: str, where: Any = True) -> Any:
+    """`out`, changed to a result where `where` holds."""
     if is_concrete(out):
         _change(out, found, what)
-    _change(out, updating.fitted(what, out, found), what)
+    new = updating.fitted(what, out, found)
+    _change(out, new if where is True else updating.under_mask(what, out, new, where), what)
     return out
 
 
@@ -379,7 +380,16 @@ def _call_ufunc(
                 place=location.here(),
             )
         rest = {k: v for k, v in options.items() if k != "out"}
-        return _given(out, call_ufunc(ufunc, method, inputs, rest), f"{name}: `out=`")
+        where = rest.pop("where", True) if method == "__call__" else True
+        if where is not True and ufunc is np.power:  # what is not asked for must not fail
+            inputs = (inputs[0], pnp.where(where, inputs[1], pnp.astype(inputs[1], np.int8) * 0))
+        found = call_ufunc(ufunc, method, inputs, rest)
+        if not isinstance(found, tuple):
+            return _given(out, found, f"{name}: `out=`", where)
+        return tuple(
+            f if o is None else _given(o, f, f"{name}: `out=`", where)
+            for o, f in zip(options["out"], found, strict=True)
+        )
     rest = {k: v for k, v in options.items() if k != "out" and not keywords.changes_nothing(k, v)}
     if method == "__call__":
         ours = table().get(ufunc)
@@ -403,7 +413,9 @@ def _call_ufunc(
     if method == "reduce" and rest.get("keepdims") is False:
         del rest["keepdims"]
     axis = rest.pop("axis", None) if "axis" in options else 0
-    allowed = {"keepdims"} if method == "reduce" else set()
+    allowed = {"keepdims", "where"} if method == "reduce" else set()
+    if ufunc in (np.add, np.multiply, np.maximum, np.minimum) and method == "reduce":
+        allowed.add("initial")
     if ufunc in (np.add, np.multiply):
         allowed.add("dtype")
     for option in rest:

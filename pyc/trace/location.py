@@ -31,6 +31,9 @@ _SKIPPED = tuple(
     os.path.join(os.path.dirname(file), "") for file in (numpy.__file__, os.path.join(_OWN, "x"))
 )
 
+_LIBRARY = os.path.join(os.path.dirname(os.__file__), "")
+_INSTALLED = f"{os.sep}site-packages{os.sep}"
+
 _MERGE = os.path.join(os.path.dirname(__file__), "merge.py")
 """Where the branches on traced values are traced."""
 
@@ -95,9 +98,20 @@ def user_frame() -> FrameType | None:
 
 
 def here() -> Location | None:
-    """The user's place now."""
-    frame = user_frame()
+    """The user's place now, for messages: where they call the standard library, if that is in
+    between."""
+    frame = nearest = user_frame()
+    while frame is not None and is_of_python(frame.f_code.co_filename):
+        frame = frame.f_back
+        while frame is not None and is_own_frame(frame):
+            frame = frame.f_back
+    frame = frame or nearest
     return None if frame is None else locate(frame.f_code, frame.f_lasti)
+
+
+def is_of_python(file: str) -> bool:
+    """Whether a file is of the standard library."""
+    return file.startswith((_LIBRARY, "<frozen")) and _INSTALLED not in file
 
 
 def of_traceback(traceback: TracebackType | None) -> Location | None:
@@ -105,7 +119,8 @@ def of_traceback(traceback: TracebackType | None) -> Location | None:
     found = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if not is_own(code.co_filename):
+        file = code.co_filename
+        if not is_own(file) and (found is None or not is_of_python(file)):
             found = (code, traceback.tb_lasti)
         traceback = traceback.tb_next
     return None if found is None else locate(*found)

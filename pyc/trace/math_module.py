@@ -1,4 +1,4 @@
-"""Python's `math` and `cmath`, and `scipy.special`, as a traced function sees them.
+"""Python's `math`, `cmath` and `statistics`, and `scipy.special`, as a traced function sees them.
 
 Functions of traced numbers are those of pyc.numpy in float64 and give Python numbers, weak in
 promotion; of other numbers Python's own run. Where `math` raises for a value out of a function's
@@ -11,14 +11,14 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache, update_wrapper
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 import pyc.numpy as pnp
 from pyc.errors import UnsupportedOpError
-from pyc.trace import dispatch, location
+from pyc.trace import dispatch, location, statistics_module
 from pyc.trace.concrete import concrete, is_traced
 from pyc.trace.modules import ModuleView, table_of
 from pyc.trace.tracer import Tracer
@@ -123,6 +123,7 @@ def _view(function: Any, ours: Callable[..., Any] | None, module: str) -> Callab
     """`function` for traced values too."""
 
     def traced(*args: Any, **options: Any) -> Any:
+        args = tuple(list(a) if hasattr(type(a), "__next__") else a for a in args)
         if not is_traced(args) and not is_traced(options):
             return function(*args, **options)
         (given, named), known = concrete((args, options), needed=ours is None)
@@ -140,17 +141,17 @@ def _view(function: Any, ours: Callable[..., Any] | None, module: str) -> Callab
     return update_wrapper(traced, function)
 
 
-_OURS = {"math": _MATH, "cmath": _CMATH}
+_OURS = {"math": _MATH, "cmath": _CMATH, "statistics": statistics_module.FUNCTIONS}
 
 
 @cache
 def _table(module: ModuleType) -> dict[str, Any]:
-    """The functions of `math` or `cmath`, for traced values too."""
+    """The functions of one of these modules, for traced values too."""
     ours = _OURS[module.__name__]
     return {
         name: _view(value, ours.get(name), module.__name__)
         for name, value in vars(module).items()
-        if callable(value) and not name.startswith("_")
+        if isinstance(value, (FunctionType, BuiltinFunctionType)) and not name.startswith("_")
     }
 
 

@@ -543,7 +543,8 @@ class Namespace:
         self.reads.note(path, "same", value)
         if value is importlib.import_module:
             return self._import_module
-        found = numpy_module.answer(value)
+        mathematical = _is_mathematical(value)
+        found = (math_views() if mathematical else numpy_module).answer(value)
         if found is not value or value.__closure__ is None:
             return found
         if location.is_own(value.__code__.co_filename):
@@ -822,7 +823,7 @@ def _set_on(function: types.FunctionType) -> tuple[Any, ...]:
 
 
 def _is_mathematical(function: Any) -> bool:
-    """Whether a function is of `math` or `cmath`, or a ufunc of another library than NumPy."""
+    """Whether a function is of `math` or its kin, or a ufunc of another library than NumPy."""
     if isinstance(function, np.ufunc):
         return getattr(np, function.__name__, None) is not function
     return getattr(function, "__module__", None) in _MATHEMATICAL
@@ -861,7 +862,7 @@ def _same_items(first: Any, second: Any) -> bool:
     return all(a is c and b is d for (a, b), (c, d) in pairs)
 
 
-_MATHEMATICAL = ("math", "cmath", "scipy.special")
+_MATHEMATICAL = ("math", "cmath", "statistics", "scipy.special")
 _IMMUTABLE = (int, float, complex, bool, str, bytes, type(None))
 _FOREIGN = (types.BuiltinFunctionType, types.MethodWrapperType, np.ufunc, type(np.sum))
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.errors import DTypeError, UnsupportedOpError
-from pyc.trace import location
+from pyc.trace import location, modular
 from pyc.trace.callee import is_called
 from pyc.trace.modules import CONVERTERS, is_converter
 from pyc.trace.parts import Selected
@@ -177,6 +177,8 @@ def _sum(iterable: Any, /, start: Any = 0) -> Any:
     if not isinstance(iterable, Tracer) or not iterable.ndim:
         return sum(iterable, start)
     kind = np.int64 if iterable.dtype == np.bool_ else iterable.dtype
+    if not iterable.shape[0]:
+        return start
     total = pnp.sum(iterable, axis=0, dtype=kind)
     return total if type(start) is int and start == 0 else start + total
 
@@ -222,6 +224,11 @@ def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
     return list(ordered[::-1] if reverse else ordered)
 
 
+def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
+    """`pow`: of three operands by its own rule."""
+    return pow(base, exp) if mod is None else modular().power(base, exp, mod)
+
+
 def _len(x: Any, /) -> Any:
     """`len`: of the elements under a mask a traced integer."""
     return x.shape[0] if isinstance(x, Selected) else len(x)
@@ -250,6 +257,7 @@ REPLACED: dict[str, Any] = {
     "any": _any,
     "all": _all,
     "sorted": _sorted,
+    "pow": _pow,
     "eval": _refused("eval"),
     "exec": _refused("exec"),
 }

@@ -23,7 +23,7 @@ from pyc.ir import dtype as dt
 from pyc.numpy import indexing
 from pyc.numpy.core import axes_of, broadcast, cast, value
 from pyc.numpy.keywords import changes_nothing
-from pyc.trace import dispatch, location, updating
+from pyc.trace import dispatch, inner_masks, location, updating
 from pyc.trace.parts import Selected
 from pyc.trace.selected_reductions import REDUCTIONS, floats
 from pyc.trace.tracer import Tracer
@@ -39,7 +39,8 @@ def selects(key: Any) -> bool:
     """Whether an index selects elements by a traced mask, or by the elements of a selection."""
     _, parts = _taken_apart(key)
     return any(isinstance(k, Selected) for k in parts) or (
-        bool(parts) and is_mask(parts[0]) and parts[0].needed() is None
+        (bool(parts) and is_mask(parts[0]) and parts[0].needed() is None)
+        or inner_masks.place_of(parts) is not None
     )
 
 
@@ -69,6 +70,8 @@ def _is_integer(k: Any) -> bool:
 def taken(array: Tracer, key: Any) -> Any:
     """`array[key]` for a key that `selects`."""
     before, parts = _taken_apart(key)
+    if inner_masks.place_of(parts) is not None:
+        inner_masks.refuse()
     if is_mask(parts[0]) and parts[0].needed() is not None:
         return indexing.getitem(array, key)
     if is_mask(parts[0]):
@@ -91,6 +94,10 @@ def _own(x: Tracer) -> Tracer:
 def stored(array: Tracer, key: Any, new: Any) -> Any:
     """`array` after `array[key] = new` where the key `selects`, or `new` is a selection."""
     before, parts = _taken_apart(key)
+    if inner_masks.place_of(parts) is not None:
+        part = indexing.getitem(array, before) if before else array
+        changed = inner_masks.stored(part, parts, new)
+        return indexing.update(array, before, changed) if before else changed
     if parts and is_mask(parts[0]):
         part = indexing.getitem(array, before) if before else array
         changed = _stored_under(part, parts[0], parts[1:], new)

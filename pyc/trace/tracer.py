@@ -15,7 +15,6 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from operator import index
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -24,7 +23,6 @@ import pyc.numpy as pnp
 from pyc.array import Array as DeviceArray
 from pyc.errors import (
     ConcretizationError,
-    DTypeError,
     PurityError,
     Text,
     TraceError,
@@ -39,7 +37,7 @@ from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.numpy import indexing
 from pyc.reasons import Reason
-from pyc.trace import dispatch, location, selections, updating
+from pyc.trace import dispatch, location, selections, strangers, updating
 from pyc.trace.memory import (
     INVERSES,
     Step,
@@ -79,7 +77,6 @@ def _spread(x: Any, shape: tuple[int, ...]) -> Any:
     return pnp.broadcast_to(x, shape) if shape else x
 
 
-_REPEATED = (list, tuple, str, bytes)
 _OPERANDS = (int, float, complex, np.ndarray, np.generic, list, tuple, DeviceArray)
 
 
@@ -123,10 +120,13 @@ def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
     """The method of a binary operator; `name` is its function in pyc.numpy."""
 
     def operator(self: Tracer, other: Any) -> Any:
-        if type(other) is not Tracer and (
-            isinstance(other, Selected) or not isinstance(other, _OPERANDS)
-        ):
-            return self._with_stranger(name, symbol, other)
+        if type(other) is not Tracer:
+            if isinstance(other, Selected) or not isinstance(other, _OPERANDS):
+                return strangers().stranger(self, name, symbol, other)
+            if isinstance(other, (list, tuple)) and not self.type.shape:
+                found = strangers().beside_sequence(self, name, symbol, other)
+                if found is not None:
+                    return found
         function = getattr(pnp, name)
         out = function(other, self) if reflected else function(self, other)
         if self.weak is not None and weak_type(other) is not None:
@@ -138,12 +138,12 @@ def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
 
 
 def _times(reflected: bool = False) -> Any:
-    """The method of `*`: an integer repeats a list, a tuple or a text, as in Python and NumPy."""
+    """The method of `*`: an integer repeats a text, as in Python and NumPy."""
     multiplied = _binary("multiply", "*", reflected)
 
     def operator(self: Tracer, other: Any) -> Any:
-        if isinstance(other, _REPEATED) and not self.ndim and self.type.dtype.is_integer:
-            return other * index(self)
+        if isinstance(other, (str, bytes)) and not self.ndim and self.type.dtype.is_integer:
+            return strangers().repeated(self, other)
         return multiplied(self, other)
 
     operator.__doc__ = multiplied.__doc__
@@ -552,7 +552,7 @@ class Tracer(ArrayMethods):
             found = self.needed()  # `n.bit_length()`, `t.is_integer()`: of Python's numbers
             if found is not None:
                 return getattr(found.item(), name)
-        known = hasattr(np.ndarray, name)
+        known = hasattr(self.__class__, name)
         reason = "cannot be traced" if known else "is not an attribute of arrays"
         raise AttributeError(f"`.{name}` of {self!r} {reason}", name=name, obj=self)
 
@@ -671,34 +671,6 @@ class Tracer(ArrayMethods):
             TraceError,
             lambda: f"assigning to `.{name}` would change {self._described()} in place",
             f"Write `{rewrite}`, which makes a new array.",
-        )
-
-    def _with_stranger(self, name: str, symbol: str, other: Any) -> Any:
-        """The result of an operator on what is neither an array nor a number: NumPy's, where it has
-        one, else NotImplemented, so that `other` may know more; DTypeError for texts and None."""
-        if name in ("equal", "not_equal"):
-            ask: Any = type(other).__eq__ if name == "equal" else type(other).__ne__
-            answer = ask(other, self)
-            if answer is NotImplemented and self.ndim:
-                return pnp.full(self.shape, name == "not_equal")
-            return answer
-        if other is not None and not isinstance(other, (str, bytes)):
-            return NotImplemented
-        if other is None:
-            what = "None"
-            fix = (
-                "A function that ends without `return` gives None; ask `x is None` where it may be."
-            )
-        else:
-            what = f"the {type(other).__name__} {other[:40]!r}"
-            fix = (
-                "Convert it first: `float(text)`. What chooses by name can be a static argument: "
-                "`pyc.jit(static_argnames=...)`."
-            )
-        raise DTypeError(
-            lambda: f"unsupported operand: `{symbol}` of {self._described()} and {what}",
-            fix=fix,
-            place=location.here(),
         )
 
     def __bool__(self) -> bool:

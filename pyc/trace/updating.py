@@ -19,7 +19,7 @@ from pyc.numpy.core import broadcast, cast, constant, known_elements, value
 from pyc.trace import location
 
 
-def _fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+def fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     """Whether an array of a shape broadcasts to another."""
     extra = len(target) - len(shape)
     return extra >= 0 and all(n in (1, m) for n, m in zip(shape, target[extra:], strict=True))
@@ -40,7 +40,7 @@ def fitted(what: str, array: Any, found: Any) -> Any:
             place=location.here(),
         )
     if new.shape != old.shape:
-        if not _fits(new.shape, old.shape):
+        if not fits(new.shape, old.shape):
             raise ShapeError(
                 f"{what}: the result has shape {new.shape}, the array {old.shape}",
                 fix="Make a new array: `a = a + b`.",
@@ -48,6 +48,26 @@ def fitted(what: str, array: Any, found: Any) -> Any:
             )
         found = broadcast(found, old.shape)
     return cast(found, old.dtype)
+
+
+def under_mask(what: str, array: Any, new: Any, where: Any) -> Any:
+    """`array` with the elements of `new`, which has its type, where `where` holds.
+
+    raises DTypeError, ShapeError: `where` is not a mask that broadcasts to it
+    """
+    mask, shape = pnp.asarray(where), type_of(array).shape
+    if mask.dtype != np.bool_ and not isinstance(where, (list, tuple)):
+        raise DTypeError(
+            f"{what}: `where` is an array of bools, this is {type_of(mask)}",
+            fix="Compare it: `where=mask != 0`.",
+            place=location.here(),
+        )
+    if not fits(mask.shape, shape):
+        raise ShapeError(
+            f"{what}: `where` of shape {mask.shape} does not broadcast to the array's, {shape}",
+            place=location.here(),
+        )
+    return pnp.where(pnp.astype(mask, np.bool_), new, array)
 
 
 def is_mask(key: Any) -> bool:
@@ -91,7 +111,7 @@ def _spread(what: str, new: Any, shape: tuple[int, ...]) -> Any:
     while len(found) > len(shape) and found[0] == 1:
         found = found[1:]
         new = pnp.reshape(new, found)
-    if not _fits(found, shape):
+    if not fits(found, shape):
         raise ShapeError(
             f"{what}: values of shape {found} do not fit {shape}", place=location.here()
         )

@@ -166,7 +166,7 @@ def unknown_function(x):
 
 
 def unknown_keyword(x):
-    return np.sum(x, where=x > 1)
+    return np.quantile(x, 0.5, method="hazen")
 
 
 def unknown_ufunc_method(x):

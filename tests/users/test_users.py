@@ -11,9 +11,16 @@ import pytest
 from pyc import tree
 from pyc.jit import jit
 from tests.errors.case import programs
-from tests.users import arrays, classes, control, stars
+from tests.users import arrays, classes, control, library, masked, stars
 
-MODULES = {"arrays": arrays, "classes": classes, "control": control, "stars": stars}
+MODULES = {
+    "arrays": arrays,
+    "classes": classes,
+    "control": control,
+    "library": library,
+    "masked": masked,
+    "stars": stars,
+}
 PROGRAMS = {
     f"{name}-{program}": function
     for name, module in MODULES.items()

@@ -1,0 +1,164 @@
+"""Reductions with NumPy's `where=` and `initial=`: of the elements where a mask holds, and from a
+value on.
+
+An element under no mask becomes what the reduction does not notice; means and variances divide by
+the number of those that count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyc.errors import ArgumentError, DTypeError, ShapeError
+from pyc.ir import dtype as dt
+from pyc.numpy import statistics
+from pyc.numpy.core import (
+    axes_of,
+    broadcast,
+    cast,
+    dtype_of,
+    literal,
+    shape_of,
+    to_dtype,
+    type_text,
+)
+from pyc.numpy.creation import asarray
+from pyc.numpy.elementwise import (
+    add,
+    divide,
+    imag,
+    isnan,
+    logical_and,
+    logical_not,
+    maximum,
+    minimum,
+    multiply,
+    real,
+    sqrt,
+    square,
+    subtract,
+)
+from pyc.numpy.elementwise import where as choose
+
+_SUMS: dict[str, tuple[int, Callable[[Any, Any], Any]]] = {"sum": (0, add), "prod": (1, multiply)}
+_EXTREMES: dict[str, Callable[[Any, Any], Any]] = {"max": maximum, "min": minimum}
+_TESTS = {"any": False, "all": True}
+_SPREADS = ("mean", "var", "std")
+
+
+def reduced(
+    name: str,
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    initial: Any = None,
+    ddof: float = 0,
+    correction: float | None = None,
+) -> Any:
+    """The reduction `name` of the elements of `x` where `where` holds, `initial` included.
+
+    where: broadcasts to `x`; dtype: of sums, means and variances; ddof, correction: of variances
+    raises ShapeError: `where` does not fit; ArgumentError: an extreme under a mask has no `initial`
+    """
+    x, name = asarray(x), name.removeprefix("a") if name in ("amax", "amin") else name
+    mask = None if where is True else _mask(name, where, x)
+    if name.startswith("nan"):
+        name = name.removeprefix("nan")
+        if dtype_of(x).is_float or dtype_of(x).is_complex:
+            counts = logical_not(isnan(x))
+            mask = counts if mask is None else logical_and(mask, counts)
+    if name in _SPREADS:
+        return _spread(
+            name, x, axis, dtype, keepdims, mask, ddof if correction is None else correction
+        )
+    if name in _TESTS:
+        kept = x if mask is None else choose(mask, cast(x, dt.b1), _TESTS[name])
+        return getattr(statistics, name)(kept, axis, keepdims)
+    if name in _EXTREMES:
+        return _extreme(name, x, axis, keepdims, mask, initial)
+    unit, join = _SUMS[name]
+    kept = x if mask is None else choose(mask, x, literal(unit, dtype_of(x)))
+    found = getattr(statistics, name)(kept, axis, dtype, keepdims)
+    return found if initial is None else join(_start(initial, dtype_of(found)), found)
+
+
+def _mask(name: str, where: Any, x: Any) -> Any:
+    mask, shape = asarray(where), shape_of(x)
+    if dtype_of(mask) is not dt.b1 and not isinstance(where, (list, tuple)):
+        raise DTypeError(
+            f"{name}: `where` is an array of bools, this is {type_text(mask)}",
+            fix="Compare it: `where=mask != 0`.",
+        )
+    mask, given = cast(mask, dt.b1), shape_of(mask)
+    fits = len(given) <= len(shape) and all(
+        n in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False)
+    )
+    if not fits:
+        raise ShapeError(
+            f"{name}: `where` of shape {given} does not broadcast to the array's, {shape}"
+        )
+    return broadcast(mask, shape)
+
+
+def _start(initial: Any, kind: dt.DType) -> Any:
+    """The value that a reduction begins with, in its type."""
+    number = type(initial) in (bool, int, float, complex)
+    return literal(kind.numpy.type(initial), kind) if number else cast(asarray(initial), kind)
+
+
+def _extreme(name: str, x: Any, axis: Any, keepdims: bool, mask: Any, initial: Any) -> Any:
+    if initial is None:
+        raise ArgumentError(
+            f"{name}: under a mask there may be no element, and then it has no value",
+            fix="Say which: `initial=-np.inf` for `max`, `initial=np.inf` for `min`.",
+        )
+    start = _start(initial, dtype_of(x))
+    kept = x if mask is None else choose(mask, x, start)
+    shape = shape_of(x)
+    axes = axes_of(name, axis, len(shape))
+    if any(not shape[k] for k in axes):
+        ones = tuple(1 if k in axes else n for k, n in enumerate(shape))
+        kept = broadcast(start, ones)
+    return _EXTREMES[name](getattr(statistics, name)(kept, axis, keepdims), start)
+
+
+def _spread(
+    name: str, x: Any, axis: Any, dtype: Any, keepdims: bool, mask: Any, correction: float
+) -> Any:
+    """A mean, a variance or a standard deviation."""
+    kind = dtype_of(x)
+    if dtype is not None:
+        kind = to_dtype(dtype)
+    elif not (kind.is_float or kind.is_complex):
+        kind = dt.f64
+    wide = cast(x, dt.f32 if kind.is_half else kind)
+    counted = broadcast(literal(True, dt.b1), shape_of(x)) if mask is None else mask
+    zero = literal(0, dtype_of(wide))
+
+    def total(values: Any, keep: bool) -> Any:
+        return statistics.sum(choose(counted, values, zero), axis, keepdims=keep)
+
+    def count(keep: bool, of: Any) -> Any:
+        return cast(statistics.count_nonzero(counted, axis, keep), dtype_of(of))
+
+    average = divide(total(wide, True), count(True, wide))
+    if name == "mean":
+        out = divide(total(wide, keepdims), count(keepdims, wide))
+        return cast(out, kind)
+    away = subtract(wide, average)
+    if kind.is_complex:
+        squares = add(square(real(away)), square(imag(away)))
+        zero = literal(0, dtype_of(squares))
+    else:
+        squares = square(away)
+    left = maximum(subtract(count(keepdims, squares), float(correction)), 0.0)
+    found = divide(total(squares, keepdims), left)
+    found = sqrt(found) if name == "std" else found
+    return cast(found, kind) if kind.is_half else found
+
+
+__all__ = ["reduced"]
