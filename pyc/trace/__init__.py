@@ -1,8 +1,8 @@
 """Tracing: from a Python function to a Graph.
 
 What only a trace needs is behind lazy doors, so that `import pyc` does not load it: `namespaces()`
-has the views that a traced function runs in, `class_views()` and `math_views()` those of classes
-and of `math`; `rewriting()` makes loops and branches ops; `known_values()` evaluates what Python
+has the views that a traced function runs in, `class_views()`, `library_views()` and `math_views()`
+those of classes, of modules that are not the user's and of `math`; `rewriting()` makes loops and branches ops; `known_values()` evaluates what Python
 asks for, `concrete_values()` hands it to NumPy; `calling_functions()` calls the user's functions
 for NumPy's; `selections()` has what traced masks select; `insides()` compares objects of libraries.
 """
@@ -47,6 +47,11 @@ def class_views() -> Any:
 def insides() -> Any:
     """`pyc.trace.inside`, which compares objects of libraries as a whole."""
     return load("pyc.trace.inside")
+
+
+def library_views() -> Any:
+    """`pyc.trace.libraries`, the views of modules that are not the user's."""
+    return load("pyc.trace.libraries")
 
 
 def math_views() -> Any:

@@ -11,7 +11,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache, update_wrapper
-from types import ModuleType
+from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ import pyc.numpy as pnp
 from pyc.errors import UnsupportedOpError
 from pyc.trace import dispatch, location
 from pyc.trace.concrete import concrete, is_traced
-from pyc.trace.modules import ModuleView, table_of
 from pyc.trace.tracer import Tracer
 
 
@@ -150,7 +149,7 @@ def _table(module: ModuleType) -> dict[str, Any]:
     return {
         name: _view(value, ours.get(name), module.__name__)
         for name, value in vars(module).items()
-        if callable(value) and not name.startswith("_")
+        if isinstance(value, BuiltinFunctionType) and not name.startswith("_")
     }
 
 
@@ -167,12 +166,9 @@ def _special(value: np.ufunc) -> Any:
     return update_wrapper(traced, value)
 
 
-@cache
-def module_view(module: ModuleType) -> ModuleView:
-    """The view of one of these modules."""
-    if module.__name__ in _OURS:
-        return ModuleView(module, table_of(_table(module)))
-    return ModuleView(module, lambda _, v: _special(v) if isinstance(v, np.ufunc) else v)
+def member(name: str, value: Any) -> Any:
+    """What stands for an attribute of one of these modules; `value` for others."""
+    return answer(value) if isinstance(value, (BuiltinFunctionType, np.ufunc)) else value
 
 
 def answer(value: Any) -> Any:
@@ -184,4 +180,5 @@ def answer(value: Any) -> Any:
     module = sys.modules.get(value.__module__ or "")
     if module is None or module.__name__ not in _OURS:
         return value
-    return _table(module).get(value.__name__, value)
+    found = _table(module).get(value.__name__, value)
+    return found if getattr(found, "__wrapped__", value) is value else value
