@@ -2,9 +2,10 @@
 
 What only a trace needs is behind lazy doors, so that `import pyc` does not load it: `namespaces()`
 has the views that a traced function runs in, `class_views()`, `library_views()` and `math_views()`
-those of classes, of modules that are not the user's and of `math`; `rewriting()` makes loops and branches ops; `known_values()` evaluates what Python
-asks for, `concrete_values()` hands it to NumPy; `calling_functions()` calls the user's functions
-for NumPy's; `selections()` has what traced masks select; `insides()` compares objects of libraries.
+those of classes, of modules that are not the user's and of `math`; `rewriting()` makes loops and
+branches ops; `known_values()` evaluates what Python asks for, `concrete_values()` hands it to
+NumPy; `calling_functions()` calls the user's functions for NumPy's; `selections()` has what traced
+masks select; `insides()` compares objects of libraries.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from pyc.reasons import Reason
 from pyc.trace import location
 from pyc.trace.callee import is_called
 
-
 MATHEMATICAL = ("math", "cmath", "scipy.special")
 """Modules of functions of numbers that pyc has too."""
 

@@ -659,7 +659,8 @@ class Namespace:
             return made
         if top != "numpy" and (top == "scipy" or is_users(vars(value))):
             return self._users_module(value)
-        return self.libraries.view(value)
+        found: ModuleView = self.libraries.view(value)
+        return found
 
     def _users_module(self, value: types.ModuleType) -> ModuleView:
         own = self.root("object", value.__name__, value)
