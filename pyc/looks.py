@@ -38,6 +38,7 @@ from pyc.runtime.specialisation import (
     SameArgument,
     ScalarArgument,
     TagSource,
+    VersionSource,
     WordSource,
 )
 from pyc.trace.guards import Guards
@@ -104,6 +105,9 @@ class Looks:
             return
         if read is not None and read.kind == "names":
             self._tag(path.holder)
+            return
+        if read is not None and read.kind == "members":
+            self._members(path.holder, read.known.known)
             return
         if read is not None and read.kind == "missing" and type(before) is types.ModuleType:
             if "__getattr__" in vars(before):
@@ -251,6 +255,17 @@ class Looks:
         of = where if isinstance(where, int) else where[1]
         self.looks.append(Look(AttributeSource(of, path.key), MISSING))
 
+    def _members(self, names: dict[str, Any], known: dict[str, Any]) -> None:
+        """The names of a module of a library: by the version of all of them, which seldom change;
+        each by itself where they do."""
+        version = layout.dict_version(names)
+        if _is_steady(names, version):
+            self.looks.append(Look(VersionSource(names, version), None))
+            return
+        for name, value in known.items():
+            found = MISSING if value is NOTHING else SameArgument(value)
+            self.looks.append(Look(NameSource(names, name), found))
+
     def _code(self, read: Read) -> None:
         """A function must still have its code."""
         if read.kind == "code":
@@ -314,6 +329,22 @@ def version_look(cls: type) -> Look:
     if not version:
         raise _slow(f"{cls.__name__}, a class without a version")
     return Look(TagSource(cls, version), None)
+
+
+_versions: dict[int, tuple[int, int]] = {}
+"""By id of the names of a module, which stay: their version when they were looked at last, and how
+often that was another one than before."""
+CHANGES = 3
+"""After how many changes the names of a module are looked at one by one. (In an interactive session
+`builtins._` changes all the time.)"""
+
+
+def _is_steady(names: dict[str, Any], version: int) -> bool:
+    """Whether the names of a module seldom change."""
+    last, changes = _versions.get(id(names), (version, 0))
+    changes += last != version
+    _versions[id(names)] = version, changes
+    return changes <= CHANGES
 
 
 _WHY = {

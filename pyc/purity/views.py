@@ -7,7 +7,6 @@ the trace, it does what it stands for.
 
 from __future__ import annotations
 
-import builtins
 import io
 import sys
 import time
@@ -18,6 +17,7 @@ from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 from pyc.purity import audit, table
+from pyc.trace import python_builtins
 from pyc.trace.modules import ModuleView
 
 
@@ -99,10 +99,10 @@ def builtin_functions() -> dict[str, Any]:
     """What stands for builtins, by name."""
     found = {
         name: of_function(value)
-        for name, value in vars(builtins).items()
+        for name, value in python_builtins.OWN.items()
         if type(value) is BuiltinFunctionType
     }
-    return {name: value for name, value in found.items() if value is not getattr(builtins, name)}
+    return {name: value for name, value in found.items() if value is not python_builtins.OWN[name]}
 
 
 # --- modules and streams --------------------------------------------------------------------------
@@ -168,10 +168,8 @@ def module(value: ModuleType, view: ModuleView) -> ModuleType:
     nothing to refuse."""
 
     def answer(name: str, own: Any) -> Any:
-        if type(own) is BuiltinFunctionType:
-            return of_function(own)
-        return vars(view)["__answer__"](name, own)
+        found = view.__answer__(name, own)
+        return of_function(own) if found is own and type(own) is BuiltinFunctionType else found
 
-    if value is sys:
-        return _SystemView(sys, answer, vars(view)["__missed__"])
-    return ModuleView(time, answer, vars(view)["__missed__"]) if value is time else view
+    made = {sys: _SystemView, time: ModuleView}.get(value)
+    return made(value, answer, view.__missed__, view.__names__) if made is not None else view

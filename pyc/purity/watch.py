@@ -95,7 +95,7 @@ class Watch:
         self._translate = space.translate
         self._checks.append(space.check)
         space.observer = self.answer
-        space.builtins.update(views.builtin_functions())
+        space.builtins.standing.update(views.builtin_functions())
 
     @location.calls_the_user
     def run(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:

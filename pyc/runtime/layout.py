@@ -31,6 +31,8 @@ TYPE_FLAGS = 168
 TYPE_VERSION = 384
 """Offset of `tp_version_tag`: a class gets another one when it or a base changes, 0 until its next
 look-up."""
+DICT_VERSION = HEADER + 8
+"""Offset of `ma_version_tag` in a dict: no two states of dicts of a process have the same."""
 FUNCTION_CODE, FUNCTION_DEFAULTS, FUNCTION_KEYWORD_DEFAULTS = HEADER + 32, HEADER + 40, HEADER + 48
 
 OFFSETS = {
@@ -166,6 +168,28 @@ def _version_problem() -> str | None:
     return None
 
 
+def _dict_problem() -> str | None:
+    probe: dict[str, Any] = {"a": 1}
+    seen = [dict_version(probe)]
+    for step in (
+        lambda: probe.__setitem__("b", 2),
+        lambda: probe.__setitem__("b", 3),
+        lambda: probe.pop("b"),
+        lambda: probe.clear(),
+    ):
+        step()
+        seen.append(dict_version(probe))
+    probe.get("a")
+    if len({*seen}) != 5 or dict_version(probe) != seen[-1]:
+        return "the version of a dict"
+    return None
+
+
+def dict_version(names: dict[str, Any]) -> int:
+    """The version of a dict."""
+    return _word(id(names) + DICT_VERSION)
+
+
 def type_version(cls: type) -> int:
     """The version of a class; 0 if CPython gives it none."""
     getattr(cls, "a name that no class has", None)  # a look-up gives it one
@@ -200,5 +224,5 @@ def problem() -> tuple[Reason, str] | None:
 
 _CHECKS = (
     *(_array_problem, _scalar_problem, _container_problem),
-    *(_function_problem, _version_problem),
+    *(_function_problem, _version_problem, _dict_problem),
 )

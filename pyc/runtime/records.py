@@ -43,6 +43,7 @@ from pyc.runtime.specialisation import (
     Specialisation,
     TagSource,
     TupleArgument,
+    VersionSource,
     WordSource,
 )
 from pyc.runtime.structures import RecordFields, Result, Step
@@ -239,6 +240,10 @@ class _Steps:
         if isinstance(source, TagSource):
             at = id(source.cls) + layout.TYPE_VERSION
             self._add("half", object=at, low=source.version)
+            return {}
+        if isinstance(source, VersionSource):
+            at = id(source.names) + layout.DICT_VERSION
+            self._add("word", object=at, identity=source.version)
             return {}
         if isinstance(source, (NameSource, CellSource, WordSource)):
             same = isinstance(found, SameArgument)

@@ -179,6 +179,14 @@ class ItemSource:
 
 
 @frozen()
+class VersionSource:
+    """The version of a dict: CPython gives it a new one when anything in it changes."""
+
+    names: dict[str, Any]
+    version: int
+
+
+@frozen()
 class TagSource:
     """The version of a class: CPython gives it a new one when it or a base changes."""
 
@@ -195,6 +203,7 @@ Source = Union[
     AttributeSource,
     ItemSource,
     TagSource,
+    VersionSource,
 ]
 
 

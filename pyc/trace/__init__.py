@@ -1,12 +1,12 @@
 """Tracing: from a Python function to a Graph.
 
 What only a trace needs is behind lazy doors, so that `import pyc` does not load it: `namespaces()`
-has the views that a traced function runs in, `class_views()` and `math_views()` those of classes
-and of `math`; `rewriting()` makes loops and branches ops; `known_values()` evaluates what Python
-asks for, `concrete_values()` hands it to NumPy; `calling_functions()` calls the user's functions
-for NumPy's; `selections()` has what traced masks select; `insides()` compares objects of libraries;
-`strangers()` knows operands of other kinds, `strays()` errors that traced values cause elsewhere,
-`modular()` powers of integers.
+has the views that a traced function runs in, `class_views()`, `library_views()` and `math_views()`
+those of classes, of modules that are not the user's and of `math`; `rewriting()` makes loops and
+branches ops; `known_values()` evaluates what Python asks for, `concrete_values()` hands it to
+NumPy; `calling_functions()` calls the user's functions for NumPy's; `selections()` has what traced
+masks select; `insides()` compares objects of libraries; `strangers()` knows operands of other
+kinds, `strays()` errors that traced values cause elsewhere, `modular()` powers of integers.
 """
 
 from __future__ import annotations
@@ -49,6 +49,11 @@ def class_views() -> Any:
 def insides() -> Any:
     """`pyc.trace.inside`, which compares objects of libraries as a whole."""
     return load("pyc.trace.inside")
+
+
+def library_views() -> Any:
+    """`pyc.trace.libraries`, the views of modules that are not the user's."""
+    return load("pyc.trace.libraries")
 
 
 def math_views() -> Any:

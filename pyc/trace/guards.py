@@ -120,6 +120,7 @@ _CHECKS: dict[str, Callable[[Read, Any], bool]] = {
     "missing": lambda read, value: value is MISSING,
     "inside": lambda read, value: bool(read.known.holds(value)),
     "names": lambda read, value: bool(read.known.holds(value)),
+    "members": lambda read, value: bool(read.known.holds(value)),
 }
 
 

@@ -20,7 +20,6 @@ import pyc.numpy as pnp
 from pyc.errors import UnsupportedOpError
 from pyc.trace import dispatch, location, statistics_module
 from pyc.trace.concrete import concrete, is_traced
-from pyc.trace.modules import ModuleView, table_of
 from pyc.trace.tracer import Tracer
 
 
@@ -168,12 +167,10 @@ def _special(value: np.ufunc) -> Any:
     return update_wrapper(traced, value)
 
 
-@cache
-def module_view(module: ModuleType) -> ModuleView:
-    """The view of one of these modules."""
-    if module.__name__ in _OURS:
-        return ModuleView(module, table_of(_table(module)))
-    return ModuleView(module, lambda _, v: _special(v) if isinstance(v, np.ufunc) else v)
+def member(name: str, value: Any) -> Any:
+    """What stands for an attribute of one of these modules; `value` for others."""
+    functions = FunctionType, BuiltinFunctionType, np.ufunc
+    return answer(value) if isinstance(value, functions) else value
 
 
 def answer(value: Any) -> Any:
@@ -185,4 +182,5 @@ def answer(value: Any) -> Any:
     module = sys.modules.get(value.__module__ or "")
     if module is None or module.__name__ not in _OURS:
         return value
-    return _table(module).get(value.__name__, value)
+    found = _table(module).get(value.__name__, value)
+    return found if getattr(found, "__wrapped__", value) is value else value

@@ -6,7 +6,7 @@ as functions (`np.float32(x)`, `float(x)`) are answered by what is done with the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -14,6 +14,9 @@ from pyc.errors import PurityError
 from pyc.reasons import Reason
 from pyc.trace import location
 from pyc.trace.callee import is_called
+
+MATHEMATICAL = ("math", "cmath", "statistics", "scipy.special")
+"""Modules of functions of numbers that pyc has too."""
 
 
 class _Converters(dict[type, Callable[..., Any]]):
@@ -35,46 +38,67 @@ CONVERTERS = _Converters()
 define these."""
 
 
+_OWN: Any = vars(ModuleType)["__dict__"]
+"""Where a module itself keeps its attributes."""
+
+
+def _fact(name: str) -> Any:
+    """An attribute that every module has: answered, as any other one."""
+    return property(lambda self: self.__getattr__(name))
+
+
 class ModuleView(ModuleType):
     """`module` with the attributes that `answer(name, value)` gives for the module's own. missed:
-    told the name of an attribute that the module does not have."""
+    told the name of an attribute that the module does not have; names: gives its `__dict__`."""
+
+    __slots__ = ("__answer__", "__missed__", "__names__", "__viewed__")
+    __answer__: Callable[[str, Any], Any]
+    __missed__: Callable[[str], Any]
+    __names__: Callable[[], Any]
+    __viewed__: ModuleType
 
     def __init__(
         self,
         module: ModuleType,
         answer: Callable[[str, Any], Any],
-        missed: Callable[[str], None] | None = None,
+        missed: Callable[[str], Any],
+        names: Callable[[], Any],
     ) -> None:
-        super().__init__(module.__name__, module.__doc__)
-        vars(self).update(
-            {k: getattr(module, k, None) for k in ("__spec__", "__package__", "__file__")}
-        )
-        vars(self)["__viewed__"] = module
-        vars(self)["__answer__"] = answer
-        vars(self)["__missed__"] = missed
+        super().__init__(module.__name__)
+        given = {"viewed": module, "answer": answer, "missed": missed, "names": names}
+        for name, value in given.items():
+            object.__setattr__(self, f"__{name}__", value)
 
     def __getattr__(self, name: str) -> Any:
         try:
-            value = getattr(vars(self)["__viewed__"], name)
+            value = getattr(self.__viewed__, name)
         except AttributeError:
-            missed = vars(self)["__missed__"]
-            if missed is not None:
-                missed(name)
+            self.__missed__(name)
             raise
-        found = vars(self)["__answer__"](name, value)
+        found = self.__answer__(name, value)
         if is_converter(found):
             return CONVERTERS[found] if is_called() else found
-        vars(self)[name] = found
+        _OWN.__get__(self)[name] = found
         return found
 
     def __setattr__(self, name: str, value: Any) -> None:
-        refuse_write(f"`{self.__name__}.{name}`")
+        refuse_write(f"`{self.__viewed__.__name__}.{name}`")
 
     def __delattr__(self, name: str) -> None:
-        refuse_write(f"`{self.__name__}.{name}`")
+        refuse_write(f"`{self.__viewed__.__name__}.{name}`")
 
     def __dir__(self) -> list[str]:
-        return dir(vars(self)["__viewed__"])
+        return dir(self.__viewed__)
+
+    @property
+    def __dict__(self) -> Any:  # type: ignore[override]
+        return self.__names__()
+
+    __name__ = _fact("__name__")
+    __doc__ = _fact("__doc__")
+    __spec__ = _fact("__spec__")
+    __package__ = _fact("__package__")
+    __loader__ = _fact("__loader__")
 
 
 def is_converter(value: Any) -> bool:
@@ -96,8 +120,3 @@ def changed_outside(what: str, rule: Reason = Reason.PURITY_OBJECT) -> PurityErr
 def refuse_write(what: str, rule: Reason = Reason.PURITY_OBJECT) -> NoReturn:
     """Raises PurityError for a change that is about to happen."""
     raise changed_outside(what, rule).at(location.here())
-
-
-def table_of(functions: Mapping[str, Any]) -> Callable[[str, Any], Any]:
-    """The answer of a module: what `functions` has by that name, else the module's own."""
-    return lambda name, value: functions.get(name, value)

@@ -39,11 +39,20 @@ from pyc.array import Array as DeviceArray
 from pyc.errors import UnsupportedOpError
 from pyc.ir import dtype as dt
 from pyc.reasons import Reason
-from pyc.trace import class_views, insides, location, math_views, numpy_module, python_builtins
+from pyc.trace import (
+    class_views,
+    insides,
+    library_views,
+    location,
+    math_views,
+    numpy_module,
+    python_builtins,
+)
 from pyc.trace.callee import is_called
 from pyc.trace.concrete import is_traced
 from pyc.trace.modules import (
     CONVERTERS,
+    MATHEMATICAL,
     ModuleView,
     changed_outside,
     is_converter,
@@ -185,12 +194,8 @@ class Namespace:
     def __init__(self, reads: Reads | None = None) -> None:
         self.reads = reads or Reads(None)
         self.builtins = python_builtins.Builtins(
-            {
-                "__import__": self._import,
-                "__build_class__": self._build_class,
-                "isinstance": self._isinstance,
-                "issubclass": self._issubclass,
-            },
+            {"__import__": self._import, "__build_class__": self._build_class},
+            {"isinstance": self._isinstance, "issubclass": self._issubclass},
             self._builtin,
         )
         self.rewrite: Callable[[Any], Any] = _as_written
@@ -215,6 +220,14 @@ class Namespace:
         self._depth = 0
         # Not `cached_property`: in Python 3.11 it has locks, which a fork would leave held.
         self._known_shadows: Any = None
+        self._known_libraries: Any = None
+
+    @property
+    def libraries(self) -> Any:
+        """The modules that are not the user's, loaded when the first one is met."""
+        if self._known_libraries is None:
+            self._known_libraries = library_views().Libraries(self)
+        return self._known_libraries
 
     @property
     def _shadows(self) -> Any:
@@ -224,8 +237,12 @@ class Namespace:
         return self._known_shadows
 
     def _builtin(self, name: str) -> Any:
-        """A builtin that is not one of Python's own, or tells what is not there."""
-        if name in python_builtins.ASKING:
+        """A builtin that is not one of Python's own, or tells what is not there; UNCHANGED for one
+        of Python's own."""
+        if python_builtins.is_own(name):
+            self.libraries.note(builtins, name)
+            if name not in python_builtins.ASKING:
+                return python_builtins.UNCHANGED
             self._is_asked = True
             for function, path in self._functions:
                 self.note_items(path.attribute("__dict__"), vars(function))
@@ -241,7 +258,7 @@ class Namespace:
         if not args:
             return sys._getframe(1).f_locals
         if isinstance(args[0], ModuleView):
-            return self._view(vars(vars(args[0])["__viewed__"]))
+            return args[0].__dict__
         if isinstance(args[0], type) and self._known_shadows is not None:
             return self._shadows.members(args[0])
         return vars(*args)
@@ -252,7 +269,7 @@ class Namespace:
             return sorted(sys._getframe(1).f_locals)
         value = args[0]
         if isinstance(value, ModuleView):
-            value = vars(value)["__viewed__"]
+            value = value.__viewed__
             self.note_items(
                 self.root("object", f"vars({value.__name__})", vars(value)), vars(value)
             )
@@ -492,7 +509,7 @@ class Namespace:
         if not is_users(value.__globals__):
             return self._others_function(value, path)
         self.reads.note(path, "code", (value, value.__code__))
-        made = self._remade(self.rewrite(value), self._view(value.__globals__))
+        made = self._remade(self.rewrite(value), self.names(value.__globals__))
         self._remember(value, made, path)
         self._functions.append((value, path))
         if self._is_asked:
@@ -542,7 +559,7 @@ class Namespace:
         with its cells translated if they hold functions of the user, as those of decorators do."""
         self.reads.note(path, "same", value)
         if value is importlib.import_module:
-            return self._import_module
+            return self.import_module
         mathematical = _is_mathematical(value)
         found = (math_views() if mathematical else numpy_module).answer(value)
         if found is not value or value.__closure__ is None:
@@ -565,7 +582,8 @@ class Namespace:
         made.__defaults__, made.__kwdefaults__ = value.__defaults__, value.__kwdefaults__
         return made
 
-    def _view(self, own: dict[str, Any]) -> View:
+    def names(self, own: dict[str, Any]) -> View:
+        """The view of the names of a module."""
         known = self._views.get(id(own))
         if known is None:
             known = self._views[id(own)] = View(self, own)
@@ -631,38 +649,37 @@ class Namespace:
     # --- modules ----------------------------------------------------------------------------------
 
     def _module(self, value: types.ModuleType, path: Path) -> Any:
-        top = value.__name__.partition(".")[0]
         if isinstance(value, ModuleView):
             return value
         self.reads.note(path, "same", value)
-        if top == "numpy":
-            return numpy_module.module_view(value)
+        top = value.__name__.partition(".")[0]
         if top == "pyc" and location.is_own(getattr(value, "__file__", None) or ""):
             return value
-        if value.__name__ in _MATHEMATICAL:
-            return math_views().module_view(value)
         if value is builtins:
-            return ModuleView(value, self._of_builtins, self._builtin)
+            made: ModuleView = self.libraries.made(value, self._of_builtins, self._builtin)
+            return made
+        if top != "numpy" and (top == "scipy" or is_users(vars(value))):
+            return self._users_module(value)
+        found: ModuleView = self.libraries.view(value)
+        return found
+
+    def _users_module(self, value: types.ModuleType) -> ModuleView:
         own = self.root("object", value.__name__, value)
 
         def missed(name: str) -> None:
             self.reads.note(own.attribute(name), "missing", MISSING)
 
-        if top == "scipy" or is_users(vars(value)):
-            return ModuleView(value, lambda k, v: self.translate(v, own.attribute(k)), missed)
-        return ModuleView(value, lambda k, v: self._of_library(k, v, own), missed)
+        made: ModuleView = self.libraries.made(
+            value, lambda k, v: self.translate(v, own.attribute(k)), missed
+        )
+        return made
 
     def _of_builtins(self, name: str, value: Any) -> Any:
         """An attribute of `builtins`."""
-        return self.builtins[name] if not is_converter(value) else value
-
-    def _of_library(self, name: str, value: Any, own: Path) -> Any:
-        """An attribute of a module that is not the user's: functions and classes as they are."""
-        if value is importlib.import_module:
-            return self._import_module
-        if callable(value) or name.startswith("__") or value is sys.modules:
+        if name.startswith("__") or is_converter(value):
+            self.libraries.note(builtins, name)
             return value
-        return self.translate(value, own.attribute(name))
+        return self.builtins[name]
 
     def _import(
         self,
@@ -682,7 +699,7 @@ class Namespace:
         kind, holder = ("global", sys.modules) if known else ("object", module)
         return self.translate(module, self.root(kind, module.__name__, holder))
 
-    def _import_module(self, name: str, package: str | None = None) -> Any:
+    def import_module(self, name: str, package: str | None = None) -> Any:
         """`importlib.import_module`."""
         module = importlib.import_module(name, package)
         return self.translate(module, self.root("global", module.__name__, sys.modules))
@@ -826,7 +843,7 @@ def _is_mathematical(function: Any) -> bool:
     """Whether a function is of `math` or its kin, or a ufunc of another library than NumPy."""
     if isinstance(function, np.ufunc):
         return getattr(np, function.__name__, None) is not function
-    return getattr(function, "__module__", None) in _MATHEMATICAL
+    return getattr(function, "__module__", None) in MATHEMATICAL
 
 
 def _has_code(function: Any) -> bool:
@@ -862,7 +879,6 @@ def _same_items(first: Any, second: Any) -> bool:
     return all(a is c and b is d for (a, b), (c, d) in pairs)
 
 
-_MATHEMATICAL = ("math", "cmath", "statistics", "scipy.special")
 _IMMUTABLE = (int, float, complex, bool, str, bytes, type(None))
 _FOREIGN = (types.BuiltinFunctionType, types.MethodWrapperType, np.ufunc, type(np.sum))
 

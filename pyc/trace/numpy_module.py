@@ -22,7 +22,7 @@ from pyc.ir import dtype as dt
 from pyc.reasons import Reason
 from pyc.trace import dispatch, location
 from pyc.trace.concrete import Taken, by_numpy, concrete, is_traced, local
-from pyc.trace.modules import CONVERTERS, ModuleView
+from pyc.trace.modules import CONVERTERS
 from pyc.trace.parts import Selected
 from pyc.trace.tracer import Tracer
 
@@ -411,12 +411,9 @@ _SPECIAL: dict[int, Any] = {
 # --- modules --------------------------------------------------------------------------------------
 
 
-@cache
-def module_view(module: ModuleType) -> ModuleView:
-    """NumPy, or a module of it."""
-    if module.__name__ == "numpy.random":
-        return ModuleView(module, _random)
-    return ModuleView(module, lambda _, value: answer(value))
+def members(module: ModuleType) -> Callable[[str, Any], Any]:
+    """What stands for the attributes of NumPy or a module of it: (name, value) -> any."""
+    return _random if module.__name__ == "numpy.random" else lambda _, value: answer(value)
 
 
 def _is_generator(value: Any) -> bool:
@@ -429,8 +426,6 @@ def answer(value: Any) -> Any:
     not NumPy's."""
     if id(value) in _SPECIAL:
         return _SPECIAL[id(value)]
-    if isinstance(value, ModuleType):
-        return module_view(value) if value.__name__.partition(".")[0] == "numpy" else value
     if isinstance(value, np.ufunc):
         return view(value)
     if _is_generator(value):

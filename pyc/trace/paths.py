@@ -26,7 +26,8 @@ MISSING = object()
 
 class Path:
     """A step from `parent` (None for a root) by `key`. kind: "global", "cell", "default", "member",
-    "argument", "object", "class" or "inside" for roots; "attribute", "item" or "keys" for steps.
+    "argument", "object", "class", "members" or "inside" for roots; "attribute", "item" or "keys"
+    for steps.
 
     is_outside: whether the value existed before the trace and is no leaf of the arguments, which
     are part of the signature: what is read there has to be looked at again before each call."""

@@ -271,13 +271,10 @@ def answer(value: Any) -> Any:
     return _BY_VALUE.get(id(value), value)
 
 
-_CONVERTED = [name for name, value in vars(builtins).items() if is_converter(value)]
-
-
 ASKING = frozenset(["hasattr", "getattr", "vars", "dir", "AttributeError"])
 """Builtins that tell which attributes something does not have."""
 
-_PYTHONS = {
+OWN = {
     name: value
     for name, value in vars(builtins).items()
     if name.startswith("__")
@@ -286,21 +283,38 @@ _PYTHONS = {
 }
 """Python's own builtins."""
 
+UNCHANGED = object()
+"""Says of a builtin that it is Python's own."""
+
+
+def is_own(name: str) -> bool:
+    """Whether a builtin is Python's own now."""
+    value = vars(builtins).get(name, MISSING)
+    return value is not MISSING and value is OWN.get(name)
+
 
 class Builtins(dict[str, Any]):
-    """The builtins of a view. more: functions that belong to it; others: answers names that are in
-    `ASKING`, or are not Python's own, `MISSING` if there is none."""
+    """The builtins of a view, each answered when it is first read: others may replace them.
 
-    def __init__(self, more: dict[str, Any], others: Callable[[str], Any]) -> None:
-        super().__init__({**_PYTHONS, **REPLACED, **more})
+    fixed: functions that belong to the view, which C code reads; standing: what stands for Python's
+    own ones; others: told each name, answers those in `ASKING` and those that are not Python's own,
+    `MISSING` if there is none.
+    """
+
+    def __init__(
+        self, fixed: dict[str, Any], standing: dict[str, Any], others: Callable[[str], Any]
+    ) -> None:
+        super().__init__({k: v for k, v in OWN.items() if k.startswith("__")} | fixed)
+        self.standing = REPLACED | standing
         self._others = others
-        for name in (*_CONVERTED, *ASKING):
-            del self[name]
 
     def __missing__(self, name: str) -> Any:
-        value: Any = getattr(builtins, name, _NOTHING)
-        if name in ASKING or name not in _PYTHONS:
-            value = self._others(name)
-            if value is MISSING:
-                raise KeyError(name)
-        return CONVERTERS[value] if is_converter(value) and is_called() else value
+        value: Any = self._others(name)
+        if value is MISSING:
+            raise KeyError(name)
+        if value is UNCHANGED:
+            value = self.standing.get(name, OWN[name])
+        if is_converter(value):
+            return CONVERTERS[value] if is_called() else value
+        self[name] = value
+        return value
