@@ -43,7 +43,21 @@ def _choice(*allowed: str) -> Callable[[Any], str]:
 def _text(value: Any) -> str:
     if not isinstance(value, (str, os.PathLike)):
         raise ValueError(f"must be a text or a path, got {value!r}")
-    return os.fspath(value)
+    return os.fsdecode(value)
+
+
+def _folder(value: Any) -> str:
+    """An absolute path: what is relative is so to the directory that is the current one now."""
+    text = _text(value)
+    if "\0" in text:
+        raise ValueError(f"must be a path, got {value!r}")
+    path = os.path.expanduser(text)
+    if path.startswith("~"):
+        raise ValueError(f"names a home directory that there is not, got {value!r}")
+    try:
+        return os.path.abspath(path) if path else ""
+    except FileNotFoundError:
+        raise ValueError(f"is relative to a directory that is gone, got {value!r}") from None
 
 
 def _switch(value: Any) -> bool:
@@ -95,7 +109,7 @@ class Settings:
         "disk cache: off, ro (never written), rw, or frozen (a miss is an error)",
     )
     cache_dir: str = _setting(
-        "", _text, "where the disk cache lies; empty: $XDG_CACHE_HOME/pyc or ~/.cache/pyc"
+        "", _folder, "where the disk cache lies; empty: $XDG_CACHE_HOME/pyc or ~/.cache/pyc"
     )
     cache_max_bytes: int = _setting(
         1_000_000_000,

@@ -234,18 +234,20 @@ class Reason(Enum):
     )
     CACHE_CORRUPT = Entry(
         "PYC2304",
-        "cache miss: the entry's checksum or structure is wrong; it was set aside",
-        "If it happens often, check the disk; `python -m pyc cache clear` starts afresh.",
+        "cache miss: the entry's checksum or structure is wrong",
+        "It is set aside and made again where the cache may be written. If it happens often, check "
+        "the disk; `python -m pyc cache clear` starts afresh.",
     )
     CACHE_TRUNCATED = Entry(
         "PYC2305",
-        "cache miss: the entry is cut short; it was set aside",
-        "If it happens often, check that the disk is not full.",
+        "cache miss: the entry is cut short",
+        "It is set aside and made again where the cache may be written. If it happens often, check "
+        "the disk.",
     )
     CACHE_FORMAT_VERSION = Entry(
         "PYC2306",
         "cache miss: the entry was written in another version of the file format",
-        "Nothing: it was set aside and is made again.",
+        "Nothing: it belongs to another version of pyc.",
     )
     CACHE_FOREIGN_OWNER = Entry(
         "PYC2307",
@@ -264,8 +266,8 @@ class Reason(Enum):
     )
     CACHE_READ_ONLY = Entry(
         "PYC2310",
-        "not stored: the cache directory cannot be written to; it is read only from now on",
-        "Expected for shipped caches (say so with PYC_CACHE=ro); else check space and permissions.",
+        "not stored: the cache directory may not be written to; it is only read from now on",
+        "Expected for shipped caches (say so with PYC_CACHE=ro); else check its permissions.",
     )
     CACHE_DISABLED = Entry(
         "PYC2311", "cache miss: the disk cache is switched off (PYC_CACHE=off)", _NOTHING
@@ -287,7 +289,7 @@ class Reason(Enum):
     )
     CACHE_UNREADABLE = Entry(
         "PYC2315",
-        "cache miss: the entry could not be read just now; it was left where it is",
+        "cache miss: the entry, or its directory, could not be read just now",
         "The details name the system's error, such as too many open files.",
     )
     CACHE_LEASE_TIMEOUT = Entry(
@@ -317,9 +319,10 @@ class Reason(Enum):
     )
     CACHE_LEASE_UNAVAILABLE = Entry(
         "PYC2321",
-        "compiled without a lease: the file system of the cache directory has no locks",
-        "Set PYC_CACHE_DIR to a local directory, or accept that several processes compile the "
-        "same program.",
+        "compiled without a lease: its file in the cache directory could not be made or locked",
+        "The details name the system's error. Where the file system has no locks, set "
+        "PYC_CACHE_DIR to a local directory, or accept that several processes compile the same "
+        "program.",
     )
     CACHE_NOT_REPRODUCED = Entry(
         "PYC2322",
@@ -331,6 +334,11 @@ class Reason(Enum):
         "PYC2323",
         "verify: the entry cannot be compiled again here",
         "Expected for entries of other versions, targets and devices; the details say which.",
+    )
+    CACHE_NOT_STORED = Entry(
+        "PYC2324",
+        "not stored: the system could not write the entry just now",
+        "The details name the system's error, such as a full disk. Other programs are tried anew.",
     )
 
     # fusion: why two operations did not become one kernel

@@ -336,9 +336,12 @@ def test_links_and_pipes_are_not_entries(cache_dir, tmp_path) -> None:
     file.symlink_to(elsewhere)
     assert miss().reason is Reason.CACHE_CORRUPT
     os.mkfifo(file, 0o600)
-    assert miss().reason is Reason.CACHE_FOREIGN_OWNER
+    assert miss().reason is Reason.CACHE_CORRUPT
     file.mkdir()
-    assert miss().reason in (Reason.CACHE_CORRUPT, Reason.CACHE_FOREIGN_OWNER)
+    assert miss().reason is Reason.CACHE_CORRUPT
+    assert len(LocalStore(str(cache_dir)).set_aside()) == 1, "each in the place of the one before"
+    fill()
+    assert hit().payload == PAYLOAD
 
 
 def test_an_entry_that_vanishes_while_it_is_read_is_a_miss(cache_dir, monkeypatch) -> None:
@@ -398,7 +401,7 @@ def test_a_directory_that_cannot_be_made_is_a_miss(tmp_path) -> None:
         assert miss().reason is Reason.CACHE_DIRECTORY_UNAVAILABLE
 
 
-@pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.ENOSPC])
+@pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.EPERM])
 @pytest.mark.parametrize("call", ["open", "replace", "fsync"])
 def test_a_directory_that_cannot_be_written_is_read_on(cache_dir, monkeypatch, call, code) -> None:
     """The tests may run as root, whom no permission stops: the system calls fail instead."""
@@ -422,6 +425,33 @@ def test_a_directory_that_cannot_be_written_is_read_on(cache_dir, monkeypatch, c
         only_file(cache_dir),
         cache_dir / "size",
     }
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE])
+@pytest.mark.parametrize("call", ["open", "replace", "fsync"])
+def test_a_full_disk_refuses_what_does_not_fit_and_no_more(
+    cache_dir, monkeypatch, call, code
+) -> None:
+    """It may have room, or the process files, for the next program."""
+    fill()
+    real = getattr(os, call)
+
+    def fail(path, *args, **kwargs):
+        if call == "open" and not args[0] & os.O_WRONLY:
+            return real(path, *args, **kwargs)
+        raise OSError(code, os.strerror(code))
+
+    other = {**DOCUMENT, "types": ["f32[9]"]}
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, fail)
+        assert not cache.store(other, USED, PAYLOAD, 0.1)
+    event = reasons.events("cache")[-1]
+    assert event.reason is Reason.CACHE_NOT_STORED
+    assert event.details["error"] == os.strerror(code)
+    assert event.details["directory"] == str(cache_dir)
+    assert not [p for p in cache_dir.rglob("*") if p.name.startswith(".")], "nothing is left over"
+    assert cache.store(other, USED, PAYLOAD, 0.1)
+    assert hit(other).payload == PAYLOAD
 
 
 @pytest.mark.usefixtures("unprivileged")

@@ -153,8 +153,8 @@ def test_a_thousand_times_four_killed_writers_lose_nothing(folder) -> None:
 
 CALLS = {
     os: (
-        *("open", "close", "stat", "fstat", "listdir", "makedirs", "replace", "unlink", "utime"),
-        *("fsync", "pread", "pwrite", "ftruncate"),
+        *("open", "close", "stat", "fstat", "listdir", "mkdir", "chmod", "replace", "unlink"),
+        *("utime", "fsync", "pread", "pwrite", "ftruncate"),
     ),
     fcntl: ("flock",),
 }

@@ -18,7 +18,7 @@ from pyc.errors import CacheError
 from pyc.jit import jit
 from pyc.reasons import Reason
 from pyc.runtime import native
-from pyc.store import TOUCH_SECONDS, Entry, LocalStore, Miss, lock, write
+from pyc.store import TOUCH_SECONDS, Entry, LocalStore, Miss, lock, size, write
 
 DAY = 86400.0
 SIZE = 1000
@@ -93,7 +93,7 @@ def test_a_writer_stopped_with_the_size_file_does_not_stop_the_others(
     cache_dir, monkeypatch
 ) -> None:
     fill(0)
-    monkeypatch.setattr(write, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(size, "LOCK_SECONDS", 0.1)
     held = lock.take(str(cache_dir / "size"))
     assert held is not None
     assert fill(1)
@@ -312,7 +312,7 @@ def test_an_unsafe_directory_is_not_changed(cache_dir, golden) -> None:
     with pytest.raises(CacheError) as caught:
         cache.prune()
     text = str(caught.value).replace(str(cache_dir), "DIRECTORY")
-    golden(text.replace(f"owner {os.getuid()}", "owner N"))
+    golden(text.replace(f"owner: {os.getuid()}", "owner: N"))
 
 
 @pytest.mark.usefixtures("cache_dir")

@@ -193,7 +193,7 @@ def test_doctor_notes_a_cache_directory_that_cannot_be_written() -> None:
         folder.chmod(0o700)
     assert found.state == "note"
     assert found.text == (
-        f"{folder} (rw): not stored: the cache directory cannot be written to; it is read only "
+        f"{folder} (rw): not stored: the cache directory may not be written to; it is only read "
         "from now on (Permission denied) [PYC2310]"
     )
     assert "PYC_CACHE=ro" in found.fix

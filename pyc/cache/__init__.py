@@ -34,7 +34,7 @@ from pyc.errors import CacheMissError
 from pyc.fingerprint import Document, key_of
 from pyc.forks import hold, load
 from pyc.reasons import Reason
-from pyc.store import Entry, LocalStore, Miss
+from pyc.store import Entry, LocalStore, Miss, Summary
 from pyc.store.sources import remembered_digest
 
 if TYPE_CHECKING:
@@ -86,17 +86,20 @@ class Counts:
     entries that could not be used; stored: entries written; evicted_memory, evicted_disk: programs
     that left because of a bound; lease_waits, lease_seconds: how often another process or thread
     was waited for, and how long; compile_seconds_spent, _saved: what the misses cost to make, and
-    what the entries found on disk had cost. entries, bytes: what lies on the disk now.
+    what the entries found on disk had cost. entries, bytes, entries_seconds: what lies on the disk
+    now, and what making it cost.
     """
 
     __slots__ = (
-        *("entries", "bytes", "hits_memory", "hits_disk", "misses", "corrupt", "stored"),
+        *("entries", "bytes", "entries_seconds"),
+        *("hits_memory", "hits_disk", "misses", "corrupt", "stored"),
         *("evicted_memory", "evicted_disk", "lease_waits", "lease_seconds"),
         *("compile_seconds_spent", "compile_seconds_saved"),
     )
 
     entries: int
     bytes: int
+    entries_seconds: float
     hits_memory: int
     hits_disk: int
     misses: Counter[Reason]
@@ -118,6 +121,11 @@ class Counts:
         """Adds to the counts named."""
         for name, change in changes.items():
             setattr(self, name, getattr(self, name) + change)
+
+    def active(self) -> bool:
+        """Whether this process did anything."""
+        on_disk = ("entries", "bytes", "entries_seconds")
+        return any(getattr(self, name) for name in self.__slots__ if name not in on_disk)
 
     def as_dict(self) -> dict[str, Any]:
         """The counts by name; the misses of reasons in the order of their codes."""
@@ -212,10 +220,11 @@ _stores: dict[tuple[str, bool], LocalStore] = {}
 
 
 def directory() -> str:
-    """Where the disk cache lies: PYC_CACHE_DIR, else $XDG_CACHE_HOME/pyc, else ~/.cache/pyc."""
+    """Where the disk cache lies: PYC_CACHE_DIR, else $XDG_CACHE_HOME/pyc, else ~/.cache/pyc (which
+    is said so where the user has no home directory, and is not used)."""
     chosen = config.current().cache_dir
     if chosen:
-        return os.path.abspath(os.path.expanduser(chosen))
+        return chosen
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):  # so the XDG Base Directory Specification says
         base = os.path.join(os.path.expanduser("~"), ".cache")
@@ -223,12 +232,13 @@ def directory() -> str:
 
 
 def disk(*, writable: bool) -> LocalStore:
-    """The store of the present directory, examined once per process."""
-    found = directory(), writable
+    """The store of the present directory, examined until it is found in order."""
+    place = directory(), writable
     with _lock:
-        if found not in _stores:
-            _stores[found] = LocalStore(found[0], writable=writable)
-        return _stores[found]
+        found = _stores.get(place)
+        if found is None or found.problem is not None:
+            found = _stores[place] = LocalStore(place[0], writable=writable)
+        return found
 
 
 @cache
@@ -422,7 +432,7 @@ def _frozen_miss(
 
     def message() -> str:
         report = load("pyc.cache.report")
-        signature = report.signature(function, document, arguments)
+        signature = report.signature(function, document.get("types", ()), arguments)
         found = report.nearest(reader, document, facts, function, arguments)
         return f"the cache is frozen and lacks {signature}: {found}"
 
@@ -453,6 +463,7 @@ __all__ = [
     "Miss",
     "MissReport",
     "Problem",
+    "Summary",
     "Verification",
     "claim",
     "clear",

@@ -7,6 +7,7 @@ a library, or for a device that is not here, cannot be checked, which is reporte
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 import msgpack
@@ -70,8 +71,12 @@ def verify(pattern: str | None = None, *, repair: bool = False) -> Verification:
     for path in sorted(store.paths()):
         entry = store.read(path)  # sets a damaged one aside, if `repair`
         if isinstance(entry, Miss) and pattern is None:
-            bad.append(Problem(entry.reason, entry.key, "", entry.reason.meaning))
-            removed += repair and entry.reason is not Reason.CACHE_UNREADABLE
+            found = Problem(entry.reason, entry.key, "", _unusable(entry))
+            if entry.reason is Reason.CACHE_FORMAT_VERSION:
+                unchecked.append(found._replace(reason=Reason.CACHE_NOT_VERIFIABLE))
+            else:
+                bad.append(found)
+                removed += repair and not os.path.lexists(path)
         if not isinstance(entry, Entry) or (pattern is not None and not matches(entry, pattern)):
             continue
         try:
@@ -88,6 +93,12 @@ def verify(pattern: str | None = None, *, repair: bool = False) -> Verification:
     for found in (*bad, *unchecked):
         reasons.record(found.reason, function=found.label, key=found.key, detail=found.detail)
     return Verification(equal, tuple(bad), tuple(unchecked), removed)
+
+
+def _unusable(miss: Miss) -> str:
+    """Why an entry cannot be used, in words."""
+    meaning = miss.reason.meaning.removeprefix("cache miss: ")
+    return f"{meaning} ({miss.details['error']})" if "error" in miss.details else meaning
 
 
 def _checked(entry: Entry) -> str:
@@ -150,8 +161,9 @@ def clear() -> int:
     Programs that functions already use go on running.
     raises CacheError: the directory is not used, or may not be written
     """
+    store = _changeable()
     memory.clear()
-    return write.clear(_changeable())
+    return write.clear(store)
 
 
 def _changeable() -> LocalStore:
@@ -160,12 +172,18 @@ def _changeable() -> LocalStore:
         raise CacheError(
             f"the cache may not be changed: PYC_CACHE is {mode}", fix="Set PYC_CACHE=rw for this."
         )
-    return _usable(disk(writable=True))
+    store = _usable(disk(writable=True))
+    _refuse(write.unwritable(store))
+    return store
 
 
 def _usable(store: LocalStore) -> LocalStore:
-    problem = store.problem
-    if problem is not None:
-        details = ", ".join(f"{name} {value}" for name, value in problem.details.items())
-        raise CacheError(f"{problem.reason.meaning} ({details})", fix=problem.reason.remedy)
+    _refuse(store.problem)
     return store
+
+
+def _refuse(problem: Miss | None) -> None:
+    if problem is not None:
+        details = ", ".join(f"{name}: {value}" for name, value in problem.details.items())
+        meaning = problem.reason.meaning.removeprefix("not stored: ")
+        raise CacheError(f"{meaning} ({details})", fix=problem.reason.remedy)

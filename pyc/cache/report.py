@@ -4,7 +4,8 @@
     ls, inspect   entries
     explain       how a call differs from the nearest entry: by field, with the arguments' names
 
-Nothing here is counted, and nothing on the disk is changed.
+Nothing here is counted, and nothing on the disk is changed. What is said of all entries is in the
+beginnings of their files; whole entries are read of the few that are shown or compared.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
+from heapq import nsmallest
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from pyc import config
 from pyc.cache import Counts, counted, disk
-from pyc.fingerprint import Document, canonical
+from pyc.fingerprint import Document, canonical, key_of
 from pyc.reasons import Reason
-from pyc.store import Entry, LocalStore
+from pyc.store import Entry, LocalStore, Miss, Summary
 
 # --- statistics -----------------------------------------------------------------------------------
 
@@ -29,7 +31,7 @@ class CacheStats(NamedTuple):
 
     total, per_function: what this process did, and what of each function is on the disk; entries,
     bytes, corrupt: what lies in `directory` now, `corrupt` being the entries set aside; max_bytes:
-    the bound, 0 for none.
+    the bound, 0 for none; problem: why the directory is not used, "" if it is.
     """
 
     total: Counts
@@ -40,17 +42,26 @@ class CacheStats(NamedTuple):
     bytes: int
     corrupt: int
     max_bytes: int
+    problem: str
 
     def __str__(self) -> str:
         bound = f" of {readable_bytes(self.max_bytes)}" if self.max_bytes else ""
         lines = [
             f"cache {self.directory} ({self.mode}): {self.entries} entries, "
             f"{readable_bytes(self.bytes)}{bound}, {self.corrupt} set aside",
+            *([self.problem] if self.problem else []),
             f"this process: {activity(self.total)}",
         ]
+        others = 0, 0, 0
         for name, counts in sorted(self.per_function.items()):
-            held = f"{counts.entries} entries, {readable_bytes(counts.bytes)}"
-            lines.append(f"  {name}: {held}; {activity(counts)}")
+            if counts.active():
+                held = f"{counts.entries} entries, {readable_bytes(counts.bytes)}"
+                lines.append(f"  {name}: {held}; {activity(counts)}")
+            else:
+                others = others[0] + 1, others[1] + counts.entries, others[2] + counts.bytes
+        if others[0]:
+            functions = "1 other function" if others[0] == 1 else f"{others[0]} other functions"
+            lines.append(f"  {functions}: {others[1]} entries, {readable_bytes(others[2])}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -63,6 +74,7 @@ class CacheStats(NamedTuple):
             return {
                 "entries": c.entries,
                 "bytes": c.bytes,
+                "entries_seconds": c.entries_seconds,
                 "hits": {"memory": c.hits_memory, "disk": c.hits_disk},
                 "misses": {str(r): n for r, n in _by_code(c.misses).items()},
                 "corrupt": c.corrupt,
@@ -82,6 +94,7 @@ class CacheStats(NamedTuple):
             "bytes": self.bytes,
             "max_bytes": self.max_bytes,
             "corrupt": self.corrupt,
+            "problem": self.problem,
             "total": plain(self.total),
             "per_function": {k: plain(v) for k, v in sorted(self.per_function.items())},
         }
@@ -95,10 +108,14 @@ def stats() -> CacheStats:
     for counts in functions.values():
         total.add(**counts.as_dict())
     for path in reader.paths():
-        summary, nbytes = reader.summary(path), reader.nbytes(path)
-        label = summary.label if summary is not None else ""
-        for counts in (total, functions.setdefault(label, Counts())):
-            counts.add(entries=1, bytes=nbytes)
+        summary = reader.summary(path)
+        if summary is None:
+            total.add(entries=1, bytes=reader.nbytes(path))
+            continue
+        if summary.label not in functions:
+            functions[summary.label] = Counts()
+        for counts in (total, functions[summary.label]):
+            counts.add(entries=1, bytes=summary.nbytes, entries_seconds=summary.compile_seconds)
     return CacheStats(
         total=total,
         per_function={name: counts for name, counts in functions.items() if name},
@@ -108,7 +125,17 @@ def stats() -> CacheStats:
         bytes=total.bytes,
         corrupt=len(reader.set_aside()),
         max_bytes=settings.cache_max_bytes,
+        problem=trouble() if settings.cache != "off" else "",
     )
+
+
+def trouble() -> str:
+    """Why the cache directory is not used, and what to do about it; "" if it is."""
+    found = disk(writable=False).problem
+    if found is None:
+        return ""
+    details = ", ".join(f"{name}: {value}" for name, value in found.details.items())
+    return f"{found.reason.meaning} ({details}). {found.reason.remedy}"
 
 
 def activity(c: Counts) -> str:
@@ -148,40 +175,52 @@ def readable_bytes(count: int) -> str:
 # --- entries --------------------------------------------------------------------------------------
 
 
-def ls(pattern: str | None = None) -> list[Entry]:
-    """The readable entries, by function and key.
+def ls(pattern: str | None = None) -> list[Summary]:
+    """What the entries' files say of themselves, by function and key; they are not checked.
 
     pattern: keeps those whose function matches it, as a file name would, or whose key begins so.
     """
-    found = [e for e in _readable(disk(writable=False)) if pattern is None or matches(e, pattern)]
-    return sorted(found, key=lambda e: (e.label, e.key, e.path))
+    found = summaries(disk(writable=False))
+    chosen = [e for e in found if pattern is None or matches(e, pattern)]
+    return sorted(chosen, key=lambda e: (e.label, e.key, e.path))
 
 
-def matches(entry: Entry, pattern: str) -> bool:
+def matches(entry: Entry | Summary, pattern: str) -> bool:
     """Whether a pattern means an entry: its function's name, or the beginning of its key."""
     return fnmatch(entry.label, pattern) or entry.key.startswith(pattern)
 
 
-def _readable(reader: LocalStore) -> Iterator[Entry]:
+def summaries(reader: LocalStore) -> Iterator[Summary]:
+    """What each entry's file says of itself; none where the directory is not used."""
     if reader.problem is None:
-        yield from (e for e in map(reader.read, reader.paths()) if isinstance(e, Entry))
+        yield from (found for found in map(reader.summary, reader.paths()) if found is not None)
 
 
 def inspect(key: str) -> list[Entry]:
     """The entries of a key, or of the only key that begins with `key`: one per set of facts.
 
-    raises KeyError: no key begins so, or several do
+    raises KeyError: no key begins so, or several do, or the entry cannot be used
     """
-    found = [e for e in ls() if e.key.startswith(key)]
-    keys = {e.key for e in found}
+    reader = disk(writable=False)
+    paths = [] if reader.problem is not None else sorted(reader.paths(key))
+    keys = set(map(reader.key_in, paths))
     if len(keys) != 1:
         raise KeyError(f"{len(keys) or 'no'} cache keys begin with {key!r}")
-    return found
+    found = [reader.read(path) for path in paths]
+    entries = [entry for entry in found if isinstance(entry, Entry)]
+    refused = [miss.reason.meaning for miss in found if isinstance(miss, Miss)]
+    if not entries:
+        raise KeyError(f"{keys.pop()}: {refused[0] if refused else 'it has gone'}")
+    return entries
 
 
 # --- misses ---------------------------------------------------------------------------------------
 
 ABSENT = "absent"
+
+CANDIDATES = 32
+"""Entries that are compared with a program field by field, those most like it by their summaries:
+a comparison takes 1 ms, and there may be a hundred thousand."""
 
 _MEANINGS = {"sources": "pyc's own sources"}
 """Fields of key documents whose names do not say what they are."""
@@ -224,7 +263,8 @@ class MissReport(NamedTuple):
 
 
 def explain(function: Any, *args: Any, **kwargs: Any) -> MissReport:
-    """What the disk cache has for `function` called with these arguments; runs and counts nothing.
+    """What the disk cache has for `function` called with these arguments; runs and counts nothing,
+    but traces it.
 
     function: a jitted function.
     """
@@ -241,6 +281,8 @@ def explain_document(
 
     function: its name; arguments: the names of its arguments.
     """
+    if config.current().cache == "off":
+        return MissReport(key_of(document), Reason.CACHE_DISABLED, None, "", (), 0.0)
     return nearest(disk(writable=False), document, facts, function, arguments)
 
 
@@ -255,18 +297,10 @@ def nearest(
     found = reader.lookup(document, facts)
     if isinstance(found, Entry):
         return MissReport(found.key, None, found.key, found.label, (), found.compile_seconds)
-    best: tuple[tuple[bool, int, str], Entry, tuple[Difference, ...]] | None = None
-    for entry in _readable(reader):
-        differences = (
-            *entry_difference(entry.document, document, arguments or entry.arguments),
-            *(d for d in difference(entry.facts, facts, "target") if d.stored != ABSENT),
-        )
-        rank = (entry.label != function, len(differences), entry.path)
-        if best is None or rank < best[0]:
-            best = rank, entry, differences
-    if best is None:
+    closest = closest_entry(reader, document, facts, function, arguments)
+    if closest is None:
         return MissReport(found.key, found.reason, None, "", (), 0.0)
-    _, entry, differences = best
+    entry, differences = closest
     return MissReport(
         key=found.key,
         reason=found.reason,
@@ -277,9 +311,46 @@ def nearest(
     )
 
 
-def signature(function: str, document: Document, arguments: Sequence[str]) -> str:
-    """A program in words: "`f(x: f32[8])`"; without types where its document does not tell them."""
-    types = document.get("types", ())
+def closest_entry(
+    reader: LocalStore,
+    document: Document,
+    facts: Document,
+    function: str,
+    arguments: Sequence[str] = (),
+    other_than: str = "",
+) -> tuple[Entry, tuple[Difference, ...]] | None:
+    """The entry that differs from a program in the fewest fields, those of the same function first,
+    and the differences. other_than: the path of an entry that is left out."""
+    types = [str(type) for type in document.get("types", ())]
+
+    def likeness(summary: Summary) -> tuple[bool, int, int, float, str]:
+        pairs = zip_longest(summary.types, types, fillvalue=ABSENT)
+        return (
+            summary.label != function,
+            sum(stored != asked for stored, asked in pairs),
+            sum(facts.get(name) != value for name, value in summary.facts.items()),
+            -summary.used,
+            summary.path,
+        )
+
+    candidates = (found for found in summaries(reader) if found.path != other_than)
+    best: tuple[tuple[bool, int, str], Entry, tuple[Difference, ...]] | None = None
+    for summary in nsmallest(CANDIDATES, candidates, key=likeness):
+        entry = reader.read(summary.path)
+        if not isinstance(entry, Entry):
+            continue
+        differences = (
+            *entry_difference(entry.document, document, arguments or entry.arguments),
+            *(d for d in difference(entry.facts, facts, "target") if d.stored != ABSENT),
+        )
+        rank = (entry.label != function, len(differences), entry.path)
+        if best is None or rank < best[0]:
+            best = rank, entry, differences
+    return None if best is None else best[1:]
+
+
+def signature(function: str, types: Sequence[str], arguments: Sequence[str]) -> str:
+    """A program in words: "`f(x: f32[8])`"; without types where they are not known."""
     names = [f"{name}: " for name in arguments] or [""] * len(types)
     given = (f"{name}{type}" for name, type in zip_longest(names, types, fillvalue="?"))
     return f"`{function}({', '.join(given)})`" if types else f"`{function}`"

@@ -9,9 +9,9 @@ import time
 from typing import Any
 
 from pyc import cache, config
-from pyc.cache.report import entry_difference, signature
+from pyc.cache.report import closest_entry, entry_difference, signature, trouble
 from pyc.errors import CommandError
-from pyc.store import Entry
+from pyc.store import Entry, Summary
 
 _AGES = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 """Seconds by the unit of an age."""
@@ -63,23 +63,20 @@ def _stats(options: argparse.Namespace) -> int:
     bound = f" of {cache.readable_bytes(found.max_bytes)}" if found.max_bytes else ""
     size = f"{cache.readable_bytes(found.bytes)}{bound}"
     print(f"{found.directory} ({found.mode}): {found.entries} entries, {size}")
-    problem = cache.problem()
-    if problem is not None:
-        print(f"{problem.reason.meaning}; {problem.reason.remedy}")
+    if found.problem:
+        print(found.problem)
     if found.corrupt:
         print(f"{found.corrupt} entries could not be read and were set aside")
-    seconds: dict[str, float] = {}
-    for entry in cache.ls():
-        seconds[entry.label] = seconds.get(entry.label, 0.0) + entry.compile_seconds
     for name, counts in sorted(found.per_function.items()):
         print(
             f"  {counts.entries:5} entries  {cache.readable_bytes(counts.bytes):>9}  "
-            f"{seconds.get(name, 0.0):8.3f} s to compile  {name}"
+            f"{counts.entries_seconds:8.3f} s to compile  {name}"
         )
     return 0
 
 
 def _ls(options: argparse.Namespace) -> int:
+    _warn()
     found = cache.ls(options.pattern)
     if not found and options.pattern:
         print(f"no entry is of {options.pattern!r}", file=sys.stderr)
@@ -92,9 +89,17 @@ def _ls(options: argparse.Namespace) -> int:
     return 0
 
 
-def _what(entry: Entry) -> str:
+def _warn() -> None:
+    """Says so where the directory is not used."""
+    problem = trouble()
+    if problem:
+        print(problem, file=sys.stderr)
+
+
+def _what(entry: Summary | Entry) -> str:
     """The function of an entry, with its arguments where they are known."""
-    shown = signature(entry.label, entry.document, entry.arguments).strip("`")
+    types = entry.types if isinstance(entry, Summary) else entry.document.get("types", ())
+    shown = signature(entry.label, types, entry.arguments).strip("`")
     return shown if entry.label else f"-{shown}"
 
 
@@ -107,6 +112,7 @@ def _ago(moment: float) -> str:
 
 def _entries(key: str) -> list[Entry]:
     """The entries of the only key that begins so; CommandError: there is none, or several are."""
+    _warn()
     try:
         return cache.inspect(key)
     except KeyError as error:
@@ -148,10 +154,17 @@ def _readable(document: dict[str, Any]) -> list[str]:
 
 def _explain(options: argparse.Namespace) -> int:
     first = _entries(options.key)[0]
-    second = _nearest(first) if options.other is None else _entries(options.other)[0]
-    if second is None:
-        print(f"there is no entry but {first.key[:16]}")
-        return 0
+    if options.other is not None:
+        second = _entries(options.other)[0]
+    else:
+        reader = cache.disk(writable=False)
+        closest = closest_entry(
+            reader, first.document, first.facts, first.label, first.arguments, first.path
+        )
+        if closest is None:
+            print(f"there is no entry but {first.key[:16]}")
+            return 0
+        second = closest[0]
     for entry in (first, second):
         print(f"{entry.key[:16]}  {entry.compile_seconds:7.3f} s to compile  {_what(entry)}")
     names = first.arguments or second.arguments
@@ -162,20 +175,6 @@ def _explain(options: argparse.Namespace) -> int:
     if not differences:
         print("  the two are one program")
     return 0
-
-
-def _nearest(entry: Entry) -> Entry | None:
-    """The other entry that differs in the fewest fields, those of the same function first."""
-    others = [other for other in cache.ls() if other.path != entry.path]
-    return min(
-        others,
-        key=lambda other: (
-            other.label != entry.label,
-            sum(1 for _ in entry_difference(entry.document, other.document)),
-            other.path,
-        ),
-        default=None,
-    )
 
 
 def _verify(options: argparse.Namespace) -> int:

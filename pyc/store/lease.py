@@ -12,15 +12,18 @@ stopped. After SILENT_SECONDS without a beat, or WAIT_SECONDS in all, one who wa
 own. Nothing but time depends on leases: whoever compiles, compiles the same bytes, and stores them
 whole.
 
-The file holds the holder's process number and what tells whether that number means the same to the
-reader: the boot of the machine and the namespace of process numbers.
+The file holds the holder's process number, when that process began (numbers come again), and what
+tells whether the number means the same to the reader: the boot of the machine and the namespace of
+process numbers. What is in the file is believed only so far: it decides how long one waits.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from threading import get_ident
 from types import MappingProxyType
@@ -28,7 +31,7 @@ from typing import NamedTuple
 
 from pyc.forks import in_child
 from pyc.reasons import Reason
-from pyc.store import lock, remove
+from pyc.store import lock, make_folder, remove, said
 
 WAIT_SECONDS = 60.0
 """Longest time to wait for another's compilation."""
@@ -54,8 +57,10 @@ class Lease:
         self._path = path
         self._descriptor = descriptor
         self.thread = get_ident()
+        process = str(os.getpid())
+        state = _state_of(process)
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()} {_realm()}".encode(), 0)
+        os.pwrite(descriptor, f"{process} {state.began if state else 0} {_realm()}".encode(), 0)
         _held[path] = self
 
     def release(self) -> None:
@@ -64,12 +69,10 @@ class Lease:
             return
         del _held[self._path]
         # In this order: who gets the lock of a file that is still there knows that we died.
-        try:
-            os.unlink(self._path)
-        except FileNotFoundError:
-            pass  # the cache was cleared
-        finally:
-            lock.release(self._descriptor)
+        if not remove(self._path):
+            with suppress(OSError):  # a directory that has become read only: it names nobody
+                os.ftruncate(self._descriptor, 0)
+        lock.release(self._descriptor)
 
 
 _held: dict[str, Lease] = {}
@@ -82,7 +85,7 @@ _asking: set[int] = set()
 def _forget() -> None:
     """In a forked child: the leases are the parent's. To close their files does not end them."""
     for lease in _held.values():
-        os.close(lease._descriptor)
+        lock.close(lease._descriptor)
     _held.clear()
     _asking.clear()
 
@@ -124,14 +127,14 @@ def take(path: str, *, wait: bool = True) -> Turn:
 def _taken(path: str, start: float, wait: bool) -> Turn:
     broken: Turn | None = None
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_folder(os.path.dirname(path))
         while True:
             turn = _try(path, start, wait)
             if turn.reason is not Reason.CACHE_LEASE_BROKEN or turn.lease is not None:
                 break
             broken = turn  # its file is gone now: the next one is anybody's
     except OSError as error:
-        details = {"path": path, "error": error.strerror or str(error)}
+        details = {"path": path, "error": said(error)}
         return Turn(None, Reason.CACHE_LEASE_UNAVAILABLE, time.monotonic() - start, details)
     if broken is not None:
         turn = turn._replace(waited=max(turn.waited, broken.waited))
@@ -150,7 +153,7 @@ def _try(path: str, start: float, wait: bool) -> Turn:
         return turn
     finally:
         if not kept:
-            os.close(descriptor)
+            lock.close(descriptor)
 
 
 def _wait(path: str, descriptor: int, start: float, wait: bool) -> Turn:
@@ -185,7 +188,8 @@ class _Holder:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._name, self.process, self._comparable = "", "", False
+        self._name: bytes | None = None
+        self.process, self._began, self._comparable = "", 0, False
         self._beats: int | None = -1
         self._beaten = self._looked = time.monotonic()
         self._identify()
@@ -199,7 +203,7 @@ class _Holder:
         now = time.monotonic()
         if now - self._looked >= _BEAT_SECONDS:
             self._looked = now
-            beats = _processor_time(self.process) if self._comparable else -1
+            beats = self._count_beats() if self._comparable else -1
             # The next holder may have the file already, without having written its name.
             if self._identify() or beats != self._beats:
                 self._beats, self._beaten = beats, now
@@ -209,15 +213,27 @@ class _Holder:
         """Whether it has been seen dead for a while, though the file is still locked."""
         return self._beats is None and self.silent() > DEAD_SECONDS
 
+    def _count_beats(self) -> int | None:
+        """Ticks that the process has run; None if it is dead."""
+        state = _state_of(self.process)
+        return state.ticks if state is not None and state.began == self._began else None
+
     def _identify(self) -> bool:
         """Reads who has the lease; whether that is another one than before."""
-        name = os.pread(self._descriptor, 200, 0).decode()
+        name = os.pread(self._descriptor, 200, 0)
         if name == self._name:
             return False
         self._name = name
-        self.process, _, realm = name.partition(" ")
-        self._comparable = bool(realm) and realm == _realm()
+        found = _NAME.fullmatch(name)
+        self.process, self._began, self._comparable = "", 0, False
+        if found is not None:  # else it is being written, or something else has written there
+            self.process, self._began = found[1].decode(), int(found[2])
+            self._comparable = bool(_realm()) and found[3] == _realm().encode()
         return True
+
+
+_NAME = re.compile(rb"(\d{1,10}) (\d{1,20}) ([ -~]*)")
+"""What is in the file of a lease: a process number, when the process began, the realm of both."""
 
 
 @cache
@@ -231,11 +247,20 @@ def _realm() -> str:
         return ""
 
 
-def _processor_time(process: str) -> int | None:
-    """Ticks that a process has run; None if it is dead."""
+class _State(NamedTuple):
+    """What the kernel says of a living process: ticks that it has run; when it began, in ticks
+    since the boot."""
+
+    ticks: int
+    began: int
+
+
+def _state_of(process: str) -> _State | None:
+    """The state of a process; None if it is dead."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return None if fields[0] in (b"Z", b"X") else int(fields[11]) + int(fields[12])
+    dead = fields[0] in (b"Z", b"X")
+    return None if dead else _State(int(fields[11]) + int(fields[12]), int(fields[19]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -19,17 +20,17 @@ def take(path: str) -> int | None:
     """
     while True:
         descriptor = open_file(path)
+        kept = False
         try:
             if not lock(descriptor):
-                os.close(descriptor)
                 return None
-            if is_at(descriptor, path):
+            # It may have been removed between opening and locking: the file of that name counts.
+            kept = is_at(descriptor, path)
+            if kept:
                 return descriptor
-        except OSError:
-            os.close(descriptor)
-            raise
-        # It was removed between opening and locking: the file that has the name now counts.
-        os.close(descriptor)
+        finally:
+            if not kept:
+                close(descriptor)
 
 
 def open_file(path: str) -> int:
@@ -60,7 +61,13 @@ def is_at(descriptor: int, path: str) -> bool:
 
 def release(descriptor: int) -> None:
     """Gives up the lock, also if a forked child has the file open too, and closes it."""
-    try:
+    with suppress(OSError):  # a network file system that went away has taken it along
         fcntl.flock(descriptor, fcntl.LOCK_UN)
-    finally:
+    close(descriptor)
+
+
+def close(descriptor: int) -> None:
+    """Closes a file in which nothing is waiting to be written: what the system says of it is no
+    matter, and it is closed in any case."""
+    with suppress(OSError):
         os.close(descriptor)

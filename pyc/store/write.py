@@ -5,16 +5,13 @@
     prune     removes by size, age and use, and what writers that died left behind
     clear     removes everything
 
-The bytes of all entries stand in the file `size`, in decimal digits. A writer adds to it before it
-renames its entry into place, both while it holds a lock on that file: the number is never less than
-what lies there, whoever dies when. Where it is more, or missing, or rubbish, the entries are
-counted, which sets it right; so it may be wrong without harm, and readers never look at it.
+How much there is says a number in a file (`store/size.py`): a store looks at no other entry.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -32,20 +29,26 @@ from pyc.store import (
     encode,
     listing,
     lock,
+    make_folder,
     remove,
+    said,
+    size,
 )
 
-SIZE = "size"
 LEASES = "leases"
 
 ABANDONED_SECONDS = 600.0
 """Age from which a temporary file is taken to be left over by a writer that died."""
 
-LOCK_SECONDS = 2.0
-"""Longest time to wait for another writer: one takes 0.05 ms, to count 3,000 entries 10 ms."""
-
 LEVEL = 0.9
 """Share of the bound that eviction leaves, so that not every entry stored removes another."""
+
+UNCOUNTED = 0.01
+"""Share of the bound that a process stores without counting all entries, where the file system has
+no locks and so no number of them."""
+
+AHEAD_SECONDS = 60.0
+"""How far in the future a time of use may lie (the clocks of other machines)."""
 
 _TEMPORARY_NAME = rf"\.{ENTRY_NAME}\.[0-9a-f]{{12}}"
 _NOTE_NAME = rf"{SOURCES}\.[0-9a-f]{{12}}"
@@ -93,7 +96,8 @@ def put(
     if store.problem is not None:
         return Miss(store.problem.reason, key, store.problem.details)
     if not store.writable:
-        return Miss(Reason.CACHE_READ_ONLY, key)
+        details = {"directory": store.directory, "error": store.refusal}
+        return Miss(Reason.CACHE_READ_ONLY, key, details)
     content = encode(
         key,
         document,
@@ -110,23 +114,27 @@ def put(
     try:
         try:
             _write(store, path, content)
-        except FileNotFoundError:  # somebody removed the directory in between
+        except OSError as error:
+            # Somebody removed the directory in between, perhaps on another machine.
+            if error.errno not in (errno.ENOENT, errno.ESTALE):
+                raise
             _write(store, path, content)
     except OSError as error:
-        store.writable = False
-        return Miss(Reason.CACHE_READ_ONLY, key, {"error": str(error)})
+        details = {"directory": store.directory, "error": said(error)}
+        return Miss(store.failed(error), key, details)
     return None
 
 
 def unwritable(store: LocalStore) -> Miss | None:
     """Why no entry can be stored, found by writing a file and removing it; None if one can."""
-    path = os.path.join(store.directory, f".trial-{os.getpid()}")
+    path = os.path.join(store.directory, f".trial-{os.urandom(6).hex()}")
     try:
-        os.makedirs(store.directory, mode=0o700, exist_ok=True)
+        make_folder(store.directory)
         with _whole(path, b"trial"):
             pass
     except OSError as error:
-        return Miss(Reason.CACHE_READ_ONLY, "", {"error": error.strerror or str(error)})
+        details = {"directory": store.directory, "error": said(error)}
+        return Miss(store.failed(error), "", details)
     return None
 
 
@@ -146,20 +154,21 @@ def lease_path(store: LocalStore, document: Document, facts: Document) -> str:
 def _write(store: LocalStore, path: str, content: bytes) -> None:
     """Puts a whole entry at `path` and counts it, or raises OSError and leaves nothing."""
     folder, name = os.path.split(path)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    make_folder(folder)
     _sweep(folder)
     # Not the process number: it comes again (in containers at once), the file may still be there.
     temporary = os.path.join(folder, f".{name}.{os.urandom(6).hex()}")
-    with _whole(temporary, content), _size_file(store) as size:
-        known = _number(size) if size is not None else None
-        if size is None or known is None:
-            os.replace(temporary, path)
-            return
-        _set_number(size, known + len(content))
+    with _whole(temporary, content), size.locked(store) as number:
+        known = number.read()
+        if known is not None:
+            number.write(known + len(content))
+        elif store.uncounted is not None:
+            store.uncounted += len(content)
         replaced = store.nbytes(path)
         os.replace(temporary, path)
-        if replaced:
-            _set_number(size, known + len(content) - replaced)
+        if known is not None and replaced:
+            with suppress(OSError):  # a larger number does no harm
+                number.write(known + len(content) - replaced)
 
 
 @contextmanager
@@ -184,60 +193,6 @@ def _sweep(folder: str) -> int:
     return sum(remove(path) for path in paths if _age(path) > ABANDONED_SECONDS)
 
 
-# --- the size -------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _size_file(store: LocalStore) -> Iterator[int | None]:
-    """The locked file with the bytes of all entries; None if that cannot be had in time.
-
-    Then the file is removed, so that the next writer counts anew.
-    """
-    path = os.path.join(store.directory, SIZE)
-    descriptor = _locked(path, LOCK_SECONDS)
-    if descriptor is None:
-        remove(path)
-    try:
-        yield descriptor
-    finally:
-        if descriptor is not None:
-            lock.release(descriptor)
-
-
-def _locked(path: str, seconds: float) -> int | None:
-    """The locked file at `path`, or None if another keeps it so long or there are no locks."""
-    end = time.monotonic() + seconds
-    try:
-        while (descriptor := lock.take(path)) is None and time.monotonic() < end:
-            time.sleep(0.0005)
-    except OSError:
-        return None
-    return descriptor
-
-
-def _number(size: int) -> int | None:
-    """What the opened size file says; None: nothing, or rubbish."""
-    text = os.pread(size, 32, 0)
-    return int(text) if re.fullmatch(rb"\d{20}\n", text) else None
-
-
-def _set_number(size: int, total: int) -> None:
-    # One write of fixed length: a process that dies leaves the old number or the new one.
-    os.pwrite(size, b"%020d\n" % max(total, 0), 0)
-
-
-def _recorded(store: LocalStore) -> int | None:
-    """The bytes of all entries as the size file says; None: it does not."""
-    try:
-        size = os.open(os.path.join(store.directory, SIZE), os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        return _number(size)
-    finally:
-        os.close(size)
-
-
 # --- removing -------------------------------------------------------------------------------------
 
 
@@ -248,8 +203,10 @@ def evict(store: LocalStore, max_bytes: int) -> list[Removed]:
     """
     if not max_bytes or not store.writable or store.problem is not None:
         return []
-    known = _recorded(store)
+    known = size.recorded(store)
     if known is not None and known <= max_bytes:
+        return []
+    if known is None and store.uncounted is not None and store.uncounted < UNCOUNTED * max_bytes:
         return []
 
     def least_recent(files: list[_File]) -> Iterator[_File]:
@@ -257,7 +214,7 @@ def evict(store: LocalStore, max_bytes: int) -> list[Removed]:
         if total > max_bytes:
             yield from _oldest(files, total - int(max_bytes * LEVEL))
 
-    return _remove_chosen(store, least_recent)
+    return _remove_chosen(store, least_recent, enough=max_bytes)
 
 
 def prune(
@@ -299,22 +256,31 @@ def clear(store: LocalStore) -> int:
 
 def discard(store: LocalStore, path: str) -> bool:
     """Whether the entry at `path` was there and is gone now."""
-    with _size_file(store) as size:
-        nbytes = store.nbytes(path)
+    with size.locked(store) as number:
+        known, nbytes = number.read(), store.nbytes(path)
         gone = remove(path)
-        known = _number(size) if size is not None else None
-        if size is not None and known is not None and gone:
-            _set_number(size, known - nbytes)
+        if known is not None and gone:
+            with suppress(OSError):  # a larger number does no harm
+                number.write(known - nbytes)
     return gone
 
 
 def _remove_chosen(
-    store: LocalStore, choose: Callable[[list[_File]], Iterable[_File]]
+    store: LocalStore,
+    choose: Callable[[list[_File]], Iterable[_File]],
+    enough: int | None = None,
 ) -> list[Removed]:
-    """Removes the files chosen of all (given oldest use first), and sets the size right."""
+    """Removes the files chosen of all (given oldest use first), and sets the size right.
+
+    enough: if the number says no more than that, nothing is done: another writer has done it.
+    """
     removed = []
-    with _size_file(store) as size:
-        files = sorted(_files(store))
+    with size.locked(store) as number:
+        known = number.read()
+        if enough is not None and known is not None and known <= enough:
+            return []
+        failed: list[OSError] = []
+        files = sorted(_files(store, failed))
         total = sum(file.nbytes for file in files)
         for file in list(choose(files)):
             summary = store.summary(file.path)
@@ -322,8 +288,12 @@ def _remove_chosen(
                 label = summary.label if summary is not None else ""
                 removed.append(Removed(store.key_in(file.path), label, file.nbytes))
                 total -= file.nbytes
-        if size is not None:
-            _set_number(size, total)
+        if failed:
+            number.forget()  # it would be too small
+        else:
+            with suppress(OSError):  # a larger number does no harm
+                number.write(total)
+        store.uncounted = 0 if number.lockless else None
     return removed
 
 
@@ -336,14 +306,25 @@ def _oldest(files: Iterable[_File], nbytes: int) -> Iterator[_File]:
         yield file
 
 
-def _files(store: LocalStore) -> Iterator[_File]:
-    for path in store.paths():
+def _files(store: LocalStore, failed: list[OSError]) -> Iterator[_File]:
+    """The files of all entries; `failed` gets why others could not be looked at, if so.
+
+    A time that lies ahead is set to the present one: the clock was wrong, and the entry would be
+    the one used last for as long."""
+    now = time.time()
+    for path in store.paths(failed=failed):
         try:
             state = os.stat(path, follow_symlinks=False)
+            used, written = max(state.st_atime, state.st_mtime), state.st_mtime
+            if used > now + AHEAD_SECONDS:
+                used, written = now, min(written, now)
+                os.utime(path, (used, written), follow_symlinks=False)
         except FileNotFoundError:
             continue
-        used = max(state.st_atime, state.st_mtime)
-        yield _File(used, path, state.st_size, state.st_mtime)
+        except OSError as error:
+            failed.append(error)
+            continue
+        yield _File(used, path, state.st_size, written)
 
 
 def _remove_leftovers(store: LocalStore) -> None:
@@ -358,10 +339,11 @@ def _remove_leftovers(store: LocalStore) -> None:
     folder = os.path.join(store.directory, LEASES)
     for name in listing(folder, _LEASE_NAME):
         path = os.path.join(folder, name)
-        descriptor = _locked(path, 0.0)
-        if descriptor is not None:  # its holder is dead
-            remove(path)
-            lock.release(descriptor)
+        with suppress(OSError):  # there are no locks
+            descriptor = size.take(path, 0.0)
+            if descriptor is not None:  # its holder is dead
+                remove(path)
+                lock.release(descriptor)
 
 
 def _age(path: str) -> float:
