@@ -72,6 +72,11 @@ def bits_of_floats(x):
 
 
 @given(LINE)
+def divisor_of_floats(x):
+    return np.gcd(x, 2)
+
+
+@given(LINE)
 def inverted_floats(x):
     return ~x
 
