@@ -285,7 +285,7 @@ from pyc.numpy.sorting import (
     quantile,
     searchsorted,
     sort,
-    top_k,
+    topk,
 )
 from pyc.numpy.statistics import (
     all,
@@ -605,7 +605,7 @@ __all__ = [
     "tanh",
     "tensordot",
     "tile",
-    "top_k",
+    "topk",
     "trace",
     "transpose",
     "trapezoid",

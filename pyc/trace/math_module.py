@@ -71,7 +71,6 @@ def _dist(p: Sequence[Any], q: Sequence[Any]) -> Any:
 
 def _integers(function: Callable[..., Any], empty: int) -> Callable[..., Any]:
     """`gcd` or `lcm` of any number of integers; `empty` is that of none."""
-
     return lambda *xs: pnp.astype(reduce(function, xs, empty), np.int64).weakened()
 
 

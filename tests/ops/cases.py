@@ -331,7 +331,8 @@ def _top(op: Op, dtype: DType) -> Iterator[Case]:
     for case in _rows(op, dtype):
         for k in sorted({0, 1, case.arrays[0].shape[-1] // 2, case.arrays[0].shape[-1]}):
             if k <= case.arrays[0].shape[-1]:
-                yield Case(case.arrays, {"k": k})
+                yield Case(case.arrays, {"k": k, "descending": True})
+                yield Case(case.arrays, {"k": k, "descending": False})
 
 
 def _scatter(op: Op, dtype: DType) -> Iterator[Case]:

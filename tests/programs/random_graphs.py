@@ -311,7 +311,8 @@ class Program:
             if name in ("sort", "argsort"):
                 found = self.bind(name, x, descending=rng.random() < 0.5)
             elif name == "top_k":
-                found = self.bind(name, x, k=rng.randint(0, x.shape[-1]))
+                k, descending = rng.randint(0, x.shape[-1]), rng.random() < 0.5
+                found = self.bind(name, x, k=k, descending=descending)
             elif name == "iota":
                 axis = rng.randrange(len(x.shape))
                 dtype = rng.choice([dt.i64, dt.i32, dt.f32])
