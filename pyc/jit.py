@@ -34,6 +34,7 @@ from pyc.looks import NotNativeError
 from pyc.purity import watching
 from pyc.purity.code import check_code
 from pyc.reasons import Reason, record
+from pyc.runtime import dispatch
 from pyc.runtime.dispatch import Dispatcher
 from pyc.signature import STATIC, Call, Signature, argument_type, is_object, is_static, reason
 from pyc.specialise import MAXIMUM, specialise
@@ -172,7 +173,7 @@ class Jitted(Dispatcher):
     def clear_cache(self) -> None:
         """Forgets all compiled programs of this function."""
         with self._lock:
-            self.clear()
+            dispatch.clear(self)
             self._entries.clear()
             self._forms.clear()
             self._quick = None
@@ -301,11 +302,11 @@ class Jitted(Dispatcher):
             record(unfit.reason, function=self.__name__, detail=unfit.detail)
         else:
             if known is not None and known.specialisation is not None:
-                self.discard(known.specialisation)
+                dispatch.discard(self, known.specialisation)
             if len(self._forms) >= MAXIMUM:
                 detail = f"more than {MAXIMUM} forms of calls"
                 record(Reason.DISPATCH_SLOW_FORM, function=self.__name__, detail=detail)
-            elif self.add(found):
+            elif dispatch.add(self, found):
                 made.specialisation = found
         self._forms[form] = made
 
@@ -446,7 +447,7 @@ class Jitted(Dispatcher):
         for form, native in list(self._forms.items()):
             if native.entry is entry:
                 if native.specialisation is not None:
-                    self.discard(native.specialisation)
+                    dispatch.discard(self, native.specialisation)
                 del self._forms[form]
 
     def _what_changed(self, call: Call, known: Traced, details: dict[str, Any]) -> Reason:
