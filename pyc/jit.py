@@ -82,6 +82,11 @@ def _alone(lock: Any) -> Iterator[None]:
         _making.depth = depth
 
 
+def jitted_functions() -> list[Jitted]:
+    """Every jitted function that is alive."""
+    return list(_all)
+
+
 def _new_locks() -> None:
     """After a fork: another thread of the parent may have held a lock that nobody will release."""
     for jitted in _all:
@@ -151,19 +156,22 @@ class Jitted(Dispatcher):
 
     @location.trimmed
     def trace(self, /, *args: Any, **kwargs: Any) -> Traced:
-        """The function as a Graph, as written, for the signature of these arguments."""
-        return self._traced(self._signature.call(args, kwargs))
+        """The function as a Graph, as written, for the signature of these arguments: arrays and
+        numbers, or a `pyc.ShapeDtype` in place of an array."""
+        return self._traced(self._described(args, kwargs))
 
     @location.trimmed
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """The optimised program and its plan for the signature of these arguments."""
-        made: Lowered = load("pyc.stages").Lowered(self, self._signature.call(args, kwargs))
+        call = self._described(args, kwargs)
+        made: Lowered = load("pyc.stages").Lowered(self, call)
         return made
 
     @location.trimmed
     def compile(self, /, *args: Any, **kwargs: Any) -> Compiled:
         """The compiled program for the signature of these arguments, without running it."""
-        made: Compiled = load("pyc.stages").Compiled(self, self._signature.call(args, kwargs))
+        call = self._described(args, kwargs)
+        made: Compiled = load("pyc.stages").Compiled(self, call)
         return made
 
     def signatures(self) -> tuple[str, ...]:
@@ -184,6 +192,10 @@ class Jitted(Dispatcher):
             return CacheInfo(self._misses, sum(map(len, self._entries.values())))
 
     # --- how it is done ---------------------------------------------------------------------------
+
+    def _described(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """A call that is not made, taken apart: `ShapeDtype`s may stand for arrays."""
+        return self._signature.call(*load("pyc.trace.abstract").stand_ins(args, kwargs))
 
     def _call(self, /, *args: Any, **kwargs: Any) -> Any:
         """A call in Python: the result of the function for these arguments.

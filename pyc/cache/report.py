@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from pyc import config
 from pyc.cache import Counts, counted, disk
+from pyc.errors import ArgumentError
 from pyc.fingerprint import Document, canonical
 from pyc.reasons import Reason
 from pyc.store import Entry, LocalStore
@@ -227,7 +228,15 @@ def explain(function: Any, *args: Any, **kwargs: Any) -> MissReport:
     """What the disk cache has for `function` called with these arguments; runs and counts nothing.
 
     function: a jitted function.
+
+    raises ArgumentError: it is not
     """
+    if not hasattr(function, "lower"):
+        what = getattr(function, "__name__", None) or type(function).__name__
+        raise ArgumentError(
+            f"cache.explain: `{what}` is not a jitted function",
+            fix="Pass what `pyc.jit` returns: the key of an entry depends on how it was jitted.",
+        )
     lowered = function.lower(*args, **kwargs)
     return explain_document(
         lowered.key_document, lowered.target_facts, lowered.name, lowered.arguments

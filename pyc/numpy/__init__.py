@@ -337,6 +337,9 @@ else:
             return _dtype.bf16.numpy.type
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "abs",
