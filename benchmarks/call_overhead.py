@@ -26,7 +26,7 @@ from benchmarks.runner import options, peers, publish
 from pyc.backends.assemble import assemble
 from pyc.backends.image import Image
 from pyc.ir import dtype as dtypes
-from pyc.runtime import call
+from pyc.runtime import call, dispatch
 from pyc.runtime.dispatch import Dispatcher
 from pyc.runtime.specialisation import (
     ArrayArgument,
@@ -83,7 +83,7 @@ class Function(Dispatcher):
 def dispatcher(specialisations: list[Specialisation]) -> Function:
     made = Function(slow)
     for specialisation in specialisations:
-        if not made.add(specialisation):
+        if not dispatch.add(made, specialisation):
             sys.exit("native calls are not available here")
     return made
 
@@ -213,8 +213,8 @@ def jit_rows(names: dict[str, Any], found: dict[str, Any]) -> None:
         assert (Model.at(names["model"], x) == (x * x + y) * 2).all()
         assert (keyed(x, weights=names["weights"]) == 21 * x).all()
     for function in (jitted, helped, keyed, line, Model.at):
-        (made,) = function.specialisations()
-        assert function.native_calls(made) == 1, "the second call was not native"
+        (made,) = dispatch.specialisations(function)
+        assert dispatch.native_calls(function, made) == 1, "the second call was not native"
     found["pyc.jit (a) axpy"] = "jitted(2.0, x, y)"
     found["pyc.jit (b) 2 helpers, 3 scalars, an array"] = "helped(2.0, x, y)"
     found["pyc.jit (c) keyword, dict of 20"] = "keyed(x, weights=weights)"

@@ -11,14 +11,25 @@ from typing import TYPE_CHECKING, Any  # noqa: E402
 import pyc.ir.ops  # noqa: E402, F401 - fills the op table
 from pyc import cache, config, numpy, tree  # noqa: E402
 from pyc.array import Array  # noqa: E402
-from pyc.device import block_until_ready, device_get, device_put, devices  # noqa: E402
+from pyc.device import (  # noqa: E402
+    block_until_ready,
+    device_count,
+    device_get,
+    device_put,
+    devices,
+    local_devices,
+)
 from pyc.forks import load  # noqa: E402
 from pyc.jit import Jitted, jit  # noqa: E402
 
 if TYPE_CHECKING:
     from pyc import debug, lax
+    from pyc.kept import clear_caches
     from pyc.lax import cond, fori_loop, scan, switch, while_loop
-    from pyc.trace.host_calls import ShapeDtype, io_callback, pure_callback
+    from pyc.runtime.threads import get_num_threads, set_num_threads, threads
+    from pyc.trace.abstract import ShapeDtype
+    from pyc.trace.host_calls import io_callback, pure_callback
+    from pyc.uncompiled import eval_shape, interpret, make_graph
     from pyc.verification import verify
 
 __all__ = [
@@ -27,20 +38,30 @@ __all__ = [
     "ShapeDtype",
     "block_until_ready",
     "cache",
+    "clear_caches",
     "cond",
     "config",
     "debug",
+    "device_count",
     "device_get",
     "device_put",
     "devices",
+    "eval_shape",
     "fori_loop",
+    "get_num_threads",
+    "interpret",
     "io_callback",
+    "ir",
     "jit",
     "lax",
+    "local_devices",
+    "make_graph",
     "numpy",
     "pure_callback",
     "scan",
+    "set_num_threads",
     "switch",
+    "threads",
     "tree",
     "verify",
     "while_loop",
@@ -50,7 +71,11 @@ __version__ = "0.1.0"
 _ELSEWHERE = {
     "pyc.lax": ("cond", "fori_loop", "scan", "switch", "while_loop"),
     "pyc.verification": ("verify",),
-    "pyc.trace.host_calls": ("ShapeDtype", "io_callback", "pure_callback"),
+    "pyc.trace.abstract": ("ShapeDtype",),
+    "pyc.trace.host_calls": ("io_callback", "pure_callback"),
+    "pyc.kept": ("clear_caches",),
+    "pyc.runtime.threads": ("get_num_threads", "set_num_threads", "threads"),
+    "pyc.uncompiled": ("eval_shape", "interpret", "make_graph"),
 }
 """Public names of the modules that are loaded on demand."""
 

@@ -203,6 +203,19 @@ _process: list[Settings] = [from_environment(os.environ)]
 _overrides: ContextVar[dict[str, Any] | None] = ContextVar("pyc_config", default=None)
 
 
+_listeners: list[Callable[[], object]] = []
+
+
+def listen(listener: Callable[[], object]) -> None:
+    """From now on calls `listener` whenever settings have changed, in the thread that did it."""
+    _listeners.append(listener)
+
+
+def _tell() -> None:
+    for listener in _listeners:
+        listener()
+
+
 def current() -> Settings:
     """The settings that hold here."""
     changes = _overrides.get()
@@ -220,20 +233,24 @@ def update(name: str, value: Any) -> None:
     raises ValueError: no such setting (with the closest match), or a value that does not fit
     """
     _process[0] = replace(_process[0], **{name: _read(name, value)})
+    _tell()
 
 
 @contextmanager
 def using(**changes: Any) -> Iterator[Settings]:
-    """The settings with `changes`, current inside the block, in this thread and context.
+    """The settings with `changes`, current inside the block, in this thread and context; but there
+    is one worker pool, so `num_threads` holds for all threads while the block lasts.
 
     raises ValueError: no such setting, or a value that does not fit
     """
     checked = {name: _read(name, value) for name, value in changes.items()}
     token = _overrides.set({**(_overrides.get() or {}), **checked})
     try:
+        _tell()
         yield current()
     finally:
         _overrides.reset(token)
+        _tell()
 
 
 def key_fields(settings: Settings | None = None) -> dict[str, Any]:

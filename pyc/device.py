@@ -50,6 +50,16 @@ def devices(kind: str | None = None) -> list[DeviceInfo]:
     return found
 
 
+def local_devices(kind: str | None = None) -> list[DeviceInfo]:
+    """The devices of this process: all of `devices(kind)`, as pyc runs on one machine."""
+    return devices(kind)
+
+
+def device_count(kind: str | None = None) -> int:
+    """How many devices there are, of one kind only if given."""
+    return len(devices(kind))
+
+
 def parse(name: str) -> tuple[str, int]:
     """The kind and number of the device called `name`: "cpu", "cuda" or "cuda:N". DeviceError for
     other names; whether there is one is not looked at."""

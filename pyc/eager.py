@@ -128,6 +128,12 @@ def _compiled_program(program: _Program) -> Any:
     return compile_graph(program.graph)
 
 
+def clear() -> None:
+    """Forgets the compiled ops."""
+    _compiled_call.cache_clear()
+    _compiled_program.cache_clear()
+
+
 class Eager(Interpreter):
     """Runs each op at once on NumPy arrays."""
 

@@ -54,6 +54,9 @@ class Traced:
     guards: Guards
     donated: tuple[int, ...] = ()
 
+    def __str__(self) -> str:
+        return self.as_text()
+
     @property
     def captures(self) -> tuple[str, ...]:
         """Where the hidden arguments are read at each call, as Python code."""

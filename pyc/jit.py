@@ -34,6 +34,7 @@ from pyc.looks import NotNativeError
 from pyc.purity import watching
 from pyc.purity.code import check_code
 from pyc.reasons import Reason, record
+from pyc.runtime import dispatch
 from pyc.runtime.dispatch import Dispatcher
 from pyc.signature import STATIC, Call, Signature, argument_type, is_object, is_static, reason
 from pyc.specialise import MAXIMUM, specialise
@@ -79,6 +80,11 @@ def _alone(lock: Any) -> Iterator[None]:
                 lock.release()
     finally:
         _making.depth = depth
+
+
+def jitted_functions() -> list[Jitted]:
+    """Every jitted function that is alive."""
+    return list(_all)
 
 
 def _new_locks() -> None:
@@ -150,19 +156,22 @@ class Jitted(Dispatcher):
 
     @location.trimmed
     def trace(self, /, *args: Any, **kwargs: Any) -> Traced:
-        """The function as a Graph, as written, for the signature of these arguments."""
-        return self._traced(self._signature.call(args, kwargs))
+        """The function as a Graph, as written, for the signature of these arguments: arrays and
+        numbers, or a `pyc.ShapeDtype` in place of an array."""
+        return self._traced(self._described(args, kwargs))
 
     @location.trimmed
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """The optimised program and its plan for the signature of these arguments."""
-        made: Lowered = load("pyc.stages").Lowered(self, self._signature.call(args, kwargs))
+        call = self._described(args, kwargs)
+        made: Lowered = load("pyc.stages").Lowered(self, call)
         return made
 
     @location.trimmed
     def compile(self, /, *args: Any, **kwargs: Any) -> Compiled:
         """The compiled program for the signature of these arguments, without running it."""
-        made: Compiled = load("pyc.stages").Compiled(self, self._signature.call(args, kwargs))
+        call = self._described(args, kwargs)
+        made: Compiled = load("pyc.stages").Compiled(self, call)
         return made
 
     def signatures(self) -> tuple[str, ...]:
@@ -172,7 +181,7 @@ class Jitted(Dispatcher):
     def clear_cache(self) -> None:
         """Forgets all compiled programs of this function."""
         with self._lock:
-            self.clear()
+            dispatch.clear(self)
             self._entries.clear()
             self._forms.clear()
             self._quick = None
@@ -183,6 +192,10 @@ class Jitted(Dispatcher):
             return CacheInfo(self._misses, sum(map(len, self._entries.values())))
 
     # --- how it is done ---------------------------------------------------------------------------
+
+    def _described(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """A call that is not made, taken apart: `ShapeDtype`s may stand for arrays."""
+        return self._signature.call(*load("pyc.trace.abstract").stand_ins(args, kwargs))
 
     def _call(self, /, *args: Any, **kwargs: Any) -> Any:
         """A call in Python: the result of the function for these arguments.
@@ -297,11 +310,11 @@ class Jitted(Dispatcher):
             record(unfit.reason, function=self.__name__, detail=unfit.detail)
         else:
             if known is not None and known.specialisation is not None:
-                self.discard(known.specialisation)
+                dispatch.discard(self, known.specialisation)
             if len(self._forms) >= MAXIMUM:
                 detail = f"more than {MAXIMUM} forms of calls"
                 record(Reason.DISPATCH_SLOW_FORM, function=self.__name__, detail=detail)
-            elif self.add(found):
+            elif dispatch.add(self, found):
                 made.specialisation = found
         self._forms[form] = made
 
@@ -442,7 +455,7 @@ class Jitted(Dispatcher):
         for form, native in list(self._forms.items()):
             if native.entry is entry:
                 if native.specialisation is not None:
-                    self.discard(native.specialisation)
+                    dispatch.discard(self, native.specialisation)
                 del self._forms[form]
 
     def _what_changed(self, call: Call, known: Traced, details: dict[str, Any]) -> Reason:

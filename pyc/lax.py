@@ -10,11 +10,17 @@ Slices of a fixed size at computed places; see `pyc/numpy/indexing.py`:
 
 dynamic_slice(operand, start_indices, slice_sizes)
 dynamic_update_slice(operand, update, start_indices)
+
+Choosing and sorting; see `pyc/numpy/lax_names.py`:
+
+select(pred, on_true, on_false)                select_n(which, *cases)
+sort(operand, dimension, is_stable)            top_k(operand, k, axis=-1)
 """
 
 from __future__ import annotations
 
 from pyc.numpy.indexing import dynamic_slice, dynamic_update_slice
+from pyc.numpy.lax_names import select, select_n, sort, top_k
 from pyc.trace.control import cond, fori_loop, map, scan, switch, while_loop
 
 __all__ = [
@@ -24,6 +30,10 @@ __all__ = [
     "fori_loop",
     "map",
     "scan",
+    "select",
+    "select_n",
+    "sort",
     "switch",
+    "top_k",
     "while_loop",
 ]

@@ -16,7 +16,7 @@ from pyc import cache, reasons
 from pyc.errors import DonationError
 from pyc.jit import jit
 from pyc.reasons import Reason
-from pyc.runtime import pool
+from pyc.runtime import dispatch, pool
 
 X = np.arange(6.0).reshape(2, 3)
 ROWS = np.arange(12.0).reshape(3, 4)
@@ -35,7 +35,7 @@ def recorded(reason: Reason) -> list[Any]:
 
 
 def native_calls(function: Any) -> int:
-    return sum(function.native_calls(s) for s in function.specialisations())
+    return sum(dispatch.native_calls(function, s) for s in dispatch.specialisations(function))
 
 
 # --- results in arguments -------------------------------------------------------------------------

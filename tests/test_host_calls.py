@@ -18,6 +18,7 @@ from pyc.array import to_device
 from pyc.errors import DTypeError, LeakedTracerError, ShapeError, TraceError
 from pyc.jit import jit
 from pyc.reasons import Reason
+from pyc.runtime import dispatch
 from tests.backends.interpreted_device import InterpretedDevice, loaded
 
 seen: list[Any] = []
@@ -486,7 +487,7 @@ def test_such_calls_go_through_python_with_a_reason() -> None:
     reasons.clear()
     f = make(7)
     f(1.0), f(2.0)
-    assert not f.specialisations()
+    assert not dispatch.specialisations(f)
     assert [e for e in reasons.events() if e.reason is Reason.DISPATCH_SLOW_HOST_CALL]
 
 

@@ -18,6 +18,7 @@ from pyc import reasons, tree
 from pyc.errors import DTypeError, PycError
 from pyc.jit import Jitted, jit
 from pyc.reasons import Reason
+from pyc.runtime import dispatch
 
 X = np.arange(6.0).reshape(2, 3)
 Pair = namedtuple("Pair", "left right")
@@ -350,7 +351,7 @@ def test_tracing_the_same_function_twice_gives_the_same_text() -> None:
 
 
 def native_calls(function) -> int:
-    return sum(function.native_calls(s) for s in function.specialisations())
+    return sum(dispatch.native_calls(function, s) for s in dispatch.specialisations(function))
 
 
 def test_the_second_call_is_native() -> None:
@@ -490,3 +491,11 @@ def test_a_failed_trace_is_tried_again() -> None:
         function(X)
     scale[0] = 2.0
     np.testing.assert_array_equal(function(X), X * 2)
+
+
+def test_a_jitted_function_shows_the_documented_names_only() -> None:
+    """What native calls need of it belongs to `pyc.runtime.dispatch`."""
+    function = jit(lambda x: x + 1)
+    named = {name for name in dir(function) if not name.startswith("_")}
+    asked = {"cache_info", "clear_cache", "compile", "lower", "signatures", "trace"}
+    assert asked <= named <= {*asked, "explain"}

@@ -414,3 +414,32 @@ def test_what_dynamic_slices_refuse() -> None:
     ):
         with pytest.raises(ShapeError, match="slice"):
             jit(bad)(BOARD)
+
+
+def test_select_takes_cases_by_bools_or_one_bool() -> None:
+    got = everywhere(lambda x, y: lax.select(x > y, x, y), X, X[::-1].copy())
+    same(got, np.maximum(X, X[::-1]))
+    for pred in (True, False):
+        same(jit(lax.select)(pred, X, -X), X if pred else -X)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8])
+def test_select_n_takes_the_case_of_each_place(kind: type) -> None:
+    which = np.array([0, 2, 1, 0, 2], kind)
+    got = everywhere(lambda w, x: lax.select_n(w, x, x + 10, x + 20), which, X)
+    same(got, X + 10.0 * which)
+    same(jit(lax.select_n)(which[1], X, X + 10, X + 20), X + 20)
+    same(
+        jit(lax.select_n)(np.array([9, 0, 1, 9, 9], kind), X, -X), np.where([1, 0, 1, 1, 1], -X, X)
+    )
+    same(jit(lambda w, x: lax.select_n(w, x))(which, X), X)
+
+
+def test_sort_and_top_k_under_jaxs_names() -> None:
+    same(everywhere(lambda x: lax.sort(x), X), np.sort(X))
+    same(jit(lambda x: lax.sort(x, 0, is_stable=False))(BOARD), np.sort(BOARD, 0))
+    values, places = everywhere(lambda x: lax.top_k(x, 2), X)
+    same((values, places), (np.array([4.0, 2.0]), np.array([3, 2])))
+    values, places = jit(lambda x: lax.top_k(x, k=2, axis=0))(BOARD)
+    same(values, np.sort(BOARD, 0)[:-3:-1])
+    same(np.take_along_axis(BOARD, places, 0), values)

@@ -65,11 +65,15 @@ ALLOWED: dict[str, set[str]] = {
     "jit": GLUE
     | {"compile", "compile_cuda", "eager", "entries", "looks", "purity", "signature"}
     | {"specialise", "stages"},
+    "uncompiled": GLUE | {"eager", "jit"},
+    "kept": {"cache", "eager", "jit", "runtime"},
     "verification": GLUE | {"compile", "eager", "jit"},
     "demo": GLUE | {"__init__", "lax", "jit"},
     "cli": GLUE | {"__init__", "compile", "jit", "demo", "lax"},
     "__main__": {"cli", "__init__"},
-    "__init__": GLUE | {"debug", "compile", "eager", "jit", "lax", "cache", "verification"},
+    "__init__": GLUE
+    | {"debug", "compile", "eager", "jit", "lax", "cache", "verification"}
+    | {"kept", "uncompiled"},
 }
 """Part of pyc (a module, or a package with all in it) -> the parts that it may import."""
 

@@ -50,7 +50,7 @@ def test_large_arrays_that_take_no_memory_are_no_matter() -> None:
 
 LIMITED = """
 import resource, sys
-import numpy as np, pyc
+import numpy as np, pyc; from pyc.runtime import dispatch
 
 def results(x):
     y = np.zeros(SIZE) + x
@@ -74,7 +74,7 @@ try:
 except pyc.errors.OutOfMemoryError as error:
     print(type(error).__mro__[2].__name__, len(held) > 1, error.plan is not None)
     text = str(error)
-native = sum(f.native_calls(s) for s in f.specialisations())
+native = sum(dispatch.native_calls(f, s) for s in dispatch.specialisations(f))
 print(native >= len(held))
 held.clear()
 print(text)

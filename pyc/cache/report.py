@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from pyc import config
 from pyc.cache import Counts, counted, disk
+from pyc.errors import ArgumentError
 from pyc.fingerprint import Document, canonical, key_of
 from pyc.reasons import Reason
 from pyc.store import Entry, LocalStore, Miss, Summary
@@ -267,7 +268,15 @@ def explain(function: Any, *args: Any, **kwargs: Any) -> MissReport:
     but traces it.
 
     function: a jitted function.
+
+    raises ArgumentError: it is not
     """
+    if not hasattr(function, "lower"):
+        what = getattr(function, "__name__", None) or type(function).__name__
+        raise ArgumentError(
+            f"cache.explain: `{what}` is not a jitted function",
+            fix="Pass what `pyc.jit` returns: the key of an entry depends on how it was jitted.",
+        )
     lowered = function.lower(*args, **kwargs)
     return explain_document(
         lowered.key_document, lowered.target_facts, lowered.name, lowered.arguments

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import OutOfMemoryError, PycError
+from pyc.forks import load
 from pyc.frozen import frozen
 from pyc.ir.dtype import DType
 from pyc.ir.op import OPS, Op
@@ -106,6 +107,10 @@ class Graph:
     params: tuple[Value, ...]
     eqns: tuple[Eqn, ...]
     results: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        text: str = load("pyc.ir.text_graph").print_graph(self)
+        return text
 
     @property
     def types(self) -> tuple[ArrayType, ...]:

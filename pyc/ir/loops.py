@@ -43,6 +43,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Union
 
+from pyc.forks import load
 from pyc.frozen import field, frozen
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Var
@@ -315,6 +316,10 @@ class Kernel:
     body: Body
     sizes: tuple[Var, ...] = ()
     phased: tuple[PhasedBarrier, ...] = field(default=())
+
+    def __str__(self) -> str:
+        text: str = load("pyc.ir.text_kernel").print_kernel(self)
+        return text
 
 
 # --- traversal ------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Union
 
+from pyc.forks import load
 from pyc.frozen import field, frozen
 from pyc.ir.loops import Kernel
 
@@ -160,6 +161,10 @@ class Plan:
     lower_bound: int = 0
     constants: bytes = b""
     sites: tuple[Site, ...] = field(default=())
+
+    def __str__(self) -> str:
+        text: str = load("pyc.ir.text_plan").print_plan(self)
+        return text
 
     def taken(self) -> dict[int, int]:
         """The argument whose memory a result is made in, by number, for results that have none of

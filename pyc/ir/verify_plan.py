@@ -148,6 +148,9 @@ class _Verifier:
     def memory(self) -> None:
         """Where buffers lie."""
         plan = self.plan
+        for slot in (*plan.arguments, *plan.results):
+            if not 0 <= slot < len(plan.buffers):
+                raise _Broken(f"b{slot} of {len(plan.buffers)} buffers is an argument or a result")
         taken = plan.taken()
         for slots, place in ((plan.arguments, Place.ARGUMENT), (plan.results, Place.RESULT)):
             for k, slot in enumerate(slots):

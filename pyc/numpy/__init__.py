@@ -127,6 +127,7 @@ from pyc.numpy.elementwise import (
     fmax,
     fmin,
     fmod,
+    gcd,
     greater,
     greater_equal,
     heaviside,
@@ -141,6 +142,7 @@ from pyc.numpy.elementwise import (
     isneginf,
     isposinf,
     isreal,
+    lcm,
     left_shift,
     less,
     less_equal,
@@ -283,7 +285,7 @@ from pyc.numpy.sorting import (
     quantile,
     searchsorted,
     sort,
-    top_k,
+    topk,
 )
 from pyc.numpy.statistics import (
     all,
@@ -334,6 +336,9 @@ else:
         if name == "bfloat16":
             return _dtype.bf16.numpy.type
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
 
 
 __all__ = [
@@ -467,6 +472,7 @@ __all__ = [
     "fmod",
     "full",
     "full_like",
+    "gcd",
     "gradient",
     "greater",
     "greater_equal",
@@ -499,6 +505,7 @@ __all__ = [
     "isposinf",
     "isreal",
     "kron",
+    "lcm",
     "left_shift",
     "less",
     "less_equal",
@@ -601,7 +608,7 @@ __all__ = [
     "tanh",
     "tensordot",
     "tile",
-    "top_k",
+    "topk",
     "trace",
     "transpose",
     "trapezoid",

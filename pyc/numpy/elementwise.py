@@ -545,19 +545,24 @@ logical_xor = _logical("logical_xor", "logical_xor", "Exactly one is non-zero.")
 logical_not = _logical("logical_not", "logical_not", "x is zero.")
 
 
-def _bits(name: str, op: str, summary: str) -> Function:
+def _bits(name: str, summary: str, kinds: str = "bool int uint") -> Function:
+    """A function of two arrays of integers, and of bools where `kinds` has them."""
+
     def function(x: Any, y: Any) -> Any:
         x, y = operands(name, x, y)
-        if dtype_of(x).kind not in ("bool", "int", "uint"):
-            raise DTypeError(f"{name}: needs integers or bools, got {type_text(x)}")
-        return bind1(op, x, y)
+        if dtype_of(x).kind not in kinds.split():
+            needed = "integers or bools" if "bool" in kinds else "integers"
+            raise DTypeError(f"{name}: needs {needed}, got {type_text(x)}")
+        return bind1(name, x, y)
 
     return _named(function, name, summary)
 
 
-bitwise_and = _bits("bitwise_and", "bitwise_and", "Bits set in both.")
-bitwise_or = _bits("bitwise_or", "bitwise_or", "Bits set in either.")
-bitwise_xor = _bits("bitwise_xor", "bitwise_xor", "Bits set in one of the two.")
+bitwise_and = _bits("bitwise_and", "Bits set in both.")
+bitwise_or = _bits("bitwise_or", "Bits set in either.")
+bitwise_xor = _bits("bitwise_xor", "Bits set in one of the two.")
+gcd = _bits("gcd", "The greatest common divisor of |x| and |y|, |x| if y is 0.", "int uint")
+lcm = _bits("lcm", "The least common multiple of |x| and |y|; it wraps around.", "int uint")
 left_shift = _integers_for_bools("left_shift", "shift_left", "x * 2^y; 0 beyond the width.")
 right_shift = _integers_for_bools("right_shift", "shift_right", "floor(x / 2^y).")
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift

@@ -67,9 +67,27 @@ def _sorted(op: str, x: Any, axis: int | None, descending: bool) -> Any:
     return moveaxis(found, -1, place)
 
 
-def top_k(x: Any, k: int) -> tuple[Any, Any]:
-    """The k greatest elements along the last axis, descending, and their int64 indices."""
-    values, places = bind("top_k", asarray(x), k=int(k))
+def topk(x: Any, k: int, axis: int | None = -1, *, mode: str = "largest") -> tuple[Any, Any]:
+    """The first k elements along an axis (of `x` flattened if None) in descending order, or with
+    mode "smallest" in ascending order, and their int64 indices. Equal ones come as they stand, NaN
+    last. ShapeError: fewer elements than k."""
+    if mode not in ("largest", "smallest"):
+        raise ArgumentError(f"topk: mode must be 'largest' or 'smallest', got {mode!r}")
+    if not hasattr(k, "__index__"):
+        raise DTypeError(f"topk: k must be an integer, got {k!r}")
+    x, count = asarray(x), int(k.__index__())
+    if axis is None:
+        x, axis = ravel(x), 0
+    place = axis_of("topk", axis, len(shape_of(x)))
+    length = shape_of(x)[place]
+    if not 0 <= count <= length:
+        raise ShapeError(
+            f"topk: k = {count} is not in 0 ... {length}, the length of axis {axis} of "
+            f"{type_text(x)}",
+            fix="Ask for no more elements than there are.",
+        )
+    found = bind("top_k", moveaxis(x, place, -1), k=count, descending=mode == "largest")
+    values, places = (moveaxis(v, -1, place) for v in found)
     return values, places
 
 

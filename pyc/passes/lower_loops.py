@@ -269,6 +269,8 @@ class _Lowerer:
         effects = [e for e in self.parts.body.eqns if e.op.effect]
         if not all(inlines(e) for e in effects):
             raise NotAKernelError("the body calls Python")
+        if any(e.out.shape for e in effects):
+            raise NotAKernelError("the body checks every element")
         self.stops = bool(effects)
         if self.stops:
             for e in self.parts.body.eqns:

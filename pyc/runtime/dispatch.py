@@ -2,7 +2,7 @@
 
     class Function(Dispatcher): ...            a callable; `_slow` is called for what is not known
     function = Function(slow)
-    function.add(Specialisation(...))          from now on such calls are native
+    add(function, Specialisation(...))         from now on such calls are native
 
 A `Specialisation` says what each argument must be, what comes back, and which entry runs. A call
 that fits none, or for which no arena is free, goes to `_slow` with the same arguments.
@@ -81,8 +81,9 @@ may call a jitted function wherever Python runs."""
 class Dispatcher(_Callable):  # type: ignore[misc]
     """A callable that runs specialisations natively and calls `_slow` for everything else.
 
-    Subclasses may have attributes and methods. A `__call__` of theirs must give what `_slow` gives:
-    it is called until the first specialisation comes, `_slow` from then on.
+    It has no public names of its own, for those that `jit` makes have the user's: what is done to
+    one is a function of this module. A `__call__` of a subclass must give what `_slow` gives: it is
+    called until the first specialisation comes, `_slow` from then on.
     """
 
     # Native code reads the last two: CPython places them in the order of their names.
@@ -102,57 +103,65 @@ class Dispatcher(_Callable):  # type: ignore[misc]
         """What the slow way returns; native calls do not come here."""
         return self._slow(*args, **kwargs)
 
-    def add(self, specialisation: Specialisation) -> bool:
-        """Makes calls that fit `specialisation` native; the one added last is tried first.
 
-        False, with a reason in the log, if it cannot be: such calls stay slow.
-        """
-        refused = layout.problem() or _layout_of_callables()
-        if refused is None and (unknown := problem(specialisation)) is not None:
-            refused = Reason.DISPATCH_SLOW_ARGUMENT, unknown
-        if refused is not None:
-            record(refused[0], detail=refused[1])
-            return False
-        with _writing:
-            self._first = make_record(specialisation, getattr(self, "_first", None))
-        word = ctypes.c_void_p.from_address(id(self) + layout.HEADER)
-        word.value = native.CALLS.image().address("dispatch")
-        return True
+def add(function: Dispatcher, specialisation: Specialisation) -> bool:
+    """Makes calls of `function` that fit `specialisation` native; the last one is tried first.
 
-    def discard(self, specialisation: Specialisation) -> None:
-        """Takes `specialisation` out, if it is there. Calls under way end as they began."""
-        with _writing:
-            self._relink([r for r in self._records() if r.specialisation is not specialisation])
+    False, with a reason in the log, if it cannot be: such calls stay slow.
+    """
+    refused = layout.problem() or _layout_of_callables()
+    if refused is None and (unknown := problem(specialisation)) is not None:
+        refused = Reason.DISPATCH_SLOW_ARGUMENT, unknown
+    if refused is not None:
+        record(refused[0], detail=refused[1])
+        return False
+    with _writing:
+        function._first = make_record(specialisation, getattr(function, "_first", None))
+    word = ctypes.c_void_p.from_address(id(function) + layout.HEADER)
+    word.value = native.CALLS.image().address("dispatch")
+    return True
 
-    def clear(self) -> None:
-        """Takes all specialisations out."""
-        with _writing:
-            self._relink([])
 
-    def specialisations(self) -> tuple[Specialisation, ...]:
-        """Those added, in the order in which they are tried."""
-        return tuple(r.specialisation for r in self._records())
+def discard(function: Dispatcher, specialisation: Specialisation) -> None:
+    """Takes `specialisation` out, if it is there. Calls under way end as they began."""
+    with _writing:
+        kept = [r for r in _records(function) if r.specialisation is not specialisation]
+        _relink(function, kept)
 
-    def native_calls(self, specialisation: Specialisation) -> int:
-        """How many calls the native code ran with `specialisation`."""
-        return sum(r.calls for r in self._records() if r.specialisation is specialisation)
 
-    def _records(self) -> Iterator[Record]:
-        found = getattr(self, "_first", None)
-        while found is not None:
-            yield found
-            found = found.following
+def clear(function: Dispatcher) -> None:
+    """Takes all specialisations of `function` out."""
+    with _writing:
+        _relink(function, [])
 
-    def _relink(self, records: list[Record]) -> None:
-        """Records never change once they are in use: a new list is made of the rest."""
-        first: Record | None = None
-        for old in reversed(records):
-            first = make_record(old.specialisation, first)
-            first.calls = old.calls
-        if first is not None:
-            self._first = first
-        elif hasattr(self, "_first"):
-            del self._first
+
+def specialisations(function: Dispatcher) -> tuple[Specialisation, ...]:
+    """Those added, in the order in which they are tried."""
+    return tuple(r.specialisation for r in _records(function))
+
+
+def native_calls(function: Dispatcher, specialisation: Specialisation) -> int:
+    """How many calls the native code ran with `specialisation`."""
+    return sum(r.calls for r in _records(function) if r.specialisation is specialisation)
+
+
+def _records(function: Dispatcher) -> Iterator[Record]:
+    found = getattr(function, "_first", None)
+    while found is not None:
+        yield found
+        found = found.following
+
+
+def _relink(function: Dispatcher, records: list[Record]) -> None:
+    """Records never change once they are in use: a new list is made of the rest."""
+    first: Record | None = None
+    for old in reversed(records):
+        first = make_record(old.specialisation, first)
+        first.calls = old.calls
+    if first is not None:
+        function._first = first
+    elif hasattr(function, "_first"):
+        del function._first
 
 
 def _enable_native_calls(cls: type) -> None:

@@ -102,19 +102,30 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(count: int | None) -> None:
-    """Sets the threads of parallel kernels, for the process; None: the default.
+    """Sets the threads of parallel kernels, for the process: at most 256 take part. None: as the
+    setting `num_threads` says, by default as many as are usable.
 
-    raises ValueError: less than 1
+    raises ValueError: not a whole number, or less than 1
     """
+    if count is not None and (isinstance(count, bool) or not hasattr(count, "__index__")):
+        raise ValueError(f"the number of threads must be a whole number, got {count!r}")
     if count is not None and count < 1:
         raise ValueError(f"the number of threads must be 1 or more, got {count}")
-    _state["threads"] = count or 0
+    _state["threads"] = int(count or 0)
     if native.THREADS.loaded():
-        pool = _pool()
-        pool.wanted = get_num_threads()
-        if pool.started >= pool.wanted:
-            # Workers too many would wake and spin at each call, though they take no part.
-            _stop()
+        _pool()
+        _follow()
+
+
+def _follow() -> None:
+    """Gives the pool the number of threads that holds now."""
+    pool, wanted = _pools[0], get_num_threads()
+    if pool.wanted == wanted:
+        return
+    pool.wanted = wanted
+    if pool.started >= wanted:
+        # Workers too many would wake and spin at each call, though they take no part.
+        _stop()
 
 
 @contextmanager
@@ -173,6 +184,7 @@ def _pool() -> Pool:
         _pools.append(pool)
         if _state.get("pinned"):
             _place(pool)
+        config.listen(_follow)
         in_child(_forget_workers)
         atexit.register(_finish)
     return _pools[0]

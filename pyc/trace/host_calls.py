@@ -28,14 +28,6 @@ from pyc.trace.capture import Trace, current_namespace
 Array = np.ndarray[Any, Any]
 
 
-@frozen()
-class ShapeDtype:
-    """The shape and dtype of an array that is not there yet."""
-
-    shape: tuple[int, ...]
-    dtype: Any
-
-
 def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any) -> Any:
     """`callback(*args)`, called with NumPy arrays when the program runs.
 
@@ -208,4 +200,4 @@ def _own(name: str, function: Any) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-__all__ = ["ShapeDtype", "callback", "debug_print", "io_callback", "pure_callback"]
+__all__ = ["callback", "debug_print", "io_callback", "pure_callback"]

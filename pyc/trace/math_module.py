@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache, update_wrapper
+from functools import cache, reduce, update_wrapper
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -68,6 +68,11 @@ def _dist(p: Sequence[Any], q: Sequence[Any]) -> Any:
     return _hypot(*(a - b for a, b in zip(p, q, strict=True)))
 
 
+def _integers(function: Callable[..., Any], empty: int) -> Callable[..., Any]:
+    """`gcd` or `lcm` of any number of integers; `empty` is that of none."""
+    return lambda *xs: pnp.astype(reduce(function, xs, empty), np.int64).weakened()
+
+
 def _prod(iterable: Any, *, start: Any = 1) -> Any:
     found = start
     for x in iterable:
@@ -98,6 +103,8 @@ _MATH: dict[str, Callable[..., Any]] = {
     "dist": _dist,
     "prod": _prod,
     "isclose": _isclose,
+    "gcd": _integers(pnp.gcd, 0),
+    "lcm": _integers(pnp.lcm, 1),
 }
 
 

@@ -115,3 +115,8 @@ def loop_without_bounds_that_is_unrolled(x):
 @given(LINE)
 def loop_that_is_unrolled_less_than_never(x):
     return lax.fori_loop(0, 8, lambda i, c: c + i, x, unroll=-1)
+
+
+@given(LINE)
+def best_in_a_mode_that_there_is_not(x):
+    return pnp.topk(x, 2, mode="min")

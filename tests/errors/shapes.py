@@ -556,3 +556,26 @@ def broadcast_to_fewer_rows(m):
 @given(LINE)
 def scan_that_returns_no_pair(x):
     return lax.scan(lambda c, v: "late", 0.0, x)
+
+
+# --- the best, and cases of one shape -------------------------------------------------------------
+
+
+@given(MATRIX)
+def best_of_more_than_there_are(m):
+    return pnp.topk(m, 3, axis=0)
+
+
+@given(LINE)
+def no_cases(x):
+    return lax.select_n(x > 1)
+
+
+@given(LINE)
+def cases_of_two_shapes(x):
+    return lax.select(x > 1, x, x[:2])
+
+
+@given(LINE)
+def choice_of_another_shape(x):
+    return lax.select(x[:2] > 1, x, x)

@@ -153,6 +153,11 @@ def test_a_level_that_there_is_not(golden: Any) -> None:
     golden(text_of(lambda: lowered.as_text("code")))
 
 
+@pytest.mark.parametrize("function", [len, np.sin, 3], ids=["function", "ufunc", "number"])
+def test_an_explanation_of_what_is_not_jitted(function: Any, golden: Any) -> None:
+    golden(text_of(lambda: pyc.cache.explain(function, np.arange(3.0))))
+
+
 COMMANDS = {
     "no function": ["ir", "model.py"],
     "no file": ["ir", "nothing.py:f"],

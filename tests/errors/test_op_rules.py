@@ -170,7 +170,7 @@ REFUSED: dict[str, Callable[[Given], Any]] = {
     "pad: widths": lambda g: g.bind("pad", "f64[3]", "f64[]", low=(-1,), high=(1,)),
     "sort: number": lambda g: g.bind("sort", "f64[]", descending=False),
     "sort: complex numbers": lambda g: g.bind("sort", "c128[3]", descending=False),
-    "top_k": lambda g: g.bind("top_k", "f64[3]", k=4),
+    "top_k": lambda g: g.bind("top_k", "f64[3]", k=4, descending=True),
 }
 
 

@@ -343,3 +343,31 @@ def list_that_its_dtype_does_not_hold(x):
 @given(LINE)
 def conversion_that_is_not_safe(x):
     return x.astype(np.int32, casting="safe")
+
+
+# --- integers, and cases of one type --------------------------------------------------------------
+
+
+@given(LINE)
+def divisor_of_floats(x):
+    return np.gcd(x, 2)
+
+
+@given(LINE)
+def best_of_half_a_number(x):
+    return pnp.topk(x, 1.5)
+
+
+@given(LINE)
+def cases_of_two_types(x):
+    return lax.select(x > 1, x, x.astype(np.float32))
+
+
+@given(LINE)
+def cases_chosen_by_floats(x):
+    return lax.select_n(x, x, x + 1)
+
+
+@given(LINE)
+def three_cases_chosen_by_bools(x):
+    return lax.select_n(x > 1, x, x + 1, x + 2)

@@ -101,6 +101,7 @@ def test_broken_steps_are_named(steps: tuple[Any, ...], message: str) -> None:
         ({"buffers": moved(0, index=1)}, "b0 is not argument 0"),
         ({"results": (0,)}, "result 0 takes over b0, which is not donated"),
         ({"results": (4,)}, "b4 is not result 0"),
+        ({"results": (9,)}, "b9 of 6 buffers is an argument or a result"),
         ({"sites": ()}, "launch of copy: site 0 of 0"),
     ],
 )

@@ -82,6 +82,16 @@ for _n in BINARY:
 for _n in INTEGER:
     row(_n, lambda np, x, y, _n=_n: getattr(np, _n)(x, y), WHOLE, NATURAL)
     row(_n, lambda np, x, y, _n=_n: getattr(np, _n)(x, y), SMALL, SMALL.T.copy())
+for _n in ("gcd", "lcm"):
+    for _x, _y in (
+        (WHOLE, NATURAL),
+        (SMALL, SMALL.T.copy()),
+        (WHOLE, np.int64(12)),
+        (SMALL, LOGIC[:2, :2]),
+    ):
+        row(_n, lambda np, x, y, _n=_n: getattr(np, _n)(x, y), _x, _y)
+    row(_n, lambda np, x, _n=_n: (getattr(np, _n)(x, 6), getattr(np, _n)(x[:0], 6)), NATURAL)
+    row(_n, lambda np, x, _n=_n: getattr(np, _n)(x, x[:, :1]), NATURAL.astype(np.uint64))
 for _n in ("floor_divide", "remainder", "fmod"):
     row(_n, lambda np, x, y, _n=_n: getattr(np, _n)(x, y), X, V)
 row("power", lambda np, x: np.power(x, 2.5), POSITIVE)

@@ -87,6 +87,8 @@ BINARY = [
     "bitwise_and",
     "bitwise_or",
     "bitwise_xor",
+    "gcd",
+    "lcm",
     "left_shift",
     "right_shift",
     "equal",

@@ -196,6 +196,20 @@ def test_sorts(x: Array, data: Any) -> None:
 
 
 @drawn
+@given(arrays(), st.data())
+def test_topk_is_the_head_of_a_sort(x: Array, data: Any) -> None:
+    axis = data.draw(st.sampled_from([None, *range(-x.ndim, x.ndim)]))
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    k = data.draw(st.integers(0, x.shape[axis]))
+    largest = data.draw(st.booleans())
+    found = pyc.jit(lambda x: pnp.topk(x, k, axis, mode="largest" if largest else "smallest"))(x)
+    order = pyc.jit(lambda x: pnp.argsort(x, axis=axis, descending=largest))(x)
+    order = np.take(order, range(k), axis=axis)
+    agree(found, (np.take_along_axis(x, order, axis), order))
+
+
+@drawn
 @given(arrays(least_rank=1), st.sampled_from(["left", "right"]), st.data())
 def test_searches(x: Array, side: Any, data: Any) -> None:
     line = np.sort(x.reshape(-1))

@@ -114,6 +114,10 @@ def _same_type(op: Op, dtype: DType) -> Iterator[Case]:
     yield from _pointwise_shapes((dtype,) * count, {})
 
 
+def _two(op: Op, dtype: DType) -> Iterator[Case]:
+    yield from _pointwise_shapes((dtype, dtype), {})
+
+
 def _select(op: Op, dtype: DType) -> Iterator[Case]:
     yield from _pointwise_shapes((dt.b1, dtype, dtype), {})
 
@@ -327,7 +331,8 @@ def _top(op: Op, dtype: DType) -> Iterator[Case]:
     for case in _rows(op, dtype):
         for k in sorted({0, 1, case.arrays[0].shape[-1] // 2, case.arrays[0].shape[-1]}):
             if k <= case.arrays[0].shape[-1]:
-                yield Case(case.arrays, {"k": k})
+                yield Case(case.arrays, {"k": k, "descending": True})
+                yield Case(case.arrays, {"k": k, "descending": False})
 
 
 def _scatter(op: Op, dtype: DType) -> Iterator[Case]:
@@ -363,6 +368,8 @@ PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "select": _select,
     "cast": _cast,
     "bitcast": _bitcast,
+    "gcd": _two,
+    "lcm": _two,
     "integer_power": _integer_power,
     "narrow": _narrow,
     "require": _require,
@@ -385,7 +392,7 @@ PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "argsort": _sorted,
     "top_k": _top,
 }
-"""Ops with params, or whose arguments are not all of one type."""
+"""Ops with params, kernels of several arguments, and ops of arguments of several types."""
 
 BY_KIND: dict[Kind, Callable[[Op, DType], Iterator[Case]]] = {
     Kind.POINTWISE: _same_type,

@@ -92,9 +92,9 @@ def test_sorting_gives_the_stable_order(x: Array, descending: bool) -> None:
 @settings(max_examples=40, deadline=None)
 @given(arrays(), st.data())
 def test_the_best_come_as_from_a_descending_sort(x: Array, data: Any) -> None:
-    k = data.draw(st.integers(0, x.shape[-1]))
-    values, places = on_every_executor("top_k", x, k=k)
-    whole = evaluate(graph_of("argsort", x, descending=True), [x])[0]
+    k, descending = data.draw(st.integers(0, x.shape[-1])), data.draw(st.booleans())
+    values, places = on_every_executor("top_k", x, k=k, descending=descending)
+    whole = evaluate(graph_of("argsort", x, descending=descending), [x])[0]
     assert same_bits(places, whole[..., :k])
     assert same_bits(values, np.take_along_axis(x, places, axis=-1))
 
@@ -120,7 +120,7 @@ def test_rows_beyond_the_stack_sort_in_scratch_buffers(dtype: DType, length: int
     x = elements(7, dtype, (sorting.MAX_TASKS + 3, length), 1)
     compiled_matches("sort", x, descending=True)
     compiled_matches("argsort", x, descending=False)
-    compiled_matches("top_k", x, k=1000)
+    compiled_matches("top_k", x, k=1000, descending=True)
 
 
 def compiled_matches(op: str, x: Array, **params: Any) -> None:
@@ -140,7 +140,7 @@ def test_each_method_is_right_at_the_lengths_where_it_gives_way(dtype: DType) ->
         compiled_matches("argsort", x, descending=True)
     x = elements(13, dtype, (3, 500), 0)
     for k in (1, sorting.INSERTION, sorting.INSERTION + 1):
-        compiled_matches("top_k", x, k=k)
+        compiled_matches("top_k", x, k=k, descending=k == 1)
 
 
 def test_scratch_is_bounded_by_the_number_of_tasks() -> None:
@@ -171,4 +171,4 @@ def test_what_cannot_be_sorted_is_refused() -> None:
     with pytest.raises(DTypeError, match="no order"):
         OPS["argsort"].types((ArrayType((3,), dt.c64),), descending=False)
     with pytest.raises(ShapeError, match="k = 4"):
-        OPS["top_k"].types((ArrayType((3,), dt.f32),), k=4)
+        OPS["top_k"].types((ArrayType((3,), dt.f32),), k=4, descending=True)

@@ -9,9 +9,13 @@ import pytest
 
 import pyc.numpy as pnp
 from pyc import lax
+from pyc.compile import compile_graph
+from pyc.ir import dtype as dt
+from pyc.ir.graph import Builder
 from pyc.ir.plan import Launch
 from pyc.ir.target import SM_90, X86_64_V3
 from pyc.ir.text_kernel import print_kernel
+from pyc.ir.types import ArrayType
 from pyc.passes import optimise
 from pyc.passes.fuse import GROUP_LIMIT, WORK_LIMIT, fuse
 from pyc.passes.memory import plan
@@ -256,6 +260,30 @@ def test_a_loop_over_whole_arrays_is_a_plan_loop_with_a_reason(golden) -> None:
     assert len(loops(found.plan.steps)) == 1
     assert Reason.FUSION_WHOLE_ARRAY_LOOP in reasons_of(found)
     golden("\n".join(f"{d.reason.name}: {d.details}" for d in found.decisions))
+
+
+def test_a_loop_that_checks_every_element_runs_over_whole_arrays() -> None:
+    """A check stands once for all elements, not for each: it stops the loop of all."""
+    line, number = ArrayType((5,), dt.i64), ArrayType((), dt.i64)
+    test, body, whole = Builder(), Builder(), Builder()
+    n, _ = test.param(number), test.param(line)
+    condition = test.build([test.bind1("lt", n, test.constant(3, dt.i64))])
+    n, x = body.param(number), body.param(line)
+    zero = body.bind1("broadcast", body.constant(0, dt.i64), shape=(5,))
+    body.bind("check", body.bind1("ge", x, zero), x, error="RuntimeError: below")
+    one = body.constant(1, dt.i64)
+    fewer = body.bind1("sub", x, body.bind1("broadcast", one, shape=(5,)))
+    rounds = body.build([body.bind1("add", n, one), fewer])
+    x = whole.param(line)
+    params = {"condition": condition, "body": rounds, "condition_captures": 0, "body_captures": 0}
+    graph = whole.build(whole.bind("while", whole.constant(0, dt.i64), x, **params)[1:])
+
+    found = plan(optimise(graph), X86_64_V3, check=True)
+    assert Reason.FUSION_WHOLE_ARRAY_LOOP in reasons_of(found)
+    compiled = compile_graph(graph)
+    assert compiled(np.arange(2, 7))[0].tolist() == [-1, 0, 1, 2, 3]
+    with pytest.raises(RuntimeError, match="below"):
+        compiled(np.arange(1, 6))
 
 
 def test_plans_do_not_depend_on_how_often_they_are_made() -> None:

@@ -57,13 +57,15 @@ ROWS = ((1000, 1000), (8, 1 << 17))
 ORDERED: dict[str, dict[str, Any]] = {
     "sort": {"descending": False},
     "argsort": {"descending": False},
-    "top_k": {"k": 5},
+    "top_k": {"k": 5, "descending": True},
     "cumsum": {},
     "cumprod": {},
     "cummax": {},
     "cummin": {},
 }
 """Ops along the last axis with an order, and params."""
+APART = ("gcd", "lcm")
+"""Kernels whose elements do not depend on each other."""
 
 
 def bound(name: str, *types: ArrayType, **params: Any) -> Graph:
@@ -134,7 +136,14 @@ def test_what_does_not_run_in_many_threads_of_the_device(golden) -> None:
 
 def test_every_op_with_an_order_has_a_sample() -> None:
     kernels = {name for name, op in OPS.items() if op.kind is Kind.KERNEL}
-    assert kernels == {*ORDERED, "scatter"}
+    assert kernels == {*ORDERED, *APART, "scatter"}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_kernels_of_elements_apart_run_in_many_threads(name: str) -> None:
+    """Their cases in the list above are small; large ones are launches of the device too."""
+    types = (ArrayType((1 << 20,), dt.i32),) * 2
+    assert placed(plan(bound(name, *types), SM_90)) == []
 
 
 # --- decisions ------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def compare(seed: int, executor: str, seen: Counter[str] | None = None) -> str:
         try:
             expected = evaluate(program, arguments)
             break
-        except PycError as error:
+        except (PycError, RuntimeError) as error:  # a `check` raises what the user does
             failed = type(error)
     if failed is not None:
         seen[f"raised:{failed.__name__}"] += 1

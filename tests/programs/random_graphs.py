@@ -29,13 +29,15 @@ SHAPES: tuple[tuple[int, ...], ...] = (
 )
 DTYPES = (
     *(dt.f32, dt.f64, dt.i32, dt.i64, dt.b1, dt.u8, dt.f16, dt.bf16, dt.c64),
-    *(dt.i8, dt.i16, dt.u16, dt.u32, dt.u64, dt.c128),
+    *(dt.i8, dt.i16, dt.u16, dt.u32, dt.u64, dt.c128, dt.f8e4m3, dt.f8e5m2),
 )
-WEIGHTS = (10, 4, 3, 3, 3, 1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5)
+WEIGHTS = (10, 4, 3, 3, 3, 1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5)
 ORDERING = (
     *("sort", "argsort", "top_k", "cumsum", "cumprod", "cummax", "cummin", "searchsorted"),
     "iota",
 )
+DIVISORS = ("gcd", "lcm")
+"""Kernels whose elements are computed from two of one place."""
 SIGN_READERS = ("copysign", "signbit")
 """They ask for the sign of a NaN, which is the processor's where it is computed."""
 UNCAST = ("bool", "complex")
@@ -141,6 +143,7 @@ class Program:
         """A pointwise op over values of one shape and type."""
         rng = self.rng
         names = sorted(n for n, o in OPS.items() if o.kind is Kind.POINTWISE and o.fails is None)
+        names += DIVISORS
         x = self.pick()
         if x is None:
             return
@@ -161,10 +164,11 @@ class Program:
                 condition = self.of_type(ArrayType(x.shape, dt.b1))
                 self.bind("select", condition, x, self.of_type(x.type))
                 return
-            others = [self.of_type(x.type) for _ in range(_arity(op) - 1)]
+            count = 2 if name in DIVISORS else _arity(op)
+            others = [self.of_type(x.type) for _ in range(count - 1)]
             if name in SIGN_READERS and x.dtype.is_float:
                 x, *others = (self.number(v) for v in (x, *others))
-            if _arity(op) and self.bind(name, x, *others) is not None:
+            if count and self.bind(name, x, *others) is not None:
                 return
 
     def number(self, x: Value) -> Value:
@@ -262,16 +266,20 @@ class Program:
         self.bind("div", power, spread(total))
 
     def check(self) -> None:
-        """Integers that must be in bounds or not negative, or variables that must have a value:
-        seldom such that some are not."""
+        """Integers that must be in bounds, not negative, or of a narrower type, variables that must
+        have a value, or what else must hold: seldom such that some do not."""
         rng = self.rng
         x = self.pick(lambda v: v.dtype in (dt.i32, dt.i64, dt.f32, dt.f64))
         if x is None:
             return
-        kind = rng.choice(["index_check", "index_check", "integer_power", "require"])
-        if kind == "require":
-            there = self.builder.bind1("ne", x, self.filled(x, rng.choice([8, 77, 77])))
-            self.bind("require", x, there, name="variable")
+        kind = rng.choice(["index_check", "integer_power", "require", "narrow", "check"])
+        if kind in ("require", "check"):
+            there = self.builder.bind1("ne", x, self.filled(x, rng.choice([3, 8, 77, 77])))
+            if kind == "require":
+                self.bind("require", x, there, name="variable")
+            else:
+                number = self.builder.bind1("cast", x, dtype=dt.i64)
+                self.bind("check", there, number, error="RuntimeError: x")
             return
         bound = rng.choice([3, 17, 300])
         if x.dtype is not dt.i64:
@@ -280,6 +288,8 @@ class Program:
             x = self.builder.bind1("remainder", x, self.filled(x, bound))
         if kind == "integer_power":
             self.bind("integer_power", self.of_type(x.type), x)
+        elif kind == "narrow":
+            self.bind("narrow", x, dtype=rng.choice([t for t in DTYPES if t.is_integer]))
         else:
             self.bind("index_check", x, axis=0, bound=bound)
 
@@ -311,7 +321,8 @@ class Program:
             if name in ("sort", "argsort"):
                 found = self.bind(name, x, descending=rng.random() < 0.5)
             elif name == "top_k":
-                found = self.bind(name, x, k=rng.randint(0, x.shape[-1]))
+                k, descending = rng.randint(0, x.shape[-1]), rng.random() < 0.5
+                found = self.bind(name, x, k=k, descending=descending)
             elif name == "iota":
                 axis = rng.randrange(len(x.shape))
                 dtype = rng.choice([dt.i64, dt.i32, dt.f32])

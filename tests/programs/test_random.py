@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyc.ir.op import OPS
 from tests.programs import run
 from tests.programs.differential import EXECUTORS, same_bits
 
@@ -18,7 +19,7 @@ def test_random_programs_give_the_interpreters_bits(executor: str) -> None:
     record = run.run(0, 100, executor, 1)
     assert not record["findings"], record["findings"]
     assert record["programs"] == record["agreed"] == 100
-    assert record["covered"] >= record["floor"] > 0, run.table(record["coverage"])
+    assert record["floor"] > 0 and not run.too_little(record), run.table(record["coverage"])
 
 
 @pytest.mark.slow
@@ -86,7 +87,20 @@ def test_records_of_different_seeds_add_up(
     assert (merged["programs"], merged["agreed"]) == (130, 129)
     assert merged["coverage"] == {"add:f32:compile": 130, "raised:NumericsError": 4}
     assert merged["raised"] == {"raised:NumericsError": 4}
-    assert merged["covered"] == 1 < merged["floor"], "so many programs must cover more"
+    assert merged["covered"] == 1 < merged["floor"]
+    assert run.too_little(merged) == ["1 of op x type x construct"]
     assert "129 of 130 programs agree" in capsys.readouterr().out
     with pytest.raises(ValueError, match="seed 60 ran twice"):
         run.main(["--merge", str(files[1]), str(files[2])])
+
+
+def test_a_thousand_programs_need_every_op_and_narrow_types() -> None:
+    coverage = {f"{op}:{type}:cond": 1 for op in OPS for type in run.NARROW}
+    record = {"seeds": [[0, 1000]], "findings": {}, "coverage": coverage}
+    assert run.too_little(run.summed(dict(record))) == [f"{len(coverage)} of op x type x construct"]
+    for key in sorted(k for k in coverage if ":bf16:" in k)[9:]:
+        del coverage[key]
+    for key in [k for k in coverage if k.startswith("narrow:")]:
+        del coverage[key]
+    _, *others = run.too_little(run.summed(dict(record)))
+    assert others == ["9 ops of bf16, not 40", "no program has narrow"]

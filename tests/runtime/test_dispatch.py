@@ -117,7 +117,7 @@ def doubled(_: int, slots: int, results: int) -> None:
 def make_doubler() -> tuple[Dispatcher, Slow]:
     slow = Slow()
     function = Dispatcher(slow)
-    assert function.add(specialise(doubled, (VECTOR,), (Result(F32, (3,)),)))
+    assert dispatch.add(function, specialise(doubled, (VECTOR,), (Result(F32, (3,)),)))
     return function, slow
 
 
@@ -130,7 +130,7 @@ def accepts(argument: Any, value: Any) -> tuple[bool, bytes]:
 
     slow = Slow()
     function = Dispatcher(slow)
-    assert function.add(specialise(body, (argument,)))
+    assert dispatch.add(function, specialise(body, (argument,)))
     function(value)
     assert len(seen) + len(slow.calls) == 1
     return bool(seen), seen[0] if seen else b""
@@ -148,8 +148,8 @@ def test_an_array_call_is_native_and_gives_a_fresh_writable_array() -> None:
     assert not np.shares_memory(first, second) and not np.shares_memory(first, x)
     assert type(first) is np.ndarray and first.dtype is np.dtype(np.float32)
     assert not slow.calls
-    (used,) = function.specialisations()
-    assert function.native_calls(used) == 2
+    (used,) = dispatch.specialisations(function)
+    assert dispatch.native_calls(function, used) == 2
 
 
 class Subclass(np.ndarray[Any, Any]):
@@ -218,7 +218,7 @@ def test_every_element_type_is_recognised_and_returned(dtype: dtypes.DType) -> N
 
     outcome = (Result(dtype, (3,)), Result(dtype, ()))
     function = Dispatcher(Slow())
-    assert function.add(specialise(copy, (ArrayArgument(dtype, (3,)),), outcome))
+    assert dispatch.add(function, specialise(copy, (ArrayArgument(dtype, (3,)),), outcome))
     array, scalar = function(values)
     assert array.tobytes() == values.tobytes() and array.dtype is dtype.numpy
     assert scalar.tobytes() == values[1].tobytes() and type(scalar) is type(values[1])
@@ -322,7 +322,7 @@ def recorder(arguments: tuple[Any, ...], count: int, **options: Any) -> tuple[An
 
     slow = Slow()
     function = Dispatcher(slow)
-    assert function.add(specialise(body, arguments, **options))
+    assert dispatch.add(function, specialise(body, arguments, **options))
     return function, seen, slow
 
 
@@ -463,11 +463,11 @@ def test_many_threads_may_call_add_and_clear() -> None:
 
     def change() -> None:
         for _ in range(150):
-            function.add(locked)
-            function.add(unlocked)
-            function.discard(locked)
+            dispatch.add(function, locked)
+            dispatch.add(function, unlocked)
+            dispatch.discard(function, locked)
             function(x)
-            function.clear()
+            dispatch.clear(function)
         stop.set()
 
     threads = [threading.Thread(target=call, args=(v,)) for v in (x, x.copy(), [x], [x])]
@@ -492,7 +492,7 @@ def test_contents_of_a_list_live_through_a_call_without_the_gil() -> None:
         alive.append(floats(slot(slots, 0), 3).tolist())
 
     function = Dispatcher(Slow())
-    assert function.add(specialise(body, (ListArgument((VECTOR,)),), release=True))
+    assert dispatch.add(function, specialise(body, (ListArgument((VECTOR,)),), release=True))
     held = [[np.array([1, 2, 3], np.float32)]]
     watch = weakref.ref(held[0][0])
     function(held[0])
@@ -511,7 +511,9 @@ def test_captured_arrays_are_read_anew_and_checked_anew() -> None:
 
     slow = Slow()
     function = Dispatcher(slow)
-    function.add(specialise(body, (VECTOR,), looks=(Look(ObjectSource(weights), VECTOR),)))
+    dispatch.add(
+        function, specialise(body, (VECTOR,), looks=(Look(ObjectSource(weights), VECTOR),))
+    )
     x = np.zeros(3, np.float32)
     function(x)
     weights[0] = 9
@@ -665,7 +667,7 @@ def test_results_come_as_one_value_a_tuple_or_what_wrap_makes() -> None:
 
     def call(outcome: tuple[Result, ...], **options: Any) -> Any:
         function = Dispatcher(Slow())
-        assert function.add(specialise(body, (), outcome, **options))
+        assert dispatch.add(function, specialise(body, (), outcome, **options))
         return function()
 
     count = 1
@@ -684,7 +686,7 @@ def test_large_results_lie_in_recycled_memory() -> None:
     shape = (pool.RECYCLED_BYTES // 4,)
     pool.clear()
     function = Dispatcher(Slow())
-    function.add(specialise(lambda *_: None, (), (Result(F32, shape),)))
+    dispatch.add(function, specialise(lambda *_: None, (), (Result(F32, shape),)))
     before = pool.statistics()
     first = function()
     address = first.ctypes.data
@@ -714,7 +716,7 @@ def test_a_failed_entry_calls_back_with_site_and_value() -> None:
         return 4
 
     function = Dispatcher(Slow())
-    function.add(specialise(body, (), (Result(F32, (3,)), Result(F32, ()))))
+    dispatch.add(function, specialise(body, (), (Result(F32, (3,)), Result(F32, ()))))
     with pytest.raises(RuntimeError, match="failed with 4, 3, -17"):
         function()
 
@@ -726,7 +728,7 @@ def test_exceptions_of_the_slow_way_and_of_wrap_arrive() -> None:
     function = Dispatcher(raising)
     with pytest.raises(KeyError, match="mine"):
         function(1)
-    function.add(specialise(lambda *_: None, (), (Result(F32, (3,)),), wrap=raising))
+    dispatch.add(function, specialise(lambda *_: None, (), (Result(F32, (3,)),), wrap=raising))
     for call in (function, lambda: function(1)):
         with pytest.raises(KeyError, match="mine"):
             call()
@@ -741,7 +743,7 @@ def test_what_cannot_be_native_is_refused_with_a_reason() -> None:
     wide = specialise(lambda *_: None, (), (Result(F32, ()),) * 65)
     for specialisation in (half, many, wide):
         assert records.problem(specialisation) is not None
-        assert not function.add(specialisation)
+        assert not dispatch.add(function, specialisation)
     assert function(0.5) == "slow"
     assert reasons.counts()[Reason.DISPATCH_SLOW_ARGUMENT] == 3
 
@@ -752,7 +754,7 @@ def test_a_failed_probe_keeps_calls_slow(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(layout, "problem", lambda: problem)
     slow = Slow()
     function = Dispatcher(slow)
-    assert not function.add(specialise(doubled, (VECTOR,), (Result(F32, (3,)),)))
+    assert not dispatch.add(function, specialise(doubled, (VECTOR,), (Result(F32, (3,)),)))
     assert function(np.zeros(3, np.float32)) == "slow"
     assert reasons.counts()[Reason.DISPATCH_SLOW_PROBE] == 1
 
@@ -783,27 +785,27 @@ def test_the_fitting_specialisation_is_found_and_can_be_taken_out() -> None:
             ctypes.c_int64.from_address(result(results, 0)).value = size
 
         made.append(specialise(body, (argument,), (Result(dtypes.i64, ()),)))
-        function.add(made[-1])
+        dispatch.add(function, made[-1])
     calls = [np.zeros(size, np.float32) for size in range(1, 6)]
     assert [function(x) for x in calls] == [1, 2, 3, 4, 5]
-    function.discard(made[2])
+    dispatch.discard(function, made[2])
     assert [function(x) for x in calls] == [1, 2, "slow", 4, 5]
-    assert [function.native_calls(s) for s in made] == [2, 2, 0, 2, 2]
-    assert function.specialisations() == (*reversed(made[3:]), *reversed(made[:2]))
-    function.clear()
+    assert [dispatch.native_calls(function, s) for s in made] == [2, 2, 0, 2, 2]
+    assert dispatch.specialisations(function) == (*reversed(made[3:]), *reversed(made[:2]))
+    dispatch.clear(function)
     assert [function(x) for x in calls] == ["slow"] * 5
 
 
 def test_specialisations_may_be_cleared_during_a_call() -> None:
     def body(_: int, __: int, results: int) -> None:
-        function.clear()
+        dispatch.clear(function)
         gc.collect()
         ctypes.c_int64.from_address(result(results, 0)).value = 8
 
     slow = Slow()
     function = Dispatcher(slow)
     watch = weakref.ref(specialisation := specialise(body, (), (Result(dtypes.i64, ()),)))
-    function.add(specialisation)
+    dispatch.add(function, specialisation)
     del specialisation
     assert function() == 8
     assert function() == "slow"
@@ -818,7 +820,7 @@ def test_calls_may_nest() -> None:
         ctypes.c_int64.from_address(result(results, 0)).value = value
 
     function = Dispatcher(Slow())
-    function.add(specialise(body, (ONE,), (Result(dtypes.i64, ()),)))
+    dispatch.add(function, specialise(body, (ONE,), (Result(dtypes.i64, ()),)))
     assert function(5) == 120
 
 
@@ -839,7 +841,7 @@ def test_an_arena_is_provided_by_the_slow_way_and_then_claimed_natively() -> Non
             return "slow"
 
     function = Dispatcher(slow)
-    function.add(specialise(body, (), arena_bytes=5000))
+    dispatch.add(function, specialise(body, (), arena_bytes=5000))
     assert function() == "slow"
     assert function() == function() == ()
     assert seen[0] == seen[1] and seen[0] % 64 == 0
@@ -865,7 +867,7 @@ def test_calls_at_the_same_time_have_different_arenas() -> None:
         return function()
 
     function = Dispatcher(slow)
-    function.add(specialise(body, (), arena_bytes=100, release=True))
+    dispatch.add(function, specialise(body, (), arena_bytes=100, release=True))
     threads = [threading.Thread(target=function) for _ in range(2)]
     for thread in threads:
         thread.start()
@@ -900,7 +902,7 @@ def test_subclasses_have_attributes_and_bind_as_methods() -> None:
         layer = function
 
     model = Model()
-    function.add(specialise(lambda *_: None, (SameArgument(model), ONE)))
+    dispatch.add(function, specialise(lambda *_: None, (SameArgument(model), ONE)))
     assert model.layer(3) == () and model.layer("x") is None
     assert seen == [(model, "x")] and function.name == "mine"
     assert Model.layer is function
@@ -926,7 +928,7 @@ def test_a_function_in_a_cycle_is_collected() -> None:
     def make() -> weakref.ref[Function]:
         function = Function(print)
         held = [function]
-        function.add(specialise(lambda *_: len(held), (VECTOR,), wrap=lambda _: held))
+        dispatch.add(function, specialise(lambda *_: len(held), (VECTOR,), wrap=lambda _: held))
         return weakref.ref(function)
 
     watch = make()
@@ -943,7 +945,8 @@ def test_calls_leak_nothing() -> None:
     model, rows = Model(), [x, weights]
     namespace = {"helper": weights, "model": model, "rows": rows}
     function = Dispatcher(lambda *_: None)
-    function.add(
+    dispatch.add(
+        function,
         specialise(
             lambda *_: None,
             arguments,
@@ -958,7 +961,7 @@ def test_calls_leak_nothing() -> None:
                 Look(ItemSource(5, 1), VECTOR),
             ),
             release=True,
-        )
+        ),
     )
     inner, number = {key: x}, 1.5
     objects = [model, rows, Model, namespace, x, weights, key, inner, number, function]
@@ -987,7 +990,7 @@ def test_calls_leak_nothing() -> None:
 def test_failures_leak_nothing() -> None:
     outcome = (Result(F32, (100_000,)), Result(F32, ()))
     function = Dispatcher(lambda *_: None)
-    function.add(specialise(lambda *_: 1, (), outcome))
+    dispatch.add(function, specialise(lambda *_: 1, (), outcome))
 
     def fail_often(times: int) -> None:
         for _ in range(times):

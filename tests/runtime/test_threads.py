@@ -176,6 +176,25 @@ def test_bad_numbers_are_refused() -> None:
     for bad in (0, -1):
         with pytest.raises(ValueError, match="1 or more"):
             threads.set_num_threads(bad)
+    for wrong in (2.5, "2", True):
+        with pytest.raises(ValueError, match="whole number"):
+            threads.set_num_threads(wrong)
+
+
+def test_a_pool_that_runs_follows_the_setting(tasks: Image) -> None:
+    """The number is told to native code once: it must not keep the one of its first call."""
+    assert (counted(tasks, 50) == 1).all()
+    with config.using(num_threads=3):
+        assert threads.statistics().threads == 3
+        config.update("num_threads", 2)
+        assert threads.statistics().threads == 3
+    assert threads.statistics().threads == 2
+    config.update("num_threads", 0)
+    assert threads.statistics().threads == threads.default_threads()
+    with config.using(num_threads=1):
+        before = threads.statistics().regions
+        assert (counted(tasks, 50) == 1).all()
+        assert threads.statistics().regions == before
 
 
 def test_the_setting_is_the_default_and_a_number_by_hand_goes_before(tasks: Image) -> None:

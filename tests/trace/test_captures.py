@@ -26,13 +26,14 @@ from pyc import reasons
 from pyc.errors import PurityError, PycError, TraceError
 from pyc.jit import Jitted, jit
 from pyc.reasons import Reason
+from pyc.runtime import dispatch
 from tests.trace import changes
 
 X = np.array([1.5, 2.25, 3.0])
 
 
 def native_calls(function: Jitted) -> int:
-    return sum(map(function.native_calls, function.specialisations()))
+    return sum(dispatch.native_calls(function, s) for s in dispatch.specialisations(function))
 
 
 def agree(function: Jitted, *args: Any) -> None:

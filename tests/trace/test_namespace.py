@@ -635,6 +635,17 @@ def test_functions_of_math_with_several_operands() -> None:
         np.testing.assert_allclose(a, b, rtol=1e-15)
 
 
+@pytest.mark.parametrize("numbers", [(18, -30), (0, 5), (0, 0), (7, 1)])
+def test_divisors_and_multiples_of_math(numbers: tuple[int, int]) -> None:
+    def function(n, m):
+        both = math.gcd(n, m), math.lcm(n, m, 4)
+        return (*both, math.gcd(n), math.lcm(m), math.gcd(n, m, 12) + both[0] // (1 + both[1]))
+
+    found = jit(function)(*numbers)
+    assert found == function(*numbers)
+    assert all(type(x) is np.int64 for x in found)
+
+
 def test_a_result_of_math_is_a_python_number() -> None:
     found = jit(lambda x: math.sin(x[0]) * np.ones(2, np.float32))(X.astype(np.float32))
     assert found.dtype == np.float32

@@ -2,7 +2,7 @@
 
 * sort(x; descending) -> the type of x.
 * argsort(x; descending) -> i64: the places of the sorted elements.
-* top_k(x; k) -> (values, i64 places) of the k first elements in descending order.
+* top_k(x; k, descending) -> (values, i64 places) of the k first elements in that order.
 
 Equal elements keep their order, also in descending order; -0.0 and 0.0 are equal; NaN comes last in
 either order, so top_k gives one only where fewer than k numbers are left.
@@ -417,21 +417,21 @@ def _argsort_build(types: Types, *, descending: bool) -> Kernel:
     return _kernel("argsort", x, x.shape[-1], descending, values=False, places=True)
 
 
-def _top_types(args: Types, *, k: int) -> Types:
+def _top_types(args: Types, *, k: int, descending: bool) -> Types:
     x = _line_types("top_k", args)
     if not 0 <= k <= x.shape[-1]:
-        raise ShapeError(f"top_k: k = {k} is not in 0 ... {x.shape[-1]}, the last axis of {x}")
+        raise ShapeError(f"top_k: k = {k} is not in 0 ... {x.shape[-1]}, the length of the axis")
     shape = (*x.shape[:-1], k)
     return ArrayType(shape, x.dtype), ArrayType(shape, dt.i64)
 
 
-def _top_build(types: Types, *, k: int) -> Kernel:
+def _top_build(types: Types, *, k: int, descending: bool) -> Kernel:
     (x,) = types
-    return _kernel("top_k", x, k, True, values=True, places=True)
+    return _kernel("top_k", x, k, descending, values=True, places=True)
 
 
-def _top_reference(x: Array, *, k: int) -> tuple[Array, Array]:
-    order = _order(x, True)[..., :k].copy()
+def _top_reference(x: Array, *, k: int, descending: bool) -> tuple[Array, Array]:
+    order = _order(x, descending)[..., :k].copy()
     return np.take_along_axis(x, order, axis=-1), order
 
 

@@ -1,0 +1,18 @@
+"""What a process keeps to be fast the next time, and how it is given back."""
+
+from __future__ import annotations
+
+from pyc import eager
+from pyc.cache import memory
+from pyc.jit import jitted_functions
+from pyc.runtime import pool
+
+
+def clear_caches() -> None:
+    """Forgets all compiled programs of this process, and frees the memory that is kept for calls
+    and results to come. The disk cache stays (`pyc.cache.clear` empties it)."""
+    for function in jitted_functions():
+        function.clear_cache()
+    eager.clear()
+    memory.clear()
+    pool.clear()
