@@ -185,6 +185,17 @@ class Reason(Enum):
         _NOTHING,
     )
 
+    LOOP_SHORT = Entry(
+        "PYC2114",
+        "a short loop is straight code: it was traced iteration by iteration",
+        _NOTHING,
+    )
+    LOOP_IN_PYTHON = Entry(
+        "PYC2115",
+        "a loop over Python objects (a list, a dict, a generator) is straight code",
+        "Loop over a range or an array if the program is large, or takes long to compile.",
+    )
+
     # guard: what a compiled program depends on besides the signature
     GUARD_CAPTURE_CHANGED = Entry(
         "PYC2201",
@@ -350,6 +361,36 @@ class Reason(Enum):
     FUSION_EXPRESSION_LIMIT = Entry(
         "PYC2402",
         "not fused: the kernel would hold more expressions than compile in reasonable time",
+        _NOTHING,
+    )
+    FUSION_OWN_KERNEL = Entry(
+        "PYC2408",
+        "not fused: an operation has a kernel of its own, such as a product, a sort or a loop",
+        "Nothing: element-wise work on the result of a product joins it where it alone reads it.",
+    )
+    FUSION_OTHER_LOOPS = Entry(
+        "PYC2409",
+        "not fused: two kernels run over different axes, or reduce different ones",
+        _NOTHING,
+    )
+    FUSION_OTHER_PLACES = Entry(
+        "PYC2410",
+        "not fused: a kernel reads what the other makes at other places than where it is made",
+        "Nothing: neighbours, transposes and rows must be stored before they can be read.",
+    )
+    FUSION_LONG_ROWS = Entry(
+        "PYC2411",
+        "not fused: few long rows are reduced by several tasks together, before others can begin",
+        _NOTHING,
+    )
+    FUSION_ORDER = Entry(
+        "PYC2412",
+        "not fused: checks, and what can fail, keep their order",
+        "Expected with `raise`, `assert` and callbacks; do them before or after the work.",
+    )
+    FUSION_ELSEWHERE = Entry(
+        "PYC2413",
+        "not fused: the work that reads one kernel's result is part of another kernel",
         _NOTHING,
     )
     FUSION_WHOLE_ARRAY_LOOP = Entry(
@@ -571,12 +612,17 @@ _collectors: ContextVar[tuple[list[Event], ...]] = ContextVar("pyc_reasons", def
 hold(_lock)
 
 _unrecorded: ContextVar[bool] = ContextVar("pyc_reasons_unrecorded", default=False)
+_aside: ContextVar[list[Event] | None] = ContextVar("pyc_reasons_aside", default=None)
 
 
 def record(reason: Reason, **details: Any) -> Event:
     """Notes that something happened for `reason`, and returns the event."""
     event = Event(reason, details)
     if _unrecorded.get():
+        return event
+    aside = _aside.get()
+    if aside is not None:
+        aside.append(event)
         return event
     with _lock:
         _log.append(event)
@@ -616,6 +662,18 @@ def collecting() -> Iterator[list[Event]]:
         yield collected
     finally:
         _collectors.reset(token)
+
+
+@contextmanager
+def aside() -> Iterator[list[Event]]:
+    """A list that gets the events of the block (in this thread and context), which are noted
+    nowhere else: what happens is only looked at."""
+    found: list[Event] = []
+    token = _aside.set(found)
+    try:
+        yield found
+    finally:
+        _aside.reset(token)
 
 
 @contextmanager

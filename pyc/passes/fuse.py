@@ -30,6 +30,7 @@ from pyc.frozen import field, frozen, slotted
 from pyc.ir.expr import Expr, Var, const
 from pyc.ir.graph import Eqn, Graph, Value, has_effect
 from pyc.ir.op import Complex, Kind
+from pyc.passes.apart import Apart, describe, extents, read_by
 from pyc.passes.index import Simplifier
 from pyc.passes.work import Work
 from pyc.reasons import Reason
@@ -47,6 +48,7 @@ ROW_LIMIT = 1 << 16
 reductions by themselves are split over tasks."""
 
 Index = tuple[Expr, ...]
+Domain = tuple[int, ...]
 
 
 @frozen()
@@ -205,12 +207,28 @@ class Walker:
 
 @frozen()
 class Fusion:
-    """The groups in execution order, the values that have memory, why, and the walker of reads."""
+    """The groups in execution order, the values that have memory, why, the walker of reads, and why
+    groups that read from each other are apart."""
 
     groups: tuple[Group, ...]
     stored: frozenset[Value]
     decisions: tuple[Decision, ...]
     walker: Walker
+    apart: tuple[Apart, ...] = ()
+
+
+@frozen(eq=False)
+class _Place:
+    """An equation that looks for a group. reduced: positions, of a reduction; made_here: the groups
+    that make what it reads; risky: it can fail or loop where order counts."""
+
+    eqn: Eqn
+    domain: Domain
+    reduced: Domain | None
+    reads: list[Read]
+    work: Work
+    made_here: set[Group]
+    risky: bool
 
 
 class _Fuser:
@@ -230,6 +248,7 @@ class _Fuser:
         self.risky: list[int] = []
         """The groups that can fail or loop, so far; the last that is a check, and needs them."""
         self.checked = -1
+        self.apart: dict[tuple[int, int], Apart] = {}
 
     def run(self) -> Fusion:
         live = self._live()
@@ -255,7 +274,8 @@ class _Fuser:
                 self._keep_order(eqn)
         self._export_reductions()
         return Fusion(
-            tuple(self._ordered()), frozenset(self.stored), tuple(self.decisions), self.walker
+            *(tuple(self._ordered()), frozenset(self.stored), tuple(self.decisions), self.walker),
+            tuple(self.apart.values()),
         )
 
     # --- what is stored ---------------------------------------------------------------------------
@@ -439,6 +459,8 @@ class _Fuser:
         self._add(group, group.reads)
         for out in eqn.outs:
             self.group_of[out] = group
+        made_here = {self.group_of[r.value] for r in group.reads if r.value in self.group_of}
+        self._keep_apart(group, [(m, Reason.FUSION_OWN_KERNEL, read_by(eqn)) for m in made_here])
 
     def _update_reads(self, eqn: Eqn, domain: tuple[int, ...]) -> list[Read]:
         """What an update reads: its new elements are computed where they are stored."""
@@ -471,7 +493,9 @@ class _Fuser:
         for argument in eqn.args:
             if not self._has_memory(argument):
                 work.join(self.work[argument])
-        group = self._find_group(eqn, domain, reduced, reads, work)
+        place = self._place(eqn, domain, reduced, reads, work)
+        group = self._find_group(place)
+        apart = self._why_apart(place, group)
         if group is None:
             group = Group(domain=domain, reduced=reduced)
             self._add(group, reads)
@@ -483,6 +507,7 @@ class _Fuser:
         group.reduces.append(eqn)
         for out in eqn.outs:
             self.group_of[out] = group
+        self._keep_apart(group, apart)
 
     def _place_output(self, value: Value) -> None:
         domain = units_dropped(value.shape)
@@ -491,7 +516,9 @@ class _Fuser:
             return
         work = self.work[value]
         eqn = self.walker.producer[value]
-        group = self._find_group(eqn, domain, None, reads, work)
+        place = self._place(eqn, domain, None, reads, work)
+        group = self._find_group(place)
+        apart = self._why_apart(place, group)
         if group is None:
             group = self._find_kept_group(eqn, value, domain)
             if group is not None:
@@ -504,6 +531,7 @@ class _Fuser:
         group.work.join(work)
         group.outputs.append(value)
         self.group_of[value] = group
+        self._keep_apart(group, apart)
 
     def _as_epilogue(self, value: Value, domain: tuple[int, ...], reads: list[Read]) -> bool:
         """Lets a contraction's kernel store `value` instead of its own result, if that result is
@@ -544,12 +572,7 @@ class _Fuser:
 
     def _is_product(self, value: Value) -> bool:
         group = self.group_of.get(value)
-        return (
-            group is not None
-            and group.opaque is not None
-            and group.opaque.op.kind is Kind.CONTRACT
-            and group.epilogue is None
-        )
+        return group is not None and _stores_products(group) and group.epilogue is None
 
     def _roots_of(self, value: Value) -> set[Value | None]:
         """The stored values whose computation reads `value`; None stands for other readers."""
@@ -568,42 +591,50 @@ class _Fuser:
                         stack.append(out)
         return found
 
-    def _find_group(
-        self,
-        eqn: Eqn,
-        domain: tuple[int, ...],
-        reduced: tuple[int, ...] | None,
-        reads: list[Read],
-        work: Work,
-    ) -> Group | None:
-        """The best group over `domain` that `eqn` with these reads can join, the latest first."""
-        reduction = eqn.op.kind is Kind.REDUCE
-        risky = self.checks and self._is_risky(eqn)
-        made_here = {self.group_of[r.value] for r in reads if r.value in self.group_of}
+    def _find_group(self, place: _Place) -> Group | None:
+        """The best group over a domain that an equation can join, the latest first."""
         for group in reversed(self.groups):
-            if group.opaque is not None or group.domain != domain:
+            if self._obstacle(group, place) is not None:
                 continue
-            if risky and not self._in_order(eqn, group):
-                continue
-            if reduction and group.reduced != reduced and (group.reduced or group.reduces):
-                continue
-            long = reduction and not self._row_fits(domain, reduced or ())
-            if long and (not group.reduces or group in made_here):
-                continue
-            if not reduction and group.reduced and not self._row_fits(domain, group.reduced):
-                continue
-            if not (group in made_here or self._shares(group, reads)):
-                continue
-            if any(r.value in self.cut and self.group_of.get(r.value) is group for r in reads):
-                continue
-            if not self._may_join(group, reads, self.walker.variables(domain, group.kept)):
-                continue
-            together = group.work.with_other(work)
+            together = group.work.with_other(place.work)
             if together <= GROUP_LIMIT:
                 return group
             details = f"{together:.0f} instructions with others"
-            self._decide(eqn, Reason.FUSION_EXPRESSION_LIMIT, details)
+            self._decide(place.eqn, Reason.FUSION_EXPRESSION_LIMIT, details)
         return None
+
+    def _obstacle(self, group: Group, place: _Place) -> Reason | None:
+        """Why a group cannot take in an equation; None if it can, but for its size."""
+        domain, reduced, made_here = place.domain, place.reduced, place.made_here
+        if group.opaque is not None:
+            return Reason.FUSION_OWN_KERNEL
+        if group.domain != domain:
+            return Reason.FUSION_OTHER_LOOPS
+        if place.risky and not self._in_order(place.eqn, group):
+            return Reason.FUSION_ORDER
+        reduction = reduced is not None
+        if reduction and group.reduced != reduced and (group.reduced or group.reduces):
+            return Reason.FUSION_OTHER_LOOPS
+        long = reduction and not self._row_fits(domain, reduced or ())
+        if long and (not group.reduces or group in made_here):
+            return Reason.FUSION_LONG_ROWS
+        if not reduction and group.reduced and not self._row_fits(domain, group.reduced):
+            return Reason.FUSION_LONG_ROWS
+        if not (group in made_here or self._shares(group, place.reads)):
+            return Reason.FUSION_ELSEWHERE
+        cut = (r.value in self.cut and self.group_of.get(r.value) is group for r in place.reads)
+        if any(cut):
+            return Reason.FUSION_EXPRESSION_LIMIT
+        if not self._may_join(group, place.reads, self.walker.variables(domain, group.kept)):
+            return Reason.FUSION_OTHER_PLACES
+        return None
+
+    def _place(
+        self, eqn: Eqn, domain: Domain, reduced: Domain | None, reads: list[Read], work: Work
+    ) -> _Place:
+        made_here = {self.group_of[r.value] for r in reads if r.value in self.group_of}
+        risky = self.checks and self._is_risky(eqn)
+        return _Place(eqn, domain, reduced, reads, work, made_here, risky)
 
     def _find_kept_group(self, eqn: Eqn, value: Value, domain: tuple[int, ...]) -> Group | None:
         """A row group whose kept positions are this output's domain."""
@@ -680,6 +711,51 @@ class _Fuser:
             if r not in group.reads:
                 group.reads.append(r)
 
+    # --- why not ----------------------------------------------------------------------------------
+
+    def _why_apart(self, place: _Place, group: Group | None) -> list[tuple[Group, Reason, str]]:
+        """For each maker of what an equation reads why it does not join that one, but `group`."""
+        found = []
+        for maker in place.made_here - {group}:
+            reason = self._obstacle(maker, place)
+            if reason is None and maker.work.with_other(place.work) > GROUP_LIMIT:
+                reason = Reason.FUSION_EXPRESSION_LIMIT
+            reason = reason or Reason.FUSION_ELSEWHERE
+            together = maker.work.with_other(place.work)
+            details = describe(reason, maker, place.eqn, place.domain, place.reduced, together)
+            if _stores_products(maker) and place.reduced is None:
+                value = place.eqn.outs[0]
+                details = self._why_no_epilogue(value, place.domain, place.reads, maker)
+            found.append((maker, reason, details))
+        return found
+
+    def _why_no_epilogue(
+        self, value: Value, domain: Domain, reads: list[Read], maker: Group
+    ) -> str:
+        """Why a product's kernel does not store what is computed from its result."""
+        assert maker.opaque is not None
+        product = maker.opaque.out
+        if maker.epilogue is not None:
+            return "the product's kernel stores another value already"
+        if product in self.graph.results:
+            return "the product is a result of the program"
+        if self._roots_of(product) != {value}:
+            return "several values are computed from the product"
+        if sum(self._is_product(r.value) for r in reads) > 1:
+            return "it reads several products, or one at several places"
+        if self._can_fail(value):
+            return "it can fail"
+        if units_dropped(product.shape) != domain:
+            return f"it is of other extents than the product: {extents(domain)}"
+        return "it reads the product at another place, or what is made after it"
+
+    def _keep_apart(self, group: Group, found: list[tuple[Group, Reason, str]]) -> None:
+        """Keeps why a group is not one with those that it reads from."""
+        for maker, reason, details in found:
+            if maker is not group:
+                key = maker.number, group.number
+                self.apart.setdefault(key, Apart(*key, reason, details))
+
     # --- finishing --------------------------------------------------------------------------------
 
     def _export_reductions(self) -> None:
@@ -715,6 +791,10 @@ class _Fuser:
 def units_index(shape: tuple[int, ...], index: Index) -> Index:
     """The part of an index that lies along axes of extent other than 1."""
     return tuple(e for d, e in zip(shape, index, strict=True) if d != 1)
+
+
+def _stores_products(group: Group) -> bool:
+    return group.opaque is not None and group.opaque.op.kind is Kind.CONTRACT
 
 
 def _same(a: Iterable[Expr], b: Iterable[Expr]) -> bool:

@@ -123,9 +123,24 @@ class _Scope:
         return not any(s == slot and last.get(v, -1) > number for v, s in self.slot.items())
 
 
+@frozen(eq=False)
+class Made:
+    """What a group of a Graph became. kernels: numbers of those of the Plan that run it, and what
+    it holds; owner: the control equation that holds the Graph; numbers: of all equations."""
+
+    group: Group
+    fusion: Fusion
+    kernels: range
+    owner: Eqn | None
+    numbers: dict[Eqn, int]
+
+
 class _Planner:
-    def __init__(self, target: Target, donated: Sequence[int], *, check: bool) -> None:
+    def __init__(
+        self, target: Target, donated: Sequence[int], trail: list[Made] | None, *, check: bool
+    ) -> None:
         self.target = target
+        self._trail = trail
         self._donated = donated
         self._check = check
         self.slots: list[_Slot] = []
@@ -294,6 +309,14 @@ class _Planner:
     def _group(self, scope: _Scope, number: int, group: Group) -> None:
         eqn = group.opaque
         self._now = self._numbers[eqn or scope.walker.producer[group.outputs[0]]]
+        before = len(self.kernels)
+        self._steps(scope, number, group, eqn)
+        if self._trail is not None:
+            kernels = range(before, len(self.kernels))
+            made = Made(group, scope.fusion, kernels, scope.owner, self._numbers)
+            self._trail.append(made)
+
+    def _steps(self, scope: _Scope, number: int, group: Group, eqn: Eqn | None) -> None:
         if eqn is None:
             self._loops(scope, number, group)
         elif eqn.op.kind is Kind.CONTROL:
@@ -712,8 +735,14 @@ def _may_alias(kernel: Kernel, positions: Sequence[int]) -> Kernel:
 
 
 def plan(
-    graph: Graph, target: Target, *, donated: Sequence[int] = (), check: bool = False
+    graph: Graph,
+    target: Target,
+    *,
+    donated: Sequence[int] = (),
+    trail: list[Made] | None = None,
+    check: bool = False,
 ) -> Planned:
     """The Plan that computes `graph` on `target`. donated: numbers of parameters whose memory is
-    the program's; check: verify every kernel, as lowered and as scheduled, and the Plan."""
-    return _Planner(target, donated, check=check).program(graph)
+    the program's; trail: gets what each group became, for reports; check: verify every kernel, as
+    lowered and as scheduled, and the Plan."""
+    return _Planner(target, donated, trail, check=check).program(graph)

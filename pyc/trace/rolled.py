@@ -107,10 +107,16 @@ def each(
     steps = Rows(items) if isinstance(items, Tracer) and items.ndim else items
     if isinstance(steps, range):
         steps = Counted(steps)
-    if isinstance(steps, Steps) and is_tracing():
+    if not is_tracing():
+        loop.run_in_python(iter(items))
+    elif isinstance(steps, Steps):
         loop.run(steps)
     else:
-        loop.run_in_python(iter(items))
+        before = _recorded()
+        done = loop.run_in_python(iter(items))
+        if _recorded() > before:
+            kind = type(items).__name__
+            record(Reason.LOOP_IN_PYTHON, **_where(), iterations=done, over=kind)
 
 
 class _Statement:
@@ -178,16 +184,19 @@ class _For(_Statement):
         self.counter = variables.named(counter)
         self.grown = [Variable(n, variables.cells[n]) for n in grown if n in variables.cells]
 
-    def run_in_python(self, items: Iterator[Any], skip: bool = False) -> None:
-        """All iterations, as Python runs them."""
+    def run_in_python(self, items: Iterator[Any]) -> int:
+        """All iterations, as Python runs them; how many there were."""
+        done = 0
         for item in items:
             stopped = self.stopped()
             if type(stopped) is bool:
                 if stopped:
-                    return
+                    return done
                 self.body(item)
             else:
                 self.guarded(lambda item=item: self.body(item))  # type: ignore[misc]
+            done += 1
+        return done
 
     def run(self, steps: Steps) -> None:
         """Over a sequence that may be traced."""
@@ -208,18 +217,20 @@ class _For(_Statement):
         One that may be left has its own way of becoming an op."""
         length: int = steps.length
         left = length - 1
+        before = _recorded()
         if left < 2 or self.stop is not None:
-            self.unroll(steps, 0)
-            return
-        recorded = current().builder.eqns  # type: ignore[attr-defined]
-        before = len(recorded)
-        with _unrolling(length):
-            self.body(steps.item(0))
-        cost = left * sum(map(_cost, recorded[before:]))
-        if cost > STRAIGHT_COST and self.try_to_roll(steps, 1):
-            record(Reason.LOOP_ROLLED_FOR_SIZE, line=_line(), iterations=left, cost=cost)
+            straight = self.unroll(steps, 0)
         else:
-            self.unroll(steps, 1)
+            with _unrolling(length):
+                self.body(steps.item(0))
+            eqns = current().builder.eqns  # type: ignore[attr-defined]
+            cost = left * sum(map(_cost, eqns[before:]))
+            if cost > STRAIGHT_COST and self.try_to_roll(steps, 1):
+                record(Reason.LOOP_ROLLED_FOR_SIZE, **_where(), iterations=left, cost=cost)
+                return
+            straight = self.unroll(steps, 1)
+        if straight and _recorded() > before:
+            record(Reason.LOOP_SHORT, **_where(), iterations=length)
 
     def run_to_traced_end(self, steps: Steps) -> None:
         """A loop whose length is traced: an op; if it cannot be one, and its bounds are at hand,
@@ -260,7 +271,7 @@ class _For(_Statement):
             raise error
         record(
             Reason.LOOP_UNROLLED,
-            line=_line(),
+            **_where(),
             iterations=length - first,
             detail=error.message,
         )
@@ -274,20 +285,22 @@ class _For(_Statement):
             _forgiven(refused)
             return False
 
-    def unroll(self, steps: Steps, first: int) -> None:
-        """The iterations from `first` on, in Python; as an op once the stop flag is traced."""
+    def unroll(self, steps: Steps, first: int) -> bool:
+        """The iterations from `first` on, in Python; as an op once the stop flag is traced. Whether
+        all were in Python."""
         length: int = steps.length
         with _unrolling(length):
             for k in range(first, length):
                 stopped = self.stopped()
                 if type(stopped) is bool:
                     if stopped:
-                        return
+                        return True
                     self.body(steps.item(k))
                     continue
                 if length - k > 1 and self.try_to_roll(steps, k):
-                    return
+                    return False
                 self.guarded(lambda k=k: self.body(steps.item(k)))  # type: ignore[misc]
+        return True
 
     def try_to_roll(self, steps: Steps, first: int) -> bool:
         """Whether the iterations from `first` on have become an op."""
@@ -408,6 +421,8 @@ class _While(_Statement):
             ended, plain, error = False, False, _forgiven(refused)
         if ended or (plain and self.ends_in_python()):
             self.run_in_python(None)
+            if not plain:
+                record(Reason.LOOP_SHORT, **_where())
             return
         try:
             self.roll()
@@ -421,7 +436,7 @@ class _While(_Statement):
             self.by_value = True
             if not self.ends_in_python():
                 raise error
-        record(Reason.LOOP_UNROLLED, line=_line(), detail=error.message)
+        record(Reason.LOOP_UNROLLED, **_where(), detail=error.message)
         self.run_in_python(None)
 
     def ends_in_python(self) -> bool:
@@ -516,9 +531,15 @@ def _forgiven(error: PycError) -> PycError:
     return trace.forgive(error) if isinstance(trace, Trace) else error
 
 
-def _line() -> int:
+def _where() -> dict[str, Any]:
+    """The place of a loop, as the details of an event."""
     place = location.here()
-    return place.line if place is not None else 0
+    return {"line": 0} if place is None else {"line": place.line, "file": place.file}
+
+
+def _recorded() -> int:
+    """How many equations the trace has so far."""
+    return len(current().builder.eqns)  # type: ignore[attr-defined]
 
 
 @contextmanager
