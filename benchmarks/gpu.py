@@ -34,6 +34,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.passes import optimise, placement
 from pyc.passes.memory import plan
+from pyc.runtime import dispatch
 
 Array = np.ndarray[Any, Any]
 
@@ -289,7 +290,7 @@ def calls() -> list[dict[str, Any]]:
         row: dict[str, Any] = {"program": name, "kernels": len(compiled.program.launches)}
         for way, call in ways.items():
             row[way] = 1e6 * per_call(call)
-        row["native"] = bool(sum(map(jitted.native_calls, jitted.specialisations())))
+        row["native"] = bool(dispatch.specialisations(jitted))
         print(f"{name:20} " + ", ".join(f"{w} {row[w]:.1f} us" for w in ways), flush=True)
         rows.append(row)
     return rows

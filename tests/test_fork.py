@@ -91,7 +91,7 @@ def test_a_fork_waits_for_the_compiler(tmp_path, stage) -> None:
 def test_a_fork_while_a_thread_waits_for_the_compiler(tmp_path) -> None:
     """What that thread has locked already, its child would find locked for ever."""
     program = """
-        pyc.jit(lambda x: x + 1.0)(x)  # what is loaded on demand is there now
+        pyc.jit(lambda x: np.cos(x) + 1.0)(x)  # what is loaded on demand is there now
         with compiling:
             thread = threading.Thread(target=f, args=(x,))
             thread.start()

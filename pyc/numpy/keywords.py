@@ -166,6 +166,10 @@ def explained(
 
     if more:
         own = parameters(function) or ()
-        new = [inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=None) for k in more]
+        named = inspect.Parameter.KEYWORD_ONLY
+        new = [
+            inspect.Parameter(k, named, default=True if k == "where" else None, annotation=Any)
+            for k in more
+        ]
         run.__signature__ = inspect.Signature([*own, *new])  # type: ignore[attr-defined]
     return run

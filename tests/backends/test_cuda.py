@@ -22,6 +22,7 @@ from pyc.ir.expr import Load, Var
 from pyc.ir.loops import Buffer, Fail, For, Kernel, Kind, Store
 from pyc.ir.plan import Launch, Place, Plan, PlanBuffer
 from pyc.reasons import Reason, collecting
+from pyc.runtime import dispatch
 
 Array = np.ndarray[Any, Any]
 
@@ -109,7 +110,7 @@ def test_a_gpu_gives_the_bits_of_the_cpu(name: str) -> None:
 
 def native(f: Any) -> int:
     """How many calls of a jitted function were native."""
-    return sum(map(f.native_calls, f.specialisations()))
+    return sum(dispatch.native_calls(f, s) for s in dispatch.specialisations(f))
 
 
 @pytest.mark.cuda

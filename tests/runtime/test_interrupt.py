@@ -18,6 +18,7 @@ from pyc.backends.assemble import assemble
 from pyc.backends.image import Image
 from pyc.runtime import call
 from pyc.ir import dtype
+from pyc.runtime import dispatch
 from pyc.runtime.dispatch import Dispatcher
 from pyc.runtime.specialisation import ScalarArgument, Specialisation
 
@@ -92,7 +93,7 @@ def failed(specialisation, code, site, value):
     raise KeyboardInterrupt
 argument = ScalarArgument(int, dtype.i64)
 function = Dispatcher(print)
-assert function.add(Specialisation((argument,), (), spin, failed, release=True))
+assert dispatch.add(function, Specialisation((argument,), (), spin, failed, release=True))
 assert function(1000) == ()
 for _ in range(2):
     interrupt_soon()

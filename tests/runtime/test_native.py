@@ -107,7 +107,7 @@ assert dispatch.available()[0] is reasons.Reason.DISPATCH_SLOW_PYTHON
 class Function(dispatch.Dispatcher):
     pass
 function = Function(lambda *args, **kwargs: (args, kwargs))
-assert not function.add(Specialisation((), (), 0, print))
+assert not dispatch.add(function, Specialisation((), (), 0, print))
 assert function(1, self=2) == ((1,), {"self": 2})
 assert reasons.counts()[reasons.Reason.DISPATCH_SLOW_PYTHON] == 1
 """)
