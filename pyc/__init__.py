@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from pyc import collector
 
-collector.begin()  # nearly all that the import makes stays; at the end of this file it ends
+with collector.seldom():  # nearly all that the import makes stays
+    from typing import TYPE_CHECKING, Any
 
-from typing import TYPE_CHECKING, Any  # noqa: E402
+    import pyc.ir.ops  # noqa: F401 - fills the op table
+    from pyc import cache, config, numpy, tree
+    from pyc.array import Array
+    from pyc.device import (
+        block_until_ready,
+        device_count,
+        device_get,
+        device_put,
+        devices,
+        local_devices,
+    )
+    from pyc.forks import load
+    from pyc.jit import Jitted, jit
 
-import pyc.ir.ops  # noqa: E402, F401 - fills the op table
-from pyc import cache, config, numpy, tree  # noqa: E402
-from pyc.array import Array  # noqa: E402
-from pyc.device import (  # noqa: E402
-    block_until_ready,
-    device_count,
-    device_get,
-    device_put,
-    devices,
-    local_devices,
-)
-from pyc.forks import load  # noqa: E402
-from pyc.jit import Jitted, jit  # noqa: E402
+    collector.keep()
 
 if TYPE_CHECKING:
     from pyc import debug, lax
@@ -91,7 +92,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-collector.keep()
-collector.end()

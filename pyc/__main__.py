@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 import pyc
 from pyc.cli import cache_command, demo_command, doctor, explain, ir_command
@@ -41,4 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    for _stream in (sys.stdout, sys.stderr):
+        if isinstance(_stream, TextIOWrapper):  # names of files and functions may be anything
+            _stream.reconfigure(errors="backslashreplace")
     sys.exit(main())

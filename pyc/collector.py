@@ -23,14 +23,13 @@ YOUNG = 50_000
 _lock = RLock()
 hold(_lock)
 _users: Counter[int] = Counter()
-"""How often `begin` was called and not ended yet, by thread."""
+"""How many blocks of `seldom` each thread is in."""
 _before: tuple[int, int, int] = gc.get_threshold()
 _ours: tuple[int, int, int] | None = None
 """The thresholds that were set here, in place of those of `_before`."""
 
 
-def begin() -> None:
-    """From now on the collector runs seldom, until as many calls of `end` in this thread."""
+def _begin() -> None:
     global _before, _ours
     with _lock:
         _users[get_ident()] += 1
@@ -42,8 +41,7 @@ def begin() -> None:
                 gc.set_threshold(*_ours)
 
 
-def end() -> None:
-    """Ends what a call of `begin` began; thresholds that were changed in between stay."""
+def _end() -> None:
     with _lock:
         thread = get_ident()
         _users[thread] -= 1
@@ -70,16 +68,16 @@ def keep() -> None:
 
 @contextmanager
 def seldom() -> Iterator[None]:
-    """Inside the block the collector runs seldom."""
-    begin()
+    """Inside the block the collector runs seldom; thresholds that are changed meanwhile stay."""
+    _begin()
     try:
         yield
     finally:
-        end()
+        _end()
 
 
 def _forget_threads() -> None:
-    """In a forked child: the other threads, which would have called `end`, did not come along."""
+    """In a forked child: the other threads did not come along, and will not leave their blocks."""
     mine = get_ident()
     for thread in [t for t in _users if t != mine]:
         del _users[thread]

@@ -24,7 +24,7 @@ from pyc.backends.cpu import Cpu, CpuExecutable
 from pyc.backends.host import host_target
 from pyc.errors import ArgumentError, OutOfMemoryError, format_place, raises_for_the_program
 from pyc.fingerprint import Document, key_of, versions
-from pyc.forks import compiling, is_compiling, load
+from pyc.forks import compiling, load, may_wait
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, postorder
@@ -280,7 +280,7 @@ class Lowered:
             lambda: self.program().payload(),
             self.name,
             self.arguments,
-            wait=not is_compiling(),
+            wait=may_wait(),
         )
 
     def program(self) -> _Program:

@@ -22,7 +22,7 @@ from pyc.compile_host import HostStep
 from pyc.device import gpu
 from pyc.errors import DeviceError, OutOfMemoryError, raises_for_the_program
 from pyc.fingerprint import Document
-from pyc.forks import compiling, is_compiling
+from pyc.forks import compiling, may_wait
 from pyc.ir.graph import Graph
 from pyc.ir.plan import NO_MEMORY, Plan, launches_of
 from pyc.ir.types import ArrayType
@@ -90,7 +90,7 @@ class GpuCompiled:
             code_facts(self.device),
             lambda: {"cubin": cuda.cubin(ptx)},
             self._name,
-            wait=not is_compiling(),
+            wait=may_wait(),
         )
         return bytes(made["cubin"])
 

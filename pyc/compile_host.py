@@ -16,7 +16,7 @@ from pyc.backends.cpu import Cpu
 from pyc.backends.host import host_target
 from pyc.compile import RELEASE_BYTES
 from pyc.fingerprint import Document, versions
-from pyc.forks import compiling, is_compiling
+from pyc.forks import compiling, may_wait
 from pyc.ir.loops import Kernel
 from pyc.ir.plan import CANCELLED, Plan
 from pyc.ir.target import Target
@@ -77,7 +77,7 @@ def _payload(kernel: Kernel, arguments: int, name: str) -> Document:
         facts,
         lambda: host_step(kernel, arguments, target),
         name,
-        wait=not is_compiling(),
+        wait=may_wait(),
     )
 
 

@@ -120,12 +120,19 @@ class _Program:
 def _compiled_call(call: _Call) -> Any:
     builder = Builder()
     args = [builder.param(t) for t in call.types]
-    return compile_graph(builder.build(builder.bind(call.op, *args, **call.params)))
+    graph = builder.build(builder.bind(call.op, *args, **call.params))
+    return compile_graph(graph, name=_name(graph))
 
 
 @lru_cache(maxsize=PROGRAMS)
 def _compiled_program(program: _Program) -> Any:
-    return compile_graph(program.graph)
+    return compile_graph(program.graph, name=_name(program.graph))
+
+
+def _name(graph: Graph) -> str:
+    """What the statistics of the cache call a program of no function: its last operation."""
+    last = graph.eqns[-1].op.name if graph.eqns else "copy"
+    return f"eager {last}"
 
 
 def clear() -> None:

@@ -94,10 +94,12 @@ def source_digest() -> str:
 
 @frozen()
 class SourceState:
-    """What the file system says of pyc's own files. digest: of their names, sizes, times and
-    numbers; changed: when the last of them changed, in nanoseconds since the epoch; exact: whether
-    the file system keeps that time to less than a second."""
+    """What the file system says of pyc's own files. place: tells installations apart, in 8 digits;
+    digest: of the files' names, sizes, times and numbers; changed: when the last of them changed,
+    in nanoseconds since the epoch; exact: whether the file system keeps that time to less than a
+    second."""
 
+    place: str
     digest: str
     changed: int
     exact: bool
@@ -111,7 +113,8 @@ def source_state() -> SourceState:
         times.append(at.st_ctime_ns)
         found.append(f"{path} {at.st_size} {at.st_mtime_ns} {at.st_ctime_ns} {at.st_ino}")
     exact = all(time % 1_000_000_000 for time in times)
-    return SourceState(sha256("\n".join(found).encode()).hexdigest(), max(times), exact)
+    place = sha256(os.fsencode(_ROOT)).hexdigest()[:8]
+    return SourceState(place, sha256(os.fsencode("\n".join(found))).hexdigest(), max(times), exact)
 
 
 _ROOT = os.path.dirname(os.path.abspath(__file__))

@@ -6,6 +6,12 @@ compilation or an import that is under way, and for whoever counts or records. T
 what was given to `in_child`; no finaliser of the user runs before that is done, as one that calls a
 jitted function would wait for threads that did not come along.
 
+Signal handlers and finalisers may compile too, wherever they come: in the middle of a compilation,
+and while their thread has one of the locks given to `hold`. They wait for nobody (`may_wait`) but
+the compiler, and whoever waits for that gives up the others meanwhile: so those that have the
+compiler can count and record. To the lines that are interrupted it is as if the handler had run
+them, which it may in any case.
+
 `load(name)` is how pyc loads a part of itself, or a package, that few programs need: an import has
 locks too.
 """
@@ -25,17 +31,6 @@ PATIENCE_SECONDS = 0.02
 """Time that a fork waits for one of the locks before it lets go of all of them and begins anew."""
 
 
-compiling: Any = RLock()
-"""Held while the compiler runs, LLVM included, and while `load` imports."""
-
-
-def is_compiling() -> bool:
-    """Whether the current thread has `compiling`. Called back then, by a signal handler or a
-    finaliser, it must not wait for another thread: that one may be waiting for the compiler."""
-    # The lock itself is asked: a handler may come right after it was taken, before any note of it.
-    return bool(compiling._is_owned())
-
-
 _locks: list[Any] = []
 _taken: list[Any] = []
 _renewals: list[Callable[[], object]] = []
@@ -44,8 +39,52 @@ _collects: list[bool] = []
 
 
 def hold(lock: Any) -> None:
-    """From now on a fork takes `lock` too, a lock that is never held for long."""
+    """From now on a fork takes `lock` too, an RLock that is never held for long."""
     _locks.append(lock)
+
+
+class _Compiling:
+    """The lock of the compiler, of one thread at a time, which may take it again."""
+
+    def __init__(self) -> None:
+        self._lock: Any = RLock()
+
+    def acquire(self) -> None:
+        """Waits until no other thread has it, without the locks of `hold` that this one has."""
+        if self._lock.acquire(blocking=False):
+            return
+        given_up = [(lock, lock._release_save()) for lock in _locks if lock._is_owned()]
+        try:
+            self._lock.acquire()
+        finally:
+            for lock, state in given_up:
+                lock._acquire_restore(state)
+
+    def release(self) -> None:
+        """Ends what one `acquire` began."""
+        self._lock.release()
+
+    def is_mine(self) -> bool:
+        """Whether the current thread has it."""
+        # The lock itself is asked: a handler may come right after it was taken, before any note.
+        return bool(self._lock._is_owned())
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+compiling = _Compiling()
+"""Held while the compiler runs, LLVM included, and while `load` imports."""
+
+
+def may_wait() -> bool:
+    """Whether the current thread may wait for another one. Not if it has `compiling`, or a lock of
+    `hold`: it was called back by a signal handler or a finaliser, and the other one may wait for
+    that lock."""
+    return not compiling.is_mine() and not any(lock._is_owned() for lock in _locks)
 
 
 def in_child(renew: Callable[[], object]) -> None:

@@ -28,7 +28,7 @@ from pyc.backends import gpu_compiler
 from pyc.device import parse
 from pyc.entries import Entry, NativeWay, QuickEntry, Traced, given_at_trace, is_same_number
 from pyc.errors import ConcretizationError, DonationError, DTypeError, PycError
-from pyc.forks import in_child, is_compiling, load
+from pyc.forks import in_child, load, may_wait
 from pyc.interpreter import WEAK, apart, is_tracing, type_of
 from pyc.looks import NotNativeError
 from pyc.purity import watching
@@ -72,7 +72,7 @@ def _alone(lock: Any) -> Iterator[None]:
     depth = getattr(_making, "depth", 0)
     _making.depth = depth + 1
     try:
-        locked = lock.acquire(blocking=not depth and not is_compiling())
+        locked = lock.acquire(blocking=not depth and may_wait())
         try:
             yield
         finally:

@@ -76,6 +76,12 @@ def work_hard() -> None:
         pass
 
 
+def work_hard_for(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
 def after(seconds: float, act: Callable[[], None]) -> threading.Timer:
     timer = threading.Timer(seconds, act)
     timer.start()
@@ -325,6 +331,112 @@ def test_a_stopped_holder_is_not_waited_for(monkeypatch) -> None:
         assert last_reasons() == [Reason.CACHE_LEASE_SILENT, Reason.CACHE_EMPTY]
         assert reasons.events("cache")[0].details["process"] == str(holder)
         assert 0.3 < cache.counted()["f"].lease_seconds < 5.0
+
+
+@pytest.mark.usefixtures("cache_dir")
+def test_a_holder_that_goes_on_after_it_was_stopped_does_no_harm(monkeypatch) -> None:
+    """It stores the same bytes and gives up what it has; nobody else's lease is touched."""
+    monkeypatch.setattr(lease, "SILENT_SECONDS", 0.3)
+
+    def store() -> None:
+        work_hard_for(0.5)
+        assert cache.store(DOCUMENT, FACTS, PAYLOAD, 0.1, "holder")
+        os.write(written, b"!")
+
+    read, written = os.pipe()
+    with process(store) as holder:
+        time.sleep(0.1)
+        os.kill(holder, signal.SIGSTOP)
+        with cache.claim(DOCUMENT, FACTS, "f") as found:
+            assert isinstance(found, Miss)
+            assert cache.store(DOCUMENT, FACTS, PAYLOAD, 0.1, "f")
+        os.kill(holder, signal.SIGCONT)
+        assert os.read(read, 1) == b"!"
+        os.waitid(os.P_PID, holder, os.WEXITED | os.WNOWAIT)
+    assert not os.path.exists(path())
+    with cache.claim(DOCUMENT, FACTS, "f") as found:
+        assert isinstance(found, Entry)
+        assert found.payload == PAYLOAD
+    assert cache.stats().entries == 1
+
+
+@pytest.mark.usefixtures("cache_dir")
+def test_a_process_number_that_came_again_is_no_holder() -> None:
+    """The holder is dead; a child of it, of which nobody knows, keeps the lock; and another process
+    has its number. It began later than the holder."""
+    with process(sleep) as holder:
+        descriptor = os.open(path(), os.O_RDWR)
+        process_number, began, realm = os.read(descriptor, 200).split(b" ", 2)
+        assert process_number == str(holder).encode()
+        again = b"%d %d %s" % (os.getpid(), int(began) - 1, realm)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, again, 0)
+        start = time.monotonic()
+        turn = lease.take(path())
+        os.close(descriptor)
+        assert time.monotonic() - start < 2.0
+    assert turn.lease is not None
+    assert turn.reason is Reason.CACHE_LEASE_BROKEN
+    assert turn.details["process"] == str(os.getpid())
+    turn.lease.release()
+
+
+RUBBISH = [b"", b"\xff\xfe", b"\0" * 60, b"12", b"x 1 y", b"1 2 " + b"\x01" * 90, b"9" * 200]
+
+
+@pytest.mark.usefixtures("cache_dir")
+@pytest.mark.parametrize("content", RUBBISH, ids=range(len(RUBBISH)))
+def test_rubbish_in_the_file_of_a_lease_names_nobody(monkeypatch, content) -> None:
+    """Of a machine that lost its power, or a program that is not ours."""
+    os.makedirs(os.path.dirname(path()), mode=0o700)
+    with open(path(), "wb") as file:
+        file.write(content)
+    with cache.claim(DOCUMENT, FACTS, "f") as found:
+        assert isinstance(found, Miss)
+    assert last_reasons() == [Reason.CACHE_EMPTY]
+    monkeypatch.setattr(lease, "WAIT_SECONDS", 0.4)
+    with process(sleep):
+        with open(path(), "r+b") as file:
+            file.truncate()
+            file.write(content)
+        turn = lease.take(path())
+    assert (turn.reason, dict(turn.details)) == (Reason.CACHE_LEASE_TIMEOUT, {})
+
+
+@pytest.mark.usefixtures("cache_dir")
+@pytest.mark.parametrize("jump", [-1e9, 1e9], ids=["backwards", "forwards"])
+def test_a_clock_that_jumps_does_not_matter_to_those_who_wait(monkeypatch, jump) -> None:
+    """Time is that of the machine's own count of seconds."""
+    monkeypatch.setattr(lease, "WAIT_SECONDS", 0.8)
+    real = time.time
+    start = time.monotonic()
+    with process(work_hard):
+        after(0.3, lambda: monkeypatch.setattr(time, "time", lambda: real() + jump))
+        turn = lease.take(path())
+    assert turn.reason is Reason.CACHE_LEASE_TIMEOUT
+    assert 0.8 < time.monotonic() - start < 3.0
+
+
+@pytest.mark.usefixtures("cache_dir")
+@pytest.mark.parametrize("call", ["unlink", "ftruncate", "flock"])
+def test_a_lease_ends_though_the_directory_has_become_read_only(monkeypatch, call) -> None:
+    """The program is there; who comes next finds nobody's name."""
+
+    def fail(*_) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with monkeypatch.context() as patch, cache.claim(DOCUMENT, FACTS, "f") as found:
+        assert isinstance(found, Miss)
+        patch.setattr(os, "unlink", fail)
+        if call == "ftruncate":
+            patch.setattr(os, "ftruncate", fail)
+        if call == "flock":
+            patch.setattr(fcntl, "flock", fail)
+    turn = lease.take(path())
+    assert turn.lease is not None
+    named = turn.reason is Reason.CACHE_LEASE_BROKEN
+    assert named == (call == "ftruncate")
+    turn.lease.release()
 
 
 @pytest.mark.usefixtures("cache_dir")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,10 @@ def tree(tmp_path, monkeypatch, cache_dir) -> Path:
     return root
 
 
+def notes(cache_dir: Path) -> list[Path]:
+    return list(cache_dir.glob("sources*"))
+
+
 def remembered(store) -> tuple[str, bool]:
     """The digest, and whether the files were read for it."""
     fingerprint.source_digest.cache_clear()
@@ -44,8 +49,26 @@ def test_the_digest_is_read_once_and_noted(tree, cache_dir) -> None:
     first, was_read = remembered(store)
     assert was_read and first == fingerprint.source_digest()
     assert remembered(store) == (first, False)
-    assert cache.clear() == 0 and not (cache_dir / "sources").exists()
+    assert cache.clear() == 0 and not notes(cache_dir)
     assert remembered(store) == (first, True)
+
+
+def test_two_installations_share_a_directory(tree, cache_dir, monkeypatch, tmp_path) -> None:
+    """Each has a note of its own: neither reads its sources again because of the other."""
+    store = cache.disk(writable=True)
+    other = tmp_path / "other"
+    shutil.copytree(tree, other)
+    (other / "a.py").write_text("another version\n")
+    first, _ = remembered(store)
+    monkeypatch.setattr(fingerprint, "_ROOT", str(other))
+    second, was_read = remembered(store)
+    assert was_read and second != first
+    assert remembered(store) == (second, False)
+    monkeypatch.setattr(fingerprint, "_ROOT", str(tree))
+    assert remembered(store) == (first, False)
+    assert len(notes(cache_dir)) == 2
+    cache.clear()
+    assert not notes(cache_dir)
 
 
 CHANGES = {
@@ -87,7 +110,7 @@ def test_nothing_is_noted_of_files_that_have_just_changed(tree, cache_dir, monke
     monkeypatch.setattr(sources, "SETTLED_NS", 10**12)
     store = cache.disk(writable=True)
     assert remembered(store) == remembered(store) == (fingerprint.source_digest(), True)
-    assert not (cache_dir / "sources").exists()
+    assert not notes(cache_dir)
 
 
 def test_nothing_is_noted_where_times_are_whole_seconds(tree, cache_dir, monkeypatch) -> None:
@@ -95,7 +118,7 @@ def test_nothing_is_noted_where_times_are_whole_seconds(tree, cache_dir, monkeyp
     assert state.exact
     monkeypatch.setattr(sources, "source_state", lambda: replace(state, exact=False))
     assert remembered(cache.disk(writable=True))[1]
-    assert not (cache_dir / "sources").exists()
+    assert not notes(cache_dir)
 
 
 def test_nothing_is_noted_of_files_that_change_while_they_are_read(tree, cache_dir, monkeypatch):
@@ -105,14 +128,14 @@ def test_nothing_is_noted_of_files_that_change_while_they_are_read(tree, cache_d
 
     monkeypatch.setattr(sources, "source_digest", read)
     assert sources.remembered_digest(cache.disk(writable=True)) == "0" * 64
-    assert not (cache_dir / "sources").exists()
+    assert not notes(cache_dir)
 
 
 @pytest.mark.parametrize("rubbish", [b"", b"x", b"\xff" * 200, b"sources-1 a b c\n"])
 def test_a_damaged_or_foreign_note_is_not_used(tree, cache_dir, rubbish) -> None:
     store = cache.disk(writable=True)
     first, _ = remembered(store)
-    note = cache_dir / "sources"
+    (note,) = notes(cache_dir)
     whole = note.read_bytes()
     for content in (rubbish, whole[:-9], whole.replace(first[:6].encode(), b"000000"), whole * 2):
         note.write_bytes(content)
@@ -127,4 +150,4 @@ def test_a_damaged_or_foreign_note_is_not_used(tree, cache_dir, rubbish) -> None
 
 def test_a_cache_that_may_not_be_written_gets_no_note(tree, cache_dir) -> None:
     assert remembered(cache.disk(writable=False))[1]
-    assert not (cache_dir / "sources").exists()
+    assert not notes(cache_dir)

@@ -102,6 +102,25 @@ assert alive() is None, "what is garbage is found all the same"
     assert runs <= 1 + bool(gc.get_freeze_count())
 
 
+def test_an_import_that_fails_leaves_it_as_it_was() -> None:
+    """Midway, for whatever reason: the program may go on without pyc, or try again."""
+    code = """
+import gc, sys
+gc.set_threshold(500, 7, 9)
+sys.modules["pyc.device"] = None  # an import of this name fails
+try:
+    import pyc
+except ImportError:
+    print(*gc.get_threshold())
+del sys.modules["pyc.device"]
+import pyc, numpy
+assert pyc.jit(lambda x: x + 1)(numpy.ones(3))[0] == 2
+print(*gc.get_threshold())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["500 7 9", "500 7 9"]
+
+
 def test_what_a_program_has_frozen_stays_frozen() -> None:
     count = "print(gc.get_freeze_count())"
     code = f"import gc; gc.freeze(); {count}; import pyc; {count}"

@@ -453,6 +453,37 @@ def test_a_callback_does_not_wait_for_a_thread_that_waits_for_the_compiler(tmp_p
     run(program, tmp_path)
 
 
+@pytest.mark.parametrize("lock", ["reasons", "cache", "collector", "interpreter"])
+def test_a_callback_in_the_middle_of_counting_stops_nobody(tmp_path, lock) -> None:
+    """A signal handler or a finaliser comes while its thread has one of the locks that are held for
+    a line or two; the thread that it would wait for comes to the same lock."""
+    program = f"""
+        from pyc import {lock}
+        compiler = backends.compiler()
+        real, inside = compiler.compile_plan, threading.Event()
+
+        def counts(*args, **kwargs):
+            compiler.compile_plan = real
+            inside.set()
+            time.sleep(0.3)
+            with {lock}._lock:
+                return real(*args, **kwargs)
+
+        pyc.jit(lambda x: x + 1.0)(x)  # what is loaded on demand is there now
+        compiler.compile_plan = counts
+        signal.alarm(60)
+        thread = threading.Thread(target=f, args=(x,))
+        thread.start()
+        inside.wait()
+        with {lock}._lock:
+            both()  # `g` needs the compiler, `f` is being compiled: its function and lease are held
+            assert {lock}._lock._is_owned()
+        thread.join()
+        both()
+        """
+    run(program, tmp_path)
+
+
 # --- all at once ----------------------------------------------------------------------------------
 
 STRESS = Path(__file__).parent / "programs" / "stress.py"

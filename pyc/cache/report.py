@@ -277,7 +277,10 @@ def explain(function: Any, *args: Any, **kwargs: Any) -> MissReport:
             f"cache.explain: `{what}` is not a jitted function",
             fix="Pass what `pyc.jit` returns: the key of an entry depends on how it was jitted.",
         )
-    lowered = function.lower(*args, **kwargs)
+    # Tracing needs code of pyc's own, which a frozen cache may lack too.
+    frozen = config.current().cache == "frozen"
+    with config.using(**({"cache": "ro"} if frozen else {})):
+        lowered = function.lower(*args, **kwargs)
     return explain_document(
         lowered.key_document, lowered.target_facts, lowered.name, lowered.arguments
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from typing import Any
@@ -226,5 +227,6 @@ def _clear(options: argparse.Namespace) -> int:
 
 
 def _path(options: argparse.Namespace) -> int:
-    print(cache.directory())
+    sys.stdout.flush()
+    sys.stdout.buffer.write(os.fsencode(cache.directory()) + b"\n")
     return 0

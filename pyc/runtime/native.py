@@ -25,7 +25,7 @@ from typing import Any
 from pyc import cache
 from pyc.backends.image import Image
 from pyc.fingerprint import Document, versions
-from pyc.forks import compiling, hold, in_child, is_compiling, load
+from pyc.forks import compiling, hold, in_child, load, may_wait
 from pyc.runtime import (
     layout,
     structures,
@@ -111,7 +111,7 @@ class Part:
             return self._image
         name = f"pyc runtime: {self.name}"
         document: Document = {"runtime": self.text(), "versions": versions(("llvmlite",))}
-        wait = not is_compiling()
+        wait = may_wait()
         made = cache.obtain(document, {}, lambda: {"object": self.object_code()}, name, wait=wait)
         return self.load(made["object"])
 

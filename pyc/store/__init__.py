@@ -4,7 +4,7 @@
     <directory>/quarantine/...      entries that could not be read, set aside
     <directory>/leases/...          programs that some process compiles now      (store/lease.py)
     <directory>/size                the bytes of all entries                     (store/size.py)
-    <directory>/sources             the digest of pyc's sources, once read       (store/sources.py)
+    <directory>/sources-...         the digest of pyc's sources, once read       (store/sources.py)
 
 The files whose names begin with one key are that key's manifest: each holds, beside what was
 compiled, the facts of the target that the compiler looked at and their values; the first whose

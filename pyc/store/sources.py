@@ -4,6 +4,8 @@ Reading and hashing some 170 files takes 5 ms of each start; asking for their st
 the digest is noted together with the state of the files that it is of: names, sizes, times of the
 last write and of the last change, numbers. Their contents are read unless all of that is as noted.
 
+Each installation has a note of its own, so that several can share the directory.
+
 The note must never be older than the sources. Whatever writes to a file sets the time of its last
 change to the present one, and nobody can set it to another. So a file that was written since has
 another time than the noted one, unless it was written again within one tick of the clock, some
@@ -30,20 +32,21 @@ def remembered_digest(store: LocalStore) -> str:
         return source_digest()
     before = time.time_ns()
     state = source_state()
-    noted = _noted(store, state.digest)
+    name = f"{SOURCES}-{state.place}"
+    noted = _noted(store, name, state.digest)
     if noted is not None:
         return noted
     found = source_digest()
     settled = state.exact and before - state.changed > SETTLED_NS
     if settled and store.writable and source_state() == state:
-        load("pyc.store.write").put_note(store, SOURCES, _note(state.digest, found))
+        load("pyc.store.write").put_note(store, name, _note(state.digest, found))
     return found
 
 
-def _noted(store: LocalStore, state: str) -> str | None:
+def _noted(store: LocalStore, name: str, state: str) -> str | None:
     """The digest that was noted for this state; None: for another one, or no whole note."""
     try:
-        opened = read_own_file(os.path.join(store.directory, SOURCES))
+        opened = read_own_file(os.path.join(store.directory, name))
     except OSError:
         return None
     words = opened[0].decode("ascii", "replace").split() if opened is not None else []

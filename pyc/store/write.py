@@ -51,7 +51,8 @@ AHEAD_SECONDS = 60.0
 """How far in the future a time of use may lie (the clocks of other machines)."""
 
 _TEMPORARY_NAME = rf"\.{ENTRY_NAME}\.[0-9a-f]{{12}}"
-_NOTE_NAME = rf"{SOURCES}\.[0-9a-f]{{12}}"
+_NOTE_NAME = rf"{SOURCES}-[0-9a-f]{{8}}"
+_UNFINISHED_NOTE = rf"{_NOTE_NAME}\.[0-9a-f]{{12}}"
 _LEASE_NAME = r"[0-9a-f]{64}-[0-9a-f]{16}"
 
 
@@ -246,10 +247,11 @@ def prune(
 
 
 def clear(store: LocalStore) -> int:
-    """Removes every entry, the note of the sources, and what `prune` removes in any case; returns
+    """Removes every entry, the notes of the sources, and what `prune` removes in any case; returns
     the number of entries."""
     removed = _remove_chosen(store, lambda files: files)
-    remove(os.path.join(store.directory, SOURCES))
+    for name in listing(store.directory, _NOTE_NAME):
+        remove(os.path.join(store.directory, name))
     _remove_leftovers(store)
     return len(removed)
 
@@ -330,7 +332,7 @@ def _files(store: LocalStore, failed: list[OSError]) -> Iterator[_File]:
 def _remove_leftovers(store: LocalStore) -> None:
     for path in store.set_aside():
         remove(path)
-    for name in listing(store.directory, _NOTE_NAME):
+    for name in listing(store.directory, _UNFINISHED_NOTE):
         path = os.path.join(store.directory, name)
         if _age(path) > ABANDONED_SECONDS:
             remove(path)

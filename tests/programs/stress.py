@@ -2,8 +2,11 @@
 
     python stress.py SECONDS CACHE_DIRECTORY
 
-Every result is compared with NumPy's, every program may be compiled once by all processes together,
-and whoever waits for more than a minute is shown with all stacks. Prints what was done, as JSON.
+Every result is compared with NumPy's. Every program that was asked for, by its key and target, is
+compiled and stored exactly once by all processes together: only a callback, which must not wait,
+may compile a program that another one compiles, and each time that it did not wait is known by the
+program. Nothing else may happen to the cache. Whoever waits for more than a minute is shown with
+all stacks. Prints what was done, as JSON.
 """
 
 from __future__ import annotations
@@ -26,17 +29,50 @@ import numpy as np
 
 import pyc
 from pyc import cache, config, reasons
+from pyc.forks import in_child
 from pyc.reasons import Reason
+from pyc.store import lease, write
 
 STUCK_SECONDS = 60
-DUPLICATES = (Reason.CACHE_LEASE_TIMEOUT, Reason.CACHE_LEASE_SILENT, Reason.CACHE_LEASE_BROKEN)
+USUAL = {Reason.CACHE_EMPTY, Reason.CACHE_KEY_DIFFERS, Reason.CACHE_LEASE_NESTED}
+"""All that may happen to the cache here."""
 
 done: Counter[str] = Counter()
-stored: Counter[str] = Counter()
+log: list[str] = []
+"""What was stored, each time: the function's name, and the program's key and target; and for what a
+callback did not wait: key and target alone. Without a lock: callbacks come wherever one is."""
 asked: dict[str, set[int]] = {"shared": set(), "looped": set()}
 """The sizes at which the functions that all call were called."""
 serial = itertools.count()
 failures: list[str] = []
+
+
+def watch() -> None:
+    """From now on what this process stores, and for what it does not wait, is counted."""
+    real_put, real_take = write.put, lease.take
+
+    def put(store, document, facts, payload, **rest):
+        refused = real_put(store, document, facts, payload, **rest)
+        if refused is None:
+            program = os.path.basename(write.lease_path(store, document, facts))
+            log.append(f"{rest['label']} {program}")
+        return refused
+
+    def take(path, *, wait=True):
+        turn = real_take(path, wait=wait)
+        if turn.reason is Reason.CACHE_LEASE_NESTED:
+            log.append(os.path.basename(path))
+        return turn
+
+    write.put, lease.take = put, take
+    in_child(forget)  # before anything can run there, finalisers included
+
+
+def forget() -> None:
+    """In a child: what its parent did, its parent tells."""
+    reasons.clear()
+    for of_parent in (failures, log, *asked.values()):
+        of_parent.clear()
 
 
 def count(what: str) -> None:
@@ -162,11 +198,6 @@ def drop() -> None:
 
 def child(start: float, report: int) -> None:
     """A forked process: whatever the threads of its parent were doing, it can do all of it."""
-    cache.reset_stats()
-    reasons.clear()
-    failures.clear()
-    for sizes_here in asked.values():
-        sizes_here.clear()
     check_shared(sizes(start))
     check_looped(sizes(start))
     check_new("child")
@@ -180,13 +211,18 @@ def child(start: float, report: int) -> None:
 
 
 def outcome() -> dict[str, object]:
-    """What a process stored, by function, and what went wrong."""
-    counted = {name: counts.stored for name, counts in cache.counted().items() if counts.stored}
-    events = [str(event) for event in reasons.events("cache") if event.reason in DUPLICATES]
-    sizes_here = {name: list(numbers) for name, numbers in asked.items()}
-    callbacks = reasons.counts().get(Reason.CACHE_LEASE_NESTED, 0)
-    found = {"stored": counted, "failures": [*failures, *events], "asked": sizes_here}
-    return found | {"callbacks": callbacks}
+    """What a process stored, by program, and what went wrong."""
+    counts = reasons.counts()
+    unusual = [
+        f"{reason} {n} times in {os.getpid()}"
+        for reason, n in counts.items()
+        if reason.group == "cache" and reason not in USUAL
+    ]
+    return {
+        "log": log,
+        "failures": [*failures, *unusual],
+        "asked": {name: list(numbers) for name, numbers in asked.items()},
+    }
 
 
 def fork(start: float) -> None:
@@ -217,31 +253,45 @@ def fork(start: float) -> None:
 
 
 def absorb(found: dict[str, object]) -> None:
-    stored.update(found["stored"])
+    log.extend(found["log"])
     failures.extend(found["failures"])
     for name, numbers in found["asked"].items():
         asked[name].update(numbers)
-    done["callbacks that did not wait"] += found["callbacks"]
-
-
-SPAWNED = """
-import json, sys
-import numpy as np, pyc
-from pyc import cache
-f = pyc.jit(lambda x: np.tan(x) + 1.0, name="spawned")
-x = np.linspace(0, 1, 7)
-assert np.allclose(f(x), np.tan(x) + 1.0)
-stored = {name: c.stored for name, c in cache.counted().items() if c.stored}
-print(json.dumps({"stored": stored, "failures": [], "asked": {}, "callbacks": 0}))
-"""
 
 
 def spawn() -> list[subprocess.Popen[str]]:
     """Fresh processes that compile one function at the same time."""
-    return [
-        subprocess.Popen([sys.executable, "-c", SPAWNED], stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
+    arguments = [sys.executable, __file__, "spawned", cache.directory()]
+    return [subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+
+
+def spawned() -> None:
+    """What such a process does."""
+    x = np.linspace(0.0, 1.0, 7)
+    f = pyc.jit(lambda x: np.tan(x) + 1.0, name="spawned")
+    compare("spawned", f(x), np.tan(x) + 1.0)
+    print(json.dumps(outcome()))
+
+
+def judge() -> dict[str, int]:
+    """Every program asked for was stored once, but for callbacks; returns counts of all."""
+    entries, programs = Counter(log), Counter()
+    stored = {name: times for name, times in entries.items() if " " in name}
+    for name, times in stored.items():
+        label, _, program = name.rpartition(" ")
+        programs[label] += 1
+        # A callback compiles on its own; then the one that it did not wait for stores it too.
+        if times > 1 + entries[program]:
+            failures.append(f"compiled {times} times, {entries[program]} callbacks: {name}")
+    expected = {"spawned": 1, **{name: len(numbers) for name, numbers in asked.items()}}
+    for name, number in expected.items():
+        if programs[name] != number:
+            failures.append(f"{programs[name]} programs of {name}, asked for {number}")
+    return {
+        "programs": len(stored),
+        "compiled": sum(stored.values()),
+        "callbacks that did not wait": len(log) - sum(stored.values()),
+    }
 
 
 def main(seconds: float) -> int:
@@ -250,7 +300,7 @@ def main(seconds: float) -> int:
     faulthandler.dump_traceback_later(seconds + 2 * STUCK_SECONDS, exit=True)
     start = time.monotonic()
     end = start + seconds
-    spawned = spawn()
+    fresh = spawn()
     threads = [threading.Thread(target=work, args=(start, end, k)) for k in range(3)]
     for thread in threads:
         thread.start()
@@ -264,22 +314,22 @@ def main(seconds: float) -> int:
     signal.setitimer(signal.ITIMER_REAL, 0)  # one that comes when Python ends would end it
     for thread in threads:
         thread.join()
-    for process in spawned:
+    for process in fresh:
         text, _ = process.communicate(timeout=STUCK_SECONDS)
-        failed = {"stored": {}, "failures": [text], "asked": {}, "callbacks": 0}
-        absorb(json.loads(text) if process.returncode == 0 else failed)
-    absorb(outcome())
-    most = {name: len(numbers) for name, numbers in asked.items()}
-    # Callbacks must not wait for other threads: they may compile what another one compiles.
-    callbacks = done["callbacks that did not wait"]
-    twice = {name: n for name, n in stored.items() if name and n > most.get(name, 1) + callbacks}
-    if twice:
-        failures.append(f"compiled more than once: {twice}")
-    print(json.dumps({"done": done, "programs": stored.total(), "failures": failures[:10]}))
+        if process.returncode:
+            failures.append(f"a spawned process ended with {process.returncode}: {text}")
+        else:
+            absorb(json.loads(text))
+    failures[:] = outcome()["failures"]
+    found = judge()
+    print(json.dumps({"done": done, **found, "failures": failures[:10]}))
     return 1 if failures else 0
 
 
 if __name__ == "__main__":
     config.update("cache_dir", sys.argv[2])
-    os.environ["PYC_CACHE_DIR"] = sys.argv[2]
-    sys.exit(main(float(sys.argv[1])))
+    watch()
+    if sys.argv[1] == "spawned":
+        spawned()
+    else:
+        sys.exit(main(float(sys.argv[1])))
