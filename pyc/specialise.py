@@ -21,7 +21,7 @@ from pyc.frozen import replace
 from pyc.interpreter import WEAK, native_calls
 from pyc.ir import dtype as dt
 from pyc.ir.plan import CANCELLED, NO_MEMORY
-from pyc.looks import Looks, NotNativeError, fixed_value, is_stored, version_look
+from pyc.looks import Looks, NotNativeError, changed, fixed_value, is_stored, version_look
 from pyc.reasons import Reason
 from pyc.runtime.specialisation import (
     Argument,
@@ -80,6 +80,8 @@ def specialise(
         for k, (x, same) in enumerate(zip([*args, *kwargs.values()], fixed, strict=True))
     ]
     looks = Looks(guards, call.given, trails, len(kept), found.looks).looks
+    if signature.call(args, kwargs).key != call.key:
+        raise changed()
     count = len(compiled.results)
     plain = out_tree == tree.structure(0) or (
         count > 1 and out_tree == tree.flatten_ordered((0,) * count)[1]

@@ -134,6 +134,10 @@ class Held:
         self._objects: dict[int, tuple[Any, Path]] = {}
         """By id: an object from outside, kept alive so that its id stays its own."""
         self._before: list[tuple[Any, Any, _Kind, Path]] = []
+        self._shared: set[int] = set()
+        """The ids of attributes, classes and functions that other threads have too."""
+        self.is_shared = False
+        """Whether what `check` has found is among these."""
         self._names: list[tuple[dict[str, Any], str, Any]] = []
         self._states: list[tuple[str, Callable[[], Any], Callable[[Any], Any], Any]] = []
         self._filters = (warnings.filters, [*warnings.filters])
@@ -149,6 +153,7 @@ class Held:
         if is_users_class(type(value)) or type(value).__name__ in _RECORDS:
             attributes = _attributes(value)
             if attributes is not None:
+                self._shared.add(id(attributes))
                 self._before.append((attributes, dict(attributes), _DICT, path))
 
     def add_made(
@@ -156,6 +161,7 @@ class Held:
     ) -> None:
         """Remembers a function or class of the user's, and what was made of it, which becomes
         complete later."""
+        self._shared |= {id(made), id(vars(value)) if made is value else 0}
         if made is value:
             if isinstance(value, type):
                 self._before.append((value, _plain_names(value), _CLASS, path))
@@ -166,7 +172,7 @@ class Held:
         def same(made: Any, value: Any) -> bool:
             own = vars(value)
             return all(
-                _is_pythons(name) or (name in own and _is_made_of(x, own[name], translate, path))
+                _is_pythons(name) or (name in own and _is_made_of(x, own[name], translate))
                 for name, x in vars(made).items()
             )
 
@@ -202,6 +208,7 @@ class Held:
         """PurityError, without a place, if something is not as it was."""
         for value, before, kind, path in self._before:
             if not kind.same(value, before):
+                self.is_shared = id(value) in self._shared
                 raise changed(path)
         for names, name, before in self._names:
             if names.get(name, MISSING) is not before:
@@ -214,11 +221,13 @@ class Held:
                 effect = table.RANDOM
                 raise PurityError(f"{name} {effect.does}", rule=effect.rule, fix=effect.fix)
 
-    def restore(self) -> None:
-        """Makes everything as it was."""
+    def restore(self, shared: bool = True) -> None:
+        """Makes everything as it was. shared: also what other threads may have changed."""
         for value, before, kind, _ in self._before:
-            if not kind.same(value, before):
+            if (shared or id(value) not in self._shared) and not kind.same(value, before):
                 kind.restore(value, before)
+        if not shared:
+            return
         for names, name, before in self._names:
             if before is MISSING:
                 names.pop(name, None)
@@ -258,9 +267,13 @@ def _attributes(value: Any) -> dict[str, Any] | None:
     return found
 
 
-def _is_made_of(x: Any, value: Any, translate: Callable[[Any, Path], Any], path: Path) -> bool:
+def _is_made_of(x: Any, value: Any, translate: Callable[[Any, Path], Any]) -> bool:
     """Whether an attribute of what was made of a function or class stands for the own one."""
-    return x is value or hasattr(type(x), "__get__") or translate(value, path) is x
+    return x is value or hasattr(type(x), "__get__") or translate(value, _NOWHERE) is x
+
+
+_NOWHERE = Path(None, "inside", "")
+"""The path of what is compared, not read."""
 
 
 def root_of(path: Path) -> Path:

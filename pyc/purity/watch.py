@@ -27,6 +27,7 @@ from pyc.purity import audit, frames, hooks, table, views
 from pyc.purity.code import global_stores
 from pyc.purity.held import Held, changed, root_of
 from pyc.trace import location
+from pyc.trace.meanwhile import others
 from pyc.trace.modules import ModuleView
 from pyc.trace.paths import Path
 from pyc.trace.users_code import is_users, is_users_class
@@ -44,6 +45,8 @@ _functions: dict[int, tuple[Any, table.Effect | None]] = {}
 _codes: dict[int, tuple[CodeType, table.Effect | None, str]] = {}
 """Effects and names of functions of the standard library, by the id of their code."""
 _PYTHON_NAMES = frozenset(name for _, name in table.PYTHON)
+_UNSEEN = frozenset(["__setattr__", "__delattr__", "__setstate__"])
+"""Names in code that may change attributes in a way that is not seen when it happens."""
 _WARNS = (warnings.warn, warnings.warn_explicit)
 
 
@@ -95,6 +98,7 @@ class Watch:
         self._translate = space.translate
         self._checks.append(space.check)
         space.observer = self.answer
+        space.is_strict = self.strict
         space.builtins.standing.update(views.builtin_functions())
 
     @location.calls_the_user
@@ -128,9 +132,16 @@ class Watch:
             self.check()
         except PurityError as error:
             if self.strict:
-                self.held.restore()
+                self.held.restore(shared=not self.is_in_doubt())
                 raise
             self._warn(error)
+
+    def is_in_doubt(self) -> bool:
+        """Whether what `check` has found is the work of another thread: the function would have
+        been seen to do it, and has no way to do it unseen."""
+        if not self.held.is_shared or not others():
+            return False
+        return not any(_UNSEEN & {*code.co_names} for code in self._known.values())
 
     def check(self) -> None:
         """PurityError, without a place, if something from outside has changed."""

@@ -80,6 +80,10 @@ class Guards:
             found.append(value)
         return True
 
+    def is_as_read(self, read: Read, value: Any) -> bool:
+        """Whether `value`, at the path of a read that is no alias, is what the program is for."""
+        return _CHECKS[read.kind](read, value)
+
     def _holds(self, read: Read, value: Any, found: list[Any]) -> bool:
         if read.kind == "alias":
             return value is found[self.place(read.known)]

@@ -70,7 +70,7 @@ class Libraries:
             return self._space.translate(value, own.attribute(name)) if found is value else found
 
         def missed(name: str) -> None:
-            self._space.reads.note(own.attribute(name), "missing", MISSING)
+            self._space.reads.missing(own.attribute(name))
 
         return self.made(module, answer, missed)
 
