@@ -375,13 +375,14 @@ class Jitted(Dispatcher):
                 donated=tuple(n for n, k in enumerate(places) if signature.is_donated(paths[k])),
             )
 
-        def holds(found: Traced) -> bool:
-            return found.guards.values(call.given) is not None
+        def changed(found: Traced) -> str:
+            path = found.guards.difference(call.given)
+            return "" if path is None else path.text()
 
         try:
             if purity == "off":
                 return steadily(functools.partial(trace, None), self.__name__)
-            found: Traced = watching().traced_twice(trace, holds, self.__name__, purity)
+            found: Traced = watching().traced_twice(trace, changed, self.__name__, purity)
             return found
         except PycError as error:
             raise error.at(location.of_function(self.__wrapped__)) from error.__cause__

@@ -14,7 +14,7 @@ from pyc.ir.graph import Eqn, Graph, freeze
 from pyc.purity import audit, frames
 from pyc.purity.watch import Watch
 from pyc.reasons import Reason, record, unrecorded
-from pyc.trace.meanwhile import ChangedMeanwhileError, others, steadily
+from pyc.trace.meanwhile import others, steadily, torn
 
 
 class Traced(Protocol):
@@ -33,20 +33,20 @@ T = TypeVar("T", bound=Traced)
 
 
 def traced_twice(
-    trace: Callable[[Watch | None], T], holds: Callable[[T], bool], name: str, purity: str
+    trace: Callable[[Watch | None], T], changed: Callable[[T], str], name: str, purity: str
 ) -> T:
     """What `trace` gives, if the function `name` is pure.
 
-    trace: runs the function, watched by what it is given; holds: whether what a trace has read is
-    still so; purity: "strict" or "warn"
+    trace: runs the function, watched by what it is given; changed: something that a trace has read
+    and that is not so any more, empty if there is none; purity: "strict" or "warn"
     raises PurityError: with the user's line; what else `trace` raises
     """
     audit.install()
-    return steadily(lambda: _traced_twice(trace, holds, name, purity == "strict"), name)
+    return steadily(lambda: _traced_twice(trace, changed, name, purity == "strict"), name)
 
 
 def _traced_twice(
-    trace: Callable[[Watch | None], T], holds: Callable[[T], bool], name: str, strict: bool
+    trace: Callable[[Watch | None], T], changed: Callable[[T], str], name: str, strict: bool
 ) -> T:
     watch = Watch(strict)
     try:
@@ -56,9 +56,10 @@ def _traced_twice(
         found = difference(first.graph, second.graph, name)
         if found is None and first.out_tree != second.out_tree:
             found = _not_repeatable(name, None)
-        if found is not None and others() and not holds(first):
-            raise ChangedMeanwhileError(found)
         if found is not None:
+            what = changed(first) if others() else ""
+            if what:
+                raise torn(name, what)
             raise found
     except PurityError as error:
         if not strict and error.rule is Reason.PURITY_NOT_REPEATABLE:
@@ -67,9 +68,7 @@ def _traced_twice(
         located = error
         if error.place is None:
             located = _located(trace, error)
-            if located.place is None and watch.is_in_doubt():
-                raise ChangedMeanwhileError(located) from None  # the function does not do it again
-            watch.held.restore()
+            watch.restore()
         raise _recorded(located, name) from None
     return second
 

@@ -88,7 +88,7 @@ class Watch:
         """The function written in C that was called last."""
         self._known: dict[int, CodeType] = {}
         """The code that was entered, by id."""
-        self._checks: list[Callable[[], None]] = [self.held.check]
+        self._checks: list[Callable[[], None]] = [self._check_held]
         self._translate: Callable[[Any, Path], Any]
 
     # --- a run ------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class Watch:
             result = function(*args, **kwargs)
         except Exception as error:
             if self.strict and (self._found is not None or isinstance(error, PurityError)):
-                self.held.restore()
+                self.restore()
             if self._found is not None and error is not self._found:
                 raise self._found from None
             raise
@@ -122,7 +122,7 @@ class Watch:
             audit.pop()
             stop()
         if self._found is not None:
-            self.held.restore()
+            self.restore()
             raise self._found
         self._over()
         return result
@@ -132,16 +132,23 @@ class Watch:
             self.check()
         except PurityError as error:
             if self.strict:
-                self.held.restore(shared=not self.is_in_doubt())
+                self.restore()
                 raise
             self._warn(error)
 
-    def is_in_doubt(self) -> bool:
-        """Whether what `check` has found is the work of another thread: the function would have
-        been seen to do it, and has no way to do it unseen."""
-        if not self.held.is_shared or not others():
-            return False
-        return not any(_UNSEEN & {*code.co_names} for code in self._known.values())
+    def _check_held(self) -> None:
+        self.held.check(shared=self._is_alone())
+
+    def restore(self) -> None:
+        """Makes everything as it was before the function ran."""
+        self.held.restore(shared=self._is_alone())
+
+    def _is_alone(self) -> bool:
+        """Whether changed attributes are the work of the function. Where there are other threads it
+        would have been seen to change them, unless its code names a way to do so unseen."""
+        if self._stepping or not others():
+            return True
+        return any(_UNSEEN & {*code.co_names} for code in self._known.values())
 
     def check(self) -> None:
         """PurityError, without a place, if something from outside has changed."""
@@ -261,7 +268,7 @@ class Watch:
             if is_users_class(value):
                 self.held.add_made(made, value, self._translate, path)
         else:
-            self.held.add(made, path)
+            self.held.add(made, path, stands=made is not value)
         return made
 
     def _guarded(self, function: Any, path: Path) -> Any:
