@@ -26,6 +26,7 @@ from pyc.runtime.specialisation import (
     ArrayArgument,
     AttributeSource,
     CellSource,
+    CountSource,
     EqualArgument,
     Items,
     ItemSource,
@@ -36,7 +37,6 @@ from pyc.runtime.specialisation import (
     SameArgument,
     ScalarArgument,
     TagSource,
-    VersionSource,
     WordSource,
 )
 from pyc.trace.guards import Guards
@@ -104,6 +104,12 @@ class Looks:
             return
         if read is not None and read.kind == "members":
             self._members(path.holder, read.known.known)
+            return
+        if read is not None and read.kind == "registered":
+            counted = layout.registered_classes()
+            if counted is None:
+                raise _slow("which classes are registered with abstract ones")
+            self.looks.append(Look(CountSource(path.holder, *counted), None))
             return
         if read is not None and read.kind == "missing" and type(before) is types.ModuleType:
             if "__getattr__" in vars(before):
@@ -259,7 +265,8 @@ class Looks:
         each by itself where they do."""
         version = layout.dict_version(names)
         if _is_steady(names, version):
-            self.looks.append(Look(VersionSource(names, version), None))
+            at = id(names) + layout.DICT_VERSION
+            self.looks.append(Look(CountSource(names, at, version), None))
             return
         for name, value in known.items():
             found = MISSING if value is NOTHING else SameArgument(value)

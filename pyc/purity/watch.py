@@ -248,7 +248,7 @@ class Watch:
 
     def answer(self, value: Any, made: Any, path: Path) -> Any:
         """What stands for `value`, which the function reads by `path`; made: its translation."""
-        if root_of(path).kind in _INSIDE:
+        if root_of(path).kind in _INSIDE or value is sys.modules:
             return made
         if made is value:
             kind = type(value)
@@ -257,6 +257,8 @@ class Watch:
             if isinstance(value, _STREAM):
                 self.held.add(value, path)
                 return views.Stream(lambda: value, path.text())
+            if kind.__module__ == "_thread" and hasattr(kind, "acquire"):
+                return views.Lock(value, path.text())
             if kind.__module__ == "random":
                 self.held.add(value, path)
         if isinstance(made, ModuleView):

@@ -167,11 +167,12 @@ class ItemSource:
 
 
 @frozen()
-class VersionSource:
-    """The version of a dict: CPython gives it a new one when anything in it changes."""
+class CountSource:
+    """A number that CPython counts up: the 64 bits at an address. owner: of what it tells."""
 
-    names: dict[str, Any]
-    version: int
+    owner: Any
+    address: int
+    count: int
 
 
 @frozen()
@@ -191,7 +192,7 @@ Source = Union[
     AttributeSource,
     ItemSource,
     TagSource,
-    VersionSource,
+    CountSource,
 ]
 
 

@@ -6,6 +6,7 @@ first, so that a path is only followed from an object that is as it was.
 
 from __future__ import annotations
 
+from abc import get_cache_token
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -124,6 +125,7 @@ _CHECKS: dict[str, Callable[[Read, Any], bool]] = {
     "missing": lambda read, value: value is MISSING,
     "inside": lambda read, value: bool(read.known.holds(value)),
     "names": lambda read, value: bool(read.known.holds(value)),
+    "registered": lambda read, value: bool(read.known == get_cache_token()),
     "members": lambda read, value: bool(read.known.holds(value)),
 }
 

@@ -431,7 +431,10 @@ def _others(x: Any, found: list[Any], name: str, whole: Any) -> Iterator[Any]:
         yield from _buffer(x, found)
         return
     if kind.__module__ == "logging" and hasattr(x, "manager"):
-        found += [x.level, x.disabled, x.manager.disable]
+        yield from _logger(x, found)
+        return
+    if kind.__name__ == "SeedSequence" and module == "numpy":
+        found.append(repr(x.state))
         return
     if isinstance(x, (int, float, complex, str, bytes)):  # subclasses of the user
         base: Any = next(k for k in (int, float, complex, str, bytes) if isinstance(x, k))
@@ -463,6 +466,18 @@ def _others(x: Any, found: list[Any], name: str, whole: Any) -> Iterator[Any]:
     if module not in _OPAQUE_MODULES and gc.is_tracked(x):
         held = gc.get_referents(x)
         yield from (v for v in held if not isinstance(v, (type, types.ModuleType)))
+
+
+def _logger(x: Any, found: list[Any]) -> Iterator[Any]:
+    """What decides whether a logger writes: its own settings and those above it."""
+    at = x
+    while at is not None:
+        found += [at.level, at.disabled, at.propagate, at.manager.disable]
+        for handler in [*at.handlers]:
+            _same(handler, found)
+            found.append(handler.level)
+        at = at.parent
+    return iter(())
 
 
 def _is_of_python(kind: type) -> bool:

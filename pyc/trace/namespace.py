@@ -28,6 +28,7 @@ import gc
 import importlib
 import sys
 import types
+from abc import ABCMeta, get_cache_token
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from enum import Enum
 from typing import Any
@@ -36,7 +37,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pyc.array import Array as DeviceArray
-from pyc.errors import UnsupportedOpError
+from pyc.errors import PurityError, UnsupportedOpError
 from pyc.ir import dtype as dt
 from pyc.reasons import Reason
 from pyc.trace import (
@@ -177,6 +178,16 @@ class _Cached:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
+
+    def cache_info(self) -> Any:
+        """Refused: the cache of the trace is another one."""
+        raise PurityError(
+            f"the counts of the cache of `{self.__wrapped__.__name__}` are read: compiled code "
+            "would use the same ones in every call",
+            rule=Reason.PURITY_ENVIRONMENT,
+            fix="Read them outside of the jitted function.",
+            place=location.here(),
+        )
 
     def cache_clear(self) -> None:
         """Refused: the cache that would be cleared is the trace's own."""
@@ -568,8 +579,8 @@ class Namespace:
         """A function that is not the user's: what stands for it, or the function over its own names
         with its cells translated if they hold functions of the user, as those of decorators do."""
         self.reads.note(path, "same", value)
-        if value is importlib.import_module:
-            return self.import_module
+        if self.libraries.needs_the_trace(value):
+            return self.libraries.special(value)
         found = numpy_module.answer(value)
         if found is not value or value.__closure__ is None:
             return found
@@ -736,10 +747,24 @@ class Namespace:
         return builtins.__build_class__(body, name, *bases, metaclass=maker, **rest)
 
     def _isinstance(self, value: Any, kinds: Any) -> bool:
-        return isinstance(value, self._original(kinds))
+        found = self._original(kinds)
+        self._note_registered(found)
+        return isinstance(value, found)
 
     def _issubclass(self, value: Any, kinds: Any) -> bool:
-        return issubclass(self._original(value), self._original(kinds))
+        found = self._original(kinds)
+        self._note_registered(found)
+        return issubclass(self._original(value), found)
+
+    def _note_registered(self, kinds: Any) -> None:
+        """Notes which classes are registered (`ABCMeta.register`), if an abstract one is asked."""
+        for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+            if isinstance(kind, tuple):
+                self._note_registered(kind)
+            elif isinstance(kind, ABCMeta):
+                path = self.root("object", "abc.ABCMeta.register", ABCMeta)
+                self.reads.note(path, "registered", get_cache_token())
+                return
 
     def _original(self, kinds: Any) -> Any:
         """Types in the second argument of `isinstance` as they are outside."""
@@ -781,6 +806,8 @@ class Namespace:
 
     def _dict(self, value: dict[Any, Any], path: Path) -> Any:
         """A dict, or one of the standard library's kinds of it."""
+        if value is sys.modules:
+            return self.names(value)
         inside = self.root("inside", "", None)
         now = value.copy()
         made: Any = now.copy()

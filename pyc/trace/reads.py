@@ -15,6 +15,7 @@ what that was, once a path:
     inside     an object of a library: one with the same inside (`inside.py`)
     names      a class: one with the same bases and names
     members    a module of a library: the names that were read lead to the very same objects
+    registered no class was registered with an abstract one since (`abc.get_cache_token`)
     lacks      no attribute of the object itself hides that of its class
     missing    nothing
 
