@@ -42,6 +42,7 @@ from pyc.trace import location, namespaces
 from pyc.trace.capture import Input, capture, current_namespace, is_fixed
 from pyc.trace.guards import Guards
 from pyc.trace.jumps import rewritten
+from pyc.trace.meanwhile import others, steadily, torn
 from pyc.trace.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -368,6 +369,8 @@ class Jitted(Dispatcher):
 
         def trace(watch: Watch | None) -> Traced:
             found = capture(functools.partial(flat, watch), inputs, changing)
+            if found.torn is not None and others():
+                raise torn(self.__name__, found.torn.text())
             assert out_tree is not None
             return Traced(
                 name=self.__name__,
@@ -381,10 +384,14 @@ class Jitted(Dispatcher):
                 donated=tuple(n for n, k in enumerate(places) if signature.is_donated(paths[k])),
             )
 
+        def changed(found: Traced) -> str:
+            path = found.guards.difference(call.given)
+            return "" if path is None else path.text()
+
         try:
             if purity == "off":
-                return trace(None)
-            found: Traced = watching().traced_twice(trace, self.__name__, purity)
+                return steadily(functools.partial(trace, None), self.__name__)
+            found: Traced = watching().traced_twice(trace, changed, self.__name__, purity)
             return found
         except PycError as error:
             raise error.at(location.of_function(self.__wrapped__)) from error.__cause__

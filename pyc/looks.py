@@ -27,6 +27,7 @@ from pyc.runtime.specialisation import (
     ArrayArgument,
     AttributeSource,
     CellSource,
+    CountSource,
     DeviceArgument,
     EqualArgument,
     Items,
@@ -38,12 +39,11 @@ from pyc.runtime.specialisation import (
     SameArgument,
     ScalarArgument,
     TagSource,
-    VersionSource,
     WordSource,
 )
 from pyc.trace.guards import Guards
 from pyc.trace.paths import MISSING as NOTHING
-from pyc.trace.paths import Path, member_of
+from pyc.trace.paths import Path, default_of, member_of
 from pyc.trace.reads import Read
 
 
@@ -94,8 +94,11 @@ class Looks:
         """By id of a path: what it leads to now."""
         self._where: dict[int, Any] = {}
         """By id of a path: the number of its look, or ("object", the object)."""
+        self._guards = guards
         for path in guards.nodes:
             self._add(path)
+        if guards.values(arguments) is None:  # versions were read of what is not so any more
+            raise changed()
 
     def _add(self, path: Path) -> None:
         before = None if path.parent is None else self._values[id(path.parent)]
@@ -109,6 +112,12 @@ class Looks:
         if read is not None and read.kind == "members":
             self._members(path.holder, read.known.known)
             return
+        if read is not None and read.kind == "registered":
+            counted = layout.registered_classes()
+            if counted is None:
+                raise _slow("which classes are registered with abstract ones")
+            self.looks.append(Look(CountSource(path.holder, *counted), None))
+            return
         if read is not None and read.kind == "missing" and type(before) is types.ModuleType:
             if "__getattr__" in vars(before):
                 raise _slow(f"`{path.text()}`, which Python code of the module may answer")
@@ -118,6 +127,10 @@ class Looks:
             self._lacks(path, before)
             return
         value = self._values[id(path)] = path.value_of(before, self._arguments)
+        kind = None if read is None else read.kind
+        gone = value is NOTHING and kind != "missing"
+        if gone or (kind in _QUICK and not self._guards.is_as_read(read, value)):
+            raise changed()
         source = self._source(path, before, value)
         if source is None:  # an argument's container, which the arguments describe
             return
@@ -159,12 +172,14 @@ class Looks:
 
     def _default(self, path: Path, value: Any) -> Any:
         function = path.holder
-        named = function.__kwdefaults__
+        named, given = function.__kwdefaults__, function.__defaults__
+        if default_of(function, path.key) is not value:
+            raise changed()
         if named and path.key in named:
             field = layout.FUNCTION_KEYWORD_DEFAULTS
             self._word(function, field, named)
             return NameSource(named, path.key)
-        self._word(function, layout.FUNCTION_DEFAULTS, function.__defaults__)
+        self._word(function, layout.FUNCTION_DEFAULTS, given)
         return ObjectSource(value)
 
     def _item(self, path: Path, before: Any) -> Any:
@@ -260,7 +275,8 @@ class Looks:
         each by itself where they do."""
         version = layout.dict_version(names)
         if _is_steady(names, version):
-            self.looks.append(Look(VersionSource(names, version), None))
+            at = id(names) + layout.DICT_VERSION
+            self.looks.append(Look(CountSource(names, at, version), None))
             return
         for name, value in known.items():
             found = MISSING if value is NOTHING else SameArgument(value)
@@ -300,7 +316,10 @@ def array_on_device(x: Any, device: Any, slot: int, what: str) -> DeviceArgument
 
 def _place(container: Any, key: Any) -> int:
     """The place of an item among those of its container."""
-    return list(container).index(key) if isinstance(container, dict) else key
+    try:
+        return list(container).index(key) if isinstance(container, dict) else key
+    except ValueError:
+        raise changed() from None
 
 
 def fixed_value(value: Any) -> EqualArgument | None:
@@ -347,6 +366,8 @@ def _is_steady(names: dict[str, Any], version: int) -> bool:
     return changes <= CHANGES
 
 
+_QUICK = ("equal", "same", "code", "type", "items", "array", "number", "missing")
+"""Kinds of reads that are looked at natively, and compared here again."""
 _WHY = {
     "content": "a long container or a set, which is compared item by item",
     "alias": "an object that is also read by another name",
@@ -360,8 +381,21 @@ def _is_certain(read: Read) -> bool:
     return read.kind in ("same", "equal", "code")
 
 
+def changed() -> NotNativeError:
+    """Another thread has changed something since the program was found to hold."""
+    return NotNativeError(Reason.GUARD_CHANGED_MEANWHILE, "changed meanwhile", again=True)
+
+
 def _slow(detail: str) -> NotNativeError:
     return NotNativeError(Reason.DISPATCH_SLOW_CAPTURE, detail)
 
 
-__all__ = ["Looks", "NotNativeError", "array_on_device", "fixed_value", "is_stored", "version_look"]
+__all__ = [
+    "Looks",
+    "NotNativeError",
+    "array_on_device",
+    "changed",
+    "fixed_value",
+    "is_stored",
+    "version_look",
+]

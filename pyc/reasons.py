@@ -230,6 +230,11 @@ class Reason(Enum):
         "dropped",
         "Pass what changes often as an argument.",
     )
+    GUARD_CHANGED_MEANWHILE = Entry(
+        "PYC2207",
+        "traced again: another thread has changed what the function reads while it was traced",
+        "Nothing if it is seldom. Else compile first (`f.compile(...)`), or hold a lock.",
+    )
 
     # cache: why an entry was not used, or not kept
     CACHE_EMPTY = Entry("PYC2301", "cache miss: the cache directory holds no entry yet", _NOTHING)

@@ -24,6 +24,7 @@ from pyc.looks import (
     Looks,
     NotNativeError,
     array_on_device,
+    changed,
     fixed_value,
     is_stored,
     version_look,
@@ -93,6 +94,8 @@ def specialise(
         for k, (x, same) in enumerate(zip([*args, *kwargs.values()], fixed, strict=True))
     ]
     looks = Looks(guards, call.given, trails, len(kept), found.looks, device)
+    if signature.call(args, kwargs).key != call.key:
+        raise changed()
     count = len(compiled.results)
     plain = out_tree == tree.structure(0) or (
         count > 1 and out_tree == tree.flatten_ordered((0,) * count)[1]

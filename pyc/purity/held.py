@@ -134,12 +134,15 @@ class Held:
         self._objects: dict[int, tuple[Any, Path]] = {}
         """By id: an object from outside, kept alive so that its id stays its own."""
         self._before: list[tuple[Any, Any, _Kind, Path]] = []
+        self._shared: set[int] = set()
+        """The ids of attributes that other threads have too, and that the function is refused to
+        change where it does."""
         self._names: list[tuple[dict[str, Any], str, Any]] = []
         self._states: list[tuple[str, Callable[[], Any], Callable[[Any], Any], Any]] = []
         self._filters = (warnings.filters, [*warnings.filters])
 
-    def add(self, value: Any, path: Path) -> None:
-        """Remembers an object that the function reads by `path`."""
+    def add(self, value: Any, path: Path, stands: bool = False) -> None:
+        """Remembers an object that the function reads by `path`. stands: for another one."""
         if id(value) in self._objects:
             return
         self._objects[id(value)] = (value, path)
@@ -149,6 +152,8 @@ class Held:
         if is_users_class(type(value)) or type(value).__name__ in _RECORDS:
             attributes = _attributes(value)
             if attributes is not None:
+                if stands:
+                    self._shared.add(id(attributes))
                 self._before.append((attributes, dict(attributes), _DICT, path))
 
     def add_made(
@@ -163,14 +168,20 @@ class Held:
                 self._before.append((vars(value), dict(vars(value)), _DICT, path))
             return
 
-        def same(made: Any, value: Any) -> bool:
-            own = vars(value)
-            return all(
-                _is_pythons(name) or (name in own and _is_made_of(x, own[name], translate, path))
-                for name, x in vars(made).items()
-            )
+        own = vars(value)
+        before = own.copy()
 
-        self._before.append((made, value, _Kind(lambda x: x, same, _stays), path))
+        def is_kept(name: str, x: Any) -> bool:
+            if _is_pythons(name):
+                return True
+            if own.get(name, MISSING) is not before.get(name, MISSING):
+                return True  # another thread has changed the own one
+            return name in before and _is_made_of(x, before[name], translate)
+
+        def same(made: Any, _: Any) -> bool:
+            return all(is_kept(name, x) for name, x in vars(made).copy().items())
+
+        self._before.append((made, None, _Kind(lambda x: x, same, _stays), path))
 
     def add_name(self, names: dict[str, Any], name: str) -> None:
         """Remembers a global name that a function which runs without a view may assign."""
@@ -198,10 +209,11 @@ class Held:
         found = self._objects.get(id(value))
         return None if found is None else found[1]
 
-    def check(self) -> None:
-        """PurityError, without a place, if something is not as it was."""
+    def check(self, shared: bool = True) -> None:
+        """PurityError, without a place, if something is not as it was. shared: also what other
+        threads may have changed."""
         for value, before, kind, path in self._before:
-            if not kind.same(value, before):
+            if (shared or id(value) not in self._shared) and not kind.same(value, before):
                 raise changed(path)
         for names, name, before in self._names:
             if names.get(name, MISSING) is not before:
@@ -214,10 +226,10 @@ class Held:
                 effect = table.RANDOM
                 raise PurityError(f"{name} {effect.does}", rule=effect.rule, fix=effect.fix)
 
-    def restore(self) -> None:
-        """Makes everything as it was."""
+    def restore(self, shared: bool = True) -> None:
+        """Makes everything as it was. shared: also what other threads may have changed."""
         for value, before, kind, _ in self._before:
-            if not kind.same(value, before):
+            if (shared or id(value) not in self._shared) and not kind.same(value, before):
                 kind.restore(value, before)
         for names, name, before in self._names:
             if before is MISSING:
@@ -258,9 +270,13 @@ def _attributes(value: Any) -> dict[str, Any] | None:
     return found
 
 
-def _is_made_of(x: Any, value: Any, translate: Callable[[Any, Path], Any], path: Path) -> bool:
+def _is_made_of(x: Any, value: Any, translate: Callable[[Any, Path], Any]) -> bool:
     """Whether an attribute of what was made of a function or class stands for the own one."""
-    return x is value or hasattr(type(x), "__get__") or translate(value, path) is x
+    return x is value or hasattr(type(x), "__get__") or translate(value, _NOWHERE) is x
+
+
+_NOWHERE = Path(None, "inside", "")
+"""The path of what is compared, not read."""
 
 
 def root_of(path: Path) -> Path:

@@ -14,6 +14,7 @@ from pyc.ir.graph import Eqn, Graph, freeze
 from pyc.purity import audit, frames
 from pyc.purity.watch import Watch
 from pyc.reasons import Reason, record, unrecorded
+from pyc.trace.meanwhile import others, steadily, torn
 
 
 class Traced(Protocol):
@@ -31,34 +32,54 @@ class Traced(Protocol):
 T = TypeVar("T", bound=Traced)
 
 
-def traced_twice(trace: Callable[[Watch | None], T], name: str, purity: str) -> T:
+def traced_twice(
+    trace: Callable[[Watch | None], T], changed: Callable[[T], str], name: str, purity: str
+) -> T:
     """What `trace` gives, if the function `name` is pure.
 
-    trace: runs the function, watched by what it is given; purity: "strict" or "warn"
+    trace: runs the function, watched by what it is given; changed: something that a trace has read
+    and that is not so any more, empty if there is none; purity: "strict" or "warn"
     raises PurityError: with the user's line; what else `trace` raises
     """
-    strict = purity == "strict"
     audit.install()
+    return steadily(lambda: _traced_twice(trace, changed, name, purity == "strict"), name)
+
+
+def _traced_twice(
+    trace: Callable[[Watch | None], T], changed: Callable[[T], str], name: str, strict: bool
+) -> T:
+    watch = Watch(strict)
     try:
-        first = trace(Watch(strict))
+        first = trace(watch)
         with unrecorded():
             second = trace(None)
         found = difference(first.graph, second.graph, name)
         if found is None and first.out_tree != second.out_tree:
             found = _not_repeatable(name, None)
         if found is not None:
+            what = changed(first) if others() else ""
+            if what:
+                raise torn(name, what)
             raise found
     except PurityError as error:
         if not strict and error.rule is Reason.PURITY_NOT_REPEATABLE:
             frames.warn(error)
             return second
-        located = error if error.place is not None else _located(trace, error)
-        if isinstance(located.rule, Reason):
-            place = located.place
-            where = {} if place is None else {"line": place.line}
-            record(located.rule, function=name, **where)
-        raise located from None
+        located = error
+        if error.place is None:
+            located = _located(trace, error)
+            watch.restore()
+        raise _recorded(located, name) from None
     return second
+
+
+def _recorded(error: PurityError, name: str) -> PurityError:
+    """`error`, after its rule has been recorded."""
+    if isinstance(error.rule, Reason):
+        place = error.place
+        where = {} if place is None else {"line": place.line}
+        record(error.rule, function=name, **where)
+    return error
 
 
 def _located(trace: Callable[[Watch | None], T], error: PurityError) -> PurityError:

@@ -151,6 +151,38 @@ class Stream:
         self._method(self._stream().close, "close", table.WRITES)()
 
 
+class Lock:
+    """A lock from outside: it may be held while the function is traced, and not be asked whether
+    somebody holds it."""
+
+    def __init__(self, lock: Any, name: str) -> None:
+        self._lock = lock
+        self._name = name
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self._lock)
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Waits for the lock; refused if that may fail."""
+        taken: Callable[..., bool] = self._lock.acquire
+        if not blocking or timeout >= 0:
+            taken = self._asked("acquire")
+        return taken(blocking, timeout)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._lock.release if name == "release" else self._asked(name)
+
+    def _asked(self, name: str) -> Callable[..., Any]:
+        return guarded(getattr(self._lock, name), f"`{self._name}.{name}`", table.ENVIRONMENT)
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
 _STREAMS = ("stdin", "stdout", "stderr")
 
 

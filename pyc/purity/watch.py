@@ -27,6 +27,7 @@ from pyc.purity import audit, frames, hooks, table, views
 from pyc.purity.code import global_stores
 from pyc.purity.held import Held, changed, root_of
 from pyc.trace import location
+from pyc.trace.meanwhile import others
 from pyc.trace.modules import ModuleView
 from pyc.trace.paths import Path
 from pyc.trace.users_code import is_users, is_users_class
@@ -44,6 +45,8 @@ _functions: dict[int, tuple[Any, table.Effect | None]] = {}
 _codes: dict[int, tuple[CodeType, table.Effect | None, str]] = {}
 """Effects and names of functions of the standard library, by the id of their code."""
 _PYTHON_NAMES = frozenset(name for _, name in table.PYTHON)
+_UNSEEN = frozenset(["__setattr__", "__delattr__", "__setstate__"])
+"""Names in code that may change attributes in a way that is not seen when it happens."""
 _WARNS = (warnings.warn, warnings.warn_explicit)
 
 
@@ -85,7 +88,7 @@ class Watch:
         """The function written in C that was called last."""
         self._known: dict[int, CodeType] = {}
         """The code that was entered, by id."""
-        self._checks: list[Callable[[], None]] = [self.held.check]
+        self._checks: list[Callable[[], None]] = [self._check_held]
         self._translate: Callable[[Any, Path], Any]
 
     # --- a run ------------------------------------------------------------------------------------
@@ -95,6 +98,7 @@ class Watch:
         self._translate = space.translate
         self._checks.append(space.check)
         space.observer = self.answer
+        space.is_strict = self.strict
         space.builtins.standing.update(views.builtin_functions())
 
     @location.calls_the_user
@@ -110,7 +114,7 @@ class Watch:
             result = function(*args, **kwargs)
         except Exception as error:
             if self.strict and (self._found is not None or isinstance(error, PurityError)):
-                self.held.restore()
+                self.restore()
             if self._found is not None and error is not self._found:
                 raise self._found from None
             raise
@@ -118,7 +122,7 @@ class Watch:
             audit.pop()
             stop()
         if self._found is not None:
-            self.held.restore()
+            self.restore()
             raise self._found
         self._over()
         return result
@@ -128,9 +132,23 @@ class Watch:
             self.check()
         except PurityError as error:
             if self.strict:
-                self.held.restore()
+                self.restore()
                 raise
             self._warn(error)
+
+    def _check_held(self) -> None:
+        self.held.check(shared=self._is_alone())
+
+    def restore(self) -> None:
+        """Makes everything as it was before the function ran."""
+        self.held.restore(shared=self._is_alone())
+
+    def _is_alone(self) -> bool:
+        """Whether changed attributes are the work of the function. Where there are other threads it
+        would have been seen to change them, unless its code names a way to do so unseen."""
+        if self._stepping or not others():
+            return True
+        return any(_UNSEEN & {*code.co_names} for code in self._known.values())
 
     def check(self) -> None:
         """PurityError, without a place, if something from outside has changed."""
@@ -230,7 +248,7 @@ class Watch:
 
     def answer(self, value: Any, made: Any, path: Path) -> Any:
         """What stands for `value`, which the function reads by `path`; made: its translation."""
-        if root_of(path).kind in _INSIDE:
+        if root_of(path).kind in _INSIDE or value is sys.modules:
             return made
         if made is value:
             kind = type(value)
@@ -239,6 +257,8 @@ class Watch:
             if isinstance(value, _STREAM):
                 self.held.add(value, path)
                 return views.Stream(lambda: value, path.text())
+            if kind.__module__ == "_thread" and hasattr(kind, "acquire"):
+                return views.Lock(value, path.text())
             if kind.__module__ == "random":
                 self.held.add(value, path)
         if isinstance(made, ModuleView):
@@ -250,7 +270,7 @@ class Watch:
             if is_users_class(value):
                 self.held.add_made(made, value, self._translate, path)
         else:
-            self.held.add(made, path)
+            self.held.add(made, path, stands=made is not value)
         return made
 
     def _guarded(self, function: Any, path: Path) -> Any:

@@ -10,6 +10,7 @@ import ctypes
 import os
 import platform
 import sys
+from abc import get_cache_token
 from functools import cache
 from typing import Any
 
@@ -188,6 +189,16 @@ def _dict_problem() -> str | None:
 def dict_version(names: dict[str, Any]) -> int:
     """The version of a dict."""
     return _word(id(names) + DICT_VERSION)
+
+
+def registered_classes() -> tuple[int, int] | None:
+    """Where CPython counts the classes that are registered with abstract ones, and how many those
+    are; None if it is not there."""
+    state = ctypes.pythonapi.PyModule_GetState
+    state.restype, state.argtypes = ctypes.c_void_p, [ctypes.py_object]
+    address = int(state(sys.modules["_abc"]) or 0) + 8
+    token: Any = get_cache_token()
+    return (address, token) if address > 8 and _row(address, 1) == [token] else None
 
 
 def type_version(cls: type) -> int:

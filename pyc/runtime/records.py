@@ -28,6 +28,7 @@ from pyc.runtime.specialisation import (
     ArrayArgument,
     AttributeSource,
     CellSource,
+    CountSource,
     DeviceArgument,
     DictArgument,
     EqualArgument,
@@ -43,7 +44,6 @@ from pyc.runtime.specialisation import (
     Specialisation,
     TagSource,
     TupleArgument,
-    VersionSource,
     WordSource,
 )
 from pyc.runtime.structures import RecordFields, Result, Step
@@ -241,9 +241,8 @@ class _Steps:
             at = id(source.cls) + layout.TYPE_VERSION
             self._add("half", object=at, low=source.version)
             return {}
-        if isinstance(source, VersionSource):
-            at = id(source.names) + layout.DICT_VERSION
-            self._add("word", object=at, identity=source.version)
+        if isinstance(source, CountSource):
+            self._add("word", object=source.address, identity=source.count)
             return {}
         if isinstance(source, (NameSource, CellSource, WordSource)):
             same = isinstance(found, SameArgument)

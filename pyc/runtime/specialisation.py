@@ -179,11 +179,12 @@ class ItemSource:
 
 
 @frozen()
-class VersionSource:
-    """The version of a dict: CPython gives it a new one when anything in it changes."""
+class CountSource:
+    """A number that CPython counts up: the 64 bits at an address. owner: of what it tells."""
 
-    names: dict[str, Any]
-    version: int
+    owner: Any
+    address: int
+    count: int
 
 
 @frozen()
@@ -203,7 +204,7 @@ Source = Union[
     AttributeSource,
     ItemSource,
     TagSource,
-    VersionSource,
+    CountSource,
 ]
 
 

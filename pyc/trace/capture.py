@@ -42,6 +42,7 @@ from pyc.reasons import Reason, record
 from pyc.trace import known_values, location, namespaces, strays
 from pyc.trace.memory import VIEWS, Step, is_row_major, makes_view
 from pyc.trace.operands import operands
+from pyc.trace.paths import Path
 from pyc.trace.reads import Read, Reads
 from pyc.trace.telling import Told
 from pyc.trace.tracer import Tracer
@@ -640,13 +641,15 @@ def current_namespace() -> Any:
 class Captured:
     """A traced function. graph: (inputs, hidden arguments) -> results; results: their tracers (for
     their weakness); hidden: what the hidden arguments are; reads: what else the function has read
-    from outside; kept: for each input the value that the program is for, None for any."""
+    from outside; kept: for each input the value that the program is for, None for any; torn: a path
+    that has led to two things meanwhile."""
 
     graph: Graph
     results: list[Tracer]
     hidden: tuple[Read, ...]
     reads: tuple[Read, ...]
     kept: tuple[Any, ...]
+    torn: Path | None
 
 
 def capture(
@@ -666,7 +669,8 @@ def capture(
         if trace.refusal is not None:
             raise trace.refusal
         graph = trace.build(results)
-    return Captured(graph, results, tuple(trace.hidden), tuple(trace.reads.found), trace.kept())
+    hidden, reads = tuple(trace.hidden), tuple(trace.reads.found)
+    return Captured(graph, results, hidden, reads, trace.kept(), trace.reads.torn)
 
 
 __all__ = [

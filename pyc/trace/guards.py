@@ -6,6 +6,7 @@ first, so that a path is only followed from an object that is as it was.
 
 from __future__ import annotations
 
+from abc import get_cache_token
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -80,6 +81,10 @@ class Guards:
             found.append(value)
         return True
 
+    def is_as_read(self, read: Read, value: Any) -> bool:
+        """Whether `value`, at the path of a read that is no alias, is what the program is for."""
+        return _CHECKS[read.kind](read, value)
+
     def _holds(self, read: Read, value: Any, found: list[Any]) -> bool:
         if read.kind == "alias":
             return value is found[self.place(read.known)]
@@ -120,6 +125,7 @@ _CHECKS: dict[str, Callable[[Read, Any], bool]] = {
     "missing": lambda read, value: value is MISSING,
     "inside": lambda read, value: bool(read.known.holds(value)),
     "names": lambda read, value: bool(read.known.holds(value)),
+    "registered": lambda read, value: bool(read.known == get_cache_token()),
     "members": lambda read, value: bool(read.known.holds(value)),
 }
 

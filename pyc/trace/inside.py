@@ -12,6 +12,7 @@ from __future__ import annotations
 import collections
 import functools
 import gc
+import io
 import operator
 import sys
 import threading
@@ -79,6 +80,14 @@ def is_fixed(value: Any) -> bool:
         return operator.length_hint(value, -1) < 0 or is_users_class(kind)
     fixed = kind.__module__ in _FIXED_MODULES and not is_users_class(kind)
     return fixed and kind.__name__ != "Context"  # of `decimal`
+
+
+def is_iterator(value: Any) -> bool:
+    """Whether an object, not the user's, gives one item after the other and then has fewer."""
+    kind = type(value)
+    others = (*weakref.ProxyTypes, np.flatiter)
+    fixed = kind in others or isinstance(value, io.IOBase) or is_users_class(kind)
+    return hasattr(kind, "__next__") and not fixed
 
 
 def may_cache(value: Any) -> bool:
@@ -164,7 +173,7 @@ def names_of(cls: type, whole: bool) -> list[Any]:
     found: list[Any] = [*cls.__mro__]
     for kind in cls.__mro__:
         if is_users_class(kind):
-            own = {k: v for k, v in vars(kind).items() if k not in _LEFT_OUT}
+            own = {k: v for k, v in vars(kind).copy().items() if k not in _LEFT_OUT}
             found.append("\n".join(sorted(own)))
             found += [v for k, v in own.items() if whole or _is_fact(k, v)]
     return found
@@ -182,7 +191,7 @@ def has_code(cls: type) -> bool:
         not _is_simple(v)
         for kind in cls.__mro__
         if is_users_class(kind)
-        for k, v in vars(kind).items()
+        for k, v in vars(kind).copy().items()
         if k not in _LEFT_OUT and not (issubclass(cls, Enum) and k[0] == k[-1] == "_")
     )
 
@@ -278,7 +287,7 @@ def _class(x: type, found: list[Any]) -> Iterator[Any]:
         yield type(x)
     for kind in x.__mro__:
         if is_users_class(kind):
-            yield from (v for k, v in vars(kind).items() if k not in _LEFT_OUT)
+            yield from (v for k, v in vars(kind).copy().items() if k not in _LEFT_OUT)
 
 
 def _array(x: Any, found: list[Any]) -> Iterator[Any]:
@@ -294,7 +303,7 @@ def _array(x: Any, found: list[Any]) -> Iterator[Any]:
 
 def _dict(x: Any, found: list[Any]) -> Iterator[Any]:
     own = collections.OrderedDict if isinstance(x, collections.OrderedDict) else dict
-    for key, value in own.items(x):
+    for key, value in list(own.items(x)):
         yield key
         yield value
     yield getattr(x, "default_factory", None) if isinstance(x, collections.defaultdict) else None
@@ -306,7 +315,7 @@ def _row(x: Any, found: list[Any]) -> Iterator[Any]:
 
 
 def _proxy(x: Any, found: list[Any]) -> Iterator[Any]:
-    for key, value in x.items():
+    for key, value in list(x.items()):
         yield key
         yield value
 
@@ -422,7 +431,10 @@ def _others(x: Any, found: list[Any], name: str, whole: Any) -> Iterator[Any]:
         yield from _buffer(x, found)
         return
     if kind.__module__ == "logging" and hasattr(x, "manager"):
-        found += [x.level, x.disabled, x.manager.disable]
+        yield from _logger(x, found)
+        return
+    if kind.__name__ == "SeedSequence" and module == "numpy":
+        found.append(repr(x.state))
         return
     if isinstance(x, (int, float, complex, str, bytes)):  # subclasses of the user
         base: Any = next(k for k in (int, float, complex, str, bytes) if isinstance(x, k))
@@ -454,6 +466,18 @@ def _others(x: Any, found: list[Any], name: str, whole: Any) -> Iterator[Any]:
     if module not in _OPAQUE_MODULES and gc.is_tracked(x):
         held = gc.get_referents(x)
         yield from (v for v in held if not isinstance(v, (type, types.ModuleType)))
+
+
+def _logger(x: Any, found: list[Any]) -> Iterator[Any]:
+    """What decides whether a logger writes: its own settings and those above it."""
+    at = x
+    while at is not None:
+        found += [at.level, at.disabled, at.propagate, at.manager.disable]
+        for handler in [*at.handlers]:
+            _same(handler, found)
+            found.append(handler.level)
+        at = at.parent
+    return iter(())
 
 
 def _is_of_python(kind: type) -> bool:
@@ -491,7 +515,7 @@ def _attributes(x: Any, found: list[Any]) -> Iterator[Any]:
 
 
 def _names(own: dict[str, Any], found: list[Any]) -> Iterator[Any]:
-    for name, value in own.items():
+    for name, value in own.copy().items():
         found.append(name)
         yield value
 
@@ -521,6 +545,7 @@ __all__ = [
     "has_code",
     "inside",
     "is_fixed",
+    "is_iterator",
     "is_plain_member",
     "may_cache",
     "names_of",

@@ -65,12 +65,14 @@ class Libraries:
         def answer(name: str, value: Any) -> Any:
             if name.startswith("__") or _is_of_the_library(value):
                 self.note(module, name)
-                return self._special(value) or stands(name, value)
+                if self.needs_the_trace(value):
+                    return self.special(value)
+                return stands(name, value)
             found = stands(name, value)
             return self._space.translate(value, own.attribute(name)) if found is value else found
 
         def missed(name: str) -> None:
-            self._space.reads.note(own.attribute(name), "missing", MISSING)
+            self._space.reads.missing(own.attribute(name))
 
         return self.made(module, answer, missed)
 
@@ -83,9 +85,29 @@ class Libraries:
         """A view of a module, whose `__dict__` is that of the module as the function sees it."""
         return ModuleView(module, answer, missed, lambda: self._space.names(vars(module)))
 
-    def _special(self, value: Any) -> Any:
-        """What stands for a function that needs the trace; None for others."""
-        return self._space.import_module if value is importlib.import_module else None
+    def needs_the_trace(self, function: Any) -> bool:
+        """Whether a function gives something that is read from outside."""
+        return function is importlib.import_module or _key(function) == _GET_LOGGER
+
+    def special(self, function: Any) -> Callable[..., Any]:
+        """What stands for such a function."""
+        if function is importlib.import_module:
+            imported: Callable[..., Any] = self._space.import_module
+            return imported
+
+        def get_logger(*args: Any, **options: Any) -> Any:
+            found = function(*args, **options)
+            path = self._space.root("object", f"logging.getLogger({found.name!r})", found)
+            return self._space.translate(found, path)
+
+        return get_logger
+
+
+_GET_LOGGER = ("logging", "getLogger")
+
+
+def _key(function: Any) -> tuple[str, str]:
+    return getattr(function, "__module__", ""), getattr(function, "__name__", "")
 
 
 def _is_of_the_library(value: Any) -> bool:

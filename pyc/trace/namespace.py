@@ -28,6 +28,7 @@ import gc
 import importlib
 import sys
 import types
+from abc import ABCMeta, get_cache_token
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from enum import Enum
 from typing import Any
@@ -36,7 +37,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pyc.array import Array as DeviceArray
-from pyc.errors import UnsupportedOpError
+from pyc.errors import PurityError, UnsupportedOpError
 from pyc.ir import dtype as dt
 from pyc.reasons import Reason
 from pyc.trace import (
@@ -57,6 +58,7 @@ from pyc.trace.modules import (
     changed_outside,
     is_converter,
     refuse_write,
+    refusing_iterator,
 )
 from pyc.trace.paths import MISSING, Path
 from pyc.trace.reads import ITEMS, Reads, items_of, snapshot
@@ -87,10 +89,11 @@ class View(dict[str, Any]):
     def answer(self, name: str) -> Any:
         """What a name stands for; KeyError if the module has none such."""
         path = self.namespace.root("global", name, self.own)
-        if name not in self.own:
-            self.namespace.reads.note(path, "missing", MISSING)
+        value = self.own.get(name, MISSING)
+        if value is MISSING:
+            self.namespace.reads.missing(path)
             raise KeyError(name)
-        found = self.namespace.translate(self.own[name], path)
+        found = self.namespace.translate(value, path)
         if not is_converter(found):
             self.answered[name] = found
             super().__setitem__(name, found)
@@ -176,6 +179,16 @@ class _Cached:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
+    def cache_info(self) -> Any:
+        """Refused: the cache of the trace is another one."""
+        raise PurityError(
+            f"the counts of the cache of `{self.__wrapped__.__name__}` are read: compiled code "
+            "would use the same ones in every call",
+            rule=Reason.PURITY_ENVIRONMENT,
+            fix="Read them outside of the jitted function.",
+            place=location.here(),
+        )
+
     def cache_clear(self) -> None:
         """Refused: the cache that would be cleared is the trace's own."""
         refuse_write(f"the cache of `{self.__wrapped__.__name__}`")
@@ -215,6 +228,8 @@ class Namespace:
         """Translated functions, what was set there, and how they were read."""
         self._later: list[Callable[[], None]] = []
         self._functions: list[tuple[types.FunctionType, Path]] = []
+        self.is_strict = False
+        """Whether what differs from call to call is refused."""
         self._is_asked = False
         """Whether the function may find out which attributes functions do not have."""
         self._depth = 0
@@ -248,9 +263,10 @@ class Namespace:
                 self.note_items(path.attribute("__dict__"), vars(function))
             return {"vars": self._vars, "dir": self._dir}.get(name, getattr(builtins, name))
         path = self.root("global", name, vars(builtins))
-        if name in vars(builtins):
-            return self.translate(vars(builtins)[name], path)
-        self.reads.note(path, "missing", MISSING)
+        value = vars(builtins).get(name, MISSING)
+        if value is not MISSING:
+            return self.translate(value, path)
+        self.reads.missing(path)
         return MISSING
 
     def _vars(self, *args: Any) -> Any:
@@ -281,6 +297,8 @@ class Namespace:
     def translate(self, value: Any, path: Path) -> Any:
         """What stands for `value`, which the function reads by `path`."""
         kind = type(value)
+        if kind is not Tracer:
+            self.reads.saw(path, value)
         if kind in _PLAIN:
             return value if kind is Tracer else self.reads.plain(path, value)
         if kind in _ARRAYS:
@@ -440,6 +458,8 @@ class Namespace:
             found = self._shadows.instance(value, path) if is_users_class(kind) else value
             if found is value and isinstance(value, tuple) and is_users_class(kind):
                 self.note_names(kind, whole=True)
+        if found is value and self.is_strict and path.is_outside and insides().is_iterator(value):
+            return refusing_iterator(value, path.text())
         if path.read is None:
             self._note_others(value, found, path)
         return found
@@ -519,7 +539,7 @@ class Namespace:
             made.__defaults__ = self._tuple_of_defaults(value, path)
             made.__kwdefaults__ = self._keyword_defaults(value, path)
             vars(made).update(
-                {k: self.translate(v, path.attribute(k)) for k, v in vars(value).items()}
+                {k: self.translate(v, path.attribute(k)) for k, v in vars(value).copy().items()}
             )
 
             self._made.append((made, _set_on(made), path.text()))
@@ -551,15 +571,16 @@ class Namespace:
     def _keyword_defaults(self, value: types.FunctionType, path: Path) -> Any:
         given = value.__kwdefaults__
         return given and {
-            name: self.translate(v, self.root("default", name, value)) for name, v in given.items()
+            name: self.translate(v, self.root("default", name, value))
+            for name, v in given.copy().items()
         }
 
     def _others_function(self, value: types.FunctionType, path: Path) -> Any:
         """A function that is not the user's: what stands for it, or the function over its own names
         with its cells translated if they hold functions of the user, as those of decorators do."""
         self.reads.note(path, "same", value)
-        if value is importlib.import_module:
-            return self.import_module
+        if self.libraries.needs_the_trace(value):
+            return self.libraries.special(value)
         mathematical = _is_mathematical(value)
         found = (math_views() if mathematical else numpy_module).answer(value)
         if found is not value or value.__closure__ is None:
@@ -603,7 +624,7 @@ class Namespace:
             try:
                 value = cell.cell_contents
             except ValueError:  # a name not yet bound
-                self.reads.note(path, "missing", MISSING)
+                self.reads.missing(path)
                 return
             made.cell_contents = self.translate(value, path)
             self._cells.append((made, made.cell_contents, path))
@@ -626,12 +647,13 @@ class Namespace:
     def _partial(self, value: functools.partial[Any], path: Path) -> Any:
         self.reads.note(path, "type", functools.partial, value)
         args, keywords = path.attribute("args"), path.attribute("keywords")
-        self.note_items(args, value.args)
-        self.note_items(keywords, value.keywords)
+        given, named = value.args, value.keywords.copy()
+        self.note_items(args, given)
+        self.note_items(keywords, named)
         return functools.partial(
             self.translate(value.func, path.attribute("func")),
-            *(self.translate(v, args.item(k)) for k, v in enumerate(value.args)),
-            **{k: self.translate(v, keywords.item(k)) for k, v in value.keywords.items()},
+            *(self.translate(v, args.item(k)) for k, v in enumerate(given)),
+            **{k: self.translate(v, keywords.item(k)) for k, v in named.items()},
         )
 
     def _vectorized(self, value: Any, path: Path) -> Any:
@@ -667,11 +689,12 @@ class Namespace:
         own = self.root("object", value.__name__, value)
 
         def missed(name: str) -> None:
-            self.reads.note(own.attribute(name), "missing", MISSING)
+            self.reads.missing(own.attribute(name))
 
-        made: ModuleView = self.libraries.made(
-            value, lambda k, v: self.translate(v, own.attribute(k)), missed
-        )
+        def answer(name: str, value: Any) -> Any:
+            return self.translate(value, own.attribute(name))
+
+        made: ModuleView = self.libraries.made(value, answer, missed)
         return made
 
     def _of_builtins(self, name: str, value: Any) -> Any:
@@ -693,7 +716,7 @@ class Namespace:
         try:
             module = builtins.__import__(name, own, local, wanted, level)
         except ImportError:
-            self.reads.note(self.root("global", name, sys.modules), "missing", MISSING)
+            self.reads.missing(self.root("global", name, sys.modules))
             raise
         known = sys.modules.get(module.__name__) is module
         kind, holder = ("global", sys.modules) if known else ("object", module)
@@ -725,10 +748,24 @@ class Namespace:
         return builtins.__build_class__(body, name, *bases, metaclass=maker, **rest)
 
     def _isinstance(self, value: Any, kinds: Any) -> bool:
-        return isinstance(value, self._original(kinds))
+        found = self._original(kinds)
+        self._note_registered(found)
+        return isinstance(value, found)
 
     def _issubclass(self, value: Any, kinds: Any) -> bool:
-        return issubclass(self._original(value), self._original(kinds))
+        found = self._original(kinds)
+        self._note_registered(found)
+        return issubclass(self._original(value), found)
+
+    def _note_registered(self, kinds: Any) -> None:
+        """Notes which classes are registered (`ABCMeta.register`), if an abstract one is asked."""
+        for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+            if isinstance(kind, tuple):
+                self._note_registered(kind)
+            elif isinstance(kind, ABCMeta):
+                path = self.root("object", "abc.ABCMeta.register", ABCMeta)
+                self.reads.note(path, "registered", get_cache_token())
+                return
 
     def _original(self, kinds: Any) -> Any:
         """Types in the second argument of `isinstance` as they are outside."""
@@ -749,13 +786,12 @@ class Namespace:
 
     def _row(self, value: Any, path: Path) -> Any:
         """A list or a deque."""
-        if self._is_long(path, value, value):
-            made = value.copy()
-        else:
-            self.note_items(path, value)
-            made = value.copy()
+        now = value.copy()  # all that is read of it: another thread may change it meanwhile
+        made = now.copy()
+        if not self._is_long(path, now, now):
+            self.note_items(path, now)
             self._memo[id(value)] = (value, made, path)  # it may hold itself
-            for k, item in enumerate(value):
+            for k, item in enumerate(now):
                 made[k] = self.translate(item, path.item(k))
         self.watch(made, made.copy(), path)
         return made
@@ -771,17 +807,20 @@ class Namespace:
 
     def _dict(self, value: dict[Any, Any], path: Path) -> Any:
         """A dict, or one of the standard library's kinds of it."""
+        if value is sys.modules:
+            return self.names(value)
         inside = self.root("inside", "", None)
-        made: Any = value.copy()
+        now = value.copy()
+        made: Any = now.copy()
         self._memo[id(value)] = (value, made, path)  # it may hold itself
         made.clear()
-        if self._is_long(path, value, value.values()):
-            made.update(value)
+        if self._is_long(path, now, now.values()):
+            made.update(now)
         else:
-            self.note_items(path, value)
-            if not all(map(_is_plain_key, value)):
-                self.note_inside(path.keys(), list(value))
-            for k, v in value.items():
+            self.note_items(path, now)
+            if not all(map(_is_plain_key, now)):
+                self.note_inside(path.keys(), list(now))
+            for k, v in now.items():
                 made[self.translate(k, inside)] = self.translate(v, path.item(k))
         if isinstance(value, collections.defaultdict):
             factory = path.attribute("default_factory")
@@ -790,20 +829,20 @@ class Namespace:
         return made
 
     def _set(self, value: Any, path: Path) -> Any:
-        if all(map(_is_plain_key, value)):
-            self.reads.note(path, "content", snapshot(value), value)
+        made = value.copy()
+        if all(map(_is_plain_key, made)):
+            self.reads.note(path, "content", snapshot(made), value)
         else:
             self.note_inside(path, value)
-        made = value.copy()
         if type(value) is set:
             self.watch(made, made.copy(), path)
         return made
 
     def _simple_namespace(self, value: types.SimpleNamespace, path: Path) -> Any:
         self.reads.note(path, "type", types.SimpleNamespace, value)
-        names = path.attribute("__dict__")
-        self.note_items(names, vars(value))
-        made = {k: self.translate(v, names.item(k)) for k, v in vars(value).items()}
+        names, now = path.attribute("__dict__"), vars(value).copy()
+        self.note_items(names, now)
+        made = {k: self.translate(v, names.item(k)) for k, v in now.items()}
         found = types.SimpleNamespace(**made)
         self.watch(vars(found), made, path)
         return found

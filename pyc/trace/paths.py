@@ -121,8 +121,10 @@ def _item(container: Any, key: Any) -> Any:
     rows: tuple[Any, ...] = (list, tuple, deque)
     for row in rows:
         if isinstance(container, row):
-            inside = key < row.__len__(container)
-            return row.__getitem__(container, key) if inside else MISSING
+            try:
+                return row.__getitem__(container, key)
+            except IndexError:
+                return MISSING
     return MISSING
 
 

@@ -15,6 +15,7 @@ what that was, once a path:
     inside     an object of a library: one with the same inside (`inside.py`)
     names      a class: one with the same bases and names
     members    a module of a library: the names that were read lead to the very same objects
+    registered no class was registered with an abstract one since (`abc.get_cache_token`)
     lacks      no attribute of the object itself hides that of its class
     missing    nothing
 
@@ -34,7 +35,7 @@ import numpy as np
 from pyc.array import Array as DeviceArray
 from pyc.interpreter import WEAK, type_of
 from pyc.ir.types import ArrayType
-from pyc.trace.paths import Path
+from pyc.trace.paths import MISSING, Path
 
 ITEMS = 64
 """The most plain values of a container that get paths of their own."""
@@ -72,6 +73,17 @@ class Reads:
         self.hide = hide
         self.changing = changing
         self.found: list[Read] = []
+        self.torn: Path | None = None
+        """A path that has led to two things while the function was traced."""
+        self._seen: dict[Path, Any] = {}
+
+    def saw(self, path: Path, value: Any) -> None:
+        """Remembers what a path leads to, and finds out whether that has changed."""
+        if not path.is_outside or self.hide is None:
+            return
+        known = self._seen.setdefault(path, value)
+        if known is not value and not _are_alike(known, value):
+            self.torn = path
 
     def note(self, path: Path, kind: str, known: Any, value: Any = None) -> Read | None:
         """Notes what a path has led to, the first time; None if nothing can change there."""
@@ -80,6 +92,11 @@ class Reads:
             self.found.append(path.read)
         found: Read | None = path.read
         return found
+
+    def missing(self, path: Path) -> None:
+        """Notes that nothing is there."""
+        self.saw(path, MISSING)
+        self.note(path, "missing", MISSING)
 
     def plain(self, path: Path, value: Any) -> Any:
         """A value that cannot change; a hidden argument if it is a number that changes."""
@@ -104,6 +121,13 @@ class Reads:
         assert read is not None and self.hide is not None
         read.tracer = self.hide(type_of(value), weak, path.text(), read)
         return read.tracer
+
+
+def _are_alike(first: Any, second: Any) -> bool:
+    """Whether one value may stand for the other: equal ones, and arrays of one type."""
+    if isinstance(first, np.ndarray):
+        return array_key(first) is not None and array_key(first) == array_key(second)
+    return is_same_value(first, second)
 
 
 def array_key(value: Any) -> Any:
@@ -152,7 +176,8 @@ def items_of(value: Any) -> Any:
 def snapshot(value: Any) -> Any:
     """The content of a container, to be compared with `is_same_value`."""
     if isinstance(value, dict):
-        return (type(value), list(value), list(value.values()))
+        pairs = list(value.items())
+        return (type(value), [k for k, _ in pairs], [v for _, v in pairs])
     return (type(value), list(value))
 
 

@@ -69,7 +69,7 @@ class Shadows:
         names: dict[str, Any] = {"__slots__": (), "__doc__": cls.__doc__}
         names |= {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
         later = {}
-        for name, value in vars(cls).items():
+        for name, value in vars(cls).copy().items():
             if name in _KEPT:
                 continue
             if isinstance(value, (property, cached_property)):
@@ -132,13 +132,18 @@ class Shadows:
             return
         path, cls = captured[2].attribute(name), type(captured[1])
         if hasattr(cls, "__getattr__"):
+            self._space.reads.saw(path, MISSING)
             self._space.reads.note(path, "lacks", cls)
         else:
-            self._space.reads.note(path, "missing", MISSING)
+            self._space.reads.missing(path)
 
     def member(self, cls: type, name: str) -> Any:
         """What a class itself holds by a name, as the traced function sees it."""
-        value, path = vars(cls)[name], self._space.root("member", name, cls)
+        path = self._space.root("member", name, cls)
+        value = vars(cls).get(name, MISSING)
+        if value is MISSING:  # another thread has deleted it meanwhile
+            self._space.reads.missing(path)
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
         wrapped = isinstance(value, (staticmethod, classmethod))
         if not wrapped and not isinstance(value, partialmethod):
             return self._translate(value, path)
@@ -166,7 +171,7 @@ class Shadows:
         own = self._origins.get(cls)
         if own is None:
             return vars(cls)
-        names = vars(own)
+        names = vars(own).copy()
         return types.MappingProxyType(
             {k: v if k in _KEPT else self.member(own, k) for k, v in names.items()}
         )
@@ -179,8 +184,8 @@ class Shadows:
         path = captured[2]
         own = object.__getattribute__(captured[1], "__dict__")
         self._space.note_items(path.attribute("__dict__"), own)
-        for name in own:
-            getattr(owner, name)
+        for name in [*own]:
+            getattr(owner, name, None)
 
     def original(self, kinds: Any) -> Any:
         """The user's own classes in the second argument of `isinstance`."""
@@ -210,12 +215,13 @@ class Shadows:
             self._space.note_items(path, value)
         self._space.reads.note(path, "type", cls, value)
         if isinstance(shadow, dict):
-            pairs = dict.items(value)
-            dict.update(shadow, {k: self._translate(v, path.item(k)) for k, v in pairs})
+            pairs = dict.copy(value)
+            dict.clear(shadow)
+            dict.update(shadow, {k: self._translate(v, path.item(k)) for k, v in pairs.items()})
             self._space.watch(shadow, dict(shadow), path)
         elif isinstance(shadow, list):
-            rows = enumerate(list.__iter__(value))
-            found = [self._translate(v, path.item(k)) for k, v in rows]
+            rows = list.copy(value)
+            found = [self._translate(v, path.item(k)) for k, v in enumerate(rows)]
             list.__setitem__(shadow, slice(None), found)
             self._space.watch(shadow, list(shadow), path)
         self._captured[id(shadow)] = (shadow, value, path)
@@ -236,6 +242,7 @@ class Shadows:
                 return self._translate(value, captured[2].attribute(name))
             return value if type(value) in _CONTAINERS else self._translate(value, self._inside)
         if captured is not None and not hasattr(type(member), "__set__"):
+            self._space.reads.saw(captured[2].attribute(name), MISSING)
             self._space.reads.note(captured[2].attribute(name), "lacks", cls)
         if type(value) is types.MethodType and value.__self__ is owner:
             return value

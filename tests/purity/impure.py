@@ -843,3 +843,12 @@ def repeat_iterator():
         return x * next(items)
 
     return following
+
+
+def repeat_method_of_an_iterator():
+    draw = itertools.cycle([1.0, 2.0]).__next__
+
+    def following(x):
+        return x * draw()
+
+    return following

@@ -1,11 +1,11 @@
 """Something that keeps a value and that no check looks into: a running generator."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 
-def keeper() -> Generator[Any, Any, None]:
-    """Gives what was last sent to it, None before."""
+def keeper() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """A function that keeps its argument, and one that gives what was kept last, None before."""
 
     def run() -> Generator[Any, Any, None]:
         kept = None
@@ -15,4 +15,4 @@ def keeper() -> Generator[Any, Any, None]:
 
     made = run()
     next(made)
-    return made
+    return made.send, made.__next__

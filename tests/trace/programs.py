@@ -142,7 +142,7 @@ def returned_text(x):
 
 
 def leaked(x):
-    KEPT.send(x * 2)
+    KEPT[0](x * 2)
     return x
 
 
@@ -158,7 +158,7 @@ def leaked_of_a_loop(x):
 
 
 def uses_leaked(x):
-    return x + next(KEPT)
+    return x + KEPT[1]()
 
 
 def unknown_function(x):
