@@ -6,7 +6,7 @@ and of `math`; `rewriting()` makes loops and branches ops; `known_values()` eval
 asks for, `concrete_values()` hands it to NumPy; `calling_functions()` calls the user's functions
 for NumPy's; `selections()` has what traced masks select; `insides()` compares objects of libraries;
 `strangers()` knows operands of other kinds, `strays()` errors that traced values cause elsewhere,
-`modular()` powers of integers.
+`modular()` powers of integers, `filters()` comprehensions of which data decides what they hold.
 """
 
 from __future__ import annotations
@@ -74,3 +74,8 @@ def strays() -> Any:
 def modular() -> Any:
     """`pyc.trace.modular`, powers of traced integers by a modulus."""
     return load("pyc.trace.modular")
+
+
+def filters() -> Any:
+    """`pyc.trace.filtered`, comprehensions with conditions on data."""
+    return load("pyc.trace.filtered")
