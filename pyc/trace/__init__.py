@@ -6,7 +6,8 @@ those of classes, of modules that are not the user's and of `math`; `rewriting()
 branches ops; `known_values()` evaluates what Python asks for, `concrete_values()` hands it to
 NumPy; `calling_functions()` calls the user's functions for NumPy's; `selections()` has what traced
 masks select; `insides()` compares objects of libraries; `strangers()` knows operands of other
-kinds, `strays()` errors that traced values cause elsewhere, `modular()` powers of integers.
+kinds, `strays()` errors that traced values cause elsewhere, `modular()` powers of integers,
+`filters()` comprehensions of which data decides what they hold.
 """
 
 from __future__ import annotations
@@ -79,3 +80,8 @@ def strays() -> Any:
 def modular() -> Any:
     """`pyc.trace.modular`, powers of traced integers by a modulus."""
     return load("pyc.trace.modular")
+
+
+def filters() -> Any:
+    """`pyc.trace.filtered`, comprehensions with conditions on data."""
+    return load("pyc.trace.filtered")

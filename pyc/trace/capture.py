@@ -160,7 +160,7 @@ class Trace(Interpreter):
 
     def copy(self, x: Any) -> Any:
         """A tracer of the same value, an array of its own in row-major order."""
-        found = Tracer(self, x.value, x.weak)
+        found = Tracer(self, self.lift(x).value, x.weak)
         found.dense = True
         return found
 

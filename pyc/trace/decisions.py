@@ -17,7 +17,8 @@ from pyc.ir import dtype as dt
 from pyc.trace import location
 from pyc.trace.capture import Trace
 from pyc.trace.exits import HELD, RESULT
-from pyc.trace.merge import merge
+from pyc.trace.merge import ONE_SIDED, Lost, merge
+from pyc.trace.parts import Selected
 from pyc.trace.state import UNBOUND, Place, Result, Variable
 from pyc.trace.tracer import Tracer
 
@@ -61,13 +62,16 @@ def _shown(name: str) -> str:
     return "the returned value" if name in (RESULT, HELD) else name
 
 
-def note(places: Iterable[Place], why: str, remedy: str) -> None:
-    """Tells what to say if the variables are used. remedy: what to give them."""
+def note(places: Iterable[Place], why: str, remedy: str, again: bool = True) -> None:
+    """Tells what to say if the variables are used. remedy: what to give them; again: also if there
+    is something to say already."""
     interpreter = current()
     frame = location.user_frame()
     if isinstance(interpreter, Trace) and frame is not None:
         for place in places:
-            interpreter.unbound[(frame.f_code.co_filename, place.name)] = (why, remedy)
+            key = (frame.f_code.co_filename, place.name)
+            if again or key not in interpreter.unbound:
+                interpreter.unbound[key] = (why, remedy)
 
 
 # --- truth ----------------------------------------------------------------------------------------
@@ -75,6 +79,8 @@ def note(places: Iterable[Place], why: str, remedy: str) -> None:
 
 def truth_of(x: Any) -> Any:
     """The truth of `x`: a bool, or a traced one of rank 0."""
+    if isinstance(x, Selected):
+        return x.truth()
     if not isinstance(x, Tracer) or x.size != 1:
         return bool(x)
     known = x.known()
@@ -235,7 +241,7 @@ def branch_on(
 ) -> None:
     """`if truth: then() else: orelse()`, for a traced truth. reach: the user's functions, through
     which all is found that they may change."""
-    without: dict[Place, str] = {}
+    without: dict[Place, Lost] = {}
 
     def both() -> None:
         without.update(merge(truth, (orelse, then), variables.live, variables.known, reach))
@@ -245,13 +251,10 @@ def branch_on(
         return
     for variable in variables.dead:
         variable.set(UNBOUND)
-    for place, why in without.items():
+    for place, lost in without.items():
         place.set(UNBOUND)
-        note(
-            [place],
-            f"after an `if` on a traced value: {why}",
-            "the same dtype, shape and structure in both branches",
-        )
+        why = f"after an `if` on a traced value: {lost.why}"
+        note([place], why, lost.remedy, again=lost is not ONE_SIDED)
 
 
 __all__ = ["Names", "Variables", "all_of", "all_true", "any_of", "any_true", "branch", "branch_on"]

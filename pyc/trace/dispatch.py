@@ -200,6 +200,7 @@ def call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any])
     raises UnsupportedOpError: no counterpart, or an argument that it does not have
     """
     if _selected(args) or _selected(kwargs.values()):
+        args = selections().as_arrays(args)
         return selections().call_function(function, args, kwargs)
     try:
         return _call_function(function, args, kwargs)
@@ -340,6 +341,7 @@ def call_ufunc(
     writes into an array (`out=`, and `a += traced` for a NumPy array `a`)
     """
     if _selected(inputs):
+        inputs = selections().as_arrays(inputs)
         if method == "at" and ufunc in _AT and len(inputs) == 3 and not is_concrete(inputs[0]):
             new = selections().combined(*inputs, _AT[ufunc])
             return _change(inputs[0], new, f"np.{ufunc.__name__}.at")

@@ -51,7 +51,14 @@ def io_callback(
 
 def callback(callback: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     """Calls `callback(*args, **kwargs)` when the program runs; what it returns is dropped."""
-    _called("host_call", "debug.callback", callback, None, args, kwargs)
+    called_for_effect("debug.callback", callback, args, kwargs)
+
+
+def called_for_effect(
+    name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Calls a function when the program runs. name: that the user calls it by."""
+    _called("host_call", name, function, None, args, kwargs)
 
 
 def debug_print(fmt: str, *args: Any, ordered: bool = True, **kwargs: Any) -> None:
@@ -59,24 +66,24 @@ def debug_print(fmt: str, *args: Any, ordered: bool = True, **kwargs: Any) -> No
 
     raises IndexError, KeyError: `fmt` names an argument that is not given, at once
     """
-    fmt.format(*(_Anything() for _ in args), **{k: _Anything() for k in kwargs})
+    fmt.format(*(Anything() for _ in args), **{k: Anything() for k in kwargs})
 
     def shown(*args: Any, **kwargs: Any) -> None:
         print(fmt.format(*args, **kwargs))  # noqa: T201 - what it is for
 
-    _called("host_call", "debug.print", shown, None, args, kwargs)
+    called_for_effect("debug.print", shown, args, kwargs)
 
 
-class _Anything:
+class Anything:
     """Takes any format: what is shown is not known yet."""
 
     def __format__(self, spec: str) -> str:
         return ""
 
-    def __getattr__(self, name: str) -> _Anything:
+    def __getattr__(self, name: str) -> Anything:
         return self
 
-    def __getitem__(self, key: Any) -> _Anything:
+    def __getitem__(self, key: Any) -> Anything:
         return self
 
 
@@ -200,4 +207,5 @@ def _own(name: str, function: Any) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-__all__ = ["callback", "debug_print", "io_callback", "pure_callback"]
+__all__ = ["Anything", "called_for_effect", "callback", "debug_print"]
+__all__ += ["io_callback", "pure_callback"]

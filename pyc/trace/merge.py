@@ -16,7 +16,7 @@ from typing import Any
 
 import pyc.numpy as pnp
 from pyc.errors import LoopStateError, PycError
-from pyc.frozen import replace
+from pyc.frozen import frozen, replace
 from pyc.interpreter import bind, bind1, current
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph, Value, has_effect
@@ -46,6 +46,21 @@ SELECTED = 64
 _TRUTH = Input(ArrayType((), dt.b1))
 _WHAT = "a change in a branch"
 _REWRITE = "`y = x.copy()` before the `if`, and change that"
+
+
+@frozen()
+class Lost:
+    """Why a variable has no value after a branch, and what to give it."""
+
+    why: str
+    remedy: str = "the same dtype, shape and structure in both branches"
+
+
+ONE_SIDED = Lost("it gets a value in one branch only")
+_FOR_NUMBERS = (
+    "a number in both branches, since a text, None or a function cannot depend on data; or keep "
+    "the condition,\nand decide by that again where it is used"
+)
 
 
 class _Branch:
@@ -118,7 +133,7 @@ def merge(
     places: Sequence[Place],
     known: set[Key],
     reach: Sequence[Callable[..., Any]],
-) -> dict[Place, str]:
+) -> dict[Place, Lost]:
     """Runs the first function where `truth` is false and the second where it is true; the places
     get what they hold after that.
 
@@ -195,7 +210,7 @@ class _Merged:
 
     def __init__(self, branches: tuple[_Branch, _Branch]) -> None:
         self.branches = branches
-        self.without: dict[Place, str] = {}
+        self.without: dict[Place, Lost] = {}
         self.arrays: list[Tracer] = []
         self.places: list[tuple[Place, Apart, list[Input | Static], bool]] = []
         """(place, a value of its structure, types of the leaves, whether it may have no value)"""
@@ -214,7 +229,7 @@ class _Merged:
         known = [apart(x, place.name) for x in ends if x is not UNBOUND]
         fixed = not known[0].kinds or any(isinstance(k, Static) for k in known[0].kinds)
         if len(known) == 1 and fixed and not place.optional:
-            self.without[place] = "it gets a value in one branch only"
+            self.without[place] = ONE_SIDED
             return
         parts = [
             replace(known[0], leaves=empty(known[0]), bound=[])
@@ -225,9 +240,10 @@ class _Merged:
         bound = [None if x is UNBOUND else p for x, p in zip(ends, parts, strict=True)]
         kinds, why = _common(parts)
         if why:
+            lost = Lost(why, _FOR_NUMBERS) if any(map(_is_static, parts)) else Lost(why)
             if needed or place.optional or isinstance(place, Result):
-                raise _mismatch(place, why)
-            self.without[place] = why
+                raise _mismatch(place, lost)
+            self.without[place] = lost
             return
         sure = all(p is not None and not p.bound for p in bound) or place.optional
         self.places.append((place, parts[1], kinds, not sure))
@@ -323,10 +339,15 @@ def _truth(value: Apart | None) -> Any:
     return value is not None and all_bound(value)
 
 
-def _mismatch(place: Place, why: str) -> LoopStateError:
+def _is_static(part: Apart) -> bool:
+    """Whether something in a value is neither an array nor a number."""
+    return not part.kinds or any(isinstance(k, Static) for k in part.kinds)
+
+
+def _mismatch(place: Place, lost: Lost) -> LoopStateError:
     return LoopStateError(
-        f"{place.name} has no one type, and the condition is traced: {why}",
-        fix="Give it the same dtype, shape and structure in both branches.",
+        f"{place.name} has no one type, and the condition is traced: {lost.why}",
+        fix=f"Give it {lost.remedy}.",
         place=location.here(),
     )
 

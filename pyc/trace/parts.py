@@ -22,6 +22,14 @@ class Selected:
         """The lengths of the axes, the first one traced."""
         raise NotImplementedError
 
+    def truth(self) -> Any:
+        """What Python asks for: a bool, or a traced one."""
+        return bool(self)
+
+    def selection(self) -> Any:
+        """It as an array."""
+        return self
+
 
 class Flat:
     """`x.flat`: the elements in row-major order."""

@@ -16,14 +16,14 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.errors import DTypeError, UnsupportedOpError
-from pyc.trace import location, modular
+from pyc.trace import filters, location, modular
 from pyc.trace.callee import is_called
 from pyc.trace.modules import CONVERTERS, is_converter
 from pyc.trace.parts import Selected
 from pyc.trace.paths import MISSING
 from pyc.trace.tracer import Tracer
 
-_NOTHING = object()
+NOTHING = object()
 
 # --- conversions ----------------------------------------------------------------------------------
 
@@ -100,11 +100,13 @@ def _extreme(name: str, choose: Callable[..., Any]) -> Callable[..., Any]:
     """`min` or `max`: the first operand that no other one is less (greater) than."""
     less = name == "min"
 
-    def extreme(*args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
-        options = {} if default is _NOTHING else {"default": default}
+    def extreme(*args: Any, key: Any = None, default: Any = NOTHING) -> Any:
+        options = {} if default is NOTHING else {"default": default}
         items: Sequence[Any] = args
         if len(args) == 1:
             x = args[0]
+            if _is_filtered(x):
+                return filters().extreme(x, less, key, default)
             if isinstance(x, Tracer) and key is None and x.ndim == 1 and x.known() is None:
                 return _extreme_of_array(args[0], less, options)
             items = list(args[0])
@@ -116,7 +118,7 @@ def _extreme(name: str, choose: Callable[..., Any]) -> Callable[..., Any]:
         found, best = items[0], keys[0]
         for item, candidate in zip(items[1:], keys[1:], strict=True):
             better = candidate < best if less else candidate > best
-            found, best = _chosen(better, item, found), _chosen(better, candidate, best)
+            found, best = chosen(better, item, found), chosen(better, candidate, best)
         return found
 
     extreme.__name__ = extreme.__qualname__ = name
@@ -124,7 +126,7 @@ def _extreme(name: str, choose: Callable[..., Any]) -> Callable[..., Any]:
     return extreme
 
 
-def _chosen(condition: Any, first: Any, second: Any) -> Any:
+def chosen(condition: Any, first: Any, second: Any) -> Any:
     """`first if condition else second`, also where the condition is not known."""
     if not isinstance(condition, Tracer) or condition.size != 1 or condition.known() is not None:
         return first if condition else second
@@ -137,17 +139,27 @@ def _merged(condition: Any, first: Any, second: Any) -> Any:
         return first
     if type(first) is tuple and type(second) is tuple and len(first) == len(second):
         return tuple(_merged(condition, a, b) for a, b in zip(first, second, strict=True))
+    if any(isinstance(x, (str, bytes)) or x is None or callable(x) for x in (first, second)):
+        _refuse_choice(first, second)
     try:
         out = pnp.where(condition, first, second)
     except DTypeError:
-        raise UnsupportedOpError(
-            f"the choice between a {type(first).__name__} and a {type(second).__name__} depends on "
-            "a traced comparison",
-            fix="Choose between numbers and arrays only.",
-            place=location.here(),
-        ) from None
+        _refuse_choice(first, second)
     weak = all(type(x) in (bool, int, float, complex) or _is_weak(x) for x in (first, second))
     return out.weakened() if weak else out
+
+
+def _refuse_choice(first: Any, second: Any) -> NoReturn:
+    raise UnsupportedOpError(
+        f"the choice between a {_kind(first)} and a {_kind(second)} depends on a traced comparison",
+        fix="Choose between numbers and arrays: the position in a list in place of a text, -1 or "
+        "NaN in place of None.",
+        place=location.here(),
+    ) from None
+
+
+def _kind(x: Any) -> str:
+    return str(x.__class__.__name__ if isinstance(x, Tracer) else type(x).__name__)
 
 
 def _is_weak(x: Any) -> bool:
@@ -174,6 +186,8 @@ def _extreme_of_array(x: Tracer, less: bool, options: dict[str, Any]) -> Any:
 
 def _sum(iterable: Any, /, start: Any = 0) -> Any:
     """`sum`: of a traced array along its first axis, by the order of `np.sum`."""
+    if _is_filtered(iterable):
+        return filters().total(iterable, start)
     if not isinstance(iterable, Tracer) or not iterable.ndim:
         return sum(iterable, start)
     kind = np.int64 if iterable.dtype == np.bool_ else iterable.dtype
@@ -195,6 +209,8 @@ def _all(iterable: Any, /) -> Any:
 
 def _combined(iterable: Any, own: Callable[[Iterable[Any]], bool], join: Any) -> Any:
     decisive = own is any
+    if _is_filtered(iterable):
+        return filters().decided(iterable, decisive)
     if isinstance(iterable, Tracer) and iterable.ndim == 1 and iterable.known() is None:
         return (pnp.any if decisive else pnp.all)(iterable).weakened()
     found: Any = None
@@ -214,14 +230,47 @@ def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
     if not any(isinstance(k, Tracer) and k.known() is None for k in keys):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
         return [items[k] for k in order]
-    if key is not None or any(isinstance(x, Tracer) and x.ndim for x in items):
+    if key is None and not any(isinstance(x, Tracer) and x.ndim for x in items):
+        ordered = pnp.sort(pnp.asarray(items))
+        return list(ordered[::-1] if reverse else ordered)
+    ranks = pnp.asarray(keys) if _are_alike(keys) else None
+    if ranks is None or ranks.ndim != 1 or ranks.dtype.kind == "c" or not _are_alike(items):
         raise UnsupportedOpError(
             "sorted() by traced keys: the order of Python objects would depend on data",
-            fix="Keep them in arrays: `x[np.argsort(keys)]`, or `np.sort(x)`.",
+            fix="Sort numbers, or arrays of one shape, by scalars; or keep them in arrays: "
+            "`x[np.argsort(keys)]`.",
             place=location.here(),
         )
-    ordered = pnp.sort(pnp.asarray(items))
-    return list(ordered[::-1] if reverse else ordered)
+    if reverse:  # equal ones keep their order
+        ranks = -ranks if ranks.dtype.kind == "f" else ~ranks
+    found = pnp.asarray(items)[pnp.argsort(ranks)]
+    weak = all(type(x) in (bool, int, float) or _is_weak(x) for x in items)
+    return [x.weakened() for x in found] if weak else list(found)
+
+
+def _are_alike(items: Sequence[Any]) -> bool:
+    """Whether they are numbers or arrays of one type, which an array can hold as they are."""
+    kinds = {(x.shape, x.dtype, x.weak) if isinstance(x, Tracer) else type(x) for x in items}
+    allowed = all(not isinstance(k, type) or issubclass(k, (int, float, np.generic)) for k in kinds)
+    return len(kinds) == 1 and allowed
+
+
+def _is_filtered(x: Any) -> bool:
+    """Whether it is a comprehension of which data decides what elements it has."""
+    return isinstance(x, Selected) and type(x).__name__.startswith("Filtered")
+
+
+def _next(*args: Any) -> Any:
+    """`next`: of those elements too of which data decides whether there are."""
+    if args and _is_filtered(args[0]) and len(args) <= 2:
+        return filters().first(args[0], args[1] if len(args) == 2 else NOTHING)
+    return next(*args)
+
+
+def _filter(function: Any, iterable: Any, /) -> Any:
+    """`filter`: the elements of which `function` is true, or which are."""
+    pairs = ((x if function is None else function(x), x) for x in iterable)
+    return filters().passing(filters().item(test, lambda x=x: x, True) for test, x in pairs)
 
 
 def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
@@ -258,6 +307,8 @@ REPLACED: dict[str, Any] = {
     "all": _all,
     "sorted": _sorted,
     "pow": _pow,
+    "next": _next,
+    "filter": _filter,
     "eval": _refused("eval"),
     "exec": _refused("exec"),
 }

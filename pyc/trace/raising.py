@@ -181,22 +181,40 @@ def _number(value: int, type: ArrayType, weak: type | None) -> Any:
     return dtype.numpy.type(value & (1 << 64) - 1 if dtype.kind == "uint" else value)
 
 
-def raised(error: Exception, told: list[Told]) -> Raised:
-    """What a branch raises, as the program will. told: the traced numbers in its texts.
+def can_tell(error: Exception, told: list[Told]) -> bool:
+    """Whether a check of the program can raise an exception. told: the traced numbers in its
+    texts."""
+    return not _why_not(*_parts(error, told))
 
-    raises TraceError: it tells more than one number of the program, or something else than numbers;
-    it is caught in the function
-    """
-    place = location.of_traceback(error.__traceback__)
+
+def _parts(error: Exception, told: list[Told]) -> tuple[list[Any], tuple[Told, ...], list[Any]]:
+    """The arguments and attributes of an exception, which texts and which numbers are in them."""
+    values = [*error.args, *vars(error).values()]
+    texts = [x for x in values if isinstance(x, str)]
+    shown = tuple(t for t in told if any(t.text in x for x in texts))
+    numbers = [*(t.number for t in shown), *(x for x in values if isinstance(x, Tracer))]
+    return values, shown, numbers
+
+
+def check_not_caught(error: Exception, place: Location | None) -> None:
+    """TraceError if the function may catch what the program is to raise."""
     if _is_caught():
         caught = _refusal(error, place, "and a `try` or `with` around it may catch it")
         trace: Any = current()
         trace.outermost.refusal = caught
         raise caught
-    values = [*error.args, *vars(error).values()]
-    texts = [x for x in values if isinstance(x, str)]
-    shown = tuple(t for t in told if any(t.text in x for x in texts))
-    numbers = [*(t.number for t in shown), *(x for x in values if isinstance(x, Tracer))]
+
+
+def raised(error: Exception, told: list[Told], place: Location | None = None) -> Raised:
+    """What a branch raises, as the program will. told: the traced numbers in its texts; place:
+    where, the traceback tells it otherwise.
+
+    raises TraceError: it tells more than one number of the program, or something else than numbers;
+    it is caught in the function
+    """
+    place = place or location.of_traceback(error.__traceback__)
+    check_not_caught(error, place)
+    values, shown, numbers = _parts(error, told)
     if why := _why_not(values, shown, numbers):
         raise _refusal(error, place, why)
     return Raised(_template(error), place, numbers[0] if numbers else None, shown)
@@ -317,4 +335,13 @@ def _may_swallow(code: CodeType, handler: list[dis.Instruction]) -> bool:
     return "errstate" not in line[end.positions.col_offset : end.positions.end_col_offset]
 
 
-__all__ = ["Raised", "bind_check", "is_raise", "raised", "raising", "refusal"]
+__all__ = [
+    "Raised",
+    "bind_check",
+    "can_tell",
+    "check_not_caught",
+    "is_raise",
+    "raised",
+    "raising",
+    "refusal",
+]

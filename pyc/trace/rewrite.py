@@ -33,6 +33,7 @@ from pyc.reasons import Reason, record
 from pyc.trace import exits, liveness, rolled
 from pyc.trace.exits import at
 from pyc.trace.jumps import has_loops, nested
+from pyc.trace.matching import without_match
 
 RUNTIME = ".pyc"
 """The free variable of rewritten functions that holds the run-time module."""
@@ -337,7 +338,7 @@ class _Function(ast.NodeTransformer):
             elif isinstance(node, ast.Nonlocal):
                 self.nonlocals |= set(node.names)
         plain = _Plain(self.parameters[:1])
-        body = [s for s in map(plain.visit, function.body) if s is not None]
+        body = plain.statements(function.body)
         body = exits.without_exits(body)
         always = liveness.shared(body) | self.globals | self.nonlocals
         liveness.mark(body, liveness.NONE, always)
@@ -519,6 +520,28 @@ class _Function(ast.NodeTransformer):
         yes, no = _later(self.visit(node.body)), _later(self.visit(node.orelse))
         return at(_call("choice", test, yes, no), node)
 
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        """A list with conditions: of pairs, of which those are kept whose condition holds."""
+        return self.comprehension(node, "kept")
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        """As a list, one after the other."""
+        return self.comprehension(node, "passing")
+
+    def comprehension(self, node: Any, name: str) -> ast.AST:
+        """The conditions of the last `for` as part of the element."""
+        last = node.generators[-1]
+        tests = last.ifs
+        if not tests or last.is_async or not _may_wait([node.elt, *tests[1:]]):
+            return self.generic_visit(node)
+        last.ifs = []
+        test = tests[0] if len(tests) == 1 else at(ast.BoolOp(ast.And(), tests), tests[0])
+        plain = ast.Constant(isinstance(node.elt, (ast.Name, ast.Constant)))
+        pair = _call("member", self.truth(test), _later(self.visit(node.elt)), plain)
+        node.generators = [self.generic_visit(g) for g in node.generators]
+        node.elt = at(pair, node.elt)
+        return at(_call(name, node), node)
+
 
 class _Plain(ast.NodeTransformer):
     """What cannot stand in a nested function, said otherwise: annotated assignments, declarations,
@@ -528,6 +551,14 @@ class _Plain(ast.NodeTransformer):
         self.first = first
         self.declared: set[str] = set()
         """Names that are annotated and get no value there."""
+
+    def statements(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Statements changed."""
+        out: list[ast.stmt] = []
+        for statement in body:
+            found = self.visit(statement)
+            out += found if isinstance(found, list) else [found]
+        return out
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         """An assignment, or nothing."""
@@ -547,6 +578,11 @@ class _Plain(ast.NodeTransformer):
             made = ast.Call(made, [self.visit(node.msg)], [])
         test = ast.UnaryOp(ast.Not(), self.visit(node.test))
         return at(ast.If(test, [ast.Raise(made, None)], []), node)
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        """`if` for what may depend on data."""
+        self.generic_visit(node)
+        return without_match(node)
 
     def visit_Global(self, node: ast.Global) -> ast.AST:
         """Nothing: declared at the top of the function."""

@@ -18,6 +18,7 @@ import builtins
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -27,7 +28,7 @@ from pyc.interpreter import bind, current, is_tracing
 from pyc.ir.graph import Eqn, Graph
 from pyc.ir.op import Kind
 from pyc.reasons import Reason, record
-from pyc.trace import location
+from pyc.trace import filtered, location
 from pyc.trace.capture import Trace, tracing
 from pyc.trace.carried import Unstable
 from pyc.trace.carry import ImpureError, Loop
@@ -70,6 +71,7 @@ _REFUSED = (DTypeError, TraceError, UnsupportedOpError)
 
 AssertionError = builtins.AssertionError
 """For rewritten functions, in which the name may be the user's."""
+member, kept, passing = filtered.item, filtered.kept, filtered.passing
 
 _unrolled: ContextVar[int] = ContextVar("pyc_unrolled", default=1)
 """Iterations of the loops around that run in Python."""
@@ -104,6 +106,9 @@ def each(
     iteration."""
     variables = Variables((body,), names, live)
     loop = _For(body, variables, stop, counter, grown)
+    if isinstance(items, filtered.Filtered):
+        loop.run_filtered(items)
+        return
     steps = Rows(items) if isinstance(items, Tracer) and items.ndim else items
     if isinstance(steps, range):
         steps = Counted(steps)
@@ -197,6 +202,18 @@ class _For(_Statement):
                 self.guarded(lambda item=item: self.body(item))  # type: ignore[misc]
             done += 1
         return done
+
+    def run_filtered(self, items: filtered.Filtered) -> None:
+        """Over elements of which data decides whether they are there."""
+        nothing: Callable[[], Any] = lambda: None  # noqa: E731
+        for truth, item in items.pairs():
+            run = partial(self.run_in_python, iter([item]))
+            if self.stopped() is True:
+                return
+            if truth is True:
+                run()
+            else:
+                branch_on(truth, run, nothing, self.variables, self.functions)
 
     def run(self, steps: Steps) -> None:
         """Over a sequence that may be traced."""
@@ -552,4 +569,5 @@ def _unrolling(iterations: int) -> Iterator[None]:
 
 
 __all__ = ["LONGEST", "SHORT", "all_of", "all_true", "any_of", "any_true", "branch", "choice"]
-__all__ += ["AssertionError", "comparison", "each", "negation", "raising", "repeat", "sequence"]
+__all__ += ["AssertionError", "comparison", "each", "kept", "member", "negation", "passing"]
+__all__ += ["raising", "repeat", "sequence"]

@@ -524,6 +524,23 @@ def _dot(a: Any, b: Any) -> Any:
     return a.dot(b) if isinstance(a, Selection) else b.dot(a)
 
 
+def _array(x: Selection, dtype: Any = None, copy: Any = True) -> Any:
+    return x.copy() if dtype is None else x.astype(dtype)
+
+
+def _median(x: Selection, axis: Any = None) -> Any:
+    """Of all elements; NaN of none, and if one is NaN."""
+    if axis not in (None, 0) or x.rest or x.dtype.kind not in "iuf":
+        x.refuse("`np.median` of rows")
+    x = floats(x)
+    ordered = pnp.sort(pnp.reshape(x.filled(np.inf), -1))
+    count = pnp.sum(x.mask)
+    low = ordered[pnp.clip((count - 1) // 2, 0, None)]
+    high = ordered[pnp.clip(count // 2, 0, ordered.shape[0] - 1)]
+    wrong = pnp.logical_or(count == 0, pnp.any(pnp.logical_and(x.mask, pnp.isnan(x.values))))
+    return pnp.where(wrong, np.nan, pnp.where(low == high, low, (low + high) / 2))
+
+
 def _average(a: Selection, axis: Any = None, weights: Any = None) -> Any:
     if weights is None:
         return a.mean(axis)
@@ -535,8 +552,11 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.shape: lambda x: x.shape,
     np.ndim: lambda x: x.ndim,
     np.copy: lambda x: x.copy(),
+    np.array: _array,
+    np.asarray: lambda x, dtype=None: x if dtype is None else x.astype(dtype),
     np.dot: _dot,
     np.average: _average,
+    np.median: _median,
     np.linalg.norm: _norm,
 }
 _ELEMENTWISE: dict[Any, tuple[int, ...] | None] = {
@@ -555,6 +575,11 @@ _ELEMENTWISE: dict[Any, tuple[int, ...] | None] = {
 }
 """Functions of each element, with the places of the arguments that are looked at element by element
 (None: all)."""
+
+
+def as_arrays(args: Sequence[Any]) -> list[Any]:
+    """Arguments, comprehensions with conditions on data as selections."""
+    return [x.selection() if isinstance(x, Selected) else x for x in args]
 
 
 def call_function(function: Any, args: Sequence[Any], kwargs: Any) -> Any:

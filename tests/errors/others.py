@@ -100,3 +100,34 @@ def columns_of_another_shape_under_a_mask(x):
     a = x * 1
     a[:, x[0] > 1] = np.ones((5, 1))
     return a
+
+
+@given(LINE)
+def list_of_what_fits(x):
+    return [v for v in x if v > 1]
+
+
+@given(LINE)
+def element_of_a_list_of_what_fits(x):
+    return [v for v in x if v > 1][1]
+
+
+@given(LINE)
+def more_than_the_first_that_fits(x):
+    found = (v for v in x if v > 1)
+    return next(found) + next(found)
+
+
+@given(LINE)
+def tuple_of_what_fits(x):
+    return tuple(v for v in x if v > 1)
+
+
+@given(LINE)
+def name_that_fits(x):
+    return next(name for name, v in zip("abcd", x, strict=True) if v > 1)
+
+
+@given(LINE)
+def texts_sorted_by_data(x):
+    return sorted(["a", "b"], key=lambda s: x[0] if s == "a" else x[1])

@@ -221,6 +221,17 @@ row(
     """,
 )
 row(
+    "their conditions on data, with `sum`, `min`, `max`, `any`, `all`, `len`, `next`, `np.array`",
+    SELECTION,
+    """
+    def f(x):
+        first = next((k for k, v in enumerate(x) if v > 1), -1)
+        high = np.array([v for v in x if v > 1])
+        most = max((v for v in x if v > 9), default=0.0)
+        return sum(v for v in x if v > 1), most, first, high.mean()
+    """,
+)
+row(
     "a loop that does nothing with traced values, up to a million iterations",
     STRAIGHT,
     """
@@ -463,6 +474,18 @@ row(
     def f(x):
         y = x[1] if 0 < x[0] < 2 and not x[1] > 5 else x[2]
         return y or 7.0
+    """,
+)
+row(
+    "`match` on data: values and guards",
+    SELECTION,
+    """
+    def f(x):
+        match x[0]:
+            case 1 | 2: y = 5.0
+            case v if v > 3: y = v * 2
+            case _: y = 0.0
+        return y
     """,
 )
 row(

@@ -267,6 +267,32 @@ works(
         return a, x[high].mean(), x[high].max(), len(x[high]), x[x < 2].sum()
     """,
 )
+works(
+    "reductions with `where=`, `initial=`; functions of elements with `where=` and `out=`",
+    """
+    def f(x):
+        inverse = np.divide(1, x, out=np.zeros_like(x), where=x > 2)
+        return x.sum(where=x > 2), x.max(where=x > 2, initial=0), x.mean(where=x < 9), inverse
+    """,
+)
+works(
+    "masks of other axes than the first ones, assigned to",
+    """
+    def f(x):
+        a = np.ones((2, 3)) * x
+        a[:, x > 2] = 0
+        return a
+    """,
+)
+refused(
+    "such masks, read",
+    "PYC1101",
+    """
+    def f(x):
+        a = np.ones((2, 3)) * x
+        return a[:, x > 2].sum()  # refused
+    """,
+)
 refused(
     "such a selection as a result, sorted, looped over, joined with others",
     "PYC1101",
@@ -450,6 +476,40 @@ works(
         rows = [np.zeros(2) + v * k for k, v in enumerate(x)]
         return rows, list(zip(x, reversed(x))), list(map(np.sin, x)), tuple(x), {
             k: v for k, v in zip("abc", x)}
+    """,
+)
+works(
+    "conditions of comprehensions on data, `filter`: `sum`, `any`, `min`, `len`, `next`, loops, "
+    "`np.array` of it",
+    """
+    def f(x):
+        return (sum(v for v in x if v > 1), next((v for v in x if v > 9), -1.0),
+                len([v for v in x if v > 1]), np.mean([v for v in x if v > 1]),
+                max(filter(lambda v: v < 9, x)))
+    """,
+)
+refused(
+    "such a list or iterator as a result, indexed, as a tuple",
+    "PYC1101",
+    """
+    def f(x):
+        return [v for v in x if v > 1]  # refused
+    """,
+)
+works(
+    "`sorted` of numbers and rows by keys",
+    """
+    def f(x):
+        return sorted(x, key=abs), sorted(range(len(x)), key=lambda i: x[i], reverse=True)
+    """,
+)
+works(
+    "`statistics`: means, medians, variances, in NumPy's arithmetic",
+    """
+    import statistics
+    from statistics import stdev
+    def f(x):
+        return statistics.mean(x), statistics.median(x), stdev(x), statistics.fmean(v for v in x)
     """,
 )
 works(

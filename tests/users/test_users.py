@@ -11,10 +11,11 @@ import pytest
 from pyc import tree
 from pyc.jit import jit
 from tests.errors.case import programs
-from tests.users import arrays, classes, control, library, masked, stars
+from tests.users import arrays, chosen, classes, control, library, masked, stars
 
 MODULES = {
     "arrays": arrays,
+    "chosen": chosen,
     "classes": classes,
     "control": control,
     "library": library,
