@@ -166,6 +166,9 @@ def explained(
 
     if more:
         own = parameters(function) or ()
-        new = [inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=None) for k in more]
+        new = [
+            inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
+            for k in more
+        ]
         run.__signature__ = inspect.Signature([*own, *new])  # type: ignore[attr-defined]
     return run
