@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -144,12 +144,22 @@ def names() -> list[str]:
     return list(_FIELDS)
 
 
-def _closest(name: str, known: list[str]) -> str:
-    """A hint at the known name that is fewest typing mistakes away, or at all of them."""
-    nearest = min(known, key=lambda k: _mistakes(name, k))
-    if _mistakes(name, nearest) <= max(len(name) // 3, 2):
-        return f"; did you mean {nearest}?"
-    return f"; known are {', '.join(known)}"
+def closest(name: str, known: Sequence[str]) -> str:
+    """A hint at the known name that is fewest typing mistakes away, or at all of them; to be put at
+    the end of a message."""
+    found = nearest(name, known)
+    if found is not None:
+        return f"; did you mean {found}?"
+    return f"; known are {', '.join(known)}" if known else ""
+
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """The known name that is fewest typing mistakes away, None if none is near."""
+    found = min(known, key=lambda k: _mistakes(name, k), default=None)
+    if found is None:
+        return None
+    mistakes = _mistakes(name, found)
+    return found if mistakes <= max(len(name) // 3, 2) and 2 * mistakes <= len(name) else None
 
 
 def _mistakes(a: str, b: str) -> int:
@@ -166,7 +176,7 @@ def _mistakes(a: str, b: str) -> int:
 def _read(name: str, value: Any) -> Any:
     """The checked value of a field. ValueError names the field, what was found and what fits."""
     if name not in _FIELDS:
-        raise ValueError(f"there is no setting {name!r}{_closest(name, list(_FIELDS))}")
+        raise ValueError(f"there is no setting {name!r}{closest(name, list(_FIELDS))}")
     try:
         return _FIELDS[name].metadata["read"](value)
     except ValueError as error:
@@ -190,7 +200,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         name = variable[len(PREFIX) :].lower()
         if name not in _FIELDS or variable != variable.upper():
             known = [PREFIX + f.upper() for f in _FIELDS]
-            _warn(f"unknown environment variable {variable}{_closest(variable.upper(), known)}")
+            _warn(f"unknown environment variable {variable}{closest(variable.upper(), known)}")
             continue
         try:
             changes[name] = _read(name, environment[variable])

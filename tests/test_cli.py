@@ -66,11 +66,33 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     assert (done.stdout, done.stderr) == ("# Codes\n", "")
 
 
-def test_no_command_shows_the_usage(run, capsys) -> None:
+def test_no_command_shows_which_there_are(run) -> None:
+    status, out, _ = run()
+    assert status == 0
+    assert all(f"\n    {name} " in out for name in ("doctor", "cache", "ir", "explain", "demo"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["docter"], "argument COMMAND: invalid choice: 'docter'; did you mean doctor?"),
+        (["cache", "statz"], "argument ACTION: invalid choice: 'statz'; did you mean stats?"),
+        (
+            ["ir", "f.py:f", "--stage", "plans"],
+            "argument --stage: invalid choice: 'plans'; did you mean plan?",
+        ),
+        (
+            ["demo", "--pictrues", "x"],
+            "demo: error: unrecognized arguments: --pictrues; did you mean --pictures?",
+        ),
+        (["frobnicate"], "invalid choice: 'frobnicate'; known are doctor, cache, ir, explain"),
+    ],
+)
+def test_what_is_misspelt_names_the_closest_match(capsys, arguments, told) -> None:
     with pytest.raises(SystemExit) as caught:
-        run()
+        main(arguments)
     assert caught.value.code == 2
-    assert "COMMAND" in capsys.readouterr().err
+    assert told in capsys.readouterr().err
 
 
 # --- explain --------------------------------------------------------------------------------------
@@ -87,6 +109,19 @@ def test_explain_without_a_code_lists_all(run) -> None:
     status, out, _ = run("explain")
     assert status == 0
     assert len(out.splitlines()) == len(CLASSES) + len(BY_CODE)
+
+
+@pytest.mark.parametrize("name", ["PYC1300", "1300", "ShapeError", "shapeerror", "pyc1300"])
+def test_explain_takes_a_code_as_it_is_told_anywhere(run, name) -> None:
+    assert run("explain", name) == run("explain", "PYC1300")
+
+
+def test_explain_takes_the_names_of_reasons(run) -> None:
+    assert run("explain", "cache_empty")[1].startswith("PYC2301 cache_empty (cache)\n")
+    told = "there is no code cache_emty; did you mean cache_empty?\n"
+    assert run("explain", "cache_emty") == (1, "", told)
+    told = "there is no code shape_error; did you mean ShapeError?\n"
+    assert run("explain", "shape_error") == (1, "", told)
 
 
 def test_explain_says_when_there_is_no_such_code(run) -> None:
@@ -229,6 +264,7 @@ def describe(value):
     [
         ("", ()),
         ("f32[8,8]", (("float32", (8, 8)),)),
+        ("float32[8,8], int64[], bool[2]", (("float32", (8, 8)), ("int64", ()), ("bool", (2,)))),
         ("f32[], bf16[ 3 ], b1[0]", (("float32", ()), ("bfloat16", (3,)), ("bool", (0,)))),
         ("3, -0.5, True, 'x', None", (3, -0.5, True, "x", None)),
         ("(f64[2], [1, i8[]])", ((("float64", (2,)), [1, ("int8", ())]),)),
@@ -273,9 +309,27 @@ def test_mistakes_on_the_command_line_have_a_code(run) -> None:
     assert (status, out) == (1, "")
     assert err.splitlines() == [
         "CommandError: there is no file nothing.py",
-        "  `python -m pyc COMMAND --help` shows what a command takes.",
+        "  Name it as seen from the folder you are in.",
         "  more: python -m pyc explain PYC1900",
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("softmx", "has no `softmx`; did you mean softmax?"),
+        ("Layer.foward", "has no `Layer.foward`; did you mean forward?"),
+        ("nothing", "has no `nothing`; known are softmax, Layer"),
+        ("np.sin.no", "has no `np.sin.no`"),
+    ],
+)
+def test_a_function_that_is_misspelt_names_the_closest(tmp_path, path, told) -> None:
+    file = tmp_path / "misspelt_model.py"
+    file.write_text(
+        "import numpy as np\ndef softmax(x): ...\nclass Layer:\n    def forward(self): ...\n"
+    )
+    with pytest.raises(CommandError, match=re.escape(told)):
+        load_function(f"{file}:{path}")
 
 
 def test_ir_names_the_argument_that_is_not_described(run, tmp_path) -> None:
@@ -319,6 +373,36 @@ def test_ir_prints_every_stage_of_a_function(run, tmp_path, stage) -> None:
 
 
 @pytest.mark.usefixtures("cache_dir")
+@pytest.mark.parametrize(
+    ("stage", "target", "shown"),
+    [
+        ("kernels", "sm_90", " grid {"),
+        ("kernels", "x86-64-v3", 'kernel "'),
+        ("plan", "native", "launch 0 "),
+        ("asm", "x86-64-v3", "%ymm0"),
+        ("asm", "x86-64-v4", "%zmm0"),
+        ("llvm", "sm_80", "nvvm"),
+        ("ptx", "sm_80", ".target sm_80"),
+        ("ptx", "sm_90", ".target sm_90a"),
+    ],
+)
+@pytest.mark.usefixtures("cache_dir")
+def test_ir_shows_the_program_for_other_targets(run, tmp_path, stage, target, shown) -> None:
+    """Without a GPU, and on a processor that could not run it."""
+    file = tmp_path / "targets_model.py"
+    file.write_text("def f(x):\n    return x * 2 + 1\n")
+    arguments = ("ir", f"{file}:f", "--args", "f32[4096]", "--stage", stage, "--target", target)
+    status, out, err = run(*arguments)
+    assert (status, err) == (0, "") and shown in out
+
+
+def test_ir_says_where_there_is_nothing_to_show(run, tmp_path) -> None:
+    file = tmp_path / "plain_model.py"
+    file.write_text("def f(x):\n    return x * 2 + 1\n")
+    status, out, _ = run("ir", f"{file}:f", "--args", "f32[4]", "--stage", "decisions")
+    assert status == 0 and out.startswith("no decisions: all is fused")
+
+
 def test_the_graph_that_ir_prints_is_the_program(run, tmp_path) -> None:
     file = tmp_path / "ir_model.py"
     file.write_text(MODEL)

@@ -441,6 +441,26 @@ def test_the_reason_of_slow_calls_is_recorded_once() -> None:
     assert [e.details["detail"] for e in slow] == ["an argument of type Box"]
 
 
+def test_keywords_in_another_order_go_through_python_with_a_reason() -> None:
+    function = jit(lambda x, y: x - y)
+    with reasons.collecting() as events:
+        for _ in range(3):
+            np.testing.assert_array_equal(function(y=X, x=2 * X), X)
+    assert [e.reason for e in events].count(Reason.DISPATCH_SLOW_KEYWORDS) == 1
+    assert native_calls(function) == 0
+
+
+def test_a_captured_value_that_python_needs_has_a_reason() -> None:
+    counts = np.array([3])
+    function = jit(lambda x: np.zeros(counts[0]) + x)
+    with reasons.collecting() as events:
+        assert function(1.0).shape == (3,)
+    (event,) = (e for e in events if e.reason is Reason.GUARD_CAPTURE_VALUE)
+    assert event.details["name"] == "counts"
+    counts[0] = 4
+    assert function(1.0).shape == (4,)
+
+
 # --- threads and processes ------------------------------------------------------------------------
 
 

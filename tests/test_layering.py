@@ -69,7 +69,7 @@ ALLOWED: dict[str, set[str]] = {
     "kept": {"cache", "eager", "jit", "runtime"},
     "verification": GLUE | {"compile", "eager", "jit"},
     "demo": GLUE | {"__init__", "lax", "jit"},
-    "cli": GLUE | {"__init__", "compile", "jit", "demo", "lax"},
+    "cli": GLUE | {"__init__", "compile", "compile_cuda", "entries", "jit", "demo", "lax"},
     "__main__": {"cli", "__init__"},
     "__init__": GLUE
     | {"debug", "compile", "eager", "jit", "lax", "cache", "verification"}

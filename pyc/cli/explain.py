@@ -1,4 +1,8 @@
-"""`python -m pyc explain CODE`: what an error or a reason means and what to do, offline."""
+"""`python -m pyc explain CODE`: what an error or a reason means and what to do, offline.
+
+A code may be named as it is printed (`PYC1300`), by its number, or by the name that statistics and
+tracebacks show (`ShapeError`, `cache_key_differs`).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,18 @@ import sys
 from typing import Any
 
 from pyc import errors, reasons
+from pyc.config import nearest
 
 
 def add_parser(commands: Any) -> None:
     """Adds `explain` to the command line."""
     parser = commands.add_parser("explain", help="what an error or reason code means")
-    parser.add_argument("code", nargs="?", metavar="CODE", help="such as PYC1300; none: list all")
+    parser.add_argument(
+        "code",
+        nargs="?",
+        metavar="CODE",
+        help="such as PYC1300, ShapeError or cache_empty; none: list all",
+    )
     parser.add_argument("--markdown", action="store_true", help="all pages, as docs/codes.md")
     parser.set_defaults(run=run)
 
@@ -28,13 +38,30 @@ def run(options: argparse.Namespace) -> int:
         for code, reason in sorted(reasons.BY_CODE.items()):
             print(f"{code}  {reason}")
         return 0
-    code = options.code.upper()
-    for pages, page in ((errors.CLASSES, errors.page), (reasons.BY_CODE, reasons.page)):
-        if code in pages:
-            print(page(code))
-            return 0
-    print(f"there is no code {options.code}; `python -m pyc explain` lists all", file=sys.stderr)
-    return 1
+    code = code_of(options.code)
+    if not code:
+        names = {name.lower(): name for name in _names()}
+        near = nearest(options.code.lower(), [*names])
+        hint = f"did you mean {names[near]}?" if near else "`python -m pyc explain` lists all"
+        print(f"there is no code {options.code}; {hint}", file=sys.stderr)
+        return 1
+    print(errors.page(code) if code in errors.CLASSES else reasons.page(code))
+    return 0
+
+
+def code_of(text: str) -> str:
+    """The code that a text means: the code itself, its number, or the name of its class or reason,
+    in letters of any size; empty if it is none."""
+    for name, code in _names().items():
+        if text.lower() in (code.lower(), code.removeprefix("PYC"), name.lower()):
+            return code
+    return ""
+
+
+def _names() -> dict[str, str]:
+    """The code of each class of errors and of each reason, by its name."""
+    named = {cls.__name__: code for code, cls in errors.CLASSES.items()}
+    return named | {str(reason): code for code, reason in reasons.BY_CODE.items()}
 
 
 def markdown() -> str:

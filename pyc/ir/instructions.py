@@ -30,14 +30,13 @@ class Instruction:
     """One scalar instruction.
 
     result: (argument types) -> type, TypeError on a mistyped use; evaluate: (arrays, result type)
-    -> array, exact and total; commutative: whether operands may be put in a fixed order.
+    -> array, exact and total.
     """
 
     name: str
     arity: int
     result: Callable[[tuple[DType, ...]], DType]
     evaluate: Callable[[tuple[Array, ...], DType], Array]
-    commutative: bool = False
 
 
 INSTRUCTIONS: dict[str, Instruction] = {}
@@ -49,7 +48,6 @@ def _define(
     result: Callable[[tuple[DType, ...]], DType],
     evaluate: Callable[..., Array],
     *,
-    commutative: bool = False,
     typed: bool = False,
 ) -> None:
     """Register an instruction; `typed` evaluators also get the result type."""
@@ -59,7 +57,7 @@ def _define(
             out = evaluate(*args, type) if typed else evaluate(*args)
         return np.asarray(out, dtype=type.numpy)
 
-    INSTRUCTIONS[name] = Instruction(name, arity, result, run, commutative)
+    INSTRUCTIONS[name] = Instruction(name, arity, result, run)
 
 
 # --- type rules -----------------------------------------------------------------------------------
@@ -274,9 +272,9 @@ def bitcast(a: Array, type: DType) -> Array:
 
 # --- the table ------------------------------------------------------------------------------------
 
-_define("add", 2, _NUMBER, np.add, commutative=True)
+_define("add", 2, _NUMBER, np.add)
 _define("sub", 2, _NUMBER, np.subtract)
-_define("mul", 2, _NUMBER, np.multiply, commutative=True)
+_define("mul", 2, _NUMBER, np.multiply)
 _define("neg", 1, _NUMBER, np.negative)
 _define("abs", 1, _NUMBER, np.abs)
 _define("div", 2, _FLOAT, np.true_divide)
@@ -288,21 +286,21 @@ _define("ceil", 1, _FLOAT, np.ceil)
 _define("trunc", 1, _FLOAT, np.trunc)
 _define("rint", 1, _FLOAT, np.rint)
 _define("copysign", 2, _FLOAT, np.copysign)
-_define("minimum", 2, _NUMBER, _minimum, commutative=True)
-_define("maximum", 2, _NUMBER, _maximum, commutative=True)
+_define("minimum", 2, _NUMBER, _minimum)
+_define("maximum", 2, _NUMBER, _maximum)
 _define("quotient", 2, _INTEGER, _quotient, typed=True)
 _define("remainder", 2, _INTEGER, _remainder, typed=True)
-_define("mul_high", 2, _INTEGER, _mul_high, commutative=True, typed=True)
-_define("and", 2, _BITS, np.bitwise_and, commutative=True)
-_define("or", 2, _BITS, np.bitwise_or, commutative=True)
-_define("xor", 2, _BITS, np.bitwise_xor, commutative=True)
+_define("mul_high", 2, _INTEGER, _mul_high, typed=True)
+_define("and", 2, _BITS, np.bitwise_and)
+_define("or", 2, _BITS, np.bitwise_or)
+_define("xor", 2, _BITS, np.bitwise_xor)
 _define("not", 1, _BITS, np.invert)
 _define("shl", 2, _INTEGER, lambda a, n, t: _shift(a, n, t, left=True), typed=True)
 _define("shr", 2, _INTEGER, lambda a, n, t: _shift(a, n, t, left=False), typed=True)
 _define("popcount", 1, _INTEGER, np.bitwise_count)
 _define("clz", 1, _INTEGER, _count_leading_zeros, typed=True)
-_define("eq", 2, _compare, np.equal, commutative=True)
-_define("ne", 2, _compare, np.not_equal, commutative=True)
+_define("eq", 2, _compare, np.equal)
+_define("ne", 2, _compare, np.not_equal)
 _define("lt", 2, _compare, np.less)
 _define("le", 2, _compare, np.less_equal)
 _define("gt", 2, _compare, np.greater)

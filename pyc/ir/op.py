@@ -76,10 +76,10 @@ class Complex:
 class Op:
     """One operation; see the module docstring. Compares by identity.
 
-    kinds: element kinds of the arguments, space-separated (the tests draw inputs from them);
-    commutative: operands of a pointwise op may be swapped; unit: {argument position: value that
-    makes the op return the other argument}; absorbing: {position: value that is then the result}
-    (both for real types, the value converted to the argument's type and compared by its bits);
+    kinds: element kinds of the arguments, space-separated (the tests draw inputs from them); unit:
+    {argument position: value that makes the op return the other argument}; absorbing: {position:
+    value that is then the result} (both for real types, the value converted to the argument's type
+    and compared by its bits);
     effect: must be kept, and in the order of others and of what can fail; widen, fails, failure,
     in_place, target: see the module docstring; cost: rough instructions per element (for the fusion
     cost model); samples: extra awkward inputs for the tests, as argument tuples.
@@ -97,8 +97,6 @@ class Op:
     routine: Callable[..., tuple[str, tuple[int, ...]]] | None = None
     reference: Callable[..., Any] | None = None
     kinds: str = ""
-    batch: Callable[..., Any] | None = None
-    commutative: bool = False
     unit: dict[int, Any] = field(default_factory=dict)
     absorbing: dict[int, Any] = field(default_factory=dict)
     fails: Callable[..., tuple[Expr, Expr]] | None = None

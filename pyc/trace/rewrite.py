@@ -1,4 +1,4 @@
-"""Functions rewritten so that their control flow can be traced: `if`, `while`, `for`, `a if c else
+"""Functions rewritten so that their control flow can be traced. `if`, `while`, `for`, `a if c else
 b`, `and`, `or`, `not` and chained comparisons become calls of `pyc.trace.rolled`.
 
     if test:            def .then(): nonlocal x; x = f(x)

@@ -1,5 +1,7 @@
-"""Sums, means and extremes of the elements under a mask: over whole arrays, with the elements that
-are not selected replaced by what a reduction does not notice.
+"""Sums, means and extremes of the elements under a mask.
+
+They run over whole arrays, with the elements that are not selected replaced by what a reduction
+does not notice.
 
 Each takes a `Selection`, the axes of its values to reduce, those of the mask first, and `ddof`.
 """

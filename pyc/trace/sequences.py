@@ -1,6 +1,7 @@
-"""What a `for` goes over if its items can be computed from the number of the iteration, traced or
-not: ranges, arrays, and what `enumerate`, `zip`, `reversed`, `itertools.product` and `np.ndindex`
-make of these."""
+"""What a `for` goes over if its items can be computed from the number of the iteration.
+
+The number may be traced: ranges, arrays, and what `enumerate`, `zip`, `reversed`,
+`itertools.product` and `np.ndindex` make of these."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Which traced arrays may be in one memory where that depends on data: a result of a loop or a
-branch knows its rivals, the arrays whose memory it may have."""
+"""Which traced arrays may be in one memory where that depends on data.
+
+A result of a loop or a branch knows its rivals, the arrays whose memory it may have."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from pyc.backends import cuda, host
 from pyc.errors import PycError
 from pyc.jit import jit
 
-MODEL = "def f(x):\n    return x\n"
+MODEL = "NUMBER = 3\ndef f(x):\n    return x\n"
 
 
 class _Status:
@@ -163,6 +163,12 @@ COMMANDS = {
     "no file": ["ir", "nothing.py:f"],
     "no Python file": ["ir", "model.txt:f"],
     "no such function": ["ir", "model.py:g"],
+    "no such function, but one like it": ["ir", "model.py:ff"],
+    "no function but a number": ["ir", "model.py:NUMBER", "--args", "1"],
+    "no file, but one with a suffix": ["ir", "model:f"],
+    "no such target": ["ir", "model.py:f", "--args", "f32[8]", "--target", "zen"],
+    "PTX for a processor": ["ir", "model.py:f", "--args", "f32[8]", "--stage", "ptx"],
+    "assembly of a GPU": [*("ir", "model.py:f", "--stage", "asm"), "--target", "sm_90"],
     "no arguments": ["ir", "model.py:f"],
     "arguments that are no Python": ["ir", "model.py:f", "--args", "f32[8"],
     "argument that is no literal": ["ir", "model.py:f", "--args", "f32"],

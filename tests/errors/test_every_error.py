@@ -28,7 +28,7 @@ ONE_OF_MANY = {
     ("cli/ir_command.py", "{}: {}"): "errors/test_elsewhere/test_a_command[no arguments].txt",
     (
         "cli/ir_command.py",
-        "{} has no `{}`",
+        "{} has no `{}`{}",
     ): "errors/test_elsewhere/test_a_command[no such function].txt",
     ("signature.py", "{}: `{}` is {}"): "trace/test_refusals/test_refused_argument[text_array].txt",
     ("trace/tracer.py", "{}: {} {}"): "trace/test_refusals/test_refused[output_argument].txt",

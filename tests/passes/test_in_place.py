@@ -289,6 +289,11 @@ def loop_then_update(x: Any) -> Any:
     return y.at[0].set(1.0)
 
 
+def updated_in_turns(x: Any) -> Any:
+    """Two carries change places: each is updated in the buffer that the other one had."""
+    return lax.fori_loop(0, 5, lambda i, c: (c[1], c[0].at[i].set(c[1][0])), (x * 2, x + 1))
+
+
 @pytest.mark.parametrize(
     ("function", "reason"),
     [
@@ -296,6 +301,7 @@ def loop_then_update(x: Any) -> Any:
         (kept_in_one_case, Reason.MEMORY_BRANCH_RESULT_COPIED),
         (returned, Reason.MEMORY_RESULT_COPIED),
         (loop_then_update, Reason.MEMORY_LOOP_RESULT_COPIED),
+        (updated_in_turns, Reason.MEMORY_UPDATE_ELSEWHERE),
     ],
     ids=lambda v: getattr(v, "__name__", str(v)),
 )

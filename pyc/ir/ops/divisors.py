@@ -77,7 +77,6 @@ def _define(
             build=lambda types: _build(name, types, result),
             reference=reference,
             kinds="int uint",
-            commutative=True,
         )
     )
 

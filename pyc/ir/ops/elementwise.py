@@ -176,9 +176,9 @@ def _negative_exponent(x: Expr, y: Expr) -> tuple[Expr, Expr]:
     return y < 0, y.cast(dt.i64)
 
 
-pointwise("add", NUMBERS, _add, np.add, commutative=True, unit={0: -0.0, 1: -0.0})
+pointwise("add", NUMBERS, _add, np.add, unit={0: -0.0, 1: -0.0})
 pointwise("sub", NUMBERS, _sub, np.subtract, unit={1: 0})
-pointwise("mul", NUMBERS, _mul, np.multiply, commutative=True, unit={0: 1, 1: 1})
+pointwise("mul", NUMBERS, _mul, np.multiply, unit={0: 1, 1: 1})
 pointwise("div", "float complex", _div, np.true_divide, unit={1: 1}, cost=8)
 pointwise("floor_divide", REALS, definitions.divided("floor_divide"), np.floor_divide, cost=40)
 pointwise("remainder", REALS, definitions.divided("remainder"), np.remainder, cost=40)
@@ -237,12 +237,12 @@ def _differ(x: Element, y: Element) -> Expr:
 
 
 _ORDERED = "bool int uint float"
-pointwise("minimum", _ORDERED, _extremum("minimum"), np.minimum, commutative=True)
-pointwise("maximum", _ORDERED, _extremum("maximum"), np.maximum, commutative=True)
+pointwise("minimum", _ORDERED, _extremum("minimum"), np.minimum)
+pointwise("maximum", _ORDERED, _extremum("maximum"), np.maximum)
 pointwise("fmin", _ORDERED, _first_number("minimum"), np.fmin, cost=3)
 pointwise("fmax", _ORDERED, _first_number("maximum"), np.fmax, cost=3)
-pointwise("eq", ANY, _equal, np.equal, dt.b1, commutative=True)
-pointwise("ne", ANY, _differ, np.not_equal, dt.b1, commutative=True)
+pointwise("eq", ANY, _equal, np.equal, dt.b1)
+pointwise("ne", ANY, _differ, np.not_equal, dt.b1)
 pointwise("lt", _ORDERED, _instruction("lt"), np.less, dt.b1)
 pointwise("le", _ORDERED, _instruction("le"), np.less_equal, dt.b1)
 pointwise("gt", _ORDERED, _instruction("gt"), np.greater, dt.b1)
@@ -315,16 +315,15 @@ def _popcount(x: Expr) -> Expr:
 
 
 _BITS = "bool int uint"
-pointwise("logical_and", "bool", _instruction("and"), np.logical_and, commutative=True)
-pointwise("logical_or", "bool", _instruction("or"), np.logical_or, commutative=True)
-pointwise("logical_xor", "bool", _instruction("xor"), np.logical_xor, commutative=True)
+pointwise("logical_and", "bool", _instruction("and"), np.logical_and)
+pointwise("logical_or", "bool", _instruction("or"), np.logical_or)
+pointwise("logical_xor", "bool", _instruction("xor"), np.logical_xor)
 pointwise("logical_not", "bool", _instruction("not"), np.logical_not)
 pointwise(
     "bitwise_and",
     _BITS,
     _instruction("and"),
     np.bitwise_and,
-    commutative=True,
     unit={0: -1, 1: -1},
     absorbing={0: 0, 1: 0},
 )
@@ -333,13 +332,10 @@ pointwise(
     _BITS,
     _instruction("or"),
     np.bitwise_or,
-    commutative=True,
     unit={0: 0, 1: 0},
     absorbing={0: -1, 1: -1},
 )
-pointwise(
-    "bitwise_xor", _BITS, _instruction("xor"), np.bitwise_xor, commutative=True, unit={0: 0, 1: 0}
-)
+pointwise("bitwise_xor", _BITS, _instruction("xor"), np.bitwise_xor, unit={0: 0, 1: 0})
 pointwise("bitwise_not", _BITS, _instruction("not"), np.invert)
 pointwise("shift_left", INTEGERS, _instruction("shl"), np.left_shift, unit={1: 0})
 pointwise("shift_right", INTEGERS, _instruction("shr"), np.right_shift, unit={1: 0})
