@@ -15,7 +15,14 @@ from pyc.ir.expr import Load, postorder
 from pyc.ir.loops import Alloc, Buffer, For, Kernel, Kind, Store, expressions, walk
 from pyc.ir.order import KEEP
 from pyc.ir.target import X86_64_V3, X86_64_V4
-from pyc.passes import column_reduction, columns, optimise, schedule
+from pyc.passes import (
+    column_elements,
+    column_reduction,
+    columns,
+    kept_lanes,
+    optimise,
+    schedule,
+)
 from pyc.passes.memory import plan
 from tests.passes.programs import awkward_arguments, graph_of, ones, planned
 from tests.programs.differential import same_bits
@@ -226,13 +233,13 @@ def test_sums_of_few_columns_sweep_several_rows_as_one(
 
 
 @pytest.mark.parametrize("rows", [16, 130, 250, 400, 768, 1000])
-def test_rows_that_do_not_fit_together_are_summed_in_several_sweeps(
+def test_rows_that_do_notfit_together_are_summed_in_several_sweeps(
     rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kept lane is one sweep, or several over neighbours in the tree of lanes."""
     monkeypatch.setattr(column_reduction, "FLAT_COLUMNS", 0)
     for ways in (8, 0):
-        monkeypatch.setattr(column_reduction, "WAYS", ways)
+        monkeypatch.setattr(column_elements, "WAYS", ways)
         for work in (1, 1 << 60):
             monkeypatch.setattr(schedule, "TASK_WORK", work)
             check_program(lambda x: pnp.sum(x, axis=0), rows, 19)
@@ -250,7 +257,7 @@ def test_few_rows_are_summed_in_groups_of_neighbours_in_the_tree(
     monkeypatch.setattr(columns, "PIECE_BYTES", 4)
     for fits in (True, False):
         monkeypatch.setattr(
-            column_reduction.ColumnReduction, "_fit_together", lambda s, step, count, f=fits: f
+            column_reduction.ColumnReduction, "fit_together", lambda s, step, count, f=fits: f
         )
         for work in (1, 1 << 60):
             monkeypatch.setattr(schedule, "TASK_WORK", work)
@@ -284,13 +291,13 @@ def test_values_that_are_stored_on_the_way_are_computed_for_several_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As where the rows come from memory: no load stands behind the store of another row."""
-    monkeypatch.setattr(column_reduction, "FAR_BYTES", 0)
+    monkeypatch.setattr(kept_lanes, "FAR_BYTES", 0)
     monkeypatch.setattr(schedule, "TASK_WORK", 1 << 60)
     for rows in (600, 1030):
         (kernel,) = check("softmax", rows, 70, X86_64_V4)
         vectors = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
         stores = [[isinstance(x, Store) for x in s.body] for s in vectors]
-        several = [kinds for kinds in stores if sum(kinds) == column_reduction.AT_ONCE + 1]
+        several = [kinds for kinds in stores if sum(kinds) == column_elements.AT_ONCE + 1]
         assert several and all(kinds == sorted(kinds) for kinds in several)
 
 
