@@ -104,9 +104,10 @@ class ColumnReduction(ColumnElements):
     def _sweep_rows(self, tile: Tile) -> tuple[list[Step], Join]:
         """Rows as they come, into one value per column and block of rows."""
         sweeps, n = self.sweeps, self.n
+        at_once = self._rows_at_once(tile)
         per = n
         if sweeps.staged:
-            per = -(-n // (BLOCKS * AT_ONCE)) * AT_ONCE
+            per = -(-n // (BLOCKS * at_once)) * at_once
         blocks = -(-n // per)
         block = sweeps.nest.simplify.variable("block", blocks)
         sums = sweeps.local("best", self.types, 1, tile, self.arrays)
@@ -135,11 +136,11 @@ class ColumnReduction(ColumnElements):
             return sweeps.sweep(tile, body)
 
         group, row = Var("group"), Var("row")
-        whole = count // AT_ONCE if isinstance(count, int) else count >> 2
-        rest = count % AT_ONCE if isinstance(count, int) else count & (AT_ONCE - 1)
+        whole = count // at_once if isinstance(count, int) else count >> at_once.bit_length() - 1
+        rest = count % at_once if isinstance(count, int) else count & (at_once - 1)
         body = sweeps.sweep(tile, neutral)
-        body.append(For(group, whole, Kind.SERIAL, tuple(rows(first + group * AT_ONCE, AT_ONCE))))
-        left = first + whole * AT_ONCE + row
+        body.append(For(group, whole, Kind.SERIAL, tuple(rows(first + group * at_once, at_once))))
+        left = first + whole * at_once + row
         body.append(For(row, rest, Kind.SERIAL, tuple(rows(left, 1))))
         if held is not sums:
             body += sweeps.sweep(tile, keep)
@@ -158,6 +159,13 @@ class ColumnReduction(ColumnElements):
             return [loop], total
 
         return [Step("_rows", tile, loops, tuple(body), tuple(self.arrays))], found
+
+    def _rows_at_once(self, tile: Tile) -> int:
+        """Neighbouring rows of one sweep: more of narrow tiles, where each sweep would wait for the
+        one before."""
+        if not self.cheap:
+            return AT_ONCE
+        return AT_ONCE * max(AT_ONCE * self.sweeps.width // tile.size, 1)
 
     def _together(self, first: Expr, count: int, at: Expr, column: Expr) -> Found:
         """`count` neighbouring elements in a short tree, or in a loop where they take much work."""

@@ -22,6 +22,10 @@ FAR_BYTES = 1 << 23
 DIRECT = 768
 """Elements of a row up to which kept lanes are summed without sums of all lanes in memory, if the
 rows do not fit together: some lanes at a time, so that 8 rows are read at once."""
+IN_ORDER_BYTES = 1 << 15
+"""Bytes of the sums of all lanes of a tile up to which rows are taken as they come."""
+SIDE_BY_SIDE = 2
+"""Rows, LANES apart, that are taken at once where rows come in order and are cheap."""
 LEAVES = (0, 4, 2, 6, 1, 5, 3, 7)
 """Rows of a kept lane's lanes in the order of their tree by halves."""
 
@@ -62,6 +66,8 @@ class KeptLanes:
             self.sums = sweeps.local("sums", types, ROWS.bit_length() - 1, tile, local)
         elif not self.direct:
             self.sums = sweeps.local("sums", types, ROWS * self.size, tile, local)
+        in_order = ROWS * self.size * tile.size * sweeps.itemsize <= IN_ORDER_BYTES
+        self._fill = self._sums_in_order if in_order else self._sums_by_lane
         if per > 1:
             self.levels = sweeps.local("level", types, per.bit_length() * self.size, tile, local)
 
@@ -105,21 +111,12 @@ class KeptLanes:
 
     def _chunk(self, number: Expr, c: Expr, rows: int) -> list[Stmt]:
         """The kept lanes of chunk `number`, the c-th of these, of which `rows` elements exist."""
-        b = Var("b")
         if self.direct:
             return self._chunk_direct(rows)
-        i, lane = Var("i"), Var("lane")
         last = 0 if self.kept == KEEP else rows % KEEP
-        full, part = divmod(rows - last, LANES)
-        slots = ROWS if full else -(-(part + last) // KEEP)
+        slots = ROWS if rows - last >= LANES else -(-rows // KEEP)
         base = number * CHUNK
-        start = base + lane
-        slot = i * self.size + b
-        each = self._sum(slot, start, full)
-        if part:
-            each = [If(lane < part, tuple(self._sum(slot, start, full + 1)), tuple(each))]
-        bind = Let(lane, i * KEEP + (self.first + b))
-        inner = For(b, self.size, Kind.SERIAL, (bind, *each))
+        body = self._fill(base, rows - last, slots)
         kept = Var("b")
 
         def meet(at: Expr, column: Expr) -> list[Stmt]:
@@ -128,7 +125,67 @@ class KeptLanes:
             return self._put(kept, c, at, column, self.counter.tree(sums))
 
         meeting = For(kept, self.size, Kind.SERIAL, tuple(self.sweep(meet)))
-        return [For(i, slots, Kind.SERIAL, (inner,)), *self._rest(base, rows - last, last), meeting]
+        return [*body, *self._rest(base, rows - last, last), meeting]
+
+    def _sums_by_lane(self, base: Expr, rows: int, slots: int) -> list[Stmt]:
+        """The sums of all lanes over `rows` rows of a chunk from `base` on, lane by lane."""
+        full, part = divmod(rows, LANES)
+        i, b, lane = Var("i"), Var("b"), Var("lane")
+        slot = i * self.size + b
+        each = self._sum(slot, base + lane, full)
+        if part:
+            each = [If(lane < part, tuple(self._sum(slot, base + lane, full + 1)), tuple(each))]
+        bind = Let(lane, i * KEEP + (self.first + b))
+        inner = For(b, self.size, Kind.SERIAL, (bind, *each))
+        return [For(i, slots, Kind.SERIAL, (inner,))]
+
+    def _sums_in_order(self, base: Expr, rows: int, slots: int) -> list[Stmt]:
+        """The same, the rows as they come. Memory is then read as one stream (or a few), where rows
+        of a lane are short pieces."""
+        full, part = divmod(rows, LANES)
+        at_once = SIDE_BY_SIDE if self.reduction.cheap else 1
+        begun = at_once if self.reduction.cheap and full >= at_once else 0
+        if begun:
+            body = self._next_rows(base, LANES, begun, begin=True)
+        else:
+            body = self._neutral_sums(slots)
+        turns, left = divmod(full - begun, at_once)
+        if turns:
+            j = Var("j")
+            first = base + (j * at_once + begun) * LANES
+            body.append(For(j, turns, Kind.SERIAL, tuple(self._next_rows(first, LANES, at_once))))
+        if left:
+            body += self._next_rows(base + (full - left) * LANES, LANES, left)
+        if part:
+            body += self._next_rows(base + full * LANES, part, 1)
+        return body
+
+    def _neutral_sums(self, slots: int) -> list[Stmt]:
+        """Sums of nothing."""
+        slot = Var("slot")
+
+        def neutral(at: Expr, column: Expr) -> list[Stmt]:
+            return self.sums.store(slot, at, column, self.counter.neutral)
+
+        return [For(slot, slots * self.size, Kind.SERIAL, tuple(self.sweep(neutral)))]
+
+    def _next_rows(self, first: Expr, lanes: int, count: int, *, begin: bool = False) -> list[Stmt]:
+        """Adds `count` rows, LANES apart, to the sum of each of the first `lanes` lanes, whose
+        first row is `first`; or begins the sums with them."""
+        i, b, lane = Var("i"), Var("b"), Var("lane")
+        slot = i * self.size + b
+
+        def add(at: Expr, column: Expr) -> list[Stmt]:
+            before = None if begin else self.sums.load(slot, at, column)
+            inside, total = self.reduction.fold(first + lane, LANES, count, at, column, before)
+            return [*inside, *self.sums.store(slot, at, column, total)]
+
+        each = self.sweep(add)
+        if lanes % KEEP:
+            each = [If(lane < lanes, tuple(each))]
+        bind = Let(lane, i * KEEP + (self.first + b))
+        inner = For(b, self.size, Kind.SERIAL, (bind, *each))
+        return [For(i, -(-lanes // KEEP), Kind.SERIAL, (inner,))]
 
     def _rest(self, start: Expr, first: int, count: int) -> list[Stmt]:
         """Adds `count` rows, fewer than KEEP, from the first-th of a chunk on, whose columns lie in

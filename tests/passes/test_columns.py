@@ -13,7 +13,7 @@ from pyc.backends.oracle import run_plan
 from pyc.ir.evaluate import evaluate
 from pyc.ir.expr import Load, postorder
 from pyc.ir.loops import Alloc, Buffer, For, Kernel, Kind, Store, expressions, walk
-from pyc.ir.order import KEEP
+from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.passes import (
     column_elements,
@@ -85,6 +85,7 @@ COLUMNS = (16, 19)
 CASES = [
     *((name, rows) for name in PROGRAMS for rows in ROWS),
     *((name, rows) for name in ("softmax", "several") for rows in TALL),
+    ("layer_norm", 1300),
 ]
 
 
@@ -117,6 +118,18 @@ def test_several_launches_keep_all_bits(
     kernels = check(name, rows, COLUMNS[number % 2], X86_64_V4)
     assert len(kernels) > 1
     assert all(_tasks(k) for k in kernels)
+
+
+@pytest.mark.parametrize("name", ["softmax", "layer_norm", "several"])
+@pytest.mark.parametrize("rows", [200, 900, 1030, 1300])
+def test_lanes_one_by_one_keep_all_bits(
+    name: str, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the sums of all lanes of a tile are too many to take rows in order."""
+    monkeypatch.setattr(kept_lanes, "IN_ORDER_BYTES", 0)
+    for work in (1, 1 << 60):
+        monkeypatch.setattr(schedule, "TASK_WORK", work)
+        check(name, rows, COLUMNS[rows % 4 // 2], X86_64_V4)
 
 
 @pytest.mark.parametrize("name", ["softmax", "layer_norm", "several"])
@@ -299,6 +312,30 @@ def test_values_that_are_stored_on_the_way_are_computed_for_several_rows(
         stores = [[isinstance(x, Store) for x in s.body] for s in vectors]
         several = [kinds for kinds in stores if sum(kinds) == column_elements.AT_ONCE + 1]
         assert several and all(kinds == sorted(kinds) for kinds in several)
+
+
+@pytest.mark.parametrize(("width", "in_order"), [(16, True), (64, True), (80, False)])
+def test_rows_of_few_columns_come_in_order(
+    width: int, in_order: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their exponentials are stored and added as memory has them, in one loop over the rows; wide
+    tiles take the rows of a lane one behind the other."""
+    monkeypatch.setattr(schedule, "TASK_WORK", 1 << 60)
+    (kernel,) = planned(softmax, ones(1024, width)).plan.kernels
+    loops = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
+    exponentials = [s for s in loops if sum(isinstance(x, Store) for x in s.body) == 2]
+    assert len(exponentials) == (1 if in_order else CHUNK // LANES)
+
+
+@pytest.mark.parametrize(("width", "at_once"), [(16, 8), (24, 4), (32, 4), (160, 4)])
+def test_extrema_of_narrow_tiles_take_more_rows_at_once(
+    width: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step reads sixteen vectors at least, so that steps do not wait for each other."""
+    monkeypatch.setattr(schedule, "TASK_WORK", 1 << 60)
+    (kernel,) = planned(lambda x: x.max(axis=0), ones(320, width)).plan.kernels
+    loops = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.SERIAL]
+    assert 320 // at_once in {s.extent for s in loops}
 
 
 def test_exponentials_are_kept_in_the_output() -> None:
