@@ -18,11 +18,12 @@ from pyc.ir.loops import For, Kind, Let, Stmt
 from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.passes.column_elements import AT_ONCE, WAYS, ColumnElements, values_first
 from pyc.passes.elements import Components, Elements, Found
-from pyc.passes.kept_lanes import KeptLanes, levels_completed
+from pyc.passes.kept_lanes import KeptLanes, in_order
 from pyc.passes.nest import Loop, accesses, bindings
+from pyc.passes.one_chunk import OneChunk, is_direct, levels_completed
 from pyc.passes.reduction import CHEAP
 from pyc.passes.reduction_blocks import ThreadReduction
-from pyc.passes.sweeps import Step, Sweeps, Tile
+from pyc.passes.sweeps import Held, Step, Sweeps, Tile
 
 SUM_BYTES = 1 << 19
 """Bytes of the sums of lanes of a tile at most: they should stay in a core's cache."""
@@ -97,6 +98,8 @@ class ColumnReduction(ColumnElements):
         few = FEW_OF_LARGE if self.sweeps.large else FEW_ELEMENTS
         if self.n <= few and self.cheap and not self.sweeps.staged:
             return self._in_groups(tile)
+        if is_direct(self):
+            return self._sweep_chunk(tile)
         return self._sweep_lanes(tile)
 
     # --- any order --------------------------------------------------------------------------------
@@ -244,6 +247,34 @@ class ColumnReduction(ColumnElements):
         steps = [Step("_groups", tile, (), tuple(body), tuple(self.arrays))] if body else []
         return steps, lambda at, column: joined(last, at, column)
 
+    def _sweep_chunk(self, tile: Tile) -> tuple[list[Step], Join]:
+        """The only chunk; as tasks, groups of kept lanes that are neighbours in their tree."""
+        sweeps = self.sweeps
+        groups = GROUPS if sweeps.staged else 1
+        size = KEEP // groups
+        group = sweeps.nest.simplify.variable("group", groups)
+        first: Expr = group if groups > 1 else const(0)
+        kept = sweeps.local("kept", self.types, size, tile, self.arrays)
+        body = OneChunk(self, tile, kept, first, size).body()
+
+        def met(held: Held, slots: int) -> Join:
+            return lambda at, column: ([], self._tree(held, slots, at, column))
+
+        if groups == 1:
+            return [Step("_lanes", tile, (), tuple(body), tuple(self.arrays))], met(kept, size)
+        held = sweeps.between("met", self.types, groups, tile, self.arrays)
+
+        def meet(at: Expr, column: Expr) -> list[Stmt]:
+            return held.store(first, at, column, self._tree(kept, size, at, column))
+
+        body += sweeps.sweep(tile, meet)
+        step = Step("_lanes", tile, (Loop(group, groups),), tuple(body), tuple(self.arrays))
+        return [step], met(held, groups)
+
+    def _tree(self, held: Held, slots: int, at: Expr, column: Expr) -> Components:
+        """What lies in slots, met by halves."""
+        return self.counter.tree([held.load(const(k), at, column) for k in range(slots)])
+
     def _sweep_lanes(self, tile: Tile) -> tuple[list[Step], Join]:
         """The kept lanes of blocks of chunks, some lanes at a time."""
         sweeps = self.sweeps
@@ -256,7 +287,8 @@ class ColumnReduction(ColumnElements):
             per = 1
             while -(-chunks // per) > BLOCKS:
                 per *= 2
-            while groups < GROUPS and -(-chunks // per) * groups < BLOCKS:
+            enough = BLOCKS // 2 if in_order(self, tile) else BLOCKS
+            while groups < GROUPS and -(-chunks // per) * groups < enough:
                 groups *= 2
         blocks = -(-chunks // per)
         held = sweeps.between("kept", self.types, blocks * KEEP, tile, self.arrays)

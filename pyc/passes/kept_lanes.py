@@ -1,38 +1,31 @@
 """The kept lanes of a reduction over the rows of columns (`ir/order.py`), as sweeps.
 
 Takes a `ColumnElements` and a block of chunks; returns the statements that leave the block's KEEP
-kept lanes of each column in an array. A kept lane of one chunk is summed in sweeps of its own, or
-all lanes of a chunk have a sum first, which meet then.
+kept lanes of each column in an array. All lanes of a chunk have a sum first; these meet then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pyc.ir.expr import Expr, Var, const, minimum
 from pyc.ir.loops import For, If, Kind, Let, Stmt
 from pyc.ir.order import CHUNK, KEEP, LANES
-from pyc.passes.column_elements import AT_ONCE, ColumnElements, values_first
-from pyc.passes.elements import Components, Found
+from pyc.passes.column_elements import AT_ONCE, ColumnElements
+from pyc.passes.elements import Components
 from pyc.passes.reduction import ROWS, At
 from pyc.passes.sweeps import Each, Held, Tile
 
 FAR_BYTES = 1 << 23
 """Bytes of input from which rows come from memory, in several streams at once."""
-DIRECT = 768
-"""Elements of a row up to which kept lanes are summed without sums of all lanes in memory, if the
-rows do not fit together: some lanes at a time, so that 8 rows are read at once."""
 IN_ORDER_BYTES = 1 << 15
 """Bytes of the sums of all lanes of a tile up to which rows are taken as they come."""
-SIDE_BY_SIDE = 2
-"""Rows, LANES apart, that are taken at once where rows come in order and are cheap."""
-LEAVES = (0, 4, 2, 6, 1, 5, 3, 7)
-"""Rows of a kept lane's lanes in the order of their tree by halves."""
 
 
-def levels_completed(number: int) -> int:
-    """Halves that the number-th leaf of a tree completes, the leaves taken in order."""
-    return (number & ~(number + 1)).bit_length()
+def in_order(reduction: ColumnElements, tile: Tile) -> bool:
+    """Whether rows are taken as they come: where they are short pieces of memory, and to compute
+    or store them hides that each adds to a sum in memory. Cheap ones are added eight at a time
+    instead."""
+    cheap = reduction.cheap and not reduction.elements.before
+    return not cheap and LANES * tile.size * reduction.sweeps.itemsize <= IN_ORDER_BYTES
 
 
 class KeptLanes:
@@ -60,22 +53,10 @@ class KeptLanes:
         local = reduction.arrays
         types = reduction.types
         sweeps = reduction.sweeps
-        self.together = reduction.cheap and reduction.fit_together(KEEP, self.n // KEEP)
-        self.direct = kept == KEEP and self._is_direct()
-        if self.direct and self.n > LANES:
-            self.sums = sweeps.local("sums", types, ROWS.bit_length() - 1, tile, local)
-        elif not self.direct:
-            self.sums = sweeps.local("sums", types, ROWS * self.size, tile, local)
-        in_order = ROWS * self.size * tile.size * sweeps.itemsize <= IN_ORDER_BYTES
-        self._fill = self._sums_in_order if in_order else self._sums_by_lane
+        self.sums = sweeps.local("sums", types, ROWS * self.size, tile, local)
+        self.in_order = in_order(reduction, tile)
         if per > 1:
             self.levels = sweeps.local("level", types, per.bit_length() * self.size, tile, local)
-
-    def _is_direct(self) -> bool:
-        """Whether a kept lane is summed in one sweep."""
-        if not self.reduction.cheap:
-            return self.n <= 2 * KEEP
-        return self.n <= (CHUNK if self.together else DIRECT)
 
     def sweep(self, body: Each) -> list[Stmt]:
         """A sweep over the tile."""
@@ -111,12 +92,11 @@ class KeptLanes:
 
     def _chunk(self, number: Expr, c: Expr, rows: int) -> list[Stmt]:
         """The kept lanes of chunk `number`, the c-th of these, of which `rows` elements exist."""
-        if self.direct:
-            return self._chunk_direct(rows)
         last = 0 if self.kept == KEEP else rows % KEEP
         slots = ROWS if rows - last >= LANES else -(-rows // KEEP)
         base = number * CHUNK
-        body = self._fill(base, rows - last, slots)
+        fill = self._sums_in_order if self.in_order else self._sums_by_lane
+        body = fill(base, rows - last, slots)
         kept = Var("b")
 
         def meet(at: Expr, column: Expr) -> list[Stmt]:
@@ -140,24 +120,16 @@ class KeptLanes:
         return [For(i, slots, Kind.SERIAL, (inner,))]
 
     def _sums_in_order(self, base: Expr, rows: int, slots: int) -> list[Stmt]:
-        """The same, the rows as they come. Memory is then read as one stream (or a few), where rows
-        of a lane are short pieces."""
+        """The same, the rows as they come: memory is then one stream where the rows of a lane are
+        short pieces."""
         full, part = divmod(rows, LANES)
-        at_once = SIDE_BY_SIDE if self.reduction.cheap else 1
-        begun = at_once if self.reduction.cheap and full >= at_once else 0
-        if begun:
-            body = self._next_rows(base, LANES, begun, begin=True)
-        else:
-            body = self._neutral_sums(slots)
-        turns, left = divmod(full - begun, at_once)
-        if turns:
+        body = self._neutral_sums(slots)
+        if full:
             j = Var("j")
-            first = base + (j * at_once + begun) * LANES
-            body.append(For(j, turns, Kind.SERIAL, tuple(self._next_rows(first, LANES, at_once))))
-        if left:
-            body += self._next_rows(base + (full - left) * LANES, LANES, left)
+            row = self._next_rows(base + j * LANES, LANES)
+            body.append(For(j, full, Kind.SERIAL, tuple(row)))
         if part:
-            body += self._next_rows(base + full * LANES, part, 1)
+            body += self._next_rows(base + full * LANES, part)
         return body
 
     def _neutral_sums(self, slots: int) -> list[Stmt]:
@@ -169,15 +141,14 @@ class KeptLanes:
 
         return [For(slot, slots * self.size, Kind.SERIAL, tuple(self.sweep(neutral)))]
 
-    def _next_rows(self, first: Expr, lanes: int, count: int, *, begin: bool = False) -> list[Stmt]:
-        """Adds `count` rows, LANES apart, to the sum of each of the first `lanes` lanes, whose
-        first row is `first`; or begins the sums with them."""
+    def _next_rows(self, first: Expr, lanes: int) -> list[Stmt]:
+        """Adds a row to the sum of each of the first `lanes` lanes; `first` is that of lane 0."""
         i, b, lane = Var("i"), Var("b"), Var("lane")
         slot = i * self.size + b
 
         def add(at: Expr, column: Expr) -> list[Stmt]:
-            before = None if begin else self.sums.load(slot, at, column)
-            inside, total = self.reduction.fold(first + lane, LANES, count, at, column, before)
+            inside, value = self.reduction.element(first + lane, at, column)
+            total = self.counter.monoid.combine(self.sums.load(slot, at, column), value)
             return [*inside, *self.sums.store(slot, at, column, total)]
 
         each = self.sweep(add)
@@ -203,67 +174,6 @@ class KeptLanes:
         body = (*inside, *self.sums.store(slot, at, at, total))
         vector = For(lane, sweeps.width, Kind.VECTOR, (If(at < columns, body),))
         return [For(v, -(-columns // sweeps.width), Kind.SERIAL, (vector,))]
-
-    def _chunk_direct(self, rows: int) -> list[Stmt]:
-        """The kept lanes of the only chunk, each in one sweep."""
-        b = Var("b")
-        cut = rows % KEEP
-        lane = self.first + b
-        less = self._lane_direct(b, lane, rows // KEEP)
-        if cut:
-            more = self._lane_direct(b, lane, rows // KEEP + 1)
-            less = [If(lane < cut, tuple(more), tuple(less))]
-        return [For(b, self.size, Kind.SERIAL, tuple(less))]
-
-    def _lane_direct(self, b: Expr, lane: Expr, count: int) -> list[Stmt]:
-        """A kept lane: the `count` elements that are KEEP apart, those of each lane in order. In
-        one sweep, or in several that read few rows each, over neighbours in the tree of lanes."""
-        if count <= ROWS or self.together:
-            groups: list[tuple[int, ...]] = [LEAVES]
-        else:
-            lanes = 1 << (ROWS // -(-count // ROWS)).bit_length() - 1
-            groups = [LEAVES[k : k + lanes] for k in range(0, ROWS, lanes)]
-        result: list[Stmt] = []
-        for number, group in enumerate(groups):
-            last = number == len(groups) - 1
-
-            def body(
-                at: Expr,
-                column: Expr,
-                group: Sequence[int] = group,
-                full: int = levels_completed(number),
-                last: bool = last,
-            ) -> list[Stmt]:
-                inside, total = self._lanes_of(group, lane, count, at, column)
-                for level in range(full):
-                    before = self.sums.load(const(level), at, column)
-                    total = self.counter.monoid.combine(before, total)
-                if last:
-                    return [*inside, *self._put(b, const(0), at, column, total)]
-                return [*inside, *self.sums.store(const(full), at, column, total)]
-
-            result += self.sweep(body)
-        return result
-
-    def _lanes_of(
-        self, group: Sequence[int], lane: Expr, count: int, at: Expr, column: Expr
-    ) -> Found:
-        """The lanes of a group, of which `count` elements exist in all lanes, met in the tree."""
-        combine = self.counter.monoid.combine
-        leaves = [i for i in group if i < count]
-        rows = [k for i in leaves for k in range(i, count, ROWS)]
-        found = [self.reduction.element(lane + k * KEEP, at, column) for k in rows]
-        inside, values = values_first(found)
-        sums: dict[int, Components] = {}
-        for k, value in zip(rows, values, strict=True):
-            sums[k % ROWS] = combine(sums[k % ROWS], value) if k >= ROWS else value
-        if len(group) == ROWS:
-            total = self.counter.tree([sums[i] for i in range(len(sums))]) if sums else None
-            return inside, self.counter.neutral if total is None else total
-        level = [sums[i] for i in group]
-        while len(level) > 1:
-            level = [combine(a, b) for a, b in zip(level[::2], level[1::2], strict=True)]
-        return inside, level[0]
 
     def _sum(self, slot: Expr, first: Expr, count: int) -> list[Stmt]:
         """Sweeps that leave the left fold of `count` elements, LANES apart, in a slot of `sums`."""
