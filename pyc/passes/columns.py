@@ -37,9 +37,6 @@ PACKED_FROM = 1 << 23
 PACKED_ROW = 1 << 8
 """Bytes of one row of such a tile at least: pieces of rows that are far apart come from memory half
 as fast where they are 128 bytes, and as fast as streams from 256 bytes on."""
-ABSORBING = 4
-"""Vectors of columns from which values are stored while they are reduced: rows that are 128 apart
-get in each other's way in the first cache where they are short."""
 SHORT_BYTES = 1 << 14
 """Bytes of a tile whose rows are no longer than `KEEP`: they should stay in the first cache."""
 PIECE_BYTES = 1 << 10
@@ -71,9 +68,7 @@ class ColumnProgram:
         self.sweeps = Sweeps(nest, loops, core)
         self.parallel = self.sweeps.large = parallel
         body = hoisted(core)
-        wide = self.sweeps.columns >= ABSORBING * self.sweeps.width
-        regions = absorbed(body, nest.simplify) if wide else [((), s) for s in body]
-        self.sections = sections(regions)
+        self.sections = sections(absorbed(body, nest.simplify))
 
     def stages(self) -> tuple[Stage, ...]:
         """The launches."""

@@ -16,13 +16,18 @@ from pyc.ir.expr import Expr, Var, const, minimum
 from pyc.ir.loops import Body, Buffer, For, If, Kind, Space, Stmt
 from pyc.ir.visit import Rewriter
 from pyc.passes.elements import Components
-from pyc.passes.nest import Loop, Nest
+from pyc.passes.nest import Loop, Nest, instructions
 from pyc.passes.reduction import loads, stores
 
 ROW_BYTES = 1 << 12
 """Bytes of one row of a tile from which streams are long enough."""
 PAGE = 4096
 """Bytes after which addresses share a set of the first cache."""
+STRAIGHT = 4
+"""Vectors of a narrow tile that are written out: a loop over so few takes a tenth of the time of
+twenty instructions."""
+STRAIGHT_WORK = 64
+"""Instructions per element of a program up to which they are."""
 PAD = 512
 """Elements in front of an array on the stack, which begins a page: arrays that NumPy makes begin
 near the start of one, and addresses that are equal within a page get in each other's way."""
@@ -85,6 +90,7 @@ class Sweeps:
         self.kept = prod(x.extent for x in loops)
         self.width = min(nest.width(core), 1 << (self.columns.bit_length() - 1))
         self.itemsize = nest.target.vector_bytes // nest.width(core)
+        self._straight = STRAIGHT if instructions(core) <= STRAIGHT_WORK else 1
         self.staged = self.large = False
         self.arrays: list[Buffer] = []
         self.scratch: list[Buffer] = []
@@ -134,7 +140,8 @@ class Sweeps:
         inner: Stmt = For(lane, width, Kind.VECTOR, tuple(body(place, start + lane)))
         result: list[Stmt] = [inner]
         if count != 1:
-            result = [For(v, count, Kind.SERIAL, (inner,))]
+            short = isinstance(count, int) and count <= self._straight
+            result = [For(v, count, Kind.UNROLL if short else Kind.SERIAL, (inner,))]
         if not ragged or not once:
             return result
         lane = Var("lane")

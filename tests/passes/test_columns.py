@@ -13,9 +13,16 @@ from pyc.backends.oracle import run_plan
 from pyc.ir.evaluate import evaluate
 from pyc.ir.expr import Load, postorder
 from pyc.ir.loops import Alloc, Buffer, For, Kernel, Kind, Store, expressions, walk
-from pyc.ir.order import KEEP
+from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.ir.target import X86_64_V3, X86_64_V4
-from pyc.passes import column_reduction, columns, optimise, schedule
+from pyc.passes import (
+    column_elements,
+    column_reduction,
+    columns,
+    kept_lanes,
+    optimise,
+    schedule,
+)
 from pyc.passes.memory import plan
 from tests.passes.programs import awkward_arguments, graph_of, ones, planned
 from tests.programs.differential import same_bits
@@ -78,6 +85,7 @@ COLUMNS = (16, 19)
 CASES = [
     *((name, rows) for name in PROGRAMS for rows in ROWS),
     *((name, rows) for name in ("softmax", "several") for rows in TALL),
+    ("layer_norm", 1300),
 ]
 
 
@@ -110,6 +118,18 @@ def test_several_launches_keep_all_bits(
     kernels = check(name, rows, COLUMNS[number % 2], X86_64_V4)
     assert len(kernels) > 1
     assert all(_tasks(k) for k in kernels)
+
+
+@pytest.mark.parametrize("name", ["softmax", "layer_norm", "several"])
+@pytest.mark.parametrize("rows", [200, 900, 1030, 1300])
+def test_lanes_one_by_one_keep_all_bits(
+    name: str, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the sums of all lanes of a tile are too many to take rows in order."""
+    monkeypatch.setattr(kept_lanes, "IN_ORDER_BYTES", 0)
+    for work in (1, 1 << 60):
+        monkeypatch.setattr(schedule, "TASK_WORK", work)
+        check(name, rows, COLUMNS[rows % 4 // 2], X86_64_V4)
 
 
 @pytest.mark.parametrize("name", ["softmax", "layer_norm", "several"])
@@ -226,13 +246,13 @@ def test_sums_of_few_columns_sweep_several_rows_as_one(
 
 
 @pytest.mark.parametrize("rows", [16, 130, 250, 400, 768, 1000])
-def test_rows_that_do_not_fit_together_are_summed_in_several_sweeps(
+def test_rows_that_do_notfit_together_are_summed_in_several_sweeps(
     rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kept lane is one sweep, or several over neighbours in the tree of lanes."""
     monkeypatch.setattr(column_reduction, "FLAT_COLUMNS", 0)
     for ways in (8, 0):
-        monkeypatch.setattr(column_reduction, "WAYS", ways)
+        monkeypatch.setattr(column_elements, "WAYS", ways)
         for work in (1, 1 << 60):
             monkeypatch.setattr(schedule, "TASK_WORK", work)
             check_program(lambda x: pnp.sum(x, axis=0), rows, 19)
@@ -250,7 +270,7 @@ def test_few_rows_are_summed_in_groups_of_neighbours_in_the_tree(
     monkeypatch.setattr(columns, "PIECE_BYTES", 4)
     for fits in (True, False):
         monkeypatch.setattr(
-            column_reduction.ColumnReduction, "_fit_together", lambda s, step, count, f=fits: f
+            column_reduction.ColumnReduction, "fit_together", lambda s, step, count, f=fits: f
         )
         for work in (1, 1 << 60):
             monkeypatch.setattr(schedule, "TASK_WORK", work)
@@ -284,14 +304,38 @@ def test_values_that_are_stored_on_the_way_are_computed_for_several_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As where the rows come from memory: no load stands behind the store of another row."""
-    monkeypatch.setattr(column_reduction, "FAR_BYTES", 0)
+    monkeypatch.setattr(kept_lanes, "FAR_BYTES", 0)
     monkeypatch.setattr(schedule, "TASK_WORK", 1 << 60)
     for rows in (600, 1030):
         (kernel,) = check("softmax", rows, 70, X86_64_V4)
         vectors = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
         stores = [[isinstance(x, Store) for x in s.body] for s in vectors]
-        several = [kinds for kinds in stores if sum(kinds) == column_reduction.AT_ONCE + 1]
+        several = [kinds for kinds in stores if sum(kinds) == column_elements.AT_ONCE + 1]
         assert several and all(kinds == sorted(kinds) for kinds in several)
+
+
+@pytest.mark.parametrize(("width", "in_order"), [(16, True), (64, True), (80, False)])
+def test_rows_of_few_columns_come_in_order(
+    width: int, in_order: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their exponentials are stored and added as memory has them, in one loop over the rows; wide
+    tiles take the rows of a lane one behind the other."""
+    monkeypatch.setattr(schedule, "TASK_WORK", 1 << 60)
+    (kernel,) = planned(softmax, ones(1024, width)).plan.kernels
+    loops = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
+    exponentials = [s for s in loops if sum(isinstance(x, Store) for x in s.body) == 2]
+    assert len(exponentials) == (1 if in_order else CHUNK // LANES)
+
+
+@pytest.mark.parametrize(("width", "at_once"), [(16, 8), (24, 4), (32, 4), (160, 4)])
+def test_extrema_of_narrow_tiles_take_more_rows_at_once(
+    width: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step reads sixteen vectors at least, so that steps do not wait for each other."""
+    monkeypatch.setattr(schedule, "TASK_WORK", 1 << 60)
+    (kernel,) = planned(lambda x: x.max(axis=0), ones(320, width)).plan.kernels
+    loops = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.SERIAL]
+    assert 320 // at_once in {s.extent for s in loops}
 
 
 def test_exponentials_are_kept_in_the_output() -> None:
