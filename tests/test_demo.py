@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyc import cache, demo
+from pyc import demo
 from pyc.__main__ import main
 from pyc.demo import data, generated
 from pyc.demo.program import Outcome, Program, difference
@@ -170,13 +170,3 @@ def test_refining_keeps_the_corners_and_interpolates() -> None:
     grid = np.array([[0.0, 2.0], [4.0, 6.0]])
     fine = data.refine(grid, 2)
     np.testing.assert_array_equal(fine, [[0, 1, 2], [2, 3, 4], [4, 5, 6]])
-
-
-@pytest.mark.usefixtures("cache_dir")
-def test_the_statistics_are_those_of_the_programs_that_ran(capsys) -> None:
-    """A cache that has been used holds more, which is `python -m pyc cache stats`."""
-    document = {"graph": "graph() {\n  return\n}\n", "options": {}}
-    cache.store(document, {"vector_bytes": 32}, {"image": b"1234"}, 0.5, "elsewhere")
-    assert demo.run(["bodies"]) == 0
-    shown = capsys.readouterr().out
-    assert "\n  bodies: 1 entries" in shown and "elsewhere" not in shown

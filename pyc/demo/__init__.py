@@ -41,16 +41,6 @@ def _row(outcome: Outcome, title: str) -> str:
     )
 
 
-def _asked_for(found: cache.CacheStats) -> cache.CacheStats:
-    """The statistics without the functions on the disk that this process did not ask for."""
-    asked = {
-        name: counts
-        for name, counts in found.per_function.items()
-        if counts.hits_memory or counts.hits_disk or counts.misses
-    }
-    return found._replace(per_function=asked)
-
-
 def run(names: Sequence[str] = (), folder: Path | None = None) -> int:
     """Runs the named programs (all if empty), prints the table, and returns the exit status: 0 when
     every program agrees with NumPy. Pictures go to `folder`, if given."""
@@ -71,7 +61,7 @@ def run(names: Sequence[str] = (), folder: Path | None = None) -> int:
             "which is not installed (pip install 'pyc-jit[demo]')"
         )
     print()
-    print(_asked_for(cache.stats()))
+    print(cache.stats())
     target = host_target()
     print(f"device: cpu ({target.id}, {get_num_threads()} threads), {platform.machine()}")
     return 0 if agrees else 1
