@@ -176,6 +176,53 @@ def test_of_writers_that_pass_the_bound_together_one_makes_room(many) -> None:
     assert int((many / "size").read_bytes()) == cache.stats().bytes
 
 
+def keep_up(directory: str, seconds: float, name: str) -> None:
+    """Prunes, verifies, clears and reports for some seconds."""
+    config.update("cache_dir", directory)
+    end = time.monotonic() + seconds
+    work = {
+        "prune": lambda: cache.prune(max_bytes=100_000),
+        "repair": lambda: cache.verify(repair=True),
+        "clear": lambda: (cache.clear(), time.sleep(0.2)),
+        "reports": lambda: (cache.ls(), cache.stats(), cache.explain_document({"k": -1}, {})),
+    }
+    while time.monotonic() < end:
+        work[name]()
+
+
+def use(directory: str, seconds: float, seed: int) -> dict[str, int]:
+    """Asks for programs that others ask for too; every answer must be right, and what was stored
+    and is not found must have been removed. Returns the reasons."""
+    config.update("cache_dir", directory)
+    config.update("cache_max_bytes", 150_000)
+    end, k = time.monotonic() + seconds, seed
+    while time.monotonic() < end:
+        k = (k * 5 + 1) % 32
+        made = {"object": bytes([k]) * 5000, "k": k}
+        assert cache.obtain({"k": k}, {}, lambda made=made: made, f"f{k}") == made
+    return {reason.name: n for reason, n in reasons.counts().items()}
+
+
+def test_upkeep_while_others_read_and_write(cache_dir) -> None:
+    """Nothing is an exception, damaged, or counted too little, whatever removes what when."""
+    context, seconds, place = multiprocessing.get_context("fork"), 2.0, str(cache_dir)
+    with context.Pool(7) as pool:
+        names = ("prune", "repair", "clear", "reports")
+        upkeep = pool.starmap_async(keep_up, [(place, seconds, name) for name in names])
+        users = pool.starmap(use, [(place, seconds, seed) for seed in range(3)])
+        upkeep.get(timeout=60)
+    usual = {"CACHE_EMPTY", "CACHE_KEY_DIFFERS", "CACHE_DISK_EVICTED", "CACHE_LEASE_FRUITLESS"}
+    for counts in users:
+        assert set(counts) <= usual
+        assert counts["CACHE_KEY_DIFFERS"] > 3
+    store = cache.disk(writable=True)
+    assert store.set_aside() == []
+    recorded = size.recorded(store)
+    assert recorded is None or recorded >= cache.stats().bytes
+    left = [p.name for p in cache_dir.rglob(".*") if p.is_file()]
+    assert left == [], "temporary files"
+
+
 # --- reports --------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ import msgpack
 
 from pyc import config, reasons
 from pyc.cache import CannotRemakeError, disk, memory
-from pyc.cache.report import matches
+from pyc.cache.report import entries_in_words, matches
 from pyc.errors import CacheError
 from pyc.fingerprint import Document, key_of, source_digest, versions
 from pyc.forks import load
@@ -51,8 +51,9 @@ class Verification(NamedTuple):
 
     def __str__(self) -> str:
         lines = [
-            f"{self.equal} entries have the bytes that compiling them gives, {len(self.bad)} are "
-            f"bad ({self.removed} removed), {len(self.unchecked)} cannot be checked here"
+            f"checked {entries_in_words(self.equal + len(self.bad))}: {self.equal} with the bytes "
+            f"that compiling gives, {len(self.bad)} bad ({self.removed} removed); "
+            f"{len(self.unchecked)} cannot be checked here"
         ]
         lines += [f"  {problem}" for problem in (*self.bad, *self.unchecked)]
         return "\n".join(lines)

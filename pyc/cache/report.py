@@ -48,7 +48,7 @@ class CacheStats(NamedTuple):
     def __str__(self) -> str:
         bound = f" of {readable_bytes(self.max_bytes)}" if self.max_bytes else ""
         lines = [
-            f"cache {self.directory} ({self.mode}): {self.entries} entries, "
+            f"cache {self.directory} ({self.mode}): {entries_in_words(self.entries)}, "
             f"{readable_bytes(self.bytes)}{bound}, {self.corrupt} set aside",
             *([self.problem] if self.problem else []),
             f"this process: {activity(self.total)}",
@@ -56,13 +56,14 @@ class CacheStats(NamedTuple):
         others = 0, 0, 0
         for name, counts in sorted(self.per_function.items()):
             if counts.active():
-                held = f"{counts.entries} entries, {readable_bytes(counts.bytes)}"
+                held = f"{entries_in_words(counts.entries)}, {readable_bytes(counts.bytes)}"
                 lines.append(f"  {name}: {held}; {activity(counts)}")
             else:
                 others = others[0] + 1, others[1] + counts.entries, others[2] + counts.bytes
         if others[0]:
             functions = "1 other function" if others[0] == 1 else f"{others[0]} other functions"
-            lines.append(f"  {functions}: {others[1]} entries, {readable_bytes(others[2])}")
+            held = f"{entries_in_words(others[1])}, {readable_bytes(others[2])}"
+            lines.append(f"  {functions}: {held}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -161,6 +162,11 @@ def activity(c: Counts) -> str:
 
 def _by_code(misses: Counter[Reason]) -> dict[Reason, int]:
     return {r: misses[r] for r in sorted(misses, key=lambda r: r.code)}
+
+
+def entries_in_words(count: int) -> str:
+    """How many entries: `1 entry`, `2 entries`."""
+    return "1 entry" if count == 1 else f"{count} entries"
 
 
 def readable_bytes(count: int) -> str:

@@ -10,7 +10,13 @@ import time
 from typing import Any
 
 from pyc import cache, config
-from pyc.cache.report import closest_entry, entry_difference, signature, trouble
+from pyc.cache.report import (
+    closest_entry,
+    entries_in_words,
+    entry_difference,
+    signature,
+    trouble,
+)
 from pyc.errors import CommandError
 from pyc.store import Entry, Summary
 
@@ -63,14 +69,15 @@ def _stats(options: argparse.Namespace) -> int:
         return 0
     bound = f" of {cache.readable_bytes(found.max_bytes)}" if found.max_bytes else ""
     size = f"{cache.readable_bytes(found.bytes)}{bound}"
-    print(f"{found.directory} ({found.mode}): {found.entries} entries, {size}")
+    print(f"{found.directory} ({found.mode}): {entries_in_words(found.entries)}, {size}")
     if found.problem:
         print(found.problem)
     if found.corrupt:
-        print(f"{found.corrupt} entries could not be read and were set aside")
+        print(f"{entries_in_words(found.corrupt)} could not be used: set aside in `quarantine`")
     for name, counts in sorted(found.per_function.items()):
+        noun = "entry  " if counts.entries == 1 else "entries"
         print(
-            f"  {counts.entries:5} entries  {cache.readable_bytes(counts.bytes):>9}  "
+            f"  {counts.entries:5} {noun}  {cache.readable_bytes(counts.bytes):>9}  "
             f"{counts.entries_seconds:8.3f} s to compile  {name}"
         )
     return 0
@@ -181,7 +188,7 @@ def _explain(options: argparse.Namespace) -> int:
 def _verify(options: argparse.Namespace) -> int:
     found = cache.verify(options.pattern, repair=options.repair)
     print(found)
-    return 0 if found.ok or options.repair else 1
+    return 0 if found.removed == len(found.bad) else 1
 
 
 def _prune(options: argparse.Namespace) -> int:
@@ -197,8 +204,8 @@ def _prune(options: argparse.Namespace) -> int:
     size = cache.readable_bytes(sum(gone.nbytes for gone in removed))
     left = cache.stats()
     print(
-        f"removed {len(removed)} entries ({size}) from {left.directory}; "
-        f"{left.entries} entries ({cache.readable_bytes(left.bytes)}) are left"
+        f"removed {entries_in_words(len(removed))} ({size}) from {left.directory}; "
+        f"{entries_in_words(left.entries)} ({cache.readable_bytes(left.bytes)}) left"
     )
     return 0
 
@@ -222,7 +229,7 @@ def _seconds(option: str, age: str | None) -> float | None:
 
 
 def _clear(options: argparse.Namespace) -> int:
-    print(f"removed {cache.clear()} entries from {cache.directory()}")
+    print(f"removed {entries_in_words(cache.clear())} from {cache.directory()}")
     return 0
 
 

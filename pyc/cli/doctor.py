@@ -21,6 +21,7 @@ import pyc
 from pyc import cache, config
 from pyc.backends import llvm_library
 from pyc.backends.host import host_target
+from pyc.cache.report import entries_in_words
 from pyc.errors import PycError
 from pyc.runtime import layout, threads
 
@@ -152,7 +153,7 @@ def _cache() -> Iterator[Finding]:
         yield Finding("cache", "problem", text, problem.reason.remedy)
         return
     size = cache.readable_bytes(found.bytes)
-    text = f"{found.directory} ({found.mode}): {found.entries} entries, {size}"
+    text = f"{found.directory} ({found.mode}): {entries_in_words(found.entries)}, {size}"
     refused = cache.write_problem()
     if refused is not None:
         text = f"{found.directory} ({found.mode}): {refused.reason.meaning}"
