@@ -39,6 +39,7 @@ from pyc.runtime.specialisation import (
     TagSource,
     WordSource,
 )
+from pyc.trace.facts import OF_CLASSES
 from pyc.trace.guards import Guards
 from pyc.trace.paths import MISSING as NOTHING
 from pyc.trace.paths import Path, default_of, member_of
@@ -101,6 +102,8 @@ class Looks:
             return
         if read is not None and read.kind == "names":
             self._tag(path.holder)
+            self._values[id(path)] = path.holder
+            self._where[id(path)] = ("object", path.holder)
             return
         if read is not None and read.kind == "members":
             self._members(path.holder, read.known.known)
@@ -206,7 +209,7 @@ class Looks:
             if not isinstance(where, tuple):
                 raise _slow(f"`{path.text()}`")
             return NameSource(vars(before), name)
-        if cls not in _BY_C:
+        if cls not in _BY_C and not (isinstance(before, type) and name in OF_CLASSES):
             if not is_stored(cls, name):
                 raise _slow(f"`{path.text()}`, which Python code of {cls.__name__} may answer")
             self._tag(cls)
