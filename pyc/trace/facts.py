@@ -7,11 +7,15 @@ or in a text); code that does not costs nothing.
 
 from __future__ import annotations
 
+import builtins
+import sys
 from collections.abc import Mapping
-from types import CodeType, FunctionType
+from enum import Enum
+from opcode import opmap
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from pyc.trace.paths import Path
+from pyc.trace.paths import Path, member_of
 
 OF_FUNCTIONS = ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__", "__dict__")
 OF_CLASSES = ("__name__", "__qualname__")
@@ -19,6 +23,11 @@ OF_MODULES = ("__name__", "__file__", "__package__", "__spec__", "__doc__", "__p
 NEED_A_METACLASS = frozenset(["__dict__", "__bases__", "__base__", "__subclasses__"])
 """Attributes of classes that no made class can have otherwise."""
 _ALL = frozenset([*OF_FUNCTIONS, *OF_MODULES, *NEED_A_METACLASS])
+_IS, _CONSTANT, _CACHE = opmap["IS_OP"], opmap["LOAD_CONST"], opmap["CACHE"]
+_GLOBAL, _ATTRIBUTE = opmap["LOAD_GLOBAL"], opmap["LOAD_ATTR"]
+_SHIFT = int(sys.version_info >= (3, 12))
+"""The bits of the argument of `LOAD_ATTR` that are not the number of its name."""
+_SINGLE = (None, True, False, ...)
 _READERS = ("inspect", "typing", "pydoc")
 """Modules whose functions read facts of others."""
 
@@ -31,6 +40,50 @@ def mentioned(code: CodeType) -> set[str]:
     return {*found, *_ALL.intersection(texts)}.union(*inner)
 
 
+def asks_which_are_one(code: CodeType, names: Mapping[str, Any]) -> bool:
+    """Whether code compares objects by `is`, other than with None, classes, functions and modules:
+    each of these is the very same object in every call anyway. names: the global ones."""
+    steps = [(op, arg) for op, arg in zip(code.co_code[::2], code.co_code[1::2]) if op != _CACHE]
+    for at, (op, _) in enumerate(steps):
+        if op == _IS and not _is_certain(code, steps[max(at - 2, 0) : at], names):
+            return True
+    inner = (c for c in code.co_consts if isinstance(c, CodeType))
+    return any(asks_which_are_one(c, names) for c in inner)
+
+
+def _is_certain(code: CodeType, steps: list[tuple[int, int]], names: Mapping[str, Any]) -> bool:
+    """Whether the last of these steps loads an object that guards compare by identity."""
+    op, arg = steps[-1]
+    if op == _CONSTANT:
+        return code.co_consts[arg] in _SINGLE
+    if op == _GLOBAL:
+        return _is_one(_named(code.co_names[arg >> 1], names))
+    if op != _ATTRIBUTE:
+        return False
+    name = code.co_names[arg >> _SHIFT]
+    of, number = steps[0]
+    if name == "__class__":
+        return True
+    module = _named(code.co_names[number >> 1], names) if of == _GLOBAL else None
+    return isinstance(module, ModuleType) and _is_one(vars(module).get(name))
+
+
+def _named(name: str, names: Mapping[str, Any]) -> Any:
+    return names.get(name, vars(builtins).get(name))
+
+
+def _is_one(value: Any) -> bool:
+    kinds = (type, FunctionType, BuiltinFunctionType, ModuleType, Enum)
+    return type(value) is object or isinstance(value, kinds)
+
+
+def is_fact_of(cls: type, name: str) -> bool:
+    """Whether a class has an attribute for its own name that nobody has replaced."""
+    meta = type(cls)
+    own = member_of(meta, "__getattribute__") is vars(type)["__getattribute__"]
+    return own and name in OF_CLASSES and member_of(meta, name) is vars(type)[name]
+
+
 class Facts:
     """The facts that one trace compares. space: its `Namespace`."""
 
@@ -41,8 +94,11 @@ class Facts:
         self._classes: list[type] = []
         self._names: list[Mapping[str, Any]] = []
 
-    def enters(self, code: CodeType) -> None:
-        """Code is about to be traced."""
+    def enters(self, function: FunctionType) -> None:
+        """A function of the user's is about to be traced."""
+        code = function.__code__
+        if asks_which_are_one(code, function.__globals__):
+            self._space.reads.ask_which_are_one()
         new = mentioned(code) - self.asked
         if new:
             self._ask(new)
@@ -100,4 +156,4 @@ class Facts:
                 self._space.translate(own[name], self._space.root("global", name, own))
 
 
-__all__ = ["NEED_A_METACLASS", "OF_MODULES", "Facts", "mentioned"]
+__all__ = ["NEED_A_METACLASS", "OF_CLASSES", "OF_MODULES", "Facts", "is_fact_of"]

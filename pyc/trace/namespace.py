@@ -306,7 +306,13 @@ class Namespace:
             if kind is not DeviceArray and dt.of(value.dtype) is None:
                 self.note_inside(path, value)
                 return value
-            return self.reads.array(path, value)
+            if not self.reads.asks_identity:
+                return self.reads.array(path, value)
+            same = self._memo.get(id(value))
+            if same is None:
+                made = self.reads.array(path, value)
+                self._remember(value, made, path)
+                return made
         known = self._memo.get(id(value))
         if known is not None:
             self._read_again(value, path, known[2])
@@ -485,7 +491,7 @@ class Namespace:
         """Notes all that is inside of an object."""
         if path.read is None and path.is_outside and self.reads.hide is not None:
             seen = insides().Inside(value, path.text())
-            self.reads.note(path, "inside", seen)
+            self.reads.note(path, "inside", seen, value)
             if not insides().may_cache(value):
                 self._insides.append((value, seen, path))
 
@@ -530,7 +536,7 @@ class Namespace:
         if not is_users(value.__globals__):
             return self._others_function(value, path)
         self.reads.note(path, "code", (value, value.__code__))
-        self.facts.enters(value.__code__)
+        self.facts.enters(value)
         made = self._remade(self.rewrite(value), self.names(value.__globals__))
         self._remember(value, made, path)
         self._functions.append((value, path))

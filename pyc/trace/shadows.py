@@ -73,7 +73,7 @@ class Shadows:
         for value in vars(cls).copy().values():
             function = getattr(value, "fget", getattr(value, "__func__", value))
             if isinstance(function, types.FunctionType):
-                self._space.facts.enters(function.__code__)
+                self._space.facts.enters(function)
         bases = tuple(b for b in map(self.class_of, cls.__bases__) if self._is_made(b))
         names: dict[str, Any] = {"__slots__": (), "__doc__": cls.__doc__}
         names |= {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
@@ -278,6 +278,10 @@ class Shadows:
             return value
         return self._translate(value, self._inside)
 
+    def compares(self) -> None:
+        """Objects are told apart by their identity."""
+        self._space.reads.ask_which_are_one()
+
     def check_write(self, owner: Any, name: str) -> None:
         """PurityError if `owner` existed before the trace."""
         captured = self._captured.get(id(owner))
@@ -349,6 +353,14 @@ def _guard(shadows: Shadows) -> type:
                 raise
             found = shadows.read(self, name, value)
             return CONVERTERS[found] if is_converter(found) and is_called() else found
+
+        def __eq__(self, other: object) -> Any:
+            shadows.compares()
+            return super().__eq__(other)
+
+        def __hash__(self) -> int:
+            shadows.compares()
+            return super().__hash__()
 
         def __reduce_ex__(self, protocol: Any) -> Any:
             shadows.read_all(self)
