@@ -41,6 +41,7 @@ from pyc.runtime.specialisation import (
     TagSource,
     WordSource,
 )
+from pyc.trace.facts import is_fact_of
 from pyc.trace.guards import Guards
 from pyc.trace.paths import MISSING as NOTHING
 from pyc.trace.paths import Path, default_of, member_of
@@ -108,9 +109,15 @@ class Looks:
             return
         if read is not None and read.kind == "names":
             self._tag(path.holder)
+            self._values[id(path)] = path.holder
+            self._where[id(path)] = ("object", path.holder)
             return
         if read is not None and read.kind == "members":
             self._members(path.holder, read.known.known)
+            return
+        if read is not None and read.kind == "identities":
+            if self._guards.are_told_apart:
+                raise _slow("which of the objects are one")
             return
         if read is not None and read.kind == "registered":
             counted = layout.registered_classes()
@@ -213,7 +220,7 @@ class Looks:
             if not isinstance(where, tuple):
                 raise _slow(f"`{path.text()}`")
             return NameSource(vars(before), name)
-        if cls not in _BY_C:
+        if cls not in _BY_C and not (isinstance(before, type) and is_fact_of(before, name)):
             if not is_stored(cls, name):
                 raise _slow(f"`{path.text()}`, which Python code of {cls.__name__} may answer")
             self._tag(cls)

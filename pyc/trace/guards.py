@@ -26,14 +26,22 @@ class Guards:
         self.nodes: list[Path] = []
         """The paths, each after its parent."""
         self._places: dict[int, int] = {}
-        for read in reads:
+        for read in sorted(reads, key=lambda read: read.kind == "identities"):
             if read.kind == "alias":
                 self._add(read.known)
             self._add(read.path)
         self._parents = [-1 if p.parent is None else self.place(p.parent) for p in self.nodes]
         self._hidden = [self.place(r.path) for r in self.hidden]
+        self._objects = [k for k, p in enumerate(self.nodes) if _has_identity(p.read)]
+        seen = [None if p.read is None else p.read.value for p in self.nodes]
+        self._identities = self._pattern(seen)
         self.names = tuple(r.path.text() for r in self.hidden)
         """Where the hidden arguments are read, as Python code."""
+
+    @property
+    def are_told_apart(self) -> bool:
+        """Whether there are several objects that may become one."""
+        return len(self._objects) > 1
 
     def forget(self) -> None:
         """Lets go of the objects that were there at the trace, and of the trace itself."""
@@ -81,6 +89,11 @@ class Guards:
             found.append(value)
         return True
 
+    def _pattern(self, values: Sequence[Any]) -> list[int]:
+        """Which of the objects among the values of all nodes are one."""
+        numbers: dict[int, int] = {}
+        return [numbers.setdefault(id(values[k]), len(numbers)) for k in self._objects]
+
     def is_as_read(self, read: Read, value: Any) -> bool:
         """Whether `value`, at the path of a read that is no alias, is what the program is for."""
         return _CHECKS[read.kind](read, value)
@@ -88,7 +101,16 @@ class Guards:
     def _holds(self, read: Read, value: Any, found: list[Any]) -> bool:
         if read.kind == "alias":
             return value is found[self.place(read.known)]
+        if read.kind == "identities":
+            return self._pattern(found) == self._identities
         return _CHECKS[read.kind](read, value)
+
+
+def _has_identity(read: Read | None) -> bool:
+    """Whether what was found is an object that another one cannot stand for."""
+    if read is None or read.kind not in ("type", "items", "content", "inside", "array"):
+        return False
+    return not isinstance(read.value, (tuple, frozenset))
 
 
 def _array(read: Read, value: Any) -> bool:

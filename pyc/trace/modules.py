@@ -15,6 +15,8 @@ from pyc.reasons import Reason
 from pyc.trace import location
 from pyc.trace.callee import is_called
 
+STANDS_FOR = "__pyc_stands_for__"
+"""The attribute of a metaclass that says which one it stands for."""
 MATHEMATICAL = ("math", "cmath", "statistics", "scipy.special")
 """Modules of functions of numbers that pyc has too."""
 

@@ -51,6 +51,7 @@ from pyc.trace import (
 )
 from pyc.trace.callee import is_called
 from pyc.trace.concrete import is_traced
+from pyc.trace.facts import OF_MODULES, Facts
 from pyc.trace.modules import (
     CONVERTERS,
     MATHEMATICAL,
@@ -65,7 +66,6 @@ from pyc.trace.reads import ITEMS, Reads, items_of, snapshot
 from pyc.trace.tracer import Tracer
 from pyc.trace.users_code import is_users, is_users_class
 
-_MODULE_NAMES = ("__name__", "__file__", "__package__", "__spec__", "__doc__", "__path__")
 _PLAIN = frozenset(
     [
         *(int, float, complex, bool, str, bytes, type(None), range, slice, type(Ellipsis)),
@@ -80,7 +80,7 @@ class View(dict[str, Any]):
     """The global names of a module, each translated when it is first read. own: the module's."""
 
     def __init__(self, namespace: Namespace, own: dict[str, Any]) -> None:
-        known = {name: own[name] for name in _MODULE_NAMES if name in own}
+        known = {name: own[name] for name in OF_MODULES if name in own}
         super().__init__(known, __builtins__=namespace.builtins)
         self.namespace = namespace
         self.own = own
@@ -230,6 +230,7 @@ class Namespace:
         self._functions: list[tuple[types.FunctionType, Path]] = []
         self.is_strict = False
         """Whether what differs from call to call is refused."""
+        self.facts = Facts(self)
         self._is_asked = False
         """Whether the function may find out which attributes functions do not have."""
         self._depth = 0
@@ -305,7 +306,13 @@ class Namespace:
             if kind is not DeviceArray and dt.of(value.dtype) is None:
                 self.note_inside(path, value)
                 return value
-            return self.reads.array(path, value)
+            if not self.reads.asks_identity:
+                return self.reads.array(path, value)
+            same = self._memo.get(id(value))
+            if same is None:
+                made = self.reads.array(path, value)
+                self._remember(value, made, path)
+                return made
         known = self._memo.get(id(value))
         if known is not None:
             self._read_again(value, path, known[2])
@@ -484,7 +491,7 @@ class Namespace:
         """Notes all that is inside of an object."""
         if path.read is None and path.is_outside and self.reads.hide is not None:
             seen = insides().Inside(value, path.text())
-            self.reads.note(path, "inside", seen)
+            self.reads.note(path, "inside", seen, value)
             if not insides().may_cache(value):
                 self._insides.append((value, seen, path))
 
@@ -529,6 +536,7 @@ class Namespace:
         if not is_users(value.__globals__):
             return self._others_function(value, path)
         self.reads.note(path, "code", (value, value.__code__))
+        self.facts.enters(value)
         made = self._remade(self.rewrite(value), self.names(value.__globals__))
         self._remember(value, made, path)
         self._functions.append((value, path))
@@ -538,6 +546,7 @@ class Namespace:
         def finish() -> None:
             made.__defaults__ = self._tuple_of_defaults(value, path)
             made.__kwdefaults__ = self._keyword_defaults(value, path)
+            self.facts.function(value, made, path)
             vars(made).update(
                 {k: self.translate(v, path.attribute(k)) for k, v in vars(value).copy().items()}
             )
@@ -579,6 +588,7 @@ class Namespace:
         """A function that is not the user's: what stands for it, or the function over its own names
         with its cells translated if they hold functions of the user, as those of decorators do."""
         self.reads.note(path, "same", value)
+        self.facts.reads(value.__module__)
         if self.libraries.needs_the_trace(value):
             return self.libraries.special(value)
         mathematical = _is_mathematical(value)
@@ -608,6 +618,8 @@ class Namespace:
         known = self._views.get(id(own))
         if known is None:
             known = self._views[id(own)] = View(self, own)
+            if own is not sys.modules and is_users(own):
+                self.facts.names(own)
         return known
 
     def _cell(self, cell: types.CellType, name: str) -> types.CellType:
@@ -680,6 +692,7 @@ class Namespace:
         if value is builtins:
             made: ModuleView = self.libraries.made(value, self._of_builtins, self._builtin)
             return made
+        self.facts.reads(value.__name__)
         if top != "numpy" and (top == "scipy" or is_users(vars(value))):
             return self._users_module(value)
         found: ModuleView = self.libraries.view(value)

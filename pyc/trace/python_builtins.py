@@ -18,7 +18,7 @@ import pyc.numpy as pnp
 from pyc.errors import DTypeError, UnsupportedOpError
 from pyc.trace import filters, location, modular
 from pyc.trace.callee import is_called
-from pyc.trace.modules import CONVERTERS, is_converter
+from pyc.trace.modules import CONVERTERS, STANDS_FOR, is_converter
 from pyc.trace.parts import Selected
 from pyc.trace.paths import MISSING
 from pyc.trace.tracer import Tracer
@@ -85,7 +85,8 @@ def _to_complex(*args: Any, **options: Any) -> Any:
 def _type(*args: Any, **options: Any) -> Any:
     """`type(x)`, for a traced value what NumPy or Python would give; `type(name, bases, ...)`."""
     if len(args) == 1 and not options:
-        return args[0].__class__ if isinstance(args[0], Tracer) else type(args[0])
+        found = args[0].__class__ if isinstance(args[0], Tracer) else type(args[0])
+        return vars(found).get(STANDS_FOR, found)
     return type(*args, **options)
 
 

@@ -16,6 +16,7 @@ what that was, once a path:
     names      a class: one with the same bases and names
     members    a module of a library: the names that were read lead to the very same objects
     registered no class was registered with an abstract one since (`abc.get_cache_token`)
+    identities which of the objects that were read are one
     lacks      no attribute of the object itself hides that of its class
     missing    nothing
 
@@ -75,6 +76,7 @@ class Reads:
         self.found: list[Read] = []
         self.torn: Path | None = None
         """A path that has led to two things while the function was traced."""
+        self.asks_identity = False
         self._seen: dict[Path, Any] = {}
 
     def saw(self, path: Path, value: Any) -> None:
@@ -92,6 +94,13 @@ class Reads:
             self.found.append(path.read)
         found: Read | None = path.read
         return found
+
+    def ask_which_are_one(self) -> None:
+        """From now on code may compare objects by identity."""
+        if not self.asks_identity and self.hide is not None:
+            self.asks_identity = True
+            path = Path(None, "identities", "is")
+            self.note(path, "identities", None)
 
     def missing(self, path: Path) -> None:
         """Notes that nothing is there."""

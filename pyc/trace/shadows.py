@@ -24,9 +24,12 @@ from functools import cached_property, lru_cache, partialmethod
 from typing import Any
 
 from pyc import tree
+from pyc.errors import UnsupportedOpError
 from pyc.reasons import Reason, record
+from pyc.trace import location
 from pyc.trace.callee import is_called
-from pyc.trace.modules import CONVERTERS, is_converter, refuse_write
+from pyc.trace.facts import NEED_A_METACLASS
+from pyc.trace.modules import CONVERTERS, STANDS_FOR, is_converter, refuse_write
 from pyc.trace.paths import MISSING, Path, member_of
 from pyc.trace.users_code import is_users, is_users_class
 
@@ -53,6 +56,7 @@ class Shadows:
         self._captured: dict[int, tuple[Any, Any, Path]] = {}
         """By id of a shadow: it, its original, and where that was read from."""
         self._computed: dict[tuple[int, str], Any] = {}
+        self._metaclasses: dict[type, type] = {}
         self._guard = _guard(self)
 
     # --- classes ----------------------------------------------------------------------------------
@@ -65,6 +69,11 @@ class Shadows:
         if cls in self._origins or not _is_wanted(cls):
             return cls
         self._space.note_names(cls)
+        self._space.facts.cls(cls)
+        for value in vars(cls).copy().values():
+            function = getattr(value, "fget", getattr(value, "__func__", value))
+            if isinstance(function, types.FunctionType):
+                self._space.facts.enters(function)
         bases = tuple(b for b in map(self.class_of, cls.__bases__) if self._is_made(b))
         names: dict[str, Any] = {"__slots__": (), "__doc__": cls.__doc__}
         names |= {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
@@ -84,7 +93,11 @@ class Shadows:
                 later[name] = value, self._space.root("member", name, cls)
         if "__eq__" in names and "__hash__" in vars(cls):
             names["__hash__"] = names.get("__hash__", vars(cls)["__hash__"])
-        made = _new_class(cls, (*(bases or (self._guard,)), cls), names)
+        annotations = vars(cls).get("__annotations__")
+        if annotations is not None and "__annotations__" in self._space.facts.asked:
+            path = self._space.root("member", "__annotations__", cls)
+            names["__annotations__"] = self._translate(annotations, path)
+        made = _new_class(cls, (*(bases or (self._guard,)), cls), names, self._metaclass(cls))
         if made is None:
             record(Reason.CLASS_NOT_TRANSLATED, name=cls.__qualname__)
             made = cls
@@ -102,6 +115,21 @@ class Shadows:
         if made is not cls:
             self._space.later(finish)
         return made
+
+    def _metaclass(self, cls: type) -> Any:
+        """The class of what is made of a class: its own one; where code asks what a class is made
+        of, one that answers."""
+        own = type(cls)
+        if not NEED_A_METACLASS & self._space.facts.asked:
+            return own
+        made = self._metaclasses.get(own)
+        if made is None:
+            made = self._metaclasses[own] = _asked(self, own)
+        return made
+
+    def bases(self, cls: type) -> tuple[type, ...]:
+        """What `__bases__` gives of a class that was made."""
+        return tuple(map(self.class_of, self._origins[cls].__bases__))
 
     def _is_made(self, cls: type) -> bool:
         return cls in self._origins
@@ -250,6 +278,10 @@ class Shadows:
             return value
         return self._translate(value, self._inside)
 
+    def compares(self) -> None:
+        """Objects are told apart by their identity."""
+        self._space.reads.ask_which_are_one()
+
     def check_write(self, owner: Any, name: str) -> None:
         """PurityError if `owner` existed before the trace."""
         captured = self._captured.get(id(owner))
@@ -322,6 +354,14 @@ def _guard(shadows: Shadows) -> type:
             found = shadows.read(self, name, value)
             return CONVERTERS[found] if is_converter(found) and is_called() else found
 
+        def __eq__(self, other: object) -> Any:
+            shadows.compares()
+            return super().__eq__(other)
+
+        def __hash__(self) -> int:
+            shadows.compares()
+            return super().__hash__()
+
         def __reduce_ex__(self, protocol: Any) -> Any:
             shadows.read_all(self)
             return super().__reduce_ex__(protocol)
@@ -392,12 +432,35 @@ def _is_stored(owner: Any, name: str, member: Any) -> bool:
         return False
 
 
-def _new_class(cls: type, bases: tuple[type, ...], names: dict[str, Any]) -> type | None:
+def _asked(shadows: Shadows, own: type) -> type:
+    """A metaclass like `own`, that answers what classes are made of."""
+
+    def subclasses(cls: type) -> Any:
+        raise UnsupportedOpError(
+            f"`{cls.__name__}.__subclasses__()` asks for classes that may come and go, which "
+            "nothing looks after before the next call",
+            fix="Ask outside of the jitted function, and pass what it gives as an argument.",
+            place=location.here(),
+        )
+
+    names: dict[str, Any] = {
+        "__dict__": property(shadows.members),
+        "__bases__": property(shadows.bases),
+        "__base__": property(lambda cls: shadows.bases(cls)[0]),
+        "__subclasses__": subclasses,
+        STANDS_FOR: own,
+    }
+    return type(own.__name__, (own,), names)
+
+
+def _new_class(
+    cls: type, bases: tuple[type, ...], names: dict[str, Any], metaclass: Any
+) -> type | None:
     """A class made by the nearest metaclass of `cls` that is not the user's, whose own `__init__`
     could keep a register; None if it cannot be made."""
     maker: Any = next(m for m in type.mro(type(cls)) if not is_users_class(m))
     try:
-        made: type = maker.__new__(type(cls), cls.__name__, bases, names)
+        made: type = maker.__new__(metaclass, cls.__name__, bases, names)
         return made
     except TypeError:  # a final class, or one whose parts do not fit together
         return None
