@@ -5,7 +5,8 @@ On concrete values each does what Python does. A loop that is long or whose end 
 op (`carry`):
 
 * up to `SHORT` iterations, and `SHORT_IN_ALL` of nested loops, run in Python: straight code, unless
-  the first one shows that it would come to more than `STRAIGHT_COST`, and the others can be an op;
+  that would come to more than `STRAIGHT_COST` (a `for` is judged by its first one) and the loop can
+  be an op;
 * a loop whose body does nothing with traced values runs in Python;
 * what else goes over a range or an array becomes one loop of the program. If its body needs the
   number of the iteration (a slice, a shape, a list) or does more to Python objects than to replace
@@ -143,15 +144,17 @@ class _Statement:
         nothing: Callable[[], Any] = lambda: None  # noqa: E731
         branch_on(self.stopped(), nothing, run, self.variables, self.functions)
 
-    def dry(self, run: Callable[[], Any]) -> tuple[Any, bool]:
-        """(what `run` returns, whether it does nothing with traced values), everything undone."""
+    def dry(self, run: Callable[[], Any]) -> tuple[Any, bool, int]:
+        """(what `run` returns, whether it does nothing with traced values, what it comes to as
+        straight code), everything undone."""
         snapshot = Snapshot(self.functions)
         trace = Trace(current())
         trace.may_change = True
         try:
             with tracing(trace):
                 found = run()
-                return found, not trace.builder.eqns and not trace.captured
+                recorded = trace.builder.eqns
+                return found, not recorded and not trace.captured, sum(map(_cost, recorded))
         finally:
             snapshot.restore()
 
@@ -231,17 +234,20 @@ class _For(_Statement):
 
     def run_short(self, steps: Steps) -> None:
         """A loop of few iterations: in Python, or as an op after the first one if that is large.
-        One that may be left has its own way of becoming an op."""
+        One that data may leave becomes an op once they do."""
         length: int = steps.length
         left = length - 1
         before = _recorded()
-        if left < 2 or self.stop is not None:
+        if left < 2:
             straight = self.unroll(steps, 0)
         else:
             with _unrolling(length):
                 self.body(steps.item(0))
+            stopped = self.stopped()
+            if stopped is True:
+                return
             eqns = current().builder.eqns  # type: ignore[attr-defined]
-            cost = left * sum(map(_cost, eqns[before:]))
+            cost = left * sum(map(_cost, eqns[before:])) if stopped is False else 0
             if cost > STRAIGHT_COST and self.try_to_roll(steps, 1):
                 record(Reason.LOOP_ROLLED_FOR_SIZE, **_where(), iterations=left, cost=cost)
                 return
@@ -433,9 +439,12 @@ class _While(_Statement):
         """In Python if it is short and its end is known, else as an op."""
         error: PycError | None = None
         try:
-            ended, plain = self.dry(lambda: self.run_in_python(SHORT))
+            ended, plain, cost = self.dry(lambda: self.run_in_python(SHORT))
         except PycError as refused:
-            ended, plain, error = False, False, _forgiven(refused)
+            ended, plain, cost, error = False, False, 0, _forgiven(refused)
+        if ended and cost > STRAIGHT_COST and self.try_to_roll():
+            record(Reason.LOOP_ROLLED_FOR_SIZE, **_where(), cost=cost)
+            return
         if ended or (plain and self.ends_in_python()):
             self.run_in_python(None)
             if not plain:
@@ -455,6 +464,17 @@ class _While(_Statement):
                 raise error
         record(Reason.LOOP_UNROLLED, **_where(), detail=error.message)
         self.run_in_python(None)
+
+    def try_to_roll(self) -> bool:
+        """Whether it has become an op."""
+        try:
+            self.roll()
+        except Unstable:
+            return False
+        except _REFUSED as refused:
+            _forgiven(refused)
+            return False
+        return True
 
     def ends_in_python(self) -> bool:
         """Whether the loop ends within `LONGEST` iterations whose tests are known."""

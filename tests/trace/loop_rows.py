@@ -166,6 +166,19 @@ row(
     """,
 )
 row(
+    "whose iterations would be much code in a row, or of a `for` with a `break` that is known",
+    KERNEL,
+    """
+    def f(x):
+        h = 1.0
+        while h > 1e-2: h, x = h / 2, np.sin(np.cos(np.exp(-x * x))) + h
+        for i in range(16):
+            x = np.sin(np.cos(np.exp(-x * x))) + i
+            if i == 12: break
+        return x, h
+    """,
+)
+row(
     "`break`, `continue` and `else` of loops",
     KERNEL,
     """

@@ -395,21 +395,63 @@ def left_early(x, y):
     return y
 
 
+def left_at_once(x, y):
+    for _ in range(8):
+        y = np.sin(np.cos(np.exp(np.sin(y)))) * x
+        break
+    return y
+
+
+def while_of_a_known_end(x, y):
+    h, n = 1.0, 0
+    while h > 0.01:
+        y = np.sin(np.cos(np.exp(np.sin(y)))) * x + h
+        h, n = h / 2, n + 1
+    return y, h, n
+
+
+def while_of_little_code(x, y):
+    h = 1.0
+    while h > 0.01:
+        y, h = y * x + h, h / 2
+    return y
+
+
+def while_of_slices(x, y):
+    n = 1
+    while n < 6:
+        y = np.sin(np.exp(y[: 9 - n])) * np.cos(np.exp(y[1 : 10 - n]))
+        n += 1
+    return y
+
+
 @pytest.mark.parametrize(
-    ("function", "loops"), [(newton, 1), (horner, 0), (slices_of_large_code, 0), (left_early, 0)]
+    ("function", "ops"),
+    [
+        (newton, ["scan"]),
+        (horner, []),
+        (slices_of_large_code, []),
+        (left_early, ["while"]),
+        (left_at_once, []),
+        (while_of_a_known_end, ["while"]),
+        (while_of_little_code, []),
+        (while_of_slices, []),
+    ],
 )
 def test_a_short_loop_is_one_of_the_program_if_straight_code_would_be_large(
-    function: Any, loops: int
+    function: Any, ops: list[str]
 ) -> None:
     """LLVM took a second for eight Newton iterations in a row."""
     x = np.linspace(0.1, 1.9, 10)
     with collecting() as events:
         traced = pyc.jit(function).trace(x, x)
     found = [e for e in events if e.reason is Reason.LOOP_ROLLED_FOR_SIZE]
-    assert [e.op.name for e in traced.graph.eqns if e.op.kind is Kind.CONTROL] == ["scan"] * loops
-    assert len(found) == loops
-    assert all(e.details["iterations"] == 7 and e.details["cost"] > 256 for e in found)
-    np.testing.assert_allclose(pyc.jit(function)(x, x), function(x, x), rtol=1e-12)
+    assert [e.op.name for e in traced.graph.eqns if e.op.kind is Kind.CONTROL] == ops
+    assert len(found) == len(ops)
+    assert all(e.details["cost"] > 256 for e in found)
+    expected = function(x, x)
+    for a, b in zip(tree.leaves(pyc.jit(function)(x, x)), tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
 def test_a_function_without_source_is_unrolled_and_says_so() -> None:
