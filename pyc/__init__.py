@@ -8,7 +8,7 @@ with collector.seldom():  # nearly all that the import makes stays
     from typing import TYPE_CHECKING, Any
 
     import pyc.ir.ops  # noqa: F401 - fills the op table
-    from pyc import cache, config, numpy, tree
+    from pyc import cache, config, errors, numpy, reasons, tree
     from pyc.array import Array
     from pyc.device import (
         block_until_ready,
@@ -47,6 +47,7 @@ __all__ = [
     "device_get",
     "device_put",
     "devices",
+    "errors",
     "eval_shape",
     "fori_loop",
     "get_num_threads",
@@ -59,6 +60,7 @@ __all__ = [
     "make_graph",
     "numpy",
     "pure_callback",
+    "reasons",
     "scan",
     "set_num_threads",
     "switch",

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from pyc import cache, config
 from pyc.__main__ import main
 from pyc.cli import doctor, explain
 from pyc.cli.ir_command import load_function, parse_arguments
+from pyc.device import DeviceInfo
 from pyc.errors import CLASSES, CommandError
 from pyc.ir.evaluate import evaluate
 from pyc.ir.text_graph import parse_graph
@@ -246,6 +248,29 @@ def test_doctor_notes_more_threads_than_processors(monkeypatch) -> None:
     found = {f.name: f for f in doctor.examine()}["threads"]
     assert found.state == "note"
     assert found.text.startswith("5 threads on 1 usable of ")
+
+
+def test_doctor_says_why_a_gpu_with_a_driver_cannot_be_used(tmp_path, monkeypatch) -> None:
+    driver = tmp_path / "version"
+    driver.write_text("NVRM version: 570\nGCC\n")
+    monkeypatch.setattr(doctor, "DRIVER", str(driver))
+    why = Reason.NO_GPU, "the binding is not installed"
+    monkeypatch.setattr(doctor, "cuda_driver", lambda: SimpleNamespace(problem=lambda: why))
+    findings = [f for f in doctor.examine() if f.name.startswith("gpu")]
+    assert [(f.name, f.state) for f in findings] == [("gpu driver", "ok"), ("gpu", "problem")]
+    assert findings[0].text == "NVRM version: 570"
+    assert findings[1].text.endswith("the binding is not installed [PYC2701]")
+
+
+def test_doctor_names_the_gpus_that_can_be_used(tmp_path, monkeypatch) -> None:
+    driver = tmp_path / "version"
+    driver.write_text("NVRM version: 570\n")
+    monkeypatch.setattr(doctor, "DRIVER", str(driver))
+    monkeypatch.setattr(doctor, "cuda_driver", lambda: SimpleNamespace(problem=lambda: None))
+    gpu = DeviceInfo("cuda", 0, "NVIDIA H200", "sm_90")
+    monkeypatch.setattr(pyc, "devices", lambda kind: [gpu])
+    found = [f for f in doctor.examine() if f.name == "gpu"]
+    assert [(f.state, f.text) for f in found] == [("ok", "cuda:0: NVIDIA H200 (sm_90)")]
 
 
 # --- ir -------------------------------------------------------------------------------------------

@@ -19,15 +19,15 @@ from typing import Any
 
 import pyc
 from pyc import cache, config
-from pyc.backends import llvm_library
+from pyc.backends import cuda_driver, llvm_library
 from pyc.backends.host import host_target
 from pyc.cache.report import entries_in_words
 from pyc.errors import PycError
 from pyc.runtime import layout, threads
 
+DRIVER = "/proc/driver/nvidia/version"
 CORE = ("numpy", "llvmlite", "ml-dtypes", "msgpack")
 OPTIONAL = {
-    "scipy-openblas32": "matrix products use pyc's own kernels",
     "cuda-bindings": "needed for NVIDIA GPUs: pip install 'pyc-jit[cuda]'",
     "matplotlib": "needed by some demo programs: pip install 'pyc-jit[demo]'",
 }
@@ -124,12 +124,19 @@ def _calls() -> Iterator[Finding]:
 
 
 def _gpu() -> Iterator[Finding]:
-    driver = "/proc/driver/nvidia/version"
-    if not os.path.exists(driver):
-        yield Finding("gpu", "note", f"no NVIDIA driver ({driver} is absent): the CPU is used")
+    if not os.path.exists(DRIVER):
+        yield Finding("gpu", "note", f"no NVIDIA driver ({DRIVER} is absent): the CPU is used")
         return
-    with open(driver) as file:
+    with open(DRIVER) as file:
         yield Finding("gpu driver", "ok", file.readline().strip())
+    why = cuda_driver().problem()
+    if why is not None:
+        reason, detail = why
+        text = f"{reason.meaning}: {detail} [{reason.code}]"
+        yield Finding("gpu", "problem", text, reason.remedy)
+        return
+    for found in pyc.devices("cuda"):
+        yield Finding("gpu", "ok", f"{found}: {found.name} ({found.target})")
 
 
 def _settings() -> Iterator[Finding]:

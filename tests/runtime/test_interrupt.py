@@ -16,7 +16,7 @@ import _thread, os, signal, sys, threading, time
 import numpy as np
 from pyc.backends.assemble import assemble
 from pyc.backends.image import Image
-from pyc.runtime import call
+from pyc.runtime import call, dispatch
 from pyc.ir import dtype
 from pyc.runtime import dispatch
 from pyc.runtime.dispatch import Dispatcher
