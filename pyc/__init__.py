@@ -25,6 +25,7 @@ with collector.seldom():  # nearly all that the import makes stays
 
 if TYPE_CHECKING:
     from pyc import debug, lax
+    from pyc.explanation import explain
     from pyc.kept import clear_caches
     from pyc.lax import cond, fori_loop, scan, switch, while_loop
     from pyc.runtime.threads import get_num_threads, set_num_threads, threads
@@ -49,6 +50,7 @@ __all__ = [
     "devices",
     "errors",
     "eval_shape",
+    "explain",
     "fori_loop",
     "get_num_threads",
     "interpret",
@@ -73,6 +75,7 @@ __version__ = "0.1.0"
 
 _ELSEWHERE = {
     "pyc.lax": ("cond", "fori_loop", "scan", "switch", "while_loop"),
+    "pyc.explanation": ("explain",),
     "pyc.verification": ("verify",),
     "pyc.trace.abstract": ("ShapeDtype",),
     "pyc.trace.host_calls": ("io_callback", "pure_callback"),

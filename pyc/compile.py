@@ -50,7 +50,7 @@ from pyc.runtime.specialisation import NativeProgram, Result, Specialisation
 
 if TYPE_CHECKING:
     from pyc.passes.fuse import Decision
-    from pyc.passes.memory import Planned
+    from pyc.passes.memory import Made, Planned
     from pyc.runtime.host_calls import Answered
 
 Array = np.ndarray[Any, Any]
@@ -113,6 +113,8 @@ class Lowered:
         self.name = name
         self.arguments = tuple(arguments)
         self.timings: dict[str, float] = {}
+        self.trail: list[Made] | None = None
+        """For reports: gets what each group of equations became, if set before it is planned."""
         # Not `cached_property`: in Python 3.11 it has locks, which a fork would leave held.
         self._graph: Graph | None = None
         self._planned: Planned | None = None
@@ -138,7 +140,7 @@ class Lowered:
         with compiling:
             start = perf_counter()
             found: Planned = backends.compiler().plan(
-                graph, self.target, donated=self.donated, check=check
+                graph, self.target, donated=self.donated, trail=self.trail, check=check
             )
             self.timings["plan"] = perf_counter() - start
         demand = Demand(found.plan.peak, self.graph.types, found.plan.taken(), found.largest)

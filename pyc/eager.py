@@ -55,15 +55,9 @@ def dense(x: Any, name: str = "") -> Any:
                 place=location.here(),
             ) from None
     array = np.asarray(x)
-    flags = array.flags
-    if flags.c_contiguous and flags.aligned and array.dtype.isnative:
+    reason = why_copied(array)
+    if reason is None:
         return array
-    if not array.dtype.isnative:
-        reason = Reason.ARGUMENT_COPIED_BYTE_SWAPPED
-    elif not flags.aligned:
-        reason = Reason.ARGUMENT_COPIED_MISALIGNED
-    else:
-        reason = Reason.ARGUMENT_COPIED_NOT_CONTIGUOUS
     record(reason, argument=name, nbytes=array.nbytes)
     try:
         return np.array(array, array.dtype.newbyteorder("="), order="C", copy=True)
@@ -73,6 +67,15 @@ def dense(x: Any, name: str = "") -> Any:
             fix=reason.remedy,
             place=location.here(),
         ) from None
+
+
+def why_copied(array: Array) -> Reason | None:
+    """Why a program takes a copy of an array; None if it takes the array itself."""
+    if not array.dtype.isnative:
+        return Reason.ARGUMENT_COPIED_BYTE_SWAPPED
+    if not array.flags.aligned:
+        return Reason.ARGUMENT_COPIED_MISALIGNED
+    return None if array.flags.c_contiguous else Reason.ARGUMENT_COPIED_NOT_CONTIGUOUS
 
 
 def finish(array: Array) -> Any:

@@ -48,6 +48,7 @@ from pyc.trace.tracer import Tracer
 if TYPE_CHECKING:
     from pyc.compile_cuda import GpuCompiled
     from pyc.purity.watch import Watch
+    from pyc.report import Report
     from pyc.stages import Compiled, Lowered
 
 
@@ -173,6 +174,13 @@ class Jitted(Dispatcher):
         """The compiled program for the signature of these arguments, without running it."""
         call = self._described(args, kwargs)
         made: Compiled = load("pyc.stages").Compiled(self, call)
+        return made
+
+    @location.trimmed
+    def explain(self, /, *args: Any, measure: bool = False, **kwargs: Any) -> Report:
+        """What a call with these arguments would do, and why, without running it; see
+        `pyc.explain`."""
+        made: Report = load("pyc.explanation").explain(self, *args, measure=measure, **kwargs)
         return made
 
     def signatures(self) -> tuple[str, ...]:
@@ -468,6 +476,16 @@ class Jitted(Dispatcher):
     def _what_changed(self, call: Call, known: Traced, details: dict[str, Any]) -> Reason:
         """Why no program is for a call of a known signature; where it can, the next one will be for
         any number that is found there."""
+        why, told, number = self._difference(call, known)
+        details.update(told)
+        if number is not None:
+            self._changing.add(number)
+            record(Reason.GUARD_CAPTURE_TRACED, function=self.__name__, path=told["path"])
+        return why
+
+    def _difference(self, call: Call, known: Traced) -> tuple[Reason, dict[str, str], Any]:
+        """Why `known` is not for a call of its signature, with details, and the identity of what
+        has changed, if that is a number which can be a hidden argument."""
         path = known.guards.difference(call.given)
         if path is None:
             changed = [
@@ -475,14 +493,11 @@ class Jitted(Dispatcher):
                 for place, x, kept in zip(known.places, known.inputs, known.kept, strict=True)
                 if kept is not None and not is_same_number(call.leaves[place], kept)
             ]
-            details["arguments"] = ", ".join(changed)
-            return Reason.COMPILE_NEW_VALUE
-        details["path"] = path.text()
+            return Reason.COMPILE_NEW_VALUE, {"arguments": ", ".join(changed)}, None
         number = path.read.kind == "equal" and isinstance(path.read.known, _NUMBERS)
-        if number and type(path.read.known) is not bool and path.identity() not in self._fixed:
-            self._changing.add(path.identity())
-            record(Reason.GUARD_CAPTURE_TRACED, function=self.__name__, path=path.text())
-        return Reason.GUARD_CAPTURE_CHANGED
+        number = number and type(path.read.known) is not bool
+        identity = path.identity() if number and path.identity() not in self._fixed else None
+        return Reason.GUARD_CAPTURE_CHANGED, {"path": path.text()}, identity
 
     def _traced_again(self, call: Call) -> Traced:
         """The function traced with the numbers that change as hidden arguments, where it can."""
@@ -555,6 +570,11 @@ class Bound:
     def compile(self, /, *args: Any, **kwargs: Any) -> Compiled:
         """As `Jitted.compile`."""
         return self.__func__.compile(self.__self__, *args, **kwargs)
+
+    @location.trimmed
+    def explain(self, /, *args: Any, measure: bool = False, **kwargs: Any) -> Report:
+        """As `Jitted.explain`."""
+        return self.__func__.explain(self.__self__, *args, measure=measure, **kwargs)
 
 
 STATIC += [Jitted, Bound]

@@ -134,6 +134,57 @@ def test_explain_says_when_there_is_no_such_code(run) -> None:
     )
 
 
+EXPLAINED = """import numpy as np
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+def noisy(x):
+    print(x)
+    return x
+"""
+
+
+@pytest.fixture
+def explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Path:
+    """A module in the working directory, which holds nothing else."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "model.py").write_text(EXPLAINED)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_explain_a_function(run, explained) -> None:
+    status, out, err = run("explain", "model.py:softmax", "--args", "f32[8,300]")
+    assert (status, err) == (0, "")
+    assert out.startswith("explain softmax(x: f32[8,300]) on cpu")
+    assert "model.py:4  e = np.exp(x - x.max(axis=axis, keepdims=True))" in out
+    assert "measured  share" not in out
+    status, out, _ = run("explain", "model.py:softmax", "--args", "f32[8,300]", "--measure")
+    assert "measured  share" in out
+    assert status == 0
+
+
+def test_explain_writes_a_page_or_prints_json(run, explained) -> None:
+    command = ("explain", "model.py:softmax", "--args", "f32[8,300]")
+    assert run(*command, "--html", "out.html") == (0, "", "")
+    assert (explained / "out.html").read_text().startswith("<!DOCTYPE html>")
+    status, out, _ = run(*command, "--json")
+    found = json.loads(out)
+    assert status == 0
+    assert [k["name"] for k in found["kernels"]["rows"]] == ["k0"]
+    assert found["kernels"]["rows"][0]["read"] == 8 * 300 * 4
+
+
+def test_explain_a_function_that_is_refused(run, explained) -> None:
+    status, out, err = run("explain", "model.py:noisy", "--args", "f32[8]")
+    assert (status, err) == (1, "")
+    assert "refused while it is traced: a call raises" in out
+    assert "at model.py:8 in `noisy`:  print(x)" in out
+
+
 def test_the_page_of_codes_is_up_to_date() -> None:
     """Renew with `python -m pyc explain --markdown > docs/codes.md`."""
     assert (ROOT / "docs" / "codes.md").read_text() == explain.markdown()

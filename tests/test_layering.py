@@ -56,6 +56,9 @@ ALLOWED: dict[str, set[str]] = {
     "compile_cuda": GLUE | {"compile", "compile_host", "out_of_memory"},
     "remake": GLUE | {"compile", "compile_cuda", "compile_host"},
     "eager": GLUE | {"compile"},
+    "report": set(),
+    "explanation": GLUE
+    | {"compile", "compile_cuda", "eager", "entries", "jit", "report", "signature"},
     "signature": IR | {"interpreter", "trace", "tree", "array"},
     "looks": IR | {"array", "interpreter", "runtime", "trace"},
     "specialise": GLUE | {"compile", "compile_cuda", "looks", "signature"},
@@ -63,16 +66,18 @@ ALLOWED: dict[str, set[str]] = {
     "entries": GLUE | {"compile", "compile_cuda", "donation", "eager", "signature"},
     "stages": GLUE | {"compile", "entries", "signature"},
     "jit": GLUE
-    | {"compile", "compile_cuda", "eager", "entries", "looks", "purity", "signature"}
+    | {"compile", "compile_cuda", "eager", "entries", "looks", "purity", "report", "signature"}
     | {"specialise", "stages"},
     "uncompiled": GLUE | {"eager", "jit"},
     "kept": {"cache", "eager", "jit", "runtime"},
     "verification": GLUE | {"compile", "eager", "jit"},
     "demo": GLUE | {"__init__", "lax", "jit"},
-    "cli": GLUE | {"__init__", "compile", "compile_cuda", "entries", "jit", "demo", "lax"},
+    "cli": GLUE
+    | {"__init__", "compile", "compile_cuda", "entries", "explanation", "jit", "demo", "lax"}
+    | {"report"},
     "__main__": {"cli", "__init__"},
     "__init__": GLUE
-    | {"debug", "compile", "eager", "jit", "lax", "cache", "verification"}
+    | {"debug", "compile", "eager", "explanation", "jit", "lax", "cache", "verification"}
     | {"kept", "uncompiled"},
 }
 """Part of pyc (a module, or a package with all in it) -> the parts that it may import."""

@@ -209,6 +209,10 @@ class MemoryCache(Generic[T]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def __contains__(self, key: str) -> bool:
+        """Whether a value is held; counted as nothing."""
+        return key in self._values
+
 
 memory: MemoryCache[Any] = MemoryCache()
 """Loaded programs of this process by key."""

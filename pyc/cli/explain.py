@@ -1,4 +1,5 @@
-"""`python -m pyc explain CODE`: what an error or a reason means and what to do, offline.
+"""`python -m pyc explain CODE`: what an error or a reason means and what to do, offline; and
+`python -m pyc explain FILE:FUNC --args "f32[8,8]"`: what a call of a function would do, and why.
 
 A code may be named as it is printed (`PYC1300`), by its number, or by the name that statistics and
 tracebacks show (`ShapeError`, `cache_key_differs`).
@@ -8,42 +9,61 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyc import errors, reasons
+from pyc.cli.ir_command import load_function, parse_arguments
 from pyc.config import nearest
+from pyc.errors import CommandError
+from pyc.forks import load
+
+if TYPE_CHECKING:
+    from pyc.report import Report
 
 
 def add_parser(commands: Any) -> None:
     """Adds `explain` to the command line."""
-    parser = commands.add_parser("explain", help="what an error or reason code means")
+    parser = commands.add_parser(
+        "explain", help="what a code means; what a call of a function would do, and why"
+    )
     parser.add_argument(
-        "code",
+        "subject",
         nargs="?",
-        metavar="CODE",
-        help="such as PYC1300, ShapeError or cache_empty; none: list all",
+        metavar="CODE | FILE:FUNC",
+        help="such as PYC1300, ShapeError or cache_empty, none: list all; or a file and a function",
     )
     parser.add_argument("--markdown", action="store_true", help="all pages, as docs/codes.md")
+    parser.add_argument("--args", help='of the function, such as "f32[8,8], i64[], 3"')
+    parser.add_argument("--measure", action="store_true", help="run and time its kernels")
+    parser.add_argument("--json", action="store_true", help="the report as JSON")
+    parser.add_argument("--html", metavar="FILE", help="write the report as a page")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the page of a code, the list of codes, or all pages."""
+    """Prints the page of a code, the list of codes, all pages, or the report of a function."""
     if options.markdown:
         sys.stdout.write(markdown())
         return 0
-    if options.code is None:
+    if options.subject is not None and ":" in options.subject:
+        return report(options)
+    if options.args is not None or options.measure or options.json or options.html:
+        raise CommandError(
+            "`--args`, `--measure`, `--json` and `--html` are about a function",
+            fix='Name it: `python -m pyc explain FILE:FUNC --args "f32[8,8]"`.',
+        )
+    if options.subject is None:
         for code, cls in sorted(errors.CLASSES.items()):
             print(f"{code}  {cls.__name__}")
         for code, reason in sorted(reasons.BY_CODE.items()):
             print(f"{code}  {reason}")
         return 0
-    code = code_of(options.code)
+    code = code_of(options.subject)
     if not code:
         names = {name.lower(): name for name in _names()}
-        near = nearest(options.code.lower(), [*names])
+        near = nearest(options.subject.lower(), [*names])
         hint = f"did you mean {names[near]}?" if near else "`python -m pyc explain` lists all"
-        print(f"there is no code {options.code}; {hint}", file=sys.stderr)
+        print(f"there is no code {options.subject}; {hint}", file=sys.stderr)
         return 1
     print(errors.page(code) if code in errors.CLASSES else reasons.page(code))
     return 0
@@ -62,6 +82,24 @@ def _names() -> dict[str, str]:
     """The code of each class of errors and of each reason, by its name."""
     named = {cls.__name__: code for code, cls in errors.CLASSES.items()}
     return named | {str(reason): code for code, reason in reasons.BY_CODE.items()}
+
+
+def report(options: argparse.Namespace) -> int:
+    """Prints or writes the report of a function; 1 if a call would be refused."""
+    function = load_function(options.subject)
+    arguments = parse_arguments(options.args or "")
+    found: Report = load("pyc.explanation").explain(function, *arguments, measure=options.measure)
+    if options.html:
+        try:
+            with open(options.html, "w", encoding="utf-8") as file:
+                file.write(found.html())
+        except OSError as error:
+            raise CommandError(f"cannot write {options.html}: {error.strerror}") from None
+    if options.json:
+        sys.stdout.write(found.json())
+    elif not options.html:
+        sys.stdout.write(found.text())
+    return 0 if found.refusal is None else 1
 
 
 def markdown() -> str:

@@ -158,6 +158,11 @@ def test_an_explanation_of_what_is_not_jitted(function: Any, golden: Any) -> Non
     golden(text_of(lambda: pyc.cache.explain(function, np.arange(3.0))))
 
 
+def test_a_report_of_no_such_form(golden: Any) -> None:
+    report = pyc.explain(lambda x: x + 1, np.arange(3.0))
+    golden(text_of(lambda: report.save("report.pdf")))
+
+
 COMMANDS = {
     "no function": ["ir", "model.py"],
     "no file": ["ir", "nothing.py:f"],
@@ -179,6 +184,8 @@ COMMANDS = {
     "no folder for pictures": ["demo", "--pictures", "model.py/pictures"],
     "no such key": ["cache", "show", "zz"],
     "no such code": ["explain", "PYC9999"],
+    "a report of a code": ["explain", "PYC1300", "--measure"],
+    "a report that cannot be written": ["explain", "model.py:f", "--args", "3", "--html", "a/b"],
 }
 
 

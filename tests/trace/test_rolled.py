@@ -369,6 +369,38 @@ def test_a_loop_that_is_unrolled_says_why() -> None:
     assert reasons_of(programs.heat_of_a_thousand_steps, X) == []
 
 
+def three_kinds_of_straight_code(x):
+    for _ in range(3):
+        x = x + 1
+    for factor in (1.5, 2.5):
+        x = x * factor
+    k = 0
+    while k < 4:
+        x = x - k
+        k += 1
+    for k in range(1000):
+        k = k + 1
+    return x
+
+
+def test_loops_that_are_straight_code_are_told() -> None:
+    """What does nothing with traced values is no part of the program, and is not."""
+    with collecting() as events:
+        pyc.jit(three_kinds_of_straight_code).trace(X)
+    first = three_kinds_of_straight_code.__code__.co_firstlineno
+    told = [
+        (e.reason, e.details["line"] - first, e.details.get("iterations"))
+        for e in events
+        if e.reason.name.startswith("LOOP_")
+    ]
+    assert told == [
+        (Reason.LOOP_SHORT, 1, 3),
+        (Reason.LOOP_IN_PYTHON, 3, 2),
+        (Reason.LOOP_SHORT, 6, None),
+    ]
+    assert {e.details["file"] for e in events if "file" in e.details} == {__file__}
+
+
 def newton(x, e):
     for _ in range(8):
         e = e - (e - 0.3 * np.sin(e) - x) / (1 - 0.3 * np.cos(e))
