@@ -45,7 +45,8 @@ for each step, and nothing lies in memory between them."""
 REGIONS_PIECE_BYTES = 1 << 11
 """The same of a program of several regions."""
 TASKS = 8
-"""Tiles that are enough tasks."""
+"""Tiles that are enough tasks. Half of them are, of a program of several regions in the caches, if
+more would have rows of less than `ROW_BYTES`: each row is then a tenth slower to begin with."""
 ROW_TASKS = 64
 """Blocks of rows of a loop over the row at most."""
 TASK_BYTES = 1 << 18
@@ -117,6 +118,8 @@ class ColumnProgram:
             elif max(lengths) <= FEW_OF_LARGE:
                 narrowest = PIECE_BYTES // sweeps.itemsize
             sweeps.staged = sweeps.columns < wanted * narrowest
+            if len(lengths) > 1 and max(lengths) * sweeps.kept * sweeps.itemsize < PACKED_FROM:
+                wanted = min(max(sweeps.columns // least, -(-wanted // 2)), wanted)
             tiles = tiles if sweeps.staged else wanted
         return sweeps.tiles(tiles)
 

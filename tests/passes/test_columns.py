@@ -184,10 +184,12 @@ def logarithm_of_sums(x: Any) -> Any:
 
 @pytest.mark.parametrize("shape", [(256, 4096), (4096, 4096), (8192, 4096)])
 def test_programs_over_wide_columns_are_one_launch(shape: tuple[int, int]) -> None:
-    """Log-sum-exp and variance read their input twice, but nothing lies in memory in between."""
+    """Log-sum-exp and variance read their input twice, but nothing lies in memory in between. What
+    stays in the caches has rows of 4 KB in a task."""
+    cached = shape == (256, 4096)
     for function in (logarithm_of_sums, lambda x: pnp.var(x, axis=0), softmax):
         (kernel,) = planned(function, ones(*shape)).plan.kernels
-        assert _tasks(kernel) >= columns.TASKS
+        assert _tasks(kernel) == 4 if cached else _tasks(kernel) >= columns.TASKS
 
 
 def test_inputs_that_gain_nothing_are_not_held(
