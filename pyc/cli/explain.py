@@ -1,7 +1,8 @@
-"""`python -m pyc explain CODE`: what an error or a reason means and what to do, offline; and
-`python -m pyc explain FILE:FUNC --args "f32[8,8]"`: what a call of a function would do, and why.
+"""`python -m pyc explain CODE` and `explain FILE:FUNC`: what a code, or a call, means and why.
 
-A code may be named as it is printed (`PYC1300`), by its number, or by the name that statistics and
+`python -m pyc explain CODE` says what an error or a reason means and what to do, offline;
+`python -m pyc explain FILE:FUNC --args "f32[8,8]"` what a call of a function would do, and why. A
+code may be named as it is printed (`PYC1300`), by its number, or by the name that statistics and
 tracebacks show (`ShapeError`, `cache_key_differs`).
 """
 
