@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -510,9 +510,8 @@ class Compiled:
         """The error that a failed site stands for, at the user's line."""
         return failure_of(self.lowered.graph, self.plan.sites[site], value)
 
-    def native_program(self, numbers: Collection[int]) -> NativeProgram:
-        """What native calls run. numbers: parameters that come as values, which makes no difference
-        here."""
+    def native_program(self, numbers: Collection[int], fixed: Mapping[int, Any]) -> NativeProgram:
+        """What native calls run. numbers, fixed: of programs on a GPU."""
         executable = self.executable
         return NativeProgram(
             entry=executable.address,

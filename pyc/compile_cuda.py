@@ -7,7 +7,7 @@ each parameter of the Graph. NumPy arguments are copied there and results back; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,8 +77,8 @@ class GpuCompiled:
         self.program.calls = host_calls.calls_of(lowered.traced)
         self.program.answer = host_calls.answer
         self._outs = [(known_type(t), t.nbytes) for t in self.results]
-        self._native: dict[frozenset[int], DeviceProgram] = {}
-        """What native calls start, by the parameters that come as values."""
+        self._native: dict[Any, DeviceProgram] = {}
+        """What native calls start, by the parameters that come as values and those that stay."""
         for d in lowered.decisions:
             if d.reason is Reason.FALLBACK_HOST:
                 record(d.reason, function=self._name, equation=d.equation, detail=d.details)
@@ -156,15 +156,18 @@ class GpuCompiled:
         """Whether it calls Python functions."""
         return bool(self.program.calls)
 
-    def native_program(self, numbers: Collection[int]) -> NativeProgram | str:
-        """What native calls run, or why there is nothing. numbers: parameters that come as
-        values."""
+    def native_program(
+        self, numbers: Collection[int], fixed: Mapping[int, Array]
+    ) -> NativeProgram | str:
+        """What native calls run, or why there is nothing. numbers: parameters that come as values;
+        fixed: those that are the same array in all of these calls."""
         why = device_program.problem(self.program)
         if why is not None:
             return why
-        key = frozenset(numbers)
+        places = {number: a.address for number, a in fixed.items()}
+        key = frozenset(numbers), tuple(places.items())
         if key not in self._native:
-            self._native[key] = DeviceProgram(self.program, key)
+            self._native[key] = DeviceProgram(self.program, key[0], places)
         started = self._native[key]
         return NativeProgram(
             entry=started.entry,
@@ -173,7 +176,7 @@ class GpuCompiled:
             failed=self._failed,
             parallel=False,
             device=self.device,
-            keep=(self, started),
+            keep=(self, started, *fixed.values()),
         )
 
     def _maker(self, type: ArrayType) -> Callable[[], Array]:

@@ -108,10 +108,10 @@ class Entry:
                 (np.asarray(x) if isinstance(x, DeviceArray) else x, name) for x, name in given
             ]
         else:
-            given += zip(map(self._on_gpu, count(), hidden), traced.captures, strict=True)
+            given += zip(map(self.on_gpu, count(), hidden), traced.captures, strict=True)
         return [dense(x, name) for x, name in given]
 
-    def _on_gpu(self, number: int, x: Any) -> Any:
+    def on_gpu(self, number: int, x: Any) -> Any:
         """A hidden argument, moved to the GPU if it cannot change."""
         known = self.moved.get(number)
         if known is not None and known[0]() is x:

@@ -310,6 +310,7 @@ class Jitted(Dispatcher):
                 traced.guards,
                 traced.kept,
                 traced.donated,
+                entry.on_gpu,
             )
         except NotNativeError as unfit:
             if args and not kwargs and all(type(a) is DeviceArray for a in args):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,8 @@ class Looks:
     """The looks of one program. arguments: (positional, keywords) of a call that it is for; trails:
     by position or name, where an argument is among those that are given; leaves: how many slots the
     arguments take; looks: those before, which are what the arguments hold; device: where arrays
-    must be, None for the host.
+    must be, None for the host; moved: what stands there for a hidden array of the host, by its
+    number: itself if it is copied at each call.
 
     raises NotNativeError: they cannot be native
     """
@@ -82,11 +83,16 @@ class Looks:
         leaves: int,
         looks: Sequence[Look] = (),
         device: Any = None,
+        moved: Callable[[int, Any], Any] | None = None,
     ) -> None:
         self.looks = [*looks]
         self.numbers: list[int] = []
         """The slots of hidden arguments that are numbers."""
+        self.fixed: dict[int, Any] = {}
+        """Hidden arguments that are always the same array on the device, by their slots."""
         self._device = device
+        self._moved = moved
+        self._leaves = leaves
         self._arguments = arguments
         self._trails = trails
         self._slots = {id(r): leaves + k for k, r in enumerate(guards.hidden)}
@@ -255,7 +261,7 @@ class Looks:
             self.numbers += [slot] * (slot != UNUSED)
             return ScalarArgument(type(value), dtype, slot)
         if self._device is not None:
-            return array_on_device(value, self._device, slot, f"`{read.path.text()}`")
+            return self._on_device(value, slot, f"`{read.path.text()}`")
         if type(value) is not np.ndarray:
             raise _slow(f"`{read.path.text()}`, a {type(value).__name__}")
         flags, dtype = value.flags, dt.of(value.dtype)
@@ -265,6 +271,15 @@ class Looks:
                 Reason.DISPATCH_SLOW_CAPTURE, f"`{read.path.text()}`, which is copied", again=True
             )
         return ArrayArgument(dtype, value.shape, by_value=not value.ndim, slot=slot)
+
+    def _on_device(self, value: Any, slot: int, name: str) -> Any:
+        """An array for a GPU: one that is there, or that cannot change and was moved there."""
+        if type(value) is np.ndarray and self._moved is not None:
+            there = self._moved(slot - self._leaves, value)
+            if there is not value:
+                self.fixed[slot] = there
+                return SameArgument(value)
+        return array_on_device(value, self._device, slot, name, again=False)
 
     # --- besides ----------------------------------------------------------------------------------
 
@@ -306,14 +321,16 @@ class Looks:
         self.looks.append(version_look(cls))
 
 
-def array_on_device(x: Any, device: Any, slot: int, what: str) -> DeviceArgument:
+def array_on_device(
+    x: Any, device: Any, slot: int, what: str, again: bool = True
+) -> DeviceArgument:
     """What an array on a device must be.
 
     raises NotNativeError: it is elsewhere, and copied at each call
     """
     if type(x) is not DeviceArray or x.device != device.label:
         raise NotNativeError(
-            Reason.DISPATCH_SLOW_DEVICE, f"{what} is copied to {device.label}", again=True
+            Reason.DISPATCH_SLOW_DEVICE, f"{what} is copied to {device.label}", again
         )
     held = x._address, x._device, x.type
     if layout.fields(x, 3) != [*map(id, held)]:

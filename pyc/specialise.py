@@ -8,7 +8,7 @@ mutable static value, a registered class) is such a reason: the Python way looks
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -72,11 +72,13 @@ def specialise(
     guards: Guards,
     kept: Sequence[Any],
     donated: Sequence[int] = (),
+    moved: Callable[[int, Any], Any] | None = None,
 ) -> Specialisation:
     """The native form of the call (*args, **kwargs), whose program is `compiled`.
 
     guards: what the program depends on besides; kept: for each parameter that an argument is for,
-    the value that it must have, None for any; donated: numbers of those that the caller gives up
+    the value that it must have, None for any; donated: numbers of those that the caller gives up;
+    moved: see `Looks`
     raises NotNativeError: there is none
     """
     if compiled.calls_back:
@@ -93,7 +95,7 @@ def specialise(
         _same(x) if same else found.argument(x, (k,))
         for k, (x, same) in enumerate(zip([*args, *kwargs.values()], fixed, strict=True))
     ]
-    looks = Looks(guards, call.given, trails, len(kept), found.looks, device)
+    looks = Looks(guards, call.given, trails, len(kept), found.looks, device, moved)
     if signature.call(args, kwargs).key != call.key:
         raise changed()
     count = len(compiled.results)
@@ -104,7 +106,7 @@ def specialise(
         isinstance(a, DeviceArgument) for a in [*found.leaves, *(k.found for k in looks.looks)]
     ):
         raise NotNativeError(Reason.DISPATCH_SLOW_DEVICE, "no argument is there")
-    program = compiled.native_program({*found.numbers, *looks.numbers})
+    program = compiled.native_program({*found.numbers, *looks.numbers}, looks.fixed)
     if not isinstance(program, NativeProgram):
         raise NotNativeError(Reason.DISPATCH_SLOW_DEVICE, program)
     return Specialisation(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pyc.backends.cuda import Device, check
@@ -85,12 +85,12 @@ def problem(program: CudaProgram) -> str | None:
 class DeviceProgram:
     """What native calls of a program start; the program has no `problem`.
 
-    numbers: parameters that come as values of up to 16 bytes; graph: whether launches are replayed,
-    which those of a few tests are not.
+    numbers: parameters that come as values of up to 16 bytes; fixed: addresses of those that never
+    change.
     """
 
     def __init__(
-        self, program: CudaProgram, numbers: Collection[int] = (), graph: bool = True
+        self, program: CudaProgram, numbers: Collection[int], fixed: Mapping[int, int]
     ) -> None:
         plan, on = program.plan, program.device
         on.enter()
@@ -107,14 +107,14 @@ class DeviceProgram:
         for name, function in _FUNCTIONS.items():
             setattr(made, f"f_{name}", on.function(function))
         made.context, made.stream = int(on.context), int(on.stream)
-        self._places(program, frozenset(numbers))
+        self._places(program, numbers, fixed)
         steps = flat(plan.steps)
         assert steps is not None, "there was a problem"
         launches = self._keep((device_calls.Launch * len(steps))())
         for row, step in zip(launches, steps, strict=True):
             self._launch(program, row, step)
         made.launches, made.launch_count = _at(launches), len(steps)
-        if graph and len(steps) >= REPLAYED:
+        if len(steps) >= REPLAYED:
             made.graph = _graph(self, launches, on)
 
     @property
@@ -135,10 +135,14 @@ class DeviceProgram:
         rows = self._keep((Row * len(places))(*(Row(*pair) for pair in places)))
         return _at(rows), len(places)
 
-    def _places(self, program: CudaProgram, numbers: frozenset[int]) -> None:
+    def _places(
+        self, program: CudaProgram, numbers: Collection[int], fixed: Mapping[int, int]
+    ) -> None:
         plan, made = program.plan, self._program
         given = slots(plan, Place.ARGUMENT)
-        arrays = [(slot, k) for slot, k in given if k not in numbers]
+        arrays = [(slot, k) for slot, k in given if k not in numbers and k not in fixed]
+        for slot, k in given:
+            self._table[slot] = fixed.get(k, 0)
         values = [(slot, k) for slot, k in given if k in numbers]
         made.arrays, made.array_count = self._rows(arrays)
         made.numbers, made.number_count = self._rows(values)

@@ -174,6 +174,39 @@ def test_arrays_from_outside_are_read_natively(gpu: InterpretedDevice) -> None:
     assert native(f) == 4
 
 
+def test_arrays_of_the_host_that_cannot_change_are_moved_once(gpu: InterpretedDevice) -> None:
+    w = X * 3
+    w.flags.writeable = False
+
+    @pyc.jit
+    def f(x: Any) -> Any:
+        return x * w
+
+    x = put(X, gpu)
+    for _ in range(3):
+        np.testing.assert_array_equal(np.asarray(f(x)), X * w)
+    assert native(f) == 2
+    before = len(gpu.memory)
+    w = X * 5
+    w.flags.writeable = False
+    for _ in range(3):
+        np.testing.assert_array_equal(np.asarray(f(x)), X * w)
+    assert len(f.signatures()) == 1 and native(f) >= 2
+    gc.collect()
+    assert len(gpu.memory) <= before + 1
+
+
+def test_arrays_of_the_host_that_may_change_are_copied_for_a_reason(gpu: InterpretedDevice) -> None:
+    w = X * 3
+    f = pyc.jit(lambda x: x * w)
+    with reasons.collecting() as found:
+        for k in range(3):
+            w[:] = X * k
+            np.testing.assert_array_equal(np.asarray(f(put(X, gpu))), X * w)
+    details = [str(e.details.get("detail")) for e in found]
+    assert details.count("`w` is copied to cuda:0") == 1 and native(f) == 0
+
+
 def test_trees_and_keywords(gpu: InterpretedDevice) -> None:
     f = pyc.jit(lambda tree, *, k: {"a": tree["a"] + k, "b": [tree["b"][0] * 2]})
     for _ in range(3):
