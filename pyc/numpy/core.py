@@ -118,6 +118,11 @@ def cast(x: Any, dtype: DType) -> Any:
     return bind1("narrow" if weak_type(x) is int and dtype.is_integer else "cast", x, dtype=dtype)
 
 
+def strong(x: Any) -> Any:
+    """A value that is no Python number in promotion any more, as what NumPy makes an array of."""
+    return x.strengthened() if weak_type(x) is not None and hasattr(x, "strengthened") else x
+
+
 def literal(x: Any, dtype: DType) -> Any:
     """A Python number as a constant of a type. One that is traced is a constant too, of the value
     that it has now.

@@ -18,6 +18,7 @@ from pyc.numpy.core import (
     literal,
     result_dtype,
     shape_of,
+    strong,
     structural,
     to_dtype,
     to_shape,
@@ -34,8 +35,8 @@ def asarray(x: Any, dtype: Any = None) -> Any:
     x = value(x, kind)
     if weak_type(x) is not None:
         if kind is not None:
-            return cast(x, kind)
-        x = x if hasattr(x, "type") else constant(np.asarray(x))
+            return strong(cast(x, kind))
+        x = strong(x) if hasattr(x, "type") else constant(np.asarray(x))
     found = current().lift(x)
     return found if kind is None else cast(found, kind)
 

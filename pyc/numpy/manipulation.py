@@ -31,6 +31,7 @@ from pyc.numpy.core import (
     result_dtype,
     reverse,
     shape_of,
+    strong,
     structural,
     to_dtype,
     to_shape,
@@ -559,5 +560,6 @@ _I64 = type_of(0).dtype
 def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
     """`x` in another dtype: floats to integers truncate and saturate, NaN gives 0."""
     (x,) = operands("astype", x)
+    x = strong(x)
     found = cast(x, to_dtype(dtype))
     return current().copy(found) if copy and found is x else found

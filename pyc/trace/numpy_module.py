@@ -18,6 +18,7 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.errors import DTypeError, PurityError, UnsupportedOpError
+from pyc.interpreter import weak_type
 from pyc.ir import dtype as dt
 from pyc.reasons import Reason
 from pyc.trace import dispatch, location
@@ -127,6 +128,8 @@ def _convert(kind: type[np.generic], *args: Any, **options: Any) -> Any:
     if len(args) == 1 and not options:
         (x,) = args
         if type(x) is np.ndarray or is_traced(x):
+            if weak_type(x) is int:  # which must fit
+                return pnp.asarray(x, kind)
             return pnp.astype(pnp.asarray(x), kind)
     return local(f"np.{kind.__name__}", kind(*args, **options))
 

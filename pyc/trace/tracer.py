@@ -422,6 +422,10 @@ class Tracer(ArrayMethods):
         )
         self._value = self.made = found[0].value
 
+    def strengthened(self) -> Tracer:
+        """The same value as an array's: a Python number with a type of its own from now on."""
+        return self if self.weak is None else Tracer(self.owner, self.value)
+
     def weakened(self) -> Tracer:
         """The same value, standing for a Python number."""
         return Tracer(self.owner, self.value, PYTHON_TYPE.get(self.type.dtype))
