@@ -16,7 +16,7 @@ from pyc.passes.sweeps import Each, Held, Tile
 
 FAR_BYTES = 1 << 23
 """Bytes of input from which rows come from memory, in several streams at once."""
-IN_ORDER_BYTES = 1 << 15
+IN_ORDER_BYTES = 1 << 16
 """Bytes of the sums of all lanes of a tile up to which rows are taken as they come."""
 
 

@@ -316,7 +316,7 @@ def test_values_that_are_stored_on_the_way_are_computed_for_several_rows(
         assert several and all(kinds == sorted(kinds) for kinds in several)
 
 
-@pytest.mark.parametrize(("width", "in_order"), [(16, True), (64, True), (80, False)])
+@pytest.mark.parametrize(("width", "in_order"), [(16, True), (128, True), (160, False)])
 def test_rows_of_few_columns_come_in_order(
     width: int, in_order: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
