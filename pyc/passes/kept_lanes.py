@@ -151,7 +151,7 @@ class KeptLanes:
             total = self.counter.monoid.combine(self.sums.load(slot, at, column), value)
             return [*inside, *self.sums.store(slot, at, column, total)]
 
-        each = self.sweep(add)
+        each = self.reduction.sweeps.sweep(self.tile, add, straight=True)
         if lanes % KEEP:
             each = [If(lane < lanes, tuple(each))]
         bind = Let(lane, i * KEEP + (self.first + b))

@@ -327,6 +327,8 @@ def test_rows_of_few_columns_come_in_order(
     loops = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
     exponentials = [s for s in loops if sum(isinstance(x, Store) for x in s.body) == 2]
     assert len(exponentials) == (1 if in_order else CHUNK // LANES)
+    written_out = any(isinstance(s, For) and s.kind is Kind.UNROLL for s in walk(kernel.body))
+    assert written_out == (width == 16), "up to four vectors"
 
 
 @pytest.mark.parametrize(("width", "at_once"), [(16, 8), (24, 4), (32, 4), (160, 4)])
