@@ -194,7 +194,8 @@ class ColumnProgram:
             here = renamed(inner, {**at_row, **sweeps.binding(at, column)})
             return list(sweeps.placed(at, column).body(here))
 
-        swept = For(row, count, Kind.SERIAL, tuple(sweeps.sweep(tile, body, once=once)))
+        vectors = sweeps.sweep(tile, body, once=once, straight=True)
+        swept = For(row, count, Kind.SERIAL, tuple(vectors))
         outside = (Loop(block, blocks),) if blocks > 1 else ()
         return Step("_rows", tile, outside, (swept,), ())
 

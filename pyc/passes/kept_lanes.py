@@ -16,7 +16,7 @@ from pyc.passes.sweeps import Each, Held, Tile
 
 FAR_BYTES = 1 << 23
 """Bytes of input from which rows come from memory, in several streams at once."""
-IN_ORDER_BYTES = 1 << 15
+IN_ORDER_BYTES = 1 << 16
 """Bytes of the sums of all lanes of a tile up to which rows are taken as they come."""
 
 
@@ -151,7 +151,7 @@ class KeptLanes:
             total = self.counter.monoid.combine(self.sums.load(slot, at, column), value)
             return [*inside, *self.sums.store(slot, at, column, total)]
 
-        each = self.sweep(add)
+        each = self.reduction.sweeps.sweep(self.tile, add, straight=True)
         if lanes % KEEP:
             each = [If(lane < lanes, tuple(each))]
         bind = Let(lane, i * KEEP + (self.first + b))

@@ -114,10 +114,13 @@ class Sweeps:
                 return Tile(size, self.nest.simplify.variable("tile", count), count)
             wanted = count - 1
 
-    def sweep(self, tile: Tile, body: Each, *, once: bool = False) -> list[Stmt]:
+    def sweep(
+        self, tile: Tile, body: Each, *, once: bool = False, straight: bool = False
+    ) -> list[Stmt]:
         """body(place in the tile, column) for all columns of a tile. The last vector of all columns
         overlaps the one before where they do not fill it, with places of its own; `once`: lanes are
-        masked there instead, since the body may read what it stores."""
+        masked there instead, since the body may read what it stores. straight: few vectors are
+        written out."""
         width, per = self.width, tile.size // self.width
         ragged = self.columns % width
         whole, vectors = self.columns // width, -(-self.columns // width)
@@ -140,7 +143,7 @@ class Sweeps:
         inner: Stmt = For(lane, width, Kind.VECTOR, tuple(body(place, start + lane)))
         result: list[Stmt] = [inner]
         if count != 1:
-            short = isinstance(count, int) and count <= self._straight
+            short = straight and isinstance(count, int) and count <= self._straight
             result = [For(v, count, Kind.UNROLL if short else Kind.SERIAL, (inner,))]
         if not ragged or not once:
             return result
