@@ -33,7 +33,9 @@ class DeviceInfo:
 
 def devices(kind: str | None = None) -> list[DeviceInfo]:
     """The devices of this machine, the CPU first; of one kind only if given. Asking for GPUs loads
-    the driver; without one there is none (`pyc.reasons` says why)."""
+    the driver; without one there is none (`pyc.reasons` says why). DeviceError: no such kind."""
+    if kind not in (None, "cpu", "cuda"):
+        raise DeviceError(f"unknown kind of devices {kind!r}", fix='Kinds are "cpu" and "cuda".')
     found: list[DeviceInfo] = []
     if kind in (None, "cpu"):
         target = host_target()

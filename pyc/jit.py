@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock, local
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -637,6 +637,7 @@ def jit(
     loops: str = "roll",
     purity: str | None = None,
     name: str | None = None,
+    **unknown: Any,
 ) -> Any:
     """`fun`, compiled for each signature of arguments at its first call; a decorator without `fun`.
 
@@ -663,10 +664,13 @@ def jit(
     before each call: arrays are read as they are then, anything else that changed compiles again
     (see `docs/captures.md`).
 
-    raises TypeError: `fun` is not callable; ValueError: a static or donated argument that `fun`
-    does not have, or no such `purity`; DeviceError: no such name of a device; PurityError: `fun`
-    assigns a global name or one of a surrounding function, or is a generator
+    raises TypeError: `fun` is not callable, or no such option; ValueError: a static or donated
+    argument that `fun` does not have, or no such `purity`; DeviceError: no such name of a device;
+    PurityError: `fun` assigns a global name or one of a surrounding function, or is a generator
     """
+    for option in unknown:
+        known = [*(jit.__kwdefaults__ or ())]
+        raise TypeError(f"jit: there is no option {option!r}{config.closest(option, known)}")
     if device is not None:
         parse(device)
     if fun is None:
@@ -687,16 +691,38 @@ def jit(
         raise TypeError(f"jit: expected a function, got {type(fun).__name__}")
     if loops not in ("roll", "unroll"):
         raise ValueError(f'jit: loops={loops!r} is neither "roll" nor "unroll"')
-    static = _as_tuple(static_argnums, int), _as_tuple(static_argnames, str)
-    donated = _as_tuple(donate_argnums, int), _as_tuple(donate_argnames, str)
+    static = _numbers("static", static_argnums), _names("static", static_argnames)
+    donated = _numbers("donate", donate_argnums), _names("donate", donate_argnames)
     found = name or getattr(fun, "__name__", None) or type(fun).__name__
     check_code(fun, found, purity or config.current().purity)
     return Jitted(fun, *static, found, device, loops, purity, *donated)
 
 
-def _as_tuple(given: Any, one: type) -> tuple[Any, ...]:
-    """Several of a type, or just one, as a tuple."""
-    return (given,) if isinstance(given, one) else tuple(given)
+def _numbers(option: str, given: Any) -> tuple[int, ...]:
+    """Positions of arguments, one or several, as a tuple; TypeError for others."""
+    found = (given,) if hasattr(given, "__index__") else _several(given)
+    if not all(hasattr(k, "__index__") for k in found):
+        raise TypeError(
+            f"jit: {option}_argnums takes positions, one or several, got {given!r}; names of "
+            f"arguments are {option}_argnames"
+        )
+    return tuple(int(k) for k in found)
+
+
+def _names(option: str, given: Any) -> tuple[str, ...]:
+    """Names of arguments, one or several, as a tuple; TypeError for others."""
+    found = (given,) if isinstance(given, str) else _several(given)
+    if not all(isinstance(name, str) for name in found):
+        raise TypeError(
+            f"jit: {option}_argnames takes names, one or several, got {given!r}; positions of "
+            f"arguments are {option}_argnums"
+        )
+    return found
+
+
+def _several(given: Any) -> tuple[Any, ...]:
+    """What is given, if it can be gone through, else None."""
+    return tuple(given) if isinstance(given, Iterable) else (None,)
 
 
 __all__ = ["Bound", "CacheInfo", "Jitted", "Traced", "jit"]

@@ -3,8 +3,8 @@
 Control flow; see `pyc/trace/control.py`:
 
 cond(pred, true_fun, false_fun, *operands)     switch(index, branches, *operands)
-while_loop(cond_fun, body_fun, init_val)       fori_loop(lower, upper, body_fun, init_val)
-scan(f, init, xs, length, reverse, unroll)     map(f, xs)
+while_loop(cond_fun, body_fun, init_val)       fori_loop(lower, upper, body_fun, init_val, unroll)
+scan(f, init, xs, length, reverse, unroll)     map(f, xs, batch_size)
 
 Slices of a fixed size at computed places; see `pyc/numpy/indexing.py`:
 

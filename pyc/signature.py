@@ -19,6 +19,7 @@ import numpy as np
 from pyc import tree
 from pyc.array import Array
 from pyc.errors import DTypeError, PycError
+from pyc.forks import load
 from pyc.frozen import frozen
 from pyc.interpreter import WEAK, current, type_of
 from pyc.ir.types import ArrayType
@@ -292,6 +293,9 @@ def _not_an_argument(function: str, name: str, leaf: Any) -> DTypeError:
     elif isinstance(leaf, (np.ndarray, np.generic)):
         found = f"an array of dtype {leaf.dtype}"
         fix = "Convert it to numbers, or make the argument static: `pyc.jit(static_argnames=...)`."
+    elif isinstance(leaf, load("pyc.trace.abstract").ShapeDtype):
+        found = "a ShapeDtype, which says what an array would be and is none"
+        fix = "Pass an array; `trace`, `lower`, `compile` and `pyc.eval_shape` take a ShapeDtype."
     else:
         found = f"of type {kind}"
         fix = (

@@ -182,6 +182,13 @@ def test_collecting_sees_the_events_of_its_block_only() -> None:
     assert [e.reason for e in inner] == [Reason.DISPATCH_SLOW_PYTHON]
 
 
+def test_a_test_is_about_every_reason() -> None:
+    """By its name, as the tests of the others: what raises it is found there."""
+    files = [f for f in Path(__file__).parent.rglob("*.py") if f.name != "reasons.py"]
+    text = "".join(f.read_text() for f in files)
+    assert [r.name for r in Reason if r.name not in text and r.name.lower() not in text] == []
+
+
 def test_every_reason_is_given_somewhere() -> None:
     """A reason that no code records would be a promise in the documentation only."""
     package = Path(pyc.__file__).parent

@@ -519,3 +519,44 @@ def test_a_jitted_function_shows_the_documented_names_only() -> None:
     named = {name for name in dir(function) if not name.startswith("_")}
     asked = {"cache_info", "clear_cache", "compile", "lower", "signatures", "trace"}
     assert asked <= named <= {*asked, "explain"}
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("static_argname", "did you mean static_argnames?"),
+        ("donate_argnum", "did you mean donate_argnums?"),
+        ("devices", "did you mean device?"),
+        ("backend", "known are static_argnums, static_argnames, donate_argnums, "),
+    ],
+)
+def test_an_option_that_is_misspelt_names_the_closest(option, told) -> None:
+    for decorate in (lambda: jit(lambda x: x, **{option: 1}), lambda: jit(**{option: 1})):
+        with pytest.raises(TypeError, match=f"jit: there is no option '{option}'; {told}"):
+            decorate()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"static_argnums": "n"}, "static_argnums takes positions, one or several, got 'n'; names"),
+        ({"static_argnums": 1.5}, "static_argnums takes positions, one or several, got 1.5"),
+        ({"donate_argnums": ["x"]}, r"donate_argnums takes positions, one or several, got \['x'\]"),
+        ({"static_argnames": 1}, "static_argnames takes names, one or several, got 1; positions"),
+        ({"donate_argnames": (0,)}, r"donate_argnames takes names, one or several, got \(0,\)"),
+    ],
+)
+def test_positions_and_names_that_are_mixed_up_are_told_apart(options, told) -> None:
+    with pytest.raises(TypeError, match=f"jit: {told}"):
+        jit(lambda x, n: x * n, **options)
+
+
+def test_positions_and_names_may_be_one_or_several_of_any_kind() -> None:
+    for options in (
+        {"static_argnums": np.int64(1)},
+        {"static_argnums": {1}},
+        {"static_argnames": iter(["n"])},
+    ):
+        function = jit(lambda x, n: x * n, **options)
+        assert function(2.0, 3) == 6.0
+        assert function.signatures() == ("<lambda>(x: float, n=3)",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from collections import namedtuple
@@ -443,3 +444,29 @@ def test_sort_and_top_k_under_jaxs_names() -> None:
     values, places = jit(lambda x: lax.top_k(x, k=2, axis=0))(BOARD)
     same(values, np.sort(BOARD, 0)[:-3:-1])
     same(np.take_along_axis(BOARD, places, 0), values)
+
+
+def test_names_and_order_of_parameters_are_jaxs() -> None:
+    """Code moves over by its imports, calls by keyword too. (JAX's further keywords are left out:
+    `operand` of `cond`, `num_keys` of `sort`, `allow_negative_indices` of slices.)"""
+    jaxs = {
+        "cond": "pred true_fun false_fun *operands",
+        "switch": "index branches *operands",
+        "while_loop": "cond_fun body_fun init_val",
+        "fori_loop": "lower upper body_fun init_val unroll",
+        "scan": "f init xs length reverse unroll",
+        "map": "f xs batch_size",
+        "dynamic_slice": "operand start_indices slice_sizes",
+        "dynamic_update_slice": "operand update start_indices",
+        "select": "pred on_true on_false",
+        "select_n": "which *cases",
+        "sort": "operand dimension is_stable",
+        "top_k": "operand k axis",
+    }
+    assert {*jaxs} == {*lax.__all__}
+    for name, expected in jaxs.items():
+        parameters = inspect.signature(getattr(lax, name)).parameters.values()
+        assert (
+            " ".join(f"{'*' * (p.kind is p.VAR_POSITIONAL)}{p.name}" for p in parameters)
+            == expected
+        )

@@ -294,11 +294,12 @@ def gather(
     x: Any, key: Any, *, mode: str = "raise", fill_value: Any = None, unique_indices: bool = False
 ) -> Any:
     """`x[key]`; what is out of range by `mode`: "raise", "clip" (the nearest), "wrap" (modulo), or
-    "fill" (`fill_value`, NaN or 0 by default)."""
+    "fill" and "drop" (`fill_value`, NaN or 0 by default)."""
     del unique_indices
     x = asarray(x)
-    if mode not in ("raise", "clip", "wrap", "fill"):
-        raise ArgumentError(f"index mode {mode!r} is not one of raise, clip, wrap, fill")
+    if mode not in ("raise", "clip", "wrap", "drop", "fill"):
+        raise ArgumentError(f"index mode {mode!r} is not one of raise, clip, wrap, drop, fill")
+    mode = "fill" if mode == "drop" else mode
     plan = _parse(x, key, mode)
     boxed = _boxed(x, plan)
     if not plan.arrays:
@@ -343,6 +344,12 @@ _COMBINE = {
 }
 
 
+def _reading(mode: str) -> str:
+    """The mode in which elements are read that are written in `mode`: those that are left out may
+    be any."""
+    return mode if mode in ("raise", "wrap") else "clip"
+
+
 def update(
     x: Any,
     key: Any,
@@ -362,7 +369,7 @@ def update(
         return _update_masked(x, mask, values, how)
     plan = _parse(x, key, mode)
     if how == "apply":
-        return update(x, key, values(gather(x, key, mode="clip" if mode != "raise" else mode)))
+        return update(x, key, values(gather(x, key, mode=_reading(mode))), mode=mode)
     if not plan.arrays:
         old = getitem(x, key)
         new = _value_like(values, old, x, how)
@@ -380,7 +387,7 @@ def update(
                 f"update: {how} at indices that may repeat has no one order that is usual",
                 fix="Pass unique_indices=True if no place occurs twice.",
             )
-        old = gather(x, key, mode="clip" if mode != "raise" else "raise")
+        old = gather(x, key, mode=_reading(mode))
         if combine is subtract_arrays:
             scatter_mode, new = "add", _negated(new)
         else:

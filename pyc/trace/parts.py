@@ -72,9 +72,9 @@ class AtIndex:
 
     Where `key` names an element several times, `set` takes the last value, and the other methods
     apply all of them, in row-major order of the values. Indices out of range: `mode` is "raise"
-    (IndexOutOfRangeError), "clip" (the nearest element), "wrap" (modulo the length), "drop" (left
-    out of an update) or "fill" (`get` gives `fill_value`). unique_indices: the caller promises that
-    no element is named twice.
+    (IndexOutOfRangeError), "clip" (the nearest element), "wrap" (modulo the length), or "drop" and
+    "fill" (left out of an update; `get` gives `fill_value`). unique_indices: the caller promises
+    that no element is named twice.
     """
 
     __slots__ = ("_array", "_key")

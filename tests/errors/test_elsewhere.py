@@ -153,6 +153,14 @@ def test_a_level_that_there_is_not(golden: Any) -> None:
     golden(text_of(lambda: lowered.as_text("code")))
 
 
+def test_a_call_with_the_description_of_an_array(golden: Any) -> None:
+    golden(text_of(lambda: pyc.jit(lambda x: x)(pyc.ShapeDtype(3, "f4"))))
+
+
+def test_a_kind_of_devices_that_there_is_not(golden: Any) -> None:
+    golden(text_of(lambda: pyc.devices("gpu")))
+
+
 @pytest.mark.parametrize("function", [len, np.sin, 3], ids=["function", "ufunc", "number"])
 def test_an_explanation_of_what_is_not_jitted(function: Any, golden: Any) -> None:
     golden(text_of(lambda: pyc.cache.explain(function, np.arange(3.0))))

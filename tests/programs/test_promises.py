@@ -20,6 +20,7 @@ import pyc.numpy as pnp
 from pyc import lax, reasons
 from pyc.ir.plan import Copy, Plan
 from pyc.reasons import Reason
+from pyc.runtime import pool
 from tests.passes.programs import copies, flat, loops
 
 ROOT = Path(__file__).parents[2]
@@ -419,3 +420,28 @@ def test_steps_are_seen_in_loops() -> None:
     plan = pyc.jit(function).lower(np.arange(9.0)).plan
     assert len(flat(plan.steps)) > len(plan.steps)
     assert len(loops(plan.steps)) == 1
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+ARENAS = {
+    "sorts and a product": lambda a: np.sort(np.sort(a * 2, axis=0)[::-1] + 1, axis=1) @ a.T,
+    "sums that are used again": lambda a: (a @ a)[np.argsort(a.sum(0))] / (a @ a).sum(),
+    "a loop over whole arrays": lambda a: lax.fori_loop(0, 9, lambda i, b: np.sort(b, 0) @ a, a),
+    "nothing but results": lambda a: a * 2 + 1,
+}
+
+
+@pytest.mark.parametrize("size", [40, 300])
+@pytest.mark.parametrize("name", ARENAS)
+def test_the_arena_that_is_allocated_is_the_peak_that_was_planned(name: str, size: int) -> None:
+    function, a = pyc.jit(ARENAS[name]), RNG.standard_normal((size, size))
+    planned = function.lower(a).memory_analysis()
+    function(a)
+    pool.clear()
+    for _ in range(3):
+        function(a)
+    assert pool.statistics().arena_bytes == planned.peak
+    assert planned.lower_bound <= planned.peak <= 1.1 * planned.lower_bound
+    assert (planned.peak > 0) == (name != "nothing but results")

@@ -201,6 +201,58 @@ def test_updates() -> None:
         np.testing.assert_array_equal(got, want)
 
 
+PLACES = np.array([1, 4, 9, -1, -8])
+"""Of an array of six: the last three beyond an end, or from it."""
+WITHIN = {
+    "clip": [1, 4, 5, 5, 0],
+    "wrap": [1, 4, 3, 5, 4],
+    "drop": [1, 4, None, 5, None],
+    "fill": [1, 4, None, 5, None],
+}
+"""The elements that the places mean, None where there is none."""
+
+
+@pytest.mark.parametrize("mode", WITHIN)
+@pytest.mark.parametrize(
+    ("how", "one"),
+    [
+        ("set", lambda old: 2.0),
+        ("add", lambda old: old + 2),
+        ("subtract", lambda old: old - 2),
+        ("multiply", lambda old: old * 2),
+        ("min", lambda old: min(old, 2)),
+        ("max", lambda old: max(old, 2)),
+        ("divide", lambda old: old / 2),
+        ("apply", lambda old: old * 3 + 1),
+    ],
+)
+def test_places_out_of_range_by_mode(how, one, mode) -> None:
+    x = np.arange(1.0, 7.0)
+    places, within = PLACES, WITHIN[mode]
+    if how in ("divide", "apply"):  # each element once
+        places, within = PLACES[:3], within[:3]
+    expected = x.copy()
+    for k in within:
+        if k is not None:
+            expected[k] = one(expected[k])
+
+    def changed(x, i):
+        if how == "apply":
+            return x.at[i].apply(lambda v: v * 3 + 1, mode=mode)
+        unique = how == "divide"
+        return getattr(x.at[i], how)(2.0, mode=mode, unique_indices=unique)
+
+    np.testing.assert_array_equal(jit(changed)(x, places), expected)
+
+
+@pytest.mark.parametrize("mode", WITHIN)
+def test_places_out_of_range_are_read_by_mode(mode) -> None:
+    x = np.arange(1.0, 7.0)
+    expected = [np.nan if k is None else x[k] for k in WITHIN[mode]]
+    found = jit(lambda x, i: x.at[i].get(mode=mode))(x, PLACES)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_updates_count_repeated_indices() -> None:
     index = np.array([0, 1, 0, 0])
     got = jit(lambda x, i: x.at[i].add(1))(np.zeros(3), index)
