@@ -400,6 +400,7 @@ def test_a_directory_that_cannot_be_made_is_a_miss(tmp_path) -> None:
         assert cache.ls() == []
     with config.using(cache="rw", cache_dir=str(tmp_path / "file")):
         assert miss().reason is Reason.CACHE_DIRECTORY_UNAVAILABLE
+        assert miss().details["error"] == "Not a directory"
 
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.EPERM])
@@ -478,6 +479,7 @@ def test_a_directory_that_cannot_be_read_is_a_miss() -> None:
         folder.mkdir(mode=0)
         with config.using(cache="rw", cache_dir=str(folder)):
             assert miss().reason is Reason.CACHE_DIRECTORY_UNAVAILABLE
+            assert miss().details["error"] == "Permission denied"
 
 
 def test_files_are_of_this_user_alone(cache_dir) -> None:
