@@ -30,12 +30,12 @@ from typing import Any
 PATIENCE_SECONDS = 0.02
 """Time that a fork waits for one of the locks before it lets go of all of them and begins anew."""
 
+MOST_HANDLERS = 100
+"""How often signal handlers may raise during one fork until it goes on without the locks."""
+
 
 _locks: list[Any] = []
-_taken: list[Any] = []
 _renewals: list[Callable[[], object]] = []
-_collects: list[bool] = []
-"""Whether Python's collector was on, while a fork is under way."""
 
 
 def hold(lock: Any) -> None:
@@ -99,40 +99,93 @@ def load(name: str) -> Any:
         return import_module(name)
 
 
-def _before() -> None:
-    # A thread with one of the others may want the compiler, called back by a finaliser: to wait
-    # with the compiler in hand for long would be for ever.
-    while True:
+class _Fork:
+    """A fork under way, and the locks that it has taken. A signal handler that comes meanwhile and
+    forks has another one."""
+
+    def __init__(self) -> None:
+        self._before = [lock for lock in _every_lock() if _is_mine(lock)]
+        self._taken: list[Any] = []
+        self._collects = False
+
+    def take(self) -> None:
+        """Takes all locks, and switches Python's collector off."""
+        # A thread with one of the others may want the compiler, called back by a finaliser: to wait
+        # with the compiler in hand for long would be for ever.
+        self._release()
+        while not self._try():
+            self._release()
+            time.sleep(PATIENCE_SECONDS)
+        self._collects = gc.isenabled() or self._collects
+        gc.disable()
+
+    def give_back(self) -> None:
+        """Ends what `take` began."""
+        self._release()
+        if self._collects:
+            gc.enable()
+
+    def _try(self) -> bool:
         compiling.acquire()
+        self._taken.append(compiling)
         for lock in _locks:
             if not lock.acquire(timeout=PATIENCE_SECONDS):
-                break
-            _taken.append(lock)
-        else:
-            _collects.append(gc.isenabled())
-            gc.disable()
-            return
-        _release()
-        time.sleep(PATIENCE_SECONDS)
+                return False
+            self._taken.append(lock)
+        return True
+
+    def _release(self) -> None:
+        while self._taken:
+            self._taken.pop().release()
+        for lock in _every_lock():  # where a handler raised right after one was taken
+            while lock not in self._before and _is_mine(lock):
+                lock.release()
 
 
-def _release() -> None:
-    while _taken:
-        _taken.pop().release()
-    compiling.release()
+def _every_lock() -> list[Any]:
+    return [compiling, *_locks]
+
+
+def _is_mine(lock: Any) -> bool:
+    return compiling.is_mine() if lock is compiling else bool(lock._is_owned())
+
+
+_forks: list[_Fork] = []
+"""Those under way in this thread, which has all the locks: one, but for handlers that fork."""
+
+
+def _completely(work: Callable[[], object]) -> None:
+    """Does all of `work`, which may be begun anew: also where a signal handler raises in the middle
+    of it. What it raised is raised afterwards; Python shows it, and goes on with the fork."""
+    raised: BaseException | None = None
+    for _ in range(MOST_HANDLERS):
+        try:
+            work()
+            break
+        except BaseException as error:
+            raised = error
+    if raised is not None:
+        raise raised
+
+
+def _before() -> None:
+    here = _Fork()
+    try:
+        _completely(here.take)
+    finally:
+        _forks.append(here)
 
 
 def _after() -> None:
-    collects = _collects.pop()
-    _release()
-    if collects:
-        gc.enable()
+    _completely(_forks.pop().give_back)
 
 
 def _after_in_child() -> None:
-    for renew in _renewals:
-        renew()
-    _after()
+    try:
+        for renew in _renewals:
+            _completely(renew)
+    finally:
+        _after()
 
 
 os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after_in_child)

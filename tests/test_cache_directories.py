@@ -362,9 +362,10 @@ def test_entries_of_another_format_are_left_to_their_version(cache_dir) -> None:
     assert isinstance(store.lookup({"other": 1}, {}, refused), Miss)
     assert isinstance(store.read(str(other)), Miss)
     assert other.exists()
-    assert cache.stats().entries == 3, "`f`, its other, and how calls are run"
+    before = cache.stats().entries
+    assert before >= 2, "`f` and its other; how calls are run, if it was not known"
     assert size.recorded(store) is not None
-    assert cache.clear() == 3
+    assert cache.clear() == before
 
 
 # --- what may be done in each mode ----------------------------------------------------------------

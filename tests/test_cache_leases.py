@@ -12,6 +12,7 @@ import fcntl
 import multiprocessing
 import os
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -530,6 +531,23 @@ def test_a_lease_file_that_cannot_be_made_is_done_without(cache_dir) -> None:
         assert isinstance(found, Miss)
         assert cache.store(DOCUMENT, FACTS, PAYLOAD, 0.1, "f")
     assert last_reasons()[0] is Reason.CACHE_LEASE_UNAVAILABLE
+
+
+@pytest.mark.usefixtures("unprivileged")
+def test_a_lease_file_that_may_not_be_opened_is_done_without() -> None:
+    with (
+        tempfile.TemporaryDirectory() as base,
+        config.using(cache="rw", cache_dir=f"{base}/cache"),
+    ):
+        os.makedirs(os.path.dirname(path()), mode=0o700)
+        os.close(os.open(path(), os.O_CREAT | os.O_WRONLY, 0))
+        reasons.clear()
+        with cache.claim(DOCUMENT, FACTS, "f") as found:
+            assert isinstance(found, Miss)
+            assert cache.store(DOCUMENT, FACTS, PAYLOAD, 0.1, "f")
+        event = reasons.events("cache")[0]
+        assert event.reason is Reason.CACHE_LEASE_UNAVAILABLE
+        assert event.details["error"] == "Permission denied"
 
 
 def test_clearing_takes_no_lease_from_a_living_holder(cache_dir) -> None:

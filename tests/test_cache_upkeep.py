@@ -288,8 +288,10 @@ def test_prune_removes_what_the_dead_left(cache_dir) -> None:
     file_of(1).write_bytes(b"")
     assert isinstance(cache.lookup(document(1), {}), Miss)
     temporary = file_of(0).parent / f".{'c' * 62}-{'d' * 16}.msgpack.{'0' * 12}"
-    temporary.write_bytes(b"half")
-    os.utime(temporary, (1, 1))
+    trial, note = cache_dir / f".trial-{'0' * 12}", cache_dir / f"sources-{'a' * 8}.{'0' * 12}"
+    for file in (temporary, trial, note):
+        file.write_bytes(b"half")
+        os.utime(file, (1, 1))
     (cache_dir / "leases").mkdir(exist_ok=True)
     (cache_dir / "leases" / f"{'a' * 64}-{'b' * 16}").write_bytes(b"1 2 3")
     (cache_dir / "leases" / "mine.txt").write_bytes(b"")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyc import demo
+from pyc import cache, demo
 from pyc.__main__ import main
 from pyc.demo import data, generated
 from pyc.demo.program import Outcome, Program, difference
@@ -115,7 +115,7 @@ def test_statistics_and_the_device_follow_the_table(monkeypatch, capsys) -> None
     monkeypatch.setattr(demo, "PROGRAMS", (small(),))
     assert demo.run() == 0
     out = capsys.readouterr().out
-    assert re.search(r"\ncache .* (entry|entries), ", out)
+    assert re.search(r"\ncache .* entr(y|ies), ", out)
     assert re.search(r"\ndevice: cpu \(x86-64-v\d, \d+ threads\), x86_64\n$", out)
 
 
@@ -170,3 +170,15 @@ def test_refining_keeps_the_corners_and_interpolates() -> None:
     grid = np.array([[0.0, 2.0], [4.0, 6.0]])
     fine = data.refine(grid, 2)
     np.testing.assert_array_equal(fine, [[0, 1, 2], [2, 3, 4], [4, 5, 6]])
+
+
+@pytest.mark.usefixtures("cache_dir")
+def test_the_statistics_are_those_of_the_programs_that_ran(capsys) -> None:
+    """A cache that has been used holds more, which is `python -m pyc cache stats`."""
+    document = {"graph": "graph() {\n  return\n}\n", "options": {}}
+    cache.store(document, {"vector_bytes": 32}, {"image": b"1234"}, 0.5, "elsewhere")
+    cache.reset_stats()
+    assert demo.run(["bodies"]) == 0
+    shown = capsys.readouterr().out
+    assert "\n  bodies: 1 entry, " in shown and "elsewhere" not in shown
+    assert "\n  1 other function: 1 entry, " in shown

@@ -88,6 +88,58 @@ def test_a_fork_waits_for_the_compiler(tmp_path, stage) -> None:
     assert run(program, tmp_path) == "1\n"
 
 
+@pytest.mark.parametrize("event", ["raises", "is interrupted", "forks"])
+def test_a_signal_handler_comes_while_a_fork_waits(tmp_path, event) -> None:
+    """Python shows what a handler raises there, and forks. The child must be whole all the same,
+    and the compiler free in both. A handler that forks has a fork of its own."""
+    program = f"""
+        compiler = backends.compiler()
+        real, inside, handled = compiler.compile_plan, threading.Event(), []
+
+        def slow(*args, **kwargs):
+            compiler.compile_plan = real
+            inside.set()
+            time.sleep(0.6)
+            return real(*args, **kwargs)
+
+        def handler(*_):
+            handled.append(1)
+            if {event == "raises"}:
+                raise ValueError("from the handler")
+            elif {event == "is interrupted"}:
+                raise KeyboardInterrupt
+            elif len(handled) == 1:
+                ended(child(both))
+
+        compiler.compile_plan = slow
+        thread = threading.Thread(target=f, args=(x,))
+        thread.start()
+        inside.wait()
+        signal.signal(signal.SIGPROF, handler)
+        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGPROF)).start()
+        start = time.monotonic()
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(30)
+            try:
+                both()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert time.monotonic() - start > 0.3, "the fork did not wait"
+        assert handled == [1]
+        ended(pid)
+        thread.join()
+        other = threading.Thread(target=both)
+        other.start()
+        other.join(20)
+        assert not other.is_alive(), "the compiler is held by nobody's fork"
+        import gc
+        assert gc.isenabled()
+        """
+    run(program, tmp_path)
+
+
 def test_a_fork_while_a_thread_waits_for_the_compiler(tmp_path) -> None:
     """What that thread has locked already, its child would find locked for ever."""
     program = """

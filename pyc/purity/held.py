@@ -190,13 +190,12 @@ class Held:
 
     def add_states(self) -> None:
         """Remembers the states that `random` and `numpy.random` draw from, if these are loaded."""
-        module: Any = sys.modules.get("random")
-        if module is not None:
-            shared = module._inst
+        # Another thread may be in the middle of importing them: then nobody has drawn yet.
+        shared: Any = getattr(sys.modules.get("random"), "_inst", None)
+        if shared is not None:
             self._states.append(("random", shared.getstate, shared.setstate, shared.getstate()))
-        module = sys.modules.get("numpy.random.mtrand")
-        if module is not None:
-            shared = module._rand
+        shared = getattr(sys.modules.get("numpy.random.mtrand"), "_rand", None)
+        if shared is not None:
             drawn = _NumpyState(shared)
             self._states.append(("numpy.random", drawn.get, drawn.set, drawn.get()))
 

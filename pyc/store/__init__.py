@@ -274,9 +274,10 @@ class LocalStore:
             return self._unavailable(error) if self.writable else None
         except OSError as error:
             return self._unavailable(error)
-        usable = os.access(self.directory, os.R_OK | os.X_OK, effective_ids=True)
-        if not usable or not stat.S_ISDIR(found.st_mode):
-            return self._unavailable(None)
+        if not stat.S_ISDIR(found.st_mode):
+            return self._unavailable(OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
+        if not os.access(self.directory, os.R_OK | os.X_OK, effective_ids=True):
+            return self._unavailable(OSError(errno.EACCES, os.strerror(errno.EACCES)))
         if found.st_uid != os.geteuid() or found.st_mode & _OTHERS_MAY_WRITE:
             details = {
                 "directory": self.directory,
@@ -286,10 +287,8 @@ class LocalStore:
             return Miss(Reason.CACHE_DIRECTORY_UNSAFE, "", details)
         return None
 
-    def _unavailable(self, error: OSError | None) -> Miss:
-        details = {"directory": self.directory}
-        if error is not None:
-            details["error"] = said(error)
+    def _unavailable(self, error: OSError) -> Miss:
+        details = {"directory": self.directory, "error": said(error)}
         return Miss(Reason.CACHE_DIRECTORY_UNAVAILABLE, "", details)
 
     def _manifest(self, key: str) -> list[str]:

@@ -52,7 +52,7 @@ AHEAD_SECONDS = 60.0
 
 _TEMPORARY_NAME = rf"\.{ENTRY_NAME}\.[0-9a-f]{{12}}"
 _NOTE_NAME = rf"{SOURCES}-[0-9a-f]{{8}}"
-_UNFINISHED_NOTE = rf"{_NOTE_NAME}\.[0-9a-f]{{12}}"
+_UNFINISHED = rf"{_NOTE_NAME}\.[0-9a-f]{{12}}|\.trial-[0-9a-f]{{12}}"
 _LEASE_NAME = r"[0-9a-f]{64}-[0-9a-f]{16}"
 
 
@@ -332,7 +332,7 @@ def _files(store: LocalStore, failed: list[OSError]) -> Iterator[_File]:
 def _remove_leftovers(store: LocalStore) -> None:
     for path in store.set_aside():
         remove(path)
-    for name in listing(store.directory, _UNFINISHED_NOTE):
+    for name in listing(store.directory, _UNFINISHED):
         path = os.path.join(store.directory, name)
         if _age(path) > ABANDONED_SECONDS:
             remove(path)

@@ -437,7 +437,7 @@ def answer(value: Any) -> Any:
         return _refusal(f"np.random.{value.__name__}", *_RANDOM)
     if not isinstance(value, _FUNCTIONS):
         return value
-    random = sys.modules.get("numpy.random")
-    if random is not None and value is random.default_rng:
+    # Another thread may be in the middle of importing it.
+    if value is getattr(sys.modules.get("numpy.random"), "default_rng", None):
         return _default_rng
     return view(value) if _of_numpy(value) else value
