@@ -537,6 +537,7 @@ class _Given:
         if isinstance(self.value, DeviceArray) or getattr(self.value, "nbytes", 0) > CONSTANT_BYTES:
             return None
         found = np.array(self.value, order="C")
+        found = found.astype(found.dtype.newbyteorder("="), copy=False)
         found.flags.writeable = False
         return found
 
@@ -549,7 +550,7 @@ class _Given:
             record(Reason.GUARD_ARGUMENT_VALUE, name=self.name, value=number)
         else:
             is_array = isinstance(self.value, np.ndarray)
-            self.read.content = self.elements() if is_array else self.value
+            self.read.content = np.array(self.value, order="C") if is_array else self.value
             record(Reason.GUARD_CAPTURE_VALUE, name=self.name)
         self.is_kept = True
 

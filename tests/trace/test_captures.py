@@ -17,12 +17,10 @@ import types
 import warnings
 import weakref
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import pyc
 from pyc import reasons
@@ -533,106 +531,3 @@ def test_threads_see_their_own_values() -> None:
     for t in threads:
         t.join()
     assert not failures and function.cache_info().entries == 1
-
-
-# --- at random ------------------------------------------------------------------------------------
-
-
-@dataclass
-class Settings:
-    rate: float = 0.5
-    order: int = 2
-    w: Any = None
-    rows: list[Any] = field(default_factory=list)
-    table: dict[str, Any] = field(default_factory=dict)
-    limit = 4.0
-
-    def half(self, x):
-        return x * self.rate + self.limit
-
-
-class Pair(NamedTuple):
-    first: float
-    second: Any
-
-
-WORLD = """
-k, n, flag, mode = 2.0, 1, True, "a"
-W, pair, cfg = np.ones(3), Pair(1.0, X1), Settings(w=X1, rows=[1.0, X1], table={"a": 2.0, "w": X1})
-def g(x, scale=1.5, *, shift=0.0): return x * scale + shift + k
-def f(x):
-    y = g(x) * W + cfg.half(x) * pair.first + pair.second
-    y = y + cfg.w * cfg.rows[0] + cfg.rows[1] + len(cfg.rows) + cfg.table["a"] * cfg.table["w"]
-    for _ in range(n): y = y + cfg.limit
-    if flag: y = y * cfg.order
-    return y if mode == "a" else -y + len(cfg.table)
-"""
-
-NUMBERS = st.sampled_from([0.5, 1.0, -2.0, 3.25, 7.0, -0.0, 2, 3])
-ARRAYS = st.sampled_from([(1.0, 2.0, 3.0), (0.0, -1.0, 4.0), (2.0, 2.0, 2.0)])
-
-
-def _set(name: str):
-    return lambda w, v: w.__setitem__(name, v)
-
-
-def _attribute(name: str):
-    return lambda w, v: setattr(w["cfg"], name, v)
-
-
-def _in_place(find):
-    return lambda w, v: find(w).__setitem__(slice(None), v)
-
-
-ACTIONS = {
-    "k": (_set("k"), NUMBERS),
-    "n": (_set("n"), st.integers(0, 3)),
-    "flag": (_set("flag"), st.booleans()),
-    "mode": (_set("mode"), st.sampled_from("ab")),
-    "W": (lambda w, v: w.__setitem__("W", np.array(v)), ARRAYS),
-    "W type": (lambda w, v: w.__setitem__("W", np.array(v, np.float32)), ARRAYS),
-    "W[:]": (_in_place(lambda w: w["W"]), ARRAYS),
-    "pair": (lambda w, v: w.__setitem__("pair", Pair(v, w["X1"])), NUMBERS),
-    "cfg": (
-        lambda w, v: w.__setitem__(
-            "cfg", Settings(v, w=w["X1"], rows=[v, w["X1"]], table={"a": v, "w": w["X1"]})
-        ),
-        NUMBERS,
-    ),
-    "cfg.rate": (_attribute("rate"), NUMBERS),
-    "cfg.order": (_attribute("order"), st.integers(1, 3)),
-    "cfg.w": (lambda w, v: setattr(w["cfg"], "w", np.array(v)), ARRAYS),
-    "cfg.w[:]": (_in_place(lambda w: w["cfg"].w), ARRAYS),
-    "cfg.limit": (_attribute("limit"), NUMBERS),
-    "Settings.limit": (lambda w, v: setattr(Settings, "limit", v), NUMBERS),
-    "cfg.rows[0]": (lambda w, v: w["cfg"].rows.__setitem__(0, v), NUMBERS),
-    "cfg.rows[1]": (lambda w, v: w["cfg"].rows.__setitem__(1, np.array(v)), ARRAYS),
-    "append": (lambda w, v: w["cfg"].rows.append(v), NUMBERS),
-    "cfg.table['a']": (lambda w, v: w["cfg"].table.__setitem__("a", v), NUMBERS),
-    "new key": (lambda w, v: w["cfg"].table.__setitem__(f"k{v}", v), st.integers(0, 2)),
-    "default": (lambda w, v: setattr(w["g"], "__defaults__", (v,)), NUMBERS),
-    "keyword default": (lambda w, v: w["g"].__kwdefaults__.__setitem__("shift", v), NUMBERS),
-}
-
-
-@given(
-    st.lists(
-        st.sampled_from(sorted(ACTIONS)).flatmap(lambda a: st.tuples(st.just(a), ACTIONS[a][1])),
-        min_size=1,
-        max_size=12,
-    )
-)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_changes_at_random(changes) -> None:
-    """Any sequence of changes, a call after each: the answer is the one of plain Python."""
-    names: dict[str, Any] = {"__name__": "__main__", "X1": np.array([1.0, 2.0, 4.0]), "np": np}
-    names |= {"Pair": Pair, "Settings": Settings}
-    Settings.limit = 4.0
-    exec(WORLD, names)
-    function = jit(names["f"])
-    for what, value in [("k", 2.0), *changes]:
-        ACTIONS[what][0](names, value)
-        for _ in range(2):
-            got, expected = function(X), function.__wrapped__(X)
-            np.testing.assert_allclose(got, expected, rtol=1e-13)
-            assert got.dtype == expected.dtype

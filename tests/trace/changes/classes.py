@@ -6,6 +6,16 @@ Classes: inheritance, descriptors, metaclasses, slots.
 from __future__ import annotations
 
 CHANGES = {
+    "class method of an object that its class overrides": (
+        "class B:\n"
+        "  k=1.0\n"
+        "  def g(s,x): return x*s.k\n"
+        "class C(B):\n"
+        "  g=classmethod(lambda cls,x: x*cls.k)\n"
+        "c=C()\n"
+        "def f(x): return c.g(x)",
+        "C.g=classmethod(lambda cls,x: -x*cls.k)",
+    ),
     "override on subclass": (
         "class B:\n  k=1.0\nclass C(B): pass\nc=C()\ndef f(x): return x*c.k",
         "C.k=3.0",

@@ -6,6 +6,10 @@ Containers, their views and bound methods, arrays of all kinds.
 from __future__ import annotations
 
 CHANGES = {
+    "bytes in the other order": (
+        "W=np.arange(3,dtype='>f8')\ndef f(x): return x if W[1]>0 else -x",
+        "W[1]=-1.0",
+    ),
     "mappingproxy": (
         "D={'a':1.0}\np=types.MappingProxyType(D)\ndef f(x): return x*p['a']",
         "D['a']=3.0",
