@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 REFUSED = {
+    "shares memory": (
+        "W=np.ones(3); V=np.ones(3)\ndef f(x): return x*(2.0 if np.shares_memory(W,V) else 1.0)"
+    ),
+    "may share memory": "def f(x): return x*(2.0 if np.may_share_memory(x,x) else 1.0)",
+    "base": "W=np.ones(3)\ndef f(x): return x*(1.0 if W.base is None else 2.0)",
+    "strides": "W=np.ones(3)\ndef f(x): return x*W.strides[0]",
+    "flags": "W=np.ones(3)\ndef f(x): return x*(1.0 if W.flags.writeable else 2.0)",
     "environ get": ("os.environ['PWK']='1'\ndef f(x): return x*float(os.environ['PWK'])"),
     "getenv default": (
         "os.environ.pop('PWJ',None)\ndef f(x): return x*float(os.getenv('PWJ','1'))"
