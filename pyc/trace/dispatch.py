@@ -132,7 +132,7 @@ def _is_real(x: Any) -> bool:
 
 def _shares_memory(*args: Any, **options: Any) -> NoReturn:
     """Refused: where arrays from outside lie may be another place in each call."""
-    raise UnsupportedOpError(
+    raise TraceError(
         "whether arrays share memory may differ from call to call, and nothing looks after it",
         fix="Ask outside of the jitted function, and pass what it gives as an argument.",
         place=location.here(),
