@@ -296,7 +296,7 @@ class Looks:
         """The names of a module of a library: by the version of all of them, which seldom change;
         each by itself where they do."""
         version = layout.dict_version(names)
-        if _is_steady(names, version):
+        if version is not None and _is_steady(names, version):
             at = id(names) + layout.DICT_VERSION
             self.looks.append(Look(CountSource(names, at, version), None))
             return

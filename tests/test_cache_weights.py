@@ -116,3 +116,15 @@ def test_large_captured_arrays_are_never_stored(cache_dir, way) -> None:
         assert np.allclose(found, function(x))
         assert len(cache.ls("captured")) == 1
     assert elements_in(cache_dir, WEIGHTS) == []
+
+
+@pytest.mark.parametrize("count", [1_000, 4_000_000])
+def test_an_entry_is_as_small_for_large_weights(cache_dir, count) -> None:
+    """Some 10 KB of code, whether the arrays that it reads have 8 KB or 32 MB."""
+    model = SimpleNamespace(w=np.full(count, 1.5), layers=[np.full(count, 2.0)])
+    x = np.ones(count)
+    found = jit(lambda x: x * model.w + model.layers[0], name="sized")(x)
+    assert found[0] == 3.5
+    assert len(cache.ls("sized")) == 1
+    files = [path.stat().st_size for path in cache_dir.rglob("*") if path.is_file()]
+    assert 0 < sum(files) < 64_000

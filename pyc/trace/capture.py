@@ -168,7 +168,7 @@ class Trace(Interpreter):
         """A tracer of the same value if `x` is a view or an argument; anything else as it is."""
         if type(x) is not Tracer:
             return x
-        if x.base is None:
+        if x.viewed is None:
             for a in arguments:
                 if a is x:
                     break
@@ -281,12 +281,12 @@ class Trace(Interpreter):
         if x.bound is not None:
             entered.bound = x.bound
             entered.require()
-        if x.base is not None:
-            base = self.lift(x.base)
-            if id(x.base) in self._carried:
+        if x.viewed is not None:
+            base = self.lift(x.viewed)
+            if id(x.viewed) in self._carried:
                 entered.view_of(base, x.step, None)
             else:
-                before = self.parent.lift(x.base)
+                before = self.parent.lift(x.viewed)
                 seen = self._capture(id(before.value), before, before.type, before.weak).value
                 entered.view_of(base, x.step, seen)
         self._entered[id(x)] = (x, entered)
@@ -537,6 +537,7 @@ class _Given:
         if isinstance(self.value, DeviceArray) or getattr(self.value, "nbytes", 0) > CONSTANT_BYTES:
             return None
         found = np.array(self.value, order="C")
+        found = found.astype(found.dtype.newbyteorder("="), copy=False)
         found.flags.writeable = False
         return found
 
@@ -549,7 +550,7 @@ class _Given:
             record(Reason.GUARD_ARGUMENT_VALUE, name=self.name, value=number)
         else:
             is_array = isinstance(self.value, np.ndarray)
-            self.read.content = self.elements() if is_array else self.value
+            self.read.content = np.array(self.value, order="C") if is_array else self.value
             record(Reason.GUARD_CAPTURE_VALUE, name=self.name)
         self.is_kept = True
 

@@ -130,6 +130,15 @@ def _is_real(x: Any) -> bool:
     return not type_of(value(x)).dtype.is_complex
 
 
+def _shares_memory(*args: Any, **options: Any) -> NoReturn:
+    """Refused: where arrays from outside lie may be another place in each call."""
+    raise TraceError(
+        "whether arrays share memory may differ from call to call, and nothing looks after it",
+        fix="Ask outside of the jitted function, and pass what it gives as an argument.",
+        place=location.here(),
+    )
+
+
 def _text(x: Any) -> str:
     return repr(x)
 
@@ -142,6 +151,8 @@ _FACTS: dict[Any, Function] = {
     np.iscomplexobj: _is_complex,
     np.isrealobj: _is_real,
     np.isscalar: _is_scalar,
+    np.shares_memory: _shares_memory,
+    np.may_share_memory: _shares_memory,
     np.array_repr: _text,
     np.array_str: _text,
     np.array2string: _text,

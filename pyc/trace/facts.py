@@ -28,7 +28,7 @@ _GLOBAL, _ATTRIBUTE = opmap["LOAD_GLOBAL"], opmap["LOAD_ATTR"]
 _SHIFT = int(sys.version_info >= (3, 12))
 """The bits of the argument of `LOAD_ATTR` that are not the number of its name."""
 _SINGLE = (None, True, False, ...)
-_READERS = ("inspect", "typing", "pydoc")
+_READERS = ("inspect", "pydoc")
 """Modules whose functions read facts of others."""
 
 
@@ -106,9 +106,9 @@ class Facts:
     def reads(self, module: str) -> None:
         """A function of a library, or the module itself, is about to be used."""
         if module in _READERS:
-            self._ask(_ALL - self.asked)
+            self._ask({*OF_FUNCTIONS, *OF_CLASSES} - self.asked)
 
-    def _ask(self, new: set[str] | frozenset[str]) -> None:
+    def _ask(self, new: set[str]) -> None:
         self.asked |= new
         for function, made, path in self._functions:
             self._of_function(function, made, path, new)
@@ -133,7 +133,7 @@ class Facts:
         self._of_names(own, self.asked)
 
     def _of_function(
-        self, value: FunctionType, made: FunctionType, path: Path, asked: set[str] | frozenset[str]
+        self, value: FunctionType, made: FunctionType, path: Path, asked: set[str]
     ) -> None:
         for name in OF_FUNCTIONS:
             if name not in asked:
@@ -144,16 +144,21 @@ class Facts:
             else:
                 setattr(made, name, self._space.translate(getattr(value, name), at))
 
-    def _of_class(self, value: type, asked: set[str] | frozenset[str]) -> None:
+    def _of_class(self, value: type, asked: set[str]) -> None:
         path = self._space.root("class", value.__qualname__, value)
         for name in OF_CLASSES:
             if name in asked:
                 self._space.reads.plain(path.attribute(name), getattr(value, name))
 
-    def _of_names(self, own: Mapping[str, Any], asked: set[str] | frozenset[str]) -> None:
+    def _of_names(self, own: Mapping[str, Any], asked: set[str]) -> None:
         for name in OF_MODULES:
-            if name in asked and name in own:
-                self._space.translate(own[name], self._space.root("global", name, own))
+            if name not in asked or name not in own:
+                continue
+            path = self._space.root("global", name, own)
+            if name == "__spec__":
+                self._space.reads.note(path, "same", own[name])
+            else:
+                self._space.translate(own[name], path)
 
 
 __all__ = ["NEED_A_METACLASS", "OF_CLASSES", "OF_MODULES", "Facts", "is_fact_of"]

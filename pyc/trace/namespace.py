@@ -516,6 +516,8 @@ class Namespace:
         return numpy_module.answer(value) if found is value else found
 
     def _class(self, value: type, path: Path) -> Any:
+        if self._known_shadows is not None and self._shadows.own(value) is not value:
+            return value  # one that was made here
         self.reads.note(path, "same", value)
         found = numpy_module.answer(value)
         if found is not value or not is_users_class(value):

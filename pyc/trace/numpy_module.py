@@ -28,7 +28,7 @@ from pyc.trace.parts import Selected
 from pyc.trace.tracer import Tracer
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type(np.sum))
-_GENERATORS = ("Generator", "RandomState")
+_GENERATORS = ("Generator", "RandomState", "BitGenerator")
 """Classes of `numpy.random`, which is loaded on first use by the user only: it takes long."""
 
 # --- functions ------------------------------------------------------------------------------------
@@ -421,7 +421,9 @@ def members(module: ModuleType) -> Callable[[str, Any], Any]:
 
 def _is_generator(value: Any) -> bool:
     cls = type(value)
-    return cls.__name__ in _GENERATORS and cls.__module__.startswith("numpy.random")
+    if not cls.__module__.startswith("numpy.random"):
+        return False
+    return any(c.__name__ in _GENERATORS for c in cls.__mro__)
 
 
 def answer(value: Any) -> Any:

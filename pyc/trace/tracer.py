@@ -57,14 +57,14 @@ PYTHON_TYPE: dict[dt.DType, type] = {dt.b1: bool, dt.i64: int, dt.f64: float, dt
 def _same_part(a: Tracer, b: Tracer) -> bool:
     """Whether two arrays are made by the same steps from one array."""
     while a is not b:
-        if a.base is None or b.base is None or a.step is None or b.step is None:
+        if a.viewed is None or b.viewed is None or a.step is None or b.step is None:
             return False
         if a.step.op is not b.step.op or a.step.params != b.step.params:
             return False
         pairs = zip(a.step.operands, b.step.operands, strict=True)
         if any(x.value is not y.value for x, y in pairs):
             return False
-        a, b = a.base, b.base
+        a, b = a.viewed, b.viewed
     return True
 
 
@@ -197,7 +197,7 @@ class Tracer(ArrayMethods):
     type it stands for, None for arrays and NumPy scalars."""
 
     __slots__ = (
-        *("_seen", "_value", "argument", "base", "bound", "dense", "made", "outer", "owner"),
+        *("_seen", "_value", "argument", "bound", "dense", "made", "outer", "owner", "viewed"),
         "rivals",
         *("required", "step", "type", "weak"),
     )
@@ -221,7 +221,7 @@ class Tracer(ArrayMethods):
         self.argument = False
         self.dense = False
         self.made = value
-        self.base: Tracer | None = None
+        self.viewed: Tracer | None = None
         self.step: Step | None = None
         self._seen: Value | None = None
         self.bound: tuple[Any, str, Location | None] | None = None
@@ -237,7 +237,7 @@ class Tracer(ArrayMethods):
     @property
     def value(self) -> Value:
         """Its value now: that of a view follows its base."""
-        base = self.base
+        base = self.viewed
         if base is not None:
             now = base.value
             if now is not self._seen:
@@ -247,7 +247,7 @@ class Tracer(ArrayMethods):
 
     def view_of(self, base: Tracer, step: Step | None, seen: Value | None) -> None:
         """Makes it a view of `base`, which had the value `seen` when this had its own."""
-        self.base, self.step, self._seen = base, step, seen
+        self.viewed, self.step, self._seen = base, step, seen
 
     def _follow(self, base: Tracer) -> None:
         """Takes the value of a view whose base has changed."""
@@ -255,7 +255,7 @@ class Tracer(ArrayMethods):
         assert step is not None
         shares = self._shares()
         if shares is False:
-            self.base = None  # NumPy has copied: what it was is what it is
+            self.viewed = None  # NumPy has copied: what it was is what it is
             return
         if _CHANGE in step.params:
             raise TraceError(
@@ -280,26 +280,26 @@ class Tracer(ArrayMethods):
 
     def _shares(self) -> bool | None:
         """Whether NumPy's array would share the base's memory; None if that is not known."""
-        assert self.base is not None and self.step is not None
-        if keeps_memory(self.step, self.base.shape):
+        assert self.viewed is not None and self.step is not None
+        if keeps_memory(self.step, self.viewed.shape):
             return True
-        strides = self.base._strides()
+        strides = self.viewed._strides()
         if strides is None:
             return None
-        return strides_after(self.step, self.base.shape, strides) is not None
+        return strides_after(self.step, self.viewed.shape, strides) is not None
 
     def _strides(self) -> Strides | None:
         """The strides that NumPy's array would have, in elements, if they are known."""
-        if self.base is None:
+        if self.viewed is None:
             first: Tracer = self
             while first.outer is not None:
                 first = first.outer
             known = first.dense or (not first.argument and first.owner.is_row_major(first.made))
             return row_major(self.shape) if known else None
-        strides = self.base._strides()
+        strides = self.viewed._strides()
         if strides is None or self.step is None:
             return None
-        return strides_after(self.step, self.base.shape, strides)
+        return strides_after(self.step, self.viewed.shape, strides)
 
     def change(self, new: Any, what: str, rewrite: str) -> None:
         """Replaces the elements in place, through every view: `new` has the array's type.
@@ -315,10 +315,10 @@ class Tracer(ArrayMethods):
     def _check_writable(self, what: str, rewrite: str) -> None:
         """TraceError or PurityError unless its memory is the function's own."""
         array: Tracer = self
-        while array.base is not None:
+        while array.viewed is not None:
             step, shares = array.step, array._shares()
             if shares is False:
-                array.base = None
+                array.viewed = None
                 break
             why = ""
             if step is None or step.op is None or shares is None:
@@ -333,12 +333,12 @@ class Tracer(ArrayMethods):
                     f"{what}: {array._described()} {why}",
                     f"Copy it first: `y = y.copy()`; or make a new array: {rewrite}.",
                 )
-            array = array.base
+            array = array.viewed
         outermost = array
         while outermost.outer is not None:
             outermost = outermost.outer
-            while outermost.base is not None:
-                outermost = outermost.base
+            while outermost.viewed is not None:
+                outermost = outermost.viewed
         if outermost.argument and outermost.owner.is_captured(outermost.value):
             raise PurityError(
                 f"{what} would change {outermost._described()} in place, which exists outside of "
@@ -359,7 +359,7 @@ class Tracer(ArrayMethods):
             )
 
     def _write(self, new: Tracer) -> None:
-        base, step = self.base, self.step
+        base, step = self.viewed, self.step
         if base is not None:
             assert step is not None and step.op is not None
             base._write(INVERSES[step.op.name](base, new, step))
@@ -390,15 +390,15 @@ class Tracer(ArrayMethods):
         """Whether its elements are not known any more; see `lose`."""
         array: Tracer | None = self
         while array is not None and (array.step is None or _CHANGE not in array.step.params):
-            array = array.base
+            array = array.viewed
         return array is not None
 
     @property
     def memory(self) -> Tracer:
         """The array whose memory it is in: itself, or that of which it is a view."""
         array: Tracer = self
-        while array.base is not None and array._shares() is not False:
-            array = array.base
+        while array.viewed is not None and array._shares() is not False:
+            array = array.viewed
         return array
 
     @property
@@ -821,7 +821,7 @@ class Tracer(ArrayMethods):
             type(key) is not Tracer and _may_select(key) and selections().selects(key)
         ):
             new = selections().stored(self, key, value)
-        elif type(value) is Tracer and value.base is not None and here._holds(value, key):
+        elif type(value) is Tracer and value.viewed is not None and here._holds(value, key):
             return  # `a[key] += v` has changed the view `a[key]`, and now assigns it to itself
         else:
             new = updating.assigned(self, key, value)

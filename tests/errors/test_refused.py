@@ -9,13 +9,14 @@ import pytest
 
 from pyc.errors import PycError
 from pyc.jit import jit
-from tests.errors import arguments, others, shapes, traces, types, values
+from tests.errors import arguments, others, outside, shapes, traces, types, values
 from tests.errors.case import programs
 
 ROOT = Path(__file__).parents[2]
 MODULES = {
     "arguments": arguments,
     "others": others,
+    "outside": outside,
     "shapes": shapes,
     "traces": traces,
     "types": types,

@@ -103,7 +103,7 @@ called.
 * Streams in memory (`io.StringIO`), containers, objects, generators and random generators with a
   seed that the function makes itself; `print` into such a stream.
 * A warning that a filter suppresses, a log record that no handler takes.
-* Locks, `id()`, `hash()`.
+* Holding a lock (asking whether somebody holds it is refused), `id()`, `hash()`.
 
 ## What is not seen
 

@@ -21,7 +21,8 @@ from pyc.jit import Jitted, jit
 from pyc.reasons import Reason
 from pyc.trace.namespace import Namespace
 from pyc.trace.paths import Path
-from tests.trace.test_captures import CHANGES, X, agree, module
+from tests.trace.changes.everyday import CHANGES
+from tests.trace.test_captures import X, agree, module
 
 POINTS = {"while it is traced": (Namespace, "translate"), "behind it": (Path, "value_of")}
 """Functions of pyc that read one thing each: of a trace; of guards and of native calls' looks."""
