@@ -256,13 +256,36 @@ row(
     """,
 )
 row(
-    "a loop that needs the number of the iteration: slices `a[:i]`, shapes, items of lists",
+    "a loop that needs the number of the iteration: shapes, items of lists",
     STRAIGHT,
     """
     def f(x):
-        y = np.zeros(20) + x[0]
-        for i in range(20): y[:i] += i
+        y = x[0]
+        for i in range(20): y = y + np.ones(i).sum()
         return y
+    """,
+)
+row(
+    "with slices `a[:i]`, `a[i:j]` by its counter or by data: what is in them is masked",
+    LOOP,
+    """
+    def f(x):
+        y = np.zeros(20) + x[0]
+        for i in range(20):
+            y[:i] += i
+            y[i] -= y[max(i - 3, 0) : i].sum()
+        return y
+    """,
+)
+row(
+    "`for` over what a mask or `np.flatnonzero`, `np.argwhere` selects: over all, with branches",
+    BRANCH,
+    """
+    def f(x):
+        s = 0.0
+        for i in np.flatnonzero(x > 1): s += np.sort(x[i] * x)[0]
+        for v in x[x > 2]: s -= v
+        return s
     """,
 )
 row(
