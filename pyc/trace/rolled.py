@@ -44,6 +44,7 @@ from pyc.trace.decisions import (
     branch_on,
     choice,
     comparison,
+    contained,
     negation,
     note,
     truth_of,
@@ -54,6 +55,7 @@ from pyc.trace.parts import Selected
 from pyc.trace.raising import raising
 from pyc.trace.sequences import Counted, Rows, Steps, Zipped, sequence
 from pyc.trace.state import UNBOUND, Result, Snapshot, Variable
+from pyc.trace.telling import percent
 from pyc.trace.tracer import Tracer
 
 SHORT = 16
@@ -605,5 +607,14 @@ def _unrolling(iterations: int) -> Iterator[None]:
 
 
 __all__ = ["LONGEST", "SHORT", "all_of", "all_true", "any_of", "any_true", "branch", "choice"]
-__all__ += ["AssertionError", "comparison", "each", "kept", "member", "negation", "passing"]
-__all__ += ["raising", "repeat", "sequence"]
+__all__ += [
+    "AssertionError",
+    "comparison",
+    "contained",
+    "each",
+    "kept",
+    "member",
+    "negation",
+    "passing",
+]
+__all__ += ["percent", "raising", "repeat", "sequence"]

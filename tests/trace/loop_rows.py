@@ -525,6 +525,13 @@ row(
     """,
 )
 row(
+    "`v in (a, b)`, `v not in x`",
+    BRANCH,
+    """
+    def f(x): return 1.0 if x[0] in (1, 2) or 3 not in x else x[1]
+    """,
+)
+row(
     "the same in a `lambda`",
     SELECTION,
     """
@@ -615,6 +622,18 @@ row(
         total = x.sum()
         if total < 0:
             raise ValueError(f"the sum is {total:.3f}, which is {total!r}")
+        return x / total
+    """,
+    raises="-x",
+)
+row(
+    "the same by `%`",
+    CHECK,
+    """
+    def f(x):
+        total = x.sum()
+        if total < 0:
+            raise ValueError("the sum is %8.2f|%+e|%s, 5%% of %s" % (total, total, total, x.shape))
         return x / total
     """,
     raises="-x",
