@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyc.errors import ArgumentError, DTypeError, ShapeError
+from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import WEAK, bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -224,9 +224,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     x = _line("bincount", x)
     (size,) = to_shape("bincount", minlength if length is None else length)
     if size < 1:
-        raise ShapeError(
+        raise ConcretizationError(
             "bincount: the length of the result depends on data",
-            fix="Give `length=`: one more than the greatest number there can be.",
+            fix="Give `minlength=`: one more than the greatest number there can be.",
         )
     if not dtype_of(x).is_integer:
         raise DTypeError(f"bincount: needs integers, got {type_text(x)}")

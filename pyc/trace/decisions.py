@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -138,6 +139,22 @@ def any_of(first: Any, *rest: Callable[[], Any]) -> Any:
     return _choice(truth, (lambda: first, lambda: any_of(rest[0](), *rest[1:])), rest, "`or`")
 
 
+def contained(item: Any, holder: Any) -> Any:
+    """`item in holder`: of an array whether an element is equal, of lists and tuples too where only
+    the program knows."""
+    if isinstance(holder, Tracer):
+        return pnp.any(pnp.equal(holder, item)).weakened()
+    if type(holder) not in (list, tuple):
+        return item in holder
+    if not any(isinstance(x, Tracer) and x.known() is None for x in (item, *holder)):
+        return item in holder
+    return _logic(False, False, [partial(_is_equal, x, item) for x in holder])
+
+
+def _is_equal(a: Any, b: Any) -> Any:
+    return True if a is b else a == b
+
+
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "Lt": operator.lt,
     "LtE": operator.le,
@@ -147,8 +164,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "NotEq": operator.ne,
     "Is": operator.is_,
     "IsNot": operator.is_not,
-    "In": lambda a, b: a in b,
-    "NotIn": lambda a, b: a not in b,
+    "In": contained,
+    "NotIn": lambda a, b: negation(contained(a, b)),
 }
 
 
@@ -258,4 +275,4 @@ def branch_on(
 
 
 __all__ = ["Names", "Variables", "all_of", "all_true", "any_of", "any_true", "branch", "branch_on"]
-__all__ += ["choice", "comparison", "negation", "note", "truth_of"]
+__all__ += ["choice", "comparison", "contained", "negation", "note", "truth_of"]

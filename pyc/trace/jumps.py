@@ -12,7 +12,7 @@ from pyc.trace import rewriting
 _DECIDING = frozenset(
     k
     for k, name in enumerate(opname)
-    if "JUMP" in name or name in ("FOR_ITER", "UNARY_NOT", "TO_BOOL")
+    if "JUMP" in name or name in ("FOR_ITER", "UNARY_NOT", "TO_BOOL", "CONTAINS_OP")
 )
 _BACK = frozenset(k for k, name in enumerate(opname) if "BACKWARD" in name)
 
@@ -26,7 +26,8 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def has_control_flow(code: CodeType) -> bool:
-    """Whether a function, or one that it makes, has an `if`, a loop or a logical operator."""
+    """Whether a function, or one that it makes, has an `if`, a loop, a logical operator or
+    `in`."""
     return any(not _DECIDING.isdisjoint(c.co_code[::2]) for c in nested(code))
 
 

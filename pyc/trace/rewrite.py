@@ -504,8 +504,19 @@ class _Function(ast.NodeTransformer):
             return self.generic_visit(node)
         return at(_call("negation", self.truth(node.operand)), node)
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """`"..." % values`."""
+        text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+        if not (text and isinstance(node.op, ast.Mod)):
+            return self.generic_visit(node)
+        return at(_call("percent", node.left, self.visit(node.right)), node)
+
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """`a < b < c`; a single comparison stays."""
+        """`a < b < c`, `a in b`; another single comparison stays."""
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            found = _call("contained", self.visit(node.left), self.visit(node.comparators[0]))
+            inside = isinstance(node.ops[0], ast.In)
+            return at(found if inside else _call("negation", at(found, node)), node)
         if len(node.ops) == 1 or not _may_wait(node.comparators[1:]):
             return self.generic_visit(node)
         operators = _constant(tuple(type(op).__name__ for op in node.ops))

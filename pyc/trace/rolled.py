@@ -44,15 +44,18 @@ from pyc.trace.decisions import (
     branch_on,
     choice,
     comparison,
+    contained,
     negation,
     note,
     truth_of,
 )
 from pyc.trace.grown import Grown
 from pyc.trace.merge import merge
+from pyc.trace.parts import Selected
 from pyc.trace.raising import raising
-from pyc.trace.sequences import Counted, Rows, Steps, sequence
+from pyc.trace.sequences import Counted, Rows, Steps, Zipped, sequence
 from pyc.trace.state import UNBOUND, Result, Snapshot, Variable
+from pyc.trace.telling import percent
 from pyc.trace.tracer import Tracer
 
 SHORT = 16
@@ -109,6 +112,9 @@ def each(
     loop = _For(body, variables, stop, counter, grown)
     if isinstance(items, filtered.Filtered):
         loop.run_filtered(items)
+        return
+    if isinstance(items, Selected):
+        loop.run_selected(items)
         return
     steps = Rows(items) if isinstance(items, Tracer) and items.ndim else items
     if isinstance(steps, range):
@@ -217,6 +223,18 @@ class _For(_Statement):
                 run()
             else:
                 branch_on(truth, run, nothing, self.variables, self.functions)
+
+    def run_selected(self, items: Any) -> None:
+        """Over what a mask selects: over all elements, those that it does not select left out."""
+        body, functions, variables = self.body, self.functions, self.variables
+        nothing: Callable[[], Any] = lambda: None  # noqa: E731
+
+        def guarded(pair: Any) -> None:
+            branch_on(pair[0], partial(body, pair[1]), nothing, variables, functions)
+
+        self.body = guarded  # type: ignore[assignment]
+        self.counter, self.grown = None, []
+        self.run(Zipped([Rows(part) for part in items.flat_parts()]))
 
     def run(self, steps: Steps) -> None:
         """Over a sequence that may be traced."""
@@ -589,5 +607,14 @@ def _unrolling(iterations: int) -> Iterator[None]:
 
 
 __all__ = ["LONGEST", "SHORT", "all_of", "all_true", "any_of", "any_true", "branch", "choice"]
-__all__ += ["AssertionError", "comparison", "each", "kept", "member", "negation", "passing"]
-__all__ += ["raising", "repeat", "sequence"]
+__all__ += [
+    "AssertionError",
+    "comparison",
+    "contained",
+    "each",
+    "kept",
+    "member",
+    "negation",
+    "passing",
+]
+__all__ += ["percent", "raising", "repeat", "sequence"]

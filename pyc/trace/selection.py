@@ -23,15 +23,15 @@ from pyc.ir import dtype as dt
 from pyc.numpy import indexing
 from pyc.numpy.core import axes_of, broadcast, cast, value
 from pyc.numpy.keywords import changes_nothing
-from pyc.trace import dispatch, inner_masks, location, updating
+from pyc.trace import dispatch, inner_masks, location, selected_places, updating
 from pyc.trace.parts import Selected
 from pyc.trace.selected_reductions import REDUCTIONS, floats
 from pyc.trace.tracer import Tracer
 
 FIX = (
     "What works with it: element-wise functions, `sum`, `mean`, `min`, `max` and their kin, `len`, "
-    "and\n`a[mask] = ...` under the same mask. Else write `where(mask, x, other)`, which keeps the "
-    "shape."
+    "an element,\na loop over it, and `a[mask] = ...` under the same mask. Else write "
+    "`where(mask, x, other)`, which keeps the shape."
 )
 
 
@@ -285,7 +285,8 @@ class Selection(Selected):
     def type(self) -> NoReturn:
         """ConcretizationError: whoever asks needs an array of a known shape."""
         raise ConcretizationError(
-            "a boolean mask selects a number of elements that depends on data",
+            "what a mask, or a slice with a traced bound, selects is a number of elements that "
+            "depends on data",
             fix=FIX,
             place=self.made,
         )
@@ -297,11 +298,16 @@ class Selection(Selected):
         """ConcretizationError for a use that needs to know how many are selected."""
         made = f" (selected at {format_place(self.made)})" if self.made else ""
         raise ConcretizationError(
-            f"{use} needs to know how many elements a boolean mask selects, which depends on data"
+            f"{use} needs to know how many elements a mask, or a slice with a traced bound, "
+            f"selects, which depends on data"
             f"{made}",
             fix=FIX,
             place=location.here(),
         )
+
+    def flat_parts(self) -> tuple[Any, Any]:
+        """(the mask, the values) along one axis."""
+        return pnp.reshape(self.mask, -1), pnp.reshape(self.values, (self.mask.size, *self.rest))
 
     # --- together with others ---------------------------------------------------------------------
 
@@ -367,6 +373,14 @@ class Selection(Selected):
     any, all = _reduction("any"), _reduction("all")
     var, std = _reduction("var"), _reduction("std")
 
+    def argmin(self) -> Any:
+        """The number of the least one among those selected."""
+        return selected_places.argextreme(self, "min")
+
+    def argmax(self) -> Any:
+        """The number of the greatest one among those selected."""
+        return selected_places.argextreme(self, "max")
+
     # --- element by element -----------------------------------------------------------------------
 
     def astype(self, dtype: Any, copy: bool = True) -> Selection:
@@ -405,7 +419,12 @@ class Selection(Selected):
         return self.map(pnp.imag)
 
     def __getitem__(self, key: Any) -> Any:
-        """A part of each selected element (`s[:, 0]`), or those that a mask of them selects."""
+        """A part of each selected element (`s[:, 0]`), those that a mask of them selects, or one
+        of them (`s[0]`)."""
+        parts = key if type(key) is tuple else (key,)
+        if parts and _is_integer(parts[0]):
+            found = selected_places.element(self, parts[0])
+            return found[parts[1:]] if parts[1:] else found
         mask, here = self._place(key)
         found = self.copy().values
         found = indexing.getitem(found, here) if here else found
@@ -557,6 +576,8 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.dot: _dot,
     np.average: _average,
     np.median: _median,
+    np.argmin: lambda x: x.argmin(),
+    np.argmax: lambda x: x.argmax(),
     np.linalg.norm: _norm,
 }
 _ELEMENTWISE: dict[Any, tuple[int, ...] | None] = {
@@ -575,6 +596,16 @@ _ELEMENTWISE: dict[Any, tuple[int, ...] | None] = {
 }
 """Functions of each element, with the places of the arguments that are looked at element by element
 (None: all)."""
+
+
+def by_masks(array: Tracer, key: Any) -> Any:
+    """See `selected_places.by_masks`."""
+    return selected_places.by_masks(array, key)
+
+
+def places(function: Any, args: Sequence[Any], kwargs: Any) -> Any:
+    """See `selected_places.places`."""
+    return selected_places.places(function, args, kwargs)
 
 
 def as_arrays(args: Sequence[Any]) -> list[Any]:

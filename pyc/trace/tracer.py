@@ -180,11 +180,13 @@ def _in_place(method: str, symbol: str) -> Any:
 
 
 def _may_select(key: Any) -> bool:
-    """Whether there is a mask in an index, or what one has selected."""
+    """Whether there is a mask in an index, or what one has selected, or a traced bound."""
     if type(key) is tuple:
         return any(map(_may_select, key))
     if type(key) is Tracer:
         return key.type.dtype is dt.b1 and bool(key.type.shape)
+    if type(key) is slice:
+        return type(key.start) is Tracer or type(key.stop) is Tracer
     return isinstance(key, Selected)
 
 
@@ -607,8 +609,10 @@ class Tracer(ArrayMethods):
 
     def __getitem__(self, key: Any) -> Any:
         """The elements at `key`, as NumPy indexes; a `Selection` for a traced mask."""
-        if _may_select(key) and selections().selects(key):
-            return selections().taken(self, key)
+        if _may_select(key):
+            key = selections().by_masks(self, key)
+            if selections().selects(key):
+                return selections().taken(self, key)
         found = indexing.getitem(self, key)
         # All axes taken by integers give a scalar, which is a copy.
         return found if found.shape or _has_ellipsis(key) else current().copy(found)
@@ -817,6 +821,8 @@ class Tracer(ArrayMethods):
         rewrite = "`x = x.at[index].set(value)`"
         here: Tracer = current().lift(self)
         here._check_writable(what, rewrite)
+        if type(key) is not Tracer and _may_select(key):
+            key = selections().by_masks(self, key)
         if isinstance(value, Selected) or (
             type(key) is not Tracer and _may_select(key) and selections().selects(key)
         ):

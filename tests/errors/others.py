@@ -131,3 +131,8 @@ def name_that_fits(x):
 @given(LINE)
 def texts_sorted_by_data(x):
     return sorted(["a", "b"], key=lambda s: x[0] if s == "a" else x[1])
+
+
+@given(MATRIX)
+def rows_in_a_list_and_columns_under_a_mask(x):
+    return x[[0, 1], x[0] > 1]

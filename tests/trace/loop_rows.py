@@ -256,13 +256,36 @@ row(
     """,
 )
 row(
-    "a loop that needs the number of the iteration: slices `a[:i]`, shapes, items of lists",
+    "a loop that needs the number of the iteration: shapes, items of lists",
     STRAIGHT,
     """
     def f(x):
-        y = np.zeros(20) + x[0]
-        for i in range(20): y[:i] += i
+        y = x[0]
+        for i in range(20): y = y + np.ones(i).sum()
         return y
+    """,
+)
+row(
+    "with slices `a[:i]`, `a[i:j]` by its counter or by data: what is in them is masked",
+    LOOP,
+    """
+    def f(x):
+        y = np.zeros(20) + x[0]
+        for i in range(20):
+            y[:i] += i
+            y[i] -= y[max(i - 3, 0) : i].sum()
+        return y
+    """,
+)
+row(
+    "`for` over what a mask or `np.flatnonzero`, `np.argwhere` selects: over all, with branches",
+    BRANCH,
+    """
+    def f(x):
+        s = 0.0
+        for i in np.flatnonzero(x > 1): s += np.sort(x[i] * x)[0]
+        for v in x[x > 2]: s -= v
+        return s
     """,
 )
 row(
@@ -502,6 +525,13 @@ row(
     """,
 )
 row(
+    "`v in (a, b)`, `v not in x`",
+    BRANCH,
+    """
+    def f(x): return 1.0 if x[0] in (1, 2) or 3 not in x else x[1]
+    """,
+)
+row(
     "the same in a `lambda`",
     SELECTION,
     """
@@ -592,6 +622,18 @@ row(
         total = x.sum()
         if total < 0:
             raise ValueError(f"the sum is {total:.3f}, which is {total!r}")
+        return x / total
+    """,
+    raises="-x",
+)
+row(
+    "the same by `%`",
+    CHECK,
+    """
+    def f(x):
+        total = x.sum()
+        if total < 0:
+            raise ValueError("the sum is %8.2f|%+e|%s, 5%% of %s" % (total, total, total, x.shape))
         return x / total
     """,
     raises="-x",

@@ -294,19 +294,39 @@ refused(
     """,
 )
 refused(
-    "such a selection as a result, sorted, looped over, joined with others",
+    "such a selection as a result, sorted, joined with others",
     "PYC1101",
     """
     def f(x):
         return x[x > 1]  # refused
     """,
 )
+works(
+    "`np.nonzero`, `np.flatnonzero`, `np.argwhere`, `np.where(c)`: such selections of places",
+    """
+    def f(x):
+        places = np.flatnonzero(x > 1)
+        total = 0.0
+        for i in places:
+            total += x[i] * i
+        return places[0], np.nonzero(x > 1)[0][-1], len(places), x[places].sum(), total
+    """,
+)
+works(
+    "slices `a[low:high]` with bounds that depend on data: such selections too",
+    """
+    def f(x):
+        k, a = np.argmax(x), x.copy()
+        a[:k] = 0
+        return x[: k + 1].mean(), np.argmin(x[k:]), a
+    """,
+)
 refused(
-    "`np.nonzero`, `np.unique` and others whose result has a length that depends on an argument",
+    "`np.unique` and others whose result has a length that depends on an argument",
     "PYC1101",
     """
     def f(x):
-        return np.flatnonzero(x > 1)  # refused
+        return np.unique(x)  # refused
     """,
 )
 works(

@@ -243,10 +243,6 @@ def stored_elsewhere(x):
     return out
 
 
-def first_element(x):
-    return x[x > 0][0]
-
-
 def looped(x):
     return sum(v for v in x[x > 0])
 
@@ -274,7 +270,7 @@ def converted(x):
 
 REFUSED = (
     *(returned, sorted_selection, with_a_whole_array, with_another_mask, stored_elsewhere),
-    *(stored_under_another_mask, first_element, looped, decided, shaped, concatenated, method),
+    *(stored_under_another_mask, looped, decided, shaped, concatenated, method),
     converted,
 )
 
@@ -306,3 +302,16 @@ def test_places_under_a_mask_are_checked() -> None:
 def test_a_mask_of_another_shape_is_refused() -> None:
     with pytest.raises(IndexError):
         jit(lambda x, m: x[m > 0].sum())(X, M)
+
+
+def test_an_element_that_is_not_there_raises_as_in_numpy() -> None:
+    def third(x):
+        return np.flatnonzero(x > 1)[2]
+
+    x = np.array([0.0, 3.0, 4.0, 0.5])
+    with pytest.raises(IndexError) as expected:
+        third(x)
+    with pytest.raises(IndexError) as found:
+        jit(third)(x)
+    assert str(found.value) == str(expected.value)
+    assert jit(third)(x + 2) == 2

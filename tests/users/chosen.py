@@ -277,3 +277,42 @@ def medians_of_what_a_mask_selects(x, k):
         np.median(k[k > 2]),
         np.median([v for v in k if v > 3]),
     )
+
+
+# --- membership -----------------------------------------------------------------------------------
+
+
+@given(LINE)
+def members(x):
+    return (
+        3.0 in x,
+        3.0 not in x,
+        x[0] in [0.5, 2.0],
+        x[0] in [None, 0.5],
+        None in [x[0], None],
+        x[0] not in (0.5, x[1]),
+        3 in [1, 2, 3],
+        "a" in {"a": 1},
+        "b" not in "abc",
+    )
+
+
+@given(LINE)
+def member_alone(x):
+    return x[0] in [None, 0.5]
+
+
+@given(LINE)
+def decisions_by_members(x):
+    n = 0
+    for v in x:
+        if v in (0.5, 3.0):
+            n += 1
+    while n not in (5, 6) and n < 10:
+        n += 1
+    return n, (1.0 if x[0] in (0.5, 7) else 2.0)
+
+
+@given(LINE)
+def counts_of_known_numbers(x):
+    return x * np.bincount(np.array([0, 1, 1]))[1]

@@ -11,7 +11,7 @@ import pytest
 from pyc import tree
 from pyc.jit import jit
 from tests.errors.case import programs
-from tests.users import arrays, chosen, classes, control, library, masked, stars
+from tests.users import arrays, chosen, classes, control, library, masked, places, stars
 
 MODULES = {
     "arrays": arrays,
@@ -20,6 +20,7 @@ MODULES = {
     "control": control,
     "library": library,
     "masked": masked,
+    "places": places,
     "stars": stars,
 }
 PROGRAMS = {
