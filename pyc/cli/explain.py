@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pyc import errors, reasons
-from pyc.cli.ir_command import load_function, parse_arguments
+from pyc.cli.ir_command import load_callable, parse_arguments
 from pyc.config import nearest
 from pyc.errors import CommandError
 from pyc.forks import load
@@ -87,7 +87,7 @@ def _names() -> dict[str, str]:
 
 def report(options: argparse.Namespace) -> int:
     """Prints or writes the report of a function; 1 if a call would be refused."""
-    function = load_function(options.subject)
+    function = load_callable(options.subject)
     arguments = parse_arguments(options.args or "")
     found: Report = load("pyc.explanation").explain(function, *arguments, measure=options.measure)
     if options.html:

@@ -63,14 +63,8 @@ def run(options: argparse.Namespace) -> int:
             f"{options.stage} is not what a {'GPU' if options.stage == 'asm' else 'CPU'} runs",
             fix="`--stage asm` is of processors, `--stage ptx --target sm_90` of GPUs.",
         )
-    function = load_function(options.function)
+    function = load_callable(options.function)
     arguments = parse_arguments(options.args)
-    if not callable(function):
-        kind = type(function).__name__
-        raise CommandError(
-            f"{options.function} is not a function, but of type {kind}",
-            fix="Name a function of the file, jitted or not, or a method as CLASS.NAME.",
-        )
     jitted: Any = function if hasattr(function, "lower") else jit(function)
     try:
         inspect.signature(function).bind(*arguments)
@@ -120,6 +114,17 @@ def _for_target(traced: Traced, stage: str, target: Target) -> str:
     if stage == "ptx":
         text = emitter.ptx(text, target)
     return text
+
+
+def load_callable(name: str) -> Any:
+    """The function that `FILE:FUNC` names; CommandError: there is none, or it is something else."""
+    function = load_function(name)
+    if not callable(function):
+        raise CommandError(
+            f"{name} is not a function, but of type {type(function).__name__}",
+            fix="Name a function of the file, jitted or not, or a method as CLASS.NAME.",
+        )
+    return function
 
 
 def load_function(name: str) -> Any:

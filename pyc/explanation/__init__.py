@@ -345,7 +345,9 @@ def _cache(lowered: Lowered, compiled: Note | None) -> Cache:
         off = note_of(Reason.CACHE_DISABLED)
         return Cache(lowered.key, compiled is None, False, off, (), None, compiled)
     found = explain_document(document, facts, lowered.name, lowered.arguments)
-    note = None if found.reason is None else note_of(found.reason)
+    missing = config.current().cache == "frozen" and not loaded and compiled is not None
+    frozen = "the cache is frozen: a call raises CacheMissError" if missing else ""
+    note = None if found.reason is None else note_of(found.reason, frozen)
     own = found.nearest_key is not None and found.nearest_function == lowered.name
     seconds = found.cost if own else None
     fields = found.differing_fields if own else ()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import log
 from typing import Any
 
@@ -37,7 +37,8 @@ ALONE_UP_TO, SHARED_FROM = 1 << 20, 1 << 20
 """Bytes up to which one thread runs a loop, and from which all do; in between the better counts."""
 MEMORY_SHARE = 8
 """Of the free memory at most this part is used for measuring."""
-REPEATS = 7
+ROUNDS, LEAST_RUNS, ENOUGH_SECONDS = 3, 3, 5e-3
+"""How often all loops are timed, and the runs of each: so many, and as long as that at least."""
 LEAST_SECONDS, USUAL_RATE = 2e-4, 2e10
 """How long a run of one thread lasts at least, as its loop is repeated at some 20 GB/s or more."""
 MIXES = {"read": 0.0, "copy": 0.5, "fill": 1.0}
@@ -176,17 +177,45 @@ def _keep(key: str, found: Ceilings) -> None:
 # --- measuring ------------------------------------------------------------------------------------
 
 
+@frozen(eq=False)
+class _Loop:
+    """A loop to be timed. what, of: the mix and the bytes that it touches, or the element type and
+    whether it uses all threads; work: bytes or flops of one run."""
+
+    what: str
+    of: int
+    native: Native
+    given: Sequence[Block]
+    made: Sequence[Block]
+    work: int
+
+
 def measure() -> Ceilings:
     """What this machine reaches now."""
-    target = host_target()
+    target, count = host_target(), threads.get_num_threads()
     most = max(_free_memory() // MEMORY_SHARE, SHARED_FROM)
     sizes = [size for size in SIZES if size <= most]
     memory = [aligned_bytes(max(sizes)).view(np.float32) for _ in range(2)]
     for block in memory:
         block[:] = 1.0
-    rates = {mix: tuple((s, _rate(mix, s, memory, target)) for s in sizes) for mix in MIXES}
-    flops = {t: (_flops(t, target, every=False), _flops(t, target, every=True)) for t in FLOP_TYPES}
-    return Ceilings(processor(), threads.get_num_threads(), rates, flops)
+    loops = [loop for mix in MIXES for size in sizes for loop in _moves(mix, size, memory, target)]
+    loops += [_flops(name, target, n) for name in FLOP_TYPES for n in dict.fromkeys((1, count))]
+    best: dict[tuple[str, int], float] = {}
+    for _ in range(ROUNDS):  # so that a burst of other work spoils one of them only
+        for loop in loops:
+            key = loop.what, loop.of
+            best[key] = max(best.get(key, 0.0), loop.work / _shortest(loop))
+    rates = {mix: tuple((size, best[mix, size]) for size in sizes) for mix in MIXES}
+    flops = {name: (best[name, 1], best[name, count]) for name in FLOP_TYPES}
+    return Ceilings(processor(), count, rates, flops)
+
+
+def _shortest(loop: _Loop) -> float:
+    """The shortest of some runs."""
+    times: list[float] = []
+    while len(times) < LEAST_RUNS or sum(times) < ENOUGH_SECONDS:
+        times.append(loop.native.run(loop.given, loop.made))
+    return min(times)
 
 
 def _free_memory() -> int:
@@ -207,27 +236,20 @@ def _number(file: str) -> int:
         return int(text.read())
 
 
-def _rate(mix: str, size: int, memory: Sequence[Block], target: Target) -> float:
-    """Bytes a second of a loop that touches `size` bytes, in one thread or in all."""
-    count = threads.get_num_threads()
-    best = _loop_rate(mix, size, memory, target, 1) if size <= ALONE_UP_TO else 0.0
-    if size >= SHARED_FROM and (count > 1 or not best):
-        best = max(best, _loop_rate(mix, size, memory, target, 4 * count))
-    return best
-
-
-def _loop_rate(mix: str, size: int, memory: Sequence[Block], target: Target, tasks: int) -> float:
-    lanes = target.lanes(4)
+def _moves(mix: str, size: int, memory: Sequence[Block], target: Target) -> Iterator[_Loop]:
+    """The loops that touch `size` bytes: in one thread, or in all."""
+    count, lanes = threads.get_num_threads(), target.lanes(4)
     per_element = 8 if mix == "copy" else 4
-    part = size // per_element // (tasks * 8 * lanes) * 8 * lanes
-    repeats = max(1, int(LEAST_SECONDS * USUAL_RATE / size)) if tasks == 1 else 1
-    ways = (False, True) if mix != "read" and size >= 2 * STREAMED_BYTES else (False,)
     given, made = [memory[0]] if mix != "fill" else [], [memory[1]]
-    seconds = []
-    for streamed in ways:
-        native = _program(_text(mix, part, tasks, repeats, lanes, streamed), target)
-        seconds += [native.run(given, made) for _ in range(REPEATS)]
-    return repeats * tasks * part * per_element / min(seconds)
+    alone = [1] if size <= ALONE_UP_TO else []
+    together = [4 * count] if size >= SHARED_FROM and (count > 1 or not alone) else []
+    for tasks in (*alone, *together):
+        part = size // per_element // (tasks * 8 * lanes) * 8 * lanes
+        repeats = max(1, int(LEAST_SECONDS * USUAL_RATE / size)) if tasks == 1 else 1
+        work = repeats * tasks * part * per_element
+        for streamed in (False, True) if mix != "read" and size >= 2 * STREAMED_BYTES else (False,):
+            text = _text(mix, part, tasks, repeats, lanes, streamed)
+            yield _Loop(mix, size, _program(text, target), given, made, work)
 
 
 def _program(text: str, target: Target) -> Native:
@@ -298,14 +320,13 @@ def _sum(names: range) -> str:
     return total
 
 
-CHAINS, ROUNDS = 10, 4096
+CHAINS, LENGTH = 10, 4096
 """Chains of `fma` that run side by side, and their length."""
 
 
-def _flops(name: str, target: Target, *, every: bool) -> float:
-    """Flops a second of one thread, or of all."""
+def _flops(name: str, target: Target, count: int) -> _Loop:
+    """Chains of `fma` in so many threads."""
     lanes = target.lanes(4 if name == "f32" else 8)
-    count = threads.get_num_threads() if every else 1
     tasks = 8 * count
     names = ", ".join(f"v{k} = b0[i1]" for k in range(CHAINS))
     after = ", ".join(f"v{k}" for k in range(CHAINS, 2 * CHAINS))
@@ -315,7 +336,7 @@ def _flops(name: str, target: Target, *, every: bool) -> float:
   b1: out {name}[{tasks * lanes}]
   for i0 in 0..{tasks} {"parallel" if count > 1 else "serial"} {{
     for i1 in 0..{lanes} vector {{
-      for i2 in 0..{ROUNDS} serial carry ({names}) -> ({after}) {{
+      for i2 in 0..{LENGTH} serial carry ({names}) -> ({after}) {{
         next {steps}
       }}
       b1[(i0 * {lanes}) + i1] = {_sum(range(CHAINS, 2 * CHAINS))}
@@ -323,11 +344,10 @@ def _flops(name: str, target: Target, *, every: bool) -> float:
   }}
 }}
 """
-    native = _program(text, target)
     dtype = np.float32 if name == "f32" else np.float64
-    given, made = np.ones(lanes, dtype), np.empty(tasks * lanes, dtype)
-    best = min(native.run([given], [made]) for _ in range(REPEATS))
-    return tasks * lanes * ROUNDS * CHAINS * 2 / best
+    given, made = [np.ones(lanes, dtype)], [np.empty(tasks * lanes, dtype)]
+    work = tasks * lanes * LENGTH * CHAINS * 2
+    return _Loop(name, count, _program(text, target), given, made, work)
 
 
 __all__ = ["Ceilings", "ceilings", "measure", "processor"]

@@ -286,7 +286,8 @@ def _cache(report: Report) -> Iterable[str]:
     if c.disk:
         yield f"<p>on the disk; compiling it took {escape(seconds(c.seconds))}</p>"
     elif c.note is not None:
-        yield f"<p>{escape(c.note.meaning)}{_reason(c.note)}</p>"
+        details = f": {escape(c.note.details)}" if c.note.details else ""
+        yield f"<p>{escape(c.note.meaning)}{details}{_reason(c.note)}</p>"
     if c.nearest:
         rows = [[escape(name), _code(stored), _code(asked)] for name, stored, asked in c.nearest]
         yield _table(("differs from the nearest entry in", "stored", "asked"), rows)

@@ -216,7 +216,8 @@ def _cache(report: Report) -> list[str]:
     if c.disk:
         lines.append(f"  on the disk; compiling it took {seconds(c.seconds)}")
     elif c.note is not None:
-        lines.append(f"  {c.note.meaning} [{c.note.code}]")
+        details = f": {c.note.details}" if c.note.details else ""
+        lines.append(f"  {c.note.meaning} [{c.note.code}]{details}")
         if c.nearest:
             lines.append(f"  the nearest entry took {seconds(c.seconds)}; it differs in")
             lines += table(

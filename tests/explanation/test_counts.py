@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 import pyc
+import pyc.numpy as pnp
 from pyc.compile import lower_graph
 from pyc.entries import given_at_trace
 from pyc.explanation.counts import Counts, count
+from pyc.explanation.schedule import describe
 from pyc.ir.loops import While, walk
 from pyc.ir.plan import Library, walk_steps
-from pyc.ir.target import X86_64_V3
+from pyc.ir.target import SM_90, X86_64_V3, X86_64_V4, Target
 from tests.explanation.watched import Seen, watch
 from tests.users.test_users import PROGRAMS as USERS
 
@@ -77,9 +79,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-def counted(function: Any, args: Any, monkeypatch: Any) -> list[tuple[Counts, Seen]]:
+def counted(
+    function: Any, args: Any, monkeypatch: Any, target: Target = X86_64_V3
+) -> list[tuple[Counts, Seen]]:
     traced = pyc.jit(function).trace(*args)
-    lowered = lower_graph(traced.graph, target=X86_64_V3)
+    lowered = lower_graph(traced.graph, target=target)
     if any(isinstance(s, Library) for s in walk_steps(lowered.plan.steps)):
         return []
     arrays = [np.asarray(a) for a in (*args, *given_at_trace(traced))]
@@ -106,10 +110,13 @@ def check(counts: Counts, seen: Seen) -> None:
         assert sum(counts.flops.values()) * seen.launches == seen.flops
 
 
+@pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4, SM_90], ids=lambda target: target.id)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_kernel_does_what_is_counted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_does_what_is_counted(
+    name: str, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
     function, args = PROGRAMS[name]
-    found = counted(function, args, monkeypatch)
+    found = counted(function, args, monkeypatch, target)
     assert found
     for counts, seen in found:
         check(counts, seen)
@@ -159,3 +166,15 @@ def test_a_rare_side_and_an_unknown_number_of_iterations_are_told_apart() -> Non
 
     counts = [count(k) for k in pyc.jit(root).lower(np.float64(2.0)).kernels]
     assert any(c.repeated for c in counts)
+
+
+def test_products_of_tiles_on_a_gpu() -> None:
+    """Their flops are the tensor cores', which are not counted; their copies are."""
+    x = np.zeros((256, 256), pnp.bfloat16)
+    traced = pyc.jit(lambda x, w: x @ w).trace(x, x)
+    (kernel,) = lower_graph(traced.graph, target=SM_90).kernels
+    counts = count(kernel)
+    assert counts.tiles
+    assert (counts.read, counts.written) == (2 * x.nbytes, x.nbytes)
+    assert "tensor cores" in describe(kernel)
+    assert "blocks" in describe(kernel)

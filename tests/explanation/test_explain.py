@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import warnings
@@ -15,10 +16,13 @@ import pytest
 
 import pyc
 from pyc import config, reasons
-from pyc.errors import ArgumentError
+from pyc.compile import lower_graph
+from pyc.errors import ArgumentError, CacheMissError
 from pyc.explanation import ceilings as ceilings_module
 from pyc.explanation.ceilings import Ceilings
+from pyc.ir.target import SM_90
 from pyc.ir.text_plan import print_plan
+from pyc.jit import Jitted
 from pyc.reasons import Reason
 from pyc.report import Report
 from pyc.runtime import call, native, pool
@@ -127,7 +131,7 @@ def test_the_plan_with_a_trail_is_the_plan() -> None:
         traced = pyc.jit(getattr(programs, name)).trace(*TYPICAL[name])
         plans = []
         for trail in (None, []):
-            lowered = pyc.compile.lower_graph(traced.graph)
+            lowered = lower_graph(traced.graph)
             lowered.trail = trail
             plans.append(print_plan(lowered.plan))
         assert plans[0] == plans[1]
@@ -283,6 +287,20 @@ def test_a_program_that_raises_is_not_measured() -> None:
     assert report.kernels.rows[0].measured is None
 
 
+def test_a_program_of_a_gpu_has_no_bounds_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lowered(self: Any, traced: Any, leaves: Any) -> Any:
+        return lower_graph(traced.graph, target=SM_90, **self._told(traced))
+
+    monkeypatch.setattr(Jitted, "_lowered", lowered)
+    report = pyc.explain(programs.layer, *TYPICAL["layer"], measure=True)
+    assert report.kernels is not None
+    assert report.kernels.problem == "kernels of a GPU are not measured"
+    assert [row.bound for row in report.kernels.rows] == [None] * len(report.kernels.rows)
+    assert "blocks" in report.kernels.rows[0].schedule
+    assert report.kernels.machine == ""
+    assert "sm_90" in report.text()
+
+
 # --- which program --------------------------------------------------------------------------------
 
 
@@ -343,6 +361,49 @@ def test_another_function_finds_the_program_on_the_disk() -> None:
         without = pyc.explain(programs.softmax, of(4, 5))
     assert without.cache is not None and without.cache.note is not None
     assert without.cache.note.code == Reason.CACHE_DISABLED.code
+
+
+def test_a_frozen_cache_says_that_a_call_would_raise() -> None:
+    with config.using(cache="frozen"):
+        report = pyc.explain(programs.softmax, of(4, 5))
+        assert "the cache is frozen: a call raises CacheMissError" in report.text()
+        with pytest.raises(CacheMissError):
+            pyc.jit(programs.softmax)(of(4, 5))
+    pyc.jit(programs.softmax)(of(4, 5))
+    with config.using(cache="frozen"):
+        assert "frozen" not in pyc.explain(programs.softmax, of(4, 5)).text()
+
+
+class Scaled:
+    """An object that is called."""
+
+    scale = 2.0
+
+    def __call__(self, x):
+        return x * self.scale
+
+    def method(self, x, y=1.0):
+        return x * self.scale + y
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        Scaled().method,
+        functools.partial(Scaled().method, y=2.0),
+        lambda x: Scaled().method(x),
+        pyc.jit(programs.heat, loops="unroll"),
+        pyc.jit(programs.softmax, name="another"),
+        np.sqrt,
+    ],
+)
+def test_whatever_is_jitted_is_explained(function: Any) -> None:
+    x = of(6)
+    report = pyc.explain(function, x)
+    jitted = function if isinstance(function, Jitted) else pyc.jit(function)
+    assert report.refusal is None, report
+    assert report.memory is not None
+    assert report.memory.peak == jitted.lower(x).memory_analysis().peak
 
 
 def test_methods_keywords_and_plain_functions() -> None:
