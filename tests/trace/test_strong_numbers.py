@@ -46,8 +46,12 @@ def test_an_array_of_a_negative_number_wraps_and_a_scalar_type_refuses_it() -> N
     assert wrapped == np.asarray(-3).astype(np.uint64)
     wrapped = pyc.jit(lambda n: np.int64(n).astype(np.uint8))(300)
     assert wrapped == np.int64(300).astype(np.uint8)
-    for function in (lambda n: np.uint64(n), lambda n: np.array(n, np.uint64), lambda n: np.uint8(n + 1)):
-        with pytest.raises(OverflowError, match="Python integer -\\d out of bounds for uint"):
+    for function in (
+        lambda n: np.uint64(n),
+        lambda n: np.array(n, np.uint64),
+        lambda n: np.uint8(n + 1),
+    ):
+        with pytest.raises(OverflowError, match=r"Python integer -\d out of bounds for uint"):
             pyc.jit(function)(-3)
         with pytest.raises(OverflowError):
             function(-3)
