@@ -217,8 +217,9 @@ def call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any])
         return _call_function(function, args, kwargs)
     except (ConcretizationError, UnsupportedOpError):
         found, known = concrete_values().by_numpy(name_of(function), function, args, kwargs)
-        if not known:
-            found = selections().places(function, args, kwargs)
+        if known:
+            return found
+        found = selections().places(function, args, kwargs)
         if found is None:
             raise
         return found

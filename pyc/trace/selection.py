@@ -31,7 +31,8 @@ from pyc.trace.tracer import Tracer
 FIX = (
     "What works with it: element-wise functions, `sum`, `mean`, `min`, `max` and their kin, `len`, "
     "an element,\na loop over it, and `a[mask] = ...` under the same mask. Else write "
-    "`where(mask, x, other)`, which keeps the shape."
+    "`where(mask, x, other)`, which keeps the shape;\n"
+    "for a slice of a known length `pyc.lax.dynamic_slice(x, (i,), (n,))`."
 )
 
 

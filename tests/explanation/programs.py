@@ -45,10 +45,10 @@ def unrolled(x):
         x = x + k
     for factor in (1.5, 2.5):
         x = x * factor
-    total = x[:1]
+    parts = []
     for i in range(1, 30):
-        total = total + x[:i].sum()
-    return total
+        parts.append(x[:i] + i)
+    return np.concatenate(parts)
 
 
 def chosen(x, mode, power=2):

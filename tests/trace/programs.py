@@ -38,10 +38,6 @@ def maximum_of_python(x):
     return max(x, -x)
 
 
-def membership(x):
-    return 1.0 in x
-
-
 def python_integer(x, n):
     return x + np.zeros(n[0]).sum()
 
