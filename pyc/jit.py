@@ -393,8 +393,8 @@ class Jitted(Dispatcher):
                 donated=tuple(n for n, k in enumerate(places) if signature.is_donated(paths[k])),
             )
 
-        def changed(found: Traced) -> str:
-            path = found.guards.difference(call.given)
+        def changed(first: Traced, second: Traced) -> str:
+            path = first.guards.unlike(second.guards) or first.guards.difference(call.given)
             return "" if path is None else path.text()
 
         try:

@@ -33,12 +33,13 @@ T = TypeVar("T", bound=Traced)
 
 
 def traced_twice(
-    trace: Callable[[Watch | None], T], changed: Callable[[T], str], name: str, purity: str
+    trace: Callable[[Watch | None], T], changed: Callable[[T, T], str], name: str, purity: str
 ) -> T:
     """What `trace` gives, if the function `name` is pure.
 
-    trace: runs the function, watched by what it is given; changed: something that a trace has read
-    and that is not so any more, empty if there is none; purity: "strict" or "warn"
+    trace: runs the function, watched by what it is given; changed: something that two traces have
+    found to be different, or that is not so any more, empty if there is none; purity: "strict" or
+    "warn"
     raises PurityError: with the user's line; what else `trace` raises
     """
     audit.install()
@@ -46,7 +47,7 @@ def traced_twice(
 
 
 def _traced_twice(
-    trace: Callable[[Watch | None], T], changed: Callable[[T], str], name: str, strict: bool
+    trace: Callable[[Watch | None], T], changed: Callable[[T, T], str], name: str, strict: bool
 ) -> T:
     watch = Watch(strict)
     try:
@@ -57,7 +58,7 @@ def _traced_twice(
         if found is None and first.out_tree != second.out_tree:
             found = _not_repeatable(name, None)
         if found is not None:
-            what = changed(first) if others() else ""
+            what = changed(first, second) if others() else ""
             if what:
                 raise torn(name, what)
             raise found

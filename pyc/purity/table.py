@@ -145,8 +145,8 @@ FUNCTIONS: dict[tuple[str, str], Effect] = {
     **{("gc", name): ENVIRONMENT for name in ("get_stats", "get_objects", "get_debug")},
     ("_locale", "localeconv"): ENVIRONMENT,
     ("_contextvars", "copy_context"): ENVIRONMENT,
-    ("decimal", "getcontext"): ENVIRONMENT,
-    ("decimal", "setcontext"): SETTINGS,
+    **{(module, "getcontext"): ENVIRONMENT for module in ("decimal", "_decimal")},
+    **{(module, "setcontext"): SETTINGS for module in ("decimal", "_decimal")},
     ("sys", "displayhook"): WRITES,
     **{
         ("gc", name): SETTINGS

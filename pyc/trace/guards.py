@@ -61,6 +61,18 @@ class Guards:
         """The number of a path among the nodes."""
         return self._places[id(path)]
 
+    def unlike(self, other: Guards) -> Path | None:
+        """A path where another trace of the function has found something else; None if both have
+        found the same wherever both have looked."""
+        found = {p.identity(): p.read for p in other.nodes if p.read is not None}
+        for path in self.nodes:
+            read, again = path.read, found.get(path.identity())
+            if read is None or again is None or again.kind not in _COMPARED:
+                continue
+            if read.kind != again.kind or not _is_same(_row(read.known), _row(again.known)):
+                return path
+        return None
+
     def values(self, arguments: Arguments) -> list[Any] | None:
         """The values of the hidden arguments; None if the program does not hold any more."""
         found: list[Any] = []
@@ -104,6 +116,19 @@ class Guards:
         if read.kind == "identities":
             return self._pattern(found) == self._identities
         return _CHECKS[read.kind](read, value)
+
+
+_COMPARED = ("equal", "same", "type", "items", "content", "array", "number", "missing")
+"""Kinds of reads of which two can be compared."""
+
+
+def _row(known: Any) -> list[Any]:
+    """What was found, as a list for `_is_same`."""
+    return (
+        [_row(x) if type(x) in (tuple, list) else x for x in known]
+        if (type(known) in (tuple, list))
+        else [known]
+    )
 
 
 def _has_identity(read: Read | None) -> bool:

@@ -113,5 +113,4 @@ REFUSED = {
     "lru cache_info": (
         "@functools.lru_cache\ndef g(): return 1.0\ndef f(x): return x*(1+g.cache_info().hits)"
     ),
-    "id(w)": "W=np.ones(3)\ndef f(x): return x*(id(W)%7)",
 }
