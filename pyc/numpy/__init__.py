@@ -25,6 +25,7 @@ from pyc.numpy.creation import (
     empty,
     empty_like,
     eye,
+    from_dlpack,
     full,
     full_like,
     identity,
@@ -470,6 +471,7 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "from_dlpack",
     "full",
     "full_like",
     "gcd",
@@ -668,7 +670,7 @@ def _finish() -> None:
         theirs = _numpy.linalg if path else _numpy
         for name in names:
             found = module.get(name)  # `bfloat16` is made when it is asked for
-            if not isinstance(found, FunctionType):
+            if not isinstance(found, FunctionType) or found is from_dlpack:
                 continue
             shown, separate = f"pyc.numpy.{path}{name}", name not in VIEWS
             module[name] = explained(
