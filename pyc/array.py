@@ -1,32 +1,29 @@
-"""`Array`: an array in the memory of a device.
+"""`Array`: an immutable array in the memory of a device, the CPU included.
 
-The buffer belongs to the Array and is freed with it. Arrays are immutable: nothing writes to a
-buffer after it was filled, but a call that the array is donated to, which takes the buffer away.
-`np.asarray(x)` copies to the host and waits for the device; numbers of arrays of one element are
-copied so too. What would compute with the elements outside of a jitted function, or copy all of
-them to the host unasked, is refused.
+The memory belongs to the Array and is freed with it, or to another library that the Array keeps
+alive (`owner`). Nothing writes to it after it was filled, but a call that the array is donated to,
+which takes it away. `np.asarray(x)` is a read-only view of an array on the CPU, and a copy from any
+other device, for which it waits.
+
+What computes with the elements is in `pyc/array_methods.py`, which is above the tracer, and loaded
+for the first array.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyc.errors import DeviceError, DonationError, UnsupportedOpError
+from pyc.errors import DeviceError, DonationError
+from pyc.forks import load
 from pyc.ir.dtype import of as dtype_of
 from pyc.ir.types import ArrayType
 
 if TYPE_CHECKING:
     from pyc.backends.cuda import Device
-
-_FIX = (
-    "Compute it in a function under `pyc.jit`, which takes arrays on a device; or copy the array "
-    "to the host: `np.asarray(x)`."
-)
-
 
 _types: dict[ArrayType, ArrayType] = {}
 _MOST_TYPES = 4096
@@ -40,14 +37,39 @@ def known_type(type: ArrayType) -> ArrayType:
     return _types.setdefault(type, type)
 
 
+class Host:
+    """The CPU, where it stands for a `Device`: arrays there are NumPy's, which own their memory."""
+
+    label = "cpu"
+
+    def enter(self) -> None:
+        """Nothing: there is no context."""
+
+    def synchronize(self) -> None:
+        """Nothing: work is done at once."""
+
+    def free(self, address: int, nbytes: int | None = None) -> None:
+        """Nothing: the memory is its owner's."""
+
+
+HOST: Any = Host()
+
+
 class Array:
-    """An immutable array on a device; made by `device_put` and by jitted functions."""
+    """An immutable array on a device; made by `device_put`, by jitted functions of arrays, and by
+    functions of `pyc.numpy` of arrays."""
 
-    # Native code reads the last three: CPython places them in the order of their names.
-    __slots__ = ("__weakref__", "_address", "_device", "_type")
+    # Native code reads the first three: CPython places them in the order of their names.
+    __slots__ = ("__weakref__", "_address", "_device", "_type", "_whose")
 
-    def __init__(self, type: ArrayType, device: Device, address: int) -> None:
-        """Takes over memory of `device` at `address` that holds, or will hold, the elements."""
+    __array_priority__ = 100
+
+    def __init__(self, type: ArrayType, device: Device, address: int, owner: Any = None) -> None:
+        """Takes over memory of `device` at `address` that holds, or will hold, the elements.
+
+        owner: keeps the memory, if it is not the array's own: the NumPy array of one on the CPU
+        """
+        self._whose = owner
         self._type = type
         self._device = device
         self._address: int | None = address
@@ -57,17 +79,25 @@ class Array:
         if not sys.is_finalizing():
             self.delete()
 
-    def take(self) -> int:
+    def surrender(self) -> int:
         """The address of the memory, which is the caller's to free from now on: the array is
-        deleted. DonationError: it is already."""
+        deleted. DonationError: it is already; DeviceError: another library shares the memory."""
         address = self.address
+        if self._whose is not None:
+            raise DeviceError(
+                f"an array on {self.device} that shares its memory with another library cannot be "
+                "donated",
+                fix="Donate a copy: `x.copy()`.",
+            )
         self._address = None
         return address
 
     def delete(self) -> None:
         """Frees the memory now: any later use is an error. Nothing happens if it is deleted."""
-        if self._address is not None:
-            self._device.free(self.take(), self._type.nbytes)
+        address, self._address = self._address, None
+        owner, self._whose = self._whose, None
+        if address is not None and owner is None:
+            self._device.free(address, self._type.nbytes)
 
     def is_deleted(self) -> bool:
         """Whether the array was donated to a call, so that its elements are gone."""
@@ -127,10 +157,39 @@ class Array:
         self._device.synchronize()
         return self
 
+    def duplicate(self) -> Array:
+        """The same elements in memory of its own."""
+        if self._whose is not None and self._device is HOST:
+            return of_host(self.host_view().copy())
+        device, source = self._device, self.address
+        device.enter()
+        made = Array(self._type, device, device.allocate(self.nbytes))
+        device.copy(made.address, source, self.nbytes)
+        return made
+
     # --- the elements on the host -----------------------------------------------------------------
 
+    def host_view(self) -> np.ndarray[Any, Any]:
+        """The elements as a read-only NumPy array: a view of an array on the CPU, else a copy."""
+        if self._device is HOST:
+            _ = self.address  # raises if it is deleted
+            found: np.ndarray[Any, Any] = self._whose.view()
+        else:
+            found = self.__array__()
+        found.flags.writeable = False
+        return found
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        """The elements as a new NumPy array; ValueError if no copy may be made."""
+        """The elements as a NumPy array: a read-only view of an array on the CPU, unless `copy` is
+        true, and a new array for other devices; ValueError if no copy may be made."""
+        if self._device is HOST:
+            view = self.host_view()
+            same = dtype is None or np.dtype(dtype) == view.dtype
+            if copy is False and not same:
+                raise ValueError(f"elements of {view.dtype} are {np.dtype(dtype)} in a copy only")
+            if copy or not same:
+                return np.array(view, dtype)
+            return view
         if copy is False:
             raise ValueError(
                 f"the elements of an array on {self.device} cannot be seen by NumPy without a copy"
@@ -141,9 +200,92 @@ class Array:
         self._device.download(host, address)
         return host if dtype is None else host.astype(dtype, copy=False)
 
-    def item(self) -> Any:
-        """The only element as a Python number; ValueError if there is not just one."""
-        return self.__array__().item()
+    def __buffer__(self, flags: int) -> memoryview:
+        """The elements of an array on the CPU, read-only (Python 3.12); BufferError elsewhere."""
+        if self._device is not HOST:
+            raise BufferError(f"the memory of {self.device} is not the host's: `np.asarray(x)`")
+        return memoryview(self.host_view())  # type: ignore[arg-type]
+
+    # --- other libraries --------------------------------------------------------------------------
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's type and number of the device."""
+        return (1, 0) if self._device is HOST else (2, self._device.ordinal)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule of the memory for `from_dlpack` of another library, by the array API standard.
+
+        Without `max_version` of 1 or more the capsule cannot tell that the memory is read-only:
+        the consumer must not write to it, unless `copy` is true.
+        stream: the consumer's, which must not be 0; work before is done when this returns, but -1
+        asks not to wait. dl_device: the device asked for; the CPU gets a copy.
+        raises BufferError: another device, or no copy may be made and one is needed; ValueError: a
+        stream that the device does not have
+        """
+        here = self.__dlpack_device__()
+        if here[0] == 1 and stream is not None:
+            raise ValueError("an array on the CPU has no streams")
+        if stream == 0:
+            raise ValueError("stream 0 is ambiguous: 1 is the legacy default stream, 2 per thread")
+        given = self
+        if dl_device is not None and tuple(map(int, dl_device)) != here:
+            if tuple(map(int, dl_device)) != (1, 0) or copy is False:
+                raise BufferError(
+                    f"an array on {self.device} cannot be given as one of device {dl_device}"
+                    + (" without a copy" if copy is False else "")
+                )
+            given, copy = of_host(self.__array__()), True
+        elif copy:
+            given = self.duplicate()
+        device = given._device
+        if device is not HOST and stream != -1:
+            device.enter()
+            device.synchronize()
+        return load("pyc.dlpack").export(
+            given.address,
+            given.shape,
+            given.type.dtype,
+            given.__dlpack_device__(),
+            given._shared(),
+            versioned=max_version is not None and max_version[0] >= 1,
+            copied=bool(copy),
+        )
+
+    def _shared(self) -> Any:
+        """What keeps the memory from now on, together with whoever else holds it."""
+        if self._whose is None:
+            self._whose = _Shared(self._device, self.address, self.nbytes)
+        return self._whose
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3 of the interface by which CUDA libraries of Python share memory, read-only.
+        AttributeError: the array is not on a GPU, or NumPy has no name for its element type."""
+        if self._device is HOST or self._type.dtype.is_extension:
+            raise AttributeError(
+                f"an array of {self._type.dtype.name} on {self.device} has no "
+                "`__cuda_array_interface__`"
+            )
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self.address if self._shared() and self.size else 0, True),
+            "strides": None,
+            "version": 3,
+            "stream": int(self._device.stream) or 1,
+        }
+
+    def item(self, *index: Any) -> Any:
+        """The only element, or that at `index`, as a Python number; ValueError if there is not just
+        one."""
+        return self.__array__().item(*index)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
@@ -181,27 +323,6 @@ class Array:
         text = np.array2string(self.__array__(), separator=", ", threshold=20, prefix="Array(")
         return f"Array({text}, dtype={self.dtype.name}, device={self.device!r})"
 
-    # --- what is refused --------------------------------------------------------------------------
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """Refused, unless another operand knows what to do."""
-        return _refused_function(f"np.{ufunc.__name__}", self.device, map(type, inputs))
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Refused, unless another operand knows what to do."""
-        return _refused_function(f"np.{function.__name__}", self.device, types)
-
-    def __iter__(self) -> NoReturn:
-        raise _refusal("iteration over", self.device)
-
-    def __getitem__(self, key: Any) -> NoReturn:
-        raise _refusal("indexing of", self.device)
-
-    def __reduce__(self) -> NoReturn:
-        raise UnsupportedOpError(
-            f"an array on {self.device} cannot be pickled", fix="Pickle `np.asarray(x)`."
-        )
-
     def __copy__(self) -> Array:
         """Itself: it is immutable."""
         return self
@@ -210,85 +331,132 @@ class Array:
         """Itself: it is immutable."""
         return self
 
+    # `pyc/array_methods.py` gives it these, and many more.
+    if TYPE_CHECKING:
 
-_KNOWN = (Array, np.ndarray, np.generic, bool, int, float, complex, list, tuple)
-"""Operands that do not know more about arrays on a device than these do."""
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, key: Any) -> Array: ...
+        def __iter__(self) -> Iterator[Array]: ...
+
+        __add__: Callable[[Any], Array]
+        __radd__: Callable[[Any], Array]
+        __sub__: Callable[[Any], Array]
+        __rsub__: Callable[[Any], Array]
+        __mul__: Callable[[Any], Array]
+        __rmul__: Callable[[Any], Array]
+        __truediv__: Callable[[Any], Array]
+        __rtruediv__: Callable[[Any], Array]
+        __floordiv__: Callable[[Any], Array]
+        __rfloordiv__: Callable[[Any], Array]
+        __mod__: Callable[[Any], Array]
+        __rmod__: Callable[[Any], Array]
+        __pow__: Callable[[Any], Array]
+        __rpow__: Callable[[Any], Array]
+        __matmul__: Callable[[Any], Array]
+        __rmatmul__: Callable[[Any], Array]
+        __and__: Callable[[Any], Array]
+        __rand__: Callable[[Any], Array]
+        __or__: Callable[[Any], Array]
+        __ror__: Callable[[Any], Array]
+        __xor__: Callable[[Any], Array]
+        __rxor__: Callable[[Any], Array]
+        __lshift__: Callable[[Any], Array]
+        __rlshift__: Callable[[Any], Array]
+        __rshift__: Callable[[Any], Array]
+        __rrshift__: Callable[[Any], Array]
+        __lt__: Callable[[Any], Array]
+        __le__: Callable[[Any], Array]
+        __gt__: Callable[[Any], Array]
+        __ge__: Callable[[Any], Array]
+        __neg__: Callable[[], Array]
+        __pos__: Callable[[], Array]
+        __invert__: Callable[[], Array]
+        __abs__: Callable[[], Array]
 
 
-def _refusal(what: str, device: str) -> UnsupportedOpError:
-    return UnsupportedOpError(
-        f"{what} an array on {device} outside of a jitted function is not supported yet", fix=_FIX
-    )
-
-
-def refuse_eager(x: Array) -> NoReturn:
-    """UnsupportedOpError: a function of `pyc.numpy` got an array on a device outside of a trace."""
-    raise _refusal("a function of `pyc.numpy` of", x.device)
-
-
-def _refused_function(name: str, device: str, types: Any) -> Any:
-    if any(not issubclass(t, _KNOWN) and hasattr(t, "__array_ufunc__") for t in types):
-        return NotImplemented
-    raise _refusal(f"{name} of", device)
-
-
-def _operator(symbol: str) -> Callable[[Array, Any], Any]:
-    def refuse(self: Array, other: Any = 0) -> Any:
-        if not issubclass(type(other), _KNOWN):  # a traced value has the class of an array
-            return NotImplemented
-        raise _refusal(f"`{symbol}` of", self.device)
-
-    refuse.__doc__ = f"`{symbol}` is refused, unless the other operand knows what to do."
-    return refuse
-
-
-_BINARY = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "truediv": "/",
-    "floordiv": "//",
-    "mod": "%",
-    "divmod": "divmod",
-    "pow": "**",
-    "matmul": "@",
-    "and": "&",
-    "or": "|",
-    "xor": "^",
-    "lshift": "<<",
-    "rshift": ">>",
-}
-_OTHERS = {
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "eq": "==",
-    "ne": "!=",
-    "neg": "-",
-    "pos": "+",
-    "invert": "~",
-    "abs": "abs",
-}
-for _name, _symbol in {**_BINARY, **{f"r{n}": s for n, s in _BINARY.items()}, **_OTHERS}.items():
-    setattr(Array, f"__{_name}__", _operator(_symbol))
 Array.__hash__ = None  # type: ignore[assignment]  # as NumPy's: equality is of the elements
 
 
+def _complete() -> None:
+    """Gives the class its operators and methods."""
+    if "__add__" not in Array.__dict__:
+        load("pyc.array_methods")
+
+
+class _Shared:
+    """Memory of a device that another library may use too: it is freed with the last user."""
+
+    def __init__(self, device: Device, address: int, nbytes: int) -> None:
+        self._device = device
+        self._address = address
+        self._nbytes = nbytes
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            self._device.enter()
+            self._device.finish()  # what the others have started there, on streams of their own
+            self._device.free(self._address, self._nbytes)
+
+
+def of_host(array: np.ndarray[Any, Any]) -> Array:
+    """An `Array` on the CPU of the memory of a NumPy array that nobody else writes to. array:
+    C-ordered, aligned, of native byte order and a type that pyc has."""
+    _complete()
+    array.flags.writeable = False
+    kind = dtype_of(array.dtype)
+    assert kind is not None
+    return Array(known_type(ArrayType(array.shape, kind)), HOST, array.ctypes.data, array)
+
+
+def on_host(program: Callable[..., Sequence[Any]]) -> Callable[..., tuple[Any, ...]]:
+    """A program for the CPU that takes `Array`s there beside NumPy arrays, and gives `Array`s."""
+
+    def run(*arguments: Any) -> tuple[Any, ...]:
+        given = [x.host_view() if type(x) is Array else x for x in arguments]
+        return tuple(map(of_host, program(*given)))
+
+    return run
+
+
+def is_fixed(array: Any) -> bool:
+    """Whether nobody can change a NumPy array any more."""
+    if not isinstance(array, np.ndarray) or array.flags.writeable:
+        return False
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    return not owner.flags.writeable and (owner.base is None or isinstance(owner.base, bytes))
+
+
+def _as_stored(x: Any) -> tuple[np.ndarray[Any, Any], ArrayType]:
+    """A NumPy array or number as a C-ordered array of native byte order; itself if it is one and
+    cannot change."""
+    fits = is_fixed(x) and x.flags.c_contiguous and x.flags.aligned and x.dtype.isnative
+    host = x if fits and type(x) is np.ndarray else np.array(x, order="C")
+    host = host.astype(host.dtype.newbyteorder("="), copy=False)
+    kind = dtype_of(host.dtype)
+    if kind is None:
+        raise DeviceError(f"arrays of dtype {host.dtype} cannot be on a device")
+    return host, known_type(ArrayType(host.shape, kind))
+
+
 def to_device(x: Any, device: Device) -> Array:
-    """`x` (an array or number) copied to `device`; an Array that is there already is itself."""
+    """`x` (an array or number) copied to `device`; an Array that is there already is itself, and
+    a NumPy array that cannot change becomes an Array on the CPU without a copy.
+
+    raises DeviceError: an Array on another device, or elements of a type that pyc does not have
+    """
     if isinstance(x, Array):
         if x._device is device:
             return x
         raise DeviceError(
             f"the array is on {x.device}, not on {device.label}",
-            fix="Copy it through the host: `pyc.device_put(np.asarray(x), device)`.",
+            fix=f'Move it first: `x.to_device("{device.label}")`.',
         )
-    host = np.array(x, order="C")
-    host = host.astype(host.dtype.newbyteorder("="), copy=False)
-    kind = dtype_of(host.dtype)
-    if kind is None:
-        raise DeviceError(f"arrays of dtype {host.dtype} cannot be on a device")
+    _complete()
+    host, kind = _as_stored(x)
+    if device is HOST:
+        return of_host(host)
     device.enter()
     address = device.allocate(host.nbytes)
     try:
@@ -296,4 +464,11 @@ def to_device(x: Any, device: Device) -> Array:
     except BaseException:
         device.free(address, host.nbytes)
         raise
-    return Array(known_type(ArrayType(host.shape, kind)), device, address)
+    return Array(kind, device, address)
+
+
+def moved(x: Any, device: Device) -> Array:
+    """`x` copied to `device`, through the host if it is on another."""
+    if isinstance(x, Array) and x._device is not device:
+        x = x.host_view()
+    return to_device(x, device)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc import cache
+from pyc import array_methods, cache  # noqa: F401 - completes the class of the results
 from pyc.array import Array, known_type, to_device
 from pyc.backends import cuda, nvptx
 from pyc.backends.base import SiteFailed
@@ -125,7 +125,7 @@ class GpuCompiled:
         stay = any(type(a) is Array for a in arguments)
         inputs = [to_device(a, on) for a in arguments]
         addresses = [a.address for a in inputs]
-        given = {k: Array(inputs[k].type, on, inputs[k].take()) for k in self._donated}
+        given = {k: Array(inputs[k].type, on, inputs[k].surrender()) for k in self._donated}
         try:
             outs = [
                 given[self.taken[k]] if k in self.taken else Array(t, on, on.allocate(nbytes))

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyc import backends, tree
-from pyc.array import Array, to_device
+from pyc.array import HOST, Array, known_type, moved, of_host
 from pyc.backends.host import host_target
 from pyc.errors import DeviceError
+from pyc.forks import load
 from pyc.frozen import frozen
+from pyc.ir.types import ArrayType
 from pyc.reasons import record
 
 if TYPE_CHECKING:
@@ -66,7 +68,8 @@ def parse(name: str) -> tuple[str, int]:
     """The kind and number of the device called `name`: "cpu", "cuda" or "cuda:N". DeviceError for
     other names; whether there is one is not looked at."""
     kind, colon, number = str(name).partition(":")
-    if kind not in ("cpu", "cuda") or (colon and (kind == "cpu" or not number.isdecimal())):
+    known = number.isdecimal() and (kind == "cuda" or int(number) == 0) if colon else True
+    if kind not in ("cpu", "cuda") or not known:
         raise DeviceError(f"unknown device {name!r}", fix='Devices are "cpu", "cuda" and "cuda:N".')
     return kind, int(number or 0)
 
@@ -92,12 +95,67 @@ def gpu(name: str = "cuda") -> Device:
     return found
 
 
-def device_put(x: Any, device: str = "cuda") -> Any:
-    """The arrays and numbers of a tree as `Array`s on a GPU, or as NumPy arrays on "cpu"."""
-    if parse(device)[0] == "cpu":
-        return device_get(x)
-    on = gpu(device)
-    return tree.map(lambda leaf: to_device(leaf, on), x)
+def device_named(name: str | DeviceInfo) -> Device:
+    """The device called "cpu", "cuda" or "cuda:N", or described by one of `devices()`; DeviceError
+    if there is none."""
+    found: Device = HOST if parse(str(name))[0] == "cpu" else gpu(str(name))
+    return found
+
+
+def device_put(x: Any, device: str | DeviceInfo = "cuda") -> Any:
+    """The arrays and numbers of a tree as `Array`s on a device, copied through the host from
+    another; what is there already stays as it is.
+
+    raises DeviceError: there is no such device, or no such elements on devices
+    """
+    on = device_named(device)
+    return tree.map(lambda leaf: moved(leaf, on), x)
+
+
+def imported(x: Any, device: str | DeviceInfo | None = None, copy: bool | None = None) -> Array:
+    """See `pyc.numpy.from_dlpack`."""
+    on = None if device is None else device_named(device)
+    if isinstance(x, Array):
+        found, shared = x, True
+    else:
+        found, shared = _shared(x, copy)
+    if on is not None and found._device is not on:
+        if copy is False:
+            raise BufferError(f"an array on {found.device} is on {on.label} in a copy only")
+        return moved(found, on)
+    return found.duplicate() if copy and shared else found
+
+
+def _shared(x: Any, copy: bool | None) -> tuple[Array, bool]:
+    """An array of another library as an `Array` on its device, and whether they share memory."""
+    kind, number = map(int, x.__dlpack_device__())
+    dlpack = load("pyc.dlpack")
+    if kind not in (dlpack.CPU, dlpack.CUDA):
+        raise DeviceError(
+            f"an array on a device of DLPack's type {kind} cannot be taken over",
+            fix="Move it to the CPU or to a GPU of NVIDIA before.",
+        )
+    on = HOST if kind == dlpack.CPU else gpu(f"cuda:{number}")
+    options = {} if on is HOST else {"stream": int(on.stream) or 1}
+    try:
+        capsule = x.__dlpack__(max_version=dlpack.VERSION, **options)
+    except TypeError:  # of before the versioned protocol
+        capsule = x.__dlpack__(**options)
+    taken = dlpack.take(capsule)
+    if on is HOST:
+        elements = dlpack.elements(taken)
+        fits = taken.is_row_major and elements.flags.aligned
+        if not fits and copy is False:
+            raise BufferError("elements that are not aligned, or not in C order, need a copy")
+        return of_host(elements if fits else np.array(elements, order="C")), fits
+    if not taken.is_row_major:
+        raise BufferError(
+            f"elements with strides {taken.strides} cannot be taken over: make them contiguous "
+            "(`x.contiguous()` in torch, `cupy.ascontiguousarray(x)`)"
+        )
+    taken.owner.before = on.synchronize
+    made = known_type(ArrayType(taken.shape, taken.dtype))
+    return Array(made, on, taken.address, taken.owner), True
 
 
 def device_get(x: Any) -> Any:

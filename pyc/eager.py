@@ -3,23 +3,25 @@
 Outside a trace `pyc.numpy` and `pyc.lax` act on concrete arrays through this interpreter. Each
 (op, argument types, params) is a Graph of one equation that goes through the same compile path, so
 results have the bits that they have under `jit`. Arrays in are NumPy arrays and numbers of any
-layout; arrays out are fresh NumPy arrays, NumPy scalars for rank 0.
+layout; arrays out are fresh NumPy arrays, NumPy scalars for rank 0. If one of the arguments is an
+`Array`, the op runs on its device, the others are copied there, and the results are `Array`s.
 
 `dense` brings arguments into the form that compiled programs take; `jit` uses it too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from pyc.array import Array as DeviceArray
-from pyc.array import refuse_eager
+from pyc.array import on_host
+from pyc.backends import gpu_compiler
 from pyc.compile import compile_graph
-from pyc.errors import DTypeError, LeakedTracerError, OutOfMemoryError
+from pyc.errors import DeviceError, DTypeError, LeakedTracerError, OutOfMemoryError
 from pyc.interpreter import WEAK, Interpreter, set_base, type_of
 from pyc.ir.graph import Builder, Graph, freeze, graph_key
 from pyc.ir.op import Op
@@ -119,17 +121,47 @@ class _Program:
         return hash(self.key)
 
 
+def device_of(items: Iterable[Any]) -> str | None:
+    """The device of the `Array`s among `items`, None if there are none.
+
+    raises DeviceError: they are on several devices
+    """
+    found = None
+    for x in items:
+        if type(x) is DeviceArray:
+            if found is not None and found != x.device:
+                raise DeviceError(
+                    f"the arrays are on {found} and on {x.device}: one program runs on one device",
+                    fix=f'Move one of them: `x.to_device("{found}")`.',
+                    place=location.here(),
+                )
+            found = x.device
+    return found
+
+
+def compiled(graph: Graph, device: str | None, name: str = "") -> Callable[..., tuple[Any, ...]]:
+    """`graph` compiled for the host (None), or for `Array`s on a device: takes an array for each
+    parameter, and gives NumPy arrays, or `Array`s."""
+    if device is None:
+        return compile_graph(graph, name=name)
+    if device == "cpu":
+        return on_host(compile_graph(graph, name=name))
+    made: Callable[..., tuple[Any, ...]]
+    made = gpu_compiler().compile_cuda(graph, device=device, name=name)
+    return made
+
+
 @lru_cache(maxsize=PROGRAMS)
-def _compiled_call(call: _Call) -> Any:
+def _compiled_call(call: _Call, device: str | None) -> Any:
     builder = Builder()
     args = [builder.param(t) for t in call.types]
     graph = builder.build(builder.bind(call.op, *args, **call.params))
-    return compile_graph(graph, name=_name(graph))
+    return compiled(graph, device, _name(graph))
 
 
 @lru_cache(maxsize=PROGRAMS)
-def _compiled_program(program: _Program) -> Any:
-    return compile_graph(program.graph, name=_name(program.graph))
+def _compiled_program(program: _Program, device: str | None) -> Any:
+    return compiled(program.graph, device, _name(program.graph))
 
 
 def _name(graph: Graph) -> str:
@@ -145,18 +177,18 @@ def clear() -> None:
 
 
 class Eager(Interpreter):
-    """Runs each op at once on NumPy arrays."""
+    """Runs each op at once, on NumPy arrays or on `Array`s."""
 
     def bind(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
-        """NumPy arrays and scalars, the results of `op`."""
+        """NumPy arrays and scalars, or `Array`s: the results of `op`."""
         if op.name == "constant":
             return (finish(np.array(params["value"])),)
         types = tuple(type_of(a) for a in args)
-        executable = _compiled_call(_Call(op, types, params))
+        executable = _compiled_call(_Call(op, types, params), device_of(args))
         return tuple(finish(out) for out in executable(*map(dense, args)))
 
     def lift(self, x: Any) -> Any:
-        """`x` as a NumPy array or scalar.
+        """`x` as a NumPy array or scalar; an `Array` as it is.
 
         raises LeakedTracerError: a traced value outside of its trace; DTypeError: not an array
         """
@@ -168,21 +200,23 @@ class Eager(Interpreter):
                 place=location.here(),
             )
         type_of(x)  # raises for what is not an array
-        if isinstance(x, DeviceArray):
-            refuse_eager(x)
-        return x if isinstance(x, np.ndarray) else dense(x)
+        return x if isinstance(x, (np.ndarray, DeviceArray)) else dense(x)
 
     def inline(self, graph: Graph, args: Sequence[Any]) -> tuple[Any, ...]:
-        """NumPy arrays and scalars, the results of `graph`."""
-        executable = _compiled_program(_Program(graph))
+        """NumPy arrays and scalars, or `Array`s: the results of `graph`."""
+        executable = _compiled_program(_Program(graph), device_of(args))
         return tuple(finish(out) for out in executable(*map(dense, args)))
 
     def copy(self, x: Any) -> Any:
-        """A new NumPy array; scalars do not change."""
+        """A new NumPy array, or an `Array` with memory of its own; scalars do not change."""
+        if isinstance(x, DeviceArray):
+            return x.duplicate()
         return x.copy() if isinstance(x, np.ndarray) else x
 
     def separate(self, x: Any, arguments: Sequence[Any]) -> Any:
-        """A copy if a function has given back its argument."""
+        """A copy if a function has given back its argument, unless that cannot change."""
+        if isinstance(x, DeviceArray):
+            return x
         return self.copy(x) if any(x is a for a in arguments) else x
 
     def alias(self, x: Any, source: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -17,7 +17,7 @@ import numpy as np
 from pyc import compile as compiler
 from pyc import tree
 from pyc.array import Array as DeviceArray
-from pyc.array import to_device
+from pyc.array import is_fixed, moved, of_host
 from pyc.donation import check_donated
 from pyc.eager import dense, finish
 from pyc.errors import TraceError
@@ -28,7 +28,7 @@ from pyc.ir.text_graph import print_graph
 from pyc.runtime.specialisation import Specialisation
 from pyc.signature import Call
 from pyc.trace import location
-from pyc.trace.capture import Input, is_fixed
+from pyc.trace.capture import Input
 from pyc.trace.guards import Guards
 
 if TYPE_CHECKING:
@@ -104,9 +104,7 @@ class Entry:
         given = [(leaves[k], x.name) for k, x in zip(traced.places, traced.inputs, strict=True)]
         if isinstance(self.program, compiler.Compiled):
             given += zip(hidden, traced.captures, strict=True)
-            given = [
-                (np.asarray(x) if isinstance(x, DeviceArray) else x, name) for x, name in given
-            ]
+            given = [(_on_host(x, k in traced.donated), name) for k, (x, name) in enumerate(given)]
         else:
             given += zip(map(self.on_gpu, count(), hidden), traced.captures, strict=True)
         return [dense(x, name) for x, name in given]
@@ -116,12 +114,12 @@ class Entry:
         known = self.moved.get(number)
         if known is not None and known[0]() is x:
             return known[1]
-        if not is_fixed(x):
+        if not is_fixed(x) and not _is_on_cpu(x):
             return x
         assert not isinstance(self.program, compiler.Compiled)
-        moved = to_device(x, self.program.device)
-        self.moved[number] = ref(x), moved
-        return moved
+        there = moved(x, self.program.device)
+        self.moved[number] = ref(x), there
+        return there
 
     def check(self, arrays: Sequence[Any]) -> None:
         """DonationError if the program must not take over a donated argument among `arrays`."""
@@ -142,8 +140,21 @@ class Entry:
                 given = leaves[self.traced.places[k]]
                 if isinstance(given, DeviceArray):
                     given.delete()
+            if any(map(_is_on_cpu, chain(leaves, hidden))):
+                return self.traced.out_tree.unflatten(map(of_host, self.program(*arrays)))
         results = self.program(*arrays)
         return self.traced.out_tree.unflatten([finish(r) for r in results])
+
+
+def _is_on_cpu(x: Any) -> bool:
+    return type(x) is DeviceArray and x.device == "cpu"
+
+
+def _on_host(x: Any, donated: bool) -> Any:
+    """An argument of a program for the CPU; of an `Array` that is donated a copy, to be written."""
+    if not isinstance(x, DeviceArray):
+        return x
+    return np.array(x) if donated else np.asarray(x)
 
 
 @frozen()
@@ -189,8 +200,9 @@ class NativeWay:
 
 
 def given_at_trace(traced: Traced) -> list[Any]:
-    """The values that the hidden arguments had at the trace."""
-    return [read.value for read in traced.guards.hidden]
+    """The values that the hidden arguments had at the trace, which decide where the program runs;
+    without arrays on the CPU, which cannot change and are moved where it does."""
+    return [read.value for read in traced.guards.hidden if not _is_on_cpu(read.value)]
 
 
 def is_same_number(a: Any, b: Any) -> bool:

@@ -24,8 +24,10 @@ import numpy as np
 from pyc import collector, config, tree
 from pyc import compile as compiler
 from pyc.array import Array as DeviceArray
+from pyc.array import is_fixed
 from pyc.backends import gpu_compiler
 from pyc.device import parse
+from pyc.eager import device_of
 from pyc.entries import Entry, NativeWay, QuickEntry, Traced, given_at_trace, is_same_number
 from pyc.errors import ConcretizationError, DonationError, DTypeError, PycError
 from pyc.forks import in_child, load, may_wait
@@ -39,7 +41,7 @@ from pyc.runtime.dispatch import Dispatcher
 from pyc.signature import STATIC, Call, Signature, argument_type, is_object, is_static, reason
 from pyc.specialise import MAXIMUM, specialise
 from pyc.trace import location, namespaces
-from pyc.trace.capture import Input, capture, current_namespace, is_fixed
+from pyc.trace.capture import Input, capture, current_namespace
 from pyc.trace.guards import Guards
 from pyc.trace.jumps import rewritten
 from pyc.trace.meanwhile import others, steadily, torn
@@ -255,7 +257,7 @@ class Jitted(Dispatcher):
         """The device that was asked for, or that the arguments are on."""
         if self._device is not None:
             return self._device
-        return next((x.device for x in leaves if isinstance(x, DeviceArray)), "cpu")
+        return device_of(leaves) or "cpu"
 
     def _lowered(self, traced: Traced, leaves: Sequence[Any]) -> compiler.Lowered:
         """The optimised program for these leaves' device."""
@@ -313,7 +315,8 @@ class Jitted(Dispatcher):
                 entry.on_gpu,
             )
         except NotNativeError as unfit:
-            if args and not kwargs and all(type(a) is DeviceArray for a in args):
+            on_gpu = not isinstance(entry.program, compiler.Compiled)
+            if on_gpu and args and not kwargs and all(type(a) is DeviceArray for a in args):
                 self._quick = QuickEntry(tuple(a.type for a in args), args[0].device, entry)
             if unfit.again:
                 return

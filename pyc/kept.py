@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyc import eager
+from pyc import eager, eager_calls
 from pyc.cache import memory
 from pyc.jit import jitted_functions
 from pyc.runtime import pool
@@ -14,5 +14,6 @@ def clear_caches() -> None:
     for function in jitted_functions():
         function.clear_cache()
     eager.clear()
+    eager_calls.clear()
     memory.clear()
     pool.clear()

@@ -506,6 +506,17 @@ class Reason(Enum):
         "Put it there once, `w = pyc.device_put(w)`, or make it read-only: "
         "`w.flags.writeable = False`.",
     )
+    DEVICE_VALUES_NEEDED = Entry(
+        "PYC2703",
+        "elements of an array on a device were copied to the host: how many elements a result has "
+        "depends on them",
+        "Where the count may be fixed, give it (`size=`), or write `where(mask, x, other)`.",
+    )
+    DEVICE_UNPICKLED_ON_CPU = Entry(
+        "PYC2704",
+        "an array that was pickled from a device that is not here is on the CPU",
+        "Put it where it is to be: `x.to_device(device)`.",
+    )
 
     # fallback: slower but correct routes
     LLVM_UNKNOWN_RELEASE = Entry(

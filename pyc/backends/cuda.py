@@ -187,6 +187,10 @@ class Device:
         """Waits for all work of the stream."""
         check(self.driver.cuStreamSynchronize(self.stream))
 
+    def finish(self) -> None:
+        """Waits for all work of the device, on streams of other libraries too."""
+        check(self.driver.cuCtxSynchronize())
+
 
 def _power(nbytes: int) -> int:
     """The least power of two that holds so many bytes, at least 512."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pyc.array import Array
+from pyc.device import imported
 from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.interpreter import bind1, current, is_number, type_of, weak_type
 from pyc.ir import dtype as dt
@@ -39,6 +41,19 @@ def asarray(x: Any, dtype: Any = None) -> Any:
         x = strong(x) if hasattr(x, "type") else constant(np.asarray(x))
     found = current().lift(x)
     return found if kind is None else cast(found, kind)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """An `Array` of the memory of an array of another library (NumPy, torch, CuPy, JAX ...), shared
+    if that may be.
+
+    x: has `__dlpack__` and `__dlpack_device__`; what writes to it later changes the `Array`, too.
+    device: where the result is to be, by default where `x` is; copy: True for a copy, False for an
+    error where one is needed, None for one where it is needed
+    raises DeviceError: a device that pyc does not have; BufferError: elements or a layout that
+    cannot be taken over, or a copy that may not be made
+    """
+    return imported(x, device, copy)
 
 
 def array(x: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any:

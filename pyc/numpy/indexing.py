@@ -81,14 +81,14 @@ def _is_static_int(k: Any) -> bool:
 def _entries(x: Any, key: Any) -> list[Any]:
     """The key with an entry for each axis (and None for each new one)."""
     items = list(key) if isinstance(key, tuple) else [key]
-    items = [e for k in items for e in ([k] if _plain(k) else _places(_index_array(k)))]
+    items = [e for k in items for e in ([k] if is_plain(k) else _places(_index_array(k)))]
     for k in items:
         if isinstance(k, (str, bytes)):
             raise DTypeError(
                 f"an index is an integer, a slice, `...`, None or an integer array, got {k[:40]!r}",
                 fix="Names are for dicts: pass the arrays as one, `{'name': x}`.",
             )
-        if not _plain(k) and dtype_of(k) is dt.b1:
+        if not is_plain(k) and dtype_of(k) is dt.b1:
             raise ConcretizationError(
                 "a boolean mask selects a number of elements that depends on data",
                 fix="Write `where(mask, x, other)` or `x.at[...]` with `where`; to change the "
@@ -137,7 +137,8 @@ def _places(k: Any) -> list[Any]:
     return list(map(_Places, places, mask.shape))
 
 
-def _plain(k: Any) -> bool:
+def is_plain(k: Any) -> bool:
+    """Whether an entry of a key is an integer, a slice, `...` or None."""
     return k is None or k is Ellipsis or isinstance(k, slice) or _is_static_int(k)
 
 
@@ -159,7 +160,7 @@ def _parse(x: Any, key: Any, mode: str = "raise") -> _Plan:
     order: list[Any] = []
     seen_array, gap, split = False, False, False
     entries = _entries(x, key)
-    has_arrays = any(not _plain(k) for k in entries)
+    has_arrays = any(not is_plain(k) for k in entries)
     if mode != "raise":
         has_arrays = has_arrays or any(map(_is_static_int, entries))
     axis = 0
@@ -283,6 +284,11 @@ def _result_shape(plan: _Plan, inner: Shape) -> Shape:
         elif item not in plan.drop and item not in array_axes:
             out.append(sizes[item])
     return tuple(out)
+
+
+def check(x: Any, key: Any) -> None:
+    """IndexOutOfRangeError, ShapeError or DTypeError if a key of plain entries does not fit `x`."""
+    _parse(x, key, "raise")
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -414,7 +420,7 @@ def update(
 
 def _traced_mask(key: Any) -> Any:
     """The key if it is one boolean array whose elements are not known, else None."""
-    if isinstance(key, tuple) or _plain(key) or isinstance(key, (str, bytes, list)):
+    if isinstance(key, tuple) or is_plain(key) or isinstance(key, (str, bytes, list)):
         return None
     return key if dtype_of(key) is dt.b1 and known_elements(key) is None else None
 

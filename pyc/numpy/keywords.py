@@ -15,6 +15,7 @@ import numpy as np
 
 from pyc.errors import UnsupportedOpError
 from pyc.forks import load
+from pyc.numpy import on_device
 from pyc.numpy.core import separated
 
 _WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
@@ -145,6 +146,8 @@ def explained(
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
+        if on_device.is_whole(args, kwargs):
+            return on_device.run(run, args, kwargs)
         try:
             found = function(*args, **kwargs)
         except TypeError as error:

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pyc.array import Array as DeviceArray
+from pyc.array import is_fixed
 from pyc.errors import (
     DTypeError,
     IndexOutOfRangeError,
@@ -561,16 +562,6 @@ def unbound_name(error: NameError) -> str:
     return found[1] if found else ""
 
 
-def is_fixed(array: Any) -> bool:
-    """Whether nobody can change a NumPy array any more."""
-    if not isinstance(array, np.ndarray) or array.flags.writeable:
-        return False
-    owner = array
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
-    return not owner.flags.writeable and (owner.base is None or isinstance(owner.base, bytes))
-
-
 def _check_constant(array: Any) -> None:
     """TraceError unless an array that came by no path is small and cannot change."""
     fixed = is_fixed(array)
@@ -681,7 +672,6 @@ __all__ = [
     "Trace",
     "capture",
     "current_namespace",
-    "is_fixed",
     "tracing",
     "unbound_name",
 ]

@@ -1,4 +1,4 @@
-"""NumPy's functions on traced arrays, by NumPy's two protocols.
+"""NumPy's functions on traced arrays and on `Array`s, by NumPy's two protocols.
 
 A table leads from the NumPy function to the function of `pyc.numpy` that has its name, so what
 pyc.numpy has is what NumPy code may call. Arguments are matched by NumPy's own signature and handed
@@ -18,7 +18,7 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, DTypeError, TraceError, UnsupportedOpError
-from pyc.interpreter import is_concrete, type_of, weak_type
+from pyc.interpreter import is_concrete, is_tracing, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy import keywords
 from pyc.numpy.core import to_dtype, value
@@ -85,8 +85,15 @@ _AT = {
 
 
 def _change(array: Any, new: Any, what: str) -> None:
-    """Changes a traced array in place; TraceError for a NumPy array, which holds elements."""
+    """Changes a traced array in place; TraceError for a NumPy array, which holds elements, and
+    UnsupportedOpError for an `Array`, or if there is no trace."""
     if is_concrete(array):
+        if not is_tracing():
+            _refuse(
+                f"{what} would write an array on a device into a NumPy array in place",
+                "Use what the function returns: `y = np.add(x, 1)`, `a = a + x`; or copy it: "
+                "`a[...] = np.asarray(x)`.",
+            )
         raise TraceError(
             f"{what} would write traced values into a NumPy array in place",
             fix="Make the array with `pyc.numpy` (`zeros`, `full`, ...), or make a new one: "
@@ -176,11 +183,19 @@ def table() -> Mapping[Any, Function]:
     return {**pnp.FROM_NUMPY, **_FACTS, **_CALLING}
 
 
+def _cannot() -> str:
+    return "cannot be traced" if is_tracing() else "does not take arrays on a device"
+
+
 def _refuse(message: str, fix: str = "") -> NoReturn:
     raise UnsupportedOpError(
         message,
         fix=fix
-        or "Write it with functions that `pyc.numpy` has, or do it outside the jitted function.",
+        or (
+            "Write it with functions that `pyc.numpy` has, or do it outside the jitted function."
+            if is_tracing()
+            else "Write it with functions that `pyc.numpy` has, or on the host: `np.asarray(x)`."
+        ),
         place=location.here(),
     )
 
@@ -213,6 +228,8 @@ def call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any])
     if _selected(args) or _selected(kwargs.values()):
         args = selections().as_arrays(args)
         return selections().call_function(function, args, kwargs)
+    if not is_tracing():
+        return _call_function(function, args, kwargs)
     try:
         return _call_function(function, args, kwargs)
     except (ConcretizationError, UnsupportedOpError):
@@ -232,7 +249,7 @@ def _call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
             _change(args[0], None, name_of(function))
         return in_place(*args, **kwargs)
     if ours is None:
-        _refuse(f"{name_of(function)} cannot be traced: pyc.numpy has no such function")
+        _refuse(f"{name_of(function)} {_cannot()}: pyc.numpy has no such function")
     out, args, kwargs = _without_out(function, args, kwargs)
     positional, named = _arranged(function, ours, args, kwargs)
     found = ours(*positional, **named)
@@ -304,13 +321,13 @@ def _arranged(
 
 def _refuse_argument(function: str, name: str) -> NoReturn:
     own = function.removeprefix("np.").removeprefix("linalg.").split(".")
-    _refuse(f"{function}: the argument `{name}` cannot be traced", keywords.fix_of(own[0], name))
+    _refuse(f"{function}: the argument `{name}` {_cannot()}", keywords.fix_of(own[0], name))
 
 
 def _refuse_foreign(name: str) -> NoReturn:
     """Refuses a ufunc that is not NumPy's, such as those of `scipy.special`."""
     _refuse(
-        f"the ufunc `{name}` of another library than NumPy cannot be traced",
+        f"the ufunc `{name}` of another library than NumPy {_cannot()}",
         f"Write `pyc.numpy.{name}`." if name in pnp.__all__ else "",
     )
 
@@ -359,6 +376,8 @@ def call_ufunc(
             new = selections().combined(*inputs, _AT[ufunc])
             return _change(inputs[0], new, f"np.{ufunc.__name__}.at")
         return selections().call_ufunc(ufunc, method, inputs, options)
+    if not is_tracing():
+        return _call_ufunc(ufunc, method, inputs, options)
     try:
         return _call_ufunc(ufunc, method, inputs, options)
     except UnsupportedOpError:
@@ -376,7 +395,7 @@ def _call_ufunc(
     out = next((o for o in options.get("out", ()) if o is not None), None)
     if method == "at":
         if ufunc not in _AT or len(inputs) != 3:
-            _refuse(f"{name}.at cannot be traced")
+            _refuse(f"{name}.at {_cannot()}")
         array, key, values = inputs
         if is_concrete(array):
             _change(array, None, f"{name}.at")
@@ -388,6 +407,8 @@ def _call_ufunc(
         return None
     if out is not None:
         if is_concrete(out):
+            if not is_tracing():
+                _change(out, None, f"{name}: `out=`, or an augmented assignment,")
             raise TraceError(
                 f"{name}: a traced value would be written into a NumPy array in place (`out=`, or "
                 "an augmented assignment such as `a += x`)",
@@ -411,7 +432,7 @@ def _call_ufunc(
         if ours is None and getattr(np, ufunc.__name__, None) is not ufunc:
             _refuse_foreign(ufunc.__name__)
         if ours is None:
-            _refuse(f"{name} cannot be traced: pyc.numpy has no such function")
+            _refuse(f"{name} {_cannot()}: pyc.numpy has no such function")
         dtype = rest.pop("dtype", None)
         if rest:
             _refuse_argument(name, next(iter(rest)))
@@ -423,7 +444,7 @@ def _call_ufunc(
         return call_ufunc(ufunc, "__call__", (pnp.reshape(x, x.shape + (1,) * y.ndim), y), {})
     known = {"reduce": _REDUCTIONS, "accumulate": _ACCUMULATIONS}.get(method, {})
     if ufunc not in known:
-        _refuse(f"{name}.{method} cannot be traced")
+        _refuse(f"{name}.{method} {_cannot()}")
     (x,) = inputs
     if method == "reduce" and rest.get("keepdims") is False:
         del rest["keepdims"]

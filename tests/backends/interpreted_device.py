@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from pyc import compile_cuda, eager, eager_calls
+from pyc import device as devices
 from pyc.backends.base import HostStep, KernelLaunch, SiteFailed
 from pyc.backends.cuda_program import CudaProgram
 from pyc.compile_host import HostStep as NativeStep
@@ -79,6 +81,8 @@ class InterpretedDevice:
 
     def synchronize(self) -> None:
         """Nothing: work is done at once."""
+
+    finish = synchronize
 
     def allocate(self, nbytes: int) -> int:
         """The address of poisoned memory."""
@@ -268,6 +272,22 @@ def loaded(program: Plan, on: InterpretedDevice) -> CudaProgram:
     return CudaProgram(program, launches, image, on, host)  # type: ignore[arg-type]
 
 
+def install(on: InterpretedDevice, monkeypatch: Any) -> None:
+    """Puts the device where programs and arrays look for a GPU."""
+
+    def load(plan: Any, on: Any, assemble: Any, name: str = "") -> Any:
+        return "", loaded(plan, on)
+
+    def gpu(name: str = "cuda") -> Any:
+        return on
+
+    monkeypatch.setattr(compile_cuda, "gpu", gpu)
+    monkeypatch.setattr(devices, "gpu", gpu)
+    monkeypatch.setattr(compile_cuda, "load", load)
+    eager.clear()
+    eager_calls.clear()
+
+
 def call(program: CudaProgram, arguments: Sequence[Array], graph: Graph) -> list[Array]:
     """Results of one call. SiteFailed if a check fails; all memory of the call is freed."""
     on: Any = program.device
@@ -292,4 +312,12 @@ def on_device(graph: Graph, arguments: Sequence[Array], target: Target = SM_90) 
     return call(loaded(planned, InterpretedDevice(target)), arguments, graph)
 
 
-__all__ = ["ALL_ON_HOST", "InterpretedDevice", "SiteFailed", "call", "loaded", "on_device"]
+__all__ = [
+    "ALL_ON_HOST",
+    "InterpretedDevice",
+    "SiteFailed",
+    "call",
+    "install",
+    "loaded",
+    "on_device",
+]
