@@ -4,8 +4,9 @@
 capsule, marks it as used, and keeps what the producer gave until the `Taken` is dropped. Both know
 the versioned structure (1.0) and the one before it.
 
-Capsules have no destructor: it could be called while an exception is on its way, which ctypes does
-not save. What a capsule that nobody has used holds is freed with the next `export`.
+A deleter may be called by any thread and while an exception is on its way, which no callback of
+ctypes outlives. So NumPy makes the structures, of an array that stands for the memory, and what
+differs is written into them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
-from threading import Lock
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -75,11 +76,11 @@ _NAMES: dict[bytes, tuple[type[Any], bytes]] = {
 }
 """Names of capsules: their structure, and their name once they are used."""
 
+_STAND_INS = {8 * n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)} | {128: np.dtype("c16")}
+"""NumPy's types for arrays that stand for memory of elements of so many bits."""
+
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _api = ctypes.pythonapi
-_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
-    ("PyCapsule_New", _api)
-)
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_IsValid", _api)
 )
@@ -89,34 +90,6 @@ _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
 _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_SetName", _api)
 )
-
-_held: dict[int, tuple[Any, ...]] = {}
-"""What exported structures need, by their address, until their deleters are called."""
-
-
-_unused: dict[int, Any] = {}
-"""Capsules that nobody may have used yet, by the address of their structure."""
-_lock = Lock()
-_OURS = 4
-"""References to a capsule that nobody else has, where `_sweep` counts them."""
-
-
-def _release(address: int) -> None:
-    """The deleter of what was exported. It calls nothing: an exception may be on its way."""
-    del _held[address]
-
-
-_released = _DELETER(_release)
-
-
-def _sweep() -> None:
-    """Frees what capsules hold that are gone and that nobody has used."""
-    with _lock:
-        for place, capsule in list(_unused.items()):
-            if not any(_is_valid(capsule, name) for name in _NAMES):
-                del _unused[place]
-            elif sys.getrefcount(capsule) <= _OURS:
-                del _unused[place], _held[place]
 
 
 def export(
@@ -137,35 +110,24 @@ def export(
     code = _OWN_CODES.get(dtype.name, _CODES.get(dtype.kind))
     if code is None or (dtype.is_extension and dtype.name not in _OWN_CODES):
         raise BufferError(f"DLPack has no element type {dtype.name}")
-    rank = len(shape)
-    extents = (ctypes.c_int64 * max(rank, 1))(*shape)
-    strides = (ctypes.c_int64 * max(rank, 1))()
-    step = 1
-    for k in reversed(range(rank)):
-        strides[k] = step
-        step *= shape[k]
-    made: Any = _Versioned() if versioned else _Old()
-    made.tensor = _Tensor(
-        address if step else None,
-        *device,
-        rank,
-        code,
-        dtype.bits if dtype.kind != "bool" else 8,
-        1,
-        ctypes.addressof(extents),
-        ctypes.addressof(strides),
-        0,
-    )
-    made.deleter = ctypes.cast(_released, ctypes.c_void_p).value
+    bits = 8 if dtype.kind == "bool" else dtype.bits
+    stands_for = _STAND_INS[bits]
+    memory: Any = (ctypes.c_char * stands_for.itemsize)()
+    memory.owner = keep
+    first = np.frombuffer(memory, stands_for)
+    steps = [stands_for.itemsize * prod(shape[k + 1 :]) for k in range(len(shape))]
+    carrier = np.lib.stride_tricks.as_strided(first, shape, steps)
+    options: dict[str, Any] = {"max_version": VERSION} if versioned else {}
+    capsule = carrier.__dlpack__(**options)
+    name = next(n for n in _NAMES if _is_valid(capsule, n))
+    made = _NAMES[name][0].from_address(_pointer(capsule, name))
+    if prod(shape):
+        made.tensor.data = address
+        made.tensor.byte_offset = 0
+    made.tensor.device_type, made.tensor.device_id = device
+    made.tensor.code, made.tensor.bits = code, bits
     if versioned:
-        made.major, made.minor = VERSION
         made.flags = _COPIED if copied else _READ_ONLY
-    place = ctypes.addressof(made)
-    _sweep()
-    _held[place] = keep, made, extents, strides
-    capsule = _new(place, next(n for n, (kind, _) in _NAMES.items() if type(made) is kind), None)
-    with _lock:
-        _unused[place] = capsule
     return capsule
 
 
@@ -229,7 +191,7 @@ def take(capsule: Any) -> Taken:
     if tensor.strides and rank:
         strides = tuple((ctypes.c_int64 * rank).from_address(tensor.strides))
     else:
-        strides = tuple(int(np.prod(shape[k + 1 :])) for k in range(rank))
+        strides = tuple(prod(shape[k + 1 :]) for k in range(rank))
     _rename(capsule, used)
     return Taken(
         int(tensor.data or 0) + int(tensor.byte_offset),

@@ -670,7 +670,7 @@ def _finish() -> None:
         theirs = _numpy.linalg if path else _numpy
         for name in names:
             found = module.get(name)  # `bfloat16` is made when it is asked for
-            if not isinstance(found, FunctionType):
+            if not isinstance(found, FunctionType) or found is from_dlpack:
                 continue
             shown, separate = f"pyc.numpy.{path}{name}", name not in VIEWS
             module[name] = explained(
