@@ -96,6 +96,11 @@ class PycError(Exception):
             self.place = place
         return self
 
+    def also(self, advice: str) -> Self:
+        """This error, with one more line of what to do or to know."""
+        self.fix = f"{_text(self.fix) or self.remedy}\n{advice}"
+        return self
+
     def __str__(self) -> str:
         return format_error(self.message, self.place, self.advice, self.code)
 

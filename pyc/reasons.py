@@ -56,12 +56,14 @@ class Reason(Enum):
     PURITY_OUTPUT = Entry(
         "PYC2001",
         "the function prints, logs, or reads or writes a stream",
-        "Return the value, and print or log it outside of the jitted function.",
+        "Print by `pyc.debug.print`, or do it in a function called by `pyc.debug.callback`; or "
+        "return the value, and print or log it outside of the jitted function.",
     )
     PURITY_FILE = Entry(
         "PYC2002",
         "the function uses files or directories",
-        "Read and write outside of the jitted function; pass what was read as an argument.",
+        "Read and write outside of the jitted function, and pass what was read as an argument; or "
+        "in a function called by `pyc.io_callback`.",
     )
     PURITY_PROCESS = Entry(
         "PYC2003",
@@ -75,8 +77,9 @@ class Reason(Enum):
     )
     PURITY_THREAD = Entry(
         "PYC2005",
-        "the function hands work to another thread",
-        "Start threads outside of the jitted function; compiled code uses several by itself.",
+        "the function hands work to another thread, or takes a lock from outside",
+        "Start threads outside of the jitted function; compiled code uses several by itself. Take "
+        "locks around its call.",
     )
     PURITY_ENVIRONMENT = Entry(
         "PYC2006",

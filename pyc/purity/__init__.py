@@ -8,7 +8,9 @@ would happen once or be the same for ever. Three nets find such effects:
     watch.py      while tracing: everything that runs is looked at, not everything that is written
                   (hooks.py: functions that are called; audit.py: files, processes, sockets;
                   views.py: what the function is given in place of impure functions;
-                  held.py: containers, objects and states from outside, before and after)
+                  standins.py: in place of iterators, locks and what nobody sees into;
+                  held.py: containers, objects and states from outside, before and after;
+                  states.py: how these are remembered, compared and put back)
     repeat.py     after tracing: a second trace must give the same program
 
 `table.py` has the rules as data; `docs/purity.md` is written from it. Nothing of this is on the
@@ -25,3 +27,9 @@ from pyc.forks import load
 def watching() -> Any:
     """`pyc.purity.repeat`, the nets of a trace: loaded with the first one."""
     return load("pyc.purity.repeat")
+
+
+def stand_ins() -> Any:
+    """`pyc.purity.standins`, what stands for iterators and locks: loaded with the first object that
+    has no translation."""
+    return load("pyc.purity.standins")

@@ -14,7 +14,7 @@ from threading import RLock, get_ident
 from typing import Any
 
 from pyc.forks import hold, in_child
-from pyc.purity import table
+from pyc.purity import frames, table
 from pyc.runtime import native
 
 _installed: list[ctypes.c_int32] = []
@@ -83,10 +83,11 @@ def _told(event: str, args: tuple[Any, ...]) -> None:
     watch = current(get_ident())
     if watch is None or (event == "open" and _is_source(args)):
         return
+    frame: Any = sys._getframe(1)
     if effect is None:
-        watch.loads_a_module(sys._getframe(1))
+        watch.loads_a_module(frame)
         return
-    watch.report(effect, _described(event), sys._getframe(1))
+    watch.report(effect, _described(event), frames.asking(frame) if event == "open" else frame)
 
 
 def _is_source(args: tuple[Any, ...]) -> bool:

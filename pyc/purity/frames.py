@@ -26,8 +26,15 @@ _PYC = os.path.dirname(os.path.dirname(__file__))
 _DOORS = tuple(
     os.path.join(_PYC, part, f"{name}.py")
     for part, names in {
-        "trace": ("dispatch", "modules", "namespace", "numpy_module", "python_builtins"),
-        "purity": ("views",),
+        "trace": (
+            "filtered",
+            "dispatch",
+            "modules",
+            "namespace",
+            "numpy_module",
+            "python_builtins",
+        ),
+        "purity": ("standins", "views"),
     }.items()
     for name in names
 )
@@ -84,6 +91,22 @@ def behind(frame: FrameType | None) -> FrameType | None:
         if loading and frame is not None and kind(frame.f_code.co_filename) == "reader":
             return None  # a module, once in the process
     return found
+
+
+def asking(frame: FrameType | None) -> FrameType | None:
+    """The frame that asks for the lines of a file which is no source, where such is read."""
+    while frame is not None and in_library(frame.f_code) in ("linecache.py", "tokenize.py"):
+        frame = frame.f_back
+    return frame
+
+
+def nearest(frame: FrameType | None) -> FrameType | None:
+    """The nearest frame of the user's code, whoever is between."""
+    while frame is not None and not (
+        kind(frame.f_code.co_filename) == "other" and is_users(frame.f_globals)
+    ):
+        frame = frame.f_back
+    return frame
 
 
 def _comes_at_any_time(code: CodeType) -> bool:

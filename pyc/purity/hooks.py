@@ -223,12 +223,15 @@ class _Stepper:
         self._last: tuple[CodeType, int] | None = None
         self._raised = False
 
-    def look(self, code: CodeType, at: int) -> None:
+    def look(self, frame: FrameType, at: int) -> None:
         """The instruction at byte offset `at` is next.
 
         raises PurityError: something has changed; placed at the instruction before
         """
+        code = frame.f_code
         if self._raised or frames.in_library(code) is not None:
+            return
+        if "__name__" not in frame.f_globals:  # a library has made it of a text
             return
         try:
             self._watch.check()
@@ -243,7 +246,7 @@ def _step_by_trace(watch: Watch) -> Stop:
     stepper = _Stepper(watch)
 
     def local(frame: FrameType, event: str, argument: Any) -> Any:
-        stepper.look(frame.f_code, frame.f_lasti)
+        stepper.look(frame, frame.f_lasti)
         return local
 
     def begins(frame: FrameType, event: str, argument: Any) -> Any:
@@ -267,7 +270,7 @@ def _step_by_monitoring(watch: Watch) -> Stop:
         if location.is_own(code.co_filename):
             return found.DISABLE
         if get_ident() == thread:
-            stepper.look(code, offset)
+            stepper.look(sys._getframe(1), offset)
         return None
 
     def stop() -> None:

@@ -52,7 +52,9 @@ def _traced_twice(
     watch = Watch(strict)
     try:
         first = trace(watch)
-        with unrecorded():
+        if watch.has_warned:  # the effect has happened, once
+            return first
+        with unrecorded(), watch.restoring():
             second = trace(None)
         found = difference(first.graph, second.graph, name)
         if found is None and first.out_tree != second.out_tree:
@@ -71,6 +73,8 @@ def _traced_twice(
             located = _located(trace, error)
             watch.restore()
         raise _recorded(located, name) from None
+    finally:
+        watch.end()
     return second
 
 
@@ -85,13 +89,16 @@ def _recorded(error: PurityError, name: str) -> PurityError:
 
 def _located(trace: Callable[[Watch | None], T], error: PurityError) -> PurityError:
     """The same refusal with the line that caused it, if the function does it again."""
+    watch = Watch(True, step_by_step=True)
     try:
         with unrecorded():
-            trace(Watch(True, step_by_step=True))
+            trace(watch)
     except PurityError as found:
         return error.at(found.place)
     except Exception:
         return error
+    finally:
+        watch.end()
     return error
 
 

@@ -27,31 +27,40 @@ class Effect:
 
 
 _OUTSIDE = "of the jitted function"
+_CALLED = "\nor do it in a function of yours that is called each time the program runs:\n"
+_CALLBACK = f"{_CALLED}`pyc.debug.callback(function, x)`"
+_IO_CALLBACK = f"{_CALLED}`pyc.io_callback(function, pyc.ShapeDtype(shape, dtype), x)`"
 
+PRINTS = Effect(
+    Reason.PURITY_OUTPUT,
+    "writes while the function is traced: compiled code would not do so",
+    'Print each time the program runs, `pyc.debug.print("{}", x)`; or return the value,\n'
+    f"and print it outside {_OUTSIDE}.",
+)
 WRITES = Effect(
     Reason.PURITY_OUTPUT,
     "writes while the function is traced: compiled code would not do so",
-    f"Return the value, and print or log it outside {_OUTSIDE}.",
+    f"Return the value, and write or log it outside {_OUTSIDE};{_CALLBACK}.",
 )
 READS = Effect(
     Reason.PURITY_OUTPUT,
     "reads while the function is traced: compiled code would not read again",
-    f"Read it outside {_OUTSIDE}, and pass it as an argument.",
+    f"Read it outside {_OUTSIDE}, and pass it as an argument;{_IO_CALLBACK}.",
 )
 FILES = Effect(
     Reason.PURITY_FILE,
     "uses files while the function is traced: compiled code would not do so",
-    f"Read and write outside {_OUTSIDE}; pass what was read as an argument.",
+    f"Read and write outside {_OUTSIDE}, and pass what was read as an argument;{_IO_CALLBACK}.",
 )
 PROCESSES = Effect(
     Reason.PURITY_PROCESS,
     "starts, stops or asks a process while the function is traced: compiled code would not do so",
-    f"Do it outside {_OUTSIDE}; pass what it gives as an argument.",
+    f"Do it outside {_OUTSIDE}, and pass what it gives as an argument;{_IO_CALLBACK}.",
 )
 NETWORK = Effect(
     Reason.PURITY_NETWORK,
     "uses the network while the function is traced: compiled code would not do so",
-    f"Do it outside {_OUTSIDE}; pass what was received as an argument.",
+    f"Do it outside {_OUTSIDE}, and pass what was received as an argument;{_IO_CALLBACK}.",
 )
 THREADS = Effect(
     Reason.PURITY_THREAD,
@@ -73,7 +82,7 @@ CLOCK = Effect(
     Reason.PURITY_CLOCK,
     "reads a clock while the function is traced: compiled code would use the same time in every "
     "call",
-    f"Read the clock outside {_OUTSIDE}, and pass the time as an argument.",
+    f"Read the clock outside {_OUTSIDE}, and pass the time as an argument;{_IO_CALLBACK}.",
 )
 WAITS = Effect(
     Reason.PURITY_CLOCK,
@@ -85,6 +94,34 @@ EVENT_LOOP = Effect(
     "runs an event loop while the function is traced: compiled code would not do so",
     f"Call it outside {_OUTSIDE}, and pass what it gives as an argument.",
 )
+TAKES_A_LOCK = Effect(
+    Reason.PURITY_THREAD,
+    "takes a lock from outside while the function is traced: compiled code would not do so",
+    "Take the lock around the call of the jitted function.",
+)
+SETS_A_VARIABLE = Effect(
+    Reason.PURITY_OBJECT,
+    "changes a context variable from outside while the function is traced: compiled code would not "
+    "do so",
+    f"Set it outside {_OUTSIDE}.",
+)
+TAKES_ITEMS = Effect(
+    Reason.PURITY_OBJECT,
+    "is an iterator from outside, and gives an item while the function is traced: compiled code "
+    "would take none",
+    f"Take the items outside {_OUTSIDE}, and pass them as arguments.",
+)
+_UNSEEN = Effect(
+    Reason.PURITY_OBJECT,
+    "uses an object from outside whose state cannot be seen, while the function is traced: "
+    "compiled code would not do so",
+    f"Use it outside {_OUTSIDE}, and pass what it gives as an argument.",
+)
+REGISTERS = Effect(
+    Reason.PURITY_OBJECT,
+    "registers a function for a type while the function is traced: compiled code would not do so",
+    f"Register it outside {_OUTSIDE}.",
+)
 RANDOM = Effect(
     Reason.PURITY_RANDOM,
     "draws random numbers while the function is traced: compiled code would use the same ones in "
@@ -93,6 +130,10 @@ RANDOM = Effect(
     "function\nwith a seed, `random.Random(0)`, if they are the same in every call.",
 )
 
+CHANGES_OUTSIDE = (Reason.PURITY_NAME, Reason.PURITY_OBJECT, Reason.PURITY_ARGUMENT)
+"""Rules whose breaking is an error with `purity="warn"` too: the change would be lost, or the
+program be made for what was there before."""
+
 # --- functions written in C -----------------------------------------------------------------------
 
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime")
@@ -100,7 +141,7 @@ WITH_ARGUMENTS = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strfti
 """Functions of `time` that read the clock only if they get fewer arguments."""
 
 FUNCTIONS: dict[tuple[str, str], Effect] = {
-    ("builtins", "print"): WRITES,
+    ("builtins", "print"): PRINTS,
     ("builtins", "input"): READS,
     ("builtins", "breakpoint"): READS,
     ("io", "open"): FILES,
@@ -111,10 +152,8 @@ FUNCTIONS: dict[tuple[str, str], Effect] = {
     ("time", "sleep"): WAITS,
     ("time", "tzset"): SETTINGS,
     ("time", "clock_settime"): SETTINGS,
-    ("select", "select"): READS,
-    ("select", "poll"): READS,
     ("_signal", "pause"): WAITS,
-    **{("_signal", name): SETTINGS for name in ("signal", "alarm", "setitimer", "set_wakeup_fd")},
+    **{("_signal", name): WAITS for name in ("sigwait", "sigwaitinfo", "sigtimedwait")},
     **{("_signal", name): PROCESSES for name in ("raise_signal", "pthread_kill")},
     **{
         ("sys", name): SETTINGS
@@ -125,29 +164,31 @@ FUNCTIONS: dict[tuple[str, str], Effect] = {
     },
     **{
         ("sys", name): ENVIRONMENT
-        for name in ("getrecursionlimit", "getswitchinterval", "gettrace", "getprofile")
+        for name in (
+            *("getrecursionlimit", "getswitchinterval", "gettrace", "getprofile", "getrefcount"),
+            *("getallocatedblocks", "_current_frames"),
+        )
     },
     **{("gc", name): ENVIRONMENT for name in ("isenabled", "get_count", "get_threshold")},
-    ("_signal", "getsignal"): ENVIRONMENT,
-    ("_signal", "siginterrupt"): SETTINGS,
-    ("_signal", "pthread_sigmask"): SETTINGS,
+    **{("_signal", name): ENVIRONMENT for name in ("getsignal", "getitimer", "sigpending")},
     ("_csv", "register_dialect"): SETTINGS,
     ("_csv", "unregister_dialect"): SETTINGS,
     ("_csv", "field_size_limit"): SETTINGS,
     ("_codecs", "register"): SETTINGS,
     ("_codecs", "register_error"): SETTINGS,
     ("_abc", "_abc_register"): SETTINGS,
-    ("faulthandler", "enable"): SETTINGS,
-    ("faulthandler", "disable"): SETTINGS,
-    ("_tracemalloc", "start"): SETTINGS,
-    ("_tracemalloc", "stop"): SETTINGS,
+    **{("_tracemalloc", name): SETTINGS for name in ("start", "stop", "clear_traces")},
+    **{("_thread", name): ENVIRONMENT for name in ("get_ident", "get_native_id", "_count")},
+    ("_thread", "interrupt_main"): PROCESSES,
+    ("_thread", "stack_size"): SETTINGS,
     ("_thread", "start_new_thread"): THREADS,
+    ("_thread", "start_new"): THREADS,
     **{("gc", name): ENVIRONMENT for name in ("get_stats", "get_objects", "get_debug")},
     ("_locale", "localeconv"): ENVIRONMENT,
     ("_contextvars", "copy_context"): ENVIRONMENT,
     **{(module, "getcontext"): ENVIRONMENT for module in ("decimal", "_decimal")},
     **{(module, "setcontext"): SETTINGS for module in ("decimal", "_decimal")},
-    ("sys", "displayhook"): WRITES,
+    **{("sys", name): WRITES for name in ("displayhook", "excepthook", "unraisablehook")},
     **{
         ("gc", name): SETTINGS
         for name in ("enable", "disable", "set_threshold", "set_debug", "freeze", "unfreeze")
@@ -158,6 +199,28 @@ FUNCTIONS: dict[tuple[str, str], Effect] = {
     ("_uuid", "generate_time_safe"): RANDOM,
     ("faulthandler", "dump_traceback"): WRITES,
 }
+
+MODULES: dict[str, Effect] = {
+    **dict.fromkeys(("resource", "pwd", "grp", "_tracemalloc"), ENVIRONMENT),
+    **dict.fromkeys(("faulthandler", "_signal"), SETTINGS),
+    **dict.fromkeys(("termios", "readline", "select"), READS),
+    "syslog": WRITES,
+}
+"""Modules that are about nothing but the process and its system: the effects of their functions
+where `FUNCTIONS` has none."""
+PURE = frozenset(
+    [
+        ("resource", "getpagesize"),
+        ("_signal", "strsignal"),
+        ("_signal", "valid_signals"),
+        ("_tracemalloc", "is_tracing"),
+        ("syslog", "LOG_MASK"),
+        ("syslog", "LOG_UPTO"),
+    ]
+)
+"""What has no effect there."""
+DIRECT_FUNCTIONS = frozenset([("_thread", "get_ident"), ("_thread", "get_native_id")])
+"""Functions that count only where the user's own code calls them: libraries do so all the time."""
 
 POSIX_PURE = frozenset(
     [
@@ -170,7 +233,7 @@ _POSIX_READS = frozenset(
     [
         *("getpid", "getppid", "getpgid", "getpgrp", "getsid", "getuid", "geteuid", "getgid"),
         *("getegid", "getgroups", "getlogin", "getresuid", "getresgid", "getcwd", "getcwdb"),
-        *("getloadavg", "getpriority", "times", "uname", "sched_getaffinity", "sched_getparam"),
+        *("getloadavg", "getpriority", "uname", "sched_getaffinity", "sched_getparam"),
         *("sched_getscheduler", "get_terminal_size", "process_cpu_count"),
     ]
 )
@@ -191,16 +254,18 @@ _POSIX_PROCESSES = frozenset(
 
 def of_function(module: str, name: str) -> Effect | None:
     """The effect of a function written in C; None if it has none."""
-    found = FUNCTIONS.get((module, name))
+    found = FUNCTIONS.get((module, name)) or FUNCTIONS.get((module.removeprefix("_"), name))
     if found is None and module == "posix" and name not in POSIX_PURE:
         return of_posix(name)
-    return found
+    return MODULES.get(module) if found is None and (module, name) not in PURE else found
 
 
 def of_posix(name: str) -> Effect:
     """The effect of a function of the operating system."""
     if name in ("urandom", "getrandom"):
         return RANDOM
+    if name == "times":
+        return CLOCK
     if name in ("read", "write"):
         return READS if name == "read" else WRITES
     if name in _POSIX_READS:
@@ -230,6 +295,22 @@ IN_MEMORY = (io.StringIO, io.BytesIO)
 DRAWS = frozenset(["random", "getrandbits", "seed", "setstate", "getstate"])
 """Methods of `_random.Random`, which all of `random` ends at."""
 
+LOOKS_AT_A_LOCK = frozenset(["locked", "_is_owned"])
+"""Methods of locks that only ask whether somebody has them."""
+
+UNSEEN: dict[str, Effect] = {
+    **dict.fromkeys(("sqlite3", "_sqlite3"), FILES),
+    **dict.fromkeys(("_socket", "socket", "_ssl", "ssl", "select"), NETWORK),
+    **dict.fromkeys(
+        (
+            *("_hashlib", "_md5", "_sha1", "_sha2", "_sha256", "_sha512", "_sha3", "_blake2"),
+            *("_hmac", "zlib", "_bz2", "_lzma", "_csv", "_pickle", "pyexpat"),
+        ),
+        _UNSEEN,
+    ),
+}
+"""Modules written in C whose objects, if they are from outside, are not to be used at all."""
+
 NOW = frozenset(["now", "utcnow", "today"])
 """Class methods of `datetime`."""
 
@@ -248,6 +329,17 @@ PYTHON: dict[tuple[str, str], Effect] = {
     ("concurrent/futures/process.py", "ProcessPoolExecutor.submit"): PROCESSES,
     ("multiprocessing/process.py", "BaseProcess.__init__"): PROCESSES,
     ("multiprocessing/process.py", "BaseProcess.start"): PROCESSES,
+    ("multiprocessing/context.py", "BaseContext.Pool"): PROCESSES,
+    ("multiprocessing/shared_memory.py", "SharedMemory.__init__"): PROCESSES,
+    ("subprocess.py", "Popen.__init__"): PROCESSES,
+    ("os.py", "popen"): PROCESSES,
+    ("urllib/request.py", "urlopen"): NETWORK,
+    ("runpy.py", "run_path"): FILES,
+    ("logging/__init__.py", "FileHandler.__init__"): FILES,
+    ("logging/__init__.py", "StreamHandler.emit"): WRITES,
+    ("timeit.py", "Timer.timeit"): CLOCK,
+    ("asyncio/events.py", "new_event_loop"): EVENT_LOOP,
+    ("asyncio/base_events.py", "BaseEventLoop.run_until_complete"): EVENT_LOOP,
     ("asyncio/runners.py", "run"): EVENT_LOOP,
     ("asyncio/runners.py", "Runner.run"): EVENT_LOOP,
     **{
@@ -262,15 +354,24 @@ PYTHON: dict[tuple[str, str], Effect] = {
         ("logging/__init__.py", name): SETTINGS
         for name in (
             *("Logger.setLevel", "Logger.addHandler", "Logger.removeHandler", "Handler.setLevel"),
-            *("disable", "captureWarnings", "basicConfig", "setLoggerClass"),
+            *("disable", "captureWarnings", "basicConfig", "setLoggerClass", "addLevelName"),
+            *("Filterer.addFilter", "Filterer.removeFilter", "Handler.setFormatter"),
         )
     },
     ("weakref.py", "finalize.__init__"): SETTINGS,
     ("threading.py", "settrace"): SETTINGS,
     ("threading.py", "setprofile"): SETTINGS,
-    ("threading.py", "Event.wait"): WAITS,
+    **{
+        ("threading.py", name): WAITS
+        for name in ("Event.wait", "Barrier.wait", "Condition.wait", "Thread.join")
+    },
+    **{
+        ("threading.py", name): TAKES_A_LOCK
+        for name in ("Condition.__enter__", "Semaphore.acquire", "Semaphore.release")
+    },
+    ("functools.py", "singledispatch.<locals>.register"): REGISTERS,
     ("locale.py", "getlocale"): ENVIRONMENT,
-    ("platform.py", "node"): ENVIRONMENT,
+    **{("platform.py", name): ENVIRONMENT for name in ("node", "platform", "processor")},
     ("copyreg.py", "pickle"): SETTINGS,
     ("importlib/__init__.py", "reload"): SETTINGS,
     ("threading.py", "active_count"): ENVIRONMENT,
@@ -279,6 +380,11 @@ PYTHON: dict[tuple[str, str], Effect] = {
 
 _KNOWN_AS = {
     "_Environ": "`os.environ`",
+    "Popen": "`subprocess.Popen`",
+    "urlopen": "`urllib.request.urlopen`",
+    "BaseEventLoop": "an event loop of `asyncio`",
+    "new_event_loop": "`asyncio.new_event_loop`",
+    "StreamHandler": "a handler of `logging`",
     "Handler": "a handler of `logging`",
     "_showwarnmsg": "`warnings.warn`",
     "run": "`asyncio.run`",
@@ -291,10 +397,23 @@ def name_of_python(file: str, name: str) -> str:
     return _KNOWN_AS.get(name.partition(".")[0], f"`{module}.{name}`")
 
 
-DIRECT = frozenset(["getlocale"])
-"""Functions that count only where the user's own code calls them: libraries do so all the time."""
+OWNERS = {
+    **dict.fromkeys(("Event.wait", "Barrier.wait", "Condition.wait", "Thread.join"), "self"),
+    **dict.fromkeys(("Condition.__enter__", "Semaphore.acquire", "Semaphore.release"), "self"),
+    "singledispatch.<locals>.register": "registry",
+}
+"""Functions that count if what they have by this name is from outside."""
 
-INTERNAL = frozenset([("logging/__init__.py", "LogRecord.__init__"), ("locale.py", "getlocale")])
+DIRECT = frozenset(["getlocale"])
+"""As `DIRECT_FUNCTIONS`."""
+
+INTERNAL = frozenset(
+    [
+        ("logging/__init__.py", "LogRecord.__init__"),
+        ("locale.py", "getlocale"),
+        ("platform.py", "uname"),
+    ]
+)
 """Functions whose own calls do not count: what is done with the result does."""
 
 # --- audit events ---------------------------------------------------------------------------------
@@ -377,7 +496,6 @@ CHANGES: dict[str, frozenset[str]] = {
             *("remove", "rotate", "clear", "reverse"),
         ]
     ),
-    "ContextVar": frozenset(["set", "reset"]),
     "SimpleQueue": frozenset(["put", "put_nowait", "get", "get_nowait"]),
 }
 """Methods that change an object from outside, by the name of its class. Others that may change it

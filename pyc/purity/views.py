@@ -16,7 +16,7 @@ from threading import get_ident
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
-from pyc.purity import audit, table
+from pyc.purity import audit, frames, table
 from pyc.trace import python_builtins
 from pyc.trace.modules import ModuleView
 
@@ -39,13 +39,17 @@ _KNOWN_AS = {"posix": "os", "_warnings": "warnings", "_signal": "signal", "_loca
 _KNOWN_AS |= {"_contextvars": "contextvars", "_decimal": "decimal"}
 
 
-def guarded(function: Any, name: str, effect: table.Effect) -> Callable[..., Any]:
-    """`function`, which refuses to be called while something watches."""
+def guarded(
+    function: Any, name: str, effect: table.Effect, by_any: bool = False
+) -> Callable[..., Any]:
+    """`function`, which refuses to be called while something watches; by_any: by pyc itself too,
+    which walks through the user's iterators."""
 
     def impure(*args: Any, **options: Any) -> Any:
         watch = audit.current(get_ident())
         if watch is not None:
-            watch.report(effect, name, sys._getframe(1))
+            frame: Any = sys._getframe(1)
+            watch.report(effect, name, frames.nearest(frame) if by_any else frame)
         return function(*args, **options)
 
     return update_wrapper(impure, function)
@@ -66,7 +70,7 @@ def _print(*args: Any, **options: Any) -> None:
     target = sys.stdout if target is None else target
     shared = isinstance(target, io.IOBase | Stream)
     if watch is not None and shared and not watch.is_local(target):
-        watch.report(table.WRITES, "`print`", sys._getframe(1))
+        watch.report(table.PRINTS, "`print`", sys._getframe(1))
     _PRINT(*args, **options)
 
 
@@ -83,9 +87,19 @@ def _clock_unless_given(function: Any) -> Callable[..., Any]:
     return update_wrapper(converted, function)
 
 
-@cache
+_made: dict[int, tuple[Any, Any]] = {}
+"""By id, since functions of two names may be equal: a function, and what stands for it."""
+
+
 def of_function(function: Any) -> Any:
     """What stands for a function written in C; itself if it is pure."""
+    known = _made.get(id(function))
+    if known is None:
+        known = _made[id(function)] = function, _of_function(function)
+    return known[1]
+
+
+def _of_function(function: Any) -> Any:
     if function is print:
         return update_wrapper(_print, print)
     if function.__module__ == "time" and function.__name__ in table.WITH_ARGUMENTS:
@@ -149,38 +163,6 @@ class Stream:
 
     def __exit__(self, *error: object) -> None:
         self._method(self._stream().close, "close", table.WRITES)()
-
-
-class Lock:
-    """A lock from outside: it may be held while the function is traced, and not be asked whether
-    somebody holds it."""
-
-    def __init__(self, lock: Any, name: str) -> None:
-        self._lock = lock
-        self._name = name
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:
-        return type(self._lock)
-
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Waits for the lock; refused if that may fail."""
-        taken: Callable[..., bool] = self._lock.acquire
-        if not blocking or timeout >= 0:
-            taken = self._asked("acquire")
-        return taken(blocking, timeout)
-
-    def __getattr__(self, name: str) -> Any:
-        return self._lock.release if name == "release" else self._asked(name)
-
-    def _asked(self, name: str) -> Callable[..., Any]:
-        return guarded(getattr(self._lock, name), f"`{self._name}.{name}`", table.ENVIRONMENT)
-
-    def __enter__(self) -> bool:
-        return self.acquire()
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.release()
 
 
 _STREAMS = ("stdin", "stdout", "stderr")

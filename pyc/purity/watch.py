@@ -11,19 +11,22 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import EnumType
 from types import (
     BuiltinFunctionType,
     CodeType,
     FrameType,
     FunctionType,
     MethodDescriptorType,
+    MethodWrapperType,
     ModuleType,
 )
 from typing import TYPE_CHECKING, Any
 
-from pyc.errors import PurityError
-from pyc.purity import audit, frames, hooks, table, views
+from pyc.errors import PurityError, PycError
+from pyc.purity import audit, frames, hooks, stand_ins, table, views
 from pyc.purity.code import global_stores
 from pyc.purity.held import Held, changed, root_of
 from pyc.trace import location
@@ -89,16 +92,14 @@ class Watch:
         self._known: dict[int, CodeType] = {}
         """The code that was entered, by id."""
         self._checks: list[Callable[[], None]] = [self._check_held]
-        self._translate: Callable[[Any, Path], Any]
 
     # --- a run ------------------------------------------------------------------------------------
 
     def attach(self, space: Namespace) -> None:
         """From now on `space` asks here about what it reads."""
-        self._translate = space.translate
         self._checks.append(space.check)
         space.observer = self.answer
-        space.is_strict = self.strict
+        space.keeper = self.held.add_whole
         space.builtins.standing.update(views.builtin_functions())
 
     @location.calls_the_user
@@ -108,40 +109,70 @@ class Watch:
         raises PurityError: it has an effect; without a place if only its traces were found
         """
         self.held.add_states()
+        for name in ("stdin", "stdout", "stderr"):
+            self.held.note(getattr(sys, name), Path(None, "object", f"sys.{name}", sys))
         audit.push(self)
         stop = hooks.step(self) if self._stepping else hooks.call(self)
         try:
             result = function(*args, **kwargs)
-        except Exception as error:
-            if self.strict and (self._found is not None or isinstance(error, PurityError)):
-                self.restore()
-            if self._found is not None and error is not self._found:
-                raise self._found from None
+        except PycError as error:
+            found = self.refused(self._found or error)
+            if found is error:
+                raise
+            raise found from None
+        except Exception:
+            if self._found is not None:
+                raise self.refused(self._found) from None
             raise
         finally:
             audit.pop()
             stop()
         if self._found is not None:
-            self.restore()
-            raise self._found
+            raise self.refused(self._found)
         self._over()
         return result
+
+    def refused(self, error: PycError) -> PycError:
+        """The error of a refusal; what exists outside is as it was before, or the error says that
+        it is not."""
+        left = [path.text() for path in self.restore()]
+        if left:
+            names = ", ".join(f"`{name}`" for name in left)
+            error.also(f"What the trace has changed in {names} cannot be undone.")
+        return error
+
+    @contextmanager
+    def restoring(self) -> Iterator[None]:
+        """Within the block, a refusal leaves what this run has read as it was."""
+        try:
+            yield
+        except PycError as error:
+            self.refused(error)
+            raise
+
+    def end(self) -> None:
+        """Lets go of all that was read: nothing is kept alive."""
+        self.held.forget()
+
+    @property
+    def has_warned(self) -> bool:
+        """Whether effects have happened, and were warned of."""
+        return bool(self._warned)
 
     def _over(self) -> None:
         try:
             self.check()
         except PurityError as error:
-            if self.strict:
-                self.restore()
-                raise
+            if self.strict or error.rule in table.CHANGES_OUTSIDE:
+                raise self.refused(error) from None
             self._warn(error)
 
     def _check_held(self) -> None:
         self.held.check(shared=self._is_alone())
 
-    def restore(self) -> None:
-        """Makes everything as it was before the function ran."""
-        self.held.restore(shared=self._is_alone())
+    def restore(self) -> list[Path]:
+        """Makes everything as it was before the function ran; gives where that was not possible."""
+        return self.held.restore(shared=self._is_alone())
 
     def _is_alone(self) -> bool:
         """Whether changed attributes are the work of the function. Where there are other threads it
@@ -182,6 +213,9 @@ class Watch:
 
     def _called(self, effect: table.Effect, function: Any, frame: FrameType) -> None:
         if function is print and self.is_local(sys.stdout):
+            return
+        known_as = function.__module__, function.__name__
+        if known_as in table.DIRECT_FUNCTIONS and not _is_direct(frame):
             return
         self.report(effect, views.name_of(function), frame)
 
@@ -231,8 +265,9 @@ class Watch:
             return self._last in _WARNS
         if code.co_name == "seed":
             return frame.f_locals.get("a") is None
-        if code.co_name == "wait":
-            return self.held.path_of(frame.f_locals.get("self")) is not None
+        owner = table.OWNERS.get(code.co_qualname)
+        if owner is not None:
+            return self.held.path_of(frame.f_locals.get(owner)) is not None
         return code.co_name not in table.DIRECT or _is_direct(frame.f_back)
 
     def loads_a_module(self, frame: FrameType) -> None:
@@ -251,33 +286,47 @@ class Watch:
         if root_of(path).kind in _INSIDE or value is sys.modules:
             return made
         if made is value:
-            kind = type(value)
-            if kind is BuiltinFunctionType:
-                return self._guarded(value, path)
-            if isinstance(value, _STREAM):
-                self.held.add(value, path)
-                return views.Stream(lambda: value, path.text())
-            if kind.__module__ == "_thread" and hasattr(kind, "acquire"):
-                return views.Lock(value, path.text())
-            if kind.__module__ == "random":
-                self.held.add(value, path)
+            made = self._itself(value, path)
+            if made is not value:
+                return made
+        else:
+            self.held.note(value, path)
         if isinstance(made, ModuleView):
             return views.module(value, made)
-        if type(value) is FunctionType:
-            if is_users(value.__globals__):
-                self.held.add_made(made, value, self._translate, path)
-        elif isinstance(value, type):
-            if is_users_class(value):
-                self.held.add_made(made, value, self._translate, path)
+        kind = type(value)
+        if kind is FunctionType or isinstance(value, type):
+            users = is_users(value.__globals__) if kind is FunctionType else is_users_class(value)
+            if made is value and users and not issubclass(kind, EnumType):
+                self.held.add_whole(value, path, checked=True)
+            elif made is value:
+                self.held.add_parts(value, path)
         else:
             self.held.add(made, path, stands=made is not value)
         return made
+
+    def _itself(self, value: Any, path: Path) -> Any:
+        """What stands for an object that has no translation: most often itself."""
+        kind = type(value)
+        if kind is BuiltinFunctionType or kind is MethodWrapperType:
+            return self._guarded(value, path)
+        if isinstance(value, _STREAM):
+            self.held.add(value, path)
+            return views.Stream(lambda: value, path.text())
+        found = stand_ins().stand_in(value, path.text())
+        if found is not value:
+            self.held.note(value, path)
+        elif kind.__module__ == "random":
+            self.held.add(value, path)
+        return found
 
     def _guarded(self, function: Any, path: Path) -> Any:
         owner = function.__self__
         if owner is None or type(owner) is ModuleType:
             return views.of_function(function)
         name = function.__name__
+        found = stand_ins().stand_in(owner, path.text())
+        if found is not owner and name not in found.allowed:
+            return views.guarded(function, f"`{path.text()}`", found.effect, by_any=True)
         if path.kind != "attribute" or type(owner).__module__ == "builtins":
             self.held.add(owner, path)
         effect = self.method(owner, name)
@@ -304,7 +353,7 @@ class Watch:
         if user is None:
             return
         error.at(frames.place_of(user))
-        if not self.strict:
+        if not self.strict and error.rule not in table.CHANGES_OUTSIDE:
             self._warn(error)
             return
         if self._found is None:

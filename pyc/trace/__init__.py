@@ -27,6 +27,11 @@ def concrete_values() -> Any:
     return load("pyc.trace.concrete")
 
 
+def absent_methods() -> Any:
+    """`pyc.trace.absent`, the methods of arrays that traced ones do not have."""
+    return load("pyc.trace.absent")
+
+
 def calling_functions() -> Any:
     """`pyc.trace.callbacks`, NumPy functions that call a function of the user's."""
     return load("pyc.trace.callbacks")

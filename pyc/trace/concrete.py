@@ -17,6 +17,7 @@ from pyc.ir import dtype as dt
 from pyc.numpy.core import constant
 from pyc.trace import location
 from pyc.trace.parts import Selected
+from pyc.trace.sharing import is_argument, relate
 from pyc.trace.tracer import Tracer
 
 CONSTANT_BYTES = 1 << 16
@@ -90,7 +91,23 @@ def by_numpy(
             new = constant(copy)
             array.change(new, name, "`y = x.copy()`")
     same = next((array for array, _, copy in taken if copy is result), None)
-    return (local(name, result) if same is None else same), True
+    if same is not None:
+        return same, True
+    found = local(name, result)
+    _relate(result, found, taken)
+    return found, True
+
+
+def _relate(result: Any, found: Any, taken: Taken) -> None:
+    """Notes which results are views of what NumPy got: constants stand for these, so whoever writes
+    to one side must not use the other any more."""
+    if isinstance(found, (tuple, list)):
+        for part, made in zip(result, found, strict=True):
+            _relate(part, made, taken)
+    elif isinstance(found, Tracer):
+        whole = [array for array, _, copy in taken if np.may_share_memory(copy, result)]
+        found.argument = any(map(is_argument, whole))
+        relate(found, [array.memory for array in whole])
 
 
 def local(name: str, result: Any) -> Any:

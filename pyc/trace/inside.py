@@ -32,7 +32,7 @@ from pyc.errors import TraceError
 from pyc.trace import location
 from pyc.trace.reads import is_same_value
 from pyc.trace.tracer import Tracer
-from pyc.trace.users_code import is_users, is_users_class
+from pyc.trace.users_code import SET_BY_PYTHON, is_users, is_users_class
 
 MOST = 20_000
 """The most objects that are looked at."""
@@ -52,14 +52,6 @@ _FIXED = (
     *(types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType),
     *(types.MethodDescriptorType, types.ClassMethodDescriptorType),
 )
-_LEFT_OUT = frozenset(
-    [
-        *("__dict__", "__weakref__", "__annotations__", "__annotations_cache__", "__annotate__"),
-        *("__abstractmethods__", "_abc_impl", "__slotnames__", "__static_attributes__"),
-        *("__annotate_func__", "__firstlineno__"),
-    ]
-)
-"""Names of a class that Python itself sets when it likes to."""
 _FRAMES = (
     *(types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, types.FrameType),
     types.TracebackType,
@@ -82,29 +74,24 @@ def is_fixed(value: Any) -> bool:
     return fixed and kind.__name__ != "Context"  # of `decimal`
 
 
-def is_iterator(value: Any) -> bool:
-    """Whether an object, not the user's, gives one item after the other and then has fewer."""
-    kind = type(value)
-    others = (*weakref.ProxyTypes, np.flatiter)
-    fixed = kind in others or isinstance(value, io.IOBase) or is_users_class(kind)
-    return hasattr(kind, "__next__") and not fixed
-
-
 def may_cache(value: Any) -> bool:
     """Whether an object is of a library that may keep in it what it has computed."""
+    if type(type(value)).__module__ == "_ctypes":  # made and kept by whoever asked first
+        return False
     module = type(value).__module__.partition(".")[0]
     known = module in sys.stdlib_module_names or module == "numpy" or is_users_class(type(value))
     return not known or hasattr(type(value), "__next__")
 
 
-def inside(value: Any, name: str) -> list[Any]:
+def inside(value: Any, name: str, reached: list[Any] | None = None) -> list[Any]:
     """All that can be reached from an object.
 
-    raises TraceError: there is too much, or something that cannot be seen; name: of the object
+    name: of the object; reached: the objects are added to it
+    raises TraceError: there is too much, or something that cannot be seen
     """
     found: list[Any] = []
     numbers: dict[int, int] = {}
-    kept: list[Any] = []  # so that no id is used twice
+    kept = [] if reached is None else reached  # so that no id is used twice
     todo = [value]
     while todo:
         x = todo.pop()
@@ -130,14 +117,15 @@ def inside(value: Any, name: str) -> list[Any]:
 
 
 class Inside:
-    """What was inside of an object. name: the object's, in messages.
+    """What was inside of an object. name: the object's, in messages; reached: the objects that can
+    be reached from it are added.
 
     raises TraceError: it cannot be seen
     """
 
-    def __init__(self, value: Any, name: str) -> None:
+    def __init__(self, value: Any, name: str, reached: list[Any] | None = None) -> None:
         self._name = name
-        self._known = inside(value, name)
+        self._known = inside(value, name, reached)
 
     def holds(self, value: Any) -> bool:
         """Whether the same is inside of `value`."""
@@ -173,7 +161,7 @@ def names_of(cls: type, whole: bool) -> list[Any]:
     found: list[Any] = [*cls.__mro__]
     for kind in cls.__mro__:
         if is_users_class(kind):
-            own = {k: v for k, v in vars(kind).copy().items() if k not in _LEFT_OUT}
+            own = {k: v for k, v in vars(kind).copy().items() if k not in SET_BY_PYTHON}
             found.append("\n".join(sorted(own)))
             found += [v for k, v in own.items() if whole or _is_fact(k, v)]
     return found
@@ -192,7 +180,7 @@ def has_code(cls: type) -> bool:
         for kind in cls.__mro__
         if is_users_class(kind)
         for k, v in vars(kind).copy().items()
-        if k not in _LEFT_OUT and not (issubclass(cls, Enum) and k[0] == k[-1] == "_")
+        if k not in SET_BY_PYTHON and not (issubclass(cls, Enum) and k[0] == k[-1] == "_")
     )
 
 
@@ -287,10 +275,11 @@ def _class(x: type, found: list[Any]) -> Iterator[Any]:
         yield type(x)
     for kind in x.__mro__:
         if is_users_class(kind):
-            yield from (v for k, v in vars(kind).copy().items() if k not in _LEFT_OUT)
+            yield from (v for k, v in vars(kind).copy().items() if k not in SET_BY_PYTHON)
 
 
 def _array(x: Any, found: list[Any]) -> Iterator[Any]:
+    x = np.ndarray.view(x, np.ndarray)  # no method of a class of its own
     found += [x.dtype, x.shape]
     if x.dtype.hasobject:
         yield from (x.ravel() if not x.dtype.names else x.tolist())
@@ -395,6 +384,24 @@ def _ufunc(x: Any, found: list[Any]) -> Iterator[Any]:
     yield from gc.get_referents(x)  # the function of `np.frompyfunc`
 
 
+def _generator(x: Any, found: list[Any]) -> Iterator[Any]:
+    _same(x, found)
+    found.append(None if x.gi_frame is None else x.gi_frame.f_lasti)
+    return iter(())
+
+
+def _seeds(x: Any, found: list[Any]) -> Iterator[Any]:
+    _same(x, found)
+    found.append(x.n_children_spawned)
+    return iter(())
+
+
+def _in_memory(x: Any, found: list[Any]) -> Iterator[Any]:
+    _same(x, found)
+    found += ["closed"] if x.closed else [x.getvalue(), x.tell()]
+    return iter(())
+
+
 def _queue(x: Any, found: list[Any]) -> Iterator[Any]:
     _same(x, found)
     found.append(x.qsize())
@@ -419,6 +426,9 @@ _RULES: tuple[tuple[Any, Callable[[Any, list[Any]], Iterator[Any]]], ...] = (
     (types.CellType, _cell),
     ((property, staticmethod, classmethod, functools.cached_property), _wrapper),
     (BaseException, _error),
+    (types.GeneratorType, _generator),
+    ((io.StringIO, io.BytesIO), _in_memory),
+    (np.random.SeedSequence, _seeds),
     ((types.ModuleType, *_FIXED, *_FRAMES), _fixed),
 )
 
@@ -433,6 +443,11 @@ def _others(x: Any, found: list[Any], name: str, whole: Any) -> Iterator[Any]:
     if kind.__module__ == "logging" and hasattr(x, "manager"):
         yield from _logger(x, found)
         return
+    if kind.__module__ == "logging" and hasattr(x, "formatter"):
+        found.append(x.level)
+        for part in (x.formatter, *x.filters):
+            _same(part, found)
+        return
     if kind.__name__ == "SeedSequence" and module == "numpy":
         found.append(repr(x.state))
         return
@@ -440,6 +455,11 @@ def _others(x: Any, found: list[Any], name: str, whole: Any) -> Iterator[Any]:
         base: Any = next(k for k in (int, float, complex, str, bytes) if isinstance(x, k))
         found.append(base.__repr__(x))
         yield kind
+        return
+    if kind.__module__ == "xml.etree.ElementTree" and hasattr(kind, "__setstate__"):
+        _same(x, found)
+        own: Any = kind
+        yield from own.__getstate__(x).values()
         return
     if kind.__module__ == "_queue":
         yield from _queue(x, found)
@@ -545,7 +565,6 @@ __all__ = [
     "has_code",
     "inside",
     "is_fixed",
-    "is_iterator",
     "is_plain_member",
     "may_cache",
     "names_of",

@@ -24,6 +24,8 @@ from pyc.trace.users_code import is_users, is_users_class
 _PLAIN = (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype)
 _FUNCTIONS = (BuiltinFunctionType, MethodDescriptorType, np.ufunc, type(np.sum))
 
+_OBSERVED = (type, FunctionType, BuiltinFunctionType)
+
 
 class Members:
     """What names of a module led to. names: the module's."""
@@ -63,11 +65,16 @@ class Libraries:
         stands = _stands_for(module)
 
         def answer(name: str, value: Any) -> Any:
+            if self._space.is_redirected(name, value):
+                return value
             if name.startswith("__") or _is_of_the_library(value):
                 self.note(module, name)
                 if self.needs_the_trace(value):
                     return self.special(value)
-                return stands(name, value)
+                found = stands(name, value)
+                if found is not value or not isinstance(value, _OBSERVED):
+                    return found
+                return self._space.observed(value, own.attribute(name))
             found = stands(name, value)
             return self._space.translate(value, own.attribute(name)) if found is value else found
 

@@ -122,27 +122,3 @@ def changed_outside(what: str, rule: Reason = Reason.PURITY_OBJECT) -> PurityErr
 def refuse_write(what: str, rule: Reason = Reason.PURITY_OBJECT) -> NoReturn:
     """Raises PurityError for a change that is about to happen."""
     raise changed_outside(what, rule).at(location.here())
-
-
-def refusing_iterator(value: Any, name: str) -> Any:
-    """What stands for an iterator from outside: whatever it is asked, it raises PurityError. name:
-    the iterator's."""
-
-    def refuse(self: Any, *args: Any) -> NoReturn:
-        raise PurityError(
-            f"`{name}`, a {type(value).__qualname__} from outside, gives something else each time "
-            "that it is asked: compiled code would not ask again",
-            rule=Reason.PURITY_NOT_REPEATABLE,
-            fix="Draw from it outside, and pass what it gives as an argument; or make the iterator "
-            "in the function.",
-            place=location.here(),
-        )
-
-    return type("RefusingIterator", (), dict.fromkeys(_ASKED, refuse))()
-
-
-_ASKED = (
-    *("__next__", "__iter__", "__getattr__", "__getitem__", "__len__", "__length_hint__"),
-    *("__repr__", "__str__", "__bool__", "__contains__", "__copy__", "__deepcopy__"),
-    *("__reduce_ex__", "__enter__"),
-)

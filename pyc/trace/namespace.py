@@ -31,7 +31,7 @@ import types
 from abc import ABCMeta, get_cache_token
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from enum import Enum
-from typing import Any
+from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -59,7 +59,6 @@ from pyc.trace.modules import (
     changed_outside,
     is_converter,
     refuse_write,
-    refusing_iterator,
 )
 from pyc.trace.paths import MISSING, Path
 from pyc.trace.reads import ITEMS, Reads, items_of, snapshot
@@ -143,11 +142,19 @@ class View(dict[str, Any]):
         except KeyError:
             return default
 
-    def __setitem__(self, name: str, value: Any) -> None:
-        refuse_write(f"the global name `{name}`", Reason.PURITY_NAME)
+    def _refuse(self, *args: Any, **options: Any) -> NoReturn:
+        """Raises PurityError: names are the module's."""
+        if self.own is sys.modules:
+            refuse_write("`sys.modules`")
+        named = f"the global name `{args[0]}`" if args and type(args[0]) is str else "global names"
+        refuse_write(named, Reason.PURITY_NAME)
 
-    def __delitem__(self, name: str) -> None:
-        refuse_write(f"the global name `{name}`", Reason.PURITY_NAME)
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        """The name's value; PurityError if there is none."""
+        return self[name] if name in self else self._refuse(name)
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    pop = popitem = clear = update = _refuse
 
 
 class _ClassBody(dict[str, Any]):
@@ -201,6 +208,30 @@ def _as_written(function: Any) -> Any:
     return function
 
 
+def _holds_no_function(value: Any) -> bool:
+    """Whether a value is a container without functions in it."""
+    if type(value) not in (list, dict, set, collections.deque):
+        return isinstance(value, WeakKeyDictionary)
+    items = value.values() if type(value) is dict else value
+    return not any(isinstance(v, types.FunctionType) for v in items)
+
+
+def _holds_a_cache(cell: types.CellType) -> bool:
+    """Whether a cell holds what `functools.singledispatch` keeps its choices in."""
+    try:
+        return type(cell.cell_contents) is WeakKeyDictionary
+    except ValueError:  # a name not yet bound
+        return False
+
+
+def _holds_the_librarys(cell: types.CellType) -> bool:
+    """Whether a cell of a library's function holds what the library itself keeps there."""
+    try:
+        return _holds_no_function(cell.cell_contents)
+    except ValueError:  # a name not yet bound
+        return False
+
+
 class Namespace:
     """Translations of one trace. reads: notes what the function reads from outside."""
 
@@ -216,6 +247,9 @@ class Namespace:
         self.observer: Callable[[Any, Any, Path], Any] | None = None
         """Told of each object from outside and its translation, gives what stands for it: a
         `Watch` of `pyc.purity`."""
+        self.keeper: Callable[[Any, Path], None] | None = None
+        """Told of each object from outside that the function gets itself."""
+        self._streams = [getattr(sys, name) for name in _STREAMS]
         self._views: dict[int, View] = {}
         self._memo: dict[int, tuple[Any, Any, Path | None]] = {}
         """By id: an object, kept alive so that its id stays its own, its translation, and where it
@@ -228,8 +262,6 @@ class Namespace:
         """Translated functions, what was set there, and how they were read."""
         self._later: list[Callable[[], None]] = []
         self._functions: list[tuple[types.FunctionType, Path]] = []
-        self.is_strict = False
-        """Whether what differs from call to call is refused."""
         self.facts = Facts(self)
         self._is_asked = False
         """Whether the function may find out which attributes functions do not have."""
@@ -305,7 +337,7 @@ class Namespace:
         if kind in _ARRAYS:
             if kind is not DeviceArray and dt.of(value.dtype) is None:
                 self.note_inside(path, value)
-                return value
+                return self.observed(value, path)
             if not self.reads.asks_identity:
                 return self.reads.array(path, value)
             same = self._memo.get(id(value))
@@ -424,6 +456,8 @@ class Namespace:
         for value, seen, path in self._insides:
             if not seen.holds(value):
                 raise changed_outside(f"`{path.text()}`")
+        if self._known_shadows is not None:
+            self._shadows.check()
         for made, before, name in self._made:
             now = _set_on(made)
             if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
@@ -465,8 +499,6 @@ class Namespace:
             found = self._shadows.instance(value, path) if is_users_class(kind) else value
             if found is value and isinstance(value, tuple) and is_users_class(kind):
                 self.note_names(kind, whole=True)
-        if found is value and self.is_strict and path.is_outside and insides().is_iterator(value):
-            return refusing_iterator(value, path.text())
         if path.read is None:
             self._note_others(value, found, path)
         return found
@@ -487,6 +519,15 @@ class Namespace:
         else:
             self.note_inside(path, value)
 
+    def observed(self, value: Any, path: Path) -> Any:
+        """What stands for an object from outside that has no translation."""
+        return value if self.observer is None else self.observer(value, value, path)
+
+    def is_redirected(self, name: str, value: Any) -> bool:
+        """Whether an attribute of a module is `sys.stdout` or its like, in place of which the
+        function has put another stream."""
+        return name in _STREAMS and getattr(sys, name) is value and value not in self._streams
+
     def note_inside(self, path: Path, value: Any) -> None:
         """Notes all that is inside of an object."""
         if path.read is None and path.is_outside and self.reads.hide is not None:
@@ -494,6 +535,8 @@ class Namespace:
             self.reads.note(path, "inside", seen, value)
             if not insides().may_cache(value):
                 self._insides.append((value, seen, path))
+                if self.keeper is not None:
+                    self.keeper(value, path)
 
     def note_names(self, cls: type, whole: bool = False) -> None:
         """Notes the bases and the names of a class of the user. whole: and what they hold."""
@@ -558,17 +601,22 @@ class Namespace:
         self.later(finish)
         return made
 
-    def _remade(self, value: types.FunctionType, names: dict[str, Any]) -> types.FunctionType:
-        """The function over other names, its cells translated."""
+    def _remade(
+        self,
+        value: types.FunctionType,
+        names: dict[str, Any],
+        is_kept: Callable[[types.CellType], bool] = _holds_a_cache,
+    ) -> types.FunctionType:
+        """The function over other names, its cells translated but for those that are kept."""
         cells = None
         if value.__closure__ is not None:
             named = zip(value.__closure__, value.__code__.co_freevars, strict=True)
-            cells = tuple(c if _holds_a_cache(c) else self._cell(c, name) for c, name in named)
+            cells = tuple(c if is_kept(c) else self._cell(c, name) for c, name in named)
         made = types.FunctionType(value.__code__, names, value.__name__, None, cells)
         made.__qualname__ = value.__qualname__
         made.__module__ = value.__module__
         made.__doc__ = value.__doc__
-        made.__annotations__ = value.__annotations__
+        made.__annotations__ = dict(value.__annotations__)
         return made
 
     def _tuple_of_defaults(self, value: types.FunctionType, path: Path) -> Any:
@@ -611,8 +659,9 @@ class Namespace:
             held.append((old, self.translate(old, self.root("cell", name, cell))))
         if all(old is new for old, new in held):
             return value
-        made = self._remade(value, value.__globals__)
+        made = self._remade(value, value.__globals__, _holds_the_librarys)
         made.__defaults__, made.__kwdefaults__ = value.__defaults__, value.__kwdefaults__
+        vars(made).update(vars(value))
         return made
 
     def names(self, own: dict[str, Any]) -> View:
@@ -664,11 +713,13 @@ class Namespace:
         given, named = value.args, value.keywords.copy()
         self.note_items(args, given)
         self.note_items(keywords, named)
-        return functools.partial(
+        made = functools.partial(
             self.translate(value.func, path.attribute("func")),
             *(self.translate(v, args.item(k)) for k, v in enumerate(given)),
             **{k: self.translate(v, keywords.item(k)) for k, v in named.items()},
         )
+        self.watch(made.keywords, made.keywords.copy(), keywords)
+        return made
 
     def _vectorized(self, value: Any, path: Path) -> Any:
         self.reads.note(path, "same", value)
@@ -890,7 +941,10 @@ def _is_plain_key(value: Any) -> bool:
 def _set_on(function: types.FunctionType) -> tuple[Any, ...]:
     """What can be assigned to a function."""
     named = function.__kwdefaults__
-    return function.__code__, function.__defaults__, named, *(named or {}).values()
+    facts = (function.__code__, function.__defaults__, named, function.__name__)
+    more = (function.__qualname__, function.__doc__, function.__module__)
+    holds = (named or {}, function.__annotations__, vars(function))
+    return *facts, *more, *(part for names in holds for pair in names.items() for part in pair)
 
 
 def _is_mathematical(function: Any) -> bool:
@@ -903,22 +957,6 @@ def _is_mathematical(function: Any) -> bool:
 def _has_code(function: Any) -> bool:
     """Whether a function of NumPy's calls one of the user's."""
     return isinstance(function, np.ufunc) and any(map(callable, gc.get_referents(function)))
-
-
-def _holds_no_function(value: Any) -> bool:
-    """Whether a value is a container without functions in it."""
-    if type(value) not in (list, dict, set, collections.deque):
-        return isinstance(value, WeakKeyDictionary)
-    items = value.values() if type(value) is dict else value
-    return not any(isinstance(v, types.FunctionType) for v in items)
-
-
-def _holds_a_cache(cell: types.CellType) -> bool:
-    """Whether a cell holds what `functools.singledispatch` keeps its choices in."""
-    try:
-        return type(cell.cell_contents) is WeakKeyDictionary
-    except ValueError:  # a name not yet bound
-        return False
 
 
 def _same_items(first: Any, second: Any) -> bool:
@@ -934,6 +972,7 @@ def _same_items(first: Any, second: Any) -> bool:
 
 
 _IMMUTABLE = (int, float, complex, bool, str, bytes, type(None))
+_STREAMS = ("stdin", "stdout", "stderr")
 _FOREIGN = (types.BuiltinFunctionType, types.MethodWrapperType, np.ufunc, type(np.sum))
 
 _RULES: dict[type, Callable[[Namespace, Any, Path], Any]] = {

@@ -9,7 +9,7 @@ called. What draws random numbers, reads or writes files or changes NumPy's sett
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial, update_wrapper
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
+from pyc.array import Array as DeviceArray
 from pyc.errors import DTypeError, PurityError, UnsupportedOpError
 from pyc.interpreter import weak_type
 from pyc.ir import dtype as dt
@@ -48,14 +49,31 @@ def view(function: Any) -> Any:
 
     def traced(*args: Any, **options: Any) -> Any:
         try:
-            return dispatch.call_function(function, args, options)
+            found = dispatch.call_function(function, args, options)
         except DTypeError:
             if is_traced(args) or is_traced(options):
                 raise
-        # Texts, objects, dates: nothing for compiled code, but Python may use them.
-        return local(dispatch.name_of(function), function(*args, **options))
+            # Texts, objects, dates: nothing for compiled code, but Python may use them.
+            found = local(dispatch.name_of(function), function(*args, **options))
+        if function in _OVER_MEMORY and isinstance(found, Tracer) and _is_memory(args):
+            found.argument = True  # a copy stands for it, so writing would be lost
+        return found
 
     return update_wrapper(traced, function)
+
+
+_OVER_MEMORY = (np.asarray, np.asanyarray, np.ascontiguousarray, np.frombuffer)
+"""Functions whose result is over the memory of what they get."""
+
+
+def _is_memory(args: Sequence[Any]) -> bool:
+    """Whether the first argument is memory that may be written to, such as a `bytearray`."""
+    if not args or isinstance(args[0], (Tracer, np.ndarray, DeviceArray)):
+        return False
+    try:
+        return not memoryview(args[0]).readonly
+    except TypeError:
+        return False
 
 
 class UfuncView:
@@ -146,7 +164,9 @@ def _datetime64(*args: Any, **options: Any) -> Any:
             f"np.datetime64({args[0]!r}) reads a clock while the function is traced: compiled code "
             "would use the same time in every call",
             rule=Reason.PURITY_CLOCK,
-            fix="Read the clock outside of the jitted function, and pass the time as an argument.",
+            fix="Read the clock outside of the jitted function, and pass the time as an argument; "
+            "or in a function\nof yours that is called each time the program runs: "
+            "`pyc.io_callback`.",
             place=location.here(),
         )
     return np.datetime64(*args, **options)
@@ -169,7 +189,9 @@ _WHY: dict[tuple[str, ...], tuple[Reason, str, str]] = {
     _FILES: (
         Reason.PURITY_FILE,
         "reads or writes a file, which compiled code would not do again",
-        "Do it outside the jitted function, and pass the array as an argument.",
+        "Do it outside the jitted function, and pass the array as an argument; or in a function of "
+        "yours that\nis called each time the program runs: `pyc.debug.callback` to write, "
+        "`pyc.io_callback` to read.",
     ),
     _SETTINGS: (
         Reason.PURITY_ENVIRONMENT,
@@ -184,7 +206,7 @@ _WHY: dict[tuple[str, ...], tuple[Reason, str, str]] = {
     _PRINTING: (
         Reason.PURITY_OUTPUT,
         "prints, which compiled code would not do again",
-        "Call it outside the jitted function.",
+        "Call it outside the jitted function; values are printed by `pyc.debug.print`.",
     ),
 }
 _RANDOM = (
@@ -243,14 +265,16 @@ class CapturedGenerator:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        refusal = _refusal(f"{type(self.__wrapped__).__name__}.{name}", *_RANDOM)
-        return refusal if callable(getattr(self.__wrapped__, name)) else refusal()
+        kind = type(self.__wrapped__).__name__
+        if callable(getattr(self.__wrapped__, name)):
+            return _refusal(f"{kind}.{name}", *_RANDOM)
+        return _refusal(f"a {kind}", *_RANDOM)()  # it is asked what to draw from
 
 
 def _default_rng(seed: Any = None) -> LocalGenerator:
     """`np.random.default_rng(seed)`; PurityError without a seed."""
     found, known = concrete(seed)
-    if found is None or not known:
+    if found is None or not known or isinstance(seed, CapturedGenerator):
         raise PurityError(
             f"np.random.default_rng without a seed that is known {_RANDOM[1]}",
             rule=_RANDOM[0],
@@ -420,10 +444,10 @@ def members(module: ModuleType) -> Callable[[str, Any], Any]:
 
 
 def _is_generator(value: Any) -> bool:
-    cls = type(value)
-    if not cls.__module__.startswith("numpy.random"):
-        return False
-    return any(c.__name__ in _GENERATORS for c in cls.__mro__)
+    return any(
+        cls.__name__ in _GENERATORS and cls.__module__.startswith("numpy.random")
+        for cls in type(value).__mro__
+    )
 
 
 def answer(value: Any) -> Any:

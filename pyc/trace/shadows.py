@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import io
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Enum
-from functools import cached_property, lru_cache, partialmethod
+from functools import cached_property, lru_cache, partial, partialmethod
 from typing import Any
 
 from pyc import tree
@@ -29,9 +29,15 @@ from pyc.reasons import Reason, record
 from pyc.trace import location
 from pyc.trace.callee import is_called
 from pyc.trace.facts import NEED_A_METACLASS
-from pyc.trace.modules import CONVERTERS, STANDS_FOR, is_converter, refuse_write
+from pyc.trace.modules import (
+    CONVERTERS,
+    STANDS_FOR,
+    changed_outside,
+    is_converter,
+    refuse_write,
+)
 from pyc.trace.paths import MISSING, Path, member_of
-from pyc.trace.users_code import is_users, is_users_class
+from pyc.trace.users_code import SET_BY_PYTHON, is_users, is_users_class
 
 _KEPT = frozenset(
     ["__init_subclass__", "__class_getitem__", "__dict__", "__weakref__", "__slots__", "__doc__"]
@@ -57,6 +63,11 @@ class Shadows:
         """By id of a shadow: it, its original, and where that was read from."""
         self._computed: dict[tuple[int, str], Any] = {}
         self._metaclasses: dict[type, type] = {}
+        self._is_making = False
+        self._hooks: dict[type, Iterator[Callable[..., None]]] = {}
+        """By class that the function makes: the hooks of its bases that are not called yet."""
+        self._complete: list[tuple[type, dict[str, Any]]] = []
+        """Made classes, and what was in them when they were made."""
         self._guard = _guard(self)
 
     # --- classes ----------------------------------------------------------------------------------
@@ -97,7 +108,11 @@ class Shadows:
         if annotations is not None and "__annotations__" in self._space.facts.asked:
             path = self._space.root("member", "__annotations__", cls)
             names["__annotations__"] = self._translate(annotations, path)
-        made = _new_class(cls, (*(bases or (self._guard,)), cls), names, self._metaclass(cls))
+        self._is_making = True
+        try:
+            made = _new_class(cls, (*(bases or (self._guard,)), cls), names, self._metaclass(cls))
+        finally:
+            self._is_making = False
         if made is None:
             record(Reason.CLASS_NOT_TRANSLATED, name=cls.__qualname__)
             made = cls
@@ -111,6 +126,7 @@ class Shadows:
                 found = self._translate(value, path)
                 if found is not value:
                     type.__setattr__(made, name, found)
+            self._complete.append((made, _own_names(made)))
 
         if made is not cls:
             self._space.later(finish)
@@ -129,7 +145,33 @@ class Shadows:
 
     def bases(self, cls: type) -> tuple[type, ...]:
         """What `__bases__` gives of a class that was made."""
-        return tuple(map(self.class_of, self._origins[cls].__bases__))
+        own = self._origins.get(cls)
+        if own is None:  # while it is made
+            found: tuple[type, ...] = _BASES_OF(cls)
+            return found
+        return tuple(map(self.class_of, own.__bases__))
+
+    def announce(self, cls: type, options: dict[str, Any]) -> None:
+        """Calls the next `__init_subclass__` of the bases of a class that the function makes; the
+        user's hooks have seen the user's own classes."""
+        if not self._is_making:
+            if cls not in self._hooks:
+                self._hooks[cls] = self._hooks_of(cls)
+            next(self._hooks[cls])(**options)
+
+    def _hooks_of(self, cls: type) -> Iterator[Callable[..., None]]:
+        for base in cls.__mro__[1:]:
+            own = self._origins.get(base, base)
+            if (own in self._made and own is base) or own is self._guard:
+                continue  # what was made of it comes before it
+            hook = vars(own).get("__init_subclass__")
+            if hook is None:
+                continue
+            if own is base:
+                yield hook.__get__(None, cls)
+            else:
+                path = self._space.root("member", "__init_subclass__", own).attribute("__func__")
+                yield partial(self._translate(hook.__func__, path), cls)
 
     def _is_made(self, cls: type) -> bool:
         return cls in self._origins
@@ -197,8 +239,8 @@ class Shadows:
     def members(self, cls: type) -> Any:
         """What `vars` gives of a class."""
         own = self._origins.get(cls)
-        if own is None:
-            return vars(cls)
+        if own is None:  # while it is made, too
+            return _NAMES_OF(cls)
         names = vars(own).copy()
         return types.MappingProxyType(
             {k: v if k in _KEPT else self.member(own, k) for k, v in names.items()}
@@ -214,6 +256,18 @@ class Shadows:
         self._space.note_items(path.attribute("__dict__"), own)
         for name in [*own]:
             getattr(owner, name, None)
+
+    def as_read(self, owner: Any, reduced: Any) -> Any:
+        """How an object is made again, with the attributes that the function sees."""
+        if id(owner) not in self._captured or len(reduced) < 3 or reduced[2] is None:
+            return reduced
+        state = reduced[2]
+        parts = state if isinstance(state, tuple) else (state,)
+        if not all(part is None or type(part) is dict for part in parts):
+            return reduced  # the user's own form
+        seen = [part and {name: getattr(owner, name) for name in part} for part in parts]
+        again = tuple(seen) if isinstance(state, tuple) else seen[0]
+        return (*reduced[:2], again, *reduced[3:])
 
     def original(self, kinds: Any) -> Any:
         """The user's own classes in the second argument of `isinstance`."""
@@ -328,10 +382,28 @@ class Shadows:
                 member.__set__(own, self.restored(member.__get__(own)))
         return own
 
+    def check(self) -> None:
+        """PurityError: a class has changed."""
+        for made, before in self._complete:
+            now = _own_names(made)
+            for name in now | before:
+                if now.get(name, MISSING) is not before.get(name, MISSING):
+                    raise changed_outside(f"`{made.__name__}.{name}`")
+
     def close(self) -> None:
         """Ends the registrations of the made classes."""
         for made in self._origins:
             tree.unregister(made)
+
+
+def _own_names(cls: type) -> dict[str, Any]:
+    """What a class holds, but for what Python itself sets there when it likes to."""
+    return {k: v for k, v in _NAMES_OF(cls).items() if k not in SET_BY_PYTHON}
+
+
+_BASES_OF: Callable[[type], Any] = type.__dict__["__bases__"].__get__
+_NAMES_OF: Callable[[type], Any] = type.__dict__["__dict__"].__get__
+"""What a class holds, whatever its metaclass answers."""
 
 
 def _guard(shadows: Shadows) -> type:
@@ -343,7 +415,7 @@ def _guard(shadows: Shadows) -> type:
         __slots__ = ()
 
         def __init_subclass__(cls, **options: Any) -> None:
-            """The user's hooks have seen the user's class."""
+            shadows.announce(cls, options)
 
         def __getattribute__(self, name: str) -> Any:
             try:
@@ -364,7 +436,7 @@ def _guard(shadows: Shadows) -> type:
 
         def __reduce_ex__(self, protocol: Any) -> Any:
             shadows.read_all(self)
-            return super().__reduce_ex__(protocol)
+            return shadows.as_read(self, super().__reduce_ex__(protocol))
 
         def __setattr__(self, name: str, value: Any) -> None:
             shadows.check_write(self, name)

@@ -37,7 +37,7 @@ from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.numpy import indexing
 from pyc.reasons import Reason
-from pyc.trace import dispatch, location, selections, strangers, updating
+from pyc.trace import absent_methods, dispatch, location, selections, strangers, updating
 from pyc.trace.memory import (
     INVERSES,
     Step,
@@ -559,6 +559,8 @@ class Tracer(ArrayMethods):
             if found is not None:
                 return getattr(found.item(), name)
         known = hasattr(self.__class__, name)
+        if known and not name.startswith("_") and callable(getattr(np.ndarray, name, None)):
+            return absent_methods().absent(self, name)
         reason = "cannot be traced" if known else "is not an attribute of arrays"
         raise AttributeError(f"`.{name}` of {self!r} {reason}", name=name, obj=self)
 

@@ -23,6 +23,14 @@ from pyc.trace import location
 _LIBRARY = os.path.join(os.path.dirname(os.path.realpath(os.__file__)), "")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _LEFT_ALONE = ("numpy", "ml_dtypes", "llvmlite", "msgpack")
+SET_BY_PYTHON = frozenset(
+    [
+        *("__dict__", "__weakref__", "__annotations__", "__annotations_cache__", "__annotate__"),
+        *("__abstractmethods__", "_abc_impl", "__slotnames__", "__static_attributes__"),
+        *("__annotate_func__", "__firstlineno__"),
+    ]
+)
+"""Names of a class that Python itself sets when it likes to."""
 
 
 def is_users(names: Mapping[str, Any]) -> bool:

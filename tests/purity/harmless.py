@@ -412,8 +412,9 @@ def pass_errstate(x):
 
 
 def pass_lock(x):
-    with LOCK:
-        return x * 2
+    lock = threading.Lock()
+    with lock:
+        return x * 2 * hasattr(LOCK, "acquire")
 
 
 def pass_local_thread_object(x):

@@ -15,6 +15,7 @@ import contextvars
 import dataclasses
 import datetime
 import functools
+import inspect
 import io
 import itertools
 import logging
@@ -66,7 +67,6 @@ RNG = random.Random(3)
 GENERATOR = np.random.default_rng(3)
 COUNT = 0
 LEVEL = contextvars.ContextVar("LEVEL", default=0)
-TICKETS = itertools.count()
 CACHE: dict[int, int] = {}
 KEPT: list[object] = []
 DAY = "2024-01-01"
@@ -832,20 +832,20 @@ async def generator_asynchronous(x):
     yield x
 
 
-def repeat_counter(x):
-    return x * next(TICKETS)
+def repeat_stack(x):
+    return x * len(inspect.stack())
 
 
 def repeat_iterator():
-    items = iter([1.0, 2.0, 3.0])
+    items = collections.UserList([itertools.cycle([1.0, 2.0, 3.0])])
 
     def following(x):
-        return x * next(items)
+        return x * next(items[0])
 
     return following
 
 
-def repeat_method_of_an_iterator():
+def object_method_of_an_iterator():
     draw = itertools.cycle([1.0, 2.0]).__next__
 
     def following(x):

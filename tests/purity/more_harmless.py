@@ -141,8 +141,8 @@ def pass_more_event(x):
 
 
 def pass_more_lock(x):
-    with L:
-        return x * 2
+    with threading.Lock(), threading.Condition():
+        return x * 2 * isinstance(L, type(threading.Lock()))
 
 
 def pass_more_rlock(x):

@@ -153,7 +153,7 @@ def clock_ev_wait(x):
     return x
 
 
-def object_sem_acquire(x):
+def thread_sem_acquire(x):
     SEM.acquire()
     return x
 
@@ -546,23 +546,3 @@ def object_prop_effect(x):
             return 1
 
     return x * P().k
-
-
-ONLY_ONCE = [
-    "object_arr_set",
-    "object_chainmap",
-    "object_ctypes_memmove",
-    "object_ctypes_memset",
-    "object_ctypes_set",
-    "object_ctypes_value",
-    "object_dec_ctx_set",
-    "object_err_args",
-    "object_ev_set",
-    "object_ma_mask",
-    "object_ma_set",
-    "object_mv_set",
-    "object_struct_arr",
-    "object_tl_set",
-    "object_userdict",
-]
-"""What a second trace does not change any more: the line is that of the function."""

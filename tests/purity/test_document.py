@@ -24,7 +24,8 @@ such functions are refused, with the line, the rule and what to do instead:
     PurityError: `print` writes while the function is traced: compiled code would not do so
       at model.py:12 in `step`:  print("energy", e)
                                  ^^^^^^^^^^^^^^^^^^
-      Return the value, and print or log it outside of the jitted function.
+      Print each time the program runs, `pyc.debug.print("{{}}", x)`; or return the value,
+      and print it outside of the jitted function.
       rule: purity_output
       more: python -m pyc explain PYC2001
 
@@ -33,15 +34,22 @@ such functions are refused, with the line, the rule and what to do instead:
 | | |
 | --- | --- |
 | `"strict"` | an error, before the effect where it can be seen coming; the default |
-| `"warn"` | a `PurityWarning` with the same text, and the effect happens, at the trace |
+| `"warn"` | a `PurityWarning` with the same text, and the effect happens: once, at the trace |
 | `"off"` | no effect is looked for: it happens, at the trace. The function is traced once |
 
-What a function reads from outside it gets as copies and views. So changes of lists, dicts,
-attributes and names from outside cannot take place: they are errors with `"off"` too, and with
-`"warn"` they are lost with the warning that says so. Objects of libraries (a `UserList`, a
-logger) are the objects themselves: what is done to them happens at the trace, and if it changes
-them in each trace (`seen.append(x)`) the call is refused, since the program was made for what
-they held before.
+**Changes of what exists outside** (the rules `purity_name`, `purity_object`, `purity_argument`) are
+errors with `"warn"` too: they cannot take place. What a function reads from outside it gets as
+copies and views, so a change would be lost; and a program made while an object of a library (a
+`UserList`, a queue) changes would be one for what it held before. With `"off"` they are errors as
+far as the copies tell: changes of lists, dicts, sets, attributes, classes, functions and names;
+objects of libraries are changed at the trace, and if they change in each one the call is refused.
+
+**A refused function leaves what is outside as it was.** Most effects are seen before they happen;
+what is seen afterwards only, in an object that the function has itself, is put back: containers,
+attributes, slots, classes, the memory of arrays and buffers, `ctypes`, contexts, streams in memory,
+trees. Where that cannot be, as with the number of children of a `SeedSequence`, the error says what
+it has left changed. An error of the function itself (`ValueError` in the middle of it) undoes
+nothing, as in Python: the function is run again at the next call.
 
 This page claims what its tables say, and no more. It is written from the tables of
 `pyc/purity/table.py` and the functions of `tests/purity`, {impure} with an effect and {harmless}
@@ -72,7 +80,18 @@ SEEN = [
     ("C calls one written in C that was read by a name: `map(print, x)`", "view", "view"),
     ("files, processes, sockets, threads, whoever asks", "audit hook", "audit hook"),
     ("a list, dict, set, deque, `bytearray`, `array` from outside changes", "before, after", ""),
+    (
+        "an iterator, a lock, a context variable, a hash or a socket from outside is used",
+        "view",
+        "",
+    ),
     ("an attribute of an object, function or class changes", "view; before, after", ""),
+    (
+        "an attribute of an enumeration, its members, or a library's class changes",
+        "before, after",
+        "",
+    ),
+    ("`sys.modules` or an attribute of a module changes", "view", ""),
     ("a global name or one of a surrounding function changes", "before, after", ""),
     (
         "an object of the standard library changes (`UserList`, `ctypes`, queues)",
@@ -100,17 +119,23 @@ called.
 * Reading Python sources and byte code, as tracebacks do.
 * What is not the function's doing: the garbage collector's callbacks, `__del__`, finalizers, signal
   handlers, other threads.
-* Streams in memory (`io.StringIO`), containers, objects, generators and random generators with a
-  seed that the function makes itself; `print` into such a stream.
+* Streams in memory (`io.StringIO`), containers, objects, iterators, locks and random generators
+  with a seed that the function makes itself; `print` into such a stream.
+* Iterators, locks and functions with an effect that are handed on, compared or asked for their
+  facts (`hasattr`, `isinstance`, `stream.name`), and not used.
 * A warning that a filter suppresses, a log record that no handler takes.
-* Holding a lock (asking whether somebody holds it is refused), `id()`, `hash()`.
+* `np.errstate` and `np.printoptions` in a `with` statement.
+* `id()`, `hash()`: texts have another hash in another process, objects another id, and in it always
+  the same; what platform the process runs on.
 
 ## What is not seen
 
 * Effects inside of compiled extensions that ask the process for nothing that has an audit event,
   and calls through `ctypes`.
 * Changes of objects of installed packages, which may keep there what they have computed: if
-  they change in each trace the call is refused; of `sys.modules`, and of members of enumerations.
+  they change in each trace the call is refused.
+* Iterators and locks that are inside of an object of a library (`held[0]` of a `UserList`): if what
+  they give makes the programs of two traces differ the call is refused.
 * What is assigned and set back again before the function ends.
 * `datetime.now` and methods of streams called by C (`map(datetime.now, zones)`) where the function
   got them other than by a name of its module.
@@ -154,6 +179,11 @@ def rows_of_functions() -> list[str]:
         found.setdefault(Reason.PURITY_CLOCK, set()).add(f"datetime.{name}")
     for name in sorted(table.STREAM_METHODS):
         found.setdefault(Reason.PURITY_OUTPUT, set()).add(f"stream.{name}")
+    for module, effect in table.UNSEEN.items():
+        found.setdefault(effect.rule, set()).add(f"objects of {module}")
+    changed = {f"{name} of what is outside" for name in ("iterator.__next__", "ContextVar.set")}
+    found.setdefault(Reason.PURITY_OBJECT, set()).update(changed)
+    found.setdefault(Reason.PURITY_THREAD, set()).add("lock.acquire of what is outside")
     for cls, names in table.CHANGES.items():
         found.setdefault(Reason.PURITY_OBJECT, set()).update(f"{cls}.{name}" for name in names)
     for event, effect in table.EVENTS.items():
@@ -169,6 +199,10 @@ def rows_of_functions() -> list[str]:
     rows.append(
         "| by name | every other function of `os` that is written in C, but "
         + ", ".join(f"`{name}`" for name in sorted(table.POSIX_PURE) if name[0] != "_")
+        + "; every other one of "
+        + ", ".join(f"`{module.removeprefix('_')}`" for module in sorted(table.MODULES))
+        + " that is written in C, but "
+        + ", ".join(f"`{known_as(*key).removeprefix('_')}`" for key in sorted(table.PURE))
         + " |"
     )
     return rows

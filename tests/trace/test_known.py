@@ -249,6 +249,42 @@ def test_an_array_from_outside_is_not_changed_by_numpy(change) -> None:
     np.testing.assert_array_equal(W, before)
 
 
+def test_views_that_numpy_makes_of_known_arrays_are_not_written_past_each_other() -> None:
+    """Constants stand for them: reading both is right, and so is writing to one of them."""
+    strided = np.lib.stride_tricks.as_strided
+
+    def reads(x):
+        a = np.arange(4.0)
+        return x * strided(a, (2, 3), (8, 8))[1] + a[1:]
+
+    def writes_to_the_view(x):
+        v = strided(np.arange(4.0), (3,))
+        v[0] = 5.0
+        return x * v
+
+    def writes_to_the_array(x):
+        a = np.arange(4.0)
+        v = strided(a, (3,))
+        a[0] = 5.0
+        return x * v
+
+    def writes_to_the_other(x):
+        a = np.arange(3.0)
+        strided(a, (3,))[0] = 5.0
+        return x * a
+
+    def writes_outside(x):
+        strided(W, (3,))[0] = 5.0
+        return x
+
+    for function in (reads, writes_to_the_view):
+        np.testing.assert_array_equal(jit(function)(X), function(X))
+    for function in (writes_to_the_array, writes_to_the_other, writes_outside):
+        with pytest.raises(PycError):
+            jit(function)(X)
+    assert W[0] == 1.0
+
+
 def test_an_iterator_of_numpy_that_writes_is_refused() -> None:
     def doubled(x):
         a = np.arange(3.0)
