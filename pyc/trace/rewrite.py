@@ -94,7 +94,7 @@ def _rewritten_code(function: FunctionType) -> CodeType | None:
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return None
     try:
-        definition = _parsed(code, function.__globals__)
+        definition = _parsed(code, getattr(function.__globals__, "own", function.__globals__))
     except (SyntaxError, ValueError) as error:
         if has_loops(code):
             record(
