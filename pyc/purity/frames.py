@@ -27,7 +27,11 @@ _DOORS = tuple(
     os.path.join(_PYC, part, f"{name}.py")
     for part, names in {
         "trace": (
+            "control",
+            "decisions",
             "filtered",
+            "rolled",
+            "sequences",
             "dispatch",
             "modules",
             "namespace",

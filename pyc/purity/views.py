@@ -150,7 +150,7 @@ class Stream:
         watch = audit.current(get_ident())
         if watch is None or watch.is_local(method.__self__):
             return method
-        return guarded(method, f"`{self._name}.{name}`", effect)
+        return guarded(method, f"`{self._name}.{name}`", effect, by_any=name == "__next__")
 
     def __iter__(self) -> Iterator[Any]:
         return self

@@ -438,7 +438,6 @@ def pass_far_array_copied(x):
     w = W.copy()
     w[0] = 5.0
     np.add(w, 1.0, out=w)
-    np.place(w, w > 5, [2.0])
     return x * w
 
 

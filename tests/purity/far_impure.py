@@ -1008,6 +1008,38 @@ def output_epoll(x):
     return x
 
 
+def environment_looped(x):
+    for name in os.environ:
+        x = x * len(name)
+    return x
+
+
+def environment_not_contained(x):
+    return x * 2 if "HOME" not in os.environ and x.ndim else x
+
+
+def environment_truth(x):
+    return x if os.environ else x * 2
+
+
+def environment_enumerated(x):
+    for k, _ in enumerate(os.environ):
+        x = x * k
+    return x
+
+
+def environment_items(x):
+    for name, _ in os.environ.items():
+        x = x * len(name)
+    return x
+
+
+def output_stdin_looped(x):
+    for _ in sys.stdin:
+        pass
+    return x
+
+
 # --- clocks ---------------------------------------------------------------------------------------
 
 
