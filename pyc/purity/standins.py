@@ -1,7 +1,6 @@
-"""What a traced function is given in place of objects from outside that no comparing would help:
-iterators, which give other items the next time, locks, and objects whose state nobody sees.
+"""What a traced function is given in place of objects from outside whose state nobody can compare.
 
-A stand-in may be looked at and handed on; what uses it refuses, by whatever route it is used.
+Iterators give other items the next time; locks, and what nobody sees into, are others. A stand-in may be looked at and handed on; what uses it refuses, by whatever route it is used.
 Where nothing watches, after the trace, it does what the object does.
 """
 
@@ -18,8 +17,8 @@ from pyc.purity.views import guarded
 from pyc.trace.users_code import is_users_class
 
 _LOOKED_AT = frozenset(["get"])
-_WALKERS = (np.flatiter, np.nditer)
-"""Iterators that are more than that."""
+_SHAPES = frozenset(["shape", "ndim", "nd", "size", "numiter"])
+"""What an iterator of NumPy says that does not change with its items."""
 
 
 class StandIn:
@@ -49,6 +48,17 @@ class StandIn:
 
 
 class _Iterator(StandIn):
+    """An iterator: how far it is shows in each of its attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._value, name)
+        if callable(found) or name in _SHAPES:
+            return super().__getattr__(name)
+        return self._refusing(lambda: found, name)()
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._refusing(self._value.__getitem__, "__getitem__")(key)
+
     def __iter__(self) -> Iterator[Any]:
         return self
 
@@ -88,7 +98,7 @@ def stand_in(value: Any, name: str) -> Any:
     )
     if effect is not None:
         return _Entered(value, name, effect)
-    if hasattr(kind, "__next__") and not isinstance(value, _WALKERS):
+    if hasattr(kind, "__next__") and kind is not np.flatiter:  # which is a view besides
         return _Iterator(value, name, table.TAKES_ITEMS)
     return value
 

@@ -31,6 +31,14 @@ ONE_OF_MANY = {
         "{} has no `{}`{}",
     ): "errors/test_elsewhere/test_a_command[no such function].txt",
     ("signature.py", "{}: `{}` is {}"): "trace/test_refusals/test_refused_argument[text_array].txt",
+    (
+        "trace/dispatch.py",
+        "{}.at {}",
+    ): "errors/test_refused/test_refused[traces-powers_at_places].txt",
+    (
+        "trace/dispatch.py",
+        "{}.{} {}",
+    ): "errors/test_refused/test_refused[traces-powers_at_places].txt",
     ("trace/tracer.py", "{}: {} {}"): "trace/test_refusals/test_refused[output_argument].txt",
     (
         "numpy/core.py",
