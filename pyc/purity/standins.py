@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
+from weakref import ProxyTypes
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from pyc.purity.views import guarded
 from pyc.trace.users_code import is_users_class
 
 _LOOKED_AT = frozenset(["get"])
+_NO_ITERATORS = (np.flatiter, *ProxyTypes)
+"""Types with `__next__` of objects that are more than that: views, and what stands for any object."""
 _SHAPES = frozenset(["shape", "ndim", "nd", "size", "numiter"])
 """What an iterator of NumPy says that does not change with its items."""
 
@@ -98,7 +101,7 @@ def stand_in(value: Any, name: str) -> Any:
     )
     if effect is not None:
         return _Entered(value, name, effect)
-    if hasattr(kind, "__next__") and kind is not np.flatiter:  # which is a view besides
+    if hasattr(kind, "__next__") and kind not in _NO_ITERATORS:
         return _Iterator(value, name, table.TAKES_ITEMS)
     return value
 
