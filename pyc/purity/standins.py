@@ -1,7 +1,8 @@
 """What a traced function is given in place of objects from outside whose state nobody can compare.
 
-Iterators give other items the next time; locks, and what nobody sees into, are others. A stand-in may be looked at and handed on; what uses it refuses, by whatever route it is used.
-Where nothing watches, after the trace, it does what the object does.
+Iterators give other items the next time; locks, and what nobody sees into, are others. A stand-in
+may be looked at and handed on; what uses it refuses, by whatever route it is used. Where nothing
+watches, after the trace, it does what the object does.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pyc.trace.users_code import is_users_class
 
 _LOOKED_AT = frozenset(["get"])
 _NO_ITERATORS = (np.flatiter, *ProxyTypes)
-"""Types with `__next__` of objects that are more than that: views, and what stands for any object."""
+"""Types with `__next__` that are more than iterators: views, and what stands for any object."""
 _SHAPES = frozenset(["shape", "ndim", "nd", "size", "numiter"])
 """What an iterator of NumPy says that does not change with its items."""
 
