@@ -273,14 +273,23 @@ def _step_by_monitoring(watch: Watch) -> Stop:
             stepper.look(sys._getframe(1), offset)
         return None
 
+    def left(code: CodeType, offset: int, error: BaseException) -> Any:
+        """An error ends a function of the user: no instruction of it comes after."""
+        if not location.is_own(code.co_filename) and get_ident() == thread:
+            stepper.look(sys._getframe(1), offset)
+
+    events = found.events
+
     def stop() -> None:
         found.set_events(tool, 0)
-        found.register_callback(tool, found.events.INSTRUCTION, None)
+        for event in (events.INSTRUCTION, events.PY_UNWIND):
+            found.register_callback(tool, event, None)
         found.free_tool_id(tool)
 
     found.use_tool_id(tool, "pyc")
-    found.register_callback(tool, found.events.INSTRUCTION, next_instruction)
-    found.set_events(tool, found.events.INSTRUCTION)
+    found.register_callback(tool, events.INSTRUCTION, next_instruction)
+    found.register_callback(tool, events.PY_UNWIND, left)
+    found.set_events(tool, events.INSTRUCTION | events.PY_UNWIND)
     return stop
 
 

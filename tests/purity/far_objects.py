@@ -1855,7 +1855,7 @@ def object_caught_error_kept(x):
 
 
 def object_in_a_comprehension(x):
-    [Worker.items.append(v) for v in (1, 2)]
+    list(Worker.items.append(v) for v in (1, 2))  # noqa: C400
     return x
 
 
