@@ -339,10 +339,16 @@ class _Fuser:
                 for a in dict.fromkeys(e.args):
                     readers[a] = readers.get(a, 0) + 1
         depth: dict[Value, int] = {}
+        risky: set[Value] = set()  # values that something is checked for where they are computed
         for e in self.graph.eqns:
             if e not in live or not inlines(e):
                 continue
+            for a in dict.fromkeys(e.args):
+                if a in risky and _reads_part(e, a):
+                    self._store(a, Reason.FUSION_ORDER, "all of its elements are checked")
             args = [a for a in dict.fromkeys(e.args) if a not in self.stored]
+            if e.op.fails is not None or any(a in risky for a in args):
+                risky.update(e.outs)
             for a in args:
                 readers[a] -= 1
             level = max((depth.get(a, 0) for a in args), default=0)
@@ -795,6 +801,14 @@ def units_index(shape: tuple[int, ...], index: Index) -> Index:
 
 def _stores_products(group: Group) -> bool:
     return group.opaque is not None and group.opaque.op.kind is Kind.CONTRACT
+
+
+def _reads_part(eqn: Eqn, value: Value) -> bool:
+    """Whether an equation may read some elements of a value only: fewer, or those that indices
+    name."""
+    if eqn.op.kind is not Kind.INDEX or value is not eqn.args[0]:
+        return False
+    return len(eqn.args) > 1 or eqn.outs[0].type.size < value.type.size
 
 
 def _same(a: Iterable[Expr], b: Iterable[Expr]) -> bool:

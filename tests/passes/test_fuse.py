@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pyc
 import pyc.numpy as pnp
 from pyc import lax
 from pyc.compile import compile_graph
@@ -292,3 +293,23 @@ def test_plans_do_not_depend_on_how_often_they_are_made() -> None:
     first, second = (plan(graph, X86_64_V3).plan for _ in range(2))
     assert [print_kernel(k) for k in first.kernels] == [print_kernel(k) for k in second.kernels]
     assert first.buffers == second.buffers
+
+
+PARTS: dict[str, Any] = {
+    "a slice": lambda v, i: v[:2],
+    "a row": lambda v, i: pnp.reshape(v, (5, 1)).T[0, 1:3],
+    "a slice at a computed place": lambda v, i: lax.dynamic_slice(v, (i[0],), (2,)),
+    "elements by their indices": lambda v, i: v[pnp.minimum(i, 1)],
+    "a rolled slice": lambda v, i: pnp.roll(v, 1)[1:3],
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_all_elements_are_checked_if_some_are_needed(part: str) -> None:
+    """As in NumPy, where `x[i]` fails whatever is read of it afterwards."""
+    x, i = np.arange(5.0), np.array([0, 1, 2, 9, 3])
+    f = pyc.jit(lambda x, i: PARTS[part](x[i] * 2, i))
+    with pytest.raises(IndexError, match="index 9 is out of bounds"):
+        f(x, i)
+    good = np.array([0, 1, 2, 4, 3])
+    assert f(x, good).shape == np.asarray(PARTS[part](x[good] * 2, good)).shape
