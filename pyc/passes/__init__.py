@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any
 
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
+from pyc.ir.op import Kind
 from pyc.ir.verify_graph import verify_graph
 from pyc.passes.dce import dce
 from pyc.passes.fold import fold
@@ -27,7 +28,8 @@ GRAPH_PASSES: tuple[tuple[str, Callable[[Graph], Graph], str], ...] = (
     ("dce", dce, "rules leave their operands behind"),
     ("expand_scans", expand_scans, "the planner knows while only"),
 )
-"""(name, pass, why it stands here). They run again if expansion made constants and reshapes."""
+"""(name, pass, why it stands here). They run again if expansion made constants and reshapes, or
+dropping what loops carry made loops that may be equal now."""
 
 
 def optimise(
@@ -36,7 +38,7 @@ def optimise(
     """The Graph after all Graph passes, bodies of control flow included. timings: seconds by pass
     are added here; check: verify after each pass."""
     while True:
-        graph = _with_bodies(graph, timings, check=check)
+        graph, loops = _with_bodies(graph, timings, check=check), False
         for name, run, _ in GRAPH_PASSES:
             start, before = perf_counter(), graph
             graph = run(graph)
@@ -44,8 +46,14 @@ def optimise(
                 timings[name] = timings.get(name, 0.0) + perf_counter() - start
             if check:
                 verify_graph(graph)
-        if graph is before:
+            if run is dce and graph is not before:
+                loops = not _loops(before).issuperset(_loops(graph))
+        if graph is before and not loops:
             return graph
+
+
+def _loops(graph: Graph) -> set[Eqn]:
+    return {e for e in graph.eqns if e.op.kind is Kind.CONTROL}
 
 
 def _with_bodies(graph: Graph, timings: dict[str, float] | None, *, check: bool) -> Graph:
