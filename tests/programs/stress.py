@@ -34,7 +34,10 @@ from pyc.reasons import Reason
 from pyc.store import lease, write
 
 STUCK_SECONDS = 60
-USUAL = {Reason.CACHE_EMPTY, Reason.CACHE_KEY_DIFFERS, Reason.CACHE_LEASE_NESTED}
+USUAL = {
+    *(Reason.CACHE_EMPTY, Reason.CACHE_KEY_DIFFERS, Reason.CACHE_LEASE_NESTED),
+    Reason.CACHE_EVICTED,  # more than a thousand programs in one process
+}
 """All that may happen to the cache here."""
 
 done: Counter[str] = Counter()
