@@ -86,7 +86,7 @@ def test_a_check_of_what_is_known_costs_nothing_or_fails_at_each_call() -> None:
         pyc.debug.check(x.shape[0] == 3, "shape {}", x.shape)
         return x
 
-    assert f.trace(X).as_text().count("check") == 0
+    assert not any(eqn.op.name.startswith("check") for eqn in f.trace(X).graph.eqns)
     for _ in range(2):
         with raises(r"shape \(4,\)"):
             f(np.arange(4.0))
