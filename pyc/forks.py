@@ -14,6 +14,8 @@ them, which it may in any case.
 
 `load(name)` is how pyc loads a part of itself, or a package, that few programs need: an import has
 locks too.
+
+`Beside(compute)` computes in a thread of pyc's own, which a fork waits for as well.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ import gc
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from threading import RLock
+from threading import RLock, Thread
 from typing import Any
 
 PATIENCE_SECONDS = 0.02
@@ -99,6 +102,48 @@ def load(name: str) -> Any:
         return import_module(name)
 
 
+class Beside:
+    """`compute()` in a thread of its own, which takes none of the locks above.
+
+    It runs no code of the user, but a finaliser may come there too, and want the compiler: so
+    nobody waits for the thread for ever, and who has waited in vain computes for himself.
+    """
+
+    def __init__(self, compute: Callable[[], Any]) -> None:
+        """To be made with `compiling`: a fork has it, and then no thread begins."""
+        self._compute = compute
+        self._result: Any = None
+        self._thread = Thread(target=self._run, name="pyc compiles")
+        _beside.append(self._thread)
+        try:
+            self._thread.start()
+        except RuntimeError:  # no more threads, or the interpreter is about to end
+            _beside.remove(self._thread)
+
+    def _run(self) -> None:
+        try:
+            # An error comes again where the result is computed for want of this one.
+            with suppress(Exception):
+                self._result = self._compute()
+        finally:
+            _beside.remove(self._thread)
+
+    def result(self, seconds: float) -> Any:
+        """What was computed; None if nothing was, within `seconds` from now."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+        return self._result
+
+
+_beside: list[Thread] = []
+"""Those that compute."""
+
+
+def threads_of_pyc() -> set[int]:
+    """The identifiers of the threads that compute for pyc: they run no code of the user."""
+    return {thread.ident for thread in _beside if thread.ident is not None}
+
+
 class _Fork:
     """A fork under way, and the locks that it has taken. A signal handler that comes meanwhile and
     forks has another one."""
@@ -132,7 +177,9 @@ class _Fork:
             if not lock.acquire(timeout=PATIENCE_SECONDS):
                 return False
             self._taken.append(lock)
-        return True
+        for thread in tuple(_beside):
+            thread.join(PATIENCE_SECONDS)
+        return not _beside
 
     def _release(self) -> None:
         while self._taken:
@@ -181,6 +228,7 @@ def _after() -> None:
 
 
 def _after_in_child() -> None:
+    _beside.clear()  # of a fork that went on without waiting
     try:
         for renew in _renewals:
             _completely(renew)

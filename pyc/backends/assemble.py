@@ -6,7 +6,7 @@ object serves all machines. LLVM is loaded at the first call.
 
 from __future__ import annotations
 
-from pyc.backends.llvm_library import ALWAYS_INLINE, SIMPLIFY, SROA, machine
+from pyc.backends.llvm_library import ALWAYS_INLINE, SIMPLIFY, SROA, make_machine
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 
@@ -16,7 +16,10 @@ _PASSES = (ALWAYS_INLINE, SROA, SIMPLIFY)
 
 
 def assemble(text: str) -> bytes:
-    """The object file of the module `text`; CompileError if it is not valid IR."""
-    maker = machine(TRIPLE, "x86-64", reloc="pic", model="small")
+    """The object file of the module `text`; CompileError if it is not valid IR.
+
+    Uses nothing that another thread may have taken.
+    """
+    maker = make_machine(TRIPLE, "x86-64", reloc="pic", model="small")
     head = f'target datalayout = "{maker.data_layout}"\ntarget triple = "{TRIPLE}"\n'
     return maker.object_of(head + text, _PASSES)

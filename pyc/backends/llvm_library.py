@@ -1,6 +1,7 @@
 """LLVM: a module's text to object code or assembly, through the library that llvmlite installs.
 
     machine(triple, cpu, features, level)      a `Machine`, made once per process
+    make_machine(...)                          another one
     Machine.object_of(text, passes)            bytes of a relocatable object
     Machine.assembly_of(text, passes)          assembler text, or PTX
     Machine.data_layout                        LLVM's text for it
@@ -86,6 +87,9 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "DisposeString": (_NOTHING, _ADDRESS),
 }
 """What each C function `LLVMPY_NAME` returns, and then what it takes."""
+
+LONG = {"ParseAssembly", "VerifyModule", "RunNewModulePassManager", "TargetMachineEmitToMemory"}
+"""Those that let other threads of Python run meanwhile."""
 
 
 class Machine(ABC):
@@ -187,9 +191,10 @@ class _Library:
     """The C functions, as attributes without their prefix."""
 
     def __init__(self, path: str) -> None:
-        functions = ctypes.CDLL(path)
+        # One that takes the GIL again waits for up to 5 ms if another thread computes.
+        quick, long = ctypes.PyDLL(path), ctypes.CDLL(path)
         for name, (returned, *taken) in PROTOTYPES.items():
-            function = getattr(functions, f"LLVMPY_{name}")
+            function = getattr(long if name in LONG else quick, f"LLVMPY_{name}")
             function.restype, function.argtypes = returned, taken
             setattr(self, name, function)
 
@@ -265,8 +270,7 @@ class _BindingMachine(Machine):
 # --- by either ------------------------------------------------------------------------------------
 
 
-@cache
-def machine(
+def make_machine(
     triple: str,
     cpu: str = "",
     features: str = "",
@@ -274,12 +278,16 @@ def machine(
     reloc: str = "default",
     model: str = "jitdefault",
 ) -> Machine:
-    """The code generator for a processor. level: 0 to 3; reloc, model: as llvmlite names them.
+    """A code generator for a processor. level: 0 to 3; reloc, model: as llvmlite names them.
 
-    Made once: it takes 0.3 ms. raises CompileError: LLVM has no such target
+    raises CompileError: LLVM has no such target
     """
     made = _BindingMachine if _path() is None else _LibraryMachine
     return made(triple, cpu, features, level, reloc, model)
+
+
+machine = cache(make_machine)
+"""The one for all threads: making one takes 0.3 ms."""
 
 
 def host_features() -> dict[str, bool]:

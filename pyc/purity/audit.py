@@ -59,7 +59,7 @@ in_child(forget_threads)
 
 def install() -> None:
     """Installs the audit hook of this process."""
-    image = native.CALLS.image()  # may compile, so not with the lock
+    image = native.HOOKS.image()  # may compile, so not with the lock
     with _installing:
         if _installed:
             return

@@ -66,7 +66,7 @@ class _Hook:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._image = native.CALLS.image()
+        self._image = native.HOOKS.image()
         api = ctypes.pythonapi
         if not _extra:
             _extra.append(api._PyEval_RequestCodeExtraIndex(None))

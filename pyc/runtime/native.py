@@ -1,14 +1,15 @@
 """The runtime's own native code: modules of LLVM IR, each made once and loaded once.
 
-    CALLS    from a Python call to an entry and back, Ctrl-C and the hooks of a trace included: what
-             every process needs
+    HOOKS    what `pyc.purity` watches a trace with
+    CALLS    from a Python call to an entry and back, Ctrl-C included
     THREADS  the worker pool: for programs that share their work out
     CODE     of `device_calls`: starts programs on a GPU
 
 `Part.text()` is a module; `object_code()` compiles it; `load(code)` maps ready bytes; `image()` is
-the mapped code: from the disk cache, where no LLVM is needed, or compiled now. The text depends on
-the memory layout that `layout` found, on nothing else of the machine, so it is the key under which
-its object is kept.
+the mapped code: from the disk cache, where no LLVM is needed, or compiled now. Where HOOKS had to
+be compiled, CALLS are compiled in a thread beside the trace. The text depends on the memory layout
+that `layout` found, on nothing else of the machine, so it is the key under which its object is
+kept.
 
 C functions reach the code through one pointer variable each, `f_NAME`, filled when it is loaded.
 """
@@ -25,7 +26,7 @@ from typing import Any
 from pyc import cache
 from pyc.backends.image import Image
 from pyc.fingerprint import Document, versions
-from pyc.forks import compiling, hold, in_child, load, may_wait
+from pyc.forks import Beside, compiling, hold, in_child, load, may_wait
 from pyc.runtime import (
     layout,
     structures,
@@ -44,6 +45,9 @@ _PYTHON = ("Py", "_Py")
 PARTS: list[Part] = []
 """Those whose modules are imported."""
 
+PATIENCE_SECONDS = 5.0
+"""The longest that anybody waits for what is compiled in another thread; it takes 0.03."""
+
 
 class Part:
     """One module of native code."""
@@ -56,16 +60,19 @@ class Part:
         prepare: Callable[[Image], None],
         own: dict[str, type[ctypes.Structure]] | None = None,
         numbers: dict[str, int] | None = None,
+        then: Part | None = None,
     ) -> None:
         """externals: the C functions it calls; texts: its functions, with names of places for their
         numbers; prepare: fills other variables, once it is mapped; own, numbers: structures and
-        numbers that no other part has."""
+        numbers that no other part has; then: the part that is needed next."""
         self.name = name
         self.externals = externals
         self._texts = texts
         self._prepare = prepare
         self._own = own or {}
         self._numbers = numbers or {}
+        self._then = then
+        self._beside: Beside | None = None
         self._image: Image | None = None
         self._lock = threading.RLock()
         hold(self._lock)
@@ -82,10 +89,21 @@ class Part:
         return "\n".join((*variables, shared, own, filled))
 
     def object_code(self) -> bytes:
-        """The compiled `text()`."""
+        """The compiled `text()`; the part that is needed next is compiled from now on."""
+        beside, self._beside = self._beside, None
+        made: bytes | None = beside.result(PATIENCE_SECONDS) if beside is not None else None
         with compiling:
-            made: bytes = load("pyc.backends.assemble").assemble(self.text())
+            if made is None:
+                made = load("pyc.backends.assemble").assemble(self.text())
+            if self._then is not None:
+                self._then._begin()
         return made
+
+    def _begin(self) -> None:
+        """Compiles the code beside what the calling thread does next."""
+        if self._image is None and self._beside is None:
+            text, assemble = self.text(), load("pyc.backends.assemble").assemble
+            self._beside = Beside(lambda: assemble(text))
 
     def load(self, code: bytes) -> Image:
         """The mapped code, from `code` unless it is mapped already.
@@ -150,13 +168,11 @@ def _renew_main_thread() -> None:
 
 CALLS = Part(
     "calls",
-    (
-        *(*text_interrupt.EXTERNALS, *text_match.EXTERNALS),
-        *(*text_dispatch.EXTERNALS, *text_watch.EXTERNALS),
-    ),
-    (text_interrupt.TEXT, text_match.TEXT, text_dispatch.TEXT, text_watch.TEXT),
+    (*text_interrupt.EXTERNALS, *text_match.EXTERNALS, *text_dispatch.EXTERNALS),
+    (text_interrupt.TEXT, text_match.TEXT, text_dispatch.TEXT),
     _prepare_calls,
 )
+HOOKS = Part("hooks", text_watch.EXTERNALS, (text_watch.TEXT,), lambda found: None, then=CALLS)
 THREADS = Part("threads", text_threads.EXTERNALS, (text_threads.TEXT,), lambda found: None)
 
 in_child(_renew_main_thread)

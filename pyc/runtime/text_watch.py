@@ -125,8 +125,8 @@ HAS_PROFILE = sys.version_info < (3, 12)
 """Later versions have `sys.monitoring`, and another name for the extra words."""
 
 TEXT = _AUDIT + _PROFILE if HAS_PROFILE else _AUDIT
-EXTERNALS: tuple[str, ...] = ("strncmp", "PyUnicode_FromString")
-if HAS_PROFILE:
-    EXTERNALS += ("PyFrame_GetCode", "_PyCode_GetExtra")
-"""C functions that the code reaches through a variable `f_NAME` each, beside those of
-`text_dispatch`."""
+EXTERNALS: tuple[str, ...] = (
+    *("strncmp", "PyUnicode_FromString", "PyObject_Vectorcall", "Py_DecRef"),
+    *(("PyFrame_GetCode", "_PyCode_GetExtra", "PyLong_FromLongLong") if HAS_PROFILE else ()),
+)
+"""C functions that the code reaches through a variable `f_NAME` each."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from pyc.errors import PycError, TraceError
+from pyc.forks import threads_of_pyc
 from pyc.reasons import Reason, record
 
 TRIES = 5
@@ -30,8 +31,9 @@ class ChangedMeanwhileError(Exception):
 
 
 def others() -> bool:
-    """Whether there are other threads that may run Python code."""
-    return len(sys._current_frames()) > 1
+    """Whether there are other threads that may run code of the user."""
+    running = sys._current_frames()
+    return len(running) > 1 and len(running.keys() - threads_of_pyc()) > 1
 
 
 def torn(name: str, path: str) -> ChangedMeanwhileError:

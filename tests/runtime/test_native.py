@@ -14,8 +14,9 @@ from pyc.errors import CompileError
 from pyc.runtime import native, stats
 
 
-def run_child(body: str, *arguments: str) -> None:
+def run_child(body: str, *arguments: str, cache: str = "", **variables: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(native.__file__).parents[2])}
+    environment |= ({"PYC_CACHE": cache} if cache else {}) | variables
     command = [sys.executable, "-c", body, *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
