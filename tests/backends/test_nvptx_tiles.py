@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from pyc.ir.target import SM_90
 from pyc.ir.text_kernel import print_kernel
 from pyc.ir.types import ArrayType
 from pyc.kernels.matmul_tiles import Dimensions, matmul_tiles
-from tests.backends.test_nvptx import assembler, assembles
+from tests.backends.assembler import assemble, assembles
 
 PLAIN: Dimensions = (((1,), (0,)), ((), ()))
 FIRST: Dimensions = (((0,), (0,)), ((), ()))
@@ -72,17 +71,9 @@ def test_the_layout_of_an_operand_is_one_bit_of_the_instruction() -> None:
 @assembles
 @pytest.mark.parametrize("name", CASES)
 def test_it_assembles_without_spills_or_serialised_products(name: str, tmp_path: Path) -> None:
-    source = tmp_path / "k.ptx"
-    source.write_text(ptx(module_text((product(name),), SM_90)[0], SM_90))
-    path = assembler()
-    assert path is not None
-    command = [path, "-v", "-arch=sm_90a", "-O3", "-o", str(tmp_path / "k.cubin"), str(source)]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    said = found.stderr + found.stdout
-    assert found.returncode == 0, said
-    assert not re.search(r"C75\d\d", said), said
-    spills = re.findall(r"(\d+) bytes spill (?:stores|loads)", said)
-    assert spills and not any(map(int, spills)), said
+    found = assemble(ptx(module_text((product(name),), SM_90)[0], SM_90), "sm_90a", tmp_path)
+    assert not re.search(r"C75\d\d", found.messages), found.messages
+    assert found.usages and not any(u.spilled for u in found.usages), found.messages
 
 
 def replaced(old: str, new: str) -> Callable[[], Kernel]:

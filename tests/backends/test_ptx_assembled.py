@@ -1,0 +1,102 @@
+"""Every op as PTX for three generations of GPUs, and what the assembler makes of it: nothing here
+needs a GPU.
+
+LLVM ends the process over an intrinsic that it cannot select, so emitting each op is a test of the
+whitelist. Registers, spills and shared memory of the schedules are golden figures, those of one
+LLVM and one assembler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from pyc.backends.nvptx import module_text, ptx
+from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
+from pyc.ir.graph import Builder
+from pyc.ir.op import OPS
+from pyc.ir.target import SM_90, Target, nvptx
+from pyc.ir.types import ArrayType
+from pyc.passes.memory import plan
+from tests.backends import test_nvptx, test_nvptx_tiles
+from tests.backends.assembler import Usage, assemble, assembles
+from tests.backends.test_ptx_golden import of_this_llvm
+from tests.ops.cases import cases, pairs
+from tests.ops.test_every_op import graph_of
+
+ASSEMBLER = "12.9.86"
+"""Whose figures are golden."""
+
+TARGETS = {target.cpu: target for target in (nvptx(80), SM_90, nvptx(100))}
+TYPES: dict[str, list[DType]] = {}
+for _name, _dtype in pairs():
+    if _name != "constant":  # a buffer, no kernel
+        TYPES.setdefault(_name, []).append(_dtype)
+
+PREFERRED = (dt.f32, dt.i32, dt.c64, dt.b1)
+"""Types of which the default run takes the first that an op has; the slow suite takes all."""
+
+
+def usages(
+    name: str, dtype: DType, arch: str, folder: Path, most: int | None = None
+) -> tuple[Usage, ...]:
+    """Of the kernels of the cases of an op, or of so many of them."""
+    graph, _ = graph_of(OPS[name], list(cases(OPS[name], dtype))[:most])
+    target = TARGETS[arch]
+    kernels = plan(graph, target).plan.kernels
+    assert kernels
+    return assemble(ptx(module_text(kernels, target)[0], target), arch, folder).usages
+
+
+SPILLS = 100
+"""The most bytes that a kernel of one op may spill, in cases as small as these: each is at its
+bound of registers so that many of its blocks run at once."""
+
+
+@assembles
+@pytest.mark.parametrize("name", TYPES)
+def test_every_op_assembles(name: str, tmp_path: Path) -> None:
+    dtype = next((t for t in PREFERRED if t in TYPES[name]), TYPES[name][0])
+    for arch in TARGETS:
+        found = usages(name, dtype, arch, tmp_path, most=3)
+        assert found and all(usage.spilled <= SPILLS for usage in found), list(map(str, found))
+
+
+@pytest.mark.slow
+@assembles
+@pytest.mark.parametrize("arch", TARGETS)
+@pytest.mark.parametrize("name", TYPES)
+def test_every_type_assembles(name: str, arch: str, tmp_path: Path) -> None:
+    for dtype in TYPES[name]:
+        found = usages(name, dtype, arch, tmp_path)
+        assert found and all(usage.spilled <= SPILLS for usage in found), list(map(str, found))
+
+
+def scheduled(name: str, target: Target) -> str:
+    """PTX of a case of `test_nvptx`."""
+    make, types = test_nvptx.CASES[name]
+    builder = Builder()
+    params = [builder.param(ArrayType(shape, dtype)) for shape, dtype in types]
+    kernels = plan(builder.build(make(builder, params)), target).plan.kernels
+    return ptx(module_text(kernels, target)[0], target)
+
+
+@of_this_llvm
+@assembles
+def test_budgets(golden: Callable[[str], None], tmp_path: Path) -> None:
+    if metadata.version("nvidia-cuda-nvcc-cu12") != ASSEMBLER:
+        pytest.skip(f"the figures are those of the assembler {ASSEMBLER}")
+    lines = []
+    for arch, target in TARGETS.items():
+        for name in test_nvptx.CASES:
+            found = assemble(scheduled(name, target), arch, tmp_path).usages
+            assert not any(usage.spilled or usage.stack for usage in found), list(map(str, found))
+            lines += [f"{arch} {name}, {usage}" for usage in found]
+    for name in test_nvptx_tiles.CASES:
+        text = ptx(module_text((test_nvptx_tiles.product(name),), SM_90)[0], SM_90)
+        lines += [f"sm_90a product, {name}, {u}" for u in assemble(text, "sm_90a", tmp_path).usages]
+    golden("\n".join(lines))
