@@ -29,7 +29,7 @@ class _Array:
         self.start: Tracer = carried.start.leaves[k]
         self.given: Tracer = carried.given[k]
         self.end = Final(trace, carried.end.leaves[k])
-        self.mutated = self.given._value is not self.given.made or self.given.is_lost
+        self.mutated = self.given.is_changed
         self.first = memories(self.start)
         """The arrays in whose memory it may be at the beginning of the first iteration."""
         self.held = {id(m): m for m in self.first}
