@@ -41,10 +41,11 @@ from pyc.runtime.dispatch import Dispatcher
 from pyc.signature import STATIC, Call, Signature, argument_type, is_object, is_static, reason
 from pyc.specialise import MAXIMUM, specialise
 from pyc.trace import location, name_views
-from pyc.trace.capture import Input, capture, current_namespace
+from pyc.trace.capture import capture, current_namespace
 from pyc.trace.guards import Guards
 from pyc.trace.jumps import rewritten
 from pyc.trace.meanwhile import others, steadily, torn
+from pyc.trace.trace import Input
 from pyc.trace.tracer import Tracer
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import Any
 
-from pyc.trace.capture import Trace
 from pyc.trace.carried import Carried, Unstable
 from pyc.trace.leaves import is_array
 from pyc.trace.sharing import Final, may_share, memories
 from pyc.trace.state import Place
+from pyc.trace.trace import Trace
 from pyc.trace.tracer import Tracer
 
 
