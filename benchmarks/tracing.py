@@ -17,7 +17,8 @@ import numpy as np
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.ir.types import ArrayType
-from pyc.trace.capture import Input, capture
+from pyc.trace.capture import capture
+from pyc.trace.trace import Input
 
 
 def operators(n: int) -> Callable[[Any], list[Any]]:

@@ -26,7 +26,8 @@ from pyc.ir.types import ArrayType
 from pyc.numpy import on_device
 from pyc.numpy.core import constant
 from pyc.trace import location
-from pyc.trace.capture import Input, capture
+from pyc.trace.capture import capture
+from pyc.trace.trace import Input
 from pyc.trace.tracer import Tracer
 
 _EXPONENTS = ("power", "float_power")

@@ -28,8 +28,8 @@ from pyc.ir.text_graph import print_graph
 from pyc.runtime.specialisation import Specialisation
 from pyc.signature import Call
 from pyc.trace import location
-from pyc.trace.capture import Input
 from pyc.trace.guards import Guards
+from pyc.trace.trace import Input
 
 if TYPE_CHECKING:
     from pyc.compile_cuda import GpuCompiled

@@ -40,11 +40,12 @@ from pyc.runtime import dispatch
 from pyc.runtime.dispatch import Dispatcher
 from pyc.signature import STATIC, Call, Signature, argument_type, is_object, is_static, reason
 from pyc.specialise import MAXIMUM, specialise
-from pyc.trace import location, namespaces
-from pyc.trace.capture import Input, capture, current_namespace
+from pyc.trace import location, name_views
+from pyc.trace.capture import capture, current_namespace
 from pyc.trace.guards import Guards
 from pyc.trace.jumps import rewritten
 from pyc.trace.meanwhile import others, steadily, torn
+from pyc.trace.trace import Input
 from pyc.trace.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -528,7 +529,7 @@ def _from_outside(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether code that is not traced calls, with arrays of its own: a signal handler or a
     finaliser that comes in the middle of a trace, or a library. Such a call is no part of it."""
     frame = location.user_frame()
-    if frame is None or isinstance(frame.f_globals, namespaces().View):
+    if frame is None or isinstance(frame.f_globals, name_views().View):
         return False
     leaves = tree.leaves((args, kwargs))
     traced = any(isinstance(x, Tracer) for x in leaves)

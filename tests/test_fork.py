@@ -318,7 +318,7 @@ def test_a_fork_inside_of_a_trace(tmp_path) -> None:
     """The child goes on with the trace that it is in."""
     program = """
         from pyc import interpreter
-        from pyc.trace.capture import Trace
+        from pyc.trace.trace import Trace
         real, pids = Trace.bind, []
 
         def forks(*args):
@@ -454,7 +454,7 @@ def test_a_signal_handler_may_compile_while_its_thread_compiles(tmp_path) -> Non
 def test_a_signal_handler_in_the_middle_of_a_trace_is_no_part_of_it(tmp_path) -> None:
     """Its calls give arrays, of the same function too, and the program has nothing of them."""
     program = """
-        from pyc.trace.capture import Trace
+        from pyc.trace.trace import Trace
         real, calls = Trace.bind, []
 
         def handler(*_):

@@ -33,10 +33,12 @@ _DOORS = tuple(
             "rolled",
             "sequences",
             "dispatch",
+            "functions",
             "modules",
             "namespace",
             "numpy_module",
             "python_builtins",
+            "views",
         ),
         "purity": ("standins", "views"),
     }.items()

@@ -17,8 +17,8 @@ from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 from pyc.purity import audit, frames, table
-from pyc.trace import python_builtins
 from pyc.trace.modules import ModuleView
+from pyc.trace.views import OWN
 
 
 def name_of(function: Any) -> str:
@@ -113,10 +113,10 @@ def builtin_functions() -> dict[str, Any]:
     """What stands for builtins, by name."""
     found = {
         name: of_function(value)
-        for name, value in python_builtins.OWN.items()
+        for name, value in OWN.items()
         if type(value) is BuiltinFunctionType
     }
-    return {name: value for name, value in found.items() if value is not python_builtins.OWN[name]}
+    return {name: value for name, value in found.items() if value is not OWN[name]}
 
 
 # --- modules and streams --------------------------------------------------------------------------

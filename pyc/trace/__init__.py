@@ -1,13 +1,13 @@
 """Tracing: from a Python function to a Graph.
 
 What only a trace needs is behind lazy doors, so that `import pyc` does not load it: `namespaces()`
-has the views that a traced function runs in, `class_views()`, `library_views()` and `math_views()`
-those of classes, of modules that are not the user's and of `math`; `rewriting()` makes loops and
-branches ops; `known_values()` evaluates what Python asks for, `concrete_values()` hands it to
-NumPy; `calling_functions()` calls the user's functions for NumPy's; `selections()` has what traced
-masks select; `insides()` compares objects of libraries; `strangers()` knows operands of other
-kinds, `strays()` errors that traced values cause elsewhere, `modular()` powers of integers,
-`filters()` comprehensions of which data decides what they hold.
+translates what a traced function reads, `name_views()` has the names that it sees, `class_views()`,
+`library_views()` and `math_views()` its classes, modules that are not the user's and `math`;
+`rewriting()` makes loops and branches ops; `known_values()` evaluates what Python asks for,
+`concrete_values()` hands it to NumPy; `calling_functions()` calls the user's functions for NumPy's;
+`selections()` has what traced masks select; `insides()` compares objects of libraries;
+`strangers()` knows operands of other kinds, `strays()` errors that traced values cause elsewhere,
+`modular()` powers of integers, `filters()` comprehensions of which data decides what they hold.
 """
 
 from __future__ import annotations
@@ -43,8 +43,13 @@ def selections() -> Any:
 
 
 def namespaces() -> Any:
-    """`pyc.trace.namespace`, the views of what a traced function reads."""
+    """`pyc.trace.namespace`, which translates what a traced function reads."""
     return load("pyc.trace.namespace")
+
+
+def name_views() -> Any:
+    """`pyc.trace.views`, the names that a traced function sees."""
+    return load("pyc.trace.views")
 
 
 def class_views() -> Any:

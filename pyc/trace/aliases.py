@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import Any
 
-from pyc.trace.capture import Trace
 from pyc.trace.carried import Carried, Unstable
 from pyc.trace.leaves import is_array
 from pyc.trace.sharing import Final, may_share, memories
 from pyc.trace.state import Place
+from pyc.trace.trace import Trace
 from pyc.trace.tracer import Tracer
 
 
@@ -29,7 +29,7 @@ class _Array:
         self.start: Tracer = carried.start.leaves[k]
         self.given: Tracer = carried.given[k]
         self.end = Final(trace, carried.end.leaves[k])
-        self.mutated = self.given._value is not self.given.made or self.given.is_lost
+        self.mutated = self.given.is_changed
         self.first = memories(self.start)
         """The arrays in whose memory it may be at the beginning of the first iteration."""
         self.held = {id(m): m for m in self.first}

@@ -12,7 +12,6 @@ from pyc.interpreter import current, using
 from pyc.ir import dtype as dt
 from pyc.ir.types import ArrayType
 from pyc.trace import location
-from pyc.trace.capture import Input, Trace
 from pyc.trace.control import lifted
 from pyc.trace.leaves import (
     Apart,
@@ -28,6 +27,7 @@ from pyc.trace.leaves import (
 )
 from pyc.trace.sharing import Final, is_argument, is_dense
 from pyc.trace.state import UNBOUND, Place
+from pyc.trace.trace import Input, Trace
 from pyc.trace.tracer import Tracer
 
 _TRUTH = Input(ArrayType((), dt.b1))

@@ -22,13 +22,14 @@ from pyc.ir.graph import Graph
 from pyc.ir.types import ArrayType
 from pyc.trace import raising
 from pyc.trace.aliases import Aliases
-from pyc.trace.capture import Input, Trace, tracing, unbound_name
+from pyc.trace.capture import tracing
 from pyc.trace.carried import Carried, Unstable
 from pyc.trace.control import lifted
 from pyc.trace.grown import Grown
 from pyc.trace.leaves import Static, is_array, put
 from pyc.trace.sharing import Final, is_dense, may_share, memories, relate
 from pyc.trace.state import UNBOUND, Place, Snapshot
+from pyc.trace.trace import Input, Trace, unbound_name
 from pyc.trace.tracer import Tracer
 
 _COUNTER = Input(ArrayType((), dt.i64), int, "counter")

@@ -18,11 +18,8 @@ from pyc.numpy.core import constant
 from pyc.trace import location
 from pyc.trace.parts import Selected
 from pyc.trace.sharing import is_argument, relate
+from pyc.trace.trace import CONSTANT_BYTES
 from pyc.trace.tracer import Tracer
-
-CONSTANT_BYTES = 1 << 16
-"""The largest array that NumPy may compute while tracing: it becomes part of the program."""
-
 
 Taken = list[tuple[Tracer, "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]]
 """Traced arrays, their elements, and the copies of these that NumPy gets."""

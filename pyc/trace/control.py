@@ -27,7 +27,8 @@ from pyc.ir.dtype import DType
 from pyc.ir.graph import Graph
 from pyc.ir.types import ArrayType
 from pyc.trace import location, namespaces
-from pyc.trace.capture import Input, Trace, tracing
+from pyc.trace.capture import tracing
+from pyc.trace.trace import Input, Trace
 from pyc.trace.tracer import Tracer
 
 WIDTH = {int: 0, float: 1, complex: 2}

@@ -16,11 +16,11 @@ from pyc.errors import PycError
 from pyc.interpreter import current
 from pyc.ir import dtype as dt
 from pyc.trace import location
-from pyc.trace.capture import Trace
 from pyc.trace.exits import HELD, RESULT
 from pyc.trace.merge import ONE_SIDED, Lost, merge
 from pyc.trace.parts import Selected
 from pyc.trace.state import UNBOUND, Place, Result, Variable
+from pyc.trace.trace import Trace
 from pyc.trace.tracer import Tracer
 
 Names = tuple[tuple[str, int, bool], ...]

@@ -16,11 +16,11 @@ import numpy as np
 
 from pyc import tree
 from pyc.interpreter import WEAK
-from pyc.trace.capture import Input, Trace
 from pyc.trace.carried import Carried, Unstable
 from pyc.trace.leaves import Static, is_array, kind_of
 from pyc.trace.sharing import Final, memories, relate
 from pyc.trace.state import Variable
+from pyc.trace.trace import Input, Trace
 from pyc.trace.tracer import Tracer
 
 

@@ -23,7 +23,8 @@ from pyc.ir import dtype as dt
 from pyc.ir.graph import HostCall, Location
 from pyc.ir.types import ArrayType
 from pyc.trace import location
-from pyc.trace.capture import Trace, current_namespace
+from pyc.trace.capture import current_namespace
+from pyc.trace.trace import Trace
 
 Array = np.ndarray[Any, Any]
 

@@ -16,7 +16,7 @@ from pyc.interpreter import WEAK, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.ir.types import ArrayType
 from pyc.trace import location
-from pyc.trace.capture import Input
+from pyc.trace.trace import Input
 from pyc.trace.tracer import Tracer
 
 _LEAF = tree.flatten_ordered(0)[1]

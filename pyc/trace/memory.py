@@ -1,7 +1,8 @@
 """Which traced arrays share memory: views, as NumPy makes them, over values that never change.
 
-A Graph has values only. An array that the function may change is a `Tracer` whose value is replaced
-at each change; a view is a tracer with a `base` and a `Step` that gives its value from the base's.
+A Graph has values only. An array that the function may change is an `ArrayMemory` whose value is
+replaced at each change; a view is one with a base (`viewed`) and a `Step` that gives its value from
+the base's.
 Reading a view whose base has changed does the step again; writing to it changes the base by the
 step's inverse, so that writes go through in both directions, over views of views.
 
@@ -14,14 +15,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 
+from pyc.errors import PurityError, Text, TraceError
 from pyc.frozen import frozen
-from pyc.interpreter import bind1
+from pyc.interpreter import bind1, current
 from pyc.ir.graph import Builder, Value
 from pyc.ir.op import Kind, Op
+from pyc.ir.types import ArrayType
+from pyc.reasons import Reason
+from pyc.trace import location
 
 Strides = tuple[int, ...]
 
@@ -161,3 +166,285 @@ def keeps_memory(step: Step, shape: Sequence[int]) -> bool:
     target = step.params["shape"]
     bare = [n for n in shape if n != 1] == [n for n in target if n != 1]
     return bare or math.prod(shape) <= 1 or len(shape) == 0
+
+
+# --- arrays ---------------------------------------------------------------------------------------
+
+
+_CHANGE = "change"
+"""The parameter of the step by which an array comes from nothing, once its elements are not known:
+where the array was changed that may share its memory; see `Tracer.lose`."""
+
+
+class Owner(Protocol):
+    """The trace of a tracer. open: until its Graph is built."""
+
+    open: bool
+
+    def describe(self, value: Value) -> str:
+        """What `value` is, for messages: where it was made, or which argument it is."""
+
+    def is_captured(self, value: Value) -> bool:
+        """Whether `value` is an array that was read from outside, a hidden argument."""
+
+    def is_row_major(self, value: Value) -> bool:
+        """Whether NumPy would make `value` dense in row-major order, for certain."""
+
+    def note_change(self, outer: Any, entered: Any) -> None:
+        """Records that an array of a surrounding trace was changed in place."""
+
+    def note_loss(self, outer: Any) -> None:
+        """Records that an array of a surrounding trace may have been changed in place."""
+
+    def lift(self, x: Any) -> Any:
+        """See `Interpreter.lift`."""
+
+    def bind(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+        """See `Interpreter.bind`."""
+
+    def known(self, value: Value) -> np.ndarray[Any, Any] | None:
+        """The elements of `value`, read-only, if they do not depend on an argument."""
+
+    def needed(self, value: Value) -> np.ndarray[Any, Any] | None:
+        """As `known`, also of number arguments and of what was captured, which are then kept."""
+
+    def is_at_hand(self, value: Value) -> bool:
+        """Whether `needed` would give the elements."""
+
+
+class ArrayMemory:
+    """The value of a traced array and the memory that it is in. owner: the trace; value: the name
+    in the Graph; outer: the array of a surrounding trace that this one stands for.
+
+    `argument`: whether the memory is the caller's; `dense`: whether it was made in row-major order,
+    whatever the value; `made`: the value that it was made with; `viewed`, `step`: the array of
+    which it is a view, and how; `rivals`: arrays that may share its memory: which of them do
+    depends on data.
+    """
+
+    __slots__ = (
+        *("_seen", "_value", "argument", "dense", "made", "outer", "owner", "rivals", "step"),
+        *("type", "viewed"),
+    )
+
+    def __init__(self, owner: Owner, value: Value, outer: Self | None = None) -> None:
+        self.owner = owner
+        self._value = value
+        self.type: ArrayType = value.type
+        self.outer = outer
+        self.argument = False
+        self.dense = False
+        self.made = value
+        self.viewed: Self | None = None
+        self.step: Step | None = None
+        self._seen: Value | None = None
+        self.rivals: list[Self] = []
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self.type.shape
+
+    @property
+    def value(self) -> Value:
+        """Its value now: that of a view follows its base."""
+        base = self.viewed
+        if base is not None:
+            now = base.value
+            if now is not self._seen:
+                self._follow(base)
+                self._seen = now
+        return self._value
+
+    def view_of(self, base: Self, step: Step | None, seen: Value | None) -> None:
+        """Makes it a view of `base`, which had the value `seen` when this had its own."""
+        self.viewed, self.step, self._seen = base, step, seen
+
+    def _follow(self, base: Self) -> None:
+        """Takes the value of a view whose base has changed."""
+        step = self.step
+        assert step is not None
+        shares = self._shares()
+        if shares is False:
+            self.viewed = None  # NumPy has copied: what it was is what it is
+            return
+        if _CHANGE in step.params:
+            raise TraceError(
+                f"an array ({self.type}) that is used later may share memory with the one that is "
+                "changed in place here: which array a name stands for was decided by a loop or a "
+                "branch on traced values",
+                fix="Copy where two names get one array: `a = b.copy()`.",
+                place=step.params[_CHANGE],
+            )
+        if step.op is None or shares is None:
+            raise self.refusal(
+                TraceError,
+                lambda: (
+                    f"{self.owner.describe(self._value)} may share memory with an array that was "
+                    "changed in place since"
+                ),
+                "Copy one of them before the change: `y = x.reshape(shape).copy()`.",
+            )
+        owner = self.owner
+        operands = [owner.lift(a) for a in (base, *step.operands)]
+        self._value = owner.bind(step.op, tuple(operands), step.params)[0].value
+
+    def _shares(self) -> bool | None:
+        """Whether NumPy's array would share the base's memory; None if that is not known."""
+        assert self.viewed is not None and self.step is not None
+        if keeps_memory(self.step, self.viewed.shape):
+            return True
+        strides = self.viewed.known_strides()
+        if strides is None:
+            return None
+        return strides_after(self.step, self.viewed.shape, strides) is not None
+
+    def known_strides(self) -> Strides | None:
+        """The strides that NumPy's array would have, in elements, if they are known."""
+        if self.viewed is None:
+            first: ArrayMemory = self
+            while first.outer is not None:
+                first = first.outer
+            known = first.dense or (not first.argument and first.owner.is_row_major(first.made))
+            return row_major(self.shape) if known else None
+        strides = self.viewed.known_strides()
+        if strides is None or self.step is None:
+            return None
+        return strides_after(self.step, self.viewed.shape, strides)
+
+    def change(self, new: Any, what: str, rewrite: str) -> None:
+        """Replaces the elements in place, through every view: `new` has the array's type.
+
+        what: names the statement in messages; rewrite: what to write if it is refused
+        raises TraceError: an argument, or memory that is shared with one or read-only;
+        PurityError: an array that was read from outside
+        """
+        here: ArrayMemory = current().lift(self)
+        here.check_writable(what, rewrite)
+        here._write(current().lift(new))
+
+    def check_writable(self, what: str, rewrite: str) -> None:
+        """TraceError or PurityError unless its memory is the function's own."""
+        array: ArrayMemory = self
+        while array.viewed is not None:
+            step, shares = array.step, array._shares()
+            if shares is False:
+                array.viewed = None
+                break
+            why = ""
+            if step is None or step.op is None or shares is None:
+                why = "may share memory with another array"
+            elif step.op.name == "broadcast":
+                why = "is a broadcast view, which NumPy makes read-only"
+            elif step.op.name not in INVERSES:
+                why = "cannot be written through"
+            if why:
+                raise self.refusal(
+                    TraceError,
+                    f"{what}: {array.described()} {why}",
+                    f"Copy it first: `y = y.copy()`; or make a new array: {rewrite}.",
+                )
+            array = array.viewed
+        outermost = array
+        while outermost.outer is not None:
+            outermost = outermost.outer
+            while outermost.viewed is not None:
+                outermost = outermost.viewed
+        if outermost.argument and outermost.owner.is_captured(outermost.value):
+            raise PurityError(
+                f"{what} would change {outermost.described()} in place, which exists outside of "
+                "the function: compiled code would not do so",
+                rule=Reason.PURITY_OBJECT,
+                fix="Copy it first, `a = a.copy()`, return the copy, and assign it outside of the "
+                "jitted function.",
+                place=location.here(),
+            )
+        if outermost.argument:
+            raise self.refusal(
+                TraceError,
+                lambda: (
+                    f"{what} would change {outermost.described()} in place: it belongs to the "
+                    "caller"
+                ),
+                f"Copy it first: `x = x.copy()`; or make a new array: {rewrite}.",
+            )
+
+    def _write(self, new: Any) -> None:
+        base, step = self.viewed, self.step
+        if base is not None:
+            assert step is not None and step.op is not None
+            base._write(INVERSES[step.op.name](base, new, step))
+            self._seen = base.value
+        elif self.outer is not None:
+            self.owner.note_change(self.outer, self)
+        self._value = new.value
+        first: ArrayMemory = self
+        while True:
+            for rival in first.rivals:
+                if rival.owner.open and not rival.is_lost:
+                    current().lift(rival).lose()
+            if first.outer is None:
+                break
+            first = first.outer
+
+    def lose(self) -> None:
+        """From now on its elements are not known: another array that may share its memory was
+        changed. Using it, or a view of it, is an error."""
+        array = self.memory
+        if array.outer is not None:
+            array.owner.note_loss(array.outer)
+        step = Step(None, {_CHANGE: location.here()})
+        array.view_of(type(array)(array.owner, array._value), step, None)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its elements are not known any more; see `lose`."""
+        array: ArrayMemory | None = self
+        while array is not None and (array.step is None or _CHANGE not in array.step.params):
+            array = array.viewed
+        return array is not None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether its elements were changed in place, or may have been, since it was made."""
+        return self._value is not self.made or self.is_lost
+
+    @property
+    def memory(self) -> Self:
+        """The array whose memory it is in: itself, or that of which it is a view."""
+        array: Self = self
+        while array.viewed is not None and array._shares() is not False:
+            array = array.viewed
+        return array
+
+    @property
+    def origin(self) -> Self:
+        """The array whose memory it is in, of the outermost trace."""
+        array = self.memory
+        while array.outer is not None:
+            array = array.outer.memory
+        return array
+
+    def is_same_part(self, other: Self) -> bool:
+        """Whether the two are made by the same steps from one array."""
+        a, b = self, other
+        while a is not b:
+            if a.viewed is None or b.viewed is None or a.step is None or b.step is None:
+                return False
+            if a.step.op is not b.step.op or a.step.params != b.step.params:
+                return False
+            pairs = zip(a.step.operands, b.step.operands, strict=True)
+            if any(x.value is not y.value for x, y in pairs):
+                return False
+            a, b = a.viewed, b.viewed
+        return True
+
+    # --- messages ---------------------------------------------------------------------------------
+
+    def described(self) -> str:
+        """What it is, for messages."""
+        return self.owner.describe(self.value)
+
+    def refusal(self, error: type[TraceError], message: Text, fix: str) -> TraceError:
+        """The error of what cannot be done to it here."""
+        return error(message, fix=fix, place=location.here())

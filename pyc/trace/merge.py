@@ -23,7 +23,7 @@ from pyc.ir.graph import Graph, Value, has_effect
 from pyc.ir.op import Kind
 from pyc.ir.types import ArrayType
 from pyc.trace import location, raising
-from pyc.trace.capture import Input, Trace, tracing, unbound_name
+from pyc.trace.capture import tracing
 from pyc.trace.control import lifted
 from pyc.trace.leaves import (
     Apart,
@@ -39,6 +39,7 @@ from pyc.trace.leaves import (
 )
 from pyc.trace.sharing import may_share, memories, relate
 from pyc.trace.state import UNBOUND, Key, Place, Result, Snapshot
+from pyc.trace.trace import Input, Trace, unbound_name
 from pyc.trace.tracer import Tracer
 
 SELECTED = 64

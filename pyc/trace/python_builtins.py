@@ -17,10 +17,8 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.errors import DTypeError, UnsupportedOpError
 from pyc.trace import filters, location, modular
-from pyc.trace.callee import is_called
-from pyc.trace.modules import CONVERTERS, STANDS_FOR, is_converter
+from pyc.trace.modules import CONVERTERS, STANDS_FOR
 from pyc.trace.parts import Selected
-from pyc.trace.paths import MISSING
 from pyc.trace.tracer import Tracer
 
 NOTHING = object()
@@ -321,52 +319,3 @@ _BY_VALUE = {id(getattr(builtins, name)): found for name, found in REPLACED.item
 def answer(value: Any) -> Any:
     """What stands for a builtin function that was read from elsewhere; `value` for others."""
     return _BY_VALUE.get(id(value), value)
-
-
-ASKING = frozenset(["hasattr", "getattr", "vars", "dir", "AttributeError"])
-"""Builtins that tell which attributes something does not have."""
-
-OWN = {
-    name: value
-    for name, value in vars(builtins).items()
-    if name.startswith("__")
-    or name in ("None", "True", "False", "Ellipsis", "NotImplemented", "open")
-    or getattr(value, "__module__", None) == "builtins"
-}
-"""Python's own builtins."""
-
-UNCHANGED = object()
-"""Says of a builtin that it is Python's own."""
-
-
-def is_own(name: str) -> bool:
-    """Whether a builtin is Python's own now."""
-    value = vars(builtins).get(name, MISSING)
-    return value is not MISSING and value is OWN.get(name)
-
-
-class Builtins(dict[str, Any]):
-    """The builtins of a view, each answered when it is first read: others may replace them.
-
-    fixed: functions that belong to the view, which C code reads; standing: what stands for Python's
-    own ones; others: told each name, answers those in `ASKING` and those that are not Python's own,
-    `MISSING` if there is none.
-    """
-
-    def __init__(
-        self, fixed: dict[str, Any], standing: dict[str, Any], others: Callable[[str], Any]
-    ) -> None:
-        super().__init__({k: v for k, v in OWN.items() if k.startswith("__")} | fixed)
-        self.standing = REPLACED | standing
-        self._others = others
-
-    def __missing__(self, name: str) -> Any:
-        value: Any = self._others(name)
-        if value is MISSING:
-            raise KeyError(name)
-        if value is UNCHANGED:
-            value = self.standing.get(name, OWN[name])
-        if is_converter(value):
-            return CONVERTERS[value] if is_called() else value
-        self[name] = value
-        return value

@@ -24,9 +24,10 @@ from pyc.ir import dtype as dt
 from pyc.ir.graph import Location, Raise
 from pyc.ir.types import ArrayType
 from pyc.trace import location
-from pyc.trace.capture import Trace, capture
+from pyc.trace.capture import capture
 from pyc.trace.control import lifted
 from pyc.trace.telling import Told, telling
+from pyc.trace.trace import Trace
 from pyc.trace.tracer import Tracer
 
 _CHECK = "Check before the call, on the arguments; or return a flag and raise outside."

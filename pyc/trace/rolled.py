@@ -30,7 +30,7 @@ from pyc.ir.graph import Eqn, Graph
 from pyc.ir.op import Kind
 from pyc.reasons import Reason, record
 from pyc.trace import filtered, location
-from pyc.trace.capture import Trace, tracing
+from pyc.trace.capture import tracing
 from pyc.trace.carried import Unstable
 from pyc.trace.carry import ImpureError, Loop
 from pyc.trace.decisions import (
@@ -56,6 +56,7 @@ from pyc.trace.raising import raising
 from pyc.trace.sequences import Counted, Rows, Steps, Zipped, sequence
 from pyc.trace.state import UNBOUND, Result, Snapshot, Variable
 from pyc.trace.telling import percent
+from pyc.trace.trace import Trace
 from pyc.trace.tracer import Tracer
 
 SHORT = 16

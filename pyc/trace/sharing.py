@@ -27,7 +27,7 @@ def may_share(first: Sequence[Tracer], second: Sequence[Tracer]) -> bool:
 
 def is_dense(x: Tracer) -> bool:
     """Whether an array is in row-major order, for certain."""
-    return x._strides() == row_major(x.shape)
+    return x.known_strides() == row_major(x.shape)
 
 
 def relate(result: Tracer, others: Sequence[Tracer]) -> None:

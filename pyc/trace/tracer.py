@@ -15,37 +15,24 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.array import Array as DeviceArray
 from pyc.errors import (
     ConcretizationError,
-    PurityError,
-    Text,
     TraceError,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
 )
-from pyc.interpreter import bind, current, weak_type
+from pyc.interpreter import bind, current
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Location, Value
-from pyc.ir.op import Op
-from pyc.ir.types import ArrayType
 from pyc.numpy import indexing
-from pyc.reasons import Reason
-from pyc.trace import absent_methods, dispatch, location, selections, strangers, updating
-from pyc.trace.memory import (
-    INVERSES,
-    Step,
-    Strides,
-    keeps_memory,
-    row_major,
-    strides_after,
-)
+from pyc.trace import absent_methods, dispatch, location, selections, updating
+from pyc.trace.memory import Owner
 from pyc.trace.methods import ArrayMethods
 from pyc.trace.parts import At, Flat, Selected
 from pyc.trace.telling import tell
@@ -54,129 +41,8 @@ PYTHON_TYPE: dict[dt.DType, type] = {dt.b1: bool, dt.i64: int, dt.f64: float, dt
 """The Python number type that has an element type, for results of weak operands."""
 
 
-def _same_part(a: Tracer, b: Tracer) -> bool:
-    """Whether two arrays are made by the same steps from one array."""
-    while a is not b:
-        if a.viewed is None or b.viewed is None or a.step is None or b.step is None:
-            return False
-        if a.step.op is not b.step.op or a.step.params != b.step.params:
-            return False
-        pairs = zip(a.step.operands, b.step.operands, strict=True)
-        if any(x.value is not y.value for x, y in pairs):
-            return False
-        a, b = a.viewed, b.viewed
-    return True
-
-
-_CHANGE = "change"
-"""The parameter of the step by which an array comes from nothing, once its elements are not known:
-where the array was changed that may share its memory; see `Tracer.lose`."""
-
-
 def _spread(x: Any, shape: tuple[int, ...]) -> Any:
     return pnp.broadcast_to(x, shape) if shape else x
-
-
-_OPERANDS = (int, float, complex, np.ndarray, np.generic, list, tuple, DeviceArray)
-
-
-class Owner(Protocol):
-    """The trace of a tracer. open: until its Graph is built."""
-
-    open: bool
-
-    def describe(self, value: Value) -> str:
-        """What `value` is, for messages: where it was made, or which argument it is."""
-
-    def is_captured(self, value: Value) -> bool:
-        """Whether `value` is an array that was read from outside, a hidden argument."""
-
-    def is_row_major(self, value: Value) -> bool:
-        """Whether NumPy would make `value` dense in row-major order, for certain."""
-
-    def note_change(self, outer: Tracer, entered: Tracer) -> None:
-        """Records that an array of a surrounding trace was changed in place."""
-
-    def note_loss(self, outer: Tracer) -> None:
-        """Records that an array of a surrounding trace may have been changed in place."""
-
-    def lift(self, x: Any) -> Any:
-        """See `Interpreter.lift`."""
-
-    def bind(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
-        """See `Interpreter.bind`."""
-
-    def known(self, value: Value) -> np.ndarray[Any, Any] | None:
-        """The elements of `value`, read-only, if they do not depend on an argument."""
-
-    def needed(self, value: Value) -> np.ndarray[Any, Any] | None:
-        """As `known`, also of number arguments and of what was captured, which are then kept."""
-
-    def is_at_hand(self, value: Value) -> bool:
-        """Whether `needed` would give the elements."""
-
-
-def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
-    """The method of a binary operator; `name` is its function in pyc.numpy."""
-
-    def operator(self: Tracer, other: Any) -> Any:
-        if type(other) is not Tracer:
-            if isinstance(other, Selected) or not isinstance(other, _OPERANDS):
-                return strangers().stranger(self, name, symbol, other)
-            if isinstance(other, (list, tuple)) and not self.type.shape:
-                found = strangers().beside_sequence(self, name, symbol, other)
-                if found is not None:
-                    return found
-        function = getattr(pnp, name)
-        out = function(other, self) if reflected else function(self, other)
-        if self.weak is not None and weak_type(other) is not None:
-            return out.weakened()
-        return out
-
-    operator.__doc__ = f"Elements of the array under `{symbol}`."
-    return operator
-
-
-def _times(reflected: bool = False) -> Any:
-    """The method of `*`: an integer repeats a text, as in Python and NumPy."""
-    multiplied = _binary("multiply", "*", reflected)
-
-    def operator(self: Tracer, other: Any) -> Any:
-        if isinstance(other, (str, bytes)) and not self.ndim and self.type.dtype.is_integer:
-            return strangers().repeated(self, other)
-        return multiplied(self, other)
-
-    operator.__doc__ = multiplied.__doc__
-    return operator
-
-
-def _unary(name: str, symbol: str) -> Any:
-    """The method of a unary operator."""
-
-    def operator(self: Tracer) -> Any:
-        out = getattr(pnp, name)(self)
-        return out.weakened() if self.weak is not None else out
-
-    operator.__doc__ = f"Elements of the array under `{symbol}`."
-    return operator
-
-
-def _in_place(method: str, symbol: str) -> Any:
-    """The method of an augmented assignment: a new value for scalars, which NumPy cannot change in
-    place either; for arrays the elements change, for every alias too."""
-
-    def operator(self: Tracer, other: Any) -> Any:
-        if not self.ndim and (self.weak is not None or not self.argument):
-            return getattr(self, method)(other)
-        rewrite = f"`a = a {symbol} b`"
-        here: Tracer = current().lift(self)
-        here._check_writable(f"`{symbol}=`", rewrite)
-        found = getattr(self, method)(other)
-        self.change(updating.fitted(f"`{symbol}=`", self, found), f"`{symbol}=`", rewrite)
-        return self
-
-    operator.__doc__ = f"`{symbol}=`: of an array, in place."
-    return operator
 
 
 def _may_select(key: Any) -> bool:
@@ -198,11 +64,7 @@ class Tracer(ArrayMethods):
     """A value of a trace. owner: the trace; value: its name in the Graph; weak: the Python number
     type it stands for, None for arrays and NumPy scalars."""
 
-    __slots__ = (
-        *("_seen", "_value", "argument", "bound", "dense", "made", "outer", "owner", "viewed"),
-        "rivals",
-        *("required", "step", "type", "weak"),
-    )
+    __slots__ = ("bound", "required", "weak")
 
     def __init__(
         self,
@@ -212,204 +74,14 @@ class Tracer(ArrayMethods):
         *,
         outer: Tracer | None = None,
     ) -> None:
-        """outer: the tracer of a surrounding trace that this one stands for. `argument`: whether
-        the memory is the caller's; `dense`: whether it was made in row-major order, whatever the
-        value; `made`: the value that it was made with."""
-        self.owner = owner
-        self._value = value
-        self.type: ArrayType = value.type
+        """outer: the tracer of a surrounding trace that this one stands for."""
+        super().__init__(owner, value, outer)
         self.weak = weak
-        self.outer = outer
-        self.argument = False
-        self.dense = False
-        self.made = value
-        self.viewed: Tracer | None = None
-        self.step: Step | None = None
-        self._seen: Value | None = None
         self.bound: tuple[Any, str, Location | None] | None = None
         """Whether the variable has a value, traced, its name, and where it may get one; None if it
         has one."""
         self.required = False
         """Whether it had `bound` when it was used: it may have had no value until then."""
-        self.rivals: list[Tracer] = []
-        """Arrays that may share its memory: which of them do depends on data."""
-
-    # --- memory -----------------------------------------------------------------------------------
-
-    @property
-    def value(self) -> Value:
-        """Its value now: that of a view follows its base."""
-        base = self.viewed
-        if base is not None:
-            now = base.value
-            if now is not self._seen:
-                self._follow(base)
-                self._seen = now
-        return self._value
-
-    def view_of(self, base: Tracer, step: Step | None, seen: Value | None) -> None:
-        """Makes it a view of `base`, which had the value `seen` when this had its own."""
-        self.viewed, self.step, self._seen = base, step, seen
-
-    def _follow(self, base: Tracer) -> None:
-        """Takes the value of a view whose base has changed."""
-        step = self.step
-        assert step is not None
-        shares = self._shares()
-        if shares is False:
-            self.viewed = None  # NumPy has copied: what it was is what it is
-            return
-        if _CHANGE in step.params:
-            raise TraceError(
-                f"an array ({self.type}) that is used later may share memory with the one that is "
-                "changed in place here: which array a name stands for was decided by a loop or a "
-                "branch on traced values",
-                fix="Copy where two names get one array: `a = b.copy()`.",
-                place=step.params[_CHANGE],
-            )
-        if step.op is None or shares is None:
-            raise self._refusal(
-                TraceError,
-                lambda: (
-                    f"{self.owner.describe(self._value)} may share memory with an array that was "
-                    "changed in place since"
-                ),
-                "Copy one of them before the change: `y = x.reshape(shape).copy()`.",
-            )
-        owner = self.owner
-        operands = [owner.lift(a) for a in (base, *step.operands)]
-        self._value = owner.bind(step.op, tuple(operands), step.params)[0].value
-
-    def _shares(self) -> bool | None:
-        """Whether NumPy's array would share the base's memory; None if that is not known."""
-        assert self.viewed is not None and self.step is not None
-        if keeps_memory(self.step, self.viewed.shape):
-            return True
-        strides = self.viewed._strides()
-        if strides is None:
-            return None
-        return strides_after(self.step, self.viewed.shape, strides) is not None
-
-    def _strides(self) -> Strides | None:
-        """The strides that NumPy's array would have, in elements, if they are known."""
-        if self.viewed is None:
-            first: Tracer = self
-            while first.outer is not None:
-                first = first.outer
-            known = first.dense or (not first.argument and first.owner.is_row_major(first.made))
-            return row_major(self.shape) if known else None
-        strides = self.viewed._strides()
-        if strides is None or self.step is None:
-            return None
-        return strides_after(self.step, self.viewed.shape, strides)
-
-    def change(self, new: Any, what: str, rewrite: str) -> None:
-        """Replaces the elements in place, through every view: `new` has the array's type.
-
-        what: names the statement in messages; rewrite: what to write if it is refused
-        raises TraceError: an argument, or memory that is shared with one or read-only;
-        PurityError: an array that was read from outside
-        """
-        here: Tracer = current().lift(self)
-        here._check_writable(what, rewrite)
-        here._write(current().lift(new))
-
-    def _check_writable(self, what: str, rewrite: str) -> None:
-        """TraceError or PurityError unless its memory is the function's own."""
-        array: Tracer = self
-        while array.viewed is not None:
-            step, shares = array.step, array._shares()
-            if shares is False:
-                array.viewed = None
-                break
-            why = ""
-            if step is None or step.op is None or shares is None:
-                why = "may share memory with another array"
-            elif step.op.name == "broadcast":
-                why = "is a broadcast view, which NumPy makes read-only"
-            elif step.op.name not in INVERSES:
-                why = "cannot be written through"
-            if why:
-                raise self._refusal(
-                    TraceError,
-                    f"{what}: {array._described()} {why}",
-                    f"Copy it first: `y = y.copy()`; or make a new array: {rewrite}.",
-                )
-            array = array.viewed
-        outermost = array
-        while outermost.outer is not None:
-            outermost = outermost.outer
-            while outermost.viewed is not None:
-                outermost = outermost.viewed
-        if outermost.argument and outermost.owner.is_captured(outermost.value):
-            raise PurityError(
-                f"{what} would change {outermost._described()} in place, which exists outside of "
-                "the function: compiled code would not do so",
-                rule=Reason.PURITY_OBJECT,
-                fix="Copy it first, `a = a.copy()`, return the copy, and assign it outside of the "
-                "jitted function.",
-                place=location.here(),
-            )
-        if outermost.argument:
-            raise self._refusal(
-                TraceError,
-                lambda: (
-                    f"{what} would change {outermost._described()} in place: it belongs to the "
-                    "caller"
-                ),
-                f"Copy it first: `x = x.copy()`; or make a new array: {rewrite}.",
-            )
-
-    def _write(self, new: Tracer) -> None:
-        base, step = self.viewed, self.step
-        if base is not None:
-            assert step is not None and step.op is not None
-            base._write(INVERSES[step.op.name](base, new, step))
-            self._seen = base.value
-        elif self.outer is not None:
-            self.owner.note_change(self.outer, self)
-        self._value = new.value
-        first: Tracer = self
-        while True:
-            for rival in first.rivals:
-                if rival.owner.open and not rival.is_lost:
-                    current().lift(rival).lose()
-            if first.outer is None:
-                break
-            first = first.outer
-
-    def lose(self) -> None:
-        """From now on its elements are not known: another array that may share its memory was
-        changed. Using it, or a view of it, is an error."""
-        array = self.memory
-        if array.outer is not None:
-            array.owner.note_loss(array.outer)
-        step = Step(None, {_CHANGE: location.here()})
-        array.view_of(Tracer(array.owner, array._value), step, None)
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether its elements are not known any more; see `lose`."""
-        array: Tracer | None = self
-        while array is not None and (array.step is None or _CHANGE not in array.step.params):
-            array = array.viewed
-        return array is not None
-
-    @property
-    def memory(self) -> Tracer:
-        """The array whose memory it is in: itself, or that of which it is a view."""
-        array: Tracer = self
-        while array.viewed is not None and array._shares() is not False:
-            array = array.viewed
-        return array
-
-    @property
-    def origin(self) -> Tracer:
-        """The array whose memory it is in, of the outermost trace."""
-        array = self.memory
-        while array.outer is not None:
-            array = array.outer.memory
-        return array
 
     def bare(self) -> Tracer:
         """The same value, whether the variable has one or not."""
@@ -564,49 +236,6 @@ class Tracer(ArrayMethods):
         reason = "cannot be traced" if known else "is not an attribute of arrays"
         raise AttributeError(f"`.{name}` of {self!r} {reason}", name=name, obj=self)
 
-    # --- operators --------------------------------------------------------------------------------
-
-    __add__, __radd__ = _binary("add", "+"), _binary("add", "+", True)
-    __sub__, __rsub__ = _binary("subtract", "-"), _binary("subtract", "-", True)
-    __mul__, __rmul__ = _times(), _times(True)
-    __truediv__, __rtruediv__ = _binary("divide", "/"), _binary("divide", "/", True)
-    __floordiv__ = _binary("floor_divide", "//")
-    __rfloordiv__ = _binary("floor_divide", "//", True)
-    __mod__, __rmod__ = _binary("remainder", "%"), _binary("remainder", "%", True)
-    __pow__, __rpow__ = _binary("pow", "**"), _binary("pow", "**", True)
-    __matmul__, __rmatmul__ = _binary("matmul", "@"), _binary("matmul", "@", True)
-    __and__, __rand__ = _binary("bitwise_and", "&"), _binary("bitwise_and", "&", True)
-    __or__, __ror__ = _binary("bitwise_or", "|"), _binary("bitwise_or", "|", True)
-    __xor__, __rxor__ = _binary("bitwise_xor", "^"), _binary("bitwise_xor", "^", True)
-    __lshift__ = _binary("bitwise_left_shift", "<<")
-    __rlshift__ = _binary("bitwise_left_shift", "<<", True)
-    __rshift__ = _binary("bitwise_right_shift", ">>")
-    __rrshift__ = _binary("bitwise_right_shift", ">>", True)
-
-    __eq__ = _binary("equal", "==")
-    __ne__ = _binary("not_equal", "!=")
-    __lt__, __le__ = _binary("less", "<"), _binary("less_equal", "<=")
-    __gt__, __ge__ = _binary("greater", ">"), _binary("greater_equal", ">=")
-
-    __neg__, __pos__ = _unary("negative", "-"), _unary("positive", "+")
-    __abs__, __invert__ = _unary("abs", "abs"), _unary("bitwise_invert", "~")
-
-    __iadd__, __isub__ = _in_place("__add__", "+"), _in_place("__sub__", "-")
-    __imul__, __itruediv__ = _in_place("__mul__", "*"), _in_place("__truediv__", "/")
-    __ifloordiv__, __imod__ = _in_place("__floordiv__", "//"), _in_place("__mod__", "%")
-    __ipow__, __imatmul__ = _in_place("__pow__", "**"), _in_place("__matmul__", "@")
-    __iand__, __ior__ = _in_place("__and__", "&"), _in_place("__or__", "|")
-    __ixor__ = _in_place("__xor__", "^")
-    __ilshift__, __irshift__ = _in_place("__lshift__", "<<"), _in_place("__rshift__", ">>")
-
-    def __divmod__(self, other: Any) -> tuple[Any, Any]:
-        """(self // other, self % other)."""
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
-        """(other // self, other % self)."""
-        return other // self, other % self
-
     # --- containers -------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
@@ -636,9 +265,9 @@ class Tracer(ArrayMethods):
         return (self[k] for k in range(self.shape[0]))
 
     def __contains__(self, item: Any) -> NoReturn:
-        raise self._refusal(
+        raise self.refusal(
             TracerBoolConversionError,
-            lambda: f"`in` asks for the truth of a comparison with {self._described()}",
+            lambda: f"`in` asks for the truth of a comparison with {self.described()}",
             "Write `(x == item).any()`, and decide with `where` or `pyc.lax.cond`.",
         )
 
@@ -660,35 +289,29 @@ class Tracer(ArrayMethods):
 
     # --- what needs the value ---------------------------------------------------------------------
 
-    def _described(self) -> str:
-        return str(self.owner.describe(self.value))
-
-    def _refusal(self, error: type[TraceError], message: Text, fix: str) -> TraceError:
-        return error(message, fix=fix, place=location.here())
-
     def _number_refusal(self, asked: str, fix: str) -> TraceError:
-        return self._refusal(
+        return self.refusal(
             ConcretizationError,
             lambda: (
-                f"{asked} needs the value of {self._described()}, which is not known while the "
+                f"{asked} needs the value of {self.described()}, which is not known while the "
                 "function is traced"
             ),
             fix,
         )
 
     def _assignment_refusal(self, name: str, rewrite: str) -> TraceError:
-        return self._refusal(
+        return self.refusal(
             TraceError,
-            lambda: f"assigning to `.{name}` would change {self._described()} in place",
+            lambda: f"assigning to `.{name}` would change {self.described()} in place",
             f"Write `{rewrite}`, which makes a new array.",
         )
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise self._refusal(
+            raise self.refusal(
                 TracerBoolConversionError,
                 lambda: (
-                    f"the truth of {self._described()} is ambiguous: it has {self.size} elements"
+                    f"the truth of {self.described()} is ambiguous: it has {self.size} elements"
                 ),
                 "Write `(a < x) & (x < b)` for `a < x < b`; `&`, `|`, `~` for `and`, `or`, `not`; "
                 "`pyc.numpy.where(c, a, b)` to choose by element;\n"
@@ -697,9 +320,9 @@ class Tracer(ArrayMethods):
         found = self.needed()
         if found is not None:
             return bool(found)
-        raise self._refusal(
+        raise self.refusal(
             TracerBoolConversionError,
-            lambda: f"the truth of {self._described()} is needed while the function is traced",
+            lambda: f"the truth of {self.described()} is needed while the function is traced",
             "Write `pyc.numpy.where(c, a, b)` for `a if c else b`, "
             "`pyc.lax.cond(c, true_fun, false_fun, *operands)` for `if`, "
             "`pyc.lax.while_loop` for `while`,\n"
@@ -711,10 +334,10 @@ class Tracer(ArrayMethods):
         found = self.needed()
         if found is not None:
             return int(found)
-        raise self._refusal(
+        raise self.refusal(
             TracerIntegerConversionError,
             lambda: (
-                f"int() needs the value of {self._described()}, which is not known while the "
+                f"int() needs the value of {self.described()}, which is not known while the "
                 "function is traced"
             ),
             "Call `int(x)` by this name in the function (`[int(v) for v in x]` for `map(int, x)`), "
@@ -726,10 +349,10 @@ class Tracer(ArrayMethods):
         found = self.needed()
         if found is not None:
             return operator.index(found[()])
-        raise self._refusal(
+        raise self.refusal(
             TracerIntegerConversionError,
             lambda: (
-                f"{self._described()} is used as a Python integer (a shape, an axis, a range, "
+                f"{self.described()} is used as a Python integer (a shape, an axis, a range, "
                 "or an index of a list), which needs its value"
             ),
             "Pass the argument it comes from as a number, such as `int(n)`, or make it static: "
@@ -769,9 +392,9 @@ class Tracer(ArrayMethods):
             found = self.needed()
             if found is not None:
                 return hash(found.item())
-        raise self._refusal(
+        raise self.refusal(
             TraceError,
-            lambda: f"{self._described()} is used as a key or in a set, which needs its value",
+            lambda: f"{self.described()} is used as a key or in a set, which needs its value",
             "Use its position or its name as the key.",
         )
 
@@ -804,10 +427,10 @@ class Tracer(ArrayMethods):
         found = self.needed()
         if found is not None:
             return np.array(found, dtype)
-        raise self._refusal(
+        raise self.refusal(
             TracerArrayConversionError,
             lambda: (
-                f"NumPy asked for the elements of {self._described()}, which are not known "
+                f"NumPy asked for the elements of {self.described()}, which are not known "
                 "while the function is traced"
             ),
             "Code that pyc does not trace, or a type in a variable, needs them. Write "
@@ -822,7 +445,7 @@ class Tracer(ArrayMethods):
         what = "`x[index] = value`"
         rewrite = "`x = x.at[index].set(value)`"
         here: Tracer = current().lift(self)
-        here._check_writable(what, rewrite)
+        here.check_writable(what, rewrite)
         if type(key) is not Tracer and _may_select(key):
             key = selections().by_masks(self, key)
         if isinstance(value, Selected) or (
@@ -837,9 +460,10 @@ class Tracer(ArrayMethods):
 
     def _holds(self, view: Tracer, key: Any) -> bool:
         """Whether a view is that of the elements at `key`."""
-        return not updating.is_mask(key) and _same_part(
-            indexing.getitem(self, key), current().lift(view)
-        )
+        if updating.is_mask(key):
+            return False
+        part: Tracer = indexing.getitem(self, key)
+        return part.is_same_part(current().lift(view))
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("elements of an array cannot be deleted")

@@ -39,7 +39,7 @@ ONE_OF_MANY = {
         "trace/dispatch.py",
         "{}.{} {}",
     ): "errors/test_refused/test_refused[traces-powers_at_places].txt",
-    ("trace/tracer.py", "{}: {} {}"): "trace/test_refusals/test_refused[output_argument].txt",
+    ("trace/memory.py", "{}: {} {}"): "trace/test_refusals/test_refused[output_argument].txt",
     (
         "numpy/core.py",
         "{}",

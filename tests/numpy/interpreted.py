@@ -14,7 +14,8 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.interpreter import type_of
 from pyc.ir.evaluate import evaluate
-from pyc.trace.capture import Input, capture
+from pyc.trace.capture import capture
+from pyc.trace.trace import Input
 
 Call = Callable[..., Any]
 

@@ -33,7 +33,8 @@ from pyc.jit import jit
 from pyc.purity import audit, hooks, table
 from pyc.purity.repeat import difference
 from pyc.reasons import Reason
-from pyc.trace.capture import Input, capture
+from pyc.trace.capture import capture
+from pyc.trace.trace import Input
 
 X = np.array([1.5, 2.25, 3.0])
 KEPT = []

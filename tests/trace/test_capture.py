@@ -16,7 +16,8 @@ from pyc.ir import dtype as dt
 from pyc.ir.ops.control import check_closed
 from pyc.ir.types import ArrayType
 from pyc.jit import jit
-from pyc.trace.capture import Input, capture
+from pyc.trace.capture import capture
+from pyc.trace.trace import Input
 
 X = np.arange(3.0)
 

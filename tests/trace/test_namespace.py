@@ -30,8 +30,9 @@ from pyc.errors import PycError, TracerBoolConversionError
 from pyc.jit import jit
 from pyc.reasons import Reason
 from pyc.trace import callee, users_code
-from pyc.trace.namespace import Namespace, View
+from pyc.trace.namespace import Namespace
 from pyc.trace.paths import Path as ReadPath
+from pyc.trace.views import View
 from tests.trace import namespace_programs
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,8 @@ from pyc.errors import ConcretizationError
 from pyc.interpreter import type_of
 from pyc.ir.evaluate import evaluate
 from pyc.jit import jit
-from pyc.trace.capture import Input, Trace, tracing
+from pyc.trace.capture import tracing
+from pyc.trace.trace import Input, Trace
 
 X = np.array([[1.5, -2.0, 3.0], [4.0, 0.5, -6.0]])
 I = np.array([[1, 2, 3], [-4, 5, 6]])  # noqa: E741
