@@ -157,9 +157,9 @@ def test_tracing_time_grows_linearly() -> None:
 
         best = float("inf")
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             graph = capture(function, [Input(ArrayType((4,), dt.f64))]).graph
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
             assert len(graph.eqns) == 2 * n
         return best
 
