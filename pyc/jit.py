@@ -14,43 +14,33 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from threading import RLock, local
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from pyc import collector, config, tree
 from pyc import compile as compiler
+from pyc import config, tree
 from pyc.array import Array as DeviceArray
-from pyc.array import is_fixed
-from pyc.backends import gpu_compiler
 from pyc.device import parse
-from pyc.eager import device_of
-from pyc.entries import Entry, NativeWay, QuickEntry, Traced, given_at_trace, is_same_number
-from pyc.errors import ConcretizationError, DonationError, DTypeError, PycError
-from pyc.forks import in_child, load, may_wait
-from pyc.interpreter import WEAK, apart, is_tracing, type_of
+from pyc.entries import Entry, NativeWay, QuickEntry, Traced
+from pyc.errors import ConcretizationError, DonationError
+from pyc.forks import in_child, load
+from pyc.interpreter import apart, is_tracing
 from pyc.looks import NotNativeError
-from pyc.purity import watching
+from pyc.programs import Programs
 from pyc.purity.code import check_code
 from pyc.reasons import Reason, record
 from pyc.runtime import dispatch
 from pyc.runtime.dispatch import Dispatcher
-from pyc.signature import STATIC, Call, Signature, argument_type, is_object, is_static, reason
+from pyc.signature import STATIC, Call, Signature
 from pyc.specialise import MAXIMUM, specialise
 from pyc.trace import location, name_views
-from pyc.trace.capture import capture, current_namespace
-from pyc.trace.guards import Guards
-from pyc.trace.jumps import rewritten
-from pyc.trace.meanwhile import others, steadily, torn
-from pyc.trace.trace import Input
+from pyc.trace.capture import current_namespace
 from pyc.trace.tracer import Tracer
 
 if TYPE_CHECKING:
-    from pyc.compile_cuda import GpuCompiled
-    from pyc.purity.watch import Watch
     from pyc.report import Report
     from pyc.stages import Compiled, Lowered
 
@@ -65,26 +55,9 @@ class CacheInfo(NamedTuple):
 _all: weakref.WeakSet[Jitted] = weakref.WeakSet()
 
 
-_making = local()
-"""depth: how many functions this thread is compiling now, one in the middle of the other."""
-
-
-@contextmanager
-def _alone(lock: Any) -> Iterator[None]:
-    """Inside the block no other thread has the lock; unless it has, and this thread is called back
-    (by a signal handler or a finaliser) in the middle of a compilation. Then two may compile the
-    same function, but none waits for one that waits for it."""
-    depth = getattr(_making, "depth", 0)
-    _making.depth = depth + 1
-    try:
-        locked = lock.acquire(blocking=not depth and may_wait())
-        try:
-            yield
-        finally:
-            if locked:
-                lock.release()
-    finally:
-        _making.depth = depth
+def programs_of(jitted: Jitted) -> Programs:
+    """What is compiled of a function, for who explains it or runs it in another way."""
+    return jitted._programs
 
 
 def jitted_functions() -> list[Jitted]:
@@ -95,7 +68,7 @@ def jitted_functions() -> list[Jitted]:
 def _new_locks() -> None:
     """After a fork: another thread of the parent may have held a lock that nobody will release."""
     for jitted in _all:
-        jitted._lock = RLock()
+        jitted._programs.lock = RLock()
 
 
 in_child(_new_locks)
@@ -127,22 +100,12 @@ class Jitted(Dispatcher):
         super().__init__(self._call)
         self.__wrapped__ = fun
         self.__name__ = name
-        self._device = device
-        self._loops = loops
-        self._purity = purity
         self._signature = Signature(
             fun, name, static_argnums, static_argnames, donate_argnums, donate_argnames
         )
-        self._entries: dict[Hashable, tuple[Entry, ...]] = {}
-        """Programs by signature, the newest first: what they find outside tells them apart."""
-        self._changing: set[Any] = set()
-        """The numbers from outside that have changed, and are hidden arguments since."""
-        self._fixed: set[Any] = set()
-        """Those that cannot be hidden arguments."""
+        self._programs = Programs(fun, name, self._signature, device, loops, purity, self._drop)
         self._forms: dict[Hashable, NativeWay] = {}
         self._quick: QuickEntry | None = None
-        self._misses = 0
-        self._lock = RLock()
         _all.add(self)
 
     def __repr__(self) -> str:
@@ -163,20 +126,20 @@ class Jitted(Dispatcher):
     def trace(self, /, *args: Any, **kwargs: Any) -> Traced:
         """The function as a Graph, as written, for the signature of these arguments: arrays and
         numbers, or a `pyc.ShapeDtype` in place of an array."""
-        return self._traced(self._described(args, kwargs))
+        return self._programs.traced(self._described(args, kwargs))
 
     @location.trimmed
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """The optimised program and its plan for the signature of these arguments."""
         call = self._described(args, kwargs)
-        made: Lowered = load("pyc.stages").Lowered(self, call)
+        made: Lowered = load("pyc.stages").Lowered(self._programs, call)
         return made
 
     @location.trimmed
     def compile(self, /, *args: Any, **kwargs: Any) -> Compiled:
         """The compiled program for the signature of these arguments, without running it."""
         call = self._described(args, kwargs)
-        made: Compiled = load("pyc.stages").Compiled(self, call)
+        made: Compiled = load("pyc.stages").Compiled(self._programs, call)
         return made
 
     @location.trimmed
@@ -188,20 +151,21 @@ class Jitted(Dispatcher):
 
     def signatures(self) -> tuple[str, ...]:
         """The signatures that are compiled, oldest first."""
-        return tuple(entry.text for entries in self._entries.values() for entry in entries)
+        return tuple(entry.text for entries in self._programs.entries.values() for entry in entries)
 
     def clear_cache(self) -> None:
         """Forgets all compiled programs of this function."""
-        with self._lock:
+        with self._programs.lock:
             dispatch.clear(self)
-            self._entries.clear()
+            self._programs.entries.clear()
             self._forms.clear()
             self._quick = None
 
     def cache_info(self) -> CacheInfo:
         """How many signatures were compiled, and how many are kept."""
-        with self._lock:
-            return CacheInfo(self._misses, sum(map(len, self._entries.values())))
+        made = self._programs
+        with made.lock:
+            return CacheInfo(made.misses, sum(map(len, made.entries.values())))
 
     # --- how it is done ---------------------------------------------------------------------------
 
@@ -226,7 +190,7 @@ class Jitted(Dispatcher):
                 if hidden is not None:
                     return self._quick.run(args, hidden)
             call = self._signature.call(args, kwargs)
-            entry, hidden = self._entry(call)
+            entry, hidden = self._programs.entry(call)
             result = entry.run(call.leaves, hidden)
             self._make_native(call, args, kwargs, entry)
             return result
@@ -253,38 +217,6 @@ class Jitted(Dispatcher):
                         place=location.here(),
                     )
         return current_namespace().function(self.__wrapped__, self.__name__)(*args, **kwargs)
-
-    def _on(self, leaves: Sequence[Any]) -> str:
-        """The device that was asked for, or that the arguments are on."""
-        if self._device is not None:
-            return self._device
-        return device_of(leaves) or "cpu"
-
-    def _lowered(self, traced: Traced, leaves: Sequence[Any]) -> compiler.Lowered:
-        """The optimised program for these leaves' device."""
-        device = self._on(leaves)
-        if device == "cpu":
-            return compiler.lower_graph(traced.graph, **self._told(traced))
-        lower = gpu_compiler().lower_cuda
-        made: compiler.Lowered = lower(traced.graph, device=device, **self._told(traced))
-        return made
-
-    def _program(self, traced: Traced, leaves: Sequence[Any]) -> compiler.Compiled | GpuCompiled:
-        """The compiled program for these leaves' device."""
-        device = self._on(leaves)
-        if device == "cpu":
-            return compiler.compile_graph(traced.graph, **self._told(traced))
-        compile_cuda = gpu_compiler().compile_cuda
-        made: GpuCompiled = compile_cuda(traced.graph, device=device, **self._told(traced))
-        return made
-
-    def _told(self, traced: Traced) -> dict[str, Any]:
-        """What reports say of a program."""
-        return {
-            "name": self.__name__,
-            "arguments": [*(x.name for x in traced.inputs), *traced.captures],
-            "options": {"donated": list(traced.donated)} if traced.donated else {},
-        }
 
     def _make_native(
         self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], entry: Entry
@@ -332,195 +264,15 @@ class Jitted(Dispatcher):
                 made.specialisation = found
         self._forms[form] = made
 
-    def _traced(self, call: Call, changing: frozenset[Any] = frozenset()) -> Traced:
-        signature = self._signature
-        paths = tree.paths(call.treedef)
-        names = [signature.names.leaf(path) for path in paths]
-        places, inputs = [], []
-        for k, (leaf, name) in enumerate(zip(call.leaves, names, strict=True)):
-            if not is_static(leaf) and not is_object(leaf):
-                places.append(k)
-                weak = type(leaf) if type(leaf) in WEAK else None
-                number = weak in (int, float) or isinstance(leaf, (np.integer, np.floating))
-                of = argument_type(self.__name__, name, leaf)
-                inputs.append(Input(of, weak, name, leaf if number else None))
-        out_tree: tree.TreeDef | None = None
-        purity = self._purity or config.current().purity
-
-        @location.calls_the_user
-        def flat(watch: Watch | None, *tracers: Tracer) -> list[Any]:
-            nonlocal out_tree
-            space = current_namespace()
-            if watch is not None:
-                watch.attach(space)
-            leaves = list(call.leaves)
-            for k, tracer in zip(places, tracers, strict=True):
-                leaves[k] = tracer
-            given: Any = call.treedef.unflatten(leaves)
-            args, kwargs = list(given[0]), given[1]
-            for place, value in call.static:
-                if isinstance(place, int):
-                    args[place] = value
-                else:
-                    kwargs[place] = value
-            if self._loops == "roll":
-                space.rewrite = rewritten
-            function = space.function(self.__wrapped__, self.__name__)
-            named = signature.names.positional
-            args = [space.argument(x, named(k), k) for k, x in enumerate(args)]
-            kwargs = {k: space.argument(x, k, k) for k, x in kwargs.items()}
-            if watch is None:
-                result = function(*args, **kwargs)
-            else:
-                result = watch.run(function, args, kwargs)
-            if purity == "off":
-                space.check()  # it had copies: what it has done to them would be lost
-            results, out_tree = tree.flatten_ordered(space.restored(result))
-            for k, result in enumerate(results):
-                _check_result(self.__name__, result, out_tree, k)
-            return results
-
-        def trace(watch: Watch | None) -> Traced:
-            found = capture(functools.partial(flat, watch), inputs, changing)
-            if found.torn is not None and others():
-                raise torn(self.__name__, found.torn.text())
-            assert out_tree is not None
-            return Traced(
-                name=self.__name__,
-                graph=found.graph,
-                in_tree=call.treedef,
-                out_tree=out_tree,
-                inputs=tuple(inputs),
-                places=tuple(places),
-                kept=found.kept,
-                guards=Guards(found.reads, found.hidden),
-                donated=tuple(n for n, k in enumerate(places) if signature.is_donated(paths[k])),
-            )
-
-        def changed(first: Traced, second: Traced) -> str:
-            path = first.guards.unlike(second.guards) or first.guards.difference(call.given)
-            return "" if path is None else path.text()
-
-        try:
-            if purity == "off":
-                return steadily(functools.partial(trace, None), self.__name__)
-            found: Traced = watching().traced_twice(trace, changed, self.__name__, purity)
-            return found
-        except PycError as error:
-            raise error.at(location.of_function(self.__wrapped__)) from error.__cause__
-
-    def _entry(self, call: Call) -> tuple[Entry, list[Any]]:
-        """The program for a call, and its hidden arguments."""
-        for entry in self._entries.get(call.key, ()):
-            hidden = entry.hidden(call)
-            if hidden is not None:
-                return entry, hidden
-        return self._compiled(call)
-
-    def _compiled(self, call: Call, tries: int = 2) -> tuple[Entry, list[Any]]:
-        """A new program for a call; one thread makes it, the other ones wait."""
-        with _alone(self._lock), collector.seldom():
-            known = self._entries.get(call.key, ())
-            for entry in known:
-                hidden = entry.hidden(call)
-                if hidden is not None:
-                    return entry, hidden
-            details: dict[str, Any] = {"function": self.__name__}
-            if known:
-                why = self._what_changed(call, known[0].traced, details)
-            else:
-                why = reason(call.key, self._entries)
-            traced = self._traced_again(call)
-            text = self._signature.text(call)
-            record(why, **details, signature=text)
-            program = self._program(traced, [*call.leaves, *given_at_trace(traced)])
-            entry = Entry(traced, program, text, {})
-            self._note_copies(entry)
-            for number, cause in program.unused:
-                record(
-                    Reason.MEMORY_DONATION_UNUSED,
-                    function=self.__name__,
-                    argument=traced.inputs[number].name,
-                    detail=cause,
-                )
-            traced.guards.forget()
-            known = self._entries.get(call.key, ())  # a callback may have compiled another one
-            if len(known) >= PROGRAMS:
-                self._drop(known[-1])
-            self._entries[call.key] = (entry, *known[: PROGRAMS - 1])
-            self._misses += 1
-        hidden = entry.hidden(call)
-        if hidden is not None:
-            return entry, hidden
-        if tries:  # another thread changed it while the function was compiled
-            return self._compiled(call, tries - 1)
-        raise entry.other_values(call)
-
-    def _note_copies(self, entry: Entry) -> None:
-        """Records what is copied to a GPU before each call."""
-        if isinstance(entry.program, compiler.Compiled):
-            return
-        for read in entry.traced.guards.hidden:
-            if isinstance(read.value, np.ndarray) and not is_fixed(read.value):
-                record(
-                    Reason.DEVICE_CAPTURE_COPIED,
-                    function=self.__name__,
-                    path=read.path.text(),
-                    bytes=read.value.nbytes,
-                )
-
     def _drop(self, entry: Entry) -> None:
         """Forgets the native ways of a program that is not kept."""
-        record(Reason.GUARD_PROGRAM_DROPPED, function=self.__name__)
         for form, native in list(self._forms.items()):
             if native.entry is entry:
                 if native.specialisation is not None:
                     dispatch.discard(self, native.specialisation)
                 del self._forms[form]
 
-    def _what_changed(self, call: Call, known: Traced, details: dict[str, Any]) -> Reason:
-        """Why no program is for a call of a known signature; where it can, the next one will be for
-        any number that is found there."""
-        why, told, number = self._difference(call, known)
-        details.update(told)
-        if number is not None:
-            self._changing.add(number)
-            record(Reason.GUARD_CAPTURE_TRACED, function=self.__name__, path=told["path"])
-        return why
 
-    def _difference(self, call: Call, known: Traced) -> tuple[Reason, dict[str, str], Any]:
-        """Why `known` is not for a call of its signature, with details, and the identity of what
-        has changed, if that is a number which can be a hidden argument."""
-        path = known.guards.difference(call.given)
-        if path is None:
-            changed = [
-                x.name
-                for place, x, kept in zip(known.places, known.inputs, known.kept, strict=True)
-                if kept is not None and not is_same_number(call.leaves[place], kept)
-            ]
-            return Reason.COMPILE_NEW_VALUE, {"arguments": ", ".join(changed)}, None
-        number = path.read.kind == "equal" and isinstance(path.read.known, _NUMBERS)
-        number = number and type(path.read.known) is not bool
-        identity = path.identity() if number and path.identity() not in self._fixed else None
-        return Reason.GUARD_CAPTURE_CHANGED, {"path": path.text()}, identity
-
-    def _traced_again(self, call: Call) -> Traced:
-        """The function traced with the numbers that change as hidden arguments, where it can."""
-        if self._changing:
-            try:
-                return self._traced(call, frozenset(self._changing))
-            except Exception:  # of the user's code too: what stands for a number is no float
-                traced = self._traced(call)  # raises if the function itself is at fault
-                self._fixed |= self._changing
-                self._changing.clear()
-                record(Reason.GUARD_CAPTURE_KEPT, function=self.__name__)
-                return traced
-        return self._traced(call)
-
-
-_NUMBERS = (int, float, complex, np.number)
-PROGRAMS = 32
-"""The most programs that are kept for one signature."""
 TRIES = 8
 """How often the native way of a form is made again."""
 
@@ -583,18 +335,6 @@ class Bound:
 
 
 STATIC += [Jitted, Bound]
-
-
-def _check_result(function: str, result: Any, out_tree: tree.TreeDef, k: int) -> None:
-    """DTypeError unless a leaf of the result is an array or a number."""
-    try:
-        type_of(result)
-    except DTypeError:
-        name = tree.path_text(tree.paths(out_tree)[k], "result")
-        raise DTypeError(
-            f"{function}: `{name}` is of type {type(result).__name__}, not an array or a number",
-            fix="Return arrays, numbers, None, and tuples, lists and dicts of them.",
-        ) from None
 
 
 # --- the decorator --------------------------------------------------------------------------------

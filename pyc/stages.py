@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from pyc import compile as compiler
-from pyc.entries import Entry, Traced, given_at_trace
+from pyc.entries import given_at_trace
 from pyc.errors import TraceError
 from pyc.ir.graph import Graph
-from pyc.signature import Call, Signature
+from pyc.programs import Programs
+from pyc.signature import Call
 from pyc.trace import location
-
-
-class Stages(Protocol):
-    """What a jitted function does at each stage, for a call taken apart."""
-
-    __name__: str
-    _signature: Signature
-
-    def _traced(self, call: Call) -> Traced:
-        """The traced function."""
-
-    def _lowered(self, traced: Traced, leaves: Sequence[Any]) -> compiler.Lowered:
-        """The optimised program for these leaves' device."""
-
-    def _entry(self, call: Call) -> tuple[Entry, list[Any]]:
-        """The program, and its hidden arguments."""
 
 
 class Lowered:
     """The optimised program of one signature, and its plan."""
 
-    def __init__(self, jitted: Stages, call: Call) -> None:
-        self._jitted = jitted
+    def __init__(self, programs: Programs, call: Call) -> None:
+        self._programs = programs
         self._call = call
-        self.traced = jitted._traced(call)
+        self.traced = programs.traced(call)
         leaves = [*call.leaves, *given_at_trace(self.traced)]
-        self._program = jitted._lowered(self.traced, leaves)
+        self._program = programs.lowered(self.traced, leaves)
 
     def __repr__(self) -> str:
-        return f"<lowered {self._jitted._signature.text(self._call)}>"
+        return f"<lowered {self._programs.signature.text(self._call)}>"
 
     @property
     def graph(self) -> Graph:
@@ -97,16 +81,16 @@ class Lowered:
 
     def compile(self) -> Compiled:
         """The compiled program."""
-        return Compiled(self._jitted, self._call)
+        return Compiled(self._programs, self._call)
 
 
 class Compiled:
     """The compiled program of one signature."""
 
-    def __init__(self, jitted: Stages, call: Call) -> None:
-        self._jitted = jitted
+    def __init__(self, programs: Programs, call: Call) -> None:
+        self._programs = programs
         self._key = call.key
-        self._entry, _ = jitted._entry(call)
+        self._entry, _ = programs.entry(call)
         self.traced = self._entry.traced
         self.program = self._entry.program
 
@@ -117,19 +101,19 @@ class Compiled:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The result for arguments of this signature; TraceError for other ones, and where what
         the function reads from outside has changed."""
-        call = self._jitted._signature.call(args, kwargs)
+        call = self._programs.signature.call(args, kwargs)
         if call.key != self._key:
             raise TraceError(
                 f"this program was compiled for {self._entry.text}, "
-                f"it is called as {self._jitted._signature.text(call)}",
-                fix=f"Call `{self._jitted.__name__}` itself: it compiles for each signature.",
+                f"it is called as {self._programs.signature.text(call)}",
+                fix=f"Call `{self._programs.name}` itself: it compiles for each signature.",
                 place=location.here(),
             )
         return self._entry.run(call.leaves, self._hidden(call))
 
     def arrays(self, /, *args: Any, **kwargs: Any) -> list[Any]:
         """The arrays that the Graph's parameters take from these arguments, in order."""
-        call = self._jitted._signature.call(args, kwargs)
+        call = self._programs.signature.call(args, kwargs)
         return self._entry.arrays(call.leaves, self._hidden(call))
 
     def _hidden(self, call: Call) -> list[Any]:

@@ -14,7 +14,7 @@ from pyc.backends import interpreters
 from pyc.eager import dense, finish
 from pyc.interpreter import is_tracing
 from pyc.ir.graph import Graph
-from pyc.jit import Bound, Jitted, jit
+from pyc.jit import Bound, Jitted, jit, programs_of
 from pyc.trace import location
 from pyc.trace.abstract import ShapeDtype
 
@@ -48,14 +48,15 @@ def interpret(fun: Callable[..., Any]) -> Callable[..., Any]:
     function = _jitted(fun)
     bound = (function.__self__,) if isinstance(function, Bound) else ()
     jitted: Jitted = function.__func__ if isinstance(function, Bound) else function
+    programs = programs_of(jitted)
 
     @location.trimmed
     def interpreted(*args: Any, **kwargs: Any) -> Any:
         args = (*bound, *args)
         if is_tracing():
             return jitted(*args, **kwargs)
-        call = jitted._signature.call(args, kwargs)
-        traced = jitted._traced(call)
+        call = programs.signature.call(args, kwargs)
+        traced = programs.traced(call)
         given = [(call.leaves[k], x.name) for k, x in zip(traced.places, traced.inputs)]
         given += [(r.value, name) for r, name in zip(traced.guards.hidden, traced.captures)]
         results = interpreters().evaluate(traced.graph, [dense(x, name) for x, name in given])

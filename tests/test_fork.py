@@ -344,6 +344,7 @@ def test_a_finaliser_waits_until_the_child_is_ready(tmp_path) -> None:
     program = """
         import gc
         from pyc import forks
+        from pyc.jit import programs_of
         called, early = [], []
 
         class Dropped:
@@ -361,7 +362,7 @@ def test_a_finaliser_waits_until_the_child_is_ready(tmp_path) -> None:
         held, go = threading.Event(), threading.Event()
 
         def hold():
-            with f._lock:
+            with programs_of(f).lock:
                 held.set()
                 go.wait()
 
@@ -584,9 +585,10 @@ def in_child():
 os.register_at_fork(after_in_child=in_child)  # before all that pyc does there
 import numpy as np
 import pyc
+from pyc.jit import programs_of
 f = pyc.jit(lambda x: x + 1)
 def compiles():
-    with f._lock:
+    with programs_of(f).lock:
         ready.set()
         time.sleep(60)
 threading.Thread(target=compiles, daemon=True).start()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from pyc import reasons, tree
 from pyc.errors import DTypeError, PycError
-from pyc.jit import Jitted, jit
+from pyc.jit import Jitted, jit, programs_of
 from pyc.reasons import Reason
 from pyc.runtime import dispatch
 
@@ -488,7 +488,7 @@ def test_a_forked_child_can_compile_while_a_thread_of_the_parent_did() -> None:
     held, release = threading.Event(), threading.Event()
 
     def hold():
-        with function._lock:
+        with programs_of(function).lock:
             held.set()
             release.wait(30)
 
@@ -497,7 +497,7 @@ def test_a_forked_child_can_compile_while_a_thread_of_the_parent_did() -> None:
     held.wait()
     child = os.fork()
     if child == 0:
-        os._exit(0 if function._lock.acquire(timeout=5) else 1)
+        os._exit(0 if programs_of(function).lock.acquire(timeout=5) else 1)
     _, status = os.waitpid(child, 0)
     release.set()
     thread.join()

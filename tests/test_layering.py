@@ -59,7 +59,7 @@ ALLOWED: dict[str, set[str]] = {
     "eager": GLUE | {"compile"},
     "report": set(),
     "explanation": GLUE
-    | {"compile", "compile_cuda", "eager", "entries", "jit", "report", "signature"},
+    | {"compile", "compile_cuda", "eager", "entries", "jit", "programs", "report", "signature"},
     "eager_calls": GLUE | {"eager"},
     "array_methods": GLUE,
     "signature": IR | {"interpreter", "trace", "tree", "array"},
@@ -67,9 +67,10 @@ ALLOWED: dict[str, set[str]] = {
     "specialise": GLUE | {"compile", "compile_cuda", "looks", "signature"},
     "donation": {"array", "trace"},
     "entries": GLUE | {"compile", "compile_cuda", "donation", "eager", "signature"},
-    "stages": GLUE | {"compile", "entries", "signature"},
+    "programs": GLUE | {"compile", "compile_cuda", "eager", "entries", "purity", "signature"},
+    "stages": GLUE | {"compile", "entries", "programs", "signature"},
     "jit": GLUE
-    | {"compile", "compile_cuda", "eager", "entries", "looks", "purity", "report", "signature"}
+    | {"compile", "entries", "looks", "programs", "purity", "report", "signature"}
     | {"specialise", "stages"},
     "uncompiled": GLUE | {"eager", "jit"},
     "kept": {"cache", "eager", "eager_calls", "jit", "runtime"},

@@ -30,8 +30,9 @@ from pyc.explanation.places import line_of, note_of, note_of_event
 from pyc.explanation.traced import LOOPS, loop_rows, promotions
 from pyc.fingerprint import key_of
 from pyc.interpreter import WEAK, type_of
-from pyc.jit import Bound, Jitted, jit
+from pyc.jit import Bound, Jitted, jit, programs_of
 from pyc.passes.memory import Made
+from pyc.programs import Programs
 from pyc.reasons import Event, Reason
 from pyc.report import Report
 from pyc.report.sections import (
@@ -151,25 +152,26 @@ class _Maker:
             raise _Refused from None
 
     def _make(self, jitted: Jitted, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        mode = jitted._purity or config.current().purity
+        programs = programs_of(jitted)
+        mode = programs.purity or config.current().purity
         self._purity = Purity(mode, ())
         with self._refusing("when its arguments are looked at"):
-            call = jitted._signature.call(args, kwargs)
-        self._signature = _before_trace(jitted, call)
+            call = programs.signature.call(args, kwargs)
+        self._signature = _before_trace(programs, call)
         with self._refusing("while it is traced"):
-            traced, found, compiled = self._traced(jitted, call, mode)
+            traced, found, compiled = self._traced(programs, call, mode)
         self._purity = Purity(mode, found)
         self._promotions = promotions(traced.graph)
         self._loops = loop_rows(traced.graph, self.events, None)
         leaves = [*call.leaves, *given_at_trace(traced)]
-        self._signature = _signature(jitted, call, traced, jitted._on(leaves), "")
+        self._signature = _signature(programs, call, traced, programs.on(leaves), "")
         with self._refusing("when it is compiled"):
-            lowered = jitted._lowered(traced, leaves)
+            lowered = programs.lowered(traced, leaves)
             trail: list[Made] = []
             lowered.trail = trail
             plan = lowered.plan
         self._timings = dict(lowered.timings)
-        self._signature = _signature(jitted, call, traced, jitted._on(leaves), lowered.target.id)
+        self._signature = _signature(programs, call, traced, programs.on(leaves), lowered.target.id)
         owners = fused.Owners(trail, [k.name for k in plan.kernels])
         self._loops = loop_rows(traced.graph, self.events, owners)
         self._fusion = fused.section(owners, lowered.decisions, lowered.graph)
@@ -182,21 +184,21 @@ class _Maker:
         self._notes = _argument_notes(traced, leaves, lowered)
 
     def _traced(
-        self, jitted: Jitted, call: Call, mode: str
+        self, programs: Programs, call: Call, mode: str
     ) -> tuple[Traced, tuple[str, ...], Note | None]:
         """The function traced as the next call would do it, what the mode "warn" says, and why it
         would be compiled: None if it is already."""
-        changing, compiled = _changing(jitted, call)
+        changing, compiled = _changing(programs, call)
         with warnings.catch_warnings(record=True) as caught:
             if mode == "warn":
                 warnings.simplefilter("always", PurityWarning)
             try:
-                traced = jitted._traced(call, changing)
+                traced = programs.traced(call, changing)
             except Exception:
                 if not changing:
                     raise
                 del self.events[:]
-                traced = jitted._traced(call)
+                traced = programs.traced(call)
         found = []
         for w in caught:
             if issubclass(w.category, PurityWarning):
@@ -230,17 +232,19 @@ class _Maker:
 # --- signature ------------------------------------------------------------------------------------
 
 
-def _before_trace(jitted: Jitted, call: Call) -> Signature:
+def _before_trace(programs: Programs, call: Call) -> Signature:
     """What is known of a call before the function is traced."""
-    names = _leaf_names(jitted, call)
+    names = _leaf_names(programs, call)
     rows = [_leaf(name, leaf, None) for name, leaf in zip(names, call.leaves, strict=True)]
-    text = jitted._signature.text(call)
-    device = jitted._on(call.leaves)
-    return Signature(text, device, "", (*rows, *_static(jitted, call)), (), (), ())
+    text = programs.signature.text(call)
+    device = programs.on(call.leaves)
+    return Signature(text, device, "", (*rows, *_static(programs, call)), (), (), ())
 
 
-def _signature(jitted: Jitted, call: Call, traced: Traced, device: str, target: str) -> Signature:
-    names = _leaf_names(jitted, call)
+def _signature(
+    programs: Programs, call: Call, traced: Traced, device: str, target: str
+) -> Signature:
+    names = _leaf_names(programs, call)
     kept = dict(zip(traced.places, traced.kept, strict=True))
     donated = {traced.places[n] for n in traced.donated}
     rows = []
@@ -258,18 +262,18 @@ def _signature(jitted: Jitted, call: Call, traced: Traced, device: str, target: 
         for path, value in zip(tree.paths(traced.out_tree), traced.graph.results, strict=True)
     ]
     return Signature(
-        jitted._signature.text(call),
+        programs.signature.text(call),
         device,
         target,
-        (*rows, *_static(jitted, call)),
+        (*rows, *_static(programs, call)),
         tuple(captured),
         tuple(_guards(traced)),
         tuple(results),
     )
 
 
-def _leaf_names(jitted: Jitted, call: Call) -> list[str]:
-    return [jitted._signature.names.leaf(path) for path in tree.paths(call.treedef)]
+def _leaf_names(programs: Programs, call: Call) -> list[str]:
+    return [programs.signature.names.leaf(path) for path in tree.paths(call.treedef)]
 
 
 def _leaf(name: str, leaf: Any, kept: Any) -> Argument:
@@ -290,9 +294,9 @@ def _leaf(name: str, leaf: Any, kept: Any) -> Argument:
     return Argument(name, str(type_of(leaf)), "array")
 
 
-def _static(jitted: Jitted, call: Call) -> Iterator[Argument]:
+def _static(programs: Programs, call: Call) -> Iterator[Argument]:
     for place, value in call.static:
-        name = jitted._signature.name_of(place)
+        name = programs.signature.name_of(place)
         note = f"{_short(value)}; each value compiles again"
         yield Argument(name, type(value).__name__, "static", note)
 
@@ -321,18 +325,18 @@ def _short(value: Any) -> str:
 # --- cache ----------------------------------------------------------------------------------------
 
 
-def _changing(jitted: Jitted, call: Call) -> tuple[frozenset[Any], Note | None]:
+def _changing(programs: Programs, call: Call) -> tuple[frozenset[Any], Note | None]:
     """The numbers from outside that are hidden arguments of the program of a call, and why it would
     be compiled; None if it is."""
-    known = jitted._entries.get(call.key, ())
+    known = programs.entries.get(call.key, ())
     for entry in known:
         if entry.hidden(call) is not None:
             hidden = (read for read in entry.traced.guards.hidden if read.kind == "number")
             return frozenset(read.path.identity() for read in hidden), None
-    changing = set(jitted._changing)
+    changing = set(programs.changing)
     if not known:
-        return frozenset(changing), note_of(reason(call.key, jitted._entries))
-    why, told, number = jitted._difference(call, known[0].traced)
+        return frozenset(changing), note_of(reason(call.key, programs.entries))
+    why, told, number = programs.difference(call, known[0].traced)
     if number is not None:
         changing.add(number)
     return frozenset(changing), note_of(why, ", ".join(f"{k} {v}" for k, v in told.items()))

@@ -5,9 +5,10 @@ translates what a traced function reads, `name_views()` has the names that it se
 `library_views()` and `math_views()` its classes, modules that are not the user's and `math`;
 `rewriting()` makes loops and branches ops; `known_values()` evaluates what Python asks for,
 `concrete_values()` hands it to NumPy; `calling_functions()` calls the user's functions for NumPy's;
-`selections()` has what traced masks select; `insides()` compares objects of libraries;
-`strangers()` knows operands of other kinds, `strays()` errors that traced values cause elsewhere,
-`modular()` powers of integers, `filters()` comprehensions of which data decides what they hold.
+`selecting()` indexes by traced masks, `selections()` has what they select; `insides()` compares
+objects of libraries; `strangers()` knows operands of other kinds, `strays()` errors that traced
+values cause elsewhere, `modular()` powers of integers, `filters()` comprehensions of which data
+decides what they hold.
 """
 
 from __future__ import annotations
@@ -40,6 +41,11 @@ def calling_functions() -> Any:
 def selections() -> Any:
     """`pyc.trace.selection`, the elements that a traced mask selects."""
     return load("pyc.trace.selection")
+
+
+def selecting() -> Any:
+    """`pyc.trace.select`, which indexes by traced masks and bounds."""
+    return load("pyc.trace.select")
 
 
 def namespaces() -> Any:

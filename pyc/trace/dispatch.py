@@ -22,7 +22,7 @@ from pyc.interpreter import is_concrete, is_tracing, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy import keywords
 from pyc.numpy.core import to_dtype, value
-from pyc.trace import calling_functions, concrete_values, location, selections, updating
+from pyc.trace import calling_functions, concrete_values, location, selecting, selections, updating
 from pyc.trace.parts import Selected
 
 Function = Callable[..., Any]
@@ -236,7 +236,7 @@ def call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any])
         found, known = concrete_values().by_numpy(name_of(function), function, args, kwargs)
         if known:
             return found
-        found = selections().places(function, args, kwargs)
+        found = selecting().places(function, args, kwargs)
         if found is None:
             raise
         return found
@@ -374,7 +374,7 @@ def call_ufunc(
     if _selected(inputs):
         inputs = selections().as_arrays(inputs)
         if method == "at" and ufunc in _AT and len(inputs) == 3 and not is_concrete(inputs[0]):
-            new = selections().combined(*inputs, _AT[ufunc])
+            new = selecting().combined(*inputs, _AT[ufunc])
             return _change(inputs[0], new, f"np.{ufunc.__name__}.at")
         return selections().call_ufunc(ufunc, method, inputs, options)
     if not is_tracing():

@@ -28,16 +28,16 @@ _FIX = (
 def place_of(parts: Sequence[Any]) -> int | None:
     """Where in an index of slices the one traced mask is; None if it is first, or of another
     form."""
-    masks = [n for n, k in enumerate(parts) if _is_mask(k)]
+    masks = [n for n, k in enumerate(parts) if is_mask(k) and k.needed() is None]
     others = [k for n, k in enumerate(parts) if n not in masks]
     if len(masks) != 1 or not masks[0]:
         return None
     return masks[0] if all(isinstance(k, slice) or k is Ellipsis for k in others) else None
 
 
-def _is_mask(k: Any) -> bool:
-    traced = type(k) is Tracer and k.type.dtype is dt.b1 and bool(k.type.shape)
-    return traced and k.needed() is None
+def is_mask(key: Any) -> bool:
+    """Whether `key` is a traced array of bools."""
+    return type(key) is Tracer and key.type.dtype is dt.b1 and bool(key.type.shape)
 
 
 def refuse() -> NoReturn:
@@ -97,4 +97,4 @@ def _axes_behind(array: Tracer, parts: Sequence[Any], place: int, rank: int) -> 
     return array.ndim - place - rank
 
 
-__all__ = ["place_of", "refuse", "stored"]
+__all__ = ["is_mask", "place_of", "refuse", "stored"]

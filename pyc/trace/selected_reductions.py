@@ -1,9 +1,10 @@
-"""Sums, means and extremes of the elements under a mask.
+"""Sums, means and extremes of the elements under a mask, and single ones of them.
 
 They run over whole arrays, with the elements that are not selected replaced by what a reduction
 does not notice.
 
-Each takes a `Selection`, the axes of its values to reduce, those of the mask first, and `ddof`.
+Each reduction takes a `Selection`, the axes of its values to reduce, those of the mask first, and
+`ddof`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
+from pyc.numpy import indexing
 from pyc.numpy.core import broadcast, cast, literal
+from pyc.trace import location, raising
+from pyc.trace.telling import Told, telling
 
 
 def _count(s: Any, over: tuple[int, ...]) -> Any:
@@ -114,3 +118,39 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
     "all": _every,
     "count_nonzero": _nonzero,
 }
+
+
+# --- single elements ------------------------------------------------------------------------------
+
+
+def element(selection: Any, k: Any) -> Any:
+    """The element, or row, number `k` of what is selected; the program raises IndexError if there
+    are not so many."""
+    mask = selection.mask
+    if mask.ndim != 1:
+        selection.refuse("an index of the elements under a mask of several axes")
+    count = pnp.sum(mask)
+    number = pnp.where(pnp.less(k, 0), pnp.add(k, count), k)
+    hit = pnp.logical_and(mask, pnp.cumulative_sum(pnp.astype(mask, np.int64)) == number + 1)
+    told: list[Told] = []
+    with telling(told):
+        shown = f"{k}" if type(k) is int else "given"
+        size = f" with size {count}" if type(k) is int else ""
+        error = IndexError(f"index {shown} is out of bounds for axis 0{size}")
+    found = raising.raised(error, told, location.here())
+    raising.bind_check(pnp.any(hit), found.bits(), found)
+    return indexing.getitem(selection.values, pnp.argmax(hit))
+
+
+def argextreme(selection: Any, name: str) -> Any:
+    """The number of the least or greatest element among those selected, the first of several."""
+    mask, values = selection.mask, selection.values
+    if mask.ndim != 1 or selection.rest:
+        selection.refuse(f"`np.arg{name}` of rows")
+    best = selection.reduced(name)
+    hit = values == best
+    if values.dtype.kind == "f":
+        hit = pnp.logical_or(hit, pnp.logical_and(pnp.isnan(values), pnp.isnan(best)))
+    first = pnp.argmax(pnp.logical_and(mask, hit))
+    before = pnp.arange(mask.shape[0]) < first
+    return pnp.sum(pnp.logical_and(mask, before))

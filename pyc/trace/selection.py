@@ -19,16 +19,15 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, IndexOutOfRangeError, ShapeError, format_place
 from pyc.interpreter import bind1, current, type_of
-from pyc.ir import dtype as dt
 from pyc.numpy import indexing
 from pyc.numpy.core import axes_of, broadcast, cast, value
 from pyc.numpy.keywords import changes_nothing
-from pyc.trace import dispatch, inner_masks, location, selected_places, updating
+from pyc.trace import dispatch, location, selected_reductions, updating
 from pyc.trace.parts import Selected
 from pyc.trace.selected_reductions import REDUCTIONS, floats
 from pyc.trace.tracer import Tracer
 
-FIX = (
+_FIX = (
     "What works with it: element-wise functions, `sum`, `mean`, `min`, `max` and their kin, `len`, "
     "an element,\na loop over it, and `a[mask] = ...` under the same mask. Else write "
     "`where(mask, x, other)`, which keeps the shape;\n"
@@ -36,113 +35,16 @@ FIX = (
 )
 
 
-def selects(key: Any) -> bool:
-    """Whether an index selects elements by a traced mask, or by the elements of a selection."""
-    _, parts = _taken_apart(key)
-    return any(isinstance(k, Selected) for k in parts) or (
-        (bool(parts) and is_mask(parts[0]) and parts[0].needed() is None)
-        or inner_masks.place_of(parts) is not None
-    )
-
-
-def is_mask(key: Any) -> bool:
-    """Whether `key` is a traced array of bools."""
-    return type(key) is Tracer and key.type.dtype is dt.b1 and bool(key.type.shape)
-
-
-def _taken_apart(key: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """(integers that come first, the rest) of an index."""
-    parts = key if type(key) is tuple else (key,)
-    first = 0
-    while first < len(parts) and _is_integer(parts[first]):
-        first += 1
-    return parts[:first], parts[first:]
-
-
-def _is_integer(k: Any) -> bool:
+def is_integer(k: Any) -> bool:
+    """Whether `k` is an integer of an index, traced or not."""
     if type(k) is Tracer:
         return not k.type.shape and k.type.dtype.is_integer
     return isinstance(k, (int, np.integer)) and not isinstance(k, bool)
 
 
-# --- indexing of arrays ---------------------------------------------------------------------------
-
-
-def taken(array: Tracer, key: Any) -> Any:
-    """`array[key]` for a key that `selects`."""
-    before, parts = _taken_apart(key)
-    if inner_masks.place_of(parts) is not None:
-        inner_masks.refuse()
-    if is_mask(parts[0]) and parts[0].needed() is not None:
-        return indexing.getitem(array, key)
-    if is_mask(parts[0]):
-        part = indexing.getitem(array, before) if before else array
-        _check_shape(part, parts[0])
-        found = Selection(current().copy(current().lift(part)), _own(parts[0]))
-        return found[(slice(None), *parts[1:])] if len(parts) > 1 else found
-    first = _only_selections(before, parts)
-    places = [first.aligned(k).filled(0) if isinstance(k, Selection) else k for k in parts]
-    found = indexing.getitem(array, (*before, *places))
-    return Selection(found, first.mask, first.made)
-
-
-def _own(x: Tracer) -> Tracer:
-    """A copy of an array within the trace that is current."""
-    copied: Tracer = current().copy(current().lift(x))
-    return copied
-
-
-def stored(array: Tracer, key: Any, new: Any) -> Any:
-    """`array` after `array[key] = new` where the key `selects`, or `new` is a selection."""
-    before, parts = _taken_apart(key)
-    if inner_masks.place_of(parts) is not None:
-        part = indexing.getitem(array, before) if before else array
-        changed = inner_masks.stored(part, parts, new)
-        return indexing.update(array, before, changed) if before else changed
-    if parts and is_mask(parts[0]):
-        part = indexing.getitem(array, before) if before else array
-        changed = _stored_under(part, parts[0], parts[1:], new)
-        return indexing.update(array, before, changed) if before else changed
-    if not selects(key):
-        new.refuse("an assignment to other places than those under its mask")
-    return _scattered(array, before, parts, new, "set")
-
-
-def combined(array: Tracer, key: Any, new: Any, how: str) -> Any:
-    """`array` after `np.add.at(array, key, new)` and its kin, for a selection of places."""
-    before, parts = _taken_apart(key)
-    if not any(isinstance(k, Selection) for k in parts):
-        _first((key, new), {}).refuse(f"`{how}.at` of places that are not a selection")
-    return _scattered(array, before, parts, new, how)
-
-
-def _scattered(array: Tracer, before: Any, parts: Any, new: Any, how: str) -> Any:
-    """Places that are not selected lie behind the end, where updates are dropped."""
-    first = _only_selections(before, parts)
-    lengths = array.shape[len(before) :]
-    places = [
-        first.aligned(k).scattered(n) if isinstance(k, Selection) else k
-        for k, n in zip(parts, lengths, strict=False)
-    ]
-    new = first.operand(new, "an assignment")
-    return indexing.update(array, (*before, *places), new, how=how, mode="drop")
-
-
-def _only_selections(before: Any, parts: Any) -> Selection:
-    """The first selection of an index that holds but integers and slices behind it: then the axes
-    of the mask are the first ones of what it takes."""
-    first: Selection = next(k for k in parts if isinstance(k, Selection))
-    for place, k in enumerate(parts):
-        plain = _is_integer(k) or (place and (isinstance(k, slice) or k is Ellipsis))
-        if not (plain or isinstance(k, Selection)):
-            first.refuse("an index of this form")
-        if isinstance(k, Selection) and (k.rest or not k.values.type.dtype.is_integer):
-            first.refuse("an index that is not a line of integers")
-    return first
-
-
-def _stored_under(array: Tracer, mask: Tracer, rest: Sequence[Any], new: Any) -> Any:
-    _check_shape(array, mask)
+def stored_under(array: Tracer, mask: Tracer, rest: Sequence[Any], new: Any) -> Any:
+    """`array` after `array[mask][rest] = new`, of a mask of its first axes."""
+    check_shape(array, mask)
     here = (*[slice(None)] * mask.ndim, *rest)
     target = indexing.getitem(array, here) if rest else array
     room = len(target.shape) - mask.ndim
@@ -158,7 +60,7 @@ def _stored_under(array: Tracer, mask: Tracer, rest: Sequence[Any], new: Any) ->
             raise ConcretizationError(
                 "assignment under a mask takes as many values as the mask selects, which depends "
                 "on data",
-                fix=FIX,
+                fix=_FIX,
                 place=location.here(),
             )
     changed = _where(mask, cast(values, target.type.dtype), target)
@@ -177,7 +79,8 @@ def _same(mask: Any, other: Any) -> bool:
     return lift(mask).value is lift(other).value
 
 
-def _check_shape(array: Tracer, mask: Tracer) -> None:
+def check_shape(array: Tracer, mask: Tracer) -> None:
+    """IndexOutOfRangeError unless the mask is one of the first axes of the array."""
     if array.shape[: mask.ndim] != mask.shape:
         raise IndexOutOfRangeError(
             f"a mask of shape {mask.shape} does not fit an array of shape {array.shape}",
@@ -288,7 +191,7 @@ class Selection(Selected):
         raise ConcretizationError(
             "what a mask, or a slice with a traced bound, selects is a number of elements that "
             "depends on data",
-            fix=FIX,
+            fix=_FIX,
             place=self.made,
         )
 
@@ -302,7 +205,7 @@ class Selection(Selected):
             f"{use} needs to know how many elements a mask, or a slice with a traced bound, "
             f"selects, which depends on data"
             f"{made}",
-            fix=FIX,
+            fix=_FIX,
             place=location.here(),
         )
 
@@ -376,11 +279,11 @@ class Selection(Selected):
 
     def argmin(self) -> Any:
         """The number of the least one among those selected."""
-        return selected_places.argextreme(self, "min")
+        return selected_reductions.argextreme(self, "min")
 
     def argmax(self) -> Any:
         """The number of the greatest one among those selected."""
-        return selected_places.argextreme(self, "max")
+        return selected_reductions.argextreme(self, "max")
 
     # --- element by element -----------------------------------------------------------------------
 
@@ -423,8 +326,8 @@ class Selection(Selected):
         """A part of each selected element (`s[:, 0]`), those that a mask of them selects, or one
         of them (`s[0]`)."""
         parts = key if type(key) is tuple else (key,)
-        if parts and _is_integer(parts[0]):
-            found = selected_places.element(self, parts[0])
+        if parts and is_integer(parts[0]):
+            found = selected_reductions.element(self, parts[0])
             return found[parts[1:]] if parts[1:] else found
         mask, here = self._place(key)
         found = self.copy().values
@@ -438,7 +341,7 @@ class Selection(Selected):
         if isinstance(new, Selection) and not _same(self._narrowed(mask), new.mask):
             self.refuse("an assignment of the elements under another mask")
         given = Selection(new.values, every) if isinstance(new, Selection) else new
-        self.values = _stored_under(
+        self.values = stored_under(
             self.copy().values, current().lift(every), here[self.mask.ndim :], given
         )
 
@@ -447,7 +350,7 @@ class Selection(Selected):
         selection means."""
         first, *rest = key if type(key) is tuple else (key,)
         before = (slice(None),) * self.mask.ndim
-        plain = all(_is_integer(k) or isinstance(k, slice) or k is None for k in rest)
+        plain = all(is_integer(k) or isinstance(k, slice) or k is None for k in rest)
         here = (*before, *rest) if rest else ()
         if plain and isinstance(first, Selection) and first.dtype == np.bool_ and not first.rest:
             if not _same(self.mask, first.mask):
@@ -599,16 +502,6 @@ _ELEMENTWISE: dict[Any, tuple[int, ...] | None] = {
 (None: all)."""
 
 
-def by_masks(array: Tracer, key: Any) -> Any:
-    """See `selected_places.by_masks`."""
-    return selected_places.by_masks(array, key)
-
-
-def places(function: Any, args: Sequence[Any], kwargs: Any) -> Any:
-    """See `selected_places.places`."""
-    return selected_places.places(function, args, kwargs)
-
-
 def as_arrays(args: Sequence[Any]) -> list[Any]:
     """Arguments, comprehensions with conditions on data as selections."""
     return [x.selection() if isinstance(x, Selected) else x for x in args]
@@ -619,7 +512,7 @@ def call_function(function: Any, args: Sequence[Any], kwargs: Any) -> Any:
     found = [x for x in (*args, *kwargs.values()) if isinstance(x, Selection)]
     name = f"`{dispatch.name_of(function)}`"
     if not found:
-        _first(args, kwargs).refuse(name)
+        first_of(args, kwargs).refuse(name)
     reduction = _BY_FUNCTION.get(function)
     if reduction is not None and isinstance(args[0], Selection):
         return args[0].reduced(reduction, *args[1:], **kwargs)
@@ -652,7 +545,7 @@ def _of_shape(values: Any, like: Selection) -> Any:
 
 def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: Any) -> Any:
     """The result of a method of a ufunc on selections."""
-    first = _first(inputs, options)
+    first = first_of(inputs, options)
     name = f"`np.{ufunc.__name__}`"
     if method == "reduce" and ufunc in _BY_UFUNC and len(inputs) == 1:
         axis = {"axis": 0} | {k: v for k, v in options.items() if k != "out"}
@@ -676,7 +569,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: Any) -> 
     return out
 
 
-def _first(args: Any, kwargs: Any) -> Selection:
+def first_of(args: Any, kwargs: Any) -> Selection:
     """A selection in arguments, in lists of them too."""
     todo = [*args, *kwargs.values()]
     while todo:

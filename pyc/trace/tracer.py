@@ -31,7 +31,7 @@ from pyc.interpreter import bind, current
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Location, Value
 from pyc.numpy import indexing
-from pyc.trace import absent_methods, dispatch, location, selections, updating
+from pyc.trace import absent_methods, dispatch, location, selecting, updating
 from pyc.trace.memory import Owner
 from pyc.trace.methods import ArrayMethods
 from pyc.trace.parts import At, Flat, Selected
@@ -241,9 +241,9 @@ class Tracer(ArrayMethods):
     def __getitem__(self, key: Any) -> Any:
         """The elements at `key`, as NumPy indexes; a `Selection` for a traced mask."""
         if _may_select(key):
-            key = selections().by_masks(self, key)
-            if selections().selects(key):
-                return selections().taken(self, key)
+            key = selecting().by_masks(self, key)
+            if selecting().selects(key):
+                return selecting().taken(self, key)
         found = indexing.getitem(self, key)
         # All axes taken by integers give a scalar, which is a copy.
         return found if found.shape or _has_ellipsis(key) else current().copy(found)
@@ -447,11 +447,11 @@ class Tracer(ArrayMethods):
         here: Tracer = current().lift(self)
         here.check_writable(what, rewrite)
         if type(key) is not Tracer and _may_select(key):
-            key = selections().by_masks(self, key)
+            key = selecting().by_masks(self, key)
         if isinstance(value, Selected) or (
-            type(key) is not Tracer and _may_select(key) and selections().selects(key)
+            type(key) is not Tracer and _may_select(key) and selecting().selects(key)
         ):
-            new = selections().stored(self, key, value)
+            new = selecting().stored(self, key, value)
         elif type(value) is Tracer and value.viewed is not None and here._holds(value, key):
             return  # `a[key] += v` has changed the view `a[key]`, and now assigns it to itself
         else:

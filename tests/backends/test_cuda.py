@@ -21,6 +21,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.expr import Load, Var
 from pyc.ir.loops import Buffer, Fail, For, Kernel, Kind, Store
 from pyc.ir.plan import Launch, Place, Plan, PlanBuffer
+from pyc.jit import programs_of
 from pyc.reasons import Reason, collecting
 from pyc.runtime import dispatch
 
@@ -293,7 +294,7 @@ def test_captured_arrays_are_read_at_each_call() -> None:
         agree()
     copied = [e for e in events if e.reason is Reason.DEVICE_CAPTURE_COPIED]
     assert [(e.details["path"], e.details["bytes"]) for e in copied] == [("table", 32)]
-    (entry,) = next(iter(function._entries.values()))
+    (entry,) = next(iter(programs_of(function).entries.values()))
     assert len(entry.moved) == 1
     table[3] = 7
     agree()

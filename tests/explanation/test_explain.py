@@ -23,6 +23,7 @@ from pyc.explanation.ceilings import Ceilings
 from pyc.ir.target import SM_90
 from pyc.ir.text_plan import print_plan
 from pyc.jit import Jitted
+from pyc.programs import Programs
 from pyc.reasons import Reason
 from pyc.report import Report
 from pyc.runtime import call, native, pool
@@ -291,7 +292,7 @@ def test_a_program_of_a_gpu_has_no_bounds_yet(monkeypatch: pytest.MonkeyPatch) -
     def lowered(self: Any, traced: Any, leaves: Any) -> Any:
         return lower_graph(traced.graph, target=SM_90, **self._told(traced))
 
-    monkeypatch.setattr(Jitted, "_lowered", lowered)
+    monkeypatch.setattr(Programs, "lowered", lowered)
     report = pyc.explain(programs.layer, *TYPICAL["layer"], measure=True)
     assert report.kernels is not None
     assert report.kernels.problem == "kernels of a GPU are not measured"

@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 import pyc
-from pyc import reasons
+from pyc import programs, reasons
 from pyc.errors import PurityError, PycError, TraceError
 from pyc.jit import Jitted, jit
 from pyc.reasons import Reason
@@ -316,7 +316,7 @@ def test_a_value_that_is_needed_is_compared_by_its_bits() -> None:
 
 
 def test_too_many_values_drop_the_oldest_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["pyc.jit"], "PROGRAMS", 3)
+    monkeypatch.setattr(programs, "PROGRAMS", 3)
     function = jit(lambda x, n: np.zeros(n) + x[0])
     with reasons.collecting() as events:
         for n in (1, 2, 3, 4, 5, 1):

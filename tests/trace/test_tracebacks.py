@@ -114,8 +114,8 @@ def test_what_python_raises_inside_pyc_keeps_its_frames(monkeypatch) -> None:
         "keywords.py:run",
         "elementwise.py:add",
     ]
-    monkeypatch.setattr(sys.modules["pyc.jit"], "capture", None)
-    assert frames(jit(refused), X)[-1] == "jit.py:trace"
+    monkeypatch.setattr(sys.modules["pyc.programs"], "capture", None)
+    assert frames(jit(refused), X)[-1] == "programs.py:trace"
 
 
 @pytest.mark.parametrize("kind", [errors.CompileError, errors.VerificationError])
