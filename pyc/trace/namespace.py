@@ -261,7 +261,7 @@ class Namespace:
         self._made: list[tuple[types.FunctionType, Any, str]] = []
         """Translated functions, what was set there, and how they were read."""
         self._later: list[Callable[[], None]] = []
-        self._functions: list[tuple[types.FunctionType, Path]] = []
+        self._functions: list[tuple[Any, Path]] = []
         self.facts = Facts(self)
         self._is_asked = False
         """Whether the function may find out which attributes functions do not have."""
@@ -584,17 +584,13 @@ class Namespace:
         self.facts.enters(value)
         made = self._remade(self.rewrite(value), self.names(value.__globals__))
         self._remember(value, made, path)
-        self._functions.append((value, path))
-        if self._is_asked:
-            self.note_items(path.attribute("__dict__"), vars(value))
+        self._asks_attributes(value, path)
 
         def finish() -> None:
             made.__defaults__ = self._tuple_of_defaults(value, path)
             made.__kwdefaults__ = self._keyword_defaults(value, path)
             self.facts.function(value, made, path)
-            vars(made).update(
-                {k: self.translate(v, path.attribute(k)) for k, v in vars(value).copy().items()}
-            )
+            vars(made).update(self._attributes(value, path))
 
             self._made.append((made, _set_on(made), path.text()))
 
@@ -705,7 +701,20 @@ class Namespace:
         instance = self.translate(value.__self__, path.attribute("__self__"))
         if function is value.__func__ and instance is value.__self__:
             return value
+        known = self._memo.get(id(value.__self__))
+        if known is not None and known[2] is not None:
+            self.reads.tell_apart(known[2])
         return types.MethodType(function, instance)
+
+    def _asks_attributes(self, value: Any, path: Path) -> None:
+        """Notes which attributes a function or partial has, if code asks, or will."""
+        self._functions.append((value, path))
+        if self._is_asked:
+            self.note_items(path.attribute("__dict__"), vars(value))
+
+    def _attributes(self, value: Any, path: Path) -> dict[str, Any]:
+        """The attributes of a function or partial, as the traced function sees them."""
+        return {k: self.translate(v, path.attribute(k)) for k, v in vars(value).copy().items()}
 
     def _partial(self, value: functools.partial[Any], path: Path) -> Any:
         self.reads.note(path, "type", functools.partial, value)
@@ -718,6 +727,9 @@ class Namespace:
             *(self.translate(v, args.item(k)) for k, v in enumerate(given)),
             **{k: self.translate(v, keywords.item(k)) for k, v in named.items()},
         )
+        self._asks_attributes(value, path)
+        vars(made).update(self._attributes(value, path))
+        self.reads.tell_apart(path)
         self.watch(made.keywords, made.keywords.copy(), keywords)
         return made
 

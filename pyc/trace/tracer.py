@@ -36,6 +36,7 @@ from pyc.ir.graph import Location, Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.numpy import indexing
+from pyc.numpy.core import plain_number
 from pyc.reasons import Reason
 from pyc.trace import absent_methods, dispatch, location, selections, strangers, updating
 from pyc.trace.memory import (
@@ -127,6 +128,8 @@ def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
                 found = strangers().beside_sequence(self, name, symbol, other)
                 if found is not None:
                     return found
+        if self.weak is not None:  # a Python number, and so is what a class of numbers gives
+            other = plain_number(other)
         function = getattr(pnp, name)
         out = function(other, self) if reflected else function(self, other)
         if self.weak is not None and weak_type(other) is not None:
