@@ -365,7 +365,15 @@ def test_entries_of_another_format_are_left_to_their_version(cache_dir) -> None:
     before = cache.stats().entries
     assert before >= 2, "`f` and its other; how calls are run, if it was not known"
     assert size.recorded(store) is not None
+    stats = cache.stats()
+    of_functions = sum(counts.entries for counts in stats.per_function.values())
+    assert (stats.unread, of_functions) == (1, before - 1)
+    assert stats.unread_bytes == other.stat().st_size
+    assert "in no function, for this version cannot read them: 1 entry, " in str(stats)
+    assert stats.as_dict()["unread"] == {"entries": 1, "bytes": stats.unread_bytes}
     assert cache.clear() == before
+    assert cache.stats().unread == 0
+    assert "in no function" not in str(cache.stats())
 
 
 # --- what may be done in each mode ----------------------------------------------------------------

@@ -31,8 +31,10 @@ class CacheStats(NamedTuple):
     """A snapshot of the cache; `print` it.
 
     total, per_function: what this process did, and what of each function is on the disk; entries,
-    bytes, corrupt: what lies in `directory` now, `corrupt` being the entries set aside; max_bytes:
-    the bound, 0 for none; problem: why the directory is not used, "" if it is.
+    bytes, corrupt: what lies in `directory` now, `corrupt` being the entries set aside; unread,
+    unread_bytes: those of them that are of no function, since they are another version's or do not
+    begin as an entry does; max_bytes: the bound, 0 for none; problem: why the directory is not
+    used, "" if it is.
     """
 
     total: Counts
@@ -42,6 +44,8 @@ class CacheStats(NamedTuple):
     entries: int
     bytes: int
     corrupt: int
+    unread: int
+    unread_bytes: int
     max_bytes: int
     problem: str
 
@@ -64,6 +68,9 @@ class CacheStats(NamedTuple):
             functions = "1 other function" if others[0] == 1 else f"{others[0]} other functions"
             held = f"{entries_in_words(others[1])}, {readable_bytes(others[2])}"
             lines.append(f"  {functions}: {held}")
+        if self.unread:
+            held = f"{entries_in_words(self.unread)}, {readable_bytes(self.unread_bytes)}"
+            lines.append(f"  in no function, for this version cannot read them: {held}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -96,6 +103,7 @@ class CacheStats(NamedTuple):
             "bytes": self.bytes,
             "max_bytes": self.max_bytes,
             "corrupt": self.corrupt,
+            "unread": {"entries": self.unread, "bytes": self.unread_bytes},
             "problem": self.problem,
             "total": plain(self.total),
             "per_function": {k: plain(v) for k, v in sorted(self.per_function.items())},
@@ -106,18 +114,19 @@ def stats() -> CacheStats:
     """What the cache holds and what it did in this process."""
     settings, reader = config.current(), disk(writable=False)
     functions = counted()
-    total = Counts()
+    total, unread = Counts(), Counts()
     for counts in functions.values():
         total.add(**counts.as_dict())
     for path in reader.paths():
         summary = reader.summary(path)
         if summary is None:
-            total.add(entries=1, bytes=reader.nbytes(path))
+            unread.add(entries=1, bytes=reader.nbytes(path))
             continue
         if summary.label not in functions:
             functions[summary.label] = Counts()
         for counts in (total, functions[summary.label]):
             counts.add(entries=1, bytes=summary.nbytes, entries_seconds=summary.compile_seconds)
+    total.add(entries=unread.entries, bytes=unread.bytes)
     return CacheStats(
         total=total,
         per_function={name: counts for name, counts in functions.items() if name},
@@ -126,6 +135,8 @@ def stats() -> CacheStats:
         entries=total.entries,
         bytes=total.bytes,
         corrupt=len(reader.set_aside()),
+        unread=unread.entries,
+        unread_bytes=unread.bytes,
         max_bytes=settings.cache_max_bytes,
         problem=trouble() if settings.cache != "off" else "",
     )

@@ -37,6 +37,9 @@ _MOST_ELEMENTS = (1 << 63) // 16 - 1
 """Whose bytes 64 bits can count, whatever the type."""
 
 
+_SEQUENCES, _NUMBERS = (list, tuple, range), (int, float, complex)
+
+
 def separated(found: Any, args: Sequence[Any]) -> Any:
     """The results of a function as arrays that share memory with none of its arguments."""
     interpreter = current()
@@ -47,9 +50,12 @@ def separated(found: Any, args: Sequence[Any]) -> Any:
 
 def value(x: Any, dtype: DType | None = None) -> Any:
     """`x` as something that has a type: lists, tuples and ranges of numbers become arrays (of
-    `dtype`, which must hold them), or are stacked if they hold traced values."""
-    if not issubclass(type(x), (list, tuple, range)):
-        return x
+    `dtype`, which must hold them), or are stacked if they hold traced values. Numbers of classes of
+    their own (`IntEnum`) are arrays too, as in NumPy: their types are not weak."""
+    kind = type(x)
+    if not issubclass(kind, _SEQUENCES):
+        number = plain_number(x)
+        return x if number is x else np.asarray(number)[()]
     if any(_holds_value(e) for e in x):
         return stacked([value(e, dtype) for e in x], dtype)
     try:
@@ -63,6 +69,15 @@ def value(x: Any, dtype: DType | None = None) -> Any:
         )
     array.flags.writeable = False
     return array
+
+
+def plain_number(x: Any) -> Any:
+    """A number of a class that is derived from Python's, as Python's own; others as they are."""
+    kind = type(x)
+    if kind in WEAK or not issubclass(kind, _NUMBERS) or issubclass(kind, np.generic):
+        return x
+    own: Any = next(k for k in _NUMBERS if issubclass(kind, k))
+    return own.__pos__(x)
 
 
 def _holds_value(x: Any) -> bool:

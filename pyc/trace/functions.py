@@ -99,7 +99,7 @@ class Functions:
         """Cells of translated functions, and what was put there."""
         self._made: list[tuple[types.FunctionType, Any, str]] = []
         """Translated functions, what was set there, and how they were read."""
-        self._entered: list[tuple[types.FunctionType, Path]] = []
+        self._entered: list[tuple[Any, Path]] = []
         self._is_asked = False
         """Whether the function may find out which attributes functions do not have."""
 
@@ -134,17 +134,13 @@ class Functions:
         self._space.facts.enters(value)
         made = self._remade(self._space.rewrite(value), self._space.names(value.__globals__))
         self._space.remember(value, made, path)
-        self._entered.append((value, path))
-        if self._is_asked:
-            self._space.note_items(path.attribute("__dict__"), vars(value))
+        self._asks_attributes(value, path)
 
         def finish() -> None:
             made.__defaults__ = self._tuple_of_defaults(value, path)
             made.__kwdefaults__ = self._keyword_defaults(value, path)
             self._space.facts.function(value, made, path)
-            vars(made).update(
-                {k: self._translate(v, path.attribute(k)) for k, v in vars(value).copy().items()}
-            )
+            vars(made).update(self._attributes(value, path))
             self._made.append((made, _set_on(made), path.text()))
 
         self._space.later(finish)
@@ -245,7 +241,20 @@ class Functions:
         instance = self._translate(value.__self__, path.attribute("__self__"))
         if function is value.__func__ and instance is value.__self__:
             return value
+        read = self._space.place_of(value.__self__)
+        if read is not None:
+            self._space.reads.tell_apart(read)
         return types.MethodType(function, instance)
+
+    def _asks_attributes(self, value: Any, path: Path) -> None:
+        """Notes which attributes a function or partial has, if code asks, or will."""
+        self._entered.append((value, path))
+        if self._is_asked:
+            self._space.note_items(path.attribute("__dict__"), vars(value))
+
+    def _attributes(self, value: Any, path: Path) -> dict[str, Any]:
+        """The attributes of a function or partial, as the traced function sees them."""
+        return {k: self._translate(v, path.attribute(k)) for k, v in vars(value).copy().items()}
 
     def partial(self, value: functools.partial[Any], path: Path) -> Any:
         """The same operands, translated, of the translated function."""
@@ -259,6 +268,9 @@ class Functions:
             *(self._translate(v, args.item(k)) for k, v in enumerate(given)),
             **{k: self._translate(v, keywords.item(k)) for k, v in named.items()},
         )
+        self._asks_attributes(value, path)
+        vars(made).update(self._attributes(value, path))
+        self._space.reads.tell_apart(path)
         self._space.watch(made.keywords, made.keywords.copy(), keywords)
         return made
 

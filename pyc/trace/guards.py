@@ -29,10 +29,12 @@ class Guards:
         for read in sorted(reads, key=lambda read: read.kind == "identities"):
             if read.kind == "alias":
                 self._add(read.known)
+            for path in read.known or () if read.kind == "identities" else ():
+                self._add(path)
             self._add(read.path)
         self._parents = [-1 if p.parent is None else self.place(p.parent) for p in self.nodes]
         self._hidden = [self.place(r.path) for r in self.hidden]
-        self._objects = [k for k, p in enumerate(self.nodes) if _has_identity(p.read)]
+        self._objects = self._told_apart()
         seen = [None if p.read is None else p.read.value for p in self.nodes]
         self._identities = self._pattern(seen)
         self.names = tuple(r.path.text() for r in self.hidden)
@@ -100,6 +102,15 @@ class Guards:
                 return False
             found.append(value)
         return True
+
+    def _told_apart(self) -> list[int]:
+        """The numbers of the nodes that lead to objects which code tells apart by identity."""
+        asked = [p.read for p in self.nodes if p.read and p.read.kind == "identities"]
+        if not asked:
+            return []
+        if asked[0].known is not None:
+            return sorted({self.place(path) for path in asked[0].known})
+        return [k for k, p in enumerate(self.nodes) if _has_identity(p.read)]
 
     def _pattern(self, values: Sequence[Any]) -> list[int]:
         """Which of the objects among the values of all nodes are one."""

@@ -65,7 +65,9 @@ def is_fixed(value: Any) -> bool:
     kind = type(value)
     if kind in weakref.ProxyTypes or kind is np.flatiter:
         return False
-    if kind in _PLAIN or kind is object or isinstance(value, _FIXED):
+    if kind in _PLAIN or kind is object:
+        return True
+    if isinstance(value, _FIXED) and not is_users_class(kind):
         return True
     if isinstance(value, _FRAMES) or hasattr(kind, "__next__"):
         # Two traces that draw from it differ; that it has fewer items is seen.
@@ -100,7 +102,7 @@ def inside(value: Any, name: str, reached: list[Any] | None = None) -> list[Any]
         if kind is Tracer:  # kept where it should not be: using it is the error
             found.append(id(x))
             continue
-        if kind in _PLAIN or isinstance(x, (np.generic, np.dtype)):
+        if kind in _PLAIN or (isinstance(x, (np.generic, np.dtype)) and not is_users_class(kind)):
             found.append(x)
             continue
         known = numbers.setdefault(id(x), len(numbers))
@@ -236,6 +238,8 @@ def _parts(x: Any, found: list[Any], name: str, whole: Any) -> Iterator[Any]:
     else:
         yield from _others(x, found, name, whole)
     yield from _attributes(x, found)
+    if is_users_class(kind):
+        yield kind
 
 
 def _function(x: Any, found: list[Any]) -> Iterator[Any]:
@@ -454,7 +458,6 @@ def _others(x: Any, found: list[Any], name: str, whole: Any) -> Iterator[Any]:
     if isinstance(x, (int, float, complex, str, bytes)):  # subclasses of the user
         base: Any = next(k for k in (int, float, complex, str, bytes) if isinstance(x, k))
         found.append(base.__repr__(x))
-        yield kind
         return
     if kind.__module__ == "xml.etree.ElementTree" and hasattr(kind, "__setstate__"):
         _same(x, found)
@@ -465,7 +468,6 @@ def _others(x: Any, found: list[Any], name: str, whole: Any) -> Iterator[Any]:
         yield from _queue(x, found)
         return
     if is_users_class(kind):
-        yield kind
         return
     if hasattr(kind, "__next__"):
         _same(x, found)

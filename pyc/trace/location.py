@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import wraps
 from itertools import islice
+from opcode import opmap
 from types import CodeType, FrameType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
@@ -36,6 +37,9 @@ _INSTALLED = f"{os.sep}site-packages{os.sep}"
 
 _MERGE = os.path.join(os.path.dirname(__file__), "merge.py")
 """Where the branches on traced values are traced."""
+
+_FRONT = os.path.join(_OWN, "trace", "")
+_RAISE = opmap["RAISE_VARARGS"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
@@ -146,10 +150,11 @@ def trim(error: Exception) -> None:
     """Takes pyc's own frames out of an error's traceback, where they tell the user nothing.
 
     Those between frames of the user's go always; those behind the last one go if the error is a
-    refusal, which names the user's line, if a check of the program raises it, or if Python could
-    not call the user's function with these arguments. What else is raised inside pyc keeps them: it
-    may be a mistake in pyc. Errors that are one keep all, and so does PYC_DEBUG=1. To be called
-    where the error leaves pyc, before a bare `raise`.
+    refusal, which names the user's line, if a check of the program raises it, if Python could not
+    call the user's function with these arguments, or if traced values raise it on purpose, as
+    NumPy's arrays do. What else is raised inside pyc keeps them: it may be a mistake in pyc. Errors
+    that are one keep all, and so does PYC_DEBUG=1. To be called where the error leaves pyc, before
+    a bare `raise`.
     """
     if config.current().debug or isinstance(error, (CompileError, VerificationError)):
         return
@@ -159,14 +164,24 @@ def trim(error: Exception) -> None:
         entries.append(traceback)
         traceback = traceback.tb_next
     kept = None
-    called = bool(entries) and entries[-1].tb_frame.f_code in _callers
-    behind = not (called or isinstance(error, PycError) or is_of_the_program(error))
+    meant = bool(entries) and (
+        entries[-1].tb_frame.f_code in _callers or _is_on_purpose(error, entries[-1])
+    )
+    behind = not (meant or isinstance(error, PycError) or is_of_the_program(error))
     for entry in reversed(entries):
         own = is_own(entry.tb_frame.f_code.co_filename)
         behind = behind and own
         if behind or not own:
             kept = TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     error.__traceback__ = kept
+
+
+def _is_on_purpose(error: Exception, last: TracebackType) -> bool:
+    """Whether a `raise` of what stands for the user's values raised an error, where it was raised
+    last; what a mistake raises, Python raises itself."""
+    code = last.tb_frame.f_code
+    raised = code.co_code[last.tb_lasti] == _RAISE and code.co_filename.startswith(_FRONT)
+    return raised and isinstance(error, (AttributeError, LookupError, TypeError, ValueError))
 
 
 def trimmed(function: Callable[P, R]) -> Callable[P, R]:

@@ -19,7 +19,7 @@ from pyc.array import Array as DeviceArray
 from pyc.errors import ConcretizationError, DTypeError, TraceError
 from pyc.interpreter import bind1, current, type_of, weak_type
 from pyc.numpy import indexing, keywords
-from pyc.numpy.core import to_dtype
+from pyc.numpy.core import plain_number, to_dtype
 from pyc.numpy.keywords import changes_nothing, refuse
 from pyc.trace import dispatch, location, strangers, updating
 from pyc.trace.memory import ArrayMemory
@@ -45,6 +45,8 @@ def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
                 found = strangers().beside_sequence(self, name, symbol, other)
                 if found is not None:
                     return found
+        if self.weak is not None:  # a Python number, and so is what a class of numbers gives
+            other = plain_number(other)
         function = getattr(pnp, name)
         out = function(other, self) if reflected else function(self, other)
         if self.weak is not None and weak_type(other) is not None:

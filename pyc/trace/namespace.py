@@ -242,6 +242,11 @@ class Namespace:
         found = self._memo.get(id(value))
         return found and found[1]
 
+    def place_of(self, value: Any) -> Path | None:
+        """Where an object was read first; None: it was not read."""
+        found = self._memo.get(id(value))
+        return None if found is None else found[2]
+
     def remember(self, value: Any, made: Any, path: Path | None) -> None:
         """From now on `made` stands for an object. path: where that was read."""
         self._memo[id(value)] = (value, made, path)

@@ -16,7 +16,8 @@ what that was, once a path:
     names      a class: one with the same bases and names
     members    a module of a library: the names that were read lead to the very same objects
     registered no class was registered with an abstract one since (`abc.get_cache_token`)
-    identities which of the objects that were read are one
+    identities which of the objects that were read are one; known: the paths of those that code
+               may compare, None for all
     lacks      no attribute of the object itself hides that of its class
     missing    nothing
 
@@ -77,6 +78,7 @@ class Reads:
         self.torn: Path | None = None
         """A path that has led to two things while the function was traced."""
         self.asks_identity = False
+        self._told_apart: Read | None = None
         self._seen: dict[Path, Any] = {}
 
     def saw(self, path: Path, value: Any) -> None:
@@ -99,8 +101,19 @@ class Reads:
         """From now on code may compare objects by identity."""
         if not self.asks_identity and self.hide is not None:
             self.asks_identity = True
-            path = Path(None, "identities", "is")
-            self.note(path, "identities", None)
+            self._identities().known = None
+
+    def tell_apart(self, path: Path) -> None:
+        """Code may compare the object of this path with others that are told apart so."""
+        seen = self.hide is not None and path.root.kind != "inside"
+        if seen and self._identities().known is not None:
+            self._identities().known.append(path)
+
+    def _identities(self) -> Read:
+        if self._told_apart is None:
+            self._told_apart = self.note(Path(None, "identities", "is"), "identities", [])
+        assert self._told_apart is not None
+        return self._told_apart
 
     def missing(self, path: Path) -> None:
         """Notes that nothing is there."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import io
 import types
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import cached_property, lru_cache, partial, partialmethod
@@ -297,10 +298,12 @@ class Shadows:
             self._space.note_items(path, value)
         self._space.reads.note(path, "type", cls, value)
         if isinstance(shadow, dict):
-            pairs = dict.copy(value)
-            dict.clear(shadow)
-            dict.update(shadow, {k: self._translate(v, path.item(k)) for k, v in pairs.items()})
-            self._space.watch(shadow, dict(shadow), path)
+            own = _own_of(shadow)
+            pairs = list(own.items(value))
+            own.clear(shadow)
+            for k, v in pairs:
+                own.__setitem__(shadow, k, self._translate(v, path.item(k)))
+            self._space.watch(shadow, dict(own.items(shadow)), path)
         elif isinstance(shadow, list):
             rows = list.copy(value)
             found = [self._translate(v, path.item(k)) for k, v in enumerate(rows)]
@@ -327,6 +330,8 @@ class Shadows:
             self._space.reads.saw(captured[2].attribute(name), MISSING)
             self._space.reads.note(captured[2].attribute(name), "lacks", cls)
         if type(value) is types.MethodType and value.__self__ is owner:
+            if captured is not None and not is_called(2):
+                self._space.reads.tell_apart(captured[2])
             return value
         if captured is None and type(value) in _CONTAINERS:
             return value
@@ -541,21 +546,31 @@ def _new_class(
 def _empty(cls: type, like: Any) -> Any:
     """An object of `cls` with the attributes of `like`, made without `__init__`; None if Python
     cannot."""
+    base = _own_of(like)
     try:
-        if isinstance(like, tuple):
-            return tuple.__new__(cls, like)
-        base: Any = next((b for b in (dict, list) if isinstance(like, b)), object)
-        made = base.__new__(cls)
+        made = base.__new__(cls, like) if base is tuple else base.__new__(cls)
     except TypeError:
         return None
-    if base is not object:
-        base.__init__(made, like)
+    if base is list:
+        list.__init__(made, like)
+    elif issubclass(base, dict):
+        for key, value in base.items(like):
+            base.__setitem__(made, key, value)
+    if base is defaultdict:
+        made.default_factory = like.default_factory
     if hasattr(like, "__dict__"):
         object.__setattr__(made, "__dict__", vars(like))
     for member in _slots(type(like)):
         if _holds(member, like):
             member.__set__(made, member.__get__(like))
     return made
+
+
+def _own_of(value: Any) -> Any:
+    """The type of Python's that holds what a container of the user's class holds, whose methods are
+    none of the user's; `object` for what is no container."""
+    kinds = (OrderedDict, defaultdict, dict, list, tuple)
+    return next((kind for kind in kinds if isinstance(value, kind)), object)
 
 
 def _slots(cls: type) -> list[Any]:

@@ -466,7 +466,7 @@ class Tracer(ArrayMethods):
         return part.is_same_part(current().lift(view))
 
     def __delitem__(self, key: Any) -> None:
-        raise TypeError("elements of an array cannot be deleted")
+        raise ValueError("cannot delete array elements")
 
     def __copy__(self) -> Any:
         return self.copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any
 
@@ -71,3 +72,42 @@ def test_a_carried_number_stays_one() -> None:
         found = pyc.jit(loop, static_argnames="made")(2, X, made=made)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Kind(enum.IntFlag):
+    A = 1
+    B = 2
+
+
+class Rate(float):
+    """A number of a class of the user's."""
+
+
+OF_CLASSES: dict[str, Callable[..., Any]] = {
+    "times": lambda n, x: x * Level.HIGH,
+    "from the right": lambda n, x: Level.HIGH - x,
+    "compared": lambda n, x: np.where(x == Level.HIGH, 1.0, x),
+    "assigned": lambda n, x: (a := x.copy(), a.__setitem__(0, Level.HIGH))[0],
+    "in a list": lambda n, x: np.array([Level.LOW, n, x[0]]),
+    "an index": lambda n, x: x[Level.LOW] + x[: Level.HIGH],
+    "power": lambda n, x: x**Level.HIGH,
+    "ufunc": lambda n, x: np.maximum(x, Level.HIGH),
+    "clip": lambda n, x: np.clip(x, Level.LOW, Level.HIGH),
+    "flags": lambda n, x: x * (Kind.A | Kind.B),
+    "bits": lambda n, x: x.astype(np.int8) & Kind.B,
+    "float": lambda n, x: x * Rate(0.5) + Rate(1.5),
+    "beside a number": lambda n, x: x * (n * Level.HIGH) + (Rate(0.5) + n) * x,
+    "from the right of a number": lambda n, x: x * (Level.HIGH - n),
+}
+
+
+@pytest.mark.parametrize("name", OF_CLASSES)
+def test_numbers_of_classes_are_what_they_are_in_numpy(name: str) -> None:
+    expected, found = OF_CLASSES[name](3, X), pyc.jit(OF_CLASSES[name])(3, X)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)

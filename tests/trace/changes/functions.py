@@ -90,6 +90,24 @@ CHANGES = {
         "def f(x): return h(x)",
         "h.__setstate__((g2,(1.0,),{},{}))",
     ),
+    "partial attr": (
+        "def g(x): return x\nh=functools.partial(g); h.k=1.0\ndef f(x): return h(x)*h.k",
+        "h.k=3.0",
+    ),
+    "partial attr array": (
+        "def g(x): return x\nh=functools.partial(g); h.k=np.ones(3)\ndef f(x): return h(x)*h.k",
+        "h.k[1]=3.0",
+    ),
+    "partial attr appears": (
+        "def g(x): return x\nh=functools.partial(g)\ndef f(x): return h(x)*getattr(h,'k',1.0)",
+        "h.k=3.0",
+    ),
+    "partial attr vanishes": (
+        "def g(x): return x\n"
+        "h=functools.partial(g); h.k=3.0\n"
+        "def f(x): return h(x)*(h.k if hasattr(h,'k') else 1.0)",
+        "del h.k",
+    ),
     "partial of C func": (
         "h=functools.partial(operator.mul,1.0)\ndef f(x): return h(x)",
         "h.__setstate__((operator.mul,(3.0,),{},{}))",

@@ -81,4 +81,77 @@ CHANGES = {
         "def g(x):return x\ndef h(x): return x\ndef f(x): return x*(2.0 if g is h else 1.0)",
         "h=g",
     ),
+    "methods ==": (
+        ("class C:\n  def m(s): pass\na=C(); b=C()\ndef f(x): return x*(2.0 if a.m==b.m else 1.0)"),
+        "b=a",
+    ),
+    "methods == split": (
+        ("class C:\n  def m(s): pass\na=C(); b=a\ndef f(x): return x*(2.0 if a.m==b.m else 1.0)"),
+        "b=C()",
+    ),
+    "methods in a list": (
+        (
+            "class C:\n"
+            "  def m(s): pass\n"
+            "a=C(); b=C(); L=[b.m]\n"
+            "def f(x): return x*(2.0 if a.m in L else 1.0)"
+        ),
+        "L[0]=a.m",
+    ),
+    "methods in lists": (
+        (
+            "class C:\n"
+            "  def m(s): pass\n"
+            "a=C(); b=C(); L=[a.m]; M=[b.m]\n"
+            "def f(x): return x*(2.0 if L==M else 1.0)"
+        ),
+        "M[0]=a.m",
+    ),
+    "methods as keys": (
+        ("class C:\n  def m(s): pass\na=C(); b=C()\ndef f(x): return x*len({a.m, b.m})"),
+        "b=a",
+    ),
+    "methods by getattr": (
+        (
+            "class C:\n"
+            "  def m(s): pass\n"
+            "a=C(); b=C()\n"
+            "def f(x): return x*(2.0 if getattr(a,'m')==getattr(b,'m') else 1.0)"
+        ),
+        "b=a",
+    ),
+    "methods of arguments": (
+        (
+            "class C:\n"
+            "  def m(s): pass\n"
+            "a=C(); b=C()\n"
+            "def same(p,q): return p.m==q.m\n"
+            "def f(x): return x*(2.0 if same(a,b) else 1.0)"
+        ),
+        "a=b",
+    ),
+    "partials ==": (
+        (
+            "def g(x):return x\n"
+            "a=functools.partial(g); b=functools.partial(g)\n"
+            "def f(x): return x*(2.0 if a==b else 1.0)"
+        ),
+        "b=a",
+    ),
+    "partials in a list": (
+        (
+            "def g(x):return x\n"
+            "a=functools.partial(g); L=[functools.partial(g)]\n"
+            "def f(x): return x*(2.0 if a in L else 1.0)"
+        ),
+        "L[0]=a",
+    ),
+    "partials as keys": (
+        (
+            "def g(x):return x\n"
+            "a=functools.partial(g); b=functools.partial(g)\n"
+            "def f(x): return x*len({a: 1, b: 2})"
+        ),
+        "b=a",
+    ),
 }

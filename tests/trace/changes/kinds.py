@@ -5,6 +5,25 @@ Enumerations, exceptions, named tuples, dataclasses, subclasses of builtin types
 
 from __future__ import annotations
 
+_DERIVED = {
+    "functools.partial": "(np.multiply,3.0)",
+    "collections.deque": "([1.0])",
+    "set": "([1])",
+    "frozenset": "([1])",
+    "bytearray": "(b'a')",
+    "property": "(lambda s: 1.0)",
+    "staticmethod": "(lambda s: 1.0)",
+    "threading.local": "()",
+    "ValueError": "(1.0)",
+    "np.float64": "(3.0)",
+    "collections.OrderedDict": "(a=1.0)",
+    "collections.defaultdict": "(float)",
+    "tuple": "((1.0,))",
+    "array.array": "('d',[1.0])",
+    "decimal.Decimal": "(1)",
+}
+"""Types of Python and its library that classes of the user are derived from, and arguments."""
+
 CHANGES = {
     "enum class replaced": (
         "class E(enum.Enum):\n  A=1.0\ndef f(x): return x*E.A.value",
@@ -200,4 +219,38 @@ CHANGES = {
         "class I(collections.defaultdict): pass\nc=I(float,a=1.0)\ndef f(x): return x*c['a']",
         "c['a']=3.0",
     ),
+    **{
+        f"{what} of a subclass of {base}": (f"class C({base}): pass\n{source}", change)
+        for base, made in _DERIVED.items()
+        for what, (source, change) in {
+            "class attr": (
+                f"C.k=1.0\nc=C{made}\ndef f(x): return x*c.k",
+                "C.k=3.0",
+            ),
+            "class attr appears": (
+                f"c=C{made}\ndef f(x): return x*getattr(c,'k',1.0)",
+                "C.k=3.0",
+            ),
+            "method": (
+                f"C.g=lambda s: 1.0\nc=C{made}\ndef f(x): return x*c.g()",
+                "C.g=lambda s: 3.0",
+            ),
+            "what a method reads": (
+                f"k=1.0\ndef g(s): return k\nC.g=g\nc=C{made}\ndef f(x): return x*c.g()",
+                "k=3.0",
+            ),
+            "attribute": (
+                f"c=C{made}; c.k=1.0\ndef f(x): return x*c.k",
+                "c.k=3.0",
+            ),
+            "new attribute": (
+                f"c=C{made}\ndef f(x): return x*getattr(c,'k',1.0)",
+                "c.k=3.0",
+            ),
+            "class": (
+                f"C.k=1.0\nc=C{made}\ndef f(x): return x*c.k",
+                f"class C({base}): k=3.0\nc=C{made}",
+            ),
+        }.items()
+    },
 }
