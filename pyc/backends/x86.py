@@ -25,6 +25,7 @@ from pyc.backends.llvm_builder import Scope, Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_library import SROA, Machine, host_features, machine
 from pyc.backends.llvm_memory import Place
+from pyc.backends.same_kernels import representatives
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
@@ -232,10 +233,11 @@ def task_count(kernel: Kernel, sizes: Sequence[int]) -> int:
 
 
 class _Entry:
-    """Emits `entry`: the steps of a Plan in order."""
+    """Emits `entry`: the steps of a Plan in order. same: the kernel whose function runs each."""
 
-    def __init__(self, plan: Plan, target: Target) -> None:
+    def __init__(self, plan: Plan, target: Target, same: Sequence[int]) -> None:
         self.plan = plan
+        self.same = same
         self.lines: list[str] = []
         self.constants: list[str] = []
         self.externals: list[str] = []
@@ -381,7 +383,8 @@ class _Entry:
             return
         addresses = [f"ptr {self.slot(k)}" for k in s.slots]
         self._fill(["ptr %context", *addresses, *(f"i64 {n}" for n in s.sizes)])
-        direct = f"call void @k{s.kernel}(ptr %frame, i64 0, i64 {tasks})"
+        function = f"@k{self.same[s.kernel]}"
+        direct = f"call void {function}(ptr %frame, i64 0, i64 {tasks})"
         if tasks == 1:
             self.line(direct)
         else:
@@ -392,7 +395,7 @@ class _Entry:
             self.line(f"br i1 {alone}, label %{serial}, label %{spread}")
             self.label(spread)
             pool = self.field("pool")
-            arguments = f"ptr {pool}, ptr @k{s.kernel}, ptr %frame, i64 {tasks}"
+            arguments = f"ptr {pool}, ptr {function}, ptr %frame, i64 {tasks}"
             self.line(f"call void {parallel}({arguments})")
             self.line(f"br label %{done}")
             self.label(serial)
@@ -557,11 +560,12 @@ def module(plan: Plan, target: Target) -> _Module:
     intrinsics: dict[str, str] = {}
     functions: list[str] = []
     registers = False
-    for k, kernel in enumerate(plan.kernels):
-        emitter = X86Kernel(kernel, target, intrinsics)
+    same = representatives(plan.kernels)
+    for k in sorted(set(same)):
+        emitter = X86Kernel(plan.kernels[k], target, intrinsics)
         functions.append(emitter.function(f"k{k}"))
         registers |= emitter.uses_registers
-    entry = _Entry(plan, target)
+    entry = _Entry(plan, target, same)
     functions.append(entry.text())
     bits = 8 * target.vector_bytes
     attributes = " ".join(

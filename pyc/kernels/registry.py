@@ -1,7 +1,8 @@
 """Which kernel does a contraction: the first nest of a list that does not refuse it.
 
-A nest is hand-made and scheduled; the generic logical kernel (scheduled by `passes/schedule`) does
-what all of them refuse. Refusing is a function of shapes, types and target only.
+A nest is hand-made and scheduled, and sees neighbouring axes as one (`merged.py`); the generic
+logical kernel (scheduled by `passes/schedule`) does what all of them refuse. Refusing is a function
+of shapes, types and target only.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pyc.kernels.contraction import Epilogue, contraction
 from pyc.kernels.matmul import matmul, refusal
 from pyc.kernels.matmul_blocks import matmul_blocks, refusal_of_blocks
 from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles
+from pyc.kernels.merged import merged
 
 
 @frozen()
@@ -61,16 +63,24 @@ def choose(
     epilogue: Epilogue | None = None,
 ) -> Choice:
     """The kernel that runs `op`. With an epilogue the buffers are (arguments, the epilogue's
-    inputs, result)."""
+    inputs, result). A nest's buffers may have neighbouring axes of these as one."""
     if op != "dot_general":
         raise NotImplementedError(f"no kernel for {op}")
     refused: list[tuple[str, str]] = []
+    dimensions, nest_types, nest_epilogue = params["dimensions"], types, epilogue
+    fewer = merged(types, dimensions)
+    if fewer is not None:
+        nest_types, dimensions = fewer.types, fewer.dimensions
+        if epilogue is not None:
+            product = params.get("result") or types[0].dtype
+            nest_epilogue = fewer.epilogue(epilogue, product)
+    nest_params = {**params, "dimensions": dimensions}
     for nest in NESTS:
         if nest.blocks is not target.has_blocks:
             continue
-        why = nest.refusal(types, params["dimensions"], target)
+        why = nest.refusal(nest_types, dimensions, target)
         if not why:
-            kernel = nest.build(types, target, epilogue, **params)
+            kernel = nest.build(nest_types, target, nest_epilogue, **nest_params)
             return Choice(nest.name, kernel, True, tuple(refused))
         refused.append((nest.name, why))
     return Choice("contraction", contraction(types, epilogue, **params), False, tuple(refused))

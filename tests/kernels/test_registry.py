@@ -21,18 +21,25 @@ from tests.passes.programs import planned, reasons_of
 PLAIN = (((1,), (0,)), ((), ()))
 TWO_TERMS = (((1, 2), (1, 2)), ((), ()))
 
+ROWS_OF_TWO_AXES = (((2,), (0,)), ((), ()))
+APART = (((1,), (0,)), ((), ()))
+
 CASES: dict[str, tuple[Target, Any, tuple[int, ...], tuple[int, ...], DType]] = {
     "plain": (X86_64_V3, PLAIN, (64, 64), (64, 64), dt.f32),
     "few": (X86_64_V3, PLAIN, (3, 3), (3, 3), dt.f64),
     "integers": (X86_64_V3, PLAIN, (64, 64), (64, 64), dt.i32),
     "vector": (X86_64_V3, PLAIN, (64, 64), (64,), dt.f32),
     "two_terms": (X86_64_V3, TWO_TERMS, (64, 4, 4), (64, 4, 4), dt.f32),
+    "rows_of_two_axes": (X86_64_V3, ROWS_OF_TWO_AXES, (8, 8, 64), (64, 64), dt.f32),
+    "columns_of_two_axes": (X86_64_V3, PLAIN, (64, 64), (64, 8, 8), dt.f32),
+    "rows_apart": (X86_64_V3, APART, (8, 64, 8), (64, 64), dt.f32),
     "device_float32": (SM_90, PLAIN, (256, 256), (256, 256), dt.f32),
     "device_bfloat16": (SM_90, PLAIN, (256, 256), (256, 256), dt.bf16),
     "device_few": (SM_90, PLAIN, (16, 16), (16, 16), dt.f16),
     "device_odd_rows": (SM_90, PLAIN, (256, 255), (255, 256), dt.f16),
     "device_integers": (SM_90, PLAIN, (64, 64), (64, 64), dt.i32),
     "device_two_terms": (SM_90, TWO_TERMS, (64, 4, 4), (64, 4, 4), dt.f32),
+    "device_rows_of_two_axes": (SM_90, ROWS_OF_TWO_AXES, (8, 64, 64), (64, 64), dt.f16),
     "device_three_terms": (SM_90, PLAIN, (64, 3), (3, 64), dt.f32),
 }
 

@@ -1,0 +1,1 @@
+"""Sentence embeddings: the MiniLM encoder with its real weights, in plain NumPy under `pyc.jit`."""
