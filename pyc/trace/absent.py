@@ -21,7 +21,7 @@ def absent(array: Any, name: str) -> Callable[..., NoReturn]:
 def _refuse(array: Any, name: str, *args: Any, **options: Any) -> NoReturn:
     if name in _FILES:
         raise PurityError(
-            f"`.{name}()` of {array.described()} writes a file while the function is traced: "
+            f"`.{name}()` of {array._described()} writes a file while the function is traced: "
             "compiled code would not do so",
             rule=Reason.PURITY_FILE,
             fix="Return the array and write it outside of the jitted function; or write it by a "
@@ -29,7 +29,7 @@ def _refuse(array: Any, name: str, *args: Any, **options: Any) -> NoReturn:
             place=location.here(),
         )
     raise UnsupportedOpError(
-        f"`.{name}()` of {array.described()} cannot be traced",
+        f"`.{name}()` of {array._described()} cannot be traced",
         fix="Call it outside of the jitted function, on the array itself.",
         place=location.here(),
     )

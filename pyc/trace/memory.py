@@ -341,7 +341,7 @@ class ArrayMemory:
             if why:
                 raise self.refusal(
                     TraceError,
-                    f"{what}: {array.described()} {why}",
+                    f"{what}: {array._described()} {why}",
                     f"Copy it first: `y = y.copy()`; or make a new array: {rewrite}.",
                 )
             array = array.viewed
@@ -352,7 +352,7 @@ class ArrayMemory:
                 outermost = outermost.viewed
         if outermost.argument and outermost.owner.is_captured(outermost.value):
             raise PurityError(
-                f"{what} would change {outermost.described()} in place, which exists outside of "
+                f"{what} would change {outermost._described()} in place, which exists outside of "
                 "the function: compiled code would not do so",
                 rule=Reason.PURITY_OBJECT,
                 fix="Copy it first, `a = a.copy()`, return the copy, and assign it outside of the "
@@ -363,7 +363,7 @@ class ArrayMemory:
             raise self.refusal(
                 TraceError,
                 lambda: (
-                    f"{what} would change {outermost.described()} in place: it belongs to the "
+                    f"{what} would change {outermost._described()} in place: it belongs to the "
                     "caller"
                 ),
                 f"Copy it first: `x = x.copy()`; or make a new array: {rewrite}.",
@@ -441,7 +441,7 @@ class ArrayMemory:
 
     # --- messages ---------------------------------------------------------------------------------
 
-    def described(self) -> str:
+    def _described(self) -> str:
         """What it is, for messages."""
         return self.owner.describe(self.value)
 

@@ -1,4 +1,4 @@
-"""The methods and operators of arrays, each a call of a function of `pyc.numpy`.
+"""The methods of arrays, each a call of the function of `pyc.numpy` of that name.
 
 Takes what `numpy.ndarray`'s methods take, as the functions do. `sort`, `fill` and `put` change the
 array in place; methods that would change its shape or need its elements are refused by name.
@@ -15,15 +15,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.array import Array as DeviceArray
 from pyc.errors import ConcretizationError, DTypeError, TraceError
-from pyc.interpreter import bind1, current, type_of, weak_type
+from pyc.interpreter import bind1, current, type_of
 from pyc.numpy import indexing, keywords
-from pyc.numpy.core import plain_number, to_dtype
+from pyc.numpy.core import to_dtype
 from pyc.numpy.keywords import changes_nothing, refuse
-from pyc.trace import dispatch, location, strangers, updating
-from pyc.trace.memory import ArrayMemory
-from pyc.trace.parts import Selected
+from pyc.trace import dispatch, location, updating
 
 
 def _sizes(shape: tuple[Any, ...]) -> Any:
@@ -31,82 +28,13 @@ def _sizes(shape: tuple[Any, ...]) -> Any:
     return shape[0] if len(shape) == 1 else shape
 
 
-_OPERANDS = (int, float, complex, np.ndarray, np.generic, list, tuple, DeviceArray)
-
-
-def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
-    """The method of a binary operator; `name` is its function in pyc.numpy."""
-
-    def operator(self: ArrayMethods, other: Any) -> Any:
-        if type(other) is not type(self):
-            if isinstance(other, Selected) or not isinstance(other, _OPERANDS):
-                return strangers().stranger(self, name, symbol, other)
-            if isinstance(other, (list, tuple)) and not self.type.shape:
-                found = strangers().beside_sequence(self, name, symbol, other)
-                if found is not None:
-                    return found
-        if self.weak is not None:  # a Python number, and so is what a class of numbers gives
-            other = plain_number(other)
-        function = getattr(pnp, name)
-        out = function(other, self) if reflected else function(self, other)
-        if self.weak is not None and weak_type(other) is not None:
-            return out.weakened()
-        return out
-
-    operator.__doc__ = f"Elements of the array under `{symbol}`."
-    return operator
-
-
-def _times(reflected: bool = False) -> Any:
-    """The method of `*`: an integer repeats a text, as in Python and NumPy."""
-    multiplied = _binary("multiply", "*", reflected)
-
-    def operator(self: ArrayMethods, other: Any) -> Any:
-        if isinstance(other, (str, bytes)) and not self.type.shape and self.type.dtype.is_integer:
-            return strangers().repeated(self, other)
-        return multiplied(self, other)
-
-    operator.__doc__ = multiplied.__doc__
-    return operator
-
-
-def _unary(name: str, symbol: str) -> Any:
-    """The method of a unary operator."""
-
-    def operator(self: ArrayMethods) -> Any:
-        out = getattr(pnp, name)(self)
-        return out.weakened() if self.weak is not None else out
-
-    operator.__doc__ = f"Elements of the array under `{symbol}`."
-    return operator
-
-
-def _in_place(method: str, symbol: str) -> Any:
-    """The method of an augmented assignment: a new value for scalars, which NumPy cannot change in
-    place either; for arrays the elements change, for every alias too."""
-
-    def operator(self: ArrayMethods, other: Any) -> Any:
-        if not self.type.shape and (self.weak is not None or not self.argument):
-            return getattr(self, method)(other)
-        rewrite = f"`a = a {symbol} b`"
-        here: ArrayMethods = current().lift(self)
-        here.check_writable(f"`{symbol}=`", rewrite)
-        found = getattr(self, method)(other)
-        self.change(updating.fitted(f"`{symbol}=`", self, found), f"`{symbol}=`", rewrite)
-        return self
-
-    operator.__doc__ = f"`{symbol}=`: of an array, in place."
-    return operator
-
-
-class ArrayMethods(ArrayMemory):
-    """Methods and operators that `Tracer` has of NumPy's arrays. weak: the Python number type that
-    it stands for, None for arrays and NumPy scalars."""
+class ArrayMethods:
+    """Methods that `Tracer` has of NumPy's arrays."""
 
     __slots__ = ()
 
-    weak: type | None
     needed: Callable[[], np.ndarray[Any, Any] | None]
+    _described: Callable[[], str]
 
     # --- reductions -------------------------------------------------------------------------------
 
@@ -290,60 +218,21 @@ class ArrayMethods(ArrayMemory):
             return self.take(np.flatnonzero(condition).tolist(), axis)
         return dispatch.call_function(np.compress, (condition, self), {"axis": axis, "out": out})
 
-    # --- operators --------------------------------------------------------------------------------
-
-    __add__, __radd__ = _binary("add", "+"), _binary("add", "+", True)
-    __sub__, __rsub__ = _binary("subtract", "-"), _binary("subtract", "-", True)
-    __mul__, __rmul__ = _times(), _times(True)
-    __truediv__, __rtruediv__ = _binary("divide", "/"), _binary("divide", "/", True)
-    __floordiv__ = _binary("floor_divide", "//")
-    __rfloordiv__ = _binary("floor_divide", "//", True)
-    __mod__, __rmod__ = _binary("remainder", "%"), _binary("remainder", "%", True)
-    __pow__, __rpow__ = _binary("pow", "**"), _binary("pow", "**", True)
-    __matmul__, __rmatmul__ = _binary("matmul", "@"), _binary("matmul", "@", True)
-    __and__, __rand__ = _binary("bitwise_and", "&"), _binary("bitwise_and", "&", True)
-    __or__, __ror__ = _binary("bitwise_or", "|"), _binary("bitwise_or", "|", True)
-    __xor__, __rxor__ = _binary("bitwise_xor", "^"), _binary("bitwise_xor", "^", True)
-    __lshift__ = _binary("bitwise_left_shift", "<<")
-    __rlshift__ = _binary("bitwise_left_shift", "<<", True)
-    __rshift__ = _binary("bitwise_right_shift", ">>")
-    __rrshift__ = _binary("bitwise_right_shift", ">>", True)
-
-    __eq__ = _binary("equal", "==")
-    __ne__ = _binary("not_equal", "!=")
-    __lt__, __le__ = _binary("less", "<"), _binary("less_equal", "<=")
-    __gt__, __ge__ = _binary("greater", ">"), _binary("greater_equal", ">=")
-
-    __neg__, __pos__ = _unary("negative", "-"), _unary("positive", "+")
-    __abs__, __invert__ = _unary("abs", "abs"), _unary("bitwise_invert", "~")
-
-    __iadd__, __isub__ = _in_place("__add__", "+"), _in_place("__sub__", "-")
-    __imul__, __itruediv__ = _in_place("__mul__", "*"), _in_place("__truediv__", "/")
-    __ifloordiv__, __imod__ = _in_place("__floordiv__", "//"), _in_place("__mod__", "%")
-    __ipow__, __imatmul__ = _in_place("__pow__", "**"), _in_place("__matmul__", "@")
-    __iand__, __ior__ = _in_place("__and__", "&"), _in_place("__or__", "|")
-    __ixor__ = _in_place("__xor__", "^")
-    __ilshift__, __irshift__ = _in_place("__lshift__", "<<"), _in_place("__rshift__", ">>")
-
-    def __divmod__(self, other: Any) -> tuple[Any, Any]:
-        """(self // other, self % other)."""
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
-        """(other // self, other % self)."""
-        return other // self, other % self
-
     # --- refused ----------------------------------------------------------------------------------
 
     def _refuse_in_place(self, name: str, rewrite: str) -> NoReturn:
         raise TraceError(
             lambda: (
-                f"`.{name}()` would change {self.described()} in place in a way that cannot be "
+                f"`.{name}()` would change {self._described()} in place in a way that cannot be "
                 "traced"
             ),
             fix=f"Write `{rewrite}`, which makes a new array.",
             place=location.here(),
         )
+
+    def change(self, new: Any, what: str, rewrite: str) -> None:
+        """Replaces the elements in place; `Tracer` says how."""
+        raise NotImplementedError
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         """Sorts the elements along an axis in place; always stable."""

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 import pyc.numpy as pnp
+from pyc.array import Array as DeviceArray
 from pyc.errors import (
     ConcretizationError,
     TraceError,
@@ -27,12 +28,13 @@ from pyc.errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
 )
-from pyc.interpreter import bind, current
+from pyc.interpreter import bind, current, weak_type
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Location, Value
 from pyc.numpy import indexing
-from pyc.trace import absent_methods, dispatch, location, selecting, updating
-from pyc.trace.memory import Owner
+from pyc.numpy.core import plain_number
+from pyc.trace import absent_methods, dispatch, location, selecting, strangers, updating
+from pyc.trace.memory import ArrayMemory, Owner
 from pyc.trace.methods import ArrayMethods
 from pyc.trace.parts import At, Flat, Selected
 from pyc.trace.telling import tell
@@ -43,6 +45,74 @@ PYTHON_TYPE: dict[dt.DType, type] = {dt.b1: bool, dt.i64: int, dt.f64: float, dt
 
 def _spread(x: Any, shape: tuple[int, ...]) -> Any:
     return pnp.broadcast_to(x, shape) if shape else x
+
+
+_OPERANDS = (int, float, complex, np.ndarray, np.generic, list, tuple, DeviceArray)
+
+
+def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
+    """The method of a binary operator; `name` is its function in pyc.numpy."""
+
+    def operator(self: Tracer, other: Any) -> Any:
+        if type(other) is not Tracer:
+            if isinstance(other, Selected) or not isinstance(other, _OPERANDS):
+                return strangers().stranger(self, name, symbol, other)
+            if isinstance(other, (list, tuple)) and not self.type.shape:
+                found = strangers().beside_sequence(self, name, symbol, other)
+                if found is not None:
+                    return found
+        if self.weak is not None:  # a Python number, and so is what a class of numbers gives
+            other = plain_number(other)
+        function = getattr(pnp, name)
+        out = function(other, self) if reflected else function(self, other)
+        if self.weak is not None and weak_type(other) is not None:
+            return out.weakened()
+        return out
+
+    operator.__doc__ = f"Elements of the array under `{symbol}`."
+    return operator
+
+
+def _times(reflected: bool = False) -> Any:
+    """The method of `*`: an integer repeats a text, as in Python and NumPy."""
+    multiplied = _binary("multiply", "*", reflected)
+
+    def operator(self: Tracer, other: Any) -> Any:
+        if isinstance(other, (str, bytes)) and not self.ndim and self.type.dtype.is_integer:
+            return strangers().repeated(self, other)
+        return multiplied(self, other)
+
+    operator.__doc__ = multiplied.__doc__
+    return operator
+
+
+def _unary(name: str, symbol: str) -> Any:
+    """The method of a unary operator."""
+
+    def operator(self: Tracer) -> Any:
+        out = getattr(pnp, name)(self)
+        return out.weakened() if self.weak is not None else out
+
+    operator.__doc__ = f"Elements of the array under `{symbol}`."
+    return operator
+
+
+def _in_place(method: str, symbol: str) -> Any:
+    """The method of an augmented assignment: a new value for scalars, which NumPy cannot change in
+    place either; for arrays the elements change, for every alias too."""
+
+    def operator(self: Tracer, other: Any) -> Any:
+        if not self.ndim and (self.weak is not None or not self.argument):
+            return getattr(self, method)(other)
+        rewrite = f"`a = a {symbol} b`"
+        here: Tracer = current().lift(self)
+        here.check_writable(f"`{symbol}=`", rewrite)
+        found = getattr(self, method)(other)
+        self.change(updating.fitted(f"`{symbol}=`", self, found), f"`{symbol}=`", rewrite)
+        return self
+
+    operator.__doc__ = f"`{symbol}=`: of an array, in place."
+    return operator
 
 
 def _may_select(key: Any) -> bool:
@@ -60,7 +130,7 @@ def _has_ellipsis(key: Any) -> bool:
     return any(k is Ellipsis for k in key) if isinstance(key, tuple) else key is Ellipsis
 
 
-class Tracer(ArrayMethods):
+class Tracer(ArrayMemory, ArrayMethods):
     """A value of a trace. owner: the trace; value: its name in the Graph; weak: the Python number
     type it stands for, None for arrays and NumPy scalars."""
 
@@ -236,6 +306,49 @@ class Tracer(ArrayMethods):
         reason = "cannot be traced" if known else "is not an attribute of arrays"
         raise AttributeError(f"`.{name}` of {self!r} {reason}", name=name, obj=self)
 
+    # --- operators --------------------------------------------------------------------------------
+
+    __add__, __radd__ = _binary("add", "+"), _binary("add", "+", True)
+    __sub__, __rsub__ = _binary("subtract", "-"), _binary("subtract", "-", True)
+    __mul__, __rmul__ = _times(), _times(True)
+    __truediv__, __rtruediv__ = _binary("divide", "/"), _binary("divide", "/", True)
+    __floordiv__ = _binary("floor_divide", "//")
+    __rfloordiv__ = _binary("floor_divide", "//", True)
+    __mod__, __rmod__ = _binary("remainder", "%"), _binary("remainder", "%", True)
+    __pow__, __rpow__ = _binary("pow", "**"), _binary("pow", "**", True)
+    __matmul__, __rmatmul__ = _binary("matmul", "@"), _binary("matmul", "@", True)
+    __and__, __rand__ = _binary("bitwise_and", "&"), _binary("bitwise_and", "&", True)
+    __or__, __ror__ = _binary("bitwise_or", "|"), _binary("bitwise_or", "|", True)
+    __xor__, __rxor__ = _binary("bitwise_xor", "^"), _binary("bitwise_xor", "^", True)
+    __lshift__ = _binary("bitwise_left_shift", "<<")
+    __rlshift__ = _binary("bitwise_left_shift", "<<", True)
+    __rshift__ = _binary("bitwise_right_shift", ">>")
+    __rrshift__ = _binary("bitwise_right_shift", ">>", True)
+
+    __eq__ = _binary("equal", "==")
+    __ne__ = _binary("not_equal", "!=")
+    __lt__, __le__ = _binary("less", "<"), _binary("less_equal", "<=")
+    __gt__, __ge__ = _binary("greater", ">"), _binary("greater_equal", ">=")
+
+    __neg__, __pos__ = _unary("negative", "-"), _unary("positive", "+")
+    __abs__, __invert__ = _unary("abs", "abs"), _unary("bitwise_invert", "~")
+
+    __iadd__, __isub__ = _in_place("__add__", "+"), _in_place("__sub__", "-")
+    __imul__, __itruediv__ = _in_place("__mul__", "*"), _in_place("__truediv__", "/")
+    __ifloordiv__, __imod__ = _in_place("__floordiv__", "//"), _in_place("__mod__", "%")
+    __ipow__, __imatmul__ = _in_place("__pow__", "**"), _in_place("__matmul__", "@")
+    __iand__, __ior__ = _in_place("__and__", "&"), _in_place("__or__", "|")
+    __ixor__ = _in_place("__xor__", "^")
+    __ilshift__, __irshift__ = _in_place("__lshift__", "<<"), _in_place("__rshift__", ">>")
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        """(self // other, self % other)."""
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        """(other // self, other % self)."""
+        return other // self, other % self
+
     # --- containers -------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
@@ -267,7 +380,7 @@ class Tracer(ArrayMethods):
     def __contains__(self, item: Any) -> NoReturn:
         raise self.refusal(
             TracerBoolConversionError,
-            lambda: f"`in` asks for the truth of a comparison with {self.described()}",
+            lambda: f"`in` asks for the truth of a comparison with {self._described()}",
             "Write `(x == item).any()`, and decide with `where` or `pyc.lax.cond`.",
         )
 
@@ -293,7 +406,7 @@ class Tracer(ArrayMethods):
         return self.refusal(
             ConcretizationError,
             lambda: (
-                f"{asked} needs the value of {self.described()}, which is not known while the "
+                f"{asked} needs the value of {self._described()}, which is not known while the "
                 "function is traced"
             ),
             fix,
@@ -302,7 +415,7 @@ class Tracer(ArrayMethods):
     def _assignment_refusal(self, name: str, rewrite: str) -> TraceError:
         return self.refusal(
             TraceError,
-            lambda: f"assigning to `.{name}` would change {self.described()} in place",
+            lambda: f"assigning to `.{name}` would change {self._described()} in place",
             f"Write `{rewrite}`, which makes a new array.",
         )
 
@@ -311,7 +424,7 @@ class Tracer(ArrayMethods):
             raise self.refusal(
                 TracerBoolConversionError,
                 lambda: (
-                    f"the truth of {self.described()} is ambiguous: it has {self.size} elements"
+                    f"the truth of {self._described()} is ambiguous: it has {self.size} elements"
                 ),
                 "Write `(a < x) & (x < b)` for `a < x < b`; `&`, `|`, `~` for `and`, `or`, `not`; "
                 "`pyc.numpy.where(c, a, b)` to choose by element;\n"
@@ -322,7 +435,7 @@ class Tracer(ArrayMethods):
             return bool(found)
         raise self.refusal(
             TracerBoolConversionError,
-            lambda: f"the truth of {self.described()} is needed while the function is traced",
+            lambda: f"the truth of {self._described()} is needed while the function is traced",
             "Write `pyc.numpy.where(c, a, b)` for `a if c else b`, "
             "`pyc.lax.cond(c, true_fun, false_fun, *operands)` for `if`, "
             "`pyc.lax.while_loop` for `while`,\n"
@@ -337,7 +450,7 @@ class Tracer(ArrayMethods):
         raise self.refusal(
             TracerIntegerConversionError,
             lambda: (
-                f"int() needs the value of {self.described()}, which is not known while the "
+                f"int() needs the value of {self._described()}, which is not known while the "
                 "function is traced"
             ),
             "Call `int(x)` by this name in the function (`[int(v) for v in x]` for `map(int, x)`), "
@@ -352,7 +465,7 @@ class Tracer(ArrayMethods):
         raise self.refusal(
             TracerIntegerConversionError,
             lambda: (
-                f"{self.described()} is used as a Python integer (a shape, an axis, a range, "
+                f"{self._described()} is used as a Python integer (a shape, an axis, a range, "
                 "or an index of a list), which needs its value"
             ),
             "Pass the argument it comes from as a number, such as `int(n)`, or make it static: "
@@ -394,7 +507,7 @@ class Tracer(ArrayMethods):
                 return hash(found.item())
         raise self.refusal(
             TraceError,
-            lambda: f"{self.described()} is used as a key or in a set, which needs its value",
+            lambda: f"{self._described()} is used as a key or in a set, which needs its value",
             "Use its position or its name as the key.",
         )
 
@@ -430,7 +543,7 @@ class Tracer(ArrayMethods):
         raise self.refusal(
             TracerArrayConversionError,
             lambda: (
-                f"NumPy asked for the elements of {self.described()}, which are not known "
+                f"NumPy asked for the elements of {self._described()}, which are not known "
                 "while the function is traced"
             ),
             "Code that pyc does not trace, or a type in a variable, needs them. Write "

@@ -128,12 +128,7 @@ def test_what_python_raises_inside_pyc_keeps_its_frames(monkeypatch) -> None:
     monkeypatch.setattr("pyc.numpy.linear_algebra.bind1", None)
     monkeypatch.setattr("pyc.numpy.elementwise.operands", None)
     got = frames(jit(lambda x: x + x), X)
-    assert got == [
-        *here("<lambda>"),
-        "methods.py:operator",
-        "keywords.py:run",
-        "elementwise.py:add",
-    ]
+    assert got == [*here("<lambda>"), "tracer.py:operator", "keywords.py:run", "elementwise.py:add"]
     monkeypatch.setattr(sys.modules["pyc.programs"], "capture", None)
     assert frames(jit(refused), X)[-1] == "programs.py:trace"
 
