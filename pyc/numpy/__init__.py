@@ -7,7 +7,6 @@ calling NumPy's own function on a traced value comes here too (`FROM_NUMPY`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as _numpy
@@ -94,14 +93,8 @@ from pyc.numpy.elementwise import (
     atan,
     atan2,
     atanh,
-    bitwise_and,
-    bitwise_count,
-    bitwise_invert,
     bitwise_left_shift,
-    bitwise_not,
-    bitwise_or,
     bitwise_right_shift,
-    bitwise_xor,
     cbrt,
     ceil,
     clip,
@@ -114,7 +107,6 @@ from pyc.numpy.elementwise import (
     degrees,
     divide,
     divmod,
-    equal,
     erf,
     erfc,
     exp,
@@ -129,34 +121,20 @@ from pyc.numpy.elementwise import (
     fmin,
     fmod,
     gcd,
-    greater,
-    greater_equal,
     heaviside,
     hypot,
     imag,
-    invert,
     isclose,
     iscomplex,
-    isfinite,
-    isinf,
-    isnan,
-    isneginf,
-    isposinf,
     isreal,
     lcm,
     left_shift,
-    less,
-    less_equal,
     log,
     log1p,
     log2,
     log10,
     logaddexp,
     logaddexp2,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
     maximum,
     minimum,
     mod,
@@ -165,7 +143,6 @@ from pyc.numpy.elementwise import (
     nan_to_num,
     negative,
     nextafter,
-    not_equal,
     positive,
     pow,
     power,
@@ -178,7 +155,6 @@ from pyc.numpy.elementwise import (
     rint,
     round,
     sign,
-    signbit,
     sin,
     sinc,
     sinh,
@@ -189,10 +165,9 @@ from pyc.numpy.elementwise import (
     tanh,
     true_divide,
     trunc,
-    where,
 )
 from pyc.numpy.indexing import take, take_along_axis
-from pyc.numpy.keywords import MASKED, explained
+from pyc.numpy.keywords import give_keywords
 from pyc.numpy.linear_algebra import (
     cross,
     dot,
@@ -204,6 +179,32 @@ from pyc.numpy.linear_algebra import (
     tensordot,
     vdot,
     vecdot,
+)
+from pyc.numpy.logic import (
+    bitwise_and,
+    bitwise_count,
+    bitwise_invert,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    equal,
+    greater,
+    greater_equal,
+    invert,
+    isfinite,
+    isinf,
+    isnan,
+    isneginf,
+    isposinf,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
+    signbit,
+    where,
 )
 from pyc.numpy.manipulation import (
     append,
@@ -639,50 +640,8 @@ __all__ = [
     "zeros_like",
 ]
 
-
-VIEWS = frozenset(
-    (
-        *(
-            "array_split",
-            "asarray",
-            "ascontiguousarray",
-            "astype",
-            "atleast_1d",
-            "atleast_2d",
-            "atleast_3d",
-        ),
-        *("broadcast_arrays", "broadcast_to", "diag", "diagonal", "expand_dims", "flip"),
-        *("fliplr", "flipud", "imag", "matrix_transpose", "moveaxis", "permute_dims", "ravel"),
-        *("real", "reshape", "rollaxis", "rot90", "split", "squeeze", "swapaxes", "transpose"),
-        *("dsplit", "einsum", "hsplit", "sliding_window_view", "unstack", "vsplit"),
-    )
-)
-"""Functions whose results may share memory with their arguments, as in NumPy."""
-
-
-def _finish() -> None:
-    """Gives all other functions results of their own, and all functions NumPy's keyword arguments,
-    which they take or refuse by name."""
-    for path, names, module in (
-        ("", __all__, globals()),
-        ("linalg.", linalg.__all__, vars(linalg)),
-    ):
-        theirs = _numpy.linalg if path else _numpy
-        for name in names:
-            found = module.get(name)  # `bfloat16` is made when it is asked for
-            if not isinstance(found, FunctionType) or found is from_dlpack:
-                continue
-            shown, separate = f"pyc.numpy.{path}{name}", name not in VIEWS
-            module[name] = explained(
-                found,
-                shown,
-                getattr(theirs, name, None),
-                separate=separate,
-                more=() if path else MASKED.get(name, ()),
-            )
-
-
-_finish()
+give_keywords(globals(), __all__, _numpy)
+give_keywords(vars(linalg), linalg.__all__, _numpy.linalg, "linalg.")
 
 
 def _table() -> dict[Any, Callable[..., Any]]:

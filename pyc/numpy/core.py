@@ -7,7 +7,7 @@ weak), with the `cast` and `broadcast` equations that the Graph level wants expl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -30,6 +30,7 @@ from pyc.ir.dtype import DType
 from pyc.ir.types import ArrayType
 
 Shape = tuple[int, ...]
+Function = Callable[..., Any]
 
 _MOST_AXES = 64
 """As in NumPy."""
@@ -346,3 +347,10 @@ def reverse(x: Any, axes: Collection[int]) -> Any:
         size=shape,
         step=tuple(-1 if k in axes else 1 for k in range(len(shape))),
     )
+
+
+def named(function: Function, name: str, summary: str) -> Function:
+    """`function` under a public name, with what it gives as its documentation."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = summary
+    return function

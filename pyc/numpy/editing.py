@@ -28,8 +28,9 @@ from pyc.numpy.core import (
     type_text,
 )
 from pyc.numpy.creation import asarray, iota
-from pyc.numpy.elementwise import add, clip, equal, less, remainder, subtract, where
+from pyc.numpy.elementwise import add, clip, remainder, subtract
 from pyc.numpy.indexing import gather
+from pyc.numpy.logic import equal, less, where
 from pyc.numpy.manipulation import (
     atleast_1d,
     concat,

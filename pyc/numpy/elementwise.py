@@ -1,4 +1,4 @@
-"""Element-by-element functions, with NumPy's promotion and values.
+"""Functions of numbers, element by element, with NumPy's promotion and values.
 
 Each takes arrays, numbers or lists that broadcast together and returns an array of the broadcast
 shape. `out=`, `where=` and other ufunc options do not exist: write `where(condition, f(x), x)`.
@@ -6,30 +6,44 @@ shape. `out=`, `where=` and other ufunc options do not exist: write `where(condi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pyc.errors import ConcretizationError, DTypeError
+from pyc.errors import DTypeError
 from pyc.interpreter import bind1, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
+    Function,
     broadcast,
-    broadcast_shape,
     cast,
     dtype_of,
     fits,
     floating,
     literal,
+    named,
     operands,
     result_dtype,
     shape_of,
     type_text,
     value,
 )
-
-Function = Callable[..., Any]
+from pyc.numpy.logic import (
+    equal,
+    greater,
+    isfinite,
+    isinf,
+    isnan,
+    isneginf,
+    isposinf,
+    less,
+    less_equal,
+    logical_and,
+    logical_or,
+    not_equal,
+    of_integers,
+    where,
+)
 
 
 def _unary(name: str, op: str, summary: str, kinds: str = "") -> Function:
@@ -42,13 +56,7 @@ def _unary(name: str, op: str, summary: str, kinds: str = "") -> Function:
             raise DTypeError(f"{name}: needs {kinds.replace(' ', ' or ')}, got {type_text(x)}")
         return bind1(op, x)
 
-    return _named(function, name, summary)
-
-
-def _named(function: Function, name: str, summary: str) -> Function:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = summary
-    return function
+    return named(function, name, summary)
 
 
 def _real(name: str, op: str, summary: str) -> Function:
@@ -58,7 +66,7 @@ def _real(name: str, op: str, summary: str) -> Function:
         x = value(x)
         return bind1(op, cast(x, floating(x)))
 
-    return _named(function, name, summary)
+    return named(function, name, summary)
 
 
 def _rounding(name: str, op: str, summary: str) -> Function:
@@ -70,7 +78,7 @@ def _rounding(name: str, op: str, summary: str) -> Function:
             raise DTypeError(f"{name}: complex numbers cannot be rounded, got {type_text(x)}")
         return bind1(op, x) if dtype_of(x).is_float else x
 
-    return _named(function, name, summary)
+    return named(function, name, summary)
 
 
 def _binary(name: str, op: str, summary: str) -> Function:
@@ -78,7 +86,7 @@ def _binary(name: str, op: str, summary: str) -> Function:
         x, y = operands(name, x, y)
         return bind1(op, x, y)
 
-    return _named(function, name, summary)
+    return named(function, name, summary)
 
 
 def _binary_float(name: str, op: str, summary: str) -> Function:
@@ -87,7 +95,7 @@ def _binary_float(name: str, op: str, summary: str) -> Function:
         x, y = operands(name, x, y, dtype=_floating_pair(x, y))
         return bind1(op, x, y)
 
-    return _named(function, name, summary)
+    return named(function, name, summary)
 
 
 def _floating_pair(x: Any, y: Any) -> dt.DType:
@@ -154,7 +162,7 @@ def _integers_for_bools(name: str, op: str, summary: str) -> Function:
             x, y = cast(x, dt.i8), cast(y, dt.i8)
         return bind1(op, x, y)
 
-    return _named(function, name, summary)
+    return named(function, name, summary)
 
 
 floor_divide = _integers_for_bools(
@@ -480,148 +488,14 @@ def _power_of_ten(decimals: int) -> float:
 around = round
 
 
-# --- comparison and logic -------------------------------------------------------------------------
-
-_SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+# --- divisors, shifts, replaced values ------------------------------------------------------------
 
 
-def _comparison(name: str, op: str, summary: str) -> Function:
-    """Integers of any two types are compared as the numbers that they are, as NumPy does."""
-
-    def function(x: Any, y: Any) -> Any:
-        x, y = value(x), value(y)
-        if dtype_of(x).is_integer and dtype_of(y).is_integer:
-            return _compared(name, op, x, y)
-        return bind1(op, *operands(name, x, y))
-
-    return _named(function, name, summary)
-
-
-def _compared(name: str, op: str, x: Any, y: Any) -> Any:
-    """The comparison of integers, each in a type that holds it."""
-    if type(x) is int:
-        x, y, op = y, x, _SWAPPED[op]
-    kind = dtype_of(x)
-    if type(y) is int and not fits(y, kind):
-        found = op == "ne" or (op in ("lt", "le") if y > 0 else op in ("gt", "ge"))
-        return broadcast(literal(found, dt.b1), shape_of(x))
-    weak = [weak_type(v) is not None and type(v) is not int for v in (x, y)]
-    kinds = {kind.kind, dtype_of(y).kind}
-    if type(y) is int or (kinds != {"int", "uint"} and not any(weak)):
-        return bind1(op, *operands(name, x, y))
-    if dt.u64 not in (kind, dtype_of(y)):
-        return bind1(op, *operands(name, x, y, dtype=dt.i64))
-    if kind is dt.u64:
-        x, y, op = y, x, _SWAPPED[op]
-    shape = broadcast_shape(name, [shape_of(x), shape_of(y)])
-    x, y = broadcast(cast(x, dt.i64), shape), broadcast(y, shape)
-    below = bind1("lt", x, broadcast(literal(0, dt.i64), shape))
-    found = bind1(op, bind1("cast", x, dtype=dt.u64), y)
-    if op in ("ne", "lt", "le"):
-        return bind1("logical_or", below, found)
-    return bind1("logical_and", bind1("logical_not", below), found)
-
-
-equal = _comparison("equal", "eq", "x == y; NaN equals nothing.")
-not_equal = _comparison("not_equal", "ne", "x != y.")
-less = _comparison("less", "lt", "x < y.")
-less_equal = _comparison("less_equal", "le", "x <= y.")
-greater = _comparison("greater", "gt", "x > y.")
-greater_equal = _comparison("greater_equal", "ge", "x >= y.")
-
-
-def _logical(name: str, op: str, summary: str) -> Function:
-    def function(*xs: Any) -> Any:
-        values = [cast(value(x), dt.b1) for x in xs]
-        shape = broadcast_shape(name, [shape_of(x) for x in values])
-        return bind1(op, *(broadcast(x, shape) for x in values))
-
-    return _named(function, name, summary)
-
-
-logical_and = _logical("logical_and", "logical_and", "Both are non-zero.")
-logical_or = _logical("logical_or", "logical_or", "Either is non-zero.")
-logical_xor = _logical("logical_xor", "logical_xor", "Exactly one is non-zero.")
-logical_not = _logical("logical_not", "logical_not", "x is zero.")
-
-
-def _bits(name: str, summary: str, kinds: str = "bool int uint") -> Function:
-    """A function of two arrays of integers, and of bools where `kinds` has them."""
-
-    def function(x: Any, y: Any) -> Any:
-        x, y = operands(name, x, y)
-        if dtype_of(x).kind not in kinds.split():
-            needed = "integers or bools" if "bool" in kinds else "integers"
-            raise DTypeError(f"{name}: needs {needed}, got {type_text(x)}")
-        return bind1(name, x, y)
-
-    return _named(function, name, summary)
-
-
-bitwise_and = _bits("bitwise_and", "Bits set in both.")
-bitwise_or = _bits("bitwise_or", "Bits set in either.")
-bitwise_xor = _bits("bitwise_xor", "Bits set in one of the two.")
-gcd = _bits("gcd", "The greatest common divisor of |x| and |y|, |x| if y is 0.", "int uint")
-lcm = _bits("lcm", "The least common multiple of |x| and |y|; it wraps around.", "int uint")
+gcd = of_integers("gcd", "The greatest common divisor of |x| and |y|, |x| if y is 0.", "int uint")
+lcm = of_integers("lcm", "The least common multiple of |x| and |y|; it wraps around.", "int uint")
 left_shift = _integers_for_bools("left_shift", "shift_left", "x * 2^y; 0 beyond the width.")
 right_shift = _integers_for_bools("right_shift", "shift_right", "floor(x / 2^y).")
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
-
-
-def invert(x: Any) -> Any:
-    """The complement of each bit; logical not of bools."""
-    (x,) = operands("invert", x)
-    kind = dtype_of(x)
-    if kind.kind not in ("bool", "int", "uint"):
-        raise DTypeError(f"invert: needs integers or bools, got {type_text(x)}")
-    return bind1("logical_not" if kind is dt.b1 else "bitwise_not", x)
-
-
-bitwise_invert = bitwise_not = invert
-
-
-def bitwise_count(x: Any) -> Any:
-    """The number of bits set in |x|, uint8."""
-    (x,) = operands("bitwise_count", x)
-    if dtype_of(x) is dt.b1:
-        return cast(x, dt.u8)
-    size = bind1("abs", x) if dtype_of(x).kind == "int" else x
-    return cast(bind1("popcount", size), dt.u8)
-
-
-def _test(name: str, op: str, otherwise: bool, summary: str) -> Function:
-    """A test of floats that is constant for integers."""
-
-    def function(x: Any) -> Any:
-        (x,) = operands(name, x)
-        if dtype_of(x).kind in ("float", "complex"):
-            return bind1(op, x)
-        return broadcast(literal(otherwise, dt.b1), shape_of(x))
-
-    return _named(function, name, summary)
-
-
-isnan = _test("isnan", "isnan", False, "x is NaN.")
-isinf = _test("isinf", "isinf", False, "x is infinite.")
-isfinite = _test("isfinite", "isfinite", True, "x is neither NaN nor infinite.")
-
-
-def signbit(x: Any) -> Any:
-    """The sign bit is set (-0.0 included)."""
-    (x,) = operands("signbit", x)
-    if dtype_of(x).is_float:
-        return bind1("signbit", x)
-    return less(x, 0)
-
-
-def isneginf(x: Any) -> Any:
-    """x is -inf."""
-    return logical_and(isinf(x), signbit(x))
-
-
-def isposinf(x: Any) -> Any:
-    """x is +inf."""
-    return logical_and(isinf(x), logical_not(signbit(x)))
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
@@ -638,15 +512,10 @@ def nan_to_num(x: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None)
     (x,) = operands("nan_to_num", x)
     if not dtype_of(x).is_float:
         return x
-    top = float(dt_max(dtype_of(x)))
+    top = float(dtype_of(x).limits.max)
     x = where(isnan(x), nan, x)
     x = where(isposinf(x), top if posinf is None else posinf, x)
     return where(isneginf(x), -top if neginf is None else neginf, x)
-
-
-def dt_max(kind: dt.DType) -> float:
-    """The largest finite number of a float type."""
-    return float(kind.limits.max)
 
 
 # --- complex --------------------------------------------------------------------------------------
@@ -701,18 +570,3 @@ def angle(x: Any) -> Any:
     if dtype_of(x).kind != "complex":
         x = cast(x, dt.f64 if dtype_of(x) is dt.b1 else floating(x))
     return arctan2(imag(x), real(x))
-
-
-def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """x where the condition is non-zero, else y; the three broadcast together. NumPy's form
-    without x and y is a ConcretizationError: see `nonzero`."""
-    if x is None or y is None:
-        raise ConcretizationError(
-            "where: without `x` and `y`, the number of places depends on data",
-            fix="Write `where(condition, x, y)`, or `pyc.numpy.nonzero(condition, size=n)` with "
-            "the most places there can be.",
-        )
-    test = cast(value(condition), dt.b1)
-    x, y = operands("where", x, y)
-    shape = broadcast_shape("where", [shape_of(test), shape_of(x)])
-    return bind1("select", broadcast(test, shape), broadcast(x, shape), broadcast(y, shape))

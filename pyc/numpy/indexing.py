@@ -39,19 +39,9 @@ from pyc.numpy.core import (
 )
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add as add_arrays
-from pyc.numpy.elementwise import (
-    clip,
-    divide,
-    less,
-    logical_and,
-    maximum,
-    minimum,
-    multiply,
-    power,
-    remainder,
-    where,
-)
+from pyc.numpy.elementwise import clip, divide, maximum, minimum, multiply, power, remainder
 from pyc.numpy.elementwise import subtract as subtract_arrays
+from pyc.numpy.logic import less, logical_and, where
 from pyc.numpy.manipulation import ravel, reshape
 
 Shape = tuple[int, ...]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
+from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -37,7 +38,7 @@ RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction", "x1": "a", "x2"
 _UFUNC = ("out", "where", "casting", "order", "dtype", "subok", "signature", "axes", "axis")
 """What every ufunc takes, which Python cannot tell before NumPy 2.4."""
 
-MASKED: dict[str, tuple[str, ...]] = {
+_MASKED: dict[str, tuple[str, ...]] = {
     **{
         prefix + name: ("where", "initial")
         for name in ("sum", "prod", "max", "min")
@@ -48,6 +49,21 @@ MASKED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("amax", "amin"), ("where", "initial")),
 }
 """What reductions take beside their own arguments; `pyc.numpy.masked` does it."""
+
+_VIEWS = frozenset(
+    (
+        *("array_split", "asarray", "ascontiguousarray", "astype"),
+        *("atleast_1d", "atleast_2d", "atleast_3d"),
+        *("broadcast_arrays", "broadcast_to", "diag", "diagonal", "expand_dims", "flip"),
+        *("fliplr", "flipud", "imag", "matrix_transpose", "moveaxis", "permute_dims", "ravel"),
+        *("real", "reshape", "rollaxis", "rot90", "split", "squeeze", "swapaxes", "transpose"),
+        *("dsplit", "einsum", "hsplit", "sliding_window_view", "unstack", "vsplit"),
+    )
+)
+"""Functions whose results may share memory with their arguments, as in NumPy."""
+_OWN_FORM = ("from_dlpack",)
+"""Functions that take what they name only."""
+
 _FIXES = {
     "out": "Use what the function returns: `y = np.{name}(...)`.",
     "order": "Leave it out: arrays made while tracing are in C order.",
@@ -142,7 +158,7 @@ def explained(
     more: tuple[str, ...] = (),
 ) -> Callable[..., Any]:
     """`function` with NumPy's keyword arguments taken or refused by name. separate: its results
-    share memory with none of its arguments; more: what it takes of `MASKED`."""
+    share memory with none of its arguments; more: what it takes of `_MASKED`."""
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -176,3 +192,26 @@ def explained(
         ]
         run.__signature__ = inspect.Signature([*own, *new])  # type: ignore[attr-defined]
     return run
+
+
+def give_keywords(
+    members: dict[str, Any], names: Sequence[str], theirs: Any, path: str = ""
+) -> None:
+    """Gives the functions of a module NumPy's keyword arguments, which they take or refuse by name,
+    and results of their own to all but those of views.
+
+    members: of the module, which are replaced; names: the public ones; theirs: NumPy's module;
+    path: what users write before a name
+    """
+    for name in names:
+        found = members.get(name)  # `bfloat16` is made when it is asked for
+        if not isinstance(found, FunctionType) or name in _OWN_FORM:
+            continue
+        shown, separate = f"pyc.numpy.{path}{name}", name not in _VIEWS
+        members[name] = explained(
+            found,
+            shown,
+            getattr(theirs, name, None),
+            separate=separate,
+            more=() if path else _MASKED.get(name, ()),
+        )

@@ -28,9 +28,6 @@ from pyc.numpy.elementwise import (
     add,
     divide,
     imag,
-    isnan,
-    logical_and,
-    logical_not,
     maximum,
     minimum,
     multiply,
@@ -39,7 +36,8 @@ from pyc.numpy.elementwise import (
     square,
     subtract,
 )
-from pyc.numpy.elementwise import where as choose
+from pyc.numpy.logic import isnan, logical_and, logical_not
+from pyc.numpy.logic import where as choose
 
 _SUMS: dict[str, tuple[int, Callable[[Any, Any], Any]]] = {"sum": (0, add), "prod": (1, multiply)}
 _EXTREMES: dict[str, Callable[[Any, Any], Any]] = {"max": maximum, "min": minimum}

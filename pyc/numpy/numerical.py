@@ -20,21 +20,10 @@ from pyc.numpy.core import (
     value,
 )
 from pyc.numpy.creation import asarray, iota
-from pyc.numpy.elementwise import (
-    add,
-    clip,
-    conj,
-    divide,
-    equal,
-    isclose,
-    less,
-    multiply,
-    sqrt,
-    subtract,
-    where,
-)
+from pyc.numpy.elementwise import add, clip, conj, divide, isclose, multiply, sqrt, subtract
 from pyc.numpy.indexing import gather
 from pyc.numpy.linear_algebra import matmul
+from pyc.numpy.logic import equal, less, where
 from pyc.numpy.manipulation import concat, diagonal, flip, pad, reshape, swapaxes
 from pyc.numpy.sorting import searchsorted
 from pyc.numpy.statistics import all as all_true

@@ -36,21 +36,8 @@ from pyc.numpy.core import (
     type_text,
 )
 from pyc.numpy.creation import asarray, linspace
-from pyc.numpy.elementwise import (
-    add,
-    conj,
-    divide,
-    equal,
-    floor_divide,
-    greater_equal,
-    isnan,
-    less_equal,
-    logical_and,
-    multiply,
-    remainder,
-    subtract,
-    where,
-)
+from pyc.numpy.elementwise import add, conj, divide, floor_divide, multiply, remainder, subtract
+from pyc.numpy.logic import equal, greater_equal, isnan, less_equal, logical_and, where
 from pyc.numpy.manipulation import ravel, reshape
 from pyc.numpy.numerical import convolve
 from pyc.numpy.sorting import searchsorted

@@ -23,8 +23,9 @@ from pyc.numpy.core import (
     type_text,
 )
 from pyc.numpy.creation import asarray
-from pyc.numpy.elementwise import add, equal, less, multiply, subtract, where
+from pyc.numpy.elementwise import add, multiply, subtract
 from pyc.numpy.indexing import gather
+from pyc.numpy.logic import equal, less, where
 from pyc.numpy.manipulation import moveaxis, ravel, stack
 from pyc.numpy.statistics import any as any_true
 from pyc.numpy.statistics import mean

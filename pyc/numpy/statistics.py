@@ -27,20 +27,8 @@ from pyc.numpy.core import (
     type_text,
 )
 from pyc.numpy.creation import asarray
-from pyc.numpy.elementwise import (
-    add,
-    divide,
-    greater,
-    imag,
-    isnan,
-    logical_not,
-    multiply,
-    real,
-    sqrt,
-    square,
-    subtract,
-    where,
-)
+from pyc.numpy.elementwise import add, divide, imag, multiply, real, sqrt, square, subtract
+from pyc.numpy.logic import greater, isnan, logical_not, where
 from pyc.numpy.manipulation import concat, diagonal, moveaxis, permute_dims, ravel, reshape
 
 

@@ -1,0 +1,189 @@
+"""Comparison, logic, bits, tests of floats, and the choice by a condition, element by element.
+
+Beside `elementwise`, which computes numbers: what is here gives bools, or moves bits and values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyc.errors import ConcretizationError, DTypeError
+from pyc.interpreter import bind1, weak_type
+from pyc.ir import dtype as dt
+from pyc.numpy.core import (
+    Function,
+    broadcast,
+    broadcast_shape,
+    cast,
+    dtype_of,
+    fits,
+    literal,
+    named,
+    operands,
+    shape_of,
+    type_text,
+    value,
+)
+
+_SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def _comparison(name: str, op: str, summary: str) -> Function:
+    """Integers of any two types are compared as the numbers that they are, as NumPy does."""
+
+    def function(x: Any, y: Any) -> Any:
+        x, y = value(x), value(y)
+        if dtype_of(x).is_integer and dtype_of(y).is_integer:
+            return _compared(name, op, x, y)
+        return bind1(op, *operands(name, x, y))
+
+    return named(function, name, summary)
+
+
+def _compared(name: str, op: str, x: Any, y: Any) -> Any:
+    """The comparison of integers, each in a type that holds it."""
+    if type(x) is int:
+        x, y, op = y, x, _SWAPPED[op]
+    kind = dtype_of(x)
+    if type(y) is int and not fits(y, kind):
+        found = op == "ne" or (op in ("lt", "le") if y > 0 else op in ("gt", "ge"))
+        return broadcast(literal(found, dt.b1), shape_of(x))
+    weak = [weak_type(v) is not None and type(v) is not int for v in (x, y)]
+    kinds = {kind.kind, dtype_of(y).kind}
+    if type(y) is int or (kinds != {"int", "uint"} and not any(weak)):
+        return bind1(op, *operands(name, x, y))
+    if dt.u64 not in (kind, dtype_of(y)):
+        return bind1(op, *operands(name, x, y, dtype=dt.i64))
+    if kind is dt.u64:
+        x, y, op = y, x, _SWAPPED[op]
+    shape = broadcast_shape(name, [shape_of(x), shape_of(y)])
+    x, y = broadcast(cast(x, dt.i64), shape), broadcast(y, shape)
+    below = bind1("lt", x, broadcast(literal(0, dt.i64), shape))
+    found = bind1(op, bind1("cast", x, dtype=dt.u64), y)
+    if op in ("ne", "lt", "le"):
+        return bind1("logical_or", below, found)
+    return bind1("logical_and", bind1("logical_not", below), found)
+
+
+equal = _comparison("equal", "eq", "x == y; NaN equals nothing.")
+
+not_equal = _comparison("not_equal", "ne", "x != y.")
+
+less = _comparison("less", "lt", "x < y.")
+
+less_equal = _comparison("less_equal", "le", "x <= y.")
+
+greater = _comparison("greater", "gt", "x > y.")
+
+greater_equal = _comparison("greater_equal", "ge", "x >= y.")
+
+
+def _logical(name: str, op: str, summary: str) -> Function:
+    def function(*xs: Any) -> Any:
+        values = [cast(value(x), dt.b1) for x in xs]
+        shape = broadcast_shape(name, [shape_of(x) for x in values])
+        return bind1(op, *(broadcast(x, shape) for x in values))
+
+    return named(function, name, summary)
+
+
+logical_and = _logical("logical_and", "logical_and", "Both are non-zero.")
+
+logical_or = _logical("logical_or", "logical_or", "Either is non-zero.")
+
+logical_xor = _logical("logical_xor", "logical_xor", "Exactly one is non-zero.")
+
+logical_not = _logical("logical_not", "logical_not", "x is zero.")
+
+
+def of_integers(name: str, summary: str, kinds: str = "bool int uint") -> Function:
+    """A function of two arrays of integers, and of bools where `kinds` has them."""
+
+    def function(x: Any, y: Any) -> Any:
+        x, y = operands(name, x, y)
+        if dtype_of(x).kind not in kinds.split():
+            needed = "integers or bools" if "bool" in kinds else "integers"
+            raise DTypeError(f"{name}: needs {needed}, got {type_text(x)}")
+        return bind1(name, x, y)
+
+    return named(function, name, summary)
+
+
+bitwise_and = of_integers("bitwise_and", "Bits set in both.")
+
+bitwise_or = of_integers("bitwise_or", "Bits set in either.")
+
+bitwise_xor = of_integers("bitwise_xor", "Bits set in one of the two.")
+
+
+def invert(x: Any) -> Any:
+    """The complement of each bit; logical not of bools."""
+    (x,) = operands("invert", x)
+    kind = dtype_of(x)
+    if kind.kind not in ("bool", "int", "uint"):
+        raise DTypeError(f"invert: needs integers or bools, got {type_text(x)}")
+    return bind1("logical_not" if kind is dt.b1 else "bitwise_not", x)
+
+
+bitwise_invert = bitwise_not = invert
+
+
+def bitwise_count(x: Any) -> Any:
+    """The number of bits set in |x|, uint8."""
+    (x,) = operands("bitwise_count", x)
+    if dtype_of(x) is dt.b1:
+        return cast(x, dt.u8)
+    size = bind1("abs", x) if dtype_of(x).kind == "int" else x
+    return cast(bind1("popcount", size), dt.u8)
+
+
+def _test(name: str, op: str, otherwise: bool, summary: str) -> Function:
+    """A test of floats that is constant for integers."""
+
+    def function(x: Any) -> Any:
+        (x,) = operands(name, x)
+        if dtype_of(x).kind in ("float", "complex"):
+            return bind1(op, x)
+        return broadcast(literal(otherwise, dt.b1), shape_of(x))
+
+    return named(function, name, summary)
+
+
+isnan = _test("isnan", "isnan", False, "x is NaN.")
+
+isinf = _test("isinf", "isinf", False, "x is infinite.")
+
+isfinite = _test("isfinite", "isfinite", True, "x is neither NaN nor infinite.")
+
+
+def signbit(x: Any) -> Any:
+    """The sign bit is set (-0.0 included)."""
+    (x,) = operands("signbit", x)
+    if dtype_of(x).is_float:
+        return bind1("signbit", x)
+    return less(x, 0)
+
+
+def isneginf(x: Any) -> Any:
+    """x is -inf."""
+    return logical_and(isinf(x), signbit(x))
+
+
+def isposinf(x: Any) -> Any:
+    """x is +inf."""
+    return logical_and(isinf(x), logical_not(signbit(x)))
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """x where the condition is non-zero, else y; the three broadcast together. NumPy's form
+    without x and y is a ConcretizationError: see `nonzero`."""
+    if x is None or y is None:
+        raise ConcretizationError(
+            "where: without `x` and `y`, the number of places depends on data",
+            fix="Write `where(condition, x, y)`, or `pyc.numpy.nonzero(condition, size=n)` with "
+            "the most places there can be.",
+        )
+    test = cast(value(condition), dt.b1)
+    x, y = operands("where", x, y)
+    shape = broadcast_shape("where", [shape_of(test), shape_of(x)])
+    return bind1("select", broadcast(test, shape), broadcast(x, shape), broadcast(y, shape))
