@@ -17,7 +17,6 @@ from pyc.array import Array, known_type, to_device
 from pyc.backends import cuda, nvptx
 from pyc.backends.base import SiteFailed
 from pyc.backends.cuda_program import CudaProgram
-from pyc.compile import Lowered, failure_of, lower_graph
 from pyc.compile_host import HostStep
 from pyc.device import gpu
 from pyc.errors import DeviceError, OutOfMemoryError, raises_for_the_program
@@ -26,6 +25,7 @@ from pyc.forks import compiling, may_wait
 from pyc.ir.graph import Graph
 from pyc.ir.plan import NO_MEMORY, Plan, launches_of
 from pyc.ir.types import ArrayType
+from pyc.lowered import Lowered, failure_of, lower_graph
 from pyc.out_of_memory import Demand
 from pyc.reasons import Reason, record
 from pyc.runtime import device_program, host_calls
@@ -109,11 +109,11 @@ class GpuCompiled:
         return self.ptx if stage == "ptx" else self.lowered.as_text(stage)
 
     def memory_analysis(self) -> Any:
-        """See `compile.Lowered.memory_analysis`."""
+        """See `Lowered.memory_analysis`."""
         return self.lowered.memory_analysis()
 
     def cost_analysis(self) -> Any:
-        """See `compile.Lowered.cost_analysis`."""
+        """See `Lowered.cost_analysis`."""
         return self.lowered.cost_analysis()
 
     @raises_for_the_program

@@ -6,7 +6,7 @@
     compile_plan  Plan -> Code        LLVM text and object code
     assembly      Code -> text
 
-`backends.compiler()` loads this module on first use; `pyc/compile.py` runs it through the cache.
+`backends.compiler()` loads this module on first use; `pyc/lowered.py` and `pyc/compile.py` run it.
 """
 
 from __future__ import annotations

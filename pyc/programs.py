@@ -24,6 +24,7 @@ from pyc.entries import Entry, Traced, given_at_trace, is_same_number
 from pyc.errors import DTypeError, PycError
 from pyc.forks import may_wait
 from pyc.interpreter import WEAK, type_of
+from pyc.lowered import Lowered, lower_graph
 from pyc.purity import watching
 from pyc.reasons import Reason, record
 from pyc.signature import Call, Signature, argument_type, is_object, is_static, reason
@@ -235,13 +236,13 @@ class Programs:
                 return traced
         return self.traced(call)
 
-    def lowered(self, traced: Traced, leaves: Sequence[Any]) -> compiler.Lowered:
+    def lowered(self, traced: Traced, leaves: Sequence[Any]) -> Lowered:
         """The optimised program for these leaves' device."""
         device = self.on(leaves)
         if device == "cpu":
-            return compiler.lower_graph(traced.graph, **self._told(traced))
+            return lower_graph(traced.graph, **self._told(traced))
         lower = gpu_compiler().lower_cuda
-        made: compiler.Lowered = lower(traced.graph, device=device, **self._told(traced))
+        made: Lowered = lower(traced.graph, device=device, **self._told(traced))
         return made
 
     def _program(self, traced: Traced, leaves: Sequence[Any]) -> compiler.Compiled | GpuCompiled:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pyc.backends import cuda
 from pyc.backends.assemble import assemble
 from pyc.cache import CannotRemakeError
-from pyc.compile import Lowered
+from pyc.compile import program_of
 from pyc.compile_cuda import code_facts
 from pyc.compile_host import host_step
 from pyc.device import gpu
@@ -21,6 +21,7 @@ from pyc.forks import compiling
 from pyc.ir.parse_kernel import parse_kernel
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 from pyc.ir.text_graph import parse_graph
+from pyc.lowered import Lowered
 
 _TARGETS = {target.id: target for target in (X86_64_V3, X86_64_V4)}
 
@@ -28,7 +29,7 @@ _TARGETS = {target.id: target for target in (X86_64_V3, X86_64_V4)}
 def _program(document: Document, facts: Document) -> Document:
     """A program for the CPU, from its Graph."""
     graph = parse_graph(document["graph"])
-    return Lowered(graph, _target(facts), document["options"], "").program().payload()
+    return program_of(Lowered(graph, _target(facts), document["options"], "")).payload()
 
 
 def _runtime(document: Document, facts: Document) -> Document:

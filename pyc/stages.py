@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyc import compile as compiler
 from pyc.entries import given_at_trace
 from pyc.errors import TraceError
 from pyc.ir.graph import Graph
+from pyc.lowered import CostAnalysis, MemoryAnalysis
 from pyc.programs import Programs
 from pyc.signature import Call
 from pyc.trace import location
@@ -71,11 +71,11 @@ class Lowered:
         "decisions" that made it so."""
         return self._program.as_text(stage)
 
-    def memory_analysis(self) -> compiler.MemoryAnalysis:
+    def memory_analysis(self) -> MemoryAnalysis:
         """Bytes of one call by use; the peak is what a call allocates."""
         return self._program.memory_analysis()
 
-    def cost_analysis(self) -> compiler.CostAnalysis:
+    def cost_analysis(self) -> CostAnalysis:
         """Kernels, least bytes moved and instructions."""
         return self._program.cost_analysis()
 
@@ -151,10 +151,10 @@ class Compiled:
         """The text of a level: those of `Lowered`, "llvm" and "asm"."""
         return self.program.as_text(stage)
 
-    def memory_analysis(self) -> compiler.MemoryAnalysis:
+    def memory_analysis(self) -> MemoryAnalysis:
         """Bytes of one call by use; the peak is what a call allocates."""
         return self.program.memory_analysis()
 
-    def cost_analysis(self) -> compiler.CostAnalysis:
+    def cost_analysis(self) -> CostAnalysis:
         """Kernels, least bytes moved and instructions."""
         return self.program.cost_analysis()

@@ -16,7 +16,6 @@ import numpy as np
 
 from pyc import tree
 from pyc.backends import interpreters
-from pyc.compile import Lowered, failure_of
 from pyc.errors import PycError, VerificationError, is_of_the_program, raises_for_the_program
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
@@ -26,6 +25,7 @@ from pyc.ir.op import Kind
 from pyc.ir.plan import Library, walk_steps
 from pyc.ir.text_graph import print_graph
 from pyc.jit import Bound, Jitted, jit
+from pyc.lowered import Lowered, failure_of
 
 Array = np.ndarray[Any, Any]
 SHAKES = 4

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import pyc
-from pyc import cache, config, eager, lax, reasons
-from pyc import compile as compiler
+from pyc import cache, config, eager, lax, reasons, remake
 from pyc.__main__ import main
 from pyc.errors import CacheError
+from pyc.frozen import replace
 from pyc.jit import jit
 from pyc.reasons import Reason
 from pyc.runtime import native
@@ -456,13 +456,13 @@ def test_entries_of_others_cannot_be_checked(compiled, monkeypatch) -> None:
 
 def test_a_compiler_that_gives_other_bytes_is_found(compiled, monkeypatch) -> None:
     """What verification is for: the promise of equal bytes, broken on purpose."""
-    real = compiler.Lowered.program
+    real = remake.program_of
 
-    def other(self):
-        program = real(self)
-        return compiler.replace(program, release=not program.release)
+    def other(lowered):
+        program = real(lowered)
+        return replace(program, release=not program.release)
 
-    monkeypatch.setattr(compiler.Lowered, "program", other)
+    monkeypatch.setattr(remake, "program_of", other)
     assert [p.detail.split(" ")[0] for p in cache.verify("f").bad] == ["`release`"]
 
 

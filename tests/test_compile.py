@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyc import compile as compiler
 from pyc import config
 from pyc.errors import ArgumentError
 from pyc.jit import jit
+from pyc.lowered import STAGES
 
 X = np.arange(6.0)
 
@@ -22,7 +22,7 @@ def test_every_level_is_dumped_on_request(tmp_path, attempt) -> None:
     with config.using(dump_dir=str(tmp_path / "new" / "folder")):
         jit(lambda x: np.sin(x) + 1)(X)
     files = {p.name.split(".")[-2]: p for p in (tmp_path / "new" / "folder").iterdir()}
-    assert set(files) == {*compiler.STAGES, "llvm"}
+    assert set(files) == {*STAGES, "llvm"}
     assert len({p.name.split(".")[0] for p in files.values()}) == 1
     assert all(p.name.startswith("_lambda_-") for p in files.values())
     assert "sin(%0)" in files["traced"].read_text()

@@ -52,14 +52,15 @@ ALLOWED: dict[str, set[str]] = {
     "runtime": IR | {"backends", "store", "cache", "fingerprint"},
     "pipeline": IR | {"backends", "passes"},
     "out_of_memory": IR | {"cache"},
-    "compile": GLUE | {"out_of_memory"},
+    "lowered": GLUE | {"out_of_memory"},
+    "compile": GLUE | {"lowered", "out_of_memory"},
     "compile_host": GLUE | {"compile"},
-    "compile_cuda": GLUE | {"array_methods", "compile", "compile_host", "out_of_memory"},
-    "remake": GLUE | {"compile", "compile_cuda", "compile_host"},
+    "compile_cuda": GLUE | {"array_methods", "compile_host", "lowered", "out_of_memory"},
+    "remake": GLUE | {"compile", "compile_cuda", "compile_host", "lowered"},
     "eager": GLUE | {"compile"},
     "report": set(),
     "explanation": GLUE
-    | {"compile", "compile_cuda", "eager", "entries", "jit", "programs", "report", "signature"},
+    | {"compile_cuda", "eager", "entries", "jit", "lowered", "programs", "report", "signature"},
     "eager_calls": GLUE | {"eager"},
     "array_methods": GLUE,
     "signature": IR | {"interpreter", "trace", "tree", "array"},
@@ -67,18 +68,19 @@ ALLOWED: dict[str, set[str]] = {
     "specialise": GLUE | {"compile", "compile_cuda", "looks", "signature"},
     "donation": {"array", "trace"},
     "entries": GLUE | {"compile", "compile_cuda", "donation", "eager", "signature"},
-    "programs": GLUE | {"compile", "compile_cuda", "eager", "entries", "purity", "signature"},
-    "stages": GLUE | {"compile", "entries", "programs", "signature"},
+    "programs": GLUE
+    | {"compile", "compile_cuda", "eager", "entries", "lowered", "purity", "signature"},
+    "stages": GLUE | {"entries", "lowered", "programs", "signature"},
     "jit": GLUE
     | {"compile", "entries", "looks", "programs", "purity", "report", "signature"}
     | {"specialise", "stages"},
     "uncompiled": GLUE | {"eager", "jit"},
     "kept": {"cache", "eager", "eager_calls", "jit", "runtime"},
-    "verification": GLUE | {"compile", "eager", "jit"},
+    "verification": GLUE | {"eager", "jit", "lowered"},
     "demo": GLUE | {"__init__", "lax", "jit"},
     "cli": GLUE
     | {"__init__", "compile", "compile_cuda", "entries", "explanation", "jit", "demo", "lax"}
-    | {"report"},
+    | {"lowered", "report"},
     "__main__": {"cli", "__init__"},
     "__init__": GLUE
     | {"debug", "compile", "eager", "explanation", "jit", "lax", "cache", "verification"}

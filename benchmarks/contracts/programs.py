@@ -31,10 +31,11 @@ from benchmarks.contracts.reduction.timing import Compiler
 from benchmarks.runner import in_turn, options, publish
 from pyc.backends.host import host_flags, targets_of
 from pyc.backends.oracle import run_plan
-from pyc.compile import Compiled, lower_graph
+from pyc.compile import Compiled, compile_lowered
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
 from pyc.ir.target import Target
+from pyc.lowered import lower_graph
 from pyc.runtime.threads import threads
 
 Array = np.ndarray[Any, Any]
@@ -219,7 +220,7 @@ def bits(arrays: Any) -> tuple[bytes, ...]:
 
 
 def compiled(graph: Graph, target: Target) -> Compiled:
-    return lower_graph(graph, target=target, name="contract").compile()
+    return compile_lowered(lower_graph(graph, target=target, name="contract"))
 
 
 def native(function: Callable[..., Any], target: Target, arguments: list[Array]) -> Any:

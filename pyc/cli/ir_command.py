@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pyc.backends.host import host_target
-from pyc.compile import compile_graph, lower_graph
+from pyc.compile import compile_graph
 from pyc.compile_cuda import OLDEST
 from pyc.config import closest
 from pyc.entries import Traced
@@ -29,6 +29,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target, nvptx
 from pyc.ir.types import parse_type
 from pyc.jit import jit
+from pyc.lowered import lower_graph
 
 STAGES = ("traced", "graph", "logical", "kernels", "plan", "decisions", "llvm", "asm", "ptx")
 _CPUS = {target.id: target for target in (X86_64_V3, X86_64_V4)}

@@ -19,7 +19,6 @@ import numpy as np
 from pyc import cache, config, reasons, tree
 from pyc.array import Array as DeviceArray
 from pyc.cache.report import explain_document
-from pyc.compile import Lowered
 from pyc.eager import dense, why_copied
 from pyc.entries import Traced, given_at_trace
 from pyc.errors import PurityWarning, PycError
@@ -31,6 +30,7 @@ from pyc.explanation.traced import LOOPS, loop_rows, promotions
 from pyc.fingerprint import key_of
 from pyc.interpreter import WEAK, type_of
 from pyc.jit import Bound, Jitted, jit, programs_of
+from pyc.lowered import Lowered
 from pyc.passes.memory import Made
 from pyc.programs import Programs
 from pyc.reasons import Event, Reason

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pyc.compile import Lowered, MemoryAnalysis
 from pyc.explanation.ceilings import Ceilings
 from pyc.explanation.counts import Counts, count
 from pyc.explanation.fusion import Owners, notes_of
@@ -14,6 +13,7 @@ from pyc.explanation.traced import iterations_of
 from pyc.ir.graph import Eqn
 from pyc.ir.loops import Kernel
 from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, Step
+from pyc.lowered import Lowered, MemoryAnalysis
 from pyc.reasons import Reason
 from pyc.report.sections import BufferRow, KernelRow, Kernels, Memory
 from pyc.report.words import plural

@@ -20,7 +20,7 @@ import pyc.numpy as pnp
 from pyc import config
 from pyc.backends.base import SiteFailed
 from pyc.backends.oracle import PlanFailure, run_plan
-from pyc.compile import compile_graph, failure_of
+from pyc.compile import compile_graph
 from pyc.errors import IndexOutOfRangeError
 from pyc.frozen import replace
 from pyc.ir import dtype as dt
@@ -29,6 +29,7 @@ from pyc.ir.graph import Graph
 from pyc.ir.op import OPS, Kind
 from pyc.ir.plan import Launch, Loop, launches_of
 from pyc.ir.target import SM_90, Target
+from pyc.lowered import failure_of
 from pyc.passes import optimise
 from pyc.passes.memory import plan
 from tests.backends.interpreted_device import (

@@ -15,8 +15,8 @@ import pytest
 
 import pyc
 from pyc.backends.nvptx import module_text, ptx
-from pyc.compile import lower_graph
 from pyc.ir.target import SM_90
+from pyc.lowered import lower_graph
 
 LLVMLITE = "0.50."
 """The llvmlite (LLVM 22) that the golden texts were made with."""

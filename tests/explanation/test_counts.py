@@ -11,13 +11,13 @@ import pytest
 
 import pyc
 import pyc.numpy as pnp
-from pyc.compile import lower_graph
 from pyc.entries import given_at_trace
 from pyc.explanation.counts import Counts, count
 from pyc.explanation.schedule import describe
 from pyc.ir.loops import While, walk
 from pyc.ir.plan import Library, walk_steps
 from pyc.ir.target import SM_90, X86_64_V3, X86_64_V4, Target
+from pyc.lowered import lower_graph
 from tests.explanation.watched import Seen, watch
 from tests.users.test_users import PROGRAMS as USERS
 

@@ -16,13 +16,13 @@ import pytest
 
 import pyc
 from pyc import config, reasons
-from pyc.compile import lower_graph
 from pyc.errors import ArgumentError, CacheMissError
 from pyc.explanation import ceilings as ceilings_module
 from pyc.explanation.ceilings import Ceilings
 from pyc.ir.target import SM_90
 from pyc.ir.text_plan import print_plan
 from pyc.jit import Jitted
+from pyc.lowered import lower_graph
 from pyc.programs import Programs
 from pyc.reasons import Reason
 from pyc.report import Report

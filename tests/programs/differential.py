@@ -19,11 +19,12 @@ import numpy as np
 
 from pyc import config
 from pyc.backends.oracle import PlanFailure, run_plan
-from pyc.compile import compile_graph, failure_of
+from pyc.compile import compile_graph
 from pyc.errors import PycError
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
 from pyc.ir.target import X86_64_V3
+from pyc.lowered import failure_of
 from pyc.passes import optimise
 from pyc.passes.memory import plan
 from tests.programs.random_graphs import coverage, random_arguments, random_graph

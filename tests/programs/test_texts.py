@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from pyc import jit
-from pyc.compile import Lowered, lower_graph
 from pyc.ir.parse_kernel import parse_kernel
 from pyc.ir.target import SM_90, X86_64_V3
 from pyc.ir.text_graph import parse_graph, print_graph
 from pyc.ir.text_kernel import print_kernel
 from pyc.ir.text_plan import parse_plan, print_plan
+from pyc.lowered import Lowered, lower_graph
 
 from .random_graphs import random_graph
 

@@ -14,10 +14,10 @@ import pytest
 import pyc
 from pyc.backends import interpreters
 from pyc.backends.oracle import PlanFailure
-from pyc.compile import failure_of, lower_graph
 from pyc.errors import PycError, TraceError
 from pyc.ir.plan import Loop, walk_steps
 from pyc.ir.target import SM_90
+from pyc.lowered import failure_of, lower_graph
 from tests.trace import raising_programs as programs
 from tests.trace.test_rolled import functions_of
 
