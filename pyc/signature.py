@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum
 from typing import Any
 
@@ -31,6 +31,7 @@ from pyc.trace.users_code import is_users_class
 STATIC: list[type] = [
     *(bool, str, bytes, Enum, type, np.dtype),
     *(types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial, np.ufunc),
+    *(range, slice, frozenset, type(Ellipsis)),
 ]
 """Leaves of these types are static wherever they stand; `jit` adds its own."""
 
@@ -130,8 +131,9 @@ class Signature:
         donate_argnames: tuple[str, ...] = (),
     ) -> None:
         self.name = name
-        self._signature = _signature_of(fun)
-        parameters = None if self._signature is None else [*self._signature.parameters.values()]
+        self._signature = _signature_of(fun, follow_wrapped=False)
+        known = _signature_of(fun, follow_wrapped=True)
+        parameters = None if known is None else [*known.parameters.values()]
         self.names = _Names(parameters)
         self.static_positions, self.static_names = _named_parameters(
             "static", name, parameters, static_argnums, static_argnames
@@ -159,10 +161,14 @@ class Signature:
     def bound(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments with as many as possible by position; TypeError as Python raises it."""
+        """The arguments with as many as possible by position; as they are if the function does not
+        take them: what it raises then is Python's."""
         if not kwargs or self._signature is None:
             return args, kwargs
-        bound = self._signature.bind(*args, **kwargs)
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError:
+            return args, kwargs
         return bound.args, bound.kwargs
 
     def split(
@@ -231,9 +237,10 @@ class Signature:
         return f"{self.name}({', '.join(parts)})"
 
 
-def _signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
+def _signature_of(fun: Callable[..., Any], follow_wrapped: bool) -> inspect.Signature | None:
+    """The parameters of a function, or those of what a decorator has wrapped."""
     try:
-        return inspect.signature(fun)
+        return inspect.signature(fun, follow_wrapped=follow_wrapped)
     except (TypeError, ValueError):  # some functions in C have none
         return None
 
@@ -292,18 +299,59 @@ def _not_an_argument(function: str, name: str, leaf: Any) -> DTypeError:
         fix = f"Pass `numpy.asarray({name})`."
     elif isinstance(leaf, (np.ndarray, np.generic)):
         found = f"an array of dtype {leaf.dtype}"
-        fix = "Convert it to numbers, or make the argument static: `pyc.jit(static_argnames=...)`."
+        fix = _NUMBERS_OF.get(leaf.dtype.kind, "Pass `{0}.astype(np.float64)`.").format(name)
     elif isinstance(leaf, load("pyc.trace.abstract").ShapeDtype):
         found = "a ShapeDtype, which says what an array would be and is none"
         fix = "Pass an array; `trace`, `lower`, `compile` and `pyc.eval_shape` take a ShapeDtype."
     else:
         found = f"of type {kind}"
-        fix = (
-            "Arguments are arrays, numbers, and tuples, lists and dicts of them.\n"
-            f"Register {kind} with `pyc.tree.register_node` or `register_dataclass`, or make the "
-            "argument static: `pyc.jit(static_argnames=...)`."
-        )
+        rule = "Arguments are arrays, numbers, and tuples, lists and dicts of them."
+        fix = f"{rule}\n{_what_to_pass(leaf, name)}"
     return DTypeError(f"{function}: `{name}` is {found}", fix=fix, place=location.here())
+
+
+_NUMBERS_OF = {
+    "V": "Pass its fields one by one, as `{0}['name']`.",
+    "U": "Pass `{0}.tolist()`: texts are static.",
+    "S": "Pass `{0}.tolist()`: texts are static.",
+    "M": "Pass numbers, as `{0}.astype(np.int64)`.",
+    "m": "Pass numbers, as `{0}.astype(np.int64)`.",
+}
+"""What to pass in place of an array, by the kind of its dtype."""
+
+
+def _what_to_pass(leaf: Any, name: str) -> str:
+    """What the caller can do about an argument that is none."""
+    kind = type(leaf)
+    if isinstance(leaf, (int, float, complex)):
+        own: Any = next(k for k in (int, float, complex) if isinstance(leaf, k))
+        return f"Pass `{own.__name__}({name})`."
+    if kind.__module__.startswith("numpy.random"):
+        return (
+            "Draw the numbers outside and pass them, or pass a seed and make the generator in the "
+            "function: `np.random.default_rng(seed)`."
+        )
+    if isinstance(leaf, types.ModuleType):
+        return "Import it in the function, or read it by a global name."
+    if isinstance(leaf, Iterator):
+        return f"An iterator is used up by the first call: pass `list({name})`."
+    if isinstance(leaf, Mapping):
+        return f"Pass `dict({name})`."
+    if isinstance(leaf, Set):
+        return f"Pass `tuple({name})`; or `frozenset({name})`, which is static."
+    if isinstance(leaf, (bytearray, memoryview)) or kind.__module__ == "array":
+        return f"Pass `numpy.asarray({name})`."
+    if isinstance(leaf, Sequence):
+        return f"Pass `list({name})`."
+    try:
+        hash(leaf)
+        static = ", or make the argument static: `pyc.jit(static_argnames=...)`"
+    except TypeError:
+        static = ""
+    return (
+        "Pass the arrays and numbers that the function takes from it, or register "
+        f"{kind.__name__} with `pyc.tree.register_node`{static}."
+    )
 
 
 def reason(key: Any, known: Iterable[Any]) -> Reason:

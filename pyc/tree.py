@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import builtins
 import functools
+import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from enum import Enum
 from types import FunctionType, MethodType
 from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from pyc import treedef as definition
 from pyc.errors import TraceError
@@ -268,7 +271,8 @@ def strict_key(value: Any, name: str) -> Hashable:
     """A hashable stand-in of a static value: equal only for values of equal types throughout.
 
     Numbers are compared by type and bits, functions by what they compute (code, defaults, closure),
-    dataclasses by their fields, other objects by their own equality.
+    dataclasses by their fields, other objects by their own equality and, those of Python's library,
+    by their texts: `Decimal("1.0")` equals `Decimal("1.00")`.
     raises TraceError: `name`, or a part of it that is named, cannot be hashed
     """
     kind = type(value)
@@ -282,6 +286,12 @@ def strict_key(value: Any, name: str) -> Hashable:
         return kind, value
     if isinstance(value, tuple):
         return kind, tuple(strict_key(v, f"{name}[{k}]") for k, v in enumerate(value))
+    if kind is slice:
+        return kind, strict_key((value.start, value.stop, value.step), name)
+    if isinstance(value, frozenset):
+        return kind, frozenset([strict_key(v, name) for v in value])
+    if isinstance(value, np.generic):
+        return kind, value.dtype, value.tobytes()
     if kind is FunctionType:
         return _function_key(value, name)
     if kind is functools.partial:
@@ -309,7 +319,8 @@ def strict_key(value: Any, name: str) -> Hashable:
             fix=f"Make {kind.__name__} a dataclass, or give it `__eq__` and `__hash__` over what "
             "it holds; or register it with `pyc.tree.register_node`.",
         )
-    return kind, value
+    by_text = kind.__module__.partition(".")[0] in sys.stdlib_module_names and not by_identity
+    return kind, value, repr(value) if by_text else None
 
 
 _MADE_BY_CLASS_STATEMENT = 1 << 9  # Py_TPFLAGS_HEAPTYPE

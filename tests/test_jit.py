@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import enum
+import math
 import os
+import re
 import threading
-from collections import namedtuple
+from array import array
+from collections import UserDict, UserList, namedtuple
 from dataclasses import dataclass
-from functools import partial
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from functools import partial, wraps
 
 import numpy as np
 import pytest
@@ -64,6 +69,124 @@ def test_open_argument_lists() -> None:
     assert found.value.message.endswith("`y['z']` is of type object")
 
 
+def _scaled(function):
+    """A decorator with a keyword of its own."""
+
+    @wraps(function)
+    def wrapper(*args, scale=1, **options):
+        return function(*args, **options) * scale
+
+    return wrapper
+
+
+def _of_keywords(function):
+    """A decorator whose parameters differ in kind from those of the function."""
+
+    @wraps(function)
+    def wrapper(x, *, k):
+        return function(x, k)
+
+    return wrapper
+
+
+def _doubling(function):
+    """A decorator that treats keywords in its own way."""
+
+    @wraps(function)
+    def wrapper(*args, **options):
+        return function(*args, **{name: 2 * value for name, value in options.items()})
+
+    return wrapper
+
+
+@pytest.mark.parametrize("decorator", [_scaled, _of_keywords, _doubling])
+def test_a_decorated_function_is_called_as_it_was_called(decorator) -> None:
+    """By the parameters of the decorator, not by those of what it wraps."""
+
+    @decorator
+    def function(x, k=1):
+        return x * k
+
+    np.testing.assert_array_equal(jit(function)(X, k=3), function(X, k=3))
+    if decorator is _scaled:
+        np.testing.assert_array_equal(jit(function)(X, scale=3), function(X, scale=3))
+    if decorator is not _of_keywords:
+        np.testing.assert_array_equal(jit(function)(X, 3), function(X, 3))
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"),
+    [
+        ((), {}),
+        ((X,), {"m": 1}),
+        ((X, 1), {"m": 1}),
+        ((X, 1, 2), {}),
+        ((X, 1, 2), {"c": 1}),
+        ((X, 1), {"x": X}),
+        ((X,), {"x": X, "b": 1}),
+        ((), {"x": X}),
+    ],
+)
+def test_calls_with_wrong_arguments_raise_what_python_raises(args, kwargs) -> None:
+    def function(x, /, b, *, c=1):
+        return x * b * c
+
+    class Model:
+        def step(self, x, b):
+            return x * b
+
+    with pytest.raises(TypeError) as expected:
+        function(*args, **kwargs)
+    with pytest.raises(TypeError, match=re.escape(str(expected.value))):
+        jit(function)(*args, **kwargs)
+    with pytest.raises(TypeError) as expected:
+        Model().step(*args, **kwargs)
+    Model.step = jit(Model.step)
+    with pytest.raises(TypeError, match=re.escape(str(expected.value))):
+        Model().step(*args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("given", "instead"),
+    [
+        (np.array(["a", "b"]), lambda x: x.tolist()),
+        (np.array([1, 2.5], object), lambda x: x.astype(np.float64)),
+        (np.array([1, 2], "m8[s]"), lambda x: x.astype(np.int64)),
+        (np.zeros(2, [("a", float)]), lambda x: x["a"]),
+        ({1, 2}, tuple),
+        ({1, 2}, frozenset),
+        (iter([1, 2]), list),
+        (UserDict(a=1), dict),
+        (UserList([1]), list),
+        (array("d", [1.0]), np.asarray),
+    ],
+)
+def test_what_is_no_argument_can_be_passed_as_the_error_says(given, instead) -> None:
+    function = jit(lambda x: len(x) * X)
+    with pytest.raises(DTypeError):
+        function(given)
+    passed = instead(given)
+    np.testing.assert_array_equal(function(passed), len(passed) * X)
+
+
+def test_ranges_slices_and_their_kin_are_static() -> None:
+    def function(x, places):
+        y = x.ravel()
+        if isinstance(places, (range, frozenset)):
+            return sum(y[k] for k in places)
+        return y[places] * 2.0
+
+    jitted = jit(function)
+    given = [
+        *(slice(1, 3), slice(None, None, -1), slice(1, 3), slice(np.int64(2)), slice(1.0 > 0, 3)),
+        *(range(3), range(1, 5, 2), ..., (slice(0, 2),), frozenset([1, 2]), frozenset([1, 3])),
+    ]
+    for places in given:
+        for _ in range(2):
+            np.testing.assert_array_equal(jitted(X, places), function(X, places))
+    assert len(jitted.signatures()) == len(given) - 1, "a slice twice"
+
+
 def test_python_numbers_are_traced_and_new_values_do_not_compile_again() -> None:
     function = jit(lambda x, n, s: x * s + n)
     for n, s in ((1, 0.5), (7, -2.5), (-3, 1e300)):
@@ -117,6 +240,19 @@ def test_static_arguments_shape_the_program(options) -> None:
 
 def test_static_values_are_told_apart_by_type_and_bits() -> None:
     """1 == 1.0 == True in Python, but they give other dtypes."""
+    noon = datetime(2020, 1, 1, 12, tzinfo=UTC)
+    pairs = [
+        (np.float64(0.0), np.float64(-0.0), lambda s: math.copysign(1.0, s)),
+        (Decimal("1.0"), Decimal("1.00"), lambda s: len(str(s))),
+        (noon, noon.astimezone(timezone(timedelta(hours=1))), lambda s: s.hour),
+        (range(0), range(2, 2), lambda s: s.start),
+        (frozenset([1]), frozenset([1.0]), lambda s: min(s) / 2),
+        (slice(0, 1), slice(False, True), lambda s: len(repr(s))),
+    ]
+    for first, second, asks in pairs:
+        static = jit(lambda x, s, asks=asks: x * asks(s), static_argnames="s")
+        for value in (first, second):
+            np.testing.assert_array_equal(static(X, value), X * asks(value))
     function = jit(lambda x, s: x * s, static_argnames="s")
     bytes_ = np.ones(2, np.int8)
     assert [function(bytes_, s).dtype for s in (1, 1.0, True, np.float32(1), np.int16(1))] == [

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import UserDict, UserList
 from decimal import Decimal
+from functools import cmp_to_key
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,11 @@ from tests.trace import programs
 
 ROOT = Path(__file__).parents[2]
 VECTOR = programs.VECTOR
+
+
+class Rate(float):
+    """A number of a class."""
+
 
 CALLS = {
     **{
@@ -34,9 +42,21 @@ TRACEABLE = ("leaked",)
 ARGUMENTS = {
     "object_array": ((np.array([object()]),), {}),
     "text_array": ((np.array(["a"]),), {}),
+    "structured_array": ((np.zeros(2, [("a", float)]),), {}),
+    "array_of_dates": ((np.zeros(2, "M8[s]"),), {}),
+    "long_double": ((np.longdouble(1),), {}),
     "masked_array": ((np.ma.array([1.0]),), {}),
     "class_of_a_library": (([VECTOR, {"model": Decimal(1)}],), {}),
     "class_of_a_library_by_keyword": ((), {"x": Decimal(1)}),
+    "set": (({1, 2},), {}),
+    "iterator": ((iter([1, 2]),), {}),
+    "generator_of_random_numbers": ((np.random.default_rng(0),), {}),
+    "mapping": ((UserDict(a=1),), {}),
+    "sequence": ((UserList([1]),), {}),
+    "buffer": ((array("d", [1.0]),), {}),
+    "module": ((np,), {}),
+    "object_that_cannot_be_hashed": ((cmp_to_key(min)(1),), {}),
+    "number_of_a_class": ((Rate(2.0),), {}),
     "large_integer": ((1 << 63,), {}),
     "static_list": ((VECTOR,), {"how": [1, 2]}),
     "static_array": ((VECTOR,), {"how": VECTOR}),

@@ -99,7 +99,7 @@ def test_the_users_own_errors_end_where_they_were_raised() -> None:
         (TypeError, lambda x: float(x)),
         (TypeError, lambda x: math.sqrt(x)),
         (ValueError, lambda x: x.__delitem__(0)),
-        (ValueError, lambda x: [*zip(x, x[1:], strict=True)]),  # noqa: RUF007
+        (ValueError, lambda x: [*zip(x, x[2:], strict=True)]),
     ],
 )
 def test_what_is_raised_as_numpy_does_ends_at_the_users_line(kind, wrong) -> None:
