@@ -13,8 +13,11 @@ jitted function is inlined.
 from __future__ import annotations
 
 import functools
+import operator
+import sys
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -37,6 +40,7 @@ from pyc.runtime.dispatch import Dispatcher
 from pyc.signature import STATIC, Call, Signature
 from pyc.specialise import MAXIMUM, specialise
 from pyc.trace import location, name_views
+from pyc.trace.bound import Bound
 from pyc.trace.capture import current_namespace
 from pyc.trace.tracer import Tracer
 
@@ -100,6 +104,8 @@ class Jitted(Dispatcher):
         super().__init__(self._call)
         self.__wrapped__ = fun
         self.__name__ = name
+        asked = static_argnums, static_argnames, name, device, loops, purity
+        self._made = fun, *asked, donate_argnums, donate_argnames
         self._signature = Signature(
             fun, name, static_argnums, static_argnames, donate_argnums, donate_argnames
         )
@@ -121,6 +127,23 @@ class Jitted(Dispatcher):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """The function itself on a class, bound to its first argument on an instance."""
         return self if instance is None else Bound(self, instance)
+
+    def __reduce__(self) -> Any:
+        """By its name where that leads to it, as functions are pickled; else made again."""
+        name = getattr(self, "__qualname__", "")
+        module = sys.modules.get(getattr(self, "__module__", ""))
+        with suppress(AttributeError):
+            if operator.attrgetter(name or "")(module) is self:
+                return name
+        return Jitted, self._made
+
+    def __copy__(self) -> Jitted:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Jitted:
+        """Itself, as functions are; of a method of an object that is copied, that of the copy."""
+        function = load("copy").deepcopy(self.__wrapped__, memo)
+        return self if function is self.__wrapped__ else Jitted(function, *self._made[1:])
 
     @location.trimmed
     def trace(self, /, *args: Any, **kwargs: Any) -> Traced:
@@ -286,52 +309,6 @@ def _from_outside(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     leaves = tree.leaves((args, kwargs))
     traced = any(isinstance(x, Tracer) for x in leaves)
     return not traced and any(isinstance(x, np.ndarray) for x in leaves)
-
-
-class Bound:
-    """A jitted method bound to its instance, which is its first argument."""
-
-    def __init__(self, jitted: Jitted, instance: Any) -> None:
-        self.__func__ = jitted
-        self.__self__ = instance
-
-    def __repr__(self) -> str:
-        return f"<bound {self.__func__!r}>"
-
-    def __hash__(self) -> int:
-        return hash(tree.strict_key((self.__func__, self.__self__), "self"))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Bound):
-            return NotImplemented
-        both = ((b.__func__, b.__self__) for b in (self, other))
-        first, second = (tree.strict_key(b, "self") for b in both)
-        return first == second
-
-    @location.trimmed
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """The result of the method for these arguments."""
-        return self.__func__(self.__self__, *args, **kwargs)
-
-    @location.trimmed
-    def trace(self, /, *args: Any, **kwargs: Any) -> Traced:
-        """As `Jitted.trace`."""
-        return self.__func__.trace(self.__self__, *args, **kwargs)
-
-    @location.trimmed
-    def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
-        """As `Jitted.lower`."""
-        return self.__func__.lower(self.__self__, *args, **kwargs)
-
-    @location.trimmed
-    def compile(self, /, *args: Any, **kwargs: Any) -> Compiled:
-        """As `Jitted.compile`."""
-        return self.__func__.compile(self.__self__, *args, **kwargs)
-
-    @location.trimmed
-    def explain(self, /, *args: Any, measure: bool = False, **kwargs: Any) -> Report:
-        """As `Jitted.explain`."""
-        return self.__func__.explain(self.__self__, *args, measure=measure, **kwargs)
 
 
 STATIC += [Jitted, Bound]

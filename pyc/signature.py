@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum
 from typing import Any
@@ -31,7 +32,7 @@ from pyc.trace.users_code import is_users_class
 STATIC: list[type] = [
     *(bool, str, bytes, Enum, type, np.dtype),
     *(types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial, np.ufunc),
-    *(range, slice, frozenset, type(Ellipsis)),
+    *(range, slice, frozenset, type(Ellipsis), type(functools.lru_cache(len))),
 ]
 """Leaves of these types are static wherever they stand; `jit` adds its own."""
 
@@ -41,7 +42,7 @@ _EXACT_ARRAYS = (np.ndarray, np.memmap)
 
 def is_static(x: Any) -> bool:
     """Whether a leaf is static because of its type."""
-    return issubclass(type(x), tuple(STATIC))
+    return issubclass(type(x), tuple(STATIC)) and not is_object(x)
 
 
 _NO_OBJECTS = (
@@ -50,14 +51,29 @@ _NO_OBJECTS = (
 )
 
 
+_CONTAINERS = (np.ndarray, Array, list, dict, set, deque)
+
+
 def is_object(x: Any) -> bool:
-    """Whether a leaf is an object of the user, whose attributes are read by their paths."""
+    """Whether a leaf is an object of the user, whose attributes are read by their paths; or a
+    method of one, or a `partial` that holds such or what changes."""
     kind = type(x)
     if kind is types.SimpleNamespace:
         return True
-    if is_static(x):
+    if kind in tree.METHODS:
+        return is_object(x.__self__)
+    if kind is functools.partial:
+        return any(map(_may_change, (x.func, *x.args, *x.keywords.values())))
+    if issubclass(kind, tuple(STATIC)):
         return False
     return not issubclass(kind, _NO_OBJECTS) and kind is not Tracer and is_users_class(kind)
+
+
+def _may_change(x: Any) -> bool:
+    """Whether what a `partial` holds is not known by its value."""
+    if isinstance(x, tuple):
+        return any(map(_may_change, x))
+    return isinstance(x, _CONTAINERS) or is_object(x)
 
 
 @frozen()
@@ -91,6 +107,13 @@ def _strict_key(value: Any, name: str) -> Hashable:
         return tree.strict_key(value, name)
     except PycError as error:
         raise error.at(location.here()) from None
+
+
+def _key_of_method(leaf: Any, name: str) -> tuple[Any, ...]:
+    """What tells a method of an object from others: its function and the object's class."""
+    if type(leaf) not in tree.METHODS:
+        return ()
+    return _strict_key(leaf.__func__, name), type(leaf.__self__)
 
 
 class _Names:
@@ -209,7 +232,7 @@ class Signature:
                 if is_static(leaf):
                     key = ("static", _strict_key(leaf, name))
                 elif is_object(leaf):
-                    key = ("object", type(leaf))
+                    key = "object", (type(leaf), *_key_of_method(leaf, name))
                 else:
                     raise _not_an_argument(self.name, name, leaf)
             keys.append(key)
@@ -225,7 +248,7 @@ class Signature:
         parts = []
         for path, leaf in zip(tree.paths(call.treedef), call.leaves, strict=True):
             name = self.names.leaf(path)
-            if is_static(leaf):
+            if is_static(leaf) or type(leaf) in tree.METHODS:
                 parts.append(f"{name}={_short(leaf)}")
             elif is_object(leaf):
                 parts.append(f"{name}: {type(leaf).__qualname__}")
@@ -344,9 +367,9 @@ def _what_to_pass(leaf: Any, name: str) -> str:
     if isinstance(leaf, Sequence):
         return f"Pass `list({name})`."
     try:
-        hash(leaf)
+        tree.strict_key(leaf, name)
         static = ", or make the argument static: `pyc.jit(static_argnames=...)`"
-    except TypeError:
+    except PycError:
         static = ""
     return (
         "Pass the arrays and numbers that the function takes from it, or register "

@@ -35,6 +35,9 @@ Path: TypeAlias = definition.Path
 
 Class = TypeVar("Class", bound=type)
 
+METHODS: set[type] = {MethodType}
+"""The types of methods that are bound to an object: that of jitted ones is added."""
+
 _MISSING = object()
 
 
@@ -297,7 +300,7 @@ def strict_key(value: Any, name: str) -> Hashable:
     if kind is functools.partial:
         bound = (value.func, value.args, tuple(sorted(value.keywords.items())))
         return kind, strict_key(bound, name)
-    if kind is MethodType:
+    if kind in METHODS:
         return kind, strict_key(value.__self__, name), strict_key(value.__func__, name)
     if hasattr(kind, "__dataclass_fields__"):
         names = [f.name for f in load("dataclasses").fields(kind)]
@@ -312,15 +315,15 @@ def strict_key(value: Any, name: str) -> Hashable:
             "argument that is not static.",
         ) from None
     by_identity = getattr(kind, "__hash__", None) is object.__hash__
-    if by_identity and kind.__flags__ & _MADE_BY_CLASS_STATEMENT:
+    of_the_library = kind.__module__.partition(".")[0] in sys.stdlib_module_names
+    if by_identity and not of_the_library and kind.__flags__ & _MADE_BY_CLASS_STATEMENT:
         raise TraceError(
             f"static value `{name}` is of type {kind.__name__}, which compares by identity: a "
             "change of its attributes would go unnoticed",
             fix=f"Make {kind.__name__} a dataclass, or give it `__eq__` and `__hash__` over what "
             "it holds; or register it with `pyc.tree.register_node`.",
         )
-    by_text = kind.__module__.partition(".")[0] in sys.stdlib_module_names and not by_identity
-    return kind, value, repr(value) if by_text else None
+    return kind, value, repr(value) if of_the_library and not by_identity else None
 
 
 _MADE_BY_CLASS_STATEMENT = 1 << 9  # Py_TPFLAGS_HEAPTYPE

@@ -14,9 +14,10 @@ from pyc.backends import interpreters
 from pyc.eager import dense, finish
 from pyc.interpreter import is_tracing
 from pyc.ir.graph import Graph
-from pyc.jit import Bound, Jitted, jit, programs_of
+from pyc.jit import Jitted, jit, programs_of
 from pyc.trace import location
 from pyc.trace.abstract import ShapeDtype
+from pyc.trace.bound import Bound
 
 
 def make_graph(fun: Callable[..., Any]) -> Callable[..., Graph]:

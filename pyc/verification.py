@@ -24,8 +24,9 @@ from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value, subgraphs
 from pyc.ir.op import Kind
 from pyc.ir.plan import Library, walk_steps
 from pyc.ir.text_graph import print_graph
-from pyc.jit import Bound, Jitted, jit
+from pyc.jit import Jitted, jit
 from pyc.lowered import Lowered, failure_of
+from pyc.trace.bound import Bound
 
 Array = np.ndarray[Any, Any]
 SHAKES = 4

@@ -29,7 +29,7 @@ from pyc.explanation.places import line_of, note_of, note_of_event
 from pyc.explanation.traced import LOOPS, loop_rows, promotions
 from pyc.fingerprint import key_of
 from pyc.interpreter import WEAK, type_of
-from pyc.jit import Bound, Jitted, jit, programs_of
+from pyc.jit import Jitted, jit, programs_of
 from pyc.lowered import Lowered
 from pyc.passes.memory import Made
 from pyc.programs import Programs
@@ -52,6 +52,7 @@ from pyc.report.sections import (
 from pyc.runtime import native
 from pyc.signature import Call, is_object, is_static, reason
 from pyc.trace import location
+from pyc.trace.bound import Bound
 
 __all__ = ["explain"]
 
@@ -69,7 +70,7 @@ def explain(
     raises TypeError: `function` is not callable
     """
     if isinstance(function, Bound):
-        function, args = function.__func__, (function.__self__, *args)
+        args, function = (function.__self__, *args), function.__func__
     with suppress(PycError):
         native.CALLS.image()  # pyc's own, loaded by the first trace: not what is explained
     made = _Maker(measure)
@@ -282,7 +283,12 @@ def _leaf(name: str, leaf: Any, kept: Any) -> Argument:
     if is_static(leaf):
         return Argument(name, kind.__name__, "static", f"{_short(leaf)}; each value compiles again")
     if is_object(leaf):
-        return Argument(name, kind.__qualname__, "object", "its attributes are read by their paths")
+        return Argument(
+            name,
+            getattr(leaf, "__qualname__", kind.__qualname__),
+            "object",
+            "its attributes are read by their paths",
+        )
     if kind in WEAK:
         if kept is not None:
             return Argument(name, kind.__name__, "number", f"the program is for {kept!r}")

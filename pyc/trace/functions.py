@@ -20,6 +20,7 @@ import numpy as np
 from pyc.errors import PurityError
 from pyc.reasons import Reason
 from pyc.trace import location, math_views, numpy_module
+from pyc.trace.bound import Bound
 from pyc.trace.concrete import is_traced
 from pyc.trace.modules import MATHEMATICAL, changed_outside, refuse_write
 from pyc.trace.paths import Path
@@ -241,10 +242,22 @@ class Functions:
         instance = self._translate(value.__self__, path.attribute("__self__"))
         if function is value.__func__ and instance is value.__self__:
             return value
-        read = self._space.place_of(value.__self__)
-        if read is not None:
-            self._space.reads.tell_apart(read)
+        self._tell_apart(value.__self__)
         return types.MethodType(function, instance)
+
+    def bound(self, value: Bound, path: Path) -> Any:
+        """The jitted method of what stands for its instance."""
+        self._space.reads.note(path, "type", Bound, value)
+        function = self._translate(value.__func__, path.attribute("__func__"))
+        instance = self._translate(value.__self__, path.attribute("__self__"))
+        self._tell_apart(value.__self__)
+        return Bound(function, instance)
+
+    def _tell_apart(self, instance: Any) -> None:
+        """Methods of an object compare by which one it is."""
+        path = self._space.path_of(instance)
+        if path is not None:
+            self._space.reads.tell_apart(path)
 
     def _asks_attributes(self, value: Any, path: Path) -> None:
         """Notes which attributes a function or partial has, if code asks, or will."""
@@ -308,6 +321,7 @@ def is_mathematical(function: Any) -> bool:
 RULES: dict[type, Callable[[Functions, Any, Path], Any]] = {
     types.FunctionType: Functions.of_python,
     types.MethodType: Functions.method,
+    Bound: Functions.bound,
     functools.partial: Functions.partial,
     type(functools.lru_cache(len)): Functions.cached,
     np.vectorize: Functions.vectorized,

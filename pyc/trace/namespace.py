@@ -242,7 +242,7 @@ class Namespace:
         found = self._memo.get(id(value))
         return found and found[1]
 
-    def place_of(self, value: Any) -> Path | None:
+    def path_of(self, value: Any) -> Path | None:
         """Where an object was read first; None: it was not read."""
         found = self._memo.get(id(value))
         return None if found is None else found[2]
@@ -318,6 +318,9 @@ class Namespace:
 
     def note_inside(self, path: Path, value: Any) -> None:
         """Notes all that is inside of an object."""
+        if path.root.kind == "argument" and not path.is_outside:
+            # A static one: the signature knows it as this very object, and no more of it.
+            path = self.root("object", path.text(), value)
         if path.read is None and path.is_outside and self.reads.hide is not None:
             seen = insides().Inside(value, path.text())
             self.reads.note(path, "inside", seen, value)

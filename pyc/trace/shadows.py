@@ -329,7 +329,7 @@ class Shadows:
         if captured is not None and not hasattr(type(member), "__set__"):
             self._space.reads.saw(captured[2].attribute(name), MISSING)
             self._space.reads.note(captured[2].attribute(name), "lacks", cls)
-        if type(value) is types.MethodType and value.__self__ is owner:
+        if type(value) in tree.METHODS and value.__self__ is owner:
             if captured is not None and not is_called(2):
                 self._space.reads.tell_apart(captured[2])
             return value

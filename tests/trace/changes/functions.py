@@ -149,6 +149,114 @@ CHANGES = {
         "import pyc\nk=1.0\n@pyc.jit\ndef g(x): return x*k\ndef f(x): return g(x)",
         "k=3.0",
     ),
+    "bound jitted method global": (
+        "import pyc\n"
+        "class C:\n"
+        "  k=1.0\n"
+        "  @pyc.jit\n"
+        "  def m(s,x): return x*s.k\n"
+        "  @pyc.jit\n"
+        "  def n(s,x): return -x\n"
+        "c=C()\n"
+        "g=c.m\ndef f(x): return g(x)",
+        "c.k=3.0",
+    ),
+    "bound jitted method in a list": (
+        "import pyc\n"
+        "class C:\n"
+        "  k=1.0\n"
+        "  @pyc.jit\n"
+        "  def m(s,x): return x*s.k\n"
+        "  @pyc.jit\n"
+        "  def n(s,x): return -x\n"
+        "c=C()\n"
+        "L=[c.m]\ndef f(x): return L[0](x)",
+        "c.k=3.0",
+    ),
+    "bound jitted method in its own object": (
+        "import pyc\n"
+        "class C:\n"
+        "  k=1.0\n"
+        "  @pyc.jit\n"
+        "  def m(s,x): return x*s.k\n"
+        "  @pyc.jit\n"
+        "  def n(s,x): return -x\n"
+        "c=C()\n"
+        "c.go=c.m\ndef f(x): return c.go(x)",
+        "c.k=3.0",
+    ),
+    "bound jitted method in a partial": (
+        "import pyc\n"
+        "class C:\n"
+        "  k=1.0\n"
+        "  @pyc.jit\n"
+        "  def m(s,x): return x*s.k\n"
+        "  @pyc.jit\n"
+        "  def n(s,x): return -x\n"
+        "c=C()\n"
+        "h=functools.partial(c.m)\ndef f(x): return h(x)",
+        "c.k=3.0",
+    ),
+    "bound jitted method of another object": (
+        "import pyc\n"
+        "class C:\n"
+        "  k=1.0\n"
+        "  @pyc.jit\n"
+        "  def m(s,x): return x*s.k\n"
+        "  @pyc.jit\n"
+        "  def n(s,x): return -x\n"
+        "c=C()\n"
+        "L=[c.m]\nd=C(); d.k=3.0\ndef f(x): return L[0](x)",
+        "L[0]=d.m",
+    ),
+    "bound jitted method whose array changes": (
+        "import pyc\n"
+        "class C:\n"
+        "  k=1.0\n"
+        "  @pyc.jit\n"
+        "  def m(s,x): return x*s.k\n"
+        "  @pyc.jit\n"
+        "  def n(s,x): return -x\n"
+        "c=C()\n"
+        "c.k=np.ones(3); g=c.m\ndef f(x): return g(x)",
+        "c.k[1]=3.0",
+    ),
+    "bound jitted method that another replaces": (
+        "import pyc\n"
+        "class C:\n"
+        "  k=1.0\n"
+        "  @pyc.jit\n"
+        "  def m(s,x): return x*s.k\n"
+        "  @pyc.jit\n"
+        "  def n(s,x): return -x\n"
+        "c=C()\n"
+        "L=[c.m]\ndef f(x): return L[0](x)",
+        "L[0]=c.n",
+    ),
+    "bound jitted method ==": (
+        "import pyc\n"
+        "class C:\n"
+        "  k=1.0\n"
+        "  @pyc.jit\n"
+        "  def m(s,x): return x*s.k\n"
+        "  @pyc.jit\n"
+        "  def n(s,x): return -x\n"
+        "c=C()\n"
+        "d=C(); L=[c.m]; M=[d.m]\ndef f(x): return x*(2.0 if L[0]==M[0] else 1.0)",
+        "M[0]=c.m",
+    ),
+    "bound jitted method == by attributes": (
+        "import pyc\n"
+        "class C:\n"
+        "  k=1.0\n"
+        "  @pyc.jit\n"
+        "  def m(s,x): return x*s.k\n"
+        "  @pyc.jit\n"
+        "  def n(s,x): return -x\n"
+        "c=C()\n"
+        "d=C()\ndef f(x): return x*(2.0 if c.m==d.m else 1.0)",
+        "d=c",
+    ),
     "jitted method helper": (
         "import pyc\n"
         "class C:\n"
