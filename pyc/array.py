@@ -401,11 +401,27 @@ class _Shared:
 def of_host(array: np.ndarray[Any, Any]) -> Array:
     """An `Array` on the CPU of the memory of a NumPy array that nobody else writes to. array:
     C-ordered, aligned, of native byte order and a type that pyc has."""
-    _complete()
-    array.flags.writeable = False
     kind = dtype_of(array.dtype)
     assert kind is not None
-    return Array(known_type(ArrayType(array.shape, kind)), HOST, array.ctypes.data, array)
+    return of_host_type(array, known_type(ArrayType(array.shape, kind)))
+
+
+def of_host_type(array: np.ndarray[Any, Any], type: ArrayType) -> Array:
+    """The same, of a type that is known."""
+    _complete()
+    array.setflags(write=False)
+    return Array(type, HOST, array.__array_interface__["data"][0], array)
+
+
+def maker_of_host(types: Sequence[ArrayType]) -> Callable[[Sequence[Any]], list[Array]]:
+    """Makes `Array`s on the CPU of new NumPy arrays, and scalars, of these types."""
+    known = tuple(map(known_type, types))
+
+    def made(results: Sequence[Any]) -> list[Array]:
+        arrays = (r if type(r) is np.ndarray else np.array(r) for r in results)
+        return list(map(of_host_type, arrays, known))
+
+    return made
 
 
 def on_host(program: Callable[..., Sequence[Any]]) -> Callable[..., tuple[Any, ...]]:
