@@ -6,8 +6,9 @@ All rows run in turn in one process, several times; the least and the median tim
 shown in nanoseconds, and what it is above a Python function that does nothing. The rows `pyc.jit`
 are what users call: (a) a 16-element axpy, (b) the same with NumPy, two helpers, three scalars and
 an array read from outside, (c) keyword and dict of 20 arrays, (d) a registered dataclass of two
-arrays and a number, (e) a method of an object that has these. Numba and JAX are rows where they can
-be imported.
+arrays and a number, (e) a method of an object that has these, (f) (a) with `pyc.Array`s on the CPU.
+`pyc.Array` + and sin are single operations on them outside of `jit`. Numba and JAX are rows where
+they can be imported; JAX's single operations are on its own arrays.
 """
 
 from __future__ import annotations
@@ -144,6 +145,9 @@ def rows(image: Image) -> dict[str, tuple[str, dict[str, Any]]]:
         names["jax_axpy"] = lambda a, x, y: np.asarray(jitted(a, x, y))
         names["jax_axpy"](2.0, x, y)
         found["JAX, NumPy in and out"] = "jax_axpy(2.0, x, y)"
+        names["jax_x"], names["jax_sin"] = jax.numpy.asarray(x), jax.numpy.sin
+        found["JAX array + 1.0"] = "jax_x + 1.0"
+        found["JAX sin of an array"] = "jax_sin(jax_x)"
     return {label: (statement, names) for label, statement in found.items()}
 
 
@@ -206,13 +210,17 @@ def jit_rows(names: dict[str, Any], found: dict[str, Any]) -> None:
     x, y = names["x"], names["y"]
     names |= {"jitted": jitted, "helped": helped, "keyed": keyed, "line": line}
     names |= {"of": Line(x, y, 2.0), "at": Model.at, "model": Model(x, y, 2.0)}
+    on_arrays = pyc.jit(lambda a, x, y: a * x + y)
+    names |= {"on_arrays": on_arrays, "pyc_x": pyc.device_put(x, "cpu")}
+    names["pyc_y"] = pyc.device_put(y, "cpu")
     for _ in range(3):  # the names of NumPy may change once: parts of it are loaded when needed
         assert (jitted(2.0, x, y) == 2 * x + y).all()
         assert (helped(2.0, x, y) == (2 * x + 1) * 3 + 0.5).all()
         assert (line(names["of"], x) == (x * x + y) * 2).all()
         assert (Model.at(names["model"], x) == (x * x + y) * 2).all()
         assert (keyed(x, weights=names["weights"]) == 21 * x).all()
-    for function in (jitted, helped, keyed, line, Model.at):
+        assert (np.asarray(on_arrays(2.0, names["pyc_x"], names["pyc_y"])) == 2 * x + y).all()
+    for function in (jitted, helped, keyed, line, Model.at, on_arrays):
         (made,) = dispatch.specialisations(function)
         assert dispatch.native_calls(function, made), "the third call was not native"
     found["pyc.jit (a) axpy"] = "jitted(2.0, x, y)"
@@ -220,6 +228,9 @@ def jit_rows(names: dict[str, Any], found: dict[str, Any]) -> None:
     found["pyc.jit (c) keyword, dict of 20"] = "keyed(x, weights=weights)"
     found["pyc.jit (d) dataclass"] = "line(of, x)"
     found["pyc.jit (e) method"] = "at(model, x)"
+    found["pyc.jit (f) pyc.Arrays on the CPU"] = "on_arrays(2.0, pyc_x, pyc_y)"
+    found["pyc.Array + 1.0"] = "pyc_x + 1.0"
+    found["pyc.Array, np.sin"] = "np.sin(pyc_x)"
 
 
 def measure(repeats: int) -> dict[str, dict[str, float]]:

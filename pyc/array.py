@@ -53,6 +53,8 @@ class Host:
 
 
 HOST: Any = Host()
+ON_HOST = 0
+"""In place of the address of an array on the CPU: its owner knows it."""
 
 
 class Array:
@@ -76,7 +78,7 @@ class Array:
 
     def __del__(self) -> None:
         # At the end of the process the driver frees everything itself.
-        if not sys.is_finalizing():
+        if self._whose is None and not sys.is_finalizing():
             self.delete()
 
     def surrender(self) -> int:
@@ -112,13 +114,19 @@ class Array:
     def address(self) -> int:
         """Where the first element is in the device's memory; DonationError if it is deleted."""
         if self._address is None:
-            raise DonationError(
-                f"this array on {self.device}, {self._type}, was donated to a call: its elements "
-                "are gone",
-                fix="Use what that call returned; or copy the array before the call, or do not "
-                "donate it.",
-            )
+            raise self._deleted()
+        if self._device is HOST:
+            found: int = self._whose.__array_interface__["data"][0]
+            return found
         return self._address
+
+    def _deleted(self) -> DonationError:
+        return DonationError(
+            f"this array on {self.device}, {self._type}, was donated to a call: its elements "
+            "are gone",
+            fix="Use what that call returned; or copy the array before the call, or do not "
+            "donate it.",
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -172,12 +180,18 @@ class Array:
     def host_view(self) -> np.ndarray[Any, Any]:
         """The elements as a read-only NumPy array: a view of an array on the CPU, else a copy."""
         if self._device is HOST:
-            _ = self.address  # raises if it is deleted
+            if self._address is None:
+                raise self._deleted()
             found: np.ndarray[Any, Any] = self._whose.view()
         else:
             found = self.__array__()
         found.flags.writeable = False
         return found
+
+    def memory(self) -> np.ndarray[Any, Any]:
+        """The NumPy array that owns the memory of an array on the CPU, for who does not write."""
+        found: np.ndarray[Any, Any] | None = self._whose
+        return self.host_view() if found is None else found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         """The elements as a NumPy array: a read-only view of an array on the CPU, unless `copy` is
@@ -401,19 +415,39 @@ class _Shared:
 def of_host(array: np.ndarray[Any, Any]) -> Array:
     """An `Array` on the CPU of the memory of a NumPy array that nobody else writes to. array:
     C-ordered, aligned, of native byte order and a type that pyc has."""
-    _complete()
-    array.flags.writeable = False
     kind = dtype_of(array.dtype)
     assert kind is not None
-    return Array(known_type(ArrayType(array.shape, kind)), HOST, array.ctypes.data, array)
+    return of_host_type(array, known_type(ArrayType(array.shape, kind)))
 
 
-def on_host(program: Callable[..., Sequence[Any]]) -> Callable[..., tuple[Any, ...]]:
-    """A program for the CPU that takes `Array`s there beside NumPy arrays, and gives `Array`s."""
+def of_host_type(array: np.ndarray[Any, Any], type: ArrayType) -> Array:
+    """The same, of a type that is known."""
+    _complete()
+    array.setflags(write=False)
+    return Array(type, HOST, ON_HOST, array)
+
+
+def maker_of_host(types: Sequence[ArrayType]) -> Callable[[Sequence[Any]], list[Array]]:
+    """Makes `Array`s on the CPU of new NumPy arrays, and scalars, of these types."""
+    known = tuple(map(known_type, types))
+
+    def made(results: Sequence[Any]) -> list[Array]:
+        arrays = (r if type(r) is np.ndarray else np.array(r) for r in results)
+        return list(map(of_host_type, arrays, known))
+
+    return made
+
+
+def on_host(
+    program: Callable[..., Sequence[Any]], types: Sequence[ArrayType]
+) -> Callable[..., tuple[Any, ...]]:
+    """A program for the CPU, with results of these types, that takes `Array`s there beside NumPy
+    arrays, and gives `Array`s. It writes to no argument."""
+    made = maker_of_host(types)
 
     def run(*arguments: Any) -> tuple[Any, ...]:
-        given = [x.host_view() if type(x) is Array else x for x in arguments]
-        return tuple(map(of_host, program(*given)))
+        given = [x.memory() if type(x) is Array else x for x in arguments]
+        return tuple(made(program(*given)))
 
     return run
 

@@ -20,13 +20,16 @@ import numpy as np
 from pyc.array import Array as DeviceArray
 from pyc.array import on_host
 from pyc.backends import gpu_compiler
-from pyc.compile import compile_graph
+from pyc.compile import Compiled, compile_graph
 from pyc.errors import DeviceError, DTypeError, LeakedTracerError, OutOfMemoryError
-from pyc.interpreter import WEAK, Interpreter, set_base, type_of
+from pyc.interpreter import WEAK, Interpreter, native_calls, set_base, type_of
 from pyc.ir.graph import Builder, Graph, freeze, graph_key
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
+from pyc.runtime import dispatch
+from pyc.runtime.dispatch import Dispatcher
+from pyc.runtime.specialisation import ArrayArgument, Specialisation
 from pyc.trace import location
 from pyc.trace.tracer import Tracer
 
@@ -139,13 +142,44 @@ def device_of(items: Iterable[Any]) -> str | None:
     return found
 
 
+def _natively(program: Compiled) -> Callable[..., tuple[Any, ...]]:
+    """A program that is called natively: for rank 0 it gives arrays or scalars."""
+    if program.calls_back or program.taken:
+        return program
+    found = Dispatcher(program)
+    native = program.native_program((), {})
+    dispatch.add(
+        found,
+        Specialisation(
+            arguments=tuple(_argument(p.type) for p in program.lowered.traced.params),
+            results=native.results,
+            entry=native.entry,
+            failed=native.failed,
+            arena_bytes=native.arena_bytes,
+            constants=native.constants,
+            externals=native.externals,
+            release=native.release,
+            parallel=native.parallel,
+            as_tuple=True,
+            valid=native_calls,
+            keep=native.keep,
+        ),
+    )
+    return found
+
+
+def _argument(type: ArrayType) -> ArrayArgument:
+    return ArrayArgument(type.dtype, type.shape, by_value=not type.shape)
+
+
 def compiled(graph: Graph, device: str | None, name: str = "") -> Callable[..., tuple[Any, ...]]:
     """`graph` compiled for the host (None), or for `Array`s on a device: takes an array for each
-    parameter, and gives NumPy arrays, or `Array`s."""
+    parameter, and gives NumPy arrays and scalars, or `Array`s."""
     if device is None:
-        return compile_graph(graph, name=name)
+        return _natively(compile_graph(graph, name=name))
     if device == "cpu":
-        return on_host(compile_graph(graph, name=name))
+        program = compile_graph(graph, name=name)
+        return on_host(_natively(program), program.results)
     made: Callable[..., tuple[Any, ...]]
     made = gpu_compiler().compile_cuda(graph, device=device, name=name)
     return made

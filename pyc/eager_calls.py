@@ -9,7 +9,7 @@ have shapes that depend on elements runs op by op, for a recorded reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -36,72 +36,66 @@ _COPIES = ("copy", "array")
 """Functions whose results have memory of their own."""
 
 
-@frozen()
-class _Hole:
-    """A place for an array, or for a Python number of the type `weak`."""
-
-    weak: type | None
+# A form is made of tuples, which Python hashes and compares by itself. Such a tuple is
+#   (_HOLE, kind)                  a place for an array (None), or a Python number of this type
+#   (_FIXED, kind, value)          a value that is no array
+#   (_FIXED, kind, text, _Number)  a Python number: zeros differ by sign, and NaNs are not equal
+#   (dict, names, *forms), (slice, *forms), (kind, *forms): what holds others; kind makes it
+_HOLE, _FIXED = "hole", "fixed"
+_ARRAY = (_HOLE, None)
 
 
 class _UnknownShapeError(Exception):
     """How many elements a result has depends on data."""
 
 
-class _Fixed:
-    """A part of a form that is none of arrays. Zeros differ by sign and NaNs are not equal: numbers
-    are known by their text."""
+class _Number:
+    """A number, equal to any other: its text, which stands beside it, is compared."""
 
-    __slots__ = ("key", "value")
+    __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: complex) -> None:
         self.value = value
-        self.key = type(value), repr(value) if type(value) in (float, complex) else value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Fixed) and self.key == other.key
+        return type(other) is _Number
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return 0
 
 
-@frozen()
-class _Items:
-    """A tuple, list, slice or dict (of these names) in a form."""
-
-    kind: type
-    items: tuple[Any, ...]
-    names: tuple[str, ...] = ()
-
-
-def _form(x: Any, values: list[Any], exact: bool) -> Any:
+def _form(x: Any, values: list[Any], exact: bool) -> tuple[Any, ...]:
     """The form of an argument; the values for its holes are added. exact: Python numbers are fixed
     in the form."""
     kind = type(x)
     if kind is Array or kind is np.ndarray or isinstance(x, np.generic):
         values.append(x)
-        return _Hole(None)
-    if kind in (float, complex) and not exact:
-        values.append(x)
-        return _Hole(kind)
-    if kind in (tuple, list):
-        return _Items(kind, tuple([_form(v, values, exact) for v in x]))
+        return _ARRAY
+    if kind is float or kind is complex:
+        if not exact:
+            values.append(x)
+            return (_HOLE, kind)
+        return (_FIXED, kind, repr(x), _Number(x))
+    if kind is tuple or kind is list:
+        return (kind, *[_form(v, values, exact) for v in x])
     if kind is slice:
-        return _Items(kind, tuple([_form(v, values, True) for v in (x.start, x.stop, x.step)]))
+        return (slice, *[_form(v, values, True) for v in (x.start, x.stop, x.step)])
     if kind is dict:
-        return _Items(kind, tuple([_form(v, values, exact) for v in x.values()]), tuple(x))
-    return _Fixed(x)
+        return (dict, tuple(x), *[_form(v, values, exact) for v in x.values()])
+    return (_FIXED, kind, x)
 
 
-def _filled(form: Any, values: Any) -> Any:
+def _filled(form: tuple[Any, ...], values: Iterator[Any]) -> Any:
     """The argument of a form, with the next of `values` in each hole."""
-    if isinstance(form, _Hole):
+    head = form[0]
+    if head is _HOLE:
         return next(values)
-    if isinstance(form, _Fixed):
-        return form.value
-    items = [_filled(f, values) for f in form.items]
-    if form.kind is dict:
-        return dict(zip(form.names, items, strict=True))
-    return slice(*items) if form.kind is slice else form.kind(items)
+    if head is _FIXED:
+        return form[2] if len(form) == 3 else form[3].value
+    if head is dict:
+        return {name: _filled(f, values) for name, f in zip(form[1], form[2:], strict=True)}
+    items = [_filled(f, values) for f in form[1:]]
+    return slice(*items) if head is slice else head(items)
 
 
 @frozen(eq=False)
@@ -114,21 +108,21 @@ class _Program:
     same: tuple[int | None, ...]
 
 
-def _result_form(x: Any, leaves: list[Any]) -> Any:
+def _result_form(x: Any, leaves: list[Any]) -> tuple[Any, ...]:
     """The form of what a function has returned; its arrays are added to `leaves`."""
     kind = type(x)
     if kind is Tracer:
         leaves.append(x)
-        return _Hole(None)
+        return _ARRAY
     if kind is np.ndarray or isinstance(x, np.generic):
         leaves.append(constant(x))
-        return _Hole(None)
+        return _ARRAY
     if issubclass(kind, tuple) and hasattr(kind, "_make"):
-        return _Items(kind._make, tuple([_result_form(v, leaves) for v in x]))
+        return (kind._make, *[_result_form(v, leaves) for v in x])
     if kind in (tuple, list):
-        return _Items(kind, tuple([_result_form(v, leaves) for v in x]))
+        return (kind, *[_result_form(v, leaves) for v in x])
     if kind in WEAK or x is None or isinstance(x, np.dtype):
-        return _Fixed(x)
+        return (_FIXED, kind, x)
     raise _UnknownShapeError
 
 
@@ -172,11 +166,15 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
     raises PycError: what the function raises, at the user's line; DeviceError: the arrays are on
     several devices
     """
+    key = None if kwargs else _key(function, args)
+    quick = None if key is None else _quick.get(key)
     exact = function.__name__ in _EXPONENTS
     try:
+        if quick is not None:
+            return quick.run(*[np.array(x) if type(x) is float else x for x in args])[0]
         for fixed in (exact,) if exact else (False, True):
             try:
-                return _call(function, args, kwargs, fixed)
+                return _call(function, args, kwargs, fixed, key)
             except (TraceError, _UnknownShapeError):  # it needs the value of a number, or elements
                 continue
         return _op_by_op(function, args, kwargs)
@@ -186,8 +184,37 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         raise
 
 
+def _key(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, ...] | None:
+    """What tells apart the programs of calls with `Array`s and floats alone; None for others."""
+    key: list[Any] = [function]
+    for x in args:
+        if type(x) is Array:
+            key += id(x._type), id(x._device)
+        elif type(x) is float:
+            key.append(float)
+        else:
+            return None
+    return tuple(key)
+
+
+@frozen(eq=False)
+class _Quick:
+    """The program of such a call, which has one result, a new array. types: of its arrays, kept so
+    that their identities, which are in the key, stay theirs."""
+
+    run: Callable[..., tuple[Any, ...]]
+    types: tuple[Any, ...]
+
+
+_quick: dict[tuple[Any, ...], _Quick] = {}
+
+
 def _call(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], exact: bool
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    exact: bool,
+    key: tuple[Any, ...] | None,
 ) -> Any:
     values: list[Any] = []
     form = _form((tuple(args), dict(kwargs)), values, exact)
@@ -200,6 +227,12 @@ def _call(
     types = tuple([type_of(v) for v in values])
     weak = tuple([type(v) if type(v) in WEAK else None for v in values])
     program = _compiled(function, form, types, weak, device)
+    numbered = exact and float in (key or ())
+    if key is not None and not numbered and program.found == _ARRAY and program.same == (None,):
+        assert program.run is not None
+        if len(_quick) >= PROGRAMS:
+            _quick.clear()
+        _quick[key] = _Quick(program.run, tuple([x._type for x in args if type(x) is Array]))
     results = iter(program.run(*map(dense, values)) if program.run is not None else ())
     outs = [next(results) if k is None else values[k] for k in program.same]
     return _placed(_filled(program.found, iter(outs)), device)
@@ -240,4 +273,5 @@ def _placed(x: Any, device: str) -> Any:
 
 def clear() -> None:
     """Forgets the compiled calls."""
+    _quick.clear()
     _compiled.cache_clear()

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pyc.array import HOST
 from pyc.array import Array as DeviceArray
 from pyc.interpreter import WEAK
 from pyc.ir import dtype as dt
@@ -90,6 +91,8 @@ class Looks:
         """The slots of hidden arguments that are numbers."""
         self.fixed: dict[int, Any] = {}
         """Hidden arguments that are always the same array on the device, by their slots."""
+        self.gives_arrays = False
+        """Whether there is an `Array` of the CPU among them, so that results are `Array`s."""
         self._device = device
         self._moved = moved
         self._leaves = leaves
@@ -155,6 +158,8 @@ class Looks:
         found = None if read is None else self._found(read, value)
         self._where[id(path)] = len(self.looks)
         self.looks.append(Look(source, found))
+        if found is not None and type(value) is DeviceArray and self._device is None:
+            self._on_host(read, value)
         if isinstance(found, SameArgument):
             self._where[id(path)] = ("object", found.value)
         if read is not None:
@@ -262,6 +267,9 @@ class Looks:
             return ScalarArgument(type(value), dtype, slot)
         if self._device is not None:
             return self._on_device(value, slot, f"`{read.path.text()}`")
+        if type(value) is DeviceArray:
+            self._tag(DeviceArray)
+            return ObjectArgument(DeviceArray)
         if type(value) is not np.ndarray:
             raise _slow(f"`{read.path.text()}`, a {type(value).__name__}")
         flags, dtype = value.flags, dt.of(value.dtype)
@@ -271,6 +279,14 @@ class Looks:
                 Reason.DISPATCH_SLOW_CAPTURE, f"`{read.path.text()}`, which is copied", again=True
             )
         return ArrayArgument(dtype, value.shape, by_value=not value.ndim, slot=slot)
+
+    def _on_host(self, read: Any, value: DeviceArray) -> None:
+        """An `Array` for the CPU, which the last look has found."""
+        slot = self._slots.get(id(read), UNUSED)
+        if slot != UNUSED:
+            of = len(self.looks) - 1
+            self.looks += looks_at_host(value, of, slot, f"`{read.path.text()}`")
+            self.gives_arrays = True
 
     def _on_device(self, value: Any, slot: int, name: str) -> Any:
         """An array for a GPU: one that is there, or that cannot change and was moved there."""
@@ -319,6 +335,21 @@ class Looks:
             return
         self._tagged.add(cls)
         self.looks.append(version_look(cls))
+
+
+def looks_at_host(x: DeviceArray, of: int, slot: int, what: str) -> list[Look]:
+    """What the `Array` that look `of` has found must hold to go to a slot of a program for the CPU.
+
+    raises NotNativeError: it is elsewhere, and copied at each call
+    """
+    held = x._whose
+    if x._device is not HOST or type(held) is not np.ndarray:
+        raise NotNativeError(Reason.DISPATCH_SLOW_DEVICE, f"{what} is copied to cpu")
+    found = ArrayArgument(x.type.dtype, x.shape, by_value=not x.shape, slot=slot)
+    return [
+        Look(AttributeSource(of, "_device"), SameArgument(HOST)),
+        Look(AttributeSource(of, "_whose"), found),
+    ]
 
 
 def array_on_device(

@@ -16,10 +16,12 @@ import numpy as np
 
 from pyc import tree
 from pyc.array import Array as DeviceArray
+from pyc.array import maker_of_host
 from pyc.compile import Compiled
 from pyc.frozen import replace
 from pyc.interpreter import WEAK, native_calls
 from pyc.ir import dtype as dt
+from pyc.ir.types import ArrayType
 from pyc.looks import (
     Looks,
     NotNativeError,
@@ -27,6 +29,7 @@ from pyc.looks import (
     changed,
     fixed_value,
     is_stored,
+    looks_at_host,
     version_look,
 )
 from pyc.reasons import Reason
@@ -99,8 +102,12 @@ def specialise(
     if signature.call(args, kwargs).key != call.key:
         raise changed()
     count = len(compiled.results)
-    plain = out_tree == tree.structure(0) or (
-        count > 1 and out_tree == tree.flatten_ordered((0,) * count)[1]
+    gives_arrays = found.gives_arrays or looks.gives_arrays
+    if gives_arrays and donated:
+        raise NotNativeError(Reason.DISPATCH_SLOW_DEVICE, "an array is donated")
+    plain = not gives_arrays and (
+        out_tree == tree.structure(0)
+        or (count > 1 and out_tree == tree.flatten_ordered((0,) * count)[1])
     )
     if device is not None and not any(
         isinstance(a, DeviceArgument) for a in [*found.leaves, *(k.found for k in looks.looks)]
@@ -121,11 +128,23 @@ def specialise(
         release=program.release,
         parallel=program.parallel,
         as_tuple=None if plain else True,
-        wrap=None if plain else out_tree.maker(),
+        wrap=None if plain else _wrap(out_tree, compiled.results if gives_arrays else None),
         valid=native_calls,
         looks=tuple(looks.looks),
         keep=program.keep,
     )
+
+
+def _wrap(out_tree: tree.TreeDef, types: Sequence[ArrayType] | None) -> Callable[[Any], Any]:
+    """Makes what a call returns of the tuple of its results. types: of the `Array`s on the CPU that
+    they become, None if they stay NumPy's."""
+    if types is None:
+        return out_tree.maker()
+    made = maker_of_host(types)
+    if out_tree == tree.structure(0):
+        return lambda results: made(results)[0]
+    shaped = out_tree.maker()
+    return lambda results: shaped(tuple(made(results)))
 
 
 def _check_order(
@@ -155,6 +174,8 @@ class _Arguments:
         self.numbers: list[int] = []
         """The slots of parameters that are numbers."""
         self.leaves: list[Argument] = []
+        self.gives_arrays = False
+        """Whether there is an `Array` of the CPU among them, so that results are `Array`s."""
         self._device = device
         self._kept = kept
         self._donated = donated
@@ -163,11 +184,14 @@ class _Arguments:
 
     def argument(self, x: Any, trail: tuple[int, ...]) -> Argument:
         """What an argument must be. trail: where it is, see `ArgumentSource`."""
+        kind = type(x)
+        if kind is DeviceArray and self._device is None:
+            self._on_host(x, self._look(ArgumentSource(trail), None))
+            return ObjectArgument(kind)
         leaf = self._leaf(x)
         if leaf is not None:
             self.leaves.append(leaf)
             return leaf
-        kind = type(x)
         if kind is tuple:
             return TupleArgument(tuple(self._items(x, trail)))
         if kind is list:
@@ -209,20 +233,31 @@ class _Arguments:
         self._slot += 1
         return slot, self._kept[slot]
 
+    def _on_host(self, x: DeviceArray, of: int) -> None:
+        """An `Array` for the CPU, which look `of` has found."""
+        slot, _ = self._next()
+        self._tag(DeviceArray)
+        self.looks += looks_at_host(x, of, slot, "an argument")
+        self.gives_arrays = True
+
     # --- dataclasses ------------------------------------------------------------------------------
 
     def _look(self, source: Any, found: Any) -> int:
         self.looks.append(Look(source, found))
         return len(self.looks) - 1
 
+    def _tag(self, kind: type) -> None:
+        """A class must not change."""
+        if kind not in self._tagged:
+            self._tagged.add(kind)
+            self.looks.append(version_look(kind))
+
     def _fields(self, x: Any, of: int) -> None:
         """Looks at the fields of a dataclass, which is what look `of` has found."""
         kind = type(x)
         fields = tree.fields_of(kind)
         assert fields is not None
-        if kind not in self._tagged:
-            self._tagged.add(kind)
-            self.looks.append(version_look(kind))
+        self._tag(kind)
         data, meta = fields
         for name in (*data, *meta):
             if not is_stored(kind, name):
@@ -234,7 +269,11 @@ class _Arguments:
 
     def _inside(self, x: Any, source: Any) -> None:
         """Looks at what lies in a dataclass."""
-        leaf, kind = self._leaf(x), type(x)
+        kind = type(x)
+        if kind is DeviceArray and self._device is None:
+            self._on_host(x, self._look(source, ObjectArgument(kind)))
+            return
+        leaf = self._leaf(x)
         if leaf is not None:
             if isinstance(leaf, ArrayArgument) and leaf.donated:
                 raise NotNativeError(Reason.DISPATCH_SLOW_ARGUMENT, "a donated dataclass")

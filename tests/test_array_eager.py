@@ -202,13 +202,12 @@ def test_a_call_is_one_program_and_integers_of_an_index_are_arguments(
     y = x + 1.5
     assert device.launched == before + 1, "the number is not spread out first"
     y = x + 2.5
-    found = eager_calls._compiled.cache_info()
-    assert (found.misses, found.hits) == (1, 1) and y.tolist() == (X + 2.5).tolist()
+    assert eager_calls._compiled.cache_info().misses == 1 and y.tolist() == (X + 2.5).tolist()
     rows = list(pyc.device_put(np.arange(20.0).reshape(10, 2), "cuda"))
     assert eager_calls._compiled.cache_info().misses == 2
     assert [r.tolist() for r in rows] == np.arange(20.0).reshape(10, 2).tolist()
     pyc.clear_caches()
-    assert eager_calls._compiled.cache_info().currsize == 0
+    assert eager_calls._compiled.cache_info().currsize == 0 and not eager_calls._quick
 
 
 def test_nothing_is_computed_where_nothing_is_to_be(on: str) -> None:
