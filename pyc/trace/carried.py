@@ -12,7 +12,6 @@ from pyc.interpreter import current, using
 from pyc.ir import dtype as dt
 from pyc.ir.types import ArrayType
 from pyc.trace import location
-from pyc.trace.control import lifted
 from pyc.trace.leaves import (
     Apart,
     Static,
@@ -25,6 +24,7 @@ from pyc.trace.leaves import (
     shown,
     wider,
 )
+from pyc.trace.operand_trees import lifted
 from pyc.trace.sharing import Final, is_argument, is_dense
 from pyc.trace.state import UNBOUND, Place
 from pyc.trace.trace import Input, Trace
@@ -34,10 +34,10 @@ _TRUTH = Input(ArrayType((), dt.b1))
 
 
 class Unstable(Exception):
-    """The body does not do in each iteration what it does in the first: why. again: whether it may
-    do so from the second iteration on."""
+    """The body does not do in each iteration what it does in the first: why. again: after how
+    many iterations it may do so, 0 if it never does."""
 
-    def __init__(self, message: str, fix: str, again: bool = True) -> None:
+    def __init__(self, message: str, fix: str, again: int = 1) -> None:
         super().__init__(message)
         self.message, self.fix, self.again = message, fix, again
 
