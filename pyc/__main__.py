@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 import pyc
-from pyc.cli import cache_command, demo_command, doctor, explain, ir_command
+from pyc.cli import cache_command, demo_command, doctor, explain, ir_command, ops_command
 from pyc.cli.parser import Parser
 from pyc.errors import PycError
 
 _SUMMARY = "What this machine has, the cache, programs, codes, and the demo."
-COMMANDS = (doctor, cache_command, ir_command, explain, demo_command)
+COMMANDS = (doctor, cache_command, ir_command, ops_command, explain, demo_command)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -111,6 +111,8 @@ class Jitted(Dispatcher):
         )
         self._programs = Programs(fun, name, self._signature, device, loops, purity, self._drop)
         self._forms: dict[Hashable, NativeWay] = {}
+        self._said: set[Hashable] = set()
+        """Forms of which a call to a GPU was not native, although the next one may be."""
         self._quick: QuickEntry | None = None
         _all.add(self)
 
@@ -182,6 +184,7 @@ class Jitted(Dispatcher):
             dispatch.clear(self)
             self._programs.entries.clear()
             self._forms.clear()
+            self._said.clear()
             self._quick = None
 
     def cache_info(self) -> CacheInfo:
@@ -274,9 +277,12 @@ class Jitted(Dispatcher):
             on_gpu = not isinstance(entry.program, compiler.Compiled)
             if on_gpu and args and not kwargs and all(type(a) is DeviceArray for a in args):
                 self._quick = QuickEntry(tuple(a.type for a in args), args[0].device, entry)
+            if unfit.again and (not on_gpu or form in self._said):
+                return
+            self._said.add(form)
+            record(unfit.reason, function=self.__name__, detail=unfit.detail)
             if unfit.again:
                 return
-            record(unfit.reason, function=self.__name__, detail=unfit.detail)
         else:
             if known is not None and known.specialisation is not None:
                 dispatch.discard(self, known.specialisation)

@@ -22,6 +22,7 @@ from pyc.cli.ir_command import load_function, parse_arguments
 from pyc.device import DeviceInfo
 from pyc.errors import CLASSES, CommandError
 from pyc.ir.evaluate import evaluate
+from pyc.ir.op import OPS
 from pyc.ir.text_graph import parse_graph
 from pyc.jit import jit
 from pyc.reasons import BY_CODE, Reason
@@ -87,7 +88,7 @@ def test_no_command_shows_which_there_are(run) -> None:
             ["demo", "--pictrues", "x"],
             "demo: error: unrecognized arguments: --pictrues; did you mean --pictures?",
         ),
-        (["frobnicate"], "invalid choice: 'frobnicate'; known are doctor, cache, ir, explain"),
+        (["frobnicate"], "invalid choice: 'frobnicate'; known are doctor, cache, ir, ops, explain"),
     ],
 )
 def test_what_is_misspelt_names_the_closest_match(capsys, arguments, told) -> None:
@@ -188,6 +189,20 @@ def test_explain_a_function_that_is_refused(run, explained) -> None:
 def test_the_page_of_codes_is_up_to_date() -> None:
     """Renew with `python -m pyc explain --markdown > docs/codes.md`."""
     assert (ROOT / "docs" / "codes.md").read_text() == explain.markdown()
+
+
+def test_the_page_of_operations_is_up_to_date(run) -> None:
+    """Renew with `python -m pyc ops --markdown > docs/ops.md`."""
+    assert (ROOT / "docs" / "ops.md").read_text() == run("ops", "--markdown")[1]
+
+
+def test_operations_are_listed_with_their_types(run) -> None:
+    status, out, err = run("ops")
+    assert (status, err) == (0, "")
+    lines = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line[:1] == " "}
+    assert {*lines} == {*OPS}
+    assert lines["bitwise_and"][:2] == ["bool", "int8"] and "float32" not in lines["bitwise_and"]
+    assert lines["while"] == ["any"]
 
 
 # --- cache ----------------------------------------------------------------------------------------
