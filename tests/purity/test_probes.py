@@ -18,15 +18,7 @@ import pytest
 from pyc.errors import PurityError, PycError
 from pyc.jit import jit
 from pyc.reasons import Reason, collecting
-from tests.purity import (
-    far_harmless,
-    far_impure,
-    far_objects,
-    harmless,
-    impure,
-    more_harmless,
-    more_impure,
-)
+from tests.purity import far, far_harmless, harmless, impure, more_harmless, more_impure
 from tests.purity.appearance import appearance
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +49,8 @@ def probes(module) -> dict[str, FunctionType]:
     }
 
 
-IMPURE = probes(impure) | probes(more_impure) | probes(far_impure) | probes(far_objects)
+EFFECTS = (impure, more_impure, *far.MODULES)
+IMPURE = {name: probe for module in EFFECTS for name, probe in probes(module).items()}
 ARGUMENTS = {
     "xs": lambda: [X, X],
     "params": lambda: {"w": X, "layers": [X, X]},
@@ -72,8 +65,8 @@ def refusal(function) -> PycError:
         function = function()
         parameters = list(inspect.signature(function).parameters)
     make = ARGUMENTS.get(parameters[0], lambda: X.copy())
-    if function is far_objects.object_context_manager_from_outside:  # one can be entered once
-        far_objects.ENTERED = far_objects.noting()
+    if function is far.methods.object_context_manager_from_outside:  # one can be entered once
+        far.methods.ENTERED = far.methods.noting()
     with pytest.raises(PycError) as found:
         jit(function)(make())
     return found.value
@@ -111,9 +104,10 @@ def test_an_effect_is_refused(name, golden) -> None:
 
 def test_there_are_enough_probes() -> None:
     assert len(IMPURE) >= 60
+    assert len(IMPURE) == sum(len(probes(module)) for module in EFFECTS), "two of one name"
 
 
-@pytest.mark.parametrize("module", [impure, more_impure, far_impure, far_objects])
+@pytest.mark.parametrize("module", EFFECTS)
 def test_a_refusal_leaves_what_is_outside_as_it_was(module, capsys) -> None:
     """Whatever kind of object it is: containers, objects and classes of the user and of libraries,
     what only the hooks see before it happens, and what is seen afterwards only."""
