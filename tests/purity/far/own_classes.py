@@ -1,4 +1,4 @@
-"""A class of the user whose objects change in whatever is done with them."""
+"""Classes of the user whose objects change in what is done with them."""
 
 from __future__ import annotations
 
@@ -75,3 +75,36 @@ class Plain:
     def __eq__(self, other):
         self.rows.append(1)
         return True
+
+
+class Slotted:
+    __slots__ = ("a", "rows")
+
+    def __init__(self):
+        self.a, self.rows = 1.0, [1.0]
+
+
+class Rows(list):
+    def push(self, x):
+        self.append(x)
+
+
+class Tags(set):
+    pass
+
+
+class Table(dict):
+    def __missing__(self, key):
+        self[key] = 2.0
+        return 2.0
+
+
+class Field:
+    """A descriptor that prints."""
+
+    def __get__(self, instance, owner):
+        print("get")
+        return 1.0
+
+    def __set__(self, instance, value):
+        print("set")
