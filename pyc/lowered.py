@@ -23,7 +23,7 @@ from pyc.fingerprint import Document, key_of, versions
 from pyc.forks import compiling
 from pyc.frozen import frozen
 from pyc.ir.expr import Apply, postorder
-from pyc.ir.graph import Eqn, Graph, subgraphs
+from pyc.ir.graph import Graph, equations_of
 from pyc.ir.loops import expressions, walk
 from pyc.ir.plan import ADDRESSABLE_BYTES, Place, Plan, Site
 from pyc.ir.target import Target
@@ -129,7 +129,7 @@ class Lowered:
 
     def out_of_memory(self, demand: Demand, why: str, plan: Plan) -> OutOfMemoryError:
         """The error of a program that needs too much memory."""
-        places = [e.loc for e in equations(self.graph)]
+        places = [e.loc for e in equations_of(self.graph)]
         return out_of_memory(self.name, demand, why, places, plan)
 
     @property
@@ -198,10 +198,10 @@ class Lowered:
         )
 
     def _decisions_text(self) -> str:
-        listed = equations(self.graph)
+        equations = list(equations_of(self.graph))
         lines = []
         for d in self.decisions:
-            eqn = listed[d.equation] if d.equation >= 0 else None
+            eqn = equations[d.equation] if d.equation >= 0 else None
             place = "" if eqn is None or eqn.loc is None else f"{format_place(eqn.loc)}: "
             what = "the program" if eqn is None else eqn.op.name
             details = f": {d.details}" if d.details else ""
@@ -247,17 +247,7 @@ class Lowered:
 
 def failure_of(graph: Graph, site: Site, value: int) -> Exception:
     """The error of a failed site of an optimised Graph's Plan, at the user's line."""
-    return equations(graph)[site.equation].failure(value)
-
-
-def equations(graph: Graph) -> list[Eqn]:
-    """Equations in the numbering of `passes/memory`: text order, nested Graphs after their own."""
-    found: list[Eqn] = []
-    for e in graph.eqns:
-        found.append(e)
-        for inner in subgraphs(e):
-            found += equations(inner)
-    return found
+    return list(equations_of(graph))[site.equation].failure(value)
 
 
 def lower_graph(

@@ -20,7 +20,7 @@ from pyc.errors import PycError, VerificationError, is_of_the_program, raises_fo
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.element import widened
-from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value, subgraphs
+from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value, equations_of
 from pyc.ir.op import Kind
 from pyc.ir.plan import Library, walk_steps
 from pyc.ir.text_graph import print_graph
@@ -257,7 +257,7 @@ def _ulps(a: Array, b: Array) -> Array:
 
 def _contracts(graph: Graph) -> bool:
     """Whether a contraction of floats is anywhere in the program."""
-    return any(_bounded(e) or any(_contracts(g) for g in subgraphs(e)) for e in graph.eqns)
+    return any(map(_bounded, equations_of(graph)))
 
 
 def _bounded(eqn: Eqn) -> bool:

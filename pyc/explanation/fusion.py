@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pyc.explanation.places import line_of, note_of
-from pyc.ir.graph import Eqn, Graph, Value, subgraphs
+from pyc.ir.graph import Eqn, Graph, Value, equations_of, inner_equations
 from pyc.ir.op import Kind
 from pyc.passes.fuse import Decision, Fusion, Group, inlines
 from pyc.passes.memory import Made
@@ -70,7 +70,7 @@ def members(group: Group, fusion: Fusion) -> list[Eqn]:
     else:
         found[eqn] = None
         if eqn.op.kind is Kind.CONTROL:
-            found.update(dict.fromkeys(_inner(eqn)))
+            found.update(dict.fromkeys(inner_equations(eqn)))
         if group.epilogue is not None:
             stack.append(group.epilogue)
         if eqn.op.in_place is not None:
@@ -88,17 +88,9 @@ def members(group: Group, fusion: Fusion) -> list[Eqn]:
     return list(found)
 
 
-def _inner(eqn: Eqn) -> Iterator[Eqn]:
-    """The equations of the Graphs that a control operation holds."""
-    for graph in subgraphs(eqn):
-        for e in graph.eqns:
-            yield e
-            yield from _inner(e)
-
-
 def section(owners: Owners, decisions: Sequence[Decision], graph: Graph) -> Section:
     """Section `fusion`. decisions: of the planner; graph: the optimised one."""
-    equations = equations_of(graph)
+    equations = list(equations_of(graph))
     joined = []
     for number, made in enumerate(owners.trail):
         kernels = owners.kernels(number)
@@ -172,19 +164,9 @@ def _name(owners: Owners, number: int) -> str:
     return eqn.op.name if eqn is not None else "an empty kernel"
 
 
-def equations_of(graph: Graph) -> list[Eqn]:
-    """Equations in the planner's numbering: text order, nested Graphs after their own."""
-    found: list[Eqn] = []
-    for e in graph.eqns:
-        found.append(e)
-        for inner in subgraphs(e):
-            found += equations_of(inner)
-    return found
-
-
 def notes_of(decisions: Sequence[Decision], graph: Graph, *reasons: Reason) -> tuple[Note, ...]:
     """The planner's decisions of some reasons."""
-    equations = equations_of(graph)
+    equations = list(equations_of(graph))
     return tuple(
         note_of(
             d.reason, d.details, line_of(equations[d.equation].loc) if d.equation >= 0 else None

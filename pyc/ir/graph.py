@@ -318,12 +318,26 @@ def subgraphs(eqn: Eqn) -> Iterator[Graph]:
             yield from (v for v in value if isinstance(v, Graph))
 
 
+def equations_of(graph: Graph) -> Iterator[Eqn]:
+    """All equations in the order of the text, those of the Graphs that one holds behind it. A Plan
+    numbers them so."""
+    for eqn in graph.eqns:
+        yield eqn
+        yield from inner_equations(eqn)
+
+
+def inner_equations(eqn: Eqn) -> Iterator[Eqn]:
+    """The equations of the Graphs that a control equation holds."""
+    for graph in subgraphs(eqn):
+        yield from equations_of(graph)
+
+
 def has_effect(eqn: Eqn) -> bool:
     """Whether an equation, or one of a Graph that it holds, must be kept though nobody reads it."""
-    return eqn.op.effect or any(has_effect(e) for graph in subgraphs(eqn) for e in graph.eqns)
+    return eqn.op.effect or any(e.op.effect for e in inner_equations(eqn))
 
 
 __all__ = [
     *("Builder", "Eqn", "Graph", "Location", "Raise", "Rewriter", "Value"),
-    *("freeze", "graph_key", "has_effect", "subgraphs"),
+    *("equations_of", "freeze", "graph_key", "has_effect", "inner_equations", "subgraphs"),
 ]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import format_place
-from pyc.ir.graph import Eqn, Graph, HostCall, subgraphs
+from pyc.ir.graph import Eqn, Graph, HostCall, equations_of
 from pyc.ir.op import Kind
 from pyc.ir.ops.host import ROUTINE
 from pyc.ir.types import ArrayType
@@ -30,13 +30,11 @@ FAILED = -4
 
 def calls_of(graph: Graph) -> dict[int, Eqn]:
     """The calls of a traced Graph by their number."""
-    found: dict[int, Eqn] = {}
-    for e in graph.eqns:
-        if e.op.kind is Kind.LIBRARY and isinstance(e.loc, HostCall):
-            found[e.params["number"]] = e
-        for inner in subgraphs(e):
-            found.update(calls_of(inner))
-    return found
+    return {
+        e.params["number"]: e
+        for e in equations_of(graph)
+        if e.op.kind is Kind.LIBRARY and isinstance(e.loc, HostCall)
+    }
 
 
 class Answered:

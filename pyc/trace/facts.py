@@ -13,9 +13,12 @@ from collections.abc import Mapping
 from enum import Enum
 from opcode import opmap
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyc.trace.paths import Path, member_of
+
+if TYPE_CHECKING:
+    from pyc.trace.namespace import Namespace
 
 OF_FUNCTIONS = ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__", "__dict__")
 OF_CLASSES = ("__name__", "__qualname__")
@@ -87,7 +90,7 @@ def is_fact_of(cls: type, name: str) -> bool:
 class Facts:
     """The facts that one trace compares. space: its `Namespace`."""
 
-    def __init__(self, space: Any) -> None:
+    def __init__(self, space: Namespace) -> None:
         self.asked: set[str] = set()
         self._space = space
         self._functions: list[tuple[FunctionType, FunctionType, Path]] = []

@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from pyc.trace import math_views, numpy_module
 from pyc.trace.modules import MATHEMATICAL, ModuleView
 from pyc.trace.paths import MISSING
 from pyc.trace.users_code import is_users, is_users_class
+
+if TYPE_CHECKING:
+    from pyc.trace.namespace import Namespace
 
 _PLAIN = (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype)
 _FUNCTIONS = (BuiltinFunctionType, MethodDescriptorType, np.ufunc, type(np.sum))
@@ -48,7 +51,7 @@ class Members:
 class Libraries:
     """The views of one trace. space: its `Namespace`."""
 
-    def __init__(self, space: Any) -> None:
+    def __init__(self, space: Namespace) -> None:
         self._space = space
 
     def note(self, module: ModuleType, name: str) -> None:

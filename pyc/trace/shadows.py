@@ -22,7 +22,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import cached_property, lru_cache, partial, partialmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyc import tree
 from pyc.errors import UnsupportedOpError
@@ -40,6 +40,9 @@ from pyc.trace.modules import (
 from pyc.trace.paths import MISSING, Path, member_of
 from pyc.trace.users_code import SET_BY_PYTHON, is_users, is_users_class
 
+if TYPE_CHECKING:
+    from pyc.trace.namespace import Namespace
+
 _KEPT = frozenset(
     ["__init_subclass__", "__class_getitem__", "__dict__", "__weakref__", "__slots__", "__doc__"]
 )
@@ -54,7 +57,7 @@ _WITHOUT_ATTRIBUTES = (
 class Shadows:
     """The classes made in one trace. space: its `Namespace`."""
 
-    def __init__(self, space: Any) -> None:
+    def __init__(self, space: Namespace) -> None:
         self._space = space
         self._translate: Callable[[Any, Path], Any] = space.translate
         self._inside: Path = space.root("inside", "", None)

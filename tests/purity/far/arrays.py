@@ -11,7 +11,7 @@ import random
 
 import numpy as np
 
-from tests.purity.far.plain import Plain
+from tests.purity.far.own_classes import Plain
 
 W = np.array([1.0, 2.0, 3.0])
 V = W[1:]

@@ -19,7 +19,7 @@ import typing
 
 import numpy as np
 
-from tests.purity.far.plain import Plain
+from tests.purity.far.own_classes import Plain, Slotted
 
 MODULE = types.ModuleType("tests_purity_module")
 sys.modules["tests_purity_module"] = MODULE
@@ -42,13 +42,6 @@ class Mode(enum.Enum):
 
     def factor(self):
         return 2.0
-
-
-class Slotted:
-    __slots__ = ("a", "rows")
-
-    def __init__(self):
-        self.a, self.rows = 1.0, [1.0]
 
 
 SLOTTED = Slotted()

@@ -24,7 +24,7 @@ import types
 import weakref
 import xml.etree.ElementTree as ET
 
-from tests.purity.far.plain import Plain
+from tests.purity.far.own_classes import Plain, Rows, Table, Tags
 
 ROWS = [[1.0], [2.0]]
 TABLE = {"a": [1.0], "b": {"c": 2.0}}
@@ -56,21 +56,6 @@ NAMES = types.SimpleNamespace(a=1, b=[1])
 ALIVE = weakref.WeakKeyDictionary()
 LEAKED = []
 PLAIN = Plain()
-
-
-class Rows(list):
-    def push(self, x):
-        self.append(x)
-
-
-class Tags(set):
-    pass
-
-
-class Table(dict):
-    def __missing__(self, key):
-        self[key] = 2.0
-        return 2.0
 
 
 OWN_ROWS, OWN_TAGS, OWN_TABLE = Rows([1]), Tags([1]), Table(a=1)

@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from tests.purity.far.plain import Plain
+from tests.purity.far.own_classes import Plain, Rows, Slotted, Table, Tags
 
 WORDS = np.array(["a", "b"], dtype=object)
 TABLE = {"a": [1.0], "b": {"c": 2.0}}
@@ -51,30 +51,8 @@ class Colour(enum.Enum):
     BLUE = 2
 
 
-class Slotted:
-    __slots__ = ("a", "rows")
-
-    def __init__(self):
-        self.a, self.rows = 1.0, [1.0]
-
-
 SLOTTED = Slotted()
 PLAIN = Plain()
-
-
-class Rows(list):
-    def push(self, x):
-        self.append(x)
-
-
-class Tags(set):
-    pass
-
-
-class Table(dict):
-    def __missing__(self, key):
-        self[key] = 2.0
-        return 2.0
 
 
 OWN_ROWS, OWN_TAGS, OWN_TABLE = Rows([1]), Tags([1]), Table(a=1)

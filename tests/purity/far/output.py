@@ -22,6 +22,8 @@ from contextlib import redirect_stderr
 
 import numpy as np
 
+from tests.purity.far.own_classes import Field
+
 LOG = logging.getLogger("tests.purity.far")
 LOG.addHandler(logging.StreamHandler(io.StringIO()))
 LOG.propagate = False
@@ -84,17 +86,6 @@ class Talker:
 
 
 TALKER = Talker()
-
-
-class Field:
-    """A descriptor that prints."""
-
-    def __get__(self, instance, owner):
-        print("get")
-        return 1.0
-
-    def __set__(self, instance, value):
-        print("set")
 
 
 class Row:

@@ -35,21 +35,12 @@ import warnings
 
 import numpy as np
 
+from tests.purity.far.own_classes import Field
+
 LOG = logging.getLogger("tests.purity.far")
 LOG.addHandler(logging.StreamHandler(io.StringIO()))
 LOG.propagate = False
 CLOCKS = {"wall": time.time, "cpu": time.process_time}
-
-
-class Field:
-    """A descriptor that prints."""
-
-    def __get__(self, instance, owner):
-        print("get")
-        return 1.0
-
-    def __set__(self, instance, value):
-        print("set")
 
 
 class Row:
