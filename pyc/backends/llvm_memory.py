@@ -165,8 +165,12 @@ class MemoryEmitter(ExpressionEmitter):
     def alignment(self, buffer: Buffer, base: Value, elements: int = 0) -> int:
         """The power of two that divides the address of `elements` after element `base`."""
         size = buffer.dtype.itemsize
-        known = gcd(buffer.alignment, gcd(base.multiple, elements) * size)
+        known = gcd(self.start_alignment(buffer), gcd(base.multiple, elements) * size)
         return max(known & -known, size if size & (size - 1) == 0 else 1)
+
+    def start_alignment(self, buffer: Buffer) -> int:
+        """Bytes that the address of a buffer is a multiple of."""
+        return buffer.alignment
 
     def in_bounds(self, buffer: Buffer, index: Sequence[Expr], piece: int) -> bool:
         """Whether every index is known to be inside a constant shape."""

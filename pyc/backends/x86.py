@@ -44,6 +44,7 @@ from pyc.ir.loops import (
     Kind,
     Let,
     Signal,
+    Space,
     TileMultiply,
     Wait,
     While,
@@ -61,6 +62,8 @@ X86_INTRINSICS = (
 _OFFSET = {name: 8 * k for k, name in enumerate(CONTEXT_FIELDS)}
 _MODE_FLAGS, _DEFAULT_MODE = 0x3F, 0x1F80
 """MXCSR: the sticky exception flags, and its value when a process starts."""
+ANY_ALIGNMENT = 16
+"""Bytes of alignment that buffers have where nothing is said."""
 _NO_SITE = -1
 """The error slot's site while nothing has failed: the largest unsigned number."""
 
@@ -122,6 +125,12 @@ class X86Kernel(KernelEmitter):
             if found is not None:
                 return found
         return super().vector_instruction(name, dtype, args, lanes, scope)
+
+    def start_alignment(self, buffer: Buffer) -> int:
+        """An element's, but for memory that the planner places or that is asked for more: an array
+        of the caller's may be a part of another, and begin at any element."""
+        anywhere = buffer.space is Space.GLOBAL and buffer.alignment <= ANY_ALIGNMENT
+        return 1 if anywhere else buffer.alignment
 
     def load_metadata(self, buffer: Buffer) -> str:
         """Nothing: plain loads."""
