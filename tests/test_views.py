@@ -55,3 +55,13 @@ def test_rows_begin_anywhere(shape: tuple[int, ...]) -> None:
                 expected = normalised(x.astype(np.float64), axis)
                 np.testing.assert_allclose(function(x), expected, rtol=1e-5, atol=1e-6)
 
+
+def test_products_begin_anywhere() -> None:
+    residual = jit(lambda r, a, b: r + a @ b, donate_argnums=0)
+    for n in (3, 8, 24, 40):
+        for first in (0, 1, 3):
+            r, a, b = (part(n * n, np.float32, k * first).reshape(n, n) for k in (1, 2, 3))
+            a %= 7
+            expected = r + a @ b
+            assert residual(r, a, b) is r
+            np.testing.assert_allclose(r, expected, rtol=1e-6)

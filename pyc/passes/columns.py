@@ -16,13 +16,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, postorder
-from pyc.ir.loops import Body, Buffer, For, Kind, Let, Reduce, Stmt, Store, expressions, walk
+from pyc.ir.expr import Expr, Var, apply, const, minimum
+from pyc.ir.loops import Body, Buffer, For, Kind, Let, Reduce, Stmt
 from pyc.ir.order import KEEP
 from pyc.ir.visit import renamed
 from pyc.passes.column_reduction import FEW_OF_LARGE, ColumnReduction, Join, is_flat
 from pyc.passes.elements import Elements, Found, positions
-from pyc.passes.nest import Loop, Nest, Stage, around, is_element_loop, peel, row_length
+from pyc.passes.nest import (
+    Loop,
+    Nest,
+    Stage,
+    around,
+    bindings,
+    is_element_loop,
+    is_in_place,
+    peel,
+    row_length,
+)
 from pyc.passes.rows import Section, absorbed, hoisted, sections
 from pyc.passes.sweeps import ROW_BYTES, Step, Sweeps, Tile
 
@@ -70,6 +80,7 @@ class ColumnProgram:
         self.parallel = self.sweeps.large = parallel
         body = hoisted(core)
         self.sections = sections(absorbed(body, nest.simplify))
+        self.sweeps.once = any(map(_replaces, self.sections))
 
     def stages(self) -> tuple[Stage, ...]:
         """The launches."""
@@ -174,9 +185,7 @@ class ColumnProgram:
         """A loop over the row that stores."""
         sweeps = self.sweeps
         loops, inner = peel((loop,))
-        stored = {x.buffer for x in walk(inner) if isinstance(x, Store)} - set(self.held)
-        nodes = postorder([e for x in walk(inner) for e in expressions(x)])
-        once = any(isinstance(n, Load) and n.buffer in stored for n in nodes)
+        once = is_in_place(inner)
         rows = per = prod(x.extent for x in loops)
         if sweeps.staged:
             least = TASK_BYTES // (tile.size * sweeps.itemsize)
@@ -225,6 +234,12 @@ def held_columns(
         size = min(size, kept // TASKS)
     least = PACKED_ROW // min(b.dtype.itemsize for b in held)
     return size // least * least or None
+
+
+def _replaces(s: Section) -> bool:
+    """Whether the statements behind a region store to what it or they read."""
+    region = bindings(s.region) if isinstance(s.region, Reduce) else ()
+    return is_in_place((*region, *s.after))
 
 
 def _nothing(at: Expr, column: Expr) -> Found:

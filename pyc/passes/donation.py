@@ -5,7 +5,8 @@ them, of the same type. The memory of a result is first written by one group (af
 `in_place`, which write it further); the argument may lie there if that group
 
 * updates the argument itself, or is a loop that carries it: its memory is what the result wants;
-* reads it for the last time, each element where it stores the result's;
+* reads it for the last time, and its kernel may store the result where the argument lies: elements,
+  rows, loops over elements, and what a product is combined with (`overwrite`);
 * comes after the last one that reads it.
 
 Everything else keeps the rule that arguments are not written: results have memory of their own, and
@@ -14,12 +15,18 @@ Everything else keeps the rule that arguments are not written: results have memo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pyc.frozen import frozen
-from pyc.ir.graph import Graph, Value
+from pyc.ir.graph import Eqn, Graph, Value
+from pyc.ir.target import Target
+from pyc.kernels.contraction import contraction
+from pyc.passes.fuse import Group
 from pyc.passes.in_place import Chains, Uses
-from pyc.passes.lower import elementwise_reads
+from pyc.passes.lower import Lowered, lower, lower_epilogue
+from pyc.passes.lower_loops import lower_loop
+from pyc.passes.nest import has_regions, peel, unwrap
+from pyc.passes.overwrite import may_overwrite
 
 
 @frozen()
@@ -33,12 +40,12 @@ class Donations:
     unused: tuple[tuple[int, str], ...]
 
 
-def donations(graph: Graph, chains: Chains, donated: Sequence[int]) -> Donations:
+def donations(graph: Graph, chains: Chains, donated: Sequence[int], target: Target) -> Donations:
     """The results that take over donated parameters; of several that could, the one with the least
     copying."""
     if not donated:
         return Donations({}, frozenset(), ())
-    finder = _Finder(graph, chains)
+    finder = _Finder(graph, chains, target)
     taken: dict[int, int] = {}
     later: set[int] = set()
     first = {value: k for k, value in reversed([*enumerate(graph.results)])}
@@ -55,28 +62,23 @@ def donations(graph: Graph, chains: Chains, donated: Sequence[int]) -> Donations
                     if rule == finder.follows:
                         later.add(number)
                     break
-    unused = tuple((n, _why(graph, n)) for n in donated if n not in taken.values())
+    unused = tuple(
+        (n, finder.why(graph.params[n], taken)) for n in donated if n not in taken.values()
+    )
     return Donations(taken, frozenset(donated) - later, unused)
-
-
-def _why(graph: Graph, number: int) -> str:
-    p = graph.params[number]
-    if not p.shape:
-        return "a number has no memory to take over"
-    if all(r.type != p.type for r in graph.results):
-        return f"no result is {p.type}"
-    return f"each result of type {p.type} is begun while the argument is read, or has another one"
 
 
 class _Finder:
     """The rules: each says whether `value`, a result, may lie in the memory of parameter `p`."""
 
-    def __init__(self, graph: Graph, chains: Chains) -> None:
+    def __init__(self, graph: Graph, chains: Chains, target: Target) -> None:
         self._graph = graph
         self._chains = chains
+        self._target = target
         self._uses: Uses = chains.uses(graph)
         self._groups = self._uses.fusion.groups
         self._maker = {out: n for n, group in enumerate(self._groups) for out in group.outputs}
+        self._kernels: dict[int, list[Lowered]] = {}
 
     def _start(self, value: Value) -> tuple[Value, Value | None]:
         """The first value in the memory of a result; the initial value, if a loop that exchanges
@@ -105,16 +107,75 @@ class _Finder:
         return all(name == k or name >= len(moves.home) for name in moves.turns(k))
 
     def replaces(self, value: Value, p: Value) -> bool:
-        """Its first value stands where the parameter's elements are read for the last time."""
+        """Its first value is stored where the parameter's elements are read for the last time."""
         start, initial = self._start(value)
         number = self._maker.get(start)
         if number is None or initial is not None or self._uses.last.get(p) != number:
             return False
-        group = self._groups[number]
-        return group.opaque is None and p in elementwise_reads(self._uses.fusion.walker, group)
+        if number not in self._kernels:
+            self._kernels[number] = self._lowered(self._groups[number])
+        reading = [k for k in self._kernels[number] if p in k.inputs]
+        return len(reading) == 1 and start in reading[0].outputs and _may_take(reading[0], start, p)
+
+    def _lowered(self, group: Group) -> list[Lowered]:
+        """The logical kernels of a group, if they may store in the memory of what they read."""
+        graph, fusion, eqn = self._graph, self._uses.fusion, group.opaque
+        found: list[Lowered] = []
+        if eqn is None:
+            found = [lower(graph, fusion, fusion.walker, group, "trial", _no_site)]
+        elif group.epilogue is not None:
+            epilogue = lower_epilogue(graph, fusion, fusion.walker, group, _no_site)
+            kernel = contraction(tuple(a.type for a in eqn.args), epilogue, **eqn.params)
+            found = [Lowered(kernel, (*eqn.args, *epilogue.inputs), (group.epilogue,))]
+        elif eqn.op.name in ("while", "scan") and self._chains.loop(eqn) is None:
+            found = lower_loop(eqn, "trial", _no_site, self._uses.last)
+        return [k for k in found if not (self._target.has_blocks and _is_shared(k))]
 
     def follows(self, value: Value, p: Value) -> bool:
         """Its memory is first written after the parameter was read for the last time."""
         start, _ = self._start(value)
         number = self._maker.get(start, len(self._groups))
         return self._uses.last.get(p, -1) < number
+
+    def why(self, p: Value, taken: Iterable[int]) -> str:
+        """Why no result has taken over a parameter. taken: numbers of results that have others."""
+        if not p.shape:
+            return "a number has no memory to take over"
+        results = [r for r in self._graph.results if r.type == p.type]
+        if not results:
+            return f"no result is {p.type}"
+        others = {self._graph.results[k] for k in taken}
+        found = dict.fromkeys(self._obstacle(r, p) for r in results if r not in others)
+        return "; ".join(found) or f"each result of type {p.type} lies in another argument"
+
+    def _obstacle(self, value: Value, p: Value) -> str:
+        start, _ = self._start(value)
+        number = self._maker.get(start, len(self._groups))
+        if self._uses.last.get(p, -1) > number:
+            return f"it is read after a result of type {p.type} is begun"
+        group = self._groups[number]
+        if group.opaque is not None:
+            return f"{group.opaque.op.name} reads it while it makes a result of type {p.type}"
+        if self._target.has_blocks and group.reduces:
+            return f"the threads that make a row of a result of type {p.type} share it"
+        return f"it is read elsewhere than where a result of type {p.type} is stored"
+
+
+def _no_site(eqn: Eqn) -> int:
+    """A trial fails nowhere."""
+    return 0
+
+
+def _may_take(lowered: Lowered, out: Value, value: Value) -> bool:
+    """Whether a kernel may make `out` in the memory of `value`, wherever it reads that."""
+    buffers = dict(zip(lowered.outputs, lowered.kernel.buffers[len(lowered.inputs) :], strict=True))
+    sources = [
+        b for v, b in zip(lowered.inputs, lowered.kernel.buffers, strict=False) if v is value
+    ]
+    return all(may_overwrite(lowered.kernel, buffers[out], b) for b in sources)
+
+
+def _is_shared(lowered: Lowered) -> bool:
+    """Whether several threads of a block work on one position of a kernel."""
+    _, body = unwrap(peel(lowered.kernel.body)[1])
+    return has_regions(body)

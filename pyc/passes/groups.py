@@ -1,10 +1,12 @@
 """Groups of neighbouring iterations of a loop, all of one size: the last one may overlap.
 
-Takes the extent of a loop whose iterations are independent and may be repeated (nothing that they
-read is stored by them), and a size up to that. Returns a loop over groups. Where the size does not
-divide the extent the last group begins within the one before and does these iterations again, so
-that no group needs masks. Two tasks never store one element: where groups are tasks, the last two
-are one.
+Takes the extent of a loop whose iterations are independent, and a size up to that. Returns a loop
+over groups. Where the size does not divide the extent the last group begins within the one before
+and does these iterations again, so that no group needs masks. Two tasks never store one element:
+where groups are tasks, the last two are one.
+
+Iterations that read what they store are done `once`: the last group then reaches beyond the extent,
+and whoever makes its body leaves out what is there.
 """
 
 from __future__ import annotations
@@ -20,11 +22,12 @@ from pyc.passes.nest import Loop
 @frozen()
 class Groups:
     """A loop over groups. first: the first iteration of a group, in its body; number: the group's
-    number, bound by `around`."""
+    number, bound by `around`; end: the iterations, if the last group reaches beyond them."""
 
     loop: Loop
     first: Expr
     number: Var
+    end: int | None = None
 
     def around(self, body: Sequence[Stmt]) -> list[Stmt]:
         """The body of `loop`; body: that of one group."""
@@ -36,11 +39,14 @@ class Groups:
         return [For(more, count, Kind.SERIAL, (bound, *body))]
 
 
-def groups(extent: int, size: int, *, parallel: bool) -> Groups:
-    """Groups of `size` <= extent iterations, which are tasks if they are `parallel`."""
+def groups(extent: int, size: int, *, parallel: bool, once: bool = False) -> Groups:
+    """Groups of `size` <= extent iterations, which are tasks if they are `parallel`. once: no
+    iteration may be repeated."""
     count = -(-extent // size)
     number = Var("group")
     first: Expr = number * size
+    if extent % size and once:
+        return Groups(Loop(number, count), first, number, extent)
     if extent % size:
         first = minimum(first, extent - size)
         if parallel:

@@ -53,6 +53,7 @@ from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.lower_loops import NotAKernelError, lower_loop
 from pyc.passes.nest import Stage
 from pyc.passes.offsets import place
+from pyc.passes.overwrite import overlaid
 from pyc.passes.schedule import schedule
 from pyc.passes.schedule_blocks import schedule_blocks
 from pyc.reasons import Reason
@@ -190,7 +191,7 @@ class _Planner:
         donated = self._donated
         self._numbers: dict[Eqn, int] = {}
         _number(graph, self._numbers)
-        given = donations(graph, self._chains, donated)
+        given = donations(graph, self._chains, donated, self.target)
         reason = Reason.MEMORY_DONATION_UNUSED
         self.decisions += [Decision(reason, -1, f"parameter {n}: {why}") for n, why in given.unused]
         arguments = []
@@ -339,9 +340,6 @@ class _Planner:
             wanted = scope.wanted.get(out)
             if wanted is None:
                 wanted = self._dying(scope, number, lowered, out, taken, shared)
-            else:  # a donated argument may be read here for the last time
-                here = [v for v in lowered.inputs if scope.slot.get(v) == wanted]
-                shared.update((*here, out) if here else ())
             scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
         self._launch(scope, lowered, shared)
 
@@ -381,19 +379,39 @@ class _Planner:
 
     def _run(self, scope: _Scope, eqn: Eqn, kernel: Kernel, slots: Sequence[int]) -> None:
         """Schedules and launches a kernel of `eqn`; its buffers beyond `slots` are scratch."""
+        kernel, slots = self._overlaid(kernel, slots)
         # Large results are aligned for stores that pass by the caches; arguments need not be.
-        large = [
-            k
+        large = {
+            kernel.buffers[k]: replace(kernel.buffers[k], role="inout")
             for k, slot in enumerate(slots)
             if self.slots[slot].donated and self.slots[slot].nbytes >= STREAMED_BYTES
-        ]
-        if any(kernel.buffers[k].role == "out" for k in large):
-            kernel = _may_alias(kernel, large)
+            if kernel.buffers[k].role == "out"
+        }
+        if large:
+            kernel = _with_buffers(kernel, large)
         self.logical.append(kernel)
         if self._check:
             verify(kernel)
         cut = schedule_blocks if self.target.has_blocks else schedule
         self._stages(scope, eqn, cut(kernel, self.target), kernel, slots)
+
+    def _overlaid(self, kernel: Kernel, slots: Sequence[int]) -> tuple[Kernel, Sequence[int]]:
+        """A kernel whose result replaces a donated argument that it reads for the last time, and
+        the slots of its buffers."""
+        inputs = [k for k, b in enumerate(kernel.buffers[: len(slots)]) if b.role == "in"]
+        pairs = {
+            k: n
+            for n, b in enumerate(kernel.buffers[: len(slots)])
+            if b.role == "out" and self.slots[slots[n]].donated
+            for k in inputs
+            if slots[k] == slots[n]
+        }
+        if not pairs:
+            return kernel, slots
+        if self.target.has_blocks:
+            return _may_alias(kernel, [*pairs, *pairs.values()]), slots
+        buffers = {kernel.buffers[k]: kernel.buffers[n] for k, n in pairs.items()}
+        return overlaid(kernel, buffers), [s for k, s in enumerate(slots) if k not in pairs]
 
     def _stages(
         self,
@@ -464,9 +482,10 @@ class _Planner:
         reason = Reason.KERNEL_NEST if choice.scheduled else Reason.KERNEL_GENERIC
         self.decisions.append(Decision(reason, self._numbers[eqn], str(choice)))
         if choice.scheduled:
-            self.logical.append(choice.kernel)
-            stage = Stage(choice.kernel, tuple(range(len(slots))))
-            self._stages(scope, eqn, (stage,), choice.kernel, slots)
+            kernel, places = self._overlaid(choice.kernel, slots)
+            self.logical.append(kernel)
+            stage = Stage(kernel, tuple(range(len(places))))
+            self._stages(scope, eqn, (stage,), kernel, places)
         else:
             self._run(scope, eqn, choice.kernel, slots)
 
@@ -729,6 +748,11 @@ def _may_alias(kernel: Kernel, positions: Sequence[int]) -> Kernel:
         kernel.buffers[k]: replace(kernel.buffers[k], may_alias=True, role="inout")
         for k in positions
     }
+    return _with_buffers(kernel, changed)
+
+
+def _with_buffers(kernel: Kernel, changed: dict[Buffer, Buffer]) -> Kernel:
+    """The kernel with other buffers in the place of some."""
     rewriter = Rewriter(buffers=lambda b: changed.get(b, b))
     buffers = tuple(changed.get(b, b) for b in kernel.buffers)
     return replace(kernel, buffers=buffers, body=rewriter.body(kernel.body))

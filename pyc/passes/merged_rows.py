@@ -8,19 +8,22 @@ the results are stored as one vector.
 Takes a row program without row buffers; returns the statements for all rows of the last loop. What
 a row keeps from one region to the next (a mean, a scale) is computed for all rows of a group at
 once, and lies in an array with an element per row.
+
+Rows that are replaced where they lie are not done again: a last group that is not whole reads its
+last row in the place of those that it lacks, and stores nothing for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from pyc.ir.expr import Expr, Load, Shuffle, Var, const, select
-from pyc.ir.loops import Body, Buffer, For, Kind, Let, Reduce, Stmt, Store
+from pyc.ir.expr import Expr, Load, Shuffle, Var, const, minimum, select
+from pyc.ir.loops import Body, Buffer, For, If, Kind, Let, Reduce, Stmt, Store
 from pyc.ir.order import KEEP
 from pyc.ir.visit import renamed
 from pyc.passes.elements import Components, Elements, Found
-from pyc.passes.groups import groups
-from pyc.passes.nest import Loop, can_split
+from pyc.passes.groups import Groups, groups
+from pyc.passes.nest import Loop, can_split, is_in_place
 from pyc.passes.reduction import CHEAP, AcrossLanes, Allocate, loads, stores
 from pyc.passes.rows import Section, hoisted, sections
 
@@ -50,8 +53,8 @@ def merged_rows(
     size = min(width, KEEP)
     if can_split(core) and all(Elements(s).n < size for s in core if isinstance(s, Reduce)):
         size //= 2  # half of the lanes and more would be idle
-    found = groups(loop.extent, size, parallel=parallel)
-    made = _Group(loop, found.first, size, allocate, along)
+    found = groups(loop.extent, size, parallel=parallel, once=is_in_place(core))
+    made = _Group(loop, found, size, allocate, along)
     if can_split(core):
         reduces = [s for s in core if isinstance(s, Reduce)]
         made.reduce(reduces, tuple(s for s in core if not isinstance(s, Reduce)), ())
@@ -62,21 +65,33 @@ def merged_rows(
 
 
 class _Group:
-    """The statements of `size` neighbouring rows from `first` on."""
+    """The statements of the `size` neighbouring rows of a group."""
 
     def __init__(
-        self, loop: Loop, first: Expr, size: int, allocate: Allocate, along: Along
+        self, loop: Loop, group: Groups, size: int, allocate: Allocate, along: Along
     ) -> None:
-        self.loop, self.first, self.size = loop, first, size
+        self.loop, self.first, self.end, self.size = loop, group.first, group.end, size
         self._allocate, self._along = allocate, along
         self._kept: dict[Var, Buffer] = {}
         self.body: list[Stmt] = []
 
     def _binding(self, row: Expr | int) -> dict[Var, Expr]:
-        """What variables stand for in a row of the group."""
+        """What variables stand for in a row of the group, the last one in place of those beyond."""
         here = row if isinstance(row, Expr) else const(row)
-        kept = {v: Load(b, (here,)) for v, b in self._kept.items()}
+        if self.end is not None:
+            here = minimum(here, const(self.end - 1) - self.first)
+        return self._at(here)
+
+    def _at(self, row: Expr) -> dict[Var, Expr]:
+        """What variables stand for in a row that the group has."""
+        kept = {v: Load(b, (row,)) for v, b in self._kept.items()}
         return {self.loop.var: self.first + row, **kept}
+
+    def _inside(self, row: Expr, body: Sequence[Stmt]) -> Body:
+        """Statements that stores are among, for a row that the group may lack."""
+        if self.end is None:
+            return tuple(body)
+        return (If(self.first + row < self.end, tuple(body)),)
 
     def section(self, s: Section) -> None:
         """A region with what stands behind it."""
@@ -109,7 +124,7 @@ class _Group:
             last += [Let(r, v) for r, v in zip(s.results, merged, strict=True)]
         made = {v: self._allocate(v.name, v.dtype, (self.size,)) for v in later}
         keeping = [Store(b, (lane,), v) for v, b in made.items()]
-        last += renamed((*after, *keeping), self._binding(lane))
+        last += self._inside(lane, renamed((*after, *keeping), self._at(lane)))
         self.body.append(For(lane, self.size, Kind.VECTOR, tuple(last)))
         self._kept |= made
 
@@ -155,15 +170,17 @@ class _Group:
     def _in_row(self, body: Body, row: Expr) -> Body:
         """Statements of one row of the group."""
         place = Var(self.loop.var.name)
-        binding = {**self._binding(row), self.loop.var: place}
-        return (Let(place, self.first + row), *renamed(body, binding))
+        binding = self._binding(row)
+        here = Let(place, binding[self.loop.var])
+        return (here, *renamed(body, {**binding, self.loop.var: place}))
 
     def _stored(self, region: For) -> None:
         """A loop over the row that stores, for each row of the group."""
         row, some = Var("row"), Var("some")
         at_once = min(AT_ONCE, self.size)
-        inside = self._in_row(tuple(self._along(region)), some * at_once + row)
-        rows = For(row, at_once, Kind.UNROLL, inside)
+        here = some * at_once + row
+        inside = self._in_row(tuple(self._along(region)), here)
+        rows = For(row, at_once, Kind.UNROLL, self._inside(here, inside))
         self.body.append(For(some, self.size // at_once, Kind.SERIAL, (rows,)))
 
 

@@ -185,6 +185,16 @@ def has_regions(core: Body) -> bool:
     return any(isinstance(s, (Reduce, For)) and not is_element_loop(s) for s in core)
 
 
+def is_in_place(body: Sequence[Stmt]) -> bool:
+    """Whether statements load from memory that they store to: to do them again may read what they
+    stored."""
+    stored = {s.buffer for s in walk(tuple(body)) if isinstance(s, Store)}
+    return any(
+        isinstance(e, Load) and e.buffer in stored and e.buffer.space is Space.GLOBAL
+        for e in postorder(roots(body))
+    )
+
+
 def row_length(s: Stmt) -> int | None:
     """Elements of the row that a region walks; None for a statement of one element."""
     if isinstance(s, Reduce):

@@ -16,7 +16,16 @@ from pyc.ir.expr import Apply, Expr, Load, Var, children, postorder
 from pyc.ir.loops import Body, Buffer, For, Let, Reduce, Stmt, Store, expressions, walk
 from pyc.ir.visit import Rewriter, bound
 from pyc.passes.index import Simplifier
-from pyc.passes.nest import Loop, Nest, accesses, bindings, is_element_loop, peel, row_length
+from pyc.passes.nest import (
+    Loop,
+    Nest,
+    accesses,
+    bindings,
+    is_element_loop,
+    is_in_place,
+    peel,
+    row_length,
+)
 
 
 @frozen()
@@ -127,7 +136,7 @@ def without_row_buffers(core: Body, buffers: Sequence[Buffer], nest: Nest) -> Bo
 def in_outputs(core: Body, buffers: Sequence[Buffer], nest: Nest) -> tuple[Body, list[Buffer]]:
     """`core` with row buffers in outputs (which `nest` learns) that are made of them, and the row
     buffers of which nothing is."""
-    outputs = [b for b in nest.kernel.buffers if b.role == "out"]
+    outputs = [b for b in nest.kernel.buffers if b.role != "in"]
     left: list[Buffer] = []
     for buffer in buffers:
         found = in_output(core, buffer, outputs, nest.simplify)
@@ -187,15 +196,33 @@ def in_output(
         return None
     for out in outputs:
         stored = [x for x in inner if isinstance(x, Store) and x.buffer is out]
-        touched = sum(b is out for b, _ in accesses(core))
-        if out.role != "out" or out.dtype is not buffer.dtype or out.may_alias or touched != 1:
+        if out.dtype is not buffer.dtype or out.may_alias or len(stored) != 1:
             continue
-        if len(stored) != 1:
+        if not _is_free(core, out, fill, loops, stored[0], simplify):
             continue
         found = _moved(core, buffer, fill, loops, stored[0], simplify)
         if found is not None:
             return found
     return None
+
+
+def _is_free(
+    core: Body,
+    out: Buffer,
+    fill: Fill,
+    loops: Sequence[Loop],
+    stored: Store,
+    simplify: Simplifier,
+) -> bool:
+    """Whether a row buffer may lie in `out` from where it is filled on. What was in its memory, if
+    something was, is read before, or for each element where that is filled."""
+    if sum(b is out for b, _ in accesses(core[fill.position + 1 :])) != 1:
+        return False
+    if out.role == "out":
+        return True
+    place: dict[Var, Expr] = {a.var: b.var for a, b in zip(loops, fill.loops, strict=True)}
+    at = Rewriter(variables=place).exprs(stored.index)
+    return _only_at(core[fill.position], out, at, simplify)
 
 
 def _moved(
@@ -235,7 +262,8 @@ def _moved(
 def absorbed(core: Body, simplify: Simplifier, shortest: int = 0) -> list[tuple[Body, Stmt]]:
     """The statements of `core`, each with what a reduction stores on its way: a loop that fills a
     buffer joins the reduction behind it if that reads the buffer. The value reduced is then that of
-    a `Let` in front. Not in rows of fewer elements than `shortest`."""
+    a `Let` in front. Not in rows of fewer elements than `shortest`, and not where the value is
+    made of what it replaces in memory: a reduction may take an element twice."""
     result: list[tuple[Body, Stmt]] = []
     for s in core:
         if result and isinstance(s, Reduce) and isinstance(result[-1][1], For):
@@ -257,7 +285,7 @@ def _join(loop: For, reduce: Reduce, simplify: Simplifier) -> tuple[Body, Stmt] 
         return None
     binding: dict[Var, Expr] = {a.var: b.var for a, b in zip(loops, here, strict=True)}
     value, *at = Rewriter(variables=binding).exprs((store.value, *store.index))
-    if not _only_at(reduce, store.buffer, at, simplify):
+    if not _only_at(reduce, store.buffer, at, simplify) or is_in_place(inner):
         return None
     kept = Var("kept", store.buffer.dtype)
 

@@ -21,6 +21,7 @@ from functools import partial
 from itertools import pairwise
 from math import prod
 
+from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Const, Expr, Var, apply, const, minimum, postorder
@@ -51,6 +52,7 @@ from pyc.passes.nest import (
     can_split,
     has_regions,
     instructions,
+    is_in_place,
     is_loop_program,
     peel,
     roots,
@@ -451,9 +453,14 @@ class _Scheduler:
         width = self.nest.width(core) * vectors
         lane, body = Var("lane"), around(self.locals, self._within_lanes(core))
         width = min(width, 1 << (inner.extent.bit_length() - 1))
-        several = groups(inner.extent, width, parallel=parallel)
+        several = groups(inner.extent, width, parallel=parallel, once=is_in_place(core))
         at = several.first + lane
-        vector = For(lane, width, Kind.VECTOR, (Let(inner.var, at), *body))
+        vector: Stmt = For(lane, width, Kind.VECTOR, (Let(inner.var, at), *body))
+        if several.end is not None:
+            (less,) = renamed((vector,))
+            assert isinstance(less, For)
+            cut = replace(less, body=(If(several.first + less.var < several.end, less.body),))
+            vector = If(several.first + width <= several.end, (vector,), (cut,))
         return self._rows([*loops[:-1], several.loop], several.around([vector]), parallel)
 
 

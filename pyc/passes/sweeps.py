@@ -81,7 +81,7 @@ class Step:
 class Sweeps:
     """The columns of the last of some loops. width: lanes of a vector; itemsize: bytes of the
     widest element; staged: whether values between sweeps go from launch to launch; large: whether
-    there is work for several tasks."""
+    there is work for several tasks; once: whether no sweep may do a column again."""
 
     def __init__(self, nest: Nest, loops: Sequence[Loop], core: Body) -> None:
         self.nest, self._core = nest, core
@@ -91,7 +91,7 @@ class Sweeps:
         self.width = min(nest.width(core), 1 << (self.columns.bit_length() - 1))
         self.itemsize = nest.target.vector_bytes // nest.width(core)
         self._straight = STRAIGHT if instructions(core) <= STRAIGHT_WORK else 1
-        self.staged = self.large = False
+        self.staged = self.large = self.once = False
         self.arrays: list[Buffer] = []
         self.scratch: list[Buffer] = []
         self._lasting: dict[Var, Held] = {}
@@ -101,7 +101,7 @@ class Sweeps:
         """Sweeps whose columns are those of `rows` neighbouring rows, one row after the other."""
         loop = Loop(self.inner.var, rows * self.columns)
         made = Sweeps(self.nest, [*self.outer, loop], self._core)
-        made.staged, made.large = self.staged, self.large
+        made.staged, made.large, made.once = self.staged, self.large, self.once
         made.arrays, made.scratch = self.arrays, self.scratch
         return made
 
@@ -121,6 +121,7 @@ class Sweeps:
         overlaps the one before where they do not fill it, with places of its own; `once`: lanes are
         masked there instead, since the body may read what it stores. straight: few vectors are
         written out."""
+        once = once or self.once
         width, per = self.width, tile.size // self.width
         ragged = self.columns % width
         whole, vectors = self.columns // width, -(-self.columns // width)

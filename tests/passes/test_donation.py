@@ -15,7 +15,7 @@ from pyc.frozen import replace
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
 from pyc.ir.plan import Place, Plan
-from pyc.ir.target import X86_64_V3
+from pyc.ir.target import SM_90, X86_64_V3
 from pyc.ir.text_plan import parse_plan, print_plan
 from pyc.ir.verify_plan import verify_plan
 from pyc.passes import optimise
@@ -28,6 +28,12 @@ N = 40
 X = np.random.default_rng(1).permutation(N).astype(np.float64)
 Y = X[::-1] / 3
 SQUARE = np.arange(36.0).reshape(6, 6)
+TALL = np.arange(37 * 24.0).reshape(37, 24) % 7
+
+
+def softmax(x: Any) -> Any:
+    e = pnp.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
 
 
 def checked(graph: Graph, arguments: Any, donated: Any) -> Planned:
@@ -88,17 +94,93 @@ TAKEN: dict[str, tuple[Any, tuple[Any, ...], tuple[int, ...], dict[int, int], in
     "two results of one type": (lambda x: (x + 1, x - 1), (X,), (0,), {0: 0}, 0),
     "one result twice": (lambda x: (lambda y: (y, y))(x + 1), (X,), (0,), {0: 0}, 1),
     "the argument and an update": (lambda x: (x, x.at[0].set(1.0)), (X,), (0,), {0: 0}, 1),
+    # Rows.
+    "rows": (lambda x: x / x.sum(axis=1, keepdims=True), (SQUARE,), (0,), {0: 0}, 0),
+    "columns": (lambda x: x - x.max(axis=0), (SQUARE,), (0,), {0: 0}, 0),
+    "all elements": (lambda x: x / pnp.sqrt((x * x).sum()), (SQUARE,), (0,), {0: 0}, 0),
+    "a residual of rows": (lambda r, x: r + softmax(x), (SQUARE, SQUARE + 1), (0,), {0: 0}, 0),
+    "a running mean": (
+        lambda m, x: (m * 0.9 + x.mean(axis=0) * 0.1, x - x.mean(axis=0)),
+        *((SQUARE[0], SQUARE + 1), (0, 1), {0: 0, 1: 1}, 0),
+    ),
+    "rows, later updated": (lambda x: softmax(x).at[0].set(1.0), (SQUARE,), (0,), {0: 0}, 0),
+    "parts of complex numbers": (lambda x: x / abs(x).sum(), (X + 1j,), (0,), {0: 0}, 0),
+    # Products.
+    "a residual": (lambda r, a, b: r + a @ b, (SQUARE, SQUARE + 1, SQUARE + 2), (0,), {0: 0}, 0),
+    "a residual of tiles": (
+        lambda r, a, b: pnp.maximum(r - a @ b, 0),
+        *((TALL, TALL + 1, TALL[:24] + 2), (0,), {0: 0}, 0),
+    ),
+    "a residual of batches": (
+        lambda r, a, b: r + a @ b,
+        *((SQUARE[None], SQUARE[None] + 1, SQUARE[None] + 2), (0,), {0: 0}, 0),
+    ),
+    "a product of both": (
+        lambda x, v, w: x + pnp.maximum(x @ v, 0) @ w,
+        *((SQUARE, SQUARE + 1, SQUARE + 2), (0,), {0: 0}, 0),
+    ),
+    # Loops within kernels.
+    "a loop of elements": (
+        lambda x: lax.fori_loop(0, 9, lambda i, x: x * 0.5 + i, x),
+        *((X,), (0,), {0: 0}, 0),
+    ),
+    "a loop that reads another carry": (
+        lambda x, y: lax.fori_loop(0, 9, lambda i, c: (c[1] * 0.5, c[0] - c[1]), (x, y)),
+        *((X, Y), (0, 1), {0: 0, 1: 1}, 0),
+    ),
+    "a loop that reads an argument": (
+        lambda x, y: lax.fori_loop(0, 9, lambda i, c: c * 0.5 + x, y),
+        *((X, Y), (0, 1), {0: 0}, 0),
+    ),
+    "a loop until": (
+        lambda x: lax.while_loop(lambda c: c[0] < 5, lambda c: (c[0] + 1, c[1] * 2), (0.0, x))[1],
+        *((X,), (0,), {0: 0}, 0),
+    ),
+    "a scan": (
+        lambda x: lax.scan(lambda c, _: (c * 0.5, None), x, None, length=4)[0],
+        *((X,), (0,), {0: 0}, 0),
+    ),
+    "a loop of few numbers": (
+        lambda x: lax.fori_loop(0, 3, lambda i, s: s @ s - s, x),
+        *((np.arange(9.0).reshape(3, 3),), (0,), {0: 0}, 0),
+    ),
 }
 
 # The same for donations of no use, and why.
 UNUSED: dict[str, tuple[Any, tuple[Any, ...], tuple[int, ...], str]] = {
-    "a shifted read": (stencil, (X,), (0,), "is begun while the argument is read"),
-    "a product": (lambda x: x @ x, (SQUARE,), (0,), "is begun while the argument is read"),
-    "a transposition": (lambda x: x.T + x, (SQUARE,), (0,), "is begun while the argument is read"),
+    "a shifted read": (stencil, (X,), (0,), "is read elsewhere than where a result"),
+    "a product": (lambda x: x @ x, (SQUARE,), (0,), "dot_general reads it while it makes a result"),
+    "a transposition": (
+        lambda x: x.T + x,
+        (SQUARE,),
+        (0,),
+        "is read elsewhere than where a result",
+    ),
     "another shape": (lambda x: x[:3] * 2, (X,), (0,), "no result is f64[40]"),
     "another type": (lambda x: x > 2, (X,), (0,), "no result is f64[40]"),
     "a number": (lambda x, s: x * s, (X, np.float64(2)), (1,), "a number has no memory"),
-    "two for one result": (lambda x, y: x + y, (X, Y), (0, 1), "or has another one"),
+    "a product and its operand": (
+        lambda x, w: x + x @ w,
+        *((SQUARE, SQUARE), (0,), "dot_general reads it while it makes a result"),
+    ),
+    "a transposed residual": (
+        lambda r, a: r.T + a @ a,
+        *((SQUARE, SQUARE), (0,), "dot_general reads it while it makes a result"),
+    ),
+    "another element of a row": (
+        lambda x: x / x.sum(axis=1, keepdims=True) + x[:, :1],
+        *((SQUARE,), (0,), "is read elsewhere than where a result"),
+    ),
+    "a value of a row that its elements need": (
+        lambda m, x: (m + x.sum(axis=1), x * (m[:, None] + x.sum(axis=1, keepdims=True))),
+        *((SQUARE[0], SQUARE), (0,), "is read elsewhere than where a result"),
+    ),
+    "a loop that reads one element": (
+        lambda x: lax.fori_loop(0, 9, lambda i, c: c * 0.5 + x[0], x),
+        *((X,), (0,), "reads it while it makes a result"),
+    ),
+    "a result of its own": (lambda x, y: (x, x), (X, Y), (0, 1), "lies in another argument"),
+    "two for one result": (lambda x, y: x + y, (X, Y), (0, 1), "lies in another argument"),
 }
 
 
@@ -122,6 +204,28 @@ def test_a_donation_of_no_use_has_a_reason(name: str) -> None:
     found = donated_plan(function, *arguments, donated=donated)
     assert why in dict(found.unused)[donated[-1]]
     assert f"parameter {donated[-1]}: " in " ".join(d.details for d in found.decisions)
+
+
+def test_rows_on_a_target_with_blocks_have_a_reason() -> None:
+    """The threads of a block share a row there, so that one may read what another has stored."""
+    graph = optimise(graph_of(softmax, SQUARE))
+    found = plan(graph, SM_90, donated=(0,), check=True)
+    assert not found.plan.taken()
+    assert "the threads that make a row" in dict(found.unused)[0]
+    loop = optimise(graph_of(lambda x: lax.fori_loop(0, 9, lambda i, x: x * 0.5, x), X))
+    found = plan(loop, SM_90, donated=(0,), check=True)
+    assert found.plan.taken() == {0: 0}
+    (result,) = run_plan(found.plan, [X], [(X.shape, X.dtype)])
+    assert same_bits(result, X * 0.5**9)
+
+
+def test_large_rows_begun_after_the_argument_lie_in_it() -> None:
+    """What is large and begins no page is not streamed; a row program makes it all the same."""
+    big = np.zeros((1 << 11, 1 << 11))
+    graph = optimise(graph_of(lambda x: softmax(pnp.sort(x)[::-1]), big))
+    found = plan(graph, X86_64_V3, donated=(0,), check=True).plan
+    assert found.taken() == {0: 0}
+    assert not any(b.streamed for k in found.kernels for b in k.buffers)
 
 
 def test_a_donated_argument_that_no_result_takes_is_updated_in_place() -> None:
