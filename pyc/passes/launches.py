@@ -21,7 +21,7 @@ from pyc.ir.types import ArrayType
 from pyc.ir.verify_kernel import verify
 from pyc.ir.visit import Rewriter
 from pyc.kernels.registry import choose
-from pyc.passes.fuse import Decision, Group
+from pyc.passes.fusion import Decision, Group
 from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.nest import Stage
 from pyc.passes.overwrite import overlaid

@@ -25,7 +25,7 @@ from pyc.ir.plan import Branch, Loop, Place, Plan, PlanBuffer, Step
 from pyc.ir.target import Target
 from pyc.ir.verify_plan import verify_plan
 from pyc.passes.donation import donations
-from pyc.passes.fuse import Decision, Fusion, Group
+from pyc.passes.fusion import Decision, Fusion, Group
 from pyc.passes.in_place import Chains, Moves, Uses, iterations
 from pyc.passes.launches import Launches
 from pyc.passes.lower_loops import NotAKernelError, lower_loop

@@ -14,8 +14,9 @@ from pyc.frozen import field, frozen, slotted
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.plan import ALIGNMENT, Copy, Place, Site, Step
 from pyc.ir.types import ArrayType
-from pyc.passes.fuse import Decision, Fusion, Walker
+from pyc.passes.fusion import Decision, Fusion
 from pyc.passes.in_place import Uses
+from pyc.passes.reads import Walker
 from pyc.reasons import Reason
 
 OWN = (Place.ARENA, Place.RESULT)
