@@ -14,9 +14,9 @@ import numpy as np
 
 from pyc.backends import x86_vectors
 from pyc.backends.llvm import INTRINSICS, KernelEmitter
+from pyc.backends.llvm_addresses import Place
 from pyc.backends.llvm_builder import Scope, Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
-from pyc.backends.llvm_memory import Place
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.evaluate_expr import evaluate
