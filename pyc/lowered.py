@@ -31,7 +31,7 @@ from pyc.ir.text_graph import print_graph
 from pyc.out_of_memory import Demand, out_of_memory
 
 if TYPE_CHECKING:
-    from pyc.passes.fuse import Decision
+    from pyc.passes.fusion import Decision
     from pyc.passes.memory import Made, Planned
 
 STAGES = ("traced", "graph", "logical", "kernels", "plan", "decisions")

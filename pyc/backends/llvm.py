@@ -5,7 +5,8 @@ directly: no LLVM optimisation pipeline is needed behind it (but for `sroa` wher
 are used). What differs between targets is abstract here: how buffers arrive, loops that are
 hardware (grid, warp, thread), shared memory, barriers, copies, matrix steps, failures and
 cancellation. Layers: `llvm_builder` (names and scopes), `llvm_scalar` (instructions), `llvm_expr`
-(expressions), `llvm_memory` (loads and stores), `llvm_runs` (runs of them in a vector loop).
+(expressions), `llvm_addresses`, `llvm_loads`, `llvm_memory` (stores), `llvm_runs` (runs of
+statements in a vector loop).
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from collections.abc import Callable, Sequence
 
 from pyc.backends import llvm_memory, llvm_scalar
 from pyc.backends.kernel_facts import varying_carries, widest_element, written_buffers
+from pyc.backends.llvm_addresses import Place
 from pyc.backends.llvm_builder import Builder, Lines, Scope, Value
 from pyc.backends.llvm_expr import LARGEST_SIZE, VARYING, Binding, nodes_under
-from pyc.backends.llvm_memory import Place
 from pyc.backends.llvm_runs import RunEmitter
 from pyc.backends.llvm_value import Lockstep
 from pyc.ir import dtype as dt

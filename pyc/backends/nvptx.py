@@ -15,10 +15,10 @@ from collections.abc import Sequence
 
 from pyc.backends.base import KernelLaunch, TensorMap
 from pyc.backends.llvm import INTRINSICS
+from pyc.backends.llvm_addresses import Place
 from pyc.backends.llvm_builder import Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_library import Machine, machine
-from pyc.backends.llvm_memory import Place
 from pyc.backends.nvptx_tiles import TileEmitter
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt

@@ -16,8 +16,8 @@ from math import prod
 
 from pyc.backends.base import TensorMap
 from pyc.backends.llvm import KernelEmitter
+from pyc.backends.llvm_addresses import Place
 from pyc.backends.llvm_builder import Scope, Value, memory_type
-from pyc.backends.llvm_memory import Place
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, Const, Expr, Load, Var, postorder
@@ -156,7 +156,7 @@ class TileEmitter(KernelEmitter):
     def _address(self, buffer: Buffer, element: Value, offset: int = 0) -> str:
         """The 32-bit shared address of an element, `offset` bytes further."""
         b = self.builder
-        pointer = self._pointer(buffer, element)
+        pointer = self.pointer(buffer, element)
         address = b.emit(f"ptrtoint ptr addrspace(3) {pointer} to i32")
         return b.emit(f"add i32 {address}, {offset}") if offset else address
 
@@ -439,7 +439,7 @@ class TileEmitter(KernelEmitter):
         pitch, unit = (v.const for v in self.strides(destination)[-2:])
         if unit != 1 or pitch is None or pitch % 2:
             raise CompileError(f"kernel {self.kernel.name}: rows of {destination.name} are no rows")
-        start = self._pointer(destination, self._first_of(destination, s.destination_index))
+        start = self.pointer(destination, self._first_of(destination, s.destination_index))
         thread = self.thread_number().ref
         lane = b.emit(f"and i64 {thread}, {WARP - 1}", b.root)
         warp = b.emit(f"and i64 {b.emit(f'lshr i64 {thread}, 5', b.root)}, {GROUP - 1}", b.root)

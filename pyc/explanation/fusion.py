@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from pyc.explanation.places import line_of, note_of
 from pyc.ir.graph import Eqn, Graph, Value, equations_of, inner_equations
 from pyc.ir.op import Kind
-from pyc.passes.fuse import Decision, Fusion, Group, inlines
+from pyc.passes.fusion import Decision, Fusion, Group
 from pyc.passes.memory import Made
+from pyc.passes.reads import inlines
 from pyc.passes.work import cost
 from pyc.reasons import Reason
 from pyc.report.sections import Boundary, Joined, Line, Note

@@ -21,7 +21,7 @@ from pyc.frozen import frozen
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.target import Target
 from pyc.kernels.contraction import contraction
-from pyc.passes.fuse import Group
+from pyc.passes.fusion import Group
 from pyc.passes.in_place import Chains, Uses
 from pyc.passes.lower import Lowered, lower, lower_epilogue
 from pyc.passes.lower_loops import lower_loop

@@ -24,197 +24,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
-from typing import Any
 
-from pyc.frozen import field, frozen, slotted
-from pyc.ir.expr import Expr, Var, const
+from pyc.frozen import frozen
+from pyc.ir.expr import Expr, Var
 from pyc.ir.graph import Eqn, Graph, Value, has_effect
-from pyc.ir.op import Complex, Kind
+from pyc.ir.op import Kind
 from pyc.passes.apart import Apart, describe, extents, read_by
-from pyc.passes.index import Simplifier
+from pyc.passes.fusion import Decision, Fusion, Group
+from pyc.passes.reads import (
+    Read,
+    Walker,
+    full_index,
+    inlines,
+    reduced_positions,
+    units_dropped,
+    units_index,
+)
+from pyc.passes.stored import choose_stored
 from pyc.passes.work import Work
 from pyc.reasons import Reason
 
-WORK_LIMIT = 512
-"""Instructions per element above which a value is stored, for a kernel of its own."""
 GROUP_LIMIT = 2048
 """Instructions per element of the largest kernel that others join: LLVM takes 20 us for each."""
-DEPTH_LIMIT = 96
-"""Equations inlined in one chain of index maps, a bound on recursion."""
-REPEAT_LIMIT = 24
-"""Instructions per element worth repeating to save storing and loading a value."""
 ROW_LIMIT = 1 << 16
 """Elements of the longest reduced sequence that shares its kernel with other work, where only
 reductions by themselves are split over tasks."""
 
-Index = tuple[Expr, ...]
 Domain = tuple[int, ...]
-
-
-@frozen()
-class Read:
-    """`value` read at `index` (canonical expressions; unit axes are the constant 0)."""
-
-    value: Value
-    index: Index
-
-
-@frozen()
-class Decision:
-    """Why something was done as it is. equation: its number, within the Graph that is fused here,
-    in the text of the whole program where the planner gives it (-1: the program itself)."""
-
-    reason: Reason
-    equation: int
-    details: str
-
-
-@slotted
-class Group:
-    """One kernel to be; see the module docstring. `reads` are of values made outside. epilogue: the
-    value that a contraction's kernel stores in place of its own result, element by element."""
-
-    domain: tuple[int, ...] = ()
-    reduced: tuple[int, ...] = ()
-    reduces: list[Eqn] = field(default_factory=list)
-    outputs: list[Value] = field(default_factory=list)
-    opaque: Eqn | None = None
-    epilogue: Value | None = None
-    reads: list[Read] = field(default_factory=list)
-    needs: set[int] = field(default_factory=set)
-    work: Work = field(default_factory=Work)
-    number: int = -1
-
-    @property
-    def kept(self) -> tuple[int, ...]:
-        """Positions of the domain that are not reduced."""
-        return tuple(k for k in range(len(self.domain)) if k not in self.reduced)
-
-
-def inlines(eqn: Eqn) -> bool:
-    """Whether an equation is computed where it is read. Updates are not: they have memory."""
-    return eqn.op.kind in (Kind.POINTWISE, Kind.INDEX) and eqn.op.in_place is None
-
-
-def units_dropped(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The extents other than 1: the domain of a shape."""
-    return tuple(d for d in shape if d != 1)
-
-
-def full_index(shape: tuple[int, ...], variables: Iterable[Var]) -> Index:
-    """The index of a value of `shape` at the domain's variables: 0 along unit axes."""
-    them = iter(variables)
-    return tuple(const(0) if d == 1 else next(them) for d in shape)
-
-
-def reduced_positions(eqn: Eqn) -> tuple[int, ...]:
-    """The positions in its argument's domain that a reduction reduces."""
-    shape = eqn.args[0].shape
-    kept = [k for k, d in enumerate(shape) if d != 1]
-    return tuple(p for p, axis in enumerate(kept) if axis in eqn.params["axes"])
-
-
-class Walker:
-    """Follows reads from a value to where inlining stops.
-
-    producer: the equation of each computed value; scalars: constants of one element, which are
-    literals in kernels; constants: the others, which have memory like parameters."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.producer: dict[Value, Eqn] = {}
-        self.scalars: dict[Value, Any] = {}
-        self.constants: dict[Value, Any] = {}
-        for e in graph.eqns:
-            if e.op.name == "constant":
-                array = e.params["value"]
-                kind = self.scalars if array.size == 1 else self.constants
-                kind[e.out] = array.reshape(-1)[0] if array.size == 1 else array
-            else:
-                self.producer.update((out, e) for out in e.outs)
-        self.simplify = Simplifier()
-        self._variables: dict[tuple[int, int], Var] = {}
-        self._elements: dict[tuple[Any, ...], Any] = {}
-
-    def variables(self, domain: tuple[int, ...], positions: Iterable[int]) -> tuple[Var, ...]:
-        """The canonical variables of some positions of a domain."""
-        return tuple(self._variable(p, domain[p]) for p in positions)
-
-    def _variable(self, position: int, extent: int) -> Var:
-        key = (position, extent)
-        if key not in self._variables:
-            self._variables[key] = self.simplify.variable(f"d{position}", extent)
-        return self._variables[key]
-
-    def canonical(self, index: Index) -> Index:
-        """`index` with each expression in canonical form."""
-        return tuple(self.simplify(e) for e in index)
-
-    def reads(self, value: Value, index: Index, stops: frozenset[Value] | set[Value]) -> list[Read]:
-        """What computing `value` at `index` reads among `stops` and values without producer; the
-        value itself is expanded even if it is a stop."""
-        found: dict[tuple[Any, ...], Read] = {}
-        seen: set[tuple[Any, ...]] = set()
-        stack = self.operands(value, self.canonical(index))
-        while stack:
-            read = stack.pop()
-            key = (read.value, *map(id, read.index))
-            if key in seen:
-                continue
-            seen.add(key)
-            if read.value in self.scalars:
-                continue
-            eqn = self.producer.get(read.value)
-            if eqn is None or read.value in stops or not inlines(eqn):
-                found[key] = read
-            else:
-                stack.extend(self.operands(read.value, read.index))
-        return list(found.values())
-
-    def operands(self, value: Value, index: Index) -> list[Read]:
-        """The reads of the producing equation of `value`, one step."""
-        eqn = self.producer[value]
-        if eqn.op.kind is Kind.POINTWISE:
-            return [Read(a, index) for a in dict.fromkeys(eqn.args)]
-        if eqn.op.kind is Kind.INDEX:
-            return self._index_reads(eqn, index)
-        raise AssertionError(f"{eqn.op} is not inlined")
-
-    def _index_reads(self, eqn: Eqn, index: Index) -> list[Read]:
-        assert eqn.op.element is not None
-        found: list[Read] = []
-
-        def read(position: int, at: Index) -> Any:
-            at = self.canonical(tuple(at))
-            argument = eqn.args[position]
-            found.append(Read(argument, at))
-            return self._element(argument, at)
-
-        types = tuple(a.type for a in eqn.args)
-        eqn.op.element(read, index, types, **eqn.params)
-        return found
-
-    def _element(self, value: Value, index: Index) -> Any:
-        """A stand-in for the element: equal reads give the same variable."""
-        key = (value, *map(id, index))
-        if key not in self._elements:
-            real = value.dtype.real
-            if value.dtype.is_complex:
-                self._elements[key] = Complex(Var("re", real), Var("im", real))
-            else:
-                self._elements[key] = Var("element", real)
-        return self._elements[key]
-
-
-@frozen()
-class Fusion:
-    """The groups in execution order, the values that have memory, why, the walker of reads, and why
-    groups that read from each other are apart."""
-
-    groups: tuple[Group, ...]
-    stored: frozenset[Value]
-    decisions: tuple[Decision, ...]
-    walker: Walker
-    apart: tuple[Apart, ...] = ()
 
 
 @frozen(eq=False)
@@ -237,10 +73,9 @@ class _Fuser:
         self.long_rows = long_rows
         self.walker = Walker(graph)
         self.number = {e: k for k, e in enumerate(graph.eqns)}
-        self.decisions: list[Decision] = []
-        self.stored: set[Value] = set()
-        self.cut: set[Value] = set()
-        self.work: dict[Value, Work] = {}
+        found = choose_stored(graph, self.walker)
+        self.live, self.stored, self.cut = found.live, found.values, found.cut
+        self.work, self.decisions = found.work, found.decisions
         self.groups: list[Group] = []
         self.group_of: dict[Value, Group] = {}
         self.checks = any(has_effect(e) for e in graph.eqns)
@@ -251,16 +86,13 @@ class _Fuser:
         self.apart: dict[tuple[int, int], Apart] = {}
 
     def run(self) -> Fusion:
-        live = self._live()
-        self._choose_stored(live)
-        self._store_for_updates(live)
         self._consumers: dict[Value, list[Eqn]] = {}
         for e in self.graph.eqns:
-            if e in live:
+            if e in self.live:
                 for a in dict.fromkeys(e.args):
                     self._consumers.setdefault(a, []).append(e)
         for eqn in self.graph.eqns:
-            if eqn not in live:
+            if eqn not in self.live:
                 continue
             if eqn.op.kind is Kind.REDUCE:
                 self._place_reduce(eqn)
@@ -278,134 +110,8 @@ class _Fuser:
             tuple(self.apart.values()),
         )
 
-    # --- what is stored ---------------------------------------------------------------------------
-
-    def _live(self) -> set[Eqn]:
-        producer = self.walker.producer
-        live: set[Eqn] = {e for e in self.graph.eqns if has_effect(e)}
-        stack = [producer[r] for r in self.graph.results if r in producer] + list(live)
-        live.update(stack)
-        while stack:
-            for a in stack.pop().args:
-                e = producer.get(a)
-                if e is not None and e not in live:
-                    live.add(e)
-                    stack.append(e)
-        return live
-
-    def _store(self, value: Value, reason: Reason | None = None, details: str = "") -> None:
-        if value in self.stored or value not in self.walker.producer:
-            return
-        self.stored.add(value)
-        if reason is not None:
-            self._decide(self.walker.producer[value], reason, details)
-
     def _decide(self, eqn: Eqn, reason: Reason, details: str) -> None:
         self.decisions.append(Decision(reason, self.number[eqn], details))
-
-    def _choose_stored(self, live: set[Eqn]) -> None:
-        """Marks results, operands of opaque equations, and values dearer to repeat than to store.
-
-        `self.work` is what a value takes from what is stored, `depth` the index maps in a row."""
-        for r in self.graph.results:
-            self._store(r)
-        for e in self.graph.eqns:
-            if e.op.effect:
-                for out in e.outs:
-                    self._store(out)
-        uses: dict[Value, set[Any]] = {}
-        scale: dict[Value, float] = {}
-        for e in self.graph.eqns:
-            if e not in live:
-                continue
-            for a in e.args:
-                if e.op.kind is Kind.INDEX and e.op.in_place is not None:
-                    if a is e.args[0]:
-                        self._store(a)
-                elif e.op.kind is Kind.INDEX:
-                    uses.setdefault(a, set()).add(e)
-                    ratio = prod(e.outs[0].shape) / max(prod(a.shape), 1)
-                    scale[a] = scale.get(a, 0.0) + ratio
-                elif e.op.kind in (Kind.POINTWISE, Kind.REDUCE):
-                    if "same" not in uses.setdefault(a, set()):
-                        uses[a].add("same")
-                        scale[a] = scale.get(a, 0.0) + 1.0
-                else:
-                    self._store(a)
-        per_row: set[Value] = set()  # values that follow from a reduction: one per row, hoisted
-        readers: dict[Value, int] = {}
-        for e in self.graph.eqns:
-            if e in live:
-                for a in dict.fromkeys(e.args):
-                    readers[a] = readers.get(a, 0) + 1
-        depth: dict[Value, int] = {}
-        risky: set[Value] = set()  # values that something is checked for where they are computed
-        for e in self.graph.eqns:
-            if e not in live or not inlines(e):
-                continue
-            for a in dict.fromkeys(e.args):
-                if a in risky and _reads_part(e, a):
-                    self._store(a, Reason.FUSION_ORDER, "all of its elements are checked")
-            args = [a for a in dict.fromkeys(e.args) if a not in self.stored]
-            if e.op.fails is not None or any(a in risky for a in args):
-                risky.update(e.outs)
-            for a in args:
-                readers[a] -= 1
-            level = max((depth.get(a, 0) for a in args), default=0)
-            known = [a for a in args if a in self.work]
-            if e.op.kind is Kind.POINTWISE:
-                found = self._shared_work(known, readers)
-            else:
-                found = Work(repeated=sum(self.work[a].total for a in known))
-                level += 1
-            found.add(e)
-            work = found.total
-            if any(a in per_row or self._is_reduction(a) for a in args):
-                per_row.update(e.outs)
-            for out in e.outs:
-                self.work[out] = found if out is e.outs[0] else found.copy()
-                depth[out] = level
-                if work > WORK_LIMIT or level > DEPTH_LIMIT:
-                    self._store(out, Reason.FUSION_EXPRESSION_LIMIT, f"{work:.0f} instructions")
-                    self.cut.add(out)
-                elif len(uses.get(out, ())) > 1 or scale.get(out, 0.0) > 1.5:
-                    times = len(uses.get(out, ())) if out in per_row else scale.get(out, 1.0)
-                    extra = work * (times - 1.0)
-                    if extra > REPEAT_LIMIT and prod(out.shape) > 1:
-                        self._store(
-                            out,
-                            Reason.FUSION_EXPENSIVE_PRODUCER,
-                            f"inlining would repeat {extra:.0f} instructions per element",
-                        )
-
-    def _store_for_updates(self, live: set[Eqn]) -> None:
-        """New elements of an update, and where they go, are stored first if computing them needs
-        the memory being written."""
-        for e in self.graph.eqns:
-            if e not in live or e.op.in_place is None or e.op.kind is not Kind.INDEX:
-                continue
-            for value, at in self._update_operands(e, units_dropped(e.args[1].shape)):
-                if self._has_memory(value):
-                    continue
-                if any(r.value is e.args[0] for r in self.walker.reads(value, at, self.stored)):
-                    details = "it reads what it replaces"
-                    self._store(value, Reason.MEMORY_UPDATE_READS_OPERAND, details)
-
-    def _shared_work(self, values: list[Value], readers: dict[Value, int]) -> Work:
-        """The work of some values together. The largest is not copied if nobody reads it later:
-        chains are long."""
-        if not values:
-            return Work()
-        first = max(values, key=lambda v: len(self.work[v].members))
-        found = self.work.pop(first) if not readers[first] else self.work[first].copy()
-        for v in values:
-            if v is not first:
-                found.join(self.work[v])
-        return found
-
-    def _is_reduction(self, value: Value) -> bool:
-        eqn = self.walker.producer.get(value)
-        return eqn is not None and eqn.op.kind is Kind.REDUCE
 
     # --- the order of what can fail ---------------------------------------------------------------
 
@@ -446,8 +152,7 @@ class _Fuser:
     # --- placing ----------------------------------------------------------------------------------
 
     def _has_memory(self, value: Value) -> bool:
-        eqn = self.walker.producer.get(value)
-        return eqn is None or value in self.stored or not inlines(eqn)
+        return self.walker.has_memory(value, self.stored)
 
     def _reads_of(
         self, value: Value, domain: tuple[int, ...], positions: Iterable[int]
@@ -471,18 +176,12 @@ class _Fuser:
     def _update_reads(self, eqn: Eqn, domain: tuple[int, ...]) -> list[Read]:
         """What an update reads: its new elements are computed where they are stored."""
         found = [Read(eqn.args[0], ())]
-        for value, at in self._update_operands(eqn, domain):
+        for value, at in self.walker.update_operands(eqn, domain):
             if self._has_memory(value):
                 found.append(Read(value, self.walker.canonical(at)))
             else:
                 found += self.walker.reads(value, at, self.stored)
         return found
-
-    def _update_operands(self, eqn: Eqn, domain: tuple[int, ...]) -> list[tuple[Value, Index]]:
-        """The new elements and the starts of an update, each with the index it is read at."""
-        _, update, *starts = eqn.args
-        index = full_index(update.shape, self.walker.variables(domain, range(len(domain))))
-        return [(update, index), *((s, ()) for s in starts)]
 
     def _place_reduce(self, eqn: Eqn) -> None:
         (source,) = eqn.args[:1]
@@ -794,21 +493,8 @@ class _Fuser:
         return order
 
 
-def units_index(shape: tuple[int, ...], index: Index) -> Index:
-    """The part of an index that lies along axes of extent other than 1."""
-    return tuple(e for d, e in zip(shape, index, strict=True) if d != 1)
-
-
 def _stores_products(group: Group) -> bool:
     return group.opaque is not None and group.opaque.op.kind is Kind.CONTRACT
-
-
-def _reads_part(eqn: Eqn, value: Value) -> bool:
-    """Whether an equation may read some elements of a value only: fewer, or those that indices
-    name."""
-    if eqn.op.kind is not Kind.INDEX or value is not eqn.args[0]:
-        return False
-    return len(eqn.args) > 1 or eqn.outs[0].type.size < value.type.size
 
 
 def _same(a: Iterable[Expr], b: Iterable[Expr]) -> bool:

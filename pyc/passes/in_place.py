@@ -21,7 +21,8 @@ from typing import Any
 from pyc.frozen import frozen
 from pyc.ir.graph import Eqn, Graph, Value, has_effect
 from pyc.ir.op import Kind
-from pyc.passes.fuse import Fusion, fuse
+from pyc.passes.fuse import fuse
+from pyc.passes.fusion import Fusion
 from pyc.passes.lower_loops import NotAKernelError, lower_loop
 
 FOREVER = 1 << 60

@@ -35,8 +35,9 @@ from pyc.ir.loops import (
 )
 from pyc.ir.op import Complex
 from pyc.ir.op import Kind as OpKind
-from pyc.passes.fuse import Fusion, Group, Index, Walker, full_index, inlines, units_dropped
+from pyc.passes.fusion import Fusion, Group
 from pyc.passes.index import Simplifier
+from pyc.passes.reads import Index, Walker, full_index, inlines, units_dropped
 
 ROW_BUFFER_WORK = 8
 """Instructions per element worth keeping a row for."""

@@ -29,8 +29,8 @@ from pyc.ir.loops import Body, Buffer, Carry, Fail, For, Kernel, Kind, Stmt, Whi
 from pyc.ir.op import Complex
 from pyc.ir.op import Kind as OpKind
 from pyc.ir.order import LANES, MONOIDS
-from pyc.passes.fuse import Index, Walker, full_index, inlines, units_dropped
 from pyc.passes.lower import Lowered, Puller, buffer_of, load, store
+from pyc.passes.reads import Index, Walker, full_index, inlines, units_dropped
 
 SMALL_STATE = 64
 """Numbers carried by a loop whose body is written out."""

@@ -10,7 +10,8 @@ import pytest
 
 import pyc
 from pyc.passes import optimise
-from pyc.passes.fuse import WORK_LIMIT, fuse
+from pyc.passes.fuse import fuse
+from pyc.passes.stored import WORK_LIMIT
 from pyc.reasons import Reason
 
 from .programs import graph_of, ones

@@ -18,9 +18,10 @@ from pyc.ir.target import SM_90, X86_64_V3
 from pyc.ir.text_kernel import print_kernel
 from pyc.ir.types import ArrayType
 from pyc.passes import optimise
-from pyc.passes.fuse import GROUP_LIMIT, WORK_LIMIT, fuse
+from pyc.passes.fuse import GROUP_LIMIT, fuse
 from pyc.passes.memory import plan
 from pyc.passes.nest import instructions
+from pyc.passes.stored import WORK_LIMIT
 from pyc.reasons import Reason
 from tests.passes.programs import graph_of, launches, loops, ones, planned, reasons_of
 

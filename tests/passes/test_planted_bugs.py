@@ -72,7 +72,7 @@ class Plant:
 
     def kernels(self, change: Callable[[Expr], Expr]) -> None:
         """Expressions of scheduled kernels changed."""
-        right = self.original("pyc.passes.memory", "schedule")
+        right = self.original("pyc.passes.launches", "schedule")
 
         def wrong(kernel: Any, target: Any) -> Any:
             stages = right(kernel, target)
@@ -82,7 +82,7 @@ class Plant:
                 for s in stages
             )
 
-        self.attribute("pyc.passes.memory", "schedule", wrong)
+        self.attribute("pyc.passes.launches", "schedule", wrong)
 
 
 @pytest.fixture
@@ -378,13 +378,13 @@ def _updated(x: Any) -> Any:
 
 @bug(_updated, LINE)
 def a_live_operand_is_updated(plant: Plant) -> None:
-    right = plant.original("pyc.passes.memory:_Planner", "_update")
+    right = plant.original("pyc.passes.launches:Launches", "update")
 
     def wrong(self: Any, scope: Any, number: int, group: Any, eqn: Any) -> None:
         scope.uses.last[eqn.args[0]] = number
         right(self, scope, number, group, eqn)
 
-    plant.attribute("pyc.passes.memory:_Planner", "_update", wrong)
+    plant.attribute("pyc.passes.launches:Launches", "update", wrong)
 
 
 def _swapped(x: Any, y: Any) -> Any:
@@ -408,18 +408,18 @@ def a_loop_updates_what_is_read_later(plant: Plant) -> None:
     def wrong(self: Any, scope: Any, number: int, eqn: Any, operand: Any) -> bool:
         return self.slots[scope.slot[operand]].place is Place.ARENA
 
-    plant.attribute("pyc.passes.memory:_Planner", "_overwrites", wrong)
+    plant.attribute("pyc.passes.slots:Slots", "overwrites", wrong)
 
 
 @bug(lambda x: pnp.sort(pnp.sort(x).at[pnp.argsort(x)].add(pnp.sort(x))), LINE)
 def an_update_overwrites_what_it_reads_twice(plant: Plant) -> None:
-    right = plant.original("pyc.passes.memory:_Planner", "_overwrites")
+    right = plant.original("pyc.passes.slots:Slots", "overwrites")
 
     def wrong(self: Any, scope: Any, number: int, eqn: Any, operand: Any) -> bool:
         once = replaced_args(eqn, (operand,))
         return bool(right(self, scope, number, once, operand))
 
-    plant.attribute("pyc.passes.memory:_Planner", "_overwrites", wrong)
+    plant.attribute("pyc.passes.slots:Slots", "overwrites", wrong)
 
 
 def replaced_args(eqn: Any, args: Any) -> Any:

@@ -1,0 +1,246 @@
+"""Launches: groups that are kernels become steps of a Plan.
+
+Takes a group of `fuse` in a `Scope`; lowers it, decides which buffers its results are made in,
+schedules its kernel and adds the launches. An output over a dying input that is read only where it
+is written takes the input's buffer; an update runs in its operand's buffer where that is dead
+afterwards, else on a copy, with a reason; a result that lies in a donated argument replaces it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pyc.frozen import replace
+from pyc.ir.graph import Eqn, Value
+from pyc.ir.loops import Buffer, Kernel
+from pyc.ir.op import Kind
+from pyc.ir.plan import STREAMED_BYTES, Launch, Library, Place
+from pyc.ir.target import Target
+from pyc.ir.types import ArrayType
+from pyc.ir.verify_kernel import verify
+from pyc.ir.visit import Rewriter
+from pyc.kernels.registry import choose
+from pyc.passes.fusion import Decision, Group
+from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
+from pyc.passes.nest import Stage
+from pyc.passes.overwrite import overlaid
+from pyc.passes.schedule import schedule
+from pyc.passes.schedule_blocks import schedule_blocks
+from pyc.passes.slots import Scope, Slots
+from pyc.reasons import Reason
+
+
+class Launches(Slots):
+    """The kernels of a program and the steps that run them. check: verify every kernel, as lowered
+    and as scheduled."""
+
+    def __init__(self, target: Target, *, check: bool) -> None:
+        super().__init__()
+        self.target = target
+        self.check = check
+        self.kernels: list[Kernel] = []
+        self.logical: list[Kernel] = []
+
+    def loops(self, scope: Scope, number: int, group: Group) -> None:
+        """Adds a loop program."""
+        name = f"k{len(self.logical)}"
+        lowered = lower(scope.graph, scope.fusion, scope.walker, group, name, self.site)
+        taken: set[Value] = set()
+        shared: set[Value] = set()
+        for out in group.outputs:
+            if out in scope.slot:
+                continue
+            wanted = scope.wanted.get(out)
+            if wanted is None:
+                wanted = self._dying(scope, number, lowered, out, taken, shared)
+            scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
+        self._launch(scope, lowered, shared)
+
+    def _dying(
+        self,
+        scope: Scope,
+        number: int,
+        lowered: Lowered,
+        out: Value,
+        taken: set[Value],
+        shared: set[Value],
+    ) -> int | None:
+        """The buffer of an input that `out` may overwrite."""
+        for value in lowered.values:
+            if value not in lowered.elementwise or value in taken or value not in scope.slot:
+                continue
+            slot = scope.slot[value]
+            if self.slots[slot].place is not Place.ARENA or not scope.dies(value, number):
+                continue
+            if value in scope.graph.params and slot not in scope.writable:
+                continue
+            if value.dtype.itemsize != out.dtype.itemsize or value.type.size != out.type.size:
+                continue
+            taken.add(value)
+            shared.update((value, out))
+            return slot
+        return None
+
+    def _launch(self, scope: Scope, lowered: Lowered, shared: set[Value]) -> None:
+        if all(v.type.size == 0 for v in lowered.outputs):
+            return
+        kernel = lowered.kernel
+        if shared:
+            kernel = _may_alias(kernel, [k for k, v in enumerate(lowered.values) if v in shared])
+        slots = [self.where(scope, v) for v in lowered.values]
+        self.run(scope, scope.walker.producer[lowered.outputs[0]], kernel, slots)
+
+    def run(self, scope: Scope, eqn: Eqn, kernel: Kernel, slots: Sequence[int]) -> None:
+        """Schedules and launches a kernel of `eqn`; its buffers beyond `slots` are scratch."""
+        kernel, slots = self._overlaid(kernel, slots)
+        # Large results are aligned for stores that pass by the caches; arguments need not be.
+        large = {
+            kernel.buffers[k]: replace(kernel.buffers[k], role="inout")
+            for k, slot in enumerate(slots)
+            if self.slots[slot].donated and self.slots[slot].nbytes >= STREAMED_BYTES
+            if kernel.buffers[k].role == "out"
+        }
+        if large:
+            kernel = _with_buffers(kernel, large)
+        self.logical.append(kernel)
+        if self.check:
+            verify(kernel)
+        cut = schedule_blocks if self.target.has_blocks else schedule
+        self._stages(scope, eqn, cut(kernel, self.target), kernel, slots)
+
+    def _overlaid(self, kernel: Kernel, slots: Sequence[int]) -> tuple[Kernel, Sequence[int]]:
+        """A kernel whose result replaces a donated argument that it reads for the last time, and
+        the slots of its buffers."""
+        inputs = [k for k, b in enumerate(kernel.buffers[: len(slots)]) if b.role == "in"]
+        pairs = {
+            k: n
+            for n, b in enumerate(kernel.buffers[: len(slots)])
+            if b.role == "out" and self.slots[slots[n]].donated
+            for k in inputs
+            if slots[k] == slots[n]
+        }
+        if not pairs:
+            return kernel, slots
+        if self.target.has_blocks:
+            return _may_alias(kernel, [*pairs, *pairs.values()]), slots
+        buffers = {kernel.buffers[k]: kernel.buffers[n] for k, n in pairs.items()}
+        return overlaid(kernel, buffers), [s for k, s in enumerate(slots) if k not in pairs]
+
+    def _stages(
+        self,
+        scope: Scope,
+        eqn: Eqn,
+        stages: Sequence[Stage],
+        logical: Kernel,
+        slots: Sequence[int],
+    ) -> None:
+        """Launches the stages of a logical kernel. Scratch that a step of the host has for itself
+        is the host's to make."""
+        if len(stages) > 1:
+            launches = ", ".join(stage.kernel.name for stage in stages)
+            details = f"{logical.name} is {len(stages)} launches: {launches}"
+            self.decisions.append(Decision(Reason.KERNEL_STAGES, self.numbers[eqn], details))
+        uses = Counter(p for stage in stages for p in stage.positions)
+        own = dict(enumerate(slots))
+        scratch: dict[Buffer, int] = {}
+        for stage in stages:
+            positions = list(stage.positions)
+            if stage.host and all(uses[p] == 1 for p in positions if p >= len(slots)):
+                positions = [p for p in positions if p < len(slots)]
+            for p in positions:
+                if p not in own:
+                    own[p] = self._scratch(logical.buffers[p])
+            these = [own[p] for p in positions]
+            for buffer in stage.kernel.buffers[len(stage.positions) :]:
+                if buffer not in scratch:
+                    scratch[buffer] = self._scratch(buffer)
+                these.append(scratch[buffer])
+            if stage.reason is not None:
+                decision = Decision(stage.reason, self.numbers[eqn], stage.details)
+                self.decisions.append(decision)
+            if self.check:
+                verify(stage.kernel, scheduled=not stage.host)
+            self.kernels.append(stage.kernel)
+            scope.steps.append(Launch(len(self.kernels) - 1, tuple(these), host=stage.host))
+
+    def _scratch(self, buffer: Buffer) -> int:
+        return self.new_slot(
+            ArrayType(tuple(d for d in buffer.shape if isinstance(d, int)), buffer.dtype)
+        )
+
+    def opaque(self, scope: Scope, group: Group, eqn: Eqn) -> None:
+        """Adds an equation with a kernel or a routine of its own."""
+        for out in group.outputs:
+            if out not in scope.slot:
+                wanted = scope.wanted.get(out)
+                scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
+        if all(o.type.size == 0 for o in group.outputs) and not eqn.op.effect:
+            return
+        epilogue = None
+        between: tuple[Value, ...] = ()
+        if group.epilogue is not None:
+            epilogue = lower_epilogue(scope.graph, scope.fusion, scope.walker, group, self.site)
+            between = epilogue.inputs
+        slots = [self.where(scope, v) for v in (*eqn.args, *between, *group.outputs)]
+        types = tuple(a.type for a in eqn.args)
+        if eqn.op.kind is Kind.LIBRARY:
+            assert eqn.op.routine is not None
+            routine, integers = eqn.op.routine(types, **eqn.params)
+            scope.steps.append(Library(routine, tuple(slots), integers))
+            return
+        if eqn.op.kind is Kind.KERNEL:
+            assert eqn.op.build is not None
+            self.run(scope, eqn, eqn.op.build(types, **eqn.params), slots)
+            return
+        choice = choose(eqn.op.name, types, eqn.params, self.target, epilogue)
+        reason = Reason.KERNEL_NEST if choice.scheduled else Reason.KERNEL_GENERIC
+        self.decisions.append(Decision(reason, self.numbers[eqn], str(choice)))
+        if choice.scheduled:
+            kernel, places = self._overlaid(choice.kernel, slots)
+            self.logical.append(kernel)
+            stage = Stage(kernel, tuple(range(len(places))))
+            self._stages(scope, eqn, (stage,), kernel, places)
+        else:
+            self.run(scope, eqn, choice.kernel, slots)
+
+    def update(self, scope: Scope, number: int, group: Group, eqn: Eqn) -> None:
+        """An update in its operand's buffer where that is dead, else in a copy."""
+        operand, out = eqn.args[0], eqn.out
+        source = self.where(scope, operand)
+        wanted = scope.wanted.get(out)
+        if wanted in (None, source) and self.overwrites(scope, number, eqn, operand):
+            slot = source
+        else:
+            slot = self.new_slot(out.type) if wanted is None else wanted
+            assert slot != source, f"{eqn.op} would overwrite what is still read"
+            self.copy(scope, slot, source, self.why_copied(scope, number, eqn, operand), eqn)
+        scope.slot[out] = slot
+        if eqn.args[1].type.size == 0:
+            return
+        if eqn.op.kind is Kind.KERNEL:
+            assert eqn.op.build is not None
+            types = tuple(a.type for a in eqn.args)
+            kernel = eqn.op.build(types, in_place=True, **eqn.params)
+            slots = [slot, *(self.where(scope, a) for a in eqn.args[1:])]
+            self.run(scope, eqn, kernel, slots)
+            return
+        name = f"k{len(self.logical)}"
+        lowered = lower_update(scope.graph, scope.fusion, scope.walker, group, name, self.site)
+        self.run(scope, eqn, lowered.kernel, [self.where(scope, v) for v in lowered.values])
+
+
+def _may_alias(kernel: Kernel, positions: Sequence[int]) -> Kernel:
+    """The kernel with some buffers marked as possibly the same memory."""
+    changed = {
+        kernel.buffers[k]: replace(kernel.buffers[k], may_alias=True, role="inout")
+        for k in positions
+    }
+    return _with_buffers(kernel, changed)
+
+
+def _with_buffers(kernel: Kernel, changed: dict[Buffer, Buffer]) -> Kernel:
+    """The kernel with other buffers in the place of some."""
+    rewriter = Rewriter(buffers=lambda b: changed.get(b, b))
+    buffers = tuple(changed.get(b, b) for b in kernel.buffers)
+    return replace(kernel, buffers=buffers, body=rewriter.body(kernel.body))

@@ -1,0 +1,192 @@
+"""Which values of a Graph have memory, before groups are formed.
+
+Results, what equations with a kernel of their own read, and values that are dearer to compute again
+where they are read than to store. All else is computed where it is read.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from pyc.frozen import frozen
+from pyc.ir.graph import Eqn, Graph, Value, has_effect
+from pyc.ir.op import Kind
+from pyc.passes.fusion import Decision
+from pyc.passes.reads import Walker, inlines, units_dropped
+from pyc.passes.work import Work
+from pyc.reasons import Reason
+
+WORK_LIMIT = 512
+"""Instructions per element above which a value is stored, for a kernel of its own."""
+DEPTH_LIMIT = 96
+"""Equations inlined in one chain of index maps, a bound on recursion."""
+REPEAT_LIMIT = 24
+"""Instructions per element worth repeating to save storing and loading a value."""
+
+
+@frozen(eq=False)
+class Stored:
+    """live: equations that something needs; values: what is stored; cut: what is because kernels
+    would be too large; work: what computing a value takes from what is stored; decisions: why."""
+
+    live: set[Eqn]
+    values: set[Value]
+    cut: set[Value]
+    work: dict[Value, Work]
+    decisions: list[Decision]
+
+
+class _Chooser:
+    def __init__(self, graph: Graph, walker: Walker) -> None:
+        self.graph = graph
+        self.walker = walker
+        self.number = {e: k for k, e in enumerate(graph.eqns)}
+        self.decisions: list[Decision] = []
+        self.stored: set[Value] = set()
+        self.cut: set[Value] = set()
+        self.work: dict[Value, Work] = {}
+
+    def run(self) -> Stored:
+        live = self._live()
+        self._choose_stored(live)
+        self._store_for_updates(live)
+        return Stored(live, self.stored, self.cut, self.work, self.decisions)
+
+    def _live(self) -> set[Eqn]:
+        producer = self.walker.producer
+        live: set[Eqn] = {e for e in self.graph.eqns if has_effect(e)}
+        stack = [producer[r] for r in self.graph.results if r in producer] + list(live)
+        live.update(stack)
+        while stack:
+            for a in stack.pop().args:
+                e = producer.get(a)
+                if e is not None and e not in live:
+                    live.add(e)
+                    stack.append(e)
+        return live
+
+    def _store(self, value: Value, reason: Reason | None = None, details: str = "") -> None:
+        if value in self.stored or value not in self.walker.producer:
+            return
+        self.stored.add(value)
+        if reason is not None:
+            number = self.number[self.walker.producer[value]]
+            self.decisions.append(Decision(reason, number, details))
+
+    def _choose_stored(self, live: set[Eqn]) -> None:
+        """Marks results, operands of opaque equations, and values dearer to repeat than to store.
+
+        `self.work` is what a value takes from what is stored, `depth` the index maps in a row."""
+        for r in self.graph.results:
+            self._store(r)
+        for e in self.graph.eqns:
+            if e.op.effect:
+                for out in e.outs:
+                    self._store(out)
+        uses: dict[Value, set[Any]] = {}
+        scale: dict[Value, float] = {}
+        for e in self.graph.eqns:
+            if e not in live:
+                continue
+            for a in e.args:
+                if e.op.kind is Kind.INDEX and e.op.in_place is not None:
+                    if a is e.args[0]:
+                        self._store(a)
+                elif e.op.kind is Kind.INDEX:
+                    uses.setdefault(a, set()).add(e)
+                    ratio = prod(e.outs[0].shape) / max(prod(a.shape), 1)
+                    scale[a] = scale.get(a, 0.0) + ratio
+                elif e.op.kind in (Kind.POINTWISE, Kind.REDUCE):
+                    if "same" not in uses.setdefault(a, set()):
+                        uses[a].add("same")
+                        scale[a] = scale.get(a, 0.0) + 1.0
+                else:
+                    self._store(a)
+        per_row: set[Value] = set()  # values that follow from a reduction: one per row, hoisted
+        readers: dict[Value, int] = {}
+        for e in self.graph.eqns:
+            if e in live:
+                for a in dict.fromkeys(e.args):
+                    readers[a] = readers.get(a, 0) + 1
+        depth: dict[Value, int] = {}
+        risky: set[Value] = set()  # values that something is checked for where they are computed
+        for e in self.graph.eqns:
+            if e not in live or not inlines(e):
+                continue
+            for a in dict.fromkeys(e.args):
+                if a in risky and _reads_part(e, a):
+                    self._store(a, Reason.FUSION_ORDER, "all of its elements are checked")
+            args = [a for a in dict.fromkeys(e.args) if a not in self.stored]
+            if e.op.fails is not None or any(a in risky for a in args):
+                risky.update(e.outs)
+            for a in args:
+                readers[a] -= 1
+            level = max((depth.get(a, 0) for a in args), default=0)
+            known = [a for a in args if a in self.work]
+            if e.op.kind is Kind.POINTWISE:
+                found = self._shared_work(known, readers)
+            else:
+                found = Work(repeated=sum(self.work[a].total for a in known))
+                level += 1
+            found.add(e)
+            work = found.total
+            if any(a in per_row or self._is_reduction(a) for a in args):
+                per_row.update(e.outs)
+            for out in e.outs:
+                self.work[out] = found if out is e.outs[0] else found.copy()
+                depth[out] = level
+                if work > WORK_LIMIT or level > DEPTH_LIMIT:
+                    self._store(out, Reason.FUSION_EXPRESSION_LIMIT, f"{work:.0f} instructions")
+                    self.cut.add(out)
+                elif len(uses.get(out, ())) > 1 or scale.get(out, 0.0) > 1.5:
+                    times = len(uses.get(out, ())) if out in per_row else scale.get(out, 1.0)
+                    extra = work * (times - 1.0)
+                    if extra > REPEAT_LIMIT and prod(out.shape) > 1:
+                        self._store(
+                            out,
+                            Reason.FUSION_EXPENSIVE_PRODUCER,
+                            f"inlining would repeat {extra:.0f} instructions per element",
+                        )
+
+    def _store_for_updates(self, live: set[Eqn]) -> None:
+        """New elements of an update, and where they go, are stored first if computing them needs
+        the memory being written."""
+        for e in self.graph.eqns:
+            if e not in live or e.op.in_place is None or e.op.kind is not Kind.INDEX:
+                continue
+            for value, at in self.walker.update_operands(e, units_dropped(e.args[1].shape)):
+                if self.walker.has_memory(value, self.stored):
+                    continue
+                if any(r.value is e.args[0] for r in self.walker.reads(value, at, self.stored)):
+                    details = "it reads what it replaces"
+                    self._store(value, Reason.MEMORY_UPDATE_READS_OPERAND, details)
+
+    def _shared_work(self, values: list[Value], readers: dict[Value, int]) -> Work:
+        """The work of some values together. The largest is not copied if nobody reads it later:
+        chains are long."""
+        if not values:
+            return Work()
+        first = max(values, key=lambda v: len(self.work[v].members))
+        found = self.work.pop(first) if not readers[first] else self.work[first].copy()
+        for v in values:
+            if v is not first:
+                found.join(self.work[v])
+        return found
+
+    def _is_reduction(self, value: Value) -> bool:
+        eqn = self.walker.producer.get(value)
+        return eqn is not None and eqn.op.kind is Kind.REDUCE
+
+
+def _reads_part(eqn: Eqn, value: Value) -> bool:
+    """Whether an equation may read some elements of a value only: fewer, or those that indices
+    name."""
+    if eqn.op.kind is not Kind.INDEX or value is not eqn.args[0]:
+        return False
+    return len(eqn.args) > 1 or eqn.outs[0].type.size < value.type.size
+
+
+def choose_stored(graph: Graph, walker: Walker) -> Stored:
+    """The values of `graph` that have memory. walker: of its reads."""
+    return _Chooser(graph, walker).run()
