@@ -21,7 +21,8 @@ from __future__ import annotations
 
 from pyc.numpy.indexing import dynamic_slice, dynamic_update_slice
 from pyc.numpy.lax_names import select, select_n, sort, top_k
-from pyc.trace.control import cond, fori_loop, map, scan, switch, while_loop
+from pyc.trace.branches import cond, switch
+from pyc.trace.control import fori_loop, map, scan, while_loop
 
 __all__ = [
     "cond",

@@ -12,7 +12,6 @@ from pyc.interpreter import current, using
 from pyc.ir import dtype as dt
 from pyc.ir.types import ArrayType
 from pyc.trace import location
-from pyc.trace.control import lifted
 from pyc.trace.leaves import (
     Apart,
     Static,
@@ -25,6 +24,7 @@ from pyc.trace.leaves import (
     shown,
     wider,
 )
+from pyc.trace.operand_trees import lifted
 from pyc.trace.sharing import Final, is_argument, is_dense
 from pyc.trace.state import UNBOUND, Place
 from pyc.trace.trace import Input, Trace

@@ -24,9 +24,9 @@ from pyc.trace import raising
 from pyc.trace.aliases import Aliases
 from pyc.trace.capture import tracing
 from pyc.trace.carried import Carried, Unstable
-from pyc.trace.control import lifted
 from pyc.trace.grown import Grown
 from pyc.trace.leaves import Static, is_array, put
+from pyc.trace.operand_trees import lifted
 from pyc.trace.sharing import Final, is_dense, may_share, memories, relate
 from pyc.trace.state import UNBOUND, Place, Snapshot
 from pyc.trace.trace import Input, Trace, unbound_name

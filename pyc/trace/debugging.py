@@ -16,7 +16,7 @@ from pyc.errors import DTypeError, format_place, raises_for_the_program
 from pyc.interpreter import is_tracing, type_of
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Location
-from pyc.trace import control, host_calls, location, raising
+from pyc.trace import branches, host_calls, location, raising
 from pyc.trace.telling import Told, telling
 from pyc.trace.tracer import Tracer
 
@@ -61,7 +61,7 @@ def check(condition: Any, message: str, *args: Any, **kwargs: Any) -> None:
     def fails() -> None:
         host_calls.called_for_effect("debug.check", failed, args, kwargs)
 
-    control.cond(holds, lambda: None, fails)
+    branches.cond(holds, lambda: None, fails)
 
 
 @raises_for_the_program

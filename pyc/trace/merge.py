@@ -24,7 +24,6 @@ from pyc.ir.op import Kind
 from pyc.ir.types import ArrayType
 from pyc.trace import location, raising
 from pyc.trace.capture import tracing
-from pyc.trace.control import lifted
 from pyc.trace.leaves import (
     Apart,
     Static,
@@ -37,6 +36,7 @@ from pyc.trace.leaves import (
     put,
     shown,
 )
+from pyc.trace.operand_trees import lifted
 from pyc.trace.sharing import may_share, memories, relate
 from pyc.trace.state import UNBOUND, Key, Place, Result, Snapshot
 from pyc.trace.trace import Input, Trace, unbound_name

@@ -25,7 +25,7 @@ from pyc.ir.graph import Location, Raise
 from pyc.ir.types import ArrayType
 from pyc.trace import location
 from pyc.trace.capture import capture
-from pyc.trace.control import lifted
+from pyc.trace.operand_trees import lifted
 from pyc.trace.telling import Told, telling
 from pyc.trace.trace import Trace
 from pyc.trace.tracer import Tracer

@@ -16,39 +16,25 @@ rewritten stays as it is, for a recorded reason.
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
-import copy
-import dis
-import functools
 import inspect
-import linecache
 from collections.abc import Iterable, Sequence
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from pyc.forks import compiling
 from pyc.reasons import Reason, record
 from pyc.trace import exits, liveness, rolled
 from pyc.trace.exits import at
-from pyc.trace.jumps import has_loops, nested
-from pyc.trace.matching import without_match
+from pyc.trace.function_sources import RUNTIME, extracted, is_source_of, parsed
+from pyc.trace.jumps import has_loops
+from pyc.trace.plain_syntax import Plain
 
-RUNTIME = ".pyc"
-"""The free variable of rewritten functions that holds the run-time module."""
-TRIES = 8
-"""How often a source is parsed in which other threads come in between."""
 _OWN = ".own"
 """The parameter that tells generated lambdas from the user's."""
 
-_FUTURE = functools.reduce(
-    int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
-)
 _SEQUENCES = frozenset(("range", "enumerate", "zip", "reversed", "product", "ndindex"))
 _SCOPE_READERS = frozenset(("locals", "vars", "dir", "eval", "exec"))
-_TELLING = ("BINARY", "COMPARE", "CONTAINS", "DELETE", "IS_OP", "RETURN", "STORE", "UNARY", "YIELD")
-_COMPARED = ("co_code", "co_linetable", "co_names", "co_varnames", "co_freevars", "co_cellvars")
 _GENERATORS = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -94,7 +80,7 @@ def _rewritten_code(function: FunctionType) -> CodeType | None:
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return None
     try:
-        definition = _parsed(code, getattr(function.__globals__, "own", function.__globals__))
+        definition = parsed(code, getattr(function.__globals__, "own", function.__globals__))
     except (SyntaxError, ValueError) as error:
         if has_loops(code):
             record(
@@ -105,7 +91,7 @@ def _rewritten_code(function: FunctionType) -> CodeType | None:
             )
         return None
     why = _unfit(definition)
-    if not why and not _is_source_of(definition, code):
+    if not why and not is_source_of(definition, code):
         why = "the source is not that of the function: the file has changed"
     if why:
         if has_loops(code):
@@ -113,76 +99,6 @@ def _rewritten_code(function: FunctionType) -> CodeType | None:
         return None
     convert(definition)
     return _compiled(definition, code)
-
-
-def _parsed(code: CodeType, names: dict[str, Any]) -> ast.FunctionDef:
-    """The definition of a function with the places of its file. names: those of its module, whose
-    loader may have the source.
-
-    raises ValueError: no source; SyntaxError, ValueError: it is not that of a function
-    """
-    linecache.checkcache(code.co_filename)
-    whole = linecache.getlines(code.co_filename, names)
-    lines = whole[code.co_firstlineno - 1 :]
-    if not lines:
-        raise ValueError("could not get source code")
-    if code.co_name == "<lambda>":
-        return _parsed_lambda(code, "".join(whole))
-    # An indented block is parsed under an `if`: dedenting would change texts of several lines.
-    indented = lines[0][:1] in (" ", "\t")
-    block = "".join(lines[: _end(code, lines)])
-    tree = _tree("if 1:\n" + block if indented else block)
-    ast.increment_lineno(tree, code.co_firstlineno - 1 - indented)
-    found: ast.stmt = tree.body[0]
-    if indented and isinstance(found, ast.If):
-        found = found.body[0]
-    if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
-        raise ValueError("the source is not a function definition")
-    return found
-
-
-def _parsed_lambda(code: CodeType, text: str) -> ast.FunctionDef:
-    """The definition of a function that does what a lambda of a file does."""
-    for node in _lambdas(text):
-        if node.lineno == code.co_firstlineno:
-            body = copy.deepcopy(node.body)
-            made = ast.FunctionDef(code.co_name, copy.deepcopy(node.args), [], [])
-            made.body = [at(ast.Return(body), body)]
-            if _is_source_of(at(made, node), code):
-                return made
-    raise ValueError("the source has no such lambda")
-
-
-@functools.lru_cache(4)
-def _lambdas(text: str) -> list[ast.Lambda]:
-    """The lambdas of a file."""
-    return [node for node in ast.walk(_tree(text)) if isinstance(node, ast.Lambda)]
-
-
-def _tree(source: str) -> ast.Module:
-    # Python 3.11 does not count with two threads that parse at once, or a finaliser that parses in
-    # the middle of it. Ours take turns; code of others may still come in between.
-    with compiling:
-        for _ in range(TRIES):
-            try:
-                return ast.parse(source)
-            except SystemError:
-                continue
-    raise ValueError("Python could not parse it: other threads do at the same time")
-
-
-def _end(code: CodeType, lines: Sequence[str]) -> int:
-    """How many of the lines from its first one on are of a function: those of its instructions,
-    and what follows that is indented further than its first line."""
-    last = max((end or 0 for c in nested(code) for _, end, _, _ in c.co_positions()), default=0)
-    count = max(last - code.co_firstlineno + 1, 1)
-    margin = len(lines[0]) - len(lines[0].lstrip())
-    while count < len(lines):
-        text = lines[count].lstrip()
-        if text and text[0] != "#" and len(lines[count]) - len(text) <= margin:
-            break
-        count += 1
-    return count
 
 
 def _unfit(function: ast.FunctionDef) -> str:
@@ -195,104 +111,11 @@ def _unfit(function: ast.FunctionDef) -> str:
     return exits.refused(function.body)
 
 
-def _is_source_of(function: ast.FunctionDef, code: CodeType) -> bool:
-    """Whether a definition compiles to `code`. Test runners rewrite `assert`: then it cannot be
-    told."""
-    if any(isinstance(node, ast.Assert) for node in ast.walk(function)):
-        return True
-    found = _extracted(function, code)
-    return _same(found, code) or _outline(found) == _outline(code)
-
-
-def _same(a: CodeType, b: CodeType) -> bool:
-    """Whether two code objects are equal, wherever in their file they begin."""
-    for name in _COMPARED:
-        if getattr(a, name) != getattr(b, name):
-            return False
-    return len(a.co_consts) == len(b.co_consts) and all(
-        _same(x, y)
-        if isinstance(x, CodeType) and isinstance(y, CodeType)
-        else type(x) is type(y) and repr(x) == repr(y)
-        for x, y in zip(a.co_consts, b.co_consts, strict=True)
-    )
-
-
-def _outline(code: CodeType) -> list[Any]:
-    """What two compilations of one text have in common. (Names that the module imports are called
-    by other instructions if the compiler sees the import.) Not compared: what loads and calls."""
-    found: list[Any] = [code.co_varnames, code.co_freevars, sorted(code.co_names)]
-    found += [_outline(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
-    for i in dis.get_instructions(code):
-        if i.opname.startswith(_TELLING):
-            place = i.positions
-            line = place.lineno if place is not None else None
-            found.append((i.opname, i.argrepr, line))
-    return found
-
-
 # --- compiling ------------------------------------------------------------------------------------
 
 
 def _compiled(function: ast.FunctionDef, code: CodeType) -> CodeType:
-    return _named(_extracted(function, code), code.co_name, code.co_qualname)
-
-
-def _extracted(function: ast.FunctionDef, code: CodeType) -> CodeType:
-    """The code of a definition whose free variables are those of `code`, and the run-time module:
-    compiled within a function that has them, and within its class, for the sake of private
-    names."""
-    bare = ast.FunctionDef(
-        name=function.name,
-        args=_without_defaults(function.args),
-        body=function.body,
-        decorator_list=[],
-    )
-    bare.type_params = []  # type: ignore[attr-defined,unused-ignore]
-    inner: ast.stmt = at(bare, function)
-    owner = code.co_qualname.split(".")[-2:-1]
-    if owner and owner[0] != "<locals>":
-        inner = at(ast.ClassDef(owner[0], [], [], [inner], []), function)
-        inner.type_params = []  # type: ignore[attr-defined,unused-ignore]
-    names = [*code.co_freevars, RUNTIME]
-    known = [exits.assign(name, ast.Constant(None), function) for name in names]
-    if owner and owner[0] != "<locals>" and owner[0] not in names:
-        known.append(at(ast.Global([owner[0]]), function))
-    empty = ast.arguments([], [], None, [], [], None, [])
-    outer = at(ast.FunctionDef(".outer", empty, [*known, inner], []), function)
-    outer.type_params = []  # type: ignore[attr-defined,unused-ignore]
-    module = compile(
-        ast.Module([outer], []),
-        code.co_filename,
-        "exec",
-        flags=code.co_flags & _FUTURE,
-        dont_inherit=True,
-    )
-    found = _child(module, ".outer")
-    if owner and owner[0] != "<locals>":
-        found = _child(found, owner[0])
-    return _child(found, function.name)
-
-
-def _child(code: CodeType, name: str) -> CodeType:
-    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
-
-
-def _without_defaults(given: ast.arguments) -> ast.arguments:
-    """Parameters without the expressions at them, which are evaluated elsewhere."""
-
-    def bare(a: ast.arg) -> ast.arg:
-        return ast.arg(a.arg)
-
-    none = ast.Constant(None)
-    return ast.arguments(
-        posonlyargs=[bare(a) for a in given.posonlyargs],
-        args=[bare(a) for a in given.args],
-        vararg=given.vararg and bare(given.vararg),
-        kwonlyargs=[bare(a) for a in given.kwonlyargs],
-        kw_defaults=[d and none for d in given.kw_defaults],
-        kwarg=given.kwarg and bare(given.kwarg),
-        defaults=[none for _ in given.defaults],
-    )
+    return _named(extracted(function, code), code.co_name, code.co_qualname)
 
 
 def _named(code: CodeType, name: str, qualified: str) -> CodeType:
@@ -337,7 +160,7 @@ class _Function(ast.NodeTransformer):
                 self.globals |= set(node.names)
             elif isinstance(node, ast.Nonlocal):
                 self.nonlocals |= set(node.names)
-        plain = _Plain(self.parameters[:1])
+        plain = Plain(self.parameters[:1])
         body = plain.statements(function.body)
         body = exits.without_exits(body)
         always = liveness.shared(body) | self.globals | self.nonlocals
@@ -552,69 +375,6 @@ class _Function(ast.NodeTransformer):
         node.generators = [self.generic_visit(g) for g in node.generators]
         node.elt = at(pair, node.elt)
         return at(_call(name, node), node)
-
-
-class _Plain(ast.NodeTransformer):
-    """What cannot stand in a nested function, said otherwise: annotated assignments, declarations,
-    `super()`. first: the parameter that `super()` takes."""
-
-    def __init__(self, first: list[str]) -> None:
-        self.first = first
-        self.declared: set[str] = set()
-        """Names that are annotated and get no value there."""
-
-    def statements(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """Statements changed."""
-        out: list[ast.stmt] = []
-        for statement in body:
-            found = self.visit(statement)
-            out += found if isinstance(found, list) else [found]
-        return out
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """An assignment, or nothing."""
-        if not isinstance(node.target, ast.Name):
-            return self.generic_visit(node)
-        if node.value is None:
-            self.declared.add(node.target.id)
-            return at(ast.Pass(), node)
-        return at(ast.Assign([node.target], self.visit(node.value)), node)
-
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        """`if not test: raise AssertionError(message)`, where Python runs assertions."""
-        if not __debug__:
-            return at(ast.Pass(), node)
-        made: ast.expr = ast.Attribute(ast.Name(RUNTIME, ast.Load()), "AssertionError", ast.Load())
-        if node.msg is not None:
-            made = ast.Call(made, [self.visit(node.msg)], [])
-        test = ast.UnaryOp(ast.Not(), self.visit(node.test))
-        return at(ast.If(test, [ast.Raise(made, None)], []), node)
-
-    def visit_Match(self, node: ast.Match) -> Any:
-        """`if` for what may depend on data."""
-        self.generic_visit(node)
-        return without_match(node)
-
-    def visit_Global(self, node: ast.Global) -> ast.AST:
-        """Nothing: declared at the top of the function."""
-        return at(ast.Pass(), node)
-
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
-        """Nothing: declared at the top of the function."""
-        return at(ast.Pass(), node)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """`super()` with the arguments that it finds by itself in the function proper."""
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
-            names = ["__class__", *self.first]
-            node.args = [at(ast.Name(n, ast.Load()), node) for n in names]
-        return node
-
-    def visit(self, node: ast.AST) -> Any:
-        """The node changed; nested scopes stay as they are."""
-        scopes = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
-        return node if isinstance(node, scopes) else super().visit(node)
 
 
 def _appended(body: Sequence[ast.stmt]) -> set[str]:
