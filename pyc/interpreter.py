@@ -59,6 +59,11 @@ class Interpreter(ABC):
     def alias(self, x: Any, source: Any) -> Any:
         """`x`, a result that NumPy gives as a view of `source` but that was computed otherwise."""
 
+    def rows(self, items: Sequence[Any]) -> list[Any] | None:
+        """Elements of a list or a tuple as arrays whose rows they are, and lists of those between
+        that are none; None where no arrays are known."""
+        return None
+
 
 _current: ContextVar[Interpreter | None] = ContextVar("pyc_interpreter", default=None)
 _base: list[Interpreter] = []

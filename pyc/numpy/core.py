@@ -8,7 +8,7 @@ weak), with the `cast` and `broadcast` equations that the Graph level wants expl
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import prod
 from typing import Any
 
@@ -58,7 +58,9 @@ def value(x: Any, dtype: DType | None = None) -> Any:
         number = plain_number(x)
         return x if number is x else np.asarray(number)[()]
     if any(_holds_value(e) for e in x):
-        return stacked([value(e, dtype) for e in x], dtype)
+        parts = current().rows(x) if len(x) > 1 else None
+        found = None if parts is None else _of_rows(parts, dtype)
+        return stacked([value(e, dtype) for e in x], dtype) if found is None else found
     try:
         array = np.array(x, None if dtype is None else dtype.numpy)
     except OverflowError as error:
@@ -79,6 +81,20 @@ def plain_number(x: Any) -> Any:
         return x
     own: Any = next(k for k in _NUMBERS if issubclass(kind, k))
     return own.__pos__(x)
+
+
+def _of_rows(parts: Sequence[Any], dtype: DType | None) -> Any:
+    """Arrays, and lists of more rows, one after the other as an array of its own; None if the rows
+    have several shapes."""
+    arrays = [value(p, dtype) if isinstance(p, list) else p for p in parts]
+    if len({shape_of(a)[1:] for a in arrays}) > 1:
+        return None
+    common = dtype or reduce(dt.promote, map(dtype_of, arrays))
+    same = [cast(a, common) for a in arrays]
+    interpreter = current()
+    if len(same) == 1:
+        return interpreter.copy(interpreter.lift(same[0]))
+    return bind1("concatenate", *same, axis=0)
 
 
 def _holds_value(x: Any) -> bool:

@@ -27,9 +27,16 @@ _DOORS = tuple(
     os.path.join(_PYC, part, f"{name}.py")
     for part, names in {
         "trace": (
+            "branches",
+            "comprehensions",
             "control",
             "decisions",
             "filtered",
+            "folding",
+            "loop_for",
+            "loop_statements",
+            "loop_while",
+            "operand_trees",
             "rolled",
             "sequences",
             "dispatch",

@@ -8,7 +8,7 @@ translates what a traced function reads, `name_views()` has the names that it se
 `selecting()` indexes by traced masks, `selections()` has what they select; `insides()` compares
 objects of libraries; `strangers()` knows operands of other kinds, `strays()` errors that traced
 values cause elsewhere, `modular()` powers of integers, `filters()` comprehensions of which data
-decides what they hold.
+decides what they hold, `stacks()` lists that loops made, `folds()` goes over long ones.
 """
 
 from __future__ import annotations
@@ -101,3 +101,13 @@ def modular() -> Any:
 def filters() -> Any:
     """`pyc.trace.filtered`, comprehensions with conditions on data."""
     return load("pyc.trace.filtered")
+
+
+def stacks() -> Any:
+    """`pyc.trace.rows`, the elements of lists that a loop has made."""
+    return load("pyc.trace.rows")
+
+
+def folds() -> Any:
+    """`pyc.trace.folding`, `sum`, `min` and `max` as loops."""
+    return load("pyc.trace.folding")

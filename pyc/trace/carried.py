@@ -34,10 +34,10 @@ _TRUTH = Input(ArrayType((), dt.b1))
 
 
 class Unstable(Exception):
-    """The body does not do in each iteration what it does in the first: why. again: whether it may
-    do so from the second iteration on."""
+    """The body does not do in each iteration what it does in the first: why. again: after how
+    many iterations it may do so, 0 if it never does."""
 
-    def __init__(self, message: str, fix: str, again: bool = True) -> None:
+    def __init__(self, message: str, fix: str, again: int = 1) -> None:
         super().__init__(message)
         self.message, self.fix, self.again = message, fix, again
 

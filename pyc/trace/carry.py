@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import pyc.numpy as pnp
 from pyc.errors import PycError
@@ -75,7 +75,7 @@ class Loop:
             raise Unstable(
                 f"the loop may use {self.snapshot.unknown}, whose state is not known",
                 "Take what it gives before the loop, as a list or an array.",
-                again=False,
+                again=0,
             )
         self.assigned = {p.key for p in assigned}
         self.carried = [Carried(p) for p in places]
@@ -114,21 +114,17 @@ class Loop:
             with self._undone(), tracing(trace):
                 counter = self._enter(trace)
                 for g in self.grown:
-                    g.enter()
+                    g.enter(trace, counter)
                 try:
                     self.run(counter)
-                except NameError as error:
-                    self._refuse_unbound(error)
-                    raise
                 except Exception as error:
-                    if isinstance(error, PycError) or not raising.is_raise(error):
-                        raise
-                    raise raising.refusal(
-                        error, "since each iteration of a loop raises it"
-                    ) from None
+                    if not any(g.again for g in self.grown):
+                        self._refuse(error)
                 for g in self.grown:
                     g.hide()
-                if self._settled(trace):
+                whole = not any(g.again for g in self.grown)
+                had_all = [g.settled(self.carried, whole) for g in self.grown]
+                if all(had_all) and self._settled(trace):
                     results = [trace.lift(counter + 1)]
                     results += [x for c in self.carried for x in map(trace.lift, c.results())]
                     results += [trace.lift(x) for x in self.arrays]
@@ -137,6 +133,15 @@ class Loop:
                     if isinstance(trace.parent, Trace):
                         trace.parent.unbound |= trace.unbound
                     return trace.build(results, values), captured
+
+    def _refuse(self, error: Exception) -> NoReturn:
+        """Raises what the body has raised, or why it cannot be an op."""
+        if isinstance(error, NameError):
+            self._refuse_unbound(error)
+            raise error
+        if isinstance(error, (PycError, Unstable)) or not raising.is_raise(error):
+            raise error
+        raise raising.refusal(error, "since each iteration of a loop raises it") from None
 
     def _refuse_unbound(self, error: NameError) -> None:
         """Unstable if an iteration uses what one before it is to give a value."""
@@ -199,7 +204,7 @@ class Loop:
             raise Unstable(
                 f"the loop changes {broken}, and not only values in their old places",
                 "Make an array before the loop and assign to its elements.",
-                again=False,
+                again=0,
             )
         if moved or places:
             self.snapshot.restore()
@@ -274,7 +279,7 @@ class Loop:
     def _grow(self, grown: Grown, trace: Trace) -> list[Tracer]:
         assert self._aliases is not None
         steady = not any(a.mutated for a in self._aliases.arrays)
-        return grown.leave(trace, self.carried, steady)
+        return grown.leave(trace, self.carried, steady, self.snapshot)
 
     def extend(self, values: Sequence[Any], length: int) -> None:
         """Appends to the lists that grow. values: what the op has stacked."""

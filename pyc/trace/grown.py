@@ -1,41 +1,66 @@
-"""Lists that a loop appends to, once in each iteration: what it appends is stacked by the loop.
+"""Lists that a loop appends to in each iteration: what it appends is stacked by the loop.
 
-Takes lists that the body of a loop only appends to (`rewrite` sees that) and that it cannot reach
-otherwise. While the body is traced each is an empty list of its own; what it holds then becomes
-stacked results of a `scan`, and the rows of these are appended to the list of the user's. Numbers
-and arrays that an iteration makes only: one that is there for longer would be one array, not a row
-for each iteration.
+Takes lists that the body of a loop only appends to, reads elements of, or asks for the length of
+(`rewrite` sees that), and that it cannot reach otherwise. While the body is traced a `Growing`
+stands for each. What an iteration has appended becomes stacked results of a `scan`, whose rows are
+appended to the list of the user's. What it reads of the last few elements is carried by the loop.
+Numbers and arrays that an iteration makes only: one that is there for longer would be one array,
+not a row for each iteration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import operator
+from collections.abc import Collection, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
+import pyc.numpy as pnp
 from pyc import tree
-from pyc.interpreter import WEAK
+from pyc.interpreter import WEAK, current
+from pyc.trace.affine import affine
 from pyc.trace.carried import Carried, Unstable
 from pyc.trace.leaves import Static, is_array, kind_of
+from pyc.trace.parts import Sized
+from pyc.trace.rows import Stacked, row, stack_of
 from pyc.trace.sharing import Final, memories, relate
-from pyc.trace.state import Variable
+from pyc.trace.state import Result, Snapshot, Variable
 from pyc.trace.trace import Input, Trace
 from pyc.trace.tracer import Tracer
 
+FURTHEST = 16
+"""How far from the end elements are carried by a loop."""
+
+
+class Wanted(Exception):
+    """The body needs more of a list than it was given: it is to be traced again."""
+
 
 class Grown:
-    """A list that grows. variable: the one that holds it."""
+    """A list that grows. variable: the one that holds it; each: by how many elements in each
+    iteration, as far as is known."""
 
-    def __init__(self, variable: Variable) -> None:
+    def __init__(self, variable: Variable, each: int) -> None:
         self.variable = variable
         self.items: list[Any] = variable.get()
         self.new: list[Any] = []
         """What an iteration has appended."""
+        self.each = each
         self.kinds: list[Input] = []
         """What its leaves are."""
         self.memories: list[list[Tracer]] = []
         """In whose memory they are, within the iteration."""
+        self.last = Result(self.name)
+        """The last elements at the beginning of an iteration, a tuple of as many as are read."""
+        self.reads = 0
+        """How many are read."""
+        self.asked = False
+        """Whether the body has asked for the length."""
+        self.again = False
+        """Whether the body is to be traced again."""
+        self.refusal: Unstable | None = None
+        self._containers: list[Any] = []
 
     @property
     def name(self) -> str:
@@ -50,25 +75,89 @@ class Grown:
         """Puts it back."""
         self.variable.set(self.items)
 
-    def enter(self) -> None:
-        """Gives the body an empty list."""
-        self.new = []
-        self.variable.set(self.new)
+    # --- in the body ------------------------------------------------------------------------------
 
-    def leave(self, trace: Trace, carried: Sequence[Carried], steady: bool) -> list[Tracer]:
+    def enter(self, trace: Trace, counter: Tracer) -> None:
+        """Gives the body a list."""
+        self.again, self.new = False, []
+        self.variable.set(Growing(self, trace, counter))
+
+    def count(self, counter: Any) -> Any:
+        """How many elements there are now, a traced integer."""
+        self.asked = True
+        length = counter if self.each == 1 else counter * self.each
+        more = len(self.items) + len(self.new)
+        return length + more if more else length
+
+    def want(self, reads: int) -> NoReturn:
+        """Has the body traced again with so many of the last elements."""
+        if reads > len(self.items):
+            first = -(-(reads - len(self.items)) // self.each)
+            self.refuse_read(first)
+        self.reads, self.again = max(self.reads, reads), True
+        raise Wanted
+
+    def refuse(self, message: str, first: int = 0) -> NoReturn:
+        """The loop cannot be an op. first: but so many iterations later it may be."""
+        fix = "Make an array before the loop and assign to its elements."
+        self.refusal = Unstable(message, fix, again=first)
+        raise self.refusal
+
+    def refuse_read(self, first: int = 0) -> NoReturn:
+        """The loop reads elements that cannot be carried. first: see `refuse`."""
+        self.refuse(
+            f"the loop reads elements of the list `{self.name}` while it makes them, other than "
+            "some of the last ones",
+            first,
+        )
+
+    def refuse_change(self) -> NoReturn:
+        """The loop does something else with the list than to append to it."""
+        self.refuse(
+            f"the loop changes the list `{self.name}`, and not only values in their old places"
+        )
+
+    # --- after an iteration -----------------------------------------------------------------------
+
+    def settled(self, carried: list[Carried], whole: bool) -> bool:
+        """Whether the body had what it needed; else it is to be traced again. carried: gets the
+        last elements, and what they are after the iteration; whole: whether the body was traced to
+        its end.
+
+        raises Unstable: the loop cannot be an op
+        """
+        if self.refusal is not None:
+            raise self.refusal
+        if whole and self.asked and len(self.new) != self.each:
+            self.each, self.again = len(self.new), True
+        if self.again:
+            if self.reads:
+                carried[:] = [c for c in carried if c.place is not self.last]
+                self.last.set(tuple(self.items[-self.reads :]))
+                carried.append(Carried(self.last))
+            return False
+        if self.reads and whole:
+            self.last.set((*self.last.get(), *self.new)[-self.reads :])
+        return True
+
+    def leave(
+        self, trace: Trace, carried: Sequence[Carried], steady: bool, snapshot: Snapshot
+    ) -> list[Tracer]:
         """The values of an iteration, to be stacked. steady: whether it changes no array that it
         has from the one before.
 
         raises Unstable: something else than numbers and arrays that are new in each iteration
         """
-        leaves = tree.leaves(self.new)
+        self._containers = []
+        self.new = [self._packed(x) for x in self.new]
+        leaves = [_bare(leaf) for leaf in tree.leaves(self.new)]
         found = [kind_of(leaf, self.name) for leaf in leaves]
         self.kinds = [k for k in found if isinstance(k, Input)]
         if any(isinstance(k, Static) for k in found):
             raise Unstable(
                 f"the loop appends something else than numbers and arrays to `{self.name}`",
                 "Append it after the loop, or in a comprehension.",
-                again=False,
+                again=0,
             )
         self.memories = [self._memories(trace, x) for x in leaves]
         given = [id(m) for c in carried for x in c.given if is_array(x) for m in memories(x)]
@@ -78,7 +167,32 @@ class Grown:
         shared = not steady and any(m is x for m in mine for x in going)
         if lasting or shared or len({id(m) for m in mine}) < len(mine):
             raise self._lasting()
+        self._check_containers(carried, snapshot)
         return [trace.lift(leaf) for leaf in leaves]
+
+    def _packed(self, value: Any) -> Any:
+        """A value with the lists in it that are rows of a stack as one leaf each. Notes what it
+        holds its leaves in."""
+        if type(value) in (list, tuple):
+            if type(value) is list:
+                self._containers.append(value)
+            found = stack_of(value)
+            if found is not None:
+                return _Packed(type(value), found)
+            return type(value)(map(self._packed, value))
+        if not tree.is_leaf(value) and type(value) is not type(None):
+            self._containers += [v for v in _containers(value) if type(v) is not tuple]
+        return value
+
+    def _check_containers(self, carried: Sequence[Carried], snapshot: Snapshot) -> None:
+        """Unstable if the list gets a list or a dict that is there for longer: all its elements
+        would be that one."""
+        mine = [id(v) for v in self._containers]
+        going = {id(v) for c in carried for v in _containers(c.place.get())}
+        if len(set(mine)) < len(mine) or any(map(snapshot.reaches_object, self._containers)):
+            raise self._lasting()
+        if not going.isdisjoint(mine):
+            raise self._lasting()
 
     def _memories(self, trace: Trace, leaf: Any) -> list[Tracer]:
         if type(leaf) in WEAK or isinstance(leaf, np.generic):
@@ -91,8 +205,10 @@ class Grown:
         return Unstable(
             f"`{self.name}` gets an array that is there for longer than the iteration",
             f"Append a copy of it: `{self.name}.append(x.copy())`.",
-            again=False,
+            again=0,
         )
+
+    # --- after the loop ---------------------------------------------------------------------------
 
     def extend(
         self, stacks: Sequence[Tracer], length: int, ends: Sequence[tuple[Tracer, Final]]
@@ -101,13 +217,124 @@ class Grown:
         carries, which may be the last row."""
         for stack, held in zip(stacks, self.memories, strict=True):
             relate(stack, [x for x, f in ends if any(m is h for m in f.memories for h in held)])
+        if len(stacks) > 1 and self._are_alike():
+            total = length * len(stacks)
+            together = pnp.reshape(pnp.stack(stacks, axis=1), (total,))
+            self.items.extend(row(together, k, self.kinds[0].weak) for k in range(total))
+            return
         treedef = tree.structure(self.new)
+        packs = tree.leaves(self.new)
         for k in range(length):
             rows = [
-                stack[k] if kind.weak is None else stack[k].weakened()
-                for stack, kind in zip(stacks, self.kinds, strict=True)
+                leaf.unpacked(stack, k) if isinstance(leaf, _Packed) else row(stack, k, kind.weak)
+                for stack, kind, leaf in zip(stacks, self.kinds, packs, strict=True)
             ]
             self.items.extend(treedef.unflatten(rows))
 
+    def _are_alike(self) -> bool:
+        """Whether an iteration appends several numbers of one type."""
+        first = self.kinds[0]
+        same = all(k.type == first.type and k.weak is first.weak for k in self.kinds)
+        return same and not first.type.shape and all(map(tree.is_leaf, self.new))
 
-__all__ = ["Grown"]
+
+class Growing(Sized):
+    """What stands in the body for a list that grows. trace: that of the body."""
+
+    __slots__ = ("_counter", "_grown", "_trace")
+
+    def __init__(self, grown: Grown, trace: Trace, counter: Tracer) -> None:
+        self._grown, self._trace, self._counter = grown, trace, counter
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """How many elements it has."""
+        return (self._grown.count(self._counter),)
+
+    def append(self, value: Any) -> None:
+        """Appends a value, in each iteration."""
+        if current() is not self._trace:
+            self._grown.refuse_change()
+        self._grown.new.append(value)
+
+    def __getitem__(self, key: Any) -> Any:
+        """An element, or a list of some that are near the end."""
+        if type(key) is slice:
+            return self._slice(key)
+        length = len(self._grown.items)
+        if type(key) is not Tracer:
+            known = operator.index(key)
+            if 0 <= known < length:
+                return self._grown.items[known]
+            if known >= 0 and self._grown.each:
+                self._grown.refuse_read(known + 1 - length)
+        return self._from_end(self._distance(key))
+
+    def _distance(self, key: Any) -> int:
+        """How far from the end an index is."""
+        grown = self._grown
+        if type(key) is not Tracer:
+            known = operator.index(key)
+            if known < 0:
+                return -known
+        slope, start = affine(key, self._counter) or (0, 0)
+        if slope != grown.each or start < 0:
+            grown.refuse_read()
+        grown.asked = True
+        return len(grown.items) + len(grown.new) - start
+
+    def _from_end(self, distance: int) -> Any:
+        grown = self._grown
+        new = len(grown.new)
+        if not 0 < distance <= FURTHEST + new:
+            grown.refuse_read()
+        if distance <= new:
+            return grown.new[-distance]
+        if distance - new > grown.reads:
+            grown.want(distance - new)
+        return grown.last.get()[new - distance]
+
+    def _slice(self, key: slice) -> list[Any]:
+        grown = self._grown
+        if key.start is None or key.step is not None:
+            grown.refuse_read()
+        first = self._distance(key.start)
+        end = 0 if key.stop is None else self._distance(key.stop)
+        if end < 0:
+            grown.refuse_read()
+        return [self._from_end(k) for k in range(first, end, -1)]
+
+
+class _Packed:
+    """A list or a tuple of rows of one stack, as a leaf."""
+
+    __slots__ = ("array", "kind", "length", "weak")
+
+    def __init__(self, kind: type, of: Stacked) -> None:
+        self.kind, self.length, self.weak = kind, of.length, of.weak
+        self.array = of.array()
+
+    def unpacked(self, stack: Tracer, k: int) -> Any:
+        """Row `k` of what was stacked of it, as it was."""
+        whole = row(stack, k)
+        return self.kind(row(whole, n, self.weak) for n in range(self.length))
+
+
+def _bare(leaf: Any) -> Any:
+    return leaf.array if isinstance(leaf, _Packed) else leaf
+
+
+def _containers(value: Any) -> Collection[Any]:
+    """The lists, dicts and objects that a value is made of."""
+    found: list[Any] = []
+
+    def see(x: Any) -> bool:
+        if not tree.is_leaf(x) and type(x) is not tuple:
+            found.append(x)
+        return False
+
+    tree.leaves(value, see)
+    return found
+
+
+__all__ = ["Grown", "Growing", "Wanted"]

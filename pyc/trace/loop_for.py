@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -36,21 +36,25 @@ from pyc.trace.state import UNBOUND, Variable
 
 
 class For(Statement):
-    """A `for`. counter: the variable that holds the item, if the body does not assign it; grown:
-    those that it only appends to."""
+    """A `for`. functions: those of the user's in it; counter: the variable that holds the item, if
+    the body does not assign it; grown: those that it appends to; longest: the most iterations that
+    run in Python because they cannot be an op."""
+
+    longest: float = LONGEST
 
     def __init__(
         self,
-        body: FunctionType,
+        body: Callable[[Any], Any],
+        functions: tuple[FunctionType, ...],
         variables: Variables,
         stop: str | None,
         counter: str | None,
-        grown: tuple[str, ...],
+        grown: Mapping[Variable, int],
     ) -> None:
-        super().__init__((body,), variables, stop)
+        super().__init__(functions, variables, stop)
         self.body = body
         self.counter = variables.named(counter)
-        self.grown = [Variable(n, variables.cells[n]) for n in grown if n in variables.cells]
+        self.grown = grown
 
     def run_in_python(self, items: Iterator[Any]) -> int:
         """All iterations, as Python runs them; how many there were."""
@@ -86,8 +90,8 @@ class For(Statement):
         def guarded(pair: Any) -> None:
             branch_on(pair[0], partial(body, pair[1]), nothing, variables, functions)
 
-        self.body = guarded  # type: ignore[assignment]
-        self.counter, self.grown = None, []
+        self.body = guarded
+        self.counter, self.grown = None, {}
         self.run(Zipped([Rows(part) for part in items.flat_parts()]))
 
     def run(self, steps: Steps) -> None:
@@ -142,27 +146,31 @@ class For(Statement):
             raise error
         self.run(fixed)
 
-    def run_long(self, steps: Steps) -> None:
-        """A loop that is to be an op."""
+    def run_long(self, steps: Steps, first: int = 0) -> None:
+        """The iterations from `first` on, which are to be an op."""
         length: int = steps.length
-        first = 0
+        for k in range(first, steps.lead):
+            self.body(steps.item(k))
+            if self.stopped() is True:
+                return
+        first = begin = max(first, steps.lead)
         error: PycError
         while True:
             try:
                 self.roll(steps, first)
                 return
             except Unstable as unstable:
-                if unstable.again and first == 0:
-                    self.body(steps.item(0))
+                if first - begin < min(unstable.again, SHORT) and first < length:
+                    self.body(steps.item(first))
                     if self.stopped() is True:
                         return
-                    first = 1
+                    first += 1
                     continue
                 error = unstable.error()
             except REFUSED as refused:
                 error = forgiven(refused)
             break
-        if (length - first) * unrolled.get() > LONGEST:
+        if (length - first) * unrolled.get() > self.longest:
             raise error
         record(
             Reason.LOOP_UNROLLED,
@@ -210,7 +218,7 @@ class For(Statement):
 
     def growing(self, always: bool, run: Callable[[Any], None]) -> Loop:
         """The loop as an op to be traced, its lists that grow taken away."""
-        lists = [Grown(v) for v in self.grown if type(v.get()) is list]
+        lists = [Grown(v, n) for v, n in self.grown.items() if type(v.get()) is list]
         try:
             for g in lists:
                 g.hide()

@@ -17,12 +17,11 @@ from pyc.trace import location
 from pyc.trace.capture import tracing
 from pyc.trace.carry import Loop
 from pyc.trace.decisions import Variables, branch_on, note, truth_of
+from pyc.trace.sequences import SHORT
 from pyc.trace.state import UNBOUND, Snapshot
 from pyc.trace.trace import Trace
 from pyc.trace.tracer import Tracer
 
-SHORT = 16
-"""Loops of up to this many iterations run in Python."""
 SHORT_IN_ALL = 64
 """So many iterations of nested short loops at most."""
 STRAIGHT_COST = 256

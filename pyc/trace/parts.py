@@ -12,8 +12,8 @@ from pyc.numpy import indexing
 from pyc.trace import updating
 
 
-class Selected:
-    """An array of a length that depends on data: see `pyc/trace/selection.py`."""
+class Sized:
+    """What has a length that only the program knows."""
 
     __slots__ = ()
 
@@ -21,6 +21,12 @@ class Selected:
     def shape(self) -> tuple[Any, ...]:
         """The lengths of the axes, the first one traced."""
         raise NotImplementedError
+
+
+class Selected(Sized):
+    """An array of a length that depends on data: see `pyc/trace/selection.py`."""
+
+    __slots__ = ()
 
     def truth(self) -> Any:
         """What Python asks for: a bool, or a traced one."""

@@ -16,9 +16,9 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.errors import DTypeError, UnsupportedOpError
-from pyc.trace import filters, location, modular
+from pyc.trace import filters, folds, location, modular, stacks
 from pyc.trace.modules import CONVERTERS, STANDS_FOR
-from pyc.trace.parts import Selected
+from pyc.trace.parts import Selected, Sized
 from pyc.trace.tracer import Tracer
 
 NOTHING = object()
@@ -108,6 +108,9 @@ def _extreme(name: str, choose: Callable[..., Any]) -> Callable[..., Any]:
                 return filters().extreme(x, less, key, default)
             if isinstance(x, Tracer) and key is None and x.ndim == 1 and x.known() is None:
                 return _extreme_of_array(args[0], less, options)
+            steps = _made_by_loop(x) if key is None else folds().long_steps(x)
+            if steps is not None:
+                return folds().extreme(steps, less, key)
             items = list(args[0])
         keys = items if key is None else [key(x) for x in items]
         if not any(isinstance(k, Tracer) for k in keys):
@@ -188,7 +191,8 @@ def _sum(iterable: Any, /, start: Any = 0) -> Any:
     if _is_filtered(iterable):
         return filters().total(iterable, start)
     if not isinstance(iterable, Tracer) or not iterable.ndim:
-        return sum(iterable, start)
+        steps = _made_by_loop(iterable)
+        return sum(iterable, start) if steps is None else folds().total(steps, start)
     kind = np.int64 if iterable.dtype == np.bool_ else iterable.dtype
     if not iterable.shape[0]:
         return start
@@ -213,6 +217,9 @@ def _combined(iterable: Any, own: Callable[[Iterable[Any]], bool], join: Any) ->
     if isinstance(iterable, Tracer) and iterable.ndim == 1 and iterable.known() is None:
         return (pnp.any if decisive else pnp.all)(iterable).weakened()
     found: Any = None
+    whole = stacks().stack_of(iterable) if type(iterable) is list else None
+    if whole is not None and whole.stack.ndim == 1:
+        return _combined(whole.array(), own, join)
     for item in iterable:
         if isinstance(item, Tracer) and item.known() is None:
             truth = _to_bool(item)
@@ -254,6 +261,12 @@ def _are_alike(items: Sequence[Any]) -> bool:
     return len(kinds) == 1 and allowed
 
 
+def _made_by_loop(x: Any) -> Any:
+    """A list that a loop has made as a sequence by number; None for other things."""
+    known = type(x) in (list, tuple) and x and type(x[-1]) is Tracer and x[-1].viewed is not None
+    return folds().long_steps(x) if known else None
+
+
 def _is_filtered(x: Any) -> bool:
     """Whether it is a comprehension of which data decides what elements it has."""
     return isinstance(x, Selected) and type(x).__name__.startswith("Filtered")
@@ -278,8 +291,8 @@ def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
 
 
 def _len(x: Any, /) -> Any:
-    """`len`: of the elements under a mask a traced integer."""
-    return x.shape[0] if isinstance(x, Selected) else len(x)
+    """`len`: of what has a length that only the program knows a traced integer."""
+    return x.shape[0] if isinstance(x, Sized) else len(x)
 
 
 # --- others ---------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -34,6 +35,8 @@ _OWN = ".own"
 """The parameter that tells generated lambdas from the user's."""
 
 _SEQUENCES = frozenset(("range", "enumerate", "zip", "reversed", "product", "ndindex"))
+_FOLDS = frozenset(("all", "any", "list", "max", "min", "sorted", "sum", "tuple"))
+"""Functions that go over all that they are given, if no truth that is known ends them."""
 _SCOPE_READERS = frozenset(("locals", "vars", "dir", "eval", "exec"))
 _GENERATORS = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -247,7 +250,8 @@ class _Function(ast.NodeTransformer):
         variables = self.variables(node, [node.target, *node.body])
         assigned = liveness.bound([node.target, *node.body])
         inside = liveness.bound(node.body)
-        grown = () if exits.stop_of(node) else tuple(sorted(_appended(node.body) - assigned))
+        lists = {} if exits.stop_of(node) else _appended(node.body)
+        grown = tuple(sorted((n, k) for n, k in lists.items() if n not in assigned))
         target = node.target
         counter = target.id if isinstance(target, ast.Name) and target.id not in inside else None
         item = at(ast.Assign([target], ast.Name(".item", ast.Load())), target)
@@ -362,10 +366,37 @@ class _Function(ast.NodeTransformer):
         """As a list, one after the other."""
         return self.comprehension(node, "passing")
 
+    def mapped(self, node: Any, name: str) -> Any:
+        """A comprehension without conditions: what it goes over, and a function for the element."""
+        (one,) = node.generators
+        over = self.sequence(one.iter)
+        one.iter = at(ast.Tuple([ast.Name(_OWN, ast.Load())], ast.Load()), one.iter)
+        one.target = self.visit(one.target)
+        node.elt = self.visit(node.elt)
+        element: ast.expr = at(_call("only", node), node.elt)
+        if isinstance(node, ast.ListComp):
+            element = at(ast.Subscript(node, ast.Constant(0), ast.Load()), node.elt)
+        own = ast.arguments([], [ast.arg(_OWN)], None, [], [], None, [])
+        return at(_call(name, over, at(ast.Lambda(own, element), node.elt)), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A function that goes over all of a generator expression: `sum(f(x) for x in xs)`."""
+        folds = isinstance(node.func, ast.Name) and node.func.id in _FOLDS
+        if not folds or not node.args or not _is_mapped(node.args[0]):
+            return self.generic_visit(node)
+        first, *rest = node.args
+        node.args = []
+        self.generic_visit(node)
+        node.args = [self.mapped(first, "generated"), *(self.visit(a) for a in rest)]
+        return node
+
     def comprehension(self, node: Any, name: str) -> ast.AST:
         """The conditions of the last `for` as part of the element."""
         last = node.generators[-1]
         tests = last.ifs
+        if name == "kept" and _is_mapped(node):
+            mapped: ast.AST = self.mapped(node, "listed")
+            return mapped
         if not tests or last.is_async or not _may_wait([node.elt, *tests[1:]]):
             return self.generic_visit(node)
         last.ifs = []
@@ -377,16 +408,30 @@ class _Function(ast.NodeTransformer):
         return at(_call(name, node), node)
 
 
-def _appended(body: Sequence[ast.stmt]) -> set[str]:
-    """The variables of which all that statements do is to append to what they hold, whenever they
-    are executed."""
-    found: list[str] = []
-    for statement in body:
-        match statement:
+def _appended(body: Sequence[ast.stmt]) -> dict[str, int]:
+    """The variables that hold lists of which all that statements do is to append to them, to read
+    elements and to ask for the length; how many statements append to each."""
+    appended: list[str] = []
+    read: list[str] = []
+    for node in (n for s in body for n in ast.walk(s)):
+        match node:
             case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), "append"), [_], [])):
-                found.append(name)
+                appended.append(name)
+            case ast.Subscript(ast.Name(name), _, ast.Load()):
+                read.append(name)
+            case ast.Call(ast.Name("len"), [ast.Name(name)], []):
+                read.append(name)
     used = [n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name)]
-    return {name for name in found if used.count(name) == found.count(name)}
+    counts = Counter(appended) + Counter(read)
+    return {n: appended.count(n) for n in appended if used.count(n) == counts[n]}
+
+
+def _is_mapped(node: ast.expr) -> bool:
+    """Whether it is a comprehension of one `for` without conditions."""
+    if not isinstance(node, (ast.ListComp, ast.GeneratorExp)) or len(node.generators) > 1:
+        return False
+    one = node.generators[0]
+    return not one.ifs and not one.is_async and _may_wait([node.elt])
 
 
 def _constant(value: Any) -> ast.expr:

@@ -21,7 +21,7 @@ from typing import Any
 
 from pyc.interpreter import is_tracing
 from pyc.reasons import Reason, record
-from pyc.trace import filtered
+from pyc.trace import comprehensions, filtered
 from pyc.trace.decisions import (
     Names,
     Variables,
@@ -40,13 +40,14 @@ from pyc.trace.loop_statements import LONGEST, SHORT, recorded, where
 from pyc.trace.loop_while import While
 from pyc.trace.parts import Selected
 from pyc.trace.raising import raising
-from pyc.trace.sequences import Counted, Rows, Steps, sequence
+from pyc.trace.sequences import sequence, steps_of
+from pyc.trace.state import Variable
 from pyc.trace.telling import percent
-from pyc.trace.tracer import Tracer
 
 AssertionError = builtins.AssertionError
 """For rewritten functions, in which the name may be the user's."""
 member, kept, passing = filtered.item, filtered.kept, filtered.passing
+listed, generated, only = comprehensions.listed, comprehensions.generated, comprehensions.only
 
 
 def repeat(
@@ -71,25 +72,25 @@ def each(
     live: tuple[str, ...],
     stop: str | None,
     counter: str | None,
-    grown: tuple[str, ...],
+    grown: tuple[tuple[str, int], ...],
 ) -> None:
     """`for ... in items: body(item)`, until the variable `stop` is true. counter: the variable that
     holds the item, if the body does not assign it; grown: those that it only appends to, in each
     iteration."""
     variables = Variables((body,), names, live)
-    loop = For(body, variables, stop, counter, grown)
+    cells = variables.cells
+    lists = {Variable(name, cells[name]): count for name, count in grown if name in cells}
+    loop = For(body, (body,), variables, stop, counter, lists)
     if isinstance(items, filtered.Filtered):
         loop.run_filtered(items)
         return
     if isinstance(items, Selected):
         loop.run_selected(items)
         return
-    steps = Rows(items) if isinstance(items, Tracer) and items.ndim else items
-    if isinstance(steps, range):
-        steps = Counted(steps)
+    steps = steps_of(items)
     if not is_tracing():
         loop.run_in_python(iter(items))
-    elif isinstance(steps, Steps):
+    elif steps is not None:
         loop.run(steps)
     else:
         before = recorded()
@@ -105,9 +106,12 @@ __all__ += [
     "comparison",
     "contained",
     "each",
+    "generated",
     "kept",
+    "listed",
     "member",
     "negation",
+    "only",
     "passing",
 ]
 __all__ += ["percent", "raising", "repeat", "sequence"]

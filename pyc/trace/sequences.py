@@ -16,17 +16,23 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.errors import DTypeError, TraceError
+from pyc.errors import DTypeError, LoopStateError, TraceError
 from pyc.interpreter import WEAK, bind1, type_of
 from pyc.ir import dtype as dt
 from pyc.trace import location
+from pyc.trace.rows import Stacked, runs
 from pyc.trace.tracer import Tracer
+
+SHORT = 16
+"""Loops of up to this many iterations run in Python."""
 
 
 class Steps(ABC):
     """A sequence by number. length: an int, or a traced one."""
 
     length: Any
+    lead = 0
+    """How many items at the beginning are of another kind: their iterations are apart."""
 
     @abstractmethod
     def item(self, k: Any) -> Any:
@@ -101,12 +107,33 @@ class Rows(Steps):
         return self.array[k]
 
 
+class Listed(Steps):
+    """The elements of a list or a tuple which are rows of a stack from number `lead` on."""
+
+    def __init__(self, items: Any, lead: int, of: Stacked) -> None:
+        self.items, self.lead, self.of = items, lead, of
+        self.length = len(items)
+        self._now = list(items)
+
+    def item(self, k: Any) -> Any:
+        """The element itself, or the row of the stack; LoopStateError if the list has changed."""
+        if type(k) is int:
+            return self.items[k]
+        if len(self.items) != self.length or any(map(operator.is_not, self.items, self._now)):
+            raise LoopStateError(
+                "the loop changes the list that it goes over",
+                fix="Go over a copy of it: `for x in list(xs)`.",
+                place=location.here(),
+            )
+        return self.of.item(k - self.lead if self.lead else k)
+
+
 class Numbered(Steps):
     """`enumerate` of a sequence."""
 
     def __init__(self, of: Steps, start: Any = 0) -> None:
         self.of, self.start = of, start
-        self.length = of.length
+        self.length, self.lead = of.length, of.lead
 
     def item(self, k: Any) -> Any:
         """(number, item)."""
@@ -124,6 +151,7 @@ class Zipped(Steps):
 
     def __init__(self, of: list[Steps]) -> None:
         self.of = of
+        self.lead = max((s.lead for s in of), default=0)
         lengths = [s.length for s in of]
         self.length: Any = min([n for n in lengths if type(n) is int], default=None)
         for n in lengths:
@@ -190,7 +218,7 @@ def sequence(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         shape = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args
         ranges = [_range(n) for n in shape]
         return Product(ranges) if ranges else function(*args)
-    steps = [_steps(a) for a in args]
+    steps = [steps_of(a) for a in args]
     if function is builtins.enumerate and steps and isinstance(steps[0], Steps):
         start = options.get("start", args[1] if len(args) > 1 else 0)
         return Numbered(steps[0], start)
@@ -198,19 +226,30 @@ def sequence(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     if steps and len(known) == len(steps):
         if function is builtins.zip and set(options) <= {"strict"}:
             return _zip(known, **options)
-        if function is itertools.product and not options:
+        if function is itertools.product and not options and not any(s.lead for s in known):
             return Product(known)
-        if function is builtins.reversed and len(known) == 1 and not options:
+        if function is builtins.reversed and len(known) == 1 and not options and not known[0].lead:
             return Backwards(known[0])
     return function(*args, **options)
 
 
-def _steps(x: Any) -> Steps | None:
+def steps_of(x: Any) -> Steps | None:
+    """What a loop goes over as a sequence by number: of a list if a loop has made it."""
     if isinstance(x, range):
         return Counted(x)
     if isinstance(x, Tracer):
         return Rows(x) if x.ndim else None
+    if type(x) in (list, tuple):
+        return _listed(x)
     return x if isinstance(x, Steps) else None
+
+
+def _listed(items: Any) -> Steps | None:
+    parts = runs(items) if len(items) > SHORT else []
+    if not parts or not isinstance(parts[-1], Stacked) or len(parts) > 2:
+        return None
+    lead = len(items) - parts[-1].length
+    return Listed(items, lead, parts[-1]) if lead <= SHORT else None
 
 
 def _zip(steps: list[Steps], strict: bool = False) -> Steps:
@@ -257,4 +296,4 @@ def _bound(x: Any) -> Any:
     return wide if x.weak in WEAK and wide is x else wide.weakened()
 
 
-__all__ = ["Counted", "Rows", "Steps", "sequence"]
+__all__ = ["SHORT", "Counted", "Rows", "Steps", "sequence", "steps_of"]

@@ -342,6 +342,10 @@ class Snapshot:
         seen = (f for f in self._seen.values() if isinstance(f, FunctionType) and id(f) not in own)
         return id(x) in self._seen or any(cell is c for f in seen for c in f.__closure__ or ())
 
+    def reaches_object(self, x: Any) -> bool:
+        """Whether an object can be reached."""
+        return id(x) in self._seen
+
     def changes(self, known: Collection[Key]) -> tuple[list[Place], str]:
         """The places where there is another object now, but for those in `known`, and what has
         changed in another way, empty if nothing has."""

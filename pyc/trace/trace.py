@@ -36,7 +36,7 @@ from pyc.ir.graph import Builder, Graph, Location, Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
-from pyc.trace import known_values, location, namespaces
+from pyc.trace import known_values, location, namespaces, stacks
 from pyc.trace.memory import VIEWS, Step, is_row_major, makes_view
 from pyc.trace.reads import Read, Reads
 from pyc.trace.telling import Told
@@ -173,6 +173,11 @@ class Trace(Interpreter):
         """A view that cannot be computed again."""
         found = Tracer(self, x.value, x.weak)
         found.view_of(source, Step(None, {}), source.value)
+        return found
+
+    def rows(self, items: Sequence[Any]) -> list[Any] | None:
+        """See `rows.joined`."""
+        found: list[Any] | None = stacks().joined(items)
         return found
 
     def lift(self, x: Any) -> Any:
@@ -504,6 +509,13 @@ class Trace(Interpreter):
             given.value if given is not None and given.is_kept else None
             for given in (self._given.get(t.made) for t in self.inputs)
         )
+
+    def outer_of(self, value: Value) -> Any:
+        """What the parent gives for a parameter, a tracer; None if that is no capture."""
+        for outer, own in zip(self.captured, self._capture_values, strict=True):
+            if own is value and isinstance(outer, Tracer):
+                return outer
+        return None
 
     def capture_value(self, outer: Any) -> Value:
         """The parameter for a value of the parent, a new one if it was not captured here."""

@@ -242,3 +242,20 @@ def raised_in_each_iteration(x):
 def raised_with_a_traced_value(x):
     y = x if x[0] > 0 else -x
     raise ValueError("always", y)
+
+
+@given(LINE)
+def list_of_which_any_element_is_read(x):
+    values = [x[0]]
+    for k in range(5000):
+        values.append(0.5 * values[k // 2])
+    return values[-1]
+
+
+@given(LINE)
+def list_that_changes_where_a_loop_goes_over_it(x):
+    values, total = [x[0] * k for k in range(5000)], 0.0
+    for value in values:
+        values[7] = total
+        total = total + value
+    return total

@@ -227,10 +227,19 @@ row(
     """,
 )
 row(
-    "comprehensions",
+    "comprehensions of up to 16 elements, of several `for`, of dicts and sets",
     STRAIGHT,
     """
-    def f(x): return sum([x[k] * k for k in range(3)])
+    def f(x): return sum([x[k] * k for k in range(3)] + [a * b for a in x for b in x])
+    """,
+)
+row(
+    "longer ones over ranges, arrays and what loops made, and `sum`, `min`, `max` of them",
+    KERNEL,
+    """
+    def f(x):
+        y = [np.sin(0.1 * k) * x[0] for k in range(1000)]
+        return sum([v * v for v in y]), max(a * b for a, b in zip(y, reversed(y)))
     """,
 )
 row(
@@ -444,7 +453,17 @@ row(
     """,
 )
 row(
-    "a list that grows otherwise: now and then, of one array that changes, read in the loop",
+    "of which it reads the last elements: `y[-1]`, `y[i - 2]`, `y[-4:]`, `len(y)`",
+    KERNEL,
+    """
+    def f(x):
+        y = [x[0], x[1]]
+        for i in range(2, 1000): y.append(0.5 * y[i - 1] - 0.1 * y[-2] / len(y))
+        return np.array(y), y[7], sum(y)
+    """,
+)
+row(
+    "a list that grows otherwise: now and then, of one array that changes, read anywhere",
     STRAIGHT,
     """
     def f(x):

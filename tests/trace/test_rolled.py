@@ -363,9 +363,10 @@ def test_a_loop_that_is_unrolled_says_why() -> None:
     assert reason is Reason.LOOP_UNROLLED
     assert "a shape" in detail
     assert reasons_of(programs.slices_of_the_counter, X) == []
-    ((reason, detail),) = reasons_of(programs.list_that_is_read, X)
+    ((reason, detail),) = reasons_of(programs.list_that_is_read_anywhere, X)
     assert reason is Reason.LOOP_UNROLLED
     assert "`out`" in detail
+    assert reasons_of(programs.list_that_is_read, X) == []
     assert reasons_of(programs.list_of_results, X) == []
     assert reasons_of(programs.heat_of_a_thousand_steps, X) == []
 

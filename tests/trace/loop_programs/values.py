@@ -27,6 +27,13 @@ def list_that_is_read(x):
     return out
 
 
+def list_that_is_read_anywhere(x):
+    out = [x[0]]
+    for i in range(20):
+        out.append(out[i // 2] * 0.5)
+    return out
+
+
 def list_of_results_of_few(x):
     out = []
     for i in range(3):
