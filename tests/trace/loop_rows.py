@@ -715,6 +715,20 @@ row(
     raises="-x",
 )
 
+row(
+    "an index of data out of range in `try: v = x[i]` with an `except IndexError`",
+    BRANCH,
+    """
+    def f(x):
+        i = np.argmax(x) + 1
+        try:
+            v = np.sort(x)[i] * np.cumsum(x)
+        except IndexError:
+            v = -np.cumsum(x)
+        return v
+    """,
+)
+
 # --------------------------------------------------------------------------------------------------
 section("Refused")
 
