@@ -8,6 +8,7 @@ caught there, is refused: the program would raise what Python hands to the claus
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,7 +23,7 @@ from pyc.ir.op import Kind, Op
 from pyc.trace import location
 from pyc.trace.capture import tracing
 from pyc.trace.decisions import Names, Variables, branch_on
-from pyc.trace.handlers import is_caught
+from pyc.trace.handlers import handling, is_caught
 from pyc.trace.state import Snapshot
 from pyc.trace.trace import Trace
 
@@ -69,8 +70,17 @@ def attempt(
         with _under(_Checks(None)):
             body()
 
+    frame = id(sys._getframe(1))
+
+    def otherwise() -> None:
+        token = handling.set(handling.get() | {frame})
+        try:
+            orelse()
+        finally:
+            handling.reset(token)
+
     functions = (body, orelse)
-    branch_on(ok, done, orelse, Variables(functions, names, live), functions)
+    branch_on(ok, done, otherwise, Variables(functions, names, live), functions)
 
 
 def _takes(classes: Callable[[], Any]) -> bool:

@@ -8,10 +8,14 @@ import dis
 import linecache
 import sys
 from collections.abc import Iterator
+from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any
 
 from pyc.trace import location
+
+handling: ContextVar[frozenset[int]] = ContextVar("pyc_handling", default=frozenset())
+"""Frames, by id, that are in the `except` clause of the `try` at which they stand."""
 
 _MATCH = ("CHECK_EXC_MATCH", "CHECK_EG_MATCH")
 _ENTRY = "pyc.trace.capture"
@@ -46,6 +50,7 @@ def _has_handler(frame: FrameType, error: type[BaseException]) -> bool:
         return False
     instructions = [i for i in dis.get_instructions(code) if i.opname not in _IGNORED]
     entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
+    passed = id(frame) in handling.get()
     seen: set[int] = set()
     while True:
         target = next((e.target for e in entries if e.start <= offset < e.end), None)
@@ -54,7 +59,9 @@ def _has_handler(frame: FrameType, error: type[BaseException]) -> bool:
         seen.add(target)
         handler = [i for i in instructions if i.offset >= target]
         if _catches(handler, frame, error) or _may_swallow(code, handler):
-            return True
+            if not passed:
+                return True
+            passed = False
         offset = target
 
 
@@ -110,4 +117,4 @@ def _may_swallow(code: CodeType, handler: list[dis.Instruction]) -> bool:
     return "errstate" not in line[end.positions.col_offset : end.positions.end_col_offset]
 
 
-__all__ = ["is_caught"]
+__all__ = ["handling", "is_caught"]

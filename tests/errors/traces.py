@@ -246,7 +246,7 @@ def raised_with_a_traced_value(x):
 
 @given(LINE)
 def list_of_which_any_element_is_read(x):
-    values = [x[0]]
+    values = [x]
     for k in range(5000):
         values.append(0.5 * values[k // 2])
     return values[-1]

@@ -453,7 +453,7 @@ row(
     """,
 )
 row(
-    "of which it reads the last elements: `y[-1]`, `y[i - 2]`, `y[-4:]`, `len(y)`",
+    "of which it reads elements: `y[-1]`, `y[i - 2]`, `y[-4:]`, `len(y)`",
     KERNEL,
     """
     def f(x):
@@ -463,7 +463,7 @@ row(
     """,
 )
 row(
-    "a list that grows otherwise: now and then, of one array that changes, read anywhere",
+    "a list that grows otherwise: now and then, of one array that changes, arrays read anywhere",
     STRAIGHT,
     """
     def f(x):

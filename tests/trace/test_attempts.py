@@ -95,6 +95,17 @@ def two_arrays(x, i):
     return v
 
 
+def a_handler_that_may_fail(x, i):
+    total = 0.0
+    for k in range(30):
+        try:
+            right = x[k % 5 + i]
+        except IndexError:
+            right = x[k % 5]
+        total = 0.5 * total + right
+    return total
+
+
 def an_array_of_indices(x, i):
     try:
         v = x[np.array([0, 1]) + i].sum()
@@ -125,7 +136,13 @@ def that_returns_in_a_loop(x, i):
 
 HANDLED = (
     *(assigned, returned, by_a_tuple, bare, in_a_helper, in_a_loop, in_a_long_loop, a_row),
-    *(two_arrays, an_array_of_indices, in_a_branch, that_returns_in_a_loop),
+    *(
+        two_arrays,
+        a_handler_that_may_fail,
+        an_array_of_indices,
+        in_a_branch,
+        that_returns_in_a_loop,
+    ),
 )
 
 
