@@ -8,7 +8,8 @@ translates what a traced function reads, `name_views()` has the names that it se
 `selecting()` indexes by traced masks, `selections()` has what they select; `insides()` compares
 objects of libraries; `strangers()` knows operands of other kinds, `strays()` errors that traced
 values cause elsewhere, `modular()` powers of integers, `filters()` comprehensions of which data
-decides what they hold, `stacks()` lists that loops made, `folds()` goes over long ones.
+decides what they hold, `stacks()` lists that loops made, `folds()` goes over long ones,
+`failing()` knows what may fail under a `try`.
 """
 
 from __future__ import annotations
@@ -111,3 +112,8 @@ def stacks() -> Any:
 def folds() -> Any:
     """`pyc.trace.folding`, `sum`, `min` and `max` as loops."""
     return load("pyc.trace.folding")
+
+
+def failing() -> Any:
+    """`pyc.trace.attempts`, operations that may fail where the user's code may catch it."""
+    return load("pyc.trace.attempts")

@@ -123,7 +123,7 @@ class Loop:
                 for g in self.grown:
                     g.hide()
                 whole = not any(g.again for g in self.grown)
-                had_all = [g.settled(self.carried, whole) for g in self.grown]
+                had_all = [g.settled(self.carried, self.arrays, whole) for g in self.grown]
                 if all(had_all) and self._settled(trace):
                     results = [trace.lift(counter + 1)]
                     results += [x for c in self.carried for x in map(trace.lift, c.results())]

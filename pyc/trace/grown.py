@@ -3,7 +3,8 @@
 Takes lists that the body of a loop only appends to, reads elements of, or asks for the length of
 (`rewrite` sees that), and that it cannot reach otherwise. While the body is traced a `Growing`
 stands for each. What an iteration has appended becomes stacked results of a `scan`, whose rows are
-appended to the list of the user's. What it reads of the last few elements is carried by the loop.
+appended to the list of the user's. What it reads of the last few elements is carried by the loop;
+if it reads numbers anywhere, all of them are kept in an array (`ListBuffer`).
 Numbers and arrays that an iteration makes only: one that is there for longer would be one array,
 not a row for each iteration.
 """
@@ -18,10 +19,11 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc import tree
-from pyc.interpreter import WEAK, current
+from pyc.interpreter import WEAK, current, using
 from pyc.trace.affine import affine
 from pyc.trace.carried import Carried, Unstable
 from pyc.trace.leaves import Static, is_array, kind_of
+from pyc.trace.list_buffer import ListBuffer, kind_of_all
 from pyc.trace.parts import Sized
 from pyc.trace.rows import Stacked, row, stack_of
 from pyc.trace.sharing import Final, memories, relate
@@ -59,6 +61,12 @@ class Grown:
         """Whether the body has asked for the length."""
         self.again = False
         """Whether the body is to be traced again."""
+        self.length = 0
+        """How many iterations there are."""
+        self.anywhere = False
+        """Whether the body reads other elements than the last ones."""
+        self.buffer: ListBuffer | None = None
+        """All elements, if it does."""
         self.refusal: Unstable | None = None
         self._containers: list[Any] = []
 
@@ -107,7 +115,7 @@ class Grown:
         """The loop reads elements that cannot be carried. first: see `refuse`."""
         self.refuse(
             f"the loop reads elements of the list `{self.name}` while it makes them, other than "
-            "some of the last ones",
+            "numbers and some of the last arrays",
             first,
         )
 
@@ -119,10 +127,19 @@ class Grown:
 
     # --- after an iteration -----------------------------------------------------------------------
 
-    def settled(self, carried: list[Carried], whole: bool) -> bool:
+    def read(self, index: Any, counter: Tracer) -> Any:
+        """The element at any index."""
+        if not self.items:
+            self.refuse_read(1)
+        if self.buffer is None:
+            self.anywhere = self.again = True
+            raise Wanted
+        return self.buffer.get(index, self.count(counter))
+
+    def settled(self, carried: list[Carried], arrays: list[Tracer], whole: bool) -> bool:
         """Whether the body had what it needed; else it is to be traced again. carried: gets the
-        last elements, and what they are after the iteration; whole: whether the body was traced to
-        its end.
+        last elements, and what they are after the iteration; arrays: those that the loop changes;
+        whole: whether the body was traced to its end.
 
         raises Unstable: the loop cannot be an op
         """
@@ -130,6 +147,8 @@ class Grown:
             raise self.refusal
         if whole and self.asked and len(self.new) != self.each:
             self.each, self.again = len(self.new), True
+        if self.anywhere:
+            self._buffer(arrays, whole)
         if self.again:
             if self.reads:
                 carried[:] = [c for c in carried if c.place is not self.last]
@@ -140,6 +159,23 @@ class Grown:
             self.last.set((*self.last.get(), *self.new)[-self.reads :])
         return True
 
+    def _buffer(self, arrays: list[Tracer], whole: bool) -> None:
+        """Makes an array for the elements, another one if what it is made for has changed."""
+        known = [kind_of(x, self.name) for x in (*self.items, *(self.new if whole else ()))]
+        inputs = [k for k in known if isinstance(k, Input)]
+        kind = kind_of_all(inputs) if len(inputs) == len(known) else None
+        if kind is None:
+            self.refuse_read()
+        before, self.kinds = self.buffer, []
+        if before is not None and before.kind == kind and not self.again:
+            return
+        around: Any = current()
+        with using(around.parent):
+            self.buffer = ListBuffer(self.items, self.each * self.length, kind)
+        if before is not None:
+            arrays[:] = [a for a in arrays if a is not before.array]
+        self.again = True
+
     def leave(
         self, trace: Trace, carried: Sequence[Carried], steady: bool, snapshot: Snapshot
     ) -> list[Tracer]:
@@ -148,6 +184,9 @@ class Grown:
 
         raises Unstable: something else than numbers and arrays that are new in each iteration
         """
+        if self.buffer is not None:
+            self.memories = []
+            return []
         self._containers = []
         self.new = [self._packed(x) for x in self.new]
         leaves = [_bare(leaf) for leaf in tree.leaves(self.new)]
@@ -215,6 +254,11 @@ class Grown:
     ) -> None:
         """Appends the rows, in the order in which the iterations would have. ends: what the loop
         carries, which may be the last row."""
+        if self.buffer is not None:
+            first, weak = len(self.items), self.buffer.kind.weak
+            total = first + length * self.each
+            self.items.extend(row(self.buffer.array, k, weak) for k in range(first, total))
+            return
         for stack, held in zip(stacks, self.memories, strict=True):
             relate(stack, [x for x, f in ends if any(m is h for m in f.memories for h in held)])
         if len(stacks) > 1 and self._are_alike():
@@ -255,6 +299,9 @@ class Growing(Sized):
         """Appends a value, in each iteration."""
         if current() is not self._trace:
             self._grown.refuse_change()
+        buffer = self._grown.buffer
+        if buffer is not None:
+            buffer.put(self._grown.count(self._counter), value)
         self._grown.new.append(value)
 
     def __getitem__(self, key: Any) -> Any:
@@ -268,10 +315,13 @@ class Growing(Sized):
                 return self._grown.items[known]
             if known >= 0 and self._grown.each:
                 self._grown.refuse_read(known + 1 - length)
-        return self._from_end(self._distance(key))
+        distance = self._distance(key)
+        if distance is None or not 0 < distance <= FURTHEST + len(self._grown.new):
+            return self._grown.read(key, self._counter)
+        return self._from_end(distance)
 
-    def _distance(self, key: Any) -> int:
-        """How far from the end an index is."""
+    def _distance(self, key: Any) -> int | None:
+        """How far from the end an index is; None if that is not the same in each iteration."""
         grown = self._grown
         if type(key) is not Tracer:
             known = operator.index(key)
@@ -279,15 +329,13 @@ class Growing(Sized):
                 return -known
         slope, start = affine(key, self._counter) or (0, 0)
         if slope != grown.each or start < 0:
-            grown.refuse_read()
+            return None
         grown.asked = True
         return len(grown.items) + len(grown.new) - start
 
     def _from_end(self, distance: int) -> Any:
         grown = self._grown
         new = len(grown.new)
-        if not 0 < distance <= FURTHEST + new:
-            grown.refuse_read()
         if distance <= new:
             return grown.new[-distance]
         if distance - new > grown.reads:
@@ -300,7 +348,7 @@ class Growing(Sized):
             grown.refuse_read()
         first = self._distance(key.start)
         end = 0 if key.stop is None else self._distance(key.stop)
-        if end < 0:
+        if first is None or end is None or end < 0 or first > FURTHEST + len(grown.new):
             grown.refuse_read()
         return [self._from_end(k) for k in range(first, end, -1)]
 

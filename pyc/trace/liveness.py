@@ -87,8 +87,8 @@ def shared(body: Sequence[ast.stmt]) -> Names:
 def mark(body: Sequence[ast.stmt], after: Names, always: Names) -> Names:
     """The names that are live before statements after which `after` are.
 
-    Writes on each `if` the names that are live after it, and on each loop those that are live at
-    its head, before an iteration, as `live`. always: the names that are live everywhere
+    Writes on each `if` and `try` the names that are live after it, and on each loop those that are
+    live at its head, before an iteration, as `live`. always: the names that are live everywhere
     """
     live = after
     for statement in reversed(body):
@@ -109,6 +109,7 @@ def _before(node: ast.stmt, after: Names, always: Names) -> Names:
     blocks += [p.body for p in (*getattr(node, "handlers", ()), *getattr(node, "cases", ()))]
     if any(blocks) and not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
         everything = after | read([node])
+        node.live = after  # type: ignore[attr-defined]
         for block in blocks:
             mark(block, everything, always)
         return everything

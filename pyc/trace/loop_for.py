@@ -240,6 +240,8 @@ class For(Statement):
         run: Callable[[Any], None] = lambda k: self.body(steps.item(_plus(k, first)))  # noqa: E731
         stacks = known and self.stop is None
         loop = self.growing(always, run) if stacks else self.loop(run, always)
+        for g in loop.grown:
+            g.length = length - first
         try:
             graph, captured = loop.body()
         finally:

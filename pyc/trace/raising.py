@@ -7,11 +7,9 @@ check fails (`ir.graph.Raise`). Its texts may tell one number that only the prog
 from __future__ import annotations
 
 import dis
-import linecache
 import struct
-import sys
-from collections.abc import Callable, Iterator
-from types import CodeType, FrameType, TracebackType
+from collections.abc import Callable
+from types import CodeType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.graph import Location, Raise
 from pyc.ir.types import ArrayType
 from pyc.trace import location
-from pyc.trace.capture import capture
+from pyc.trace.handlers import is_caught
 from pyc.trace.operand_trees import lifted
 from pyc.trace.telling import Told, telling
 from pyc.trace.trace import Trace
@@ -33,8 +31,6 @@ from pyc.trace.tracer import Tracer
 _CHECK = "Check before the call, on the arguments; or return a flag and raise outside."
 _TRACED = "<traced "
 """How the text of a traced value begins."""
-_CONDITIONAL = ("CHECK_EXC_MATCH", "CHECK_EG_MATCH")
-_NO_HANDLER = ("STORE", "POP_TOP", "RERAISE", "WITH_EXCEPT_START", "RETURN", "JUMP")
 
 
 def raising(make: Callable[[], Any]) -> Any:
@@ -72,7 +68,7 @@ def _raise_now(error: Exception, told: list[Told]) -> None:
     for name, value in vars(error).items():
         setattr(error, name, settled(value))
     leaves = tree.leaves([*error.args, *vars(error).values()])
-    if any(isinstance(x, Tracer) for x in leaves) and not _is_caught():
+    if any(isinstance(x, Tracer) for x in leaves) and not is_caught(type(error)):
         why = "which is raised whatever the data are, holds a traced value"
         raise TraceError(f"{type(error).__name__}, {why}", fix=_CHECK, place=location.here())
 
@@ -199,7 +195,7 @@ def _parts(error: Exception, told: list[Told]) -> tuple[list[Any], tuple[Told, .
 
 def check_not_caught(error: Exception, place: Location | None) -> None:
     """TraceError if the function may catch what the program is to raise."""
-    if _is_caught():
+    if is_caught(type(error)):
         caught = _refusal(error, place, "and a `try` or `with` around it may catch it")
         trace: Any = current()
         trace.outermost.refusal = caught
@@ -271,69 +267,6 @@ def bind_check(ok: Any, bits: Any, found: Raised) -> None:
 def refusal(error: Exception, why: str) -> TraceError:
     """What the user's code raises, where it cannot be a check: that, and why."""
     return _refusal(error, location.of_traceback(error.__traceback__), why)
-
-
-# --- handlers -------------------------------------------------------------------------------------
-
-
-def _is_caught() -> bool:
-    """Whether an `except` of the traced function, or of one that it calls, is around the user's
-    place."""
-    return any(_has_handler(f.f_code, f.f_lasti) for f in _frames())
-
-
-def _frames() -> Iterator[FrameType]:
-    """The user's frames of the trace."""
-    frames: list[FrameType] = []
-    end = 0
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code is capture.__code__:
-            end = len(frames)
-        elif not location.is_own_frame(frame):
-            frames.append(frame)
-        frame = frame.f_back
-    yield from frames[:end]
-
-
-def _has_handler(code: CodeType, offset: int) -> bool:
-    """Whether an `except` clause, or the end of a `with`, may get what is raised at an instruction.
-    `finally` has a handler too, which passes it on to those around it."""
-    if not code.co_exceptiontable:
-        return False
-    instructions = list(dis.get_instructions(code))
-    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
-    seen: set[int] = set()
-    while True:
-        target = next((e.target for e in entries if e.start <= offset < e.end), None)
-        if target is None or target in seen:
-            return False
-        seen.add(target)
-        handler = [i for i in instructions if i.offset >= target]
-        if _is_except([i.opname for i in handler]) or _may_swallow(code, handler):
-            return True
-        offset = target
-
-
-def _is_except(names: list[str]) -> bool:
-    """Whether the instructions of a handler begin as those of an `except` clause do."""
-    if names[:2] == ["PUSH_EXC_INFO", "POP_TOP"]:
-        return True
-    for name in names[1:]:
-        if name in _CONDITIONAL:
-            return True
-        if name.startswith(_NO_HANDLER):
-            return False
-    return False
-
-
-def _may_swallow(code: CodeType, handler: list[dis.Instruction]) -> bool:
-    """Whether a handler is that of a `with` whose manager may catch: any but `np.errstate`."""
-    end = next((i for i in handler[:3] if i.opname == "WITH_EXCEPT_START"), None)
-    if end is None or end.positions is None or end.positions.lineno is None:
-        return end is not None
-    line = linecache.getline(code.co_filename, end.positions.lineno)
-    return "errstate" not in line[end.positions.col_offset : end.positions.end_col_offset]
 
 
 __all__ = [

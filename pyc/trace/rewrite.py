@@ -35,6 +35,8 @@ _OWN = ".own"
 """The parameter that tells generated lambdas from the user's."""
 
 _SEQUENCES = frozenset(("range", "enumerate", "zip", "reversed", "product", "ndindex"))
+_INDEX_ERRORS = frozenset(("BaseException", "Exception", "IndexError", "LookupError"))
+"""Classes of an index out of range."""
 _FOLDS = frozenset(("all", "any", "list", "max", "min", "sorted", "sum", "tuple"))
 """Functions that go over all that they are given, if no truth that is known ends them."""
 _SCOPE_READERS = frozenset(("locals", "vars", "dir", "eval", "exec"))
@@ -269,6 +271,27 @@ class _Function(ast.NodeTransformer):
         )
         return [made, at(ast.Expr(at(call, node.iter)), node)]
 
+    def visit_Try(self, node: ast.Try) -> Any:
+        """`try` of one value with one `except`: a call with a function for each, which is tried
+        where Python catches what is raised while tracing."""
+        if not _is_attempt(node):
+            return self.generic_visit(node)
+        (handler,) = node.handlers
+        variables = self.variables(node, [*node.body, *handler.body])
+        parts = {"body": node.body, "orelse": handler.body}
+        bound = {name: liveness.bound(part) for name, part in parts.items()}
+        made = [
+            self.nested("." + name, self.block(part), bound[name], node)
+            for name, part in parts.items()
+        ]
+        classes = handler.type or at(ast.Name("BaseException", ast.Load()), handler)
+        handler.type = handler.type and self.visit(handler.type)
+        call = _call("attempt", _later(classes), *_functions("body", "orelse"), *variables)
+        node.body = [at(ast.Expr(at(call, node.body[0])), node.body[0])]
+        caught = ast.Call(ast.Name(".orelse", ast.Load()), [], [])
+        handler.body = [at(ast.Expr(at(caught, handler)), handler)]
+        return [*made, node]
+
     def sequence(self, node: ast.expr) -> ast.expr:
         """What a loop goes over: the functions of Python that make sequences are called by the
         run time, which knows traced ones."""
@@ -424,6 +447,25 @@ def _appended(body: Sequence[ast.stmt]) -> dict[str, int]:
     used = [n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name)]
     counts = Counter(appended) + Counter(read)
     return {n: appended.count(n) for n in appended if used.count(n) == counts[n]}
+
+
+def _is_attempt(node: ast.Try) -> bool:
+    """Whether a `try` finds one value, with an element in it, and has one `except` for an index out
+    of range."""
+    if node.orelse or node.finalbody or len(node.handlers) != 1 or node.handlers[0].name:
+        return False
+    kind = node.handlers[0].type
+    names = {n.id for n in ast.walk(kind) if isinstance(n, ast.Name)} if kind else _INDEX_ERRORS
+    first, *rest = node.body
+    flags = all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant) for s in rest)
+    match first:
+        case ast.Assign(targets):
+            simple = all(isinstance(t, (ast.Name, ast.Tuple)) for t in targets)
+        case ast.AugAssign(target):
+            simple = isinstance(target, ast.Name)
+        case _:
+            simple = False
+    return simple and flags and not names.isdisjoint(_INDEX_ERRORS) and _may_wait(node.body)
 
 
 def _is_mapped(node: ast.expr) -> bool:

@@ -22,6 +22,7 @@ from typing import Any
 from pyc.interpreter import is_tracing
 from pyc.reasons import Reason, record
 from pyc.trace import comprehensions, filtered
+from pyc.trace.attempts import attempt
 from pyc.trace.decisions import (
     Names,
     Variables,
@@ -102,6 +103,7 @@ def each(
 
 __all__ = ["LONGEST", "SHORT", "all_of", "all_true", "any_of", "any_true", "branch", "choice"]
 __all__ += [
+    "attempt",
     "AssertionError",
     "comparison",
     "contained",

@@ -36,7 +36,7 @@ from pyc.ir.graph import Builder, Graph, Location, Value
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
-from pyc.trace import known_values, location, namespaces, stacks
+from pyc.trace import failing, known_values, location, namespaces, stacks
 from pyc.trace.memory import VIEWS, Step, is_row_major, makes_view
 from pyc.trace.reads import Read, Reads
 from pyc.trace.telling import Told
@@ -119,6 +119,10 @@ class Trace(Interpreter):
 
     def bind(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
         """Tracers of the results of a new equation."""
+        if op.fails is not None:
+            instead: tuple[Any, ...] | None = failing().bind_failing(self, op, args, params)
+            if instead is not None:
+                return instead
         operands = tuple([a.value for a in args])
         values = self.builder.located(op, operands, params, self._here)
         if op.name in VIEWS and makes_view(op, args):

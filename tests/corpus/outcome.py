@@ -28,6 +28,7 @@ from tests.corpus import (
     nature,
     signals,
     statistics,
+    written_out,
 )
 from tests.corpus.case import Case, other_samples
 
@@ -47,6 +48,7 @@ MODULES = (
     linear_algebra,
     motion,
     nature,
+    written_out,
     signals,
     statistics,
 )

@@ -246,7 +246,7 @@ def raised_with_a_traced_value(x):
 
 @given(LINE)
 def list_of_which_any_element_is_read(x):
-    values = [x[0]]
+    values = [x]
     for k in range(5000):
         values.append(0.5 * values[k // 2])
     return values[-1]
@@ -259,3 +259,13 @@ def list_that_changes_where_a_loop_goes_over_it(x):
         values[7] = total
         total = total + value
     return total
+
+
+@given(LINE)
+def index_that_a_try_may_catch(x):
+    y = x * 1
+    try:
+        y[x.astype(int).sum()] = 0
+    except IndexError:
+        y[0] = 0
+    return y

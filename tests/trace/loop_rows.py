@@ -453,7 +453,7 @@ row(
     """,
 )
 row(
-    "of which it reads the last elements: `y[-1]`, `y[i - 2]`, `y[-4:]`, `len(y)`",
+    "of which it reads elements: `y[-1]`, `y[i - 2]`, `y[-4:]`, `len(y)`",
     KERNEL,
     """
     def f(x):
@@ -463,7 +463,7 @@ row(
     """,
 )
 row(
-    "a list that grows otherwise: now and then, of one array that changes, read anywhere",
+    "a list that grows otherwise: now and then, of one array that changes, arrays read anywhere",
     STRAIGHT,
     """
     def f(x):
@@ -713,6 +713,20 @@ row(
         return y
     """,
     raises="-x",
+)
+
+row(
+    "an index of data out of range in `try: v = x[i]` with an `except IndexError`",
+    BRANCH,
+    """
+    def f(x):
+        i = np.argmax(x) + 1
+        try:
+            v = np.sort(x)[i] * np.cumsum(x)
+        except IndexError:
+            v = -np.cumsum(x)
+        return v
+    """,
 )
 
 # --------------------------------------------------------------------------------------------------

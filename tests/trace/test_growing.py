@@ -175,11 +175,53 @@ def from_nothing(x):
     return np.array(values)
 
 
+def read_anywhere(x):
+    values = [x[0], x[1]]
+    for i in range(60):
+        values.append(0.5 * values[i // 2] + values[-1 - i % 2] - 0.1 * values[1])
+    return np.array(values), sum(values), values[-1]
+
+
+def longest_rising(x):
+    y = np.sin(7.0 * np.arange(40) * x[0])
+    lengths = [1]
+    for i in range(1, 40):
+        best = 1
+        for j in range(i):
+            if y[j] < y[i]:
+                best = max(best, lengths[j] + 1)
+        lengths.append(best)
+    return max(lengths), np.array(lengths), lengths[7]
+
+
+def far_back(x):
+    values = [2 * v for v in x] * 10
+    for i in range(30, 90):
+        values.append(values[i - 27] + 0.5 * values[-29])
+    return np.array(values)
+
+
+def read_by_numbers_of_another(x):
+    order, values = [0], [x[0]]
+    for i in range(1, 50):
+        order.append((order[-1] * 7 + 3) % i)
+        values.append(values[order[i]] * 0.5 + i)
+    return np.array(order), np.array(values)
+
+
+def kinds_widen(x):
+    values = [1]
+    for i in range(40):
+        values.append(values[i // 3] * 0.5 + x[1])
+    return np.array(values), values[0]
+
+
 STACKED = (
     *(a_history, with_a_start, several_lists, copies_of_what_changes, trees, in_an_outer_loop),
     *(with_a_check, rows_of_a_matrix, the_last_is_read, the_last_arrays_are_read, by_the_counter),
     *(two_each_time, of_each_other, moving_means, its_length, in_an_inner_loop, lists_of_lists),
-    from_nothing,
+    *(from_nothing, read_anywhere, longest_rising, far_back, read_by_numbers_of_another),
+    kinds_widen,
 )
 
 
@@ -210,10 +252,20 @@ def one_array_twice(x):
     return np.array(first), second[3]
 
 
-def the_list_is_read_anywhere(x):
-    values = [x[0]]
+def arrays_are_read_anywhere(x):
+    values = [x]
     for i in range(30):
         values.append(0.5 * values[i // 2])
+    return np.array(values)
+
+
+def an_index_that_is_too_large_for_some(x):
+    values = [x[0]]
+    for i in range(30):
+        try:
+            values.append(values[2 * i - 20] + 1.0)
+        except IndexError:
+            values.append(2.0)
     return np.array(values)
 
 
@@ -301,8 +353,9 @@ def texts(x):
 
 
 UNROLLED = (
-    *(what_changes_itself, the_same_array, one_array_twice, the_list_is_read_anywhere, one_list),
+    *(what_changes_itself, the_same_array, one_array_twice, arrays_are_read_anywhere, one_list),
     *(one_list_that_goes_on, what_was_read_changes, on_both_sides, an_index_too_far),
+    an_index_that_is_too_large_for_some,
     *(the_list_is_read_by_another_name, the_list_is_read_by_a_function, now_and_then, texts),
 )
 
@@ -364,3 +417,25 @@ def test_the_last_row_is_not_changed_unseen() -> None:
 
     with pytest.raises(TraceError, match="may share memory"):
         f(X)
+
+
+def test_an_element_that_is_not_there_raises() -> None:
+    @pyc.jit
+    def f(x, n):
+        values = [x[0]]
+        for i in range(60):
+            values.append(0.5 * values[i // n])
+        return np.array(values)
+
+    np.testing.assert_allclose(f(X, np.int64(2))[:3], [1.0, 0.5, 0.5])
+    np.testing.assert_allclose(f(X, np.int64(-1))[:3], [1.0, 0.5, 0.25])
+
+    @pyc.jit
+    def g(x, n):
+        values = [x[0]]
+        for i in range(60):
+            values.append(0.5 * values[i * n])
+        return np.array(values)
+
+    with pytest.raises(IndexError, match="list index out of range"):
+        g(X, np.int64(2))

@@ -28,7 +28,7 @@ def list_that_is_read(x):
 
 
 def list_that_is_read_anywhere(x):
-    out = [x[0]]
+    out = [x]
     for i in range(20):
         out.append(out[i // 2] * 0.5)
     return out
