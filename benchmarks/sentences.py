@@ -144,7 +144,9 @@ def main() -> int:
         shown = "  ".join(f"{n} {1e3 * t['median']:8.2f} ms" for n, t in times.items())
         beside = "  ".join(f"{n}/pyc {ratio:.2f}" for n, ratio in ratios.items())
         share = floor / times["pyc"]["median"]
-        print(f"{threads} thread(s)  {name:14}  {shown}  {beside}  floor/pyc {share:.2f}", flush=True)
+        print(
+            f"{threads} thread(s)  {name:14}  {shown}  {beside}  floor/pyc {share:.2f}", flush=True
+        )
 
     with torch.inference_mode() if torch is not None else np.errstate():
         for threads in (1, 2):

@@ -15,6 +15,7 @@ from pyc.ir.loops import Kernel
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue, contraction
+from pyc.kernels.few_rows import few_rows, refusal_of_few_rows
 from pyc.kernels.matmul import matmul, refusal
 from pyc.kernels.matmul_blocks import matmul_blocks, refusal_of_blocks
 from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles
@@ -34,6 +35,7 @@ class Nest:
 
 NESTS = (
     Nest("matmul", False, refusal, matmul),
+    Nest("few_rows", False, refusal_of_few_rows, few_rows),
     Nest("matmul_tiles", True, refusal_of_tiles, matmul_tiles),
     Nest("matmul_blocks", True, refusal_of_blocks, matmul_blocks),
 )

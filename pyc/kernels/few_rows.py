@@ -1,0 +1,200 @@
+"""Products of a few rows with a matrix on a CPU: one pass over the matrix, as it lies in memory.
+
+    for each task: some panels of columns                                        (parallel)
+      for each block of TERMS terms:
+        for each panel: its sums, in a buffer, and the block's products, by fma
+
+The matrix is read once, along its rows, TERMS of them side by side; `matmul` would pack it first,
+which few rows do not pay for. Terms are added in order, so bits depend on the operands only (tasks
+never share an element). Half types are widened when read; the accumulator is at least float32, and
+the result is rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from pyc.ir.dtype import DType
+from pyc.ir.element import widened
+from pyc.ir.expr import Expr, Load, Var, apply, const, fma
+from pyc.ir.loops import Alloc, Body, Buffer, For, If, Kernel, Kind, Let, Space, Stmt, Store
+from pyc.ir.target import Target
+from pyc.ir.types import ArrayType
+from pyc.kernels.contraction import Epilogue
+
+Axes = tuple[int, ...]
+Dimensions = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
+
+MOST_ROWS = 3
+"""More are for `matmul`."""
+TERMS = 8
+PANELS = 16
+"""The most panels of a task: of float32, 512 columns with the widest vectors, 2 KiB of sums."""
+MINIMUM_WORK = 1 << 10
+"""Products below which the generic nest is as quick."""
+PARALLEL_WORK = 1 << 20
+
+
+_Statement = Callable[[Expr, Expr, Expr], Stmt]
+"""A statement at a row, a place in the sums and a column."""
+
+
+def refusal_of_few_rows(
+    types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
+) -> str:
+    """Why this nest cannot or should not do the contraction; empty if it should."""
+    a, b = types
+    (a_contract, b_contract), (a_batch, b_batch) = dimensions
+    if not a.dtype.is_float or a.dtype.bits < 16:
+        return f"it is for float16 and wider floats, not {a.dtype.name}"
+    rows = a.rank - len(a_contract) - len(a_batch)
+    if len(a_contract) != 1 or rows > 1 or b.rank - len(b_contract) - len(b_batch) != 1:
+        return "it is for one axis of columns, one of terms and at most one of rows"
+    free = [k for k in range(a.rank) if k not in (*a_contract, *a_batch)]
+    m = prod(a.shape[k] for k in free)
+    if m > MOST_ROWS:
+        return f"{m} rows are more than {MOST_ROWS}"
+    if b.rank - 1 in (*b_contract, *b_batch):
+        return "the columns of the second operand are no neighbours in memory"
+    n, k = b.shape[-1], a.shape[a_contract[0]]
+    least = target.lanes(4)
+    if n < least or k < TERMS or m * n * k < MINIMUM_WORK:
+        return (
+            f"{m} x {n} results of {k} terms are few: it needs {least} columns, {TERMS} terms and "
+            f"{MINIMUM_WORK} products"
+        )
+    return ""
+
+
+class _Nest:
+    def __init__(
+        self,
+        types: tuple[ArrayType, ...],
+        dimensions: Dimensions,
+        result: DType | None,
+        target: Target,
+        epilogue: Epilogue | None,
+    ) -> None:
+        a, b = types
+        self.dimensions = dimensions
+        (self.a_term,), (self.b_term,) = dimensions[0]
+        self.accumulator = widened(a.dtype)
+        self.batch = tuple(a.shape[k] for k in dimensions[1][0])
+        free = [k for k in range(a.rank) if k not in (self.a_term, *dimensions[1][0])]
+        self.rows = tuple(a.shape[k] for k in free)
+        self.m, self.n, self.k = prod(self.rows), b.shape[-1], a.shape[self.a_term]
+        self.width = 2 * target.lanes(self.accumulator.itemsize)
+        panels = -(-self.n // self.width)
+        self.tasks = -(-panels // PANELS)
+        self.panels = -(-panels // self.tasks)
+        self.ragged = self.n % (self.tasks * self.panels * self.width) != 0
+        self.a = Buffer("a", a.dtype, a.shape, role="in")
+        self.b = Buffer("b", b.dtype, b.shape, role="in")
+        self.product = result or a.dtype
+        self.epilogue = epilogue
+        out_type = self.product if epilogue is None else epilogue.value.dtype
+        self.out = Buffer("out", out_type, (*self.batch, *self.rows, self.n), role="out")
+        self.sums = Buffer(
+            "sums",
+            self.accumulator,
+            (self.m, self.panels * self.width),
+            Space.STACK,
+            alignment=64,
+        )
+
+    def kernel(self) -> Kernel:
+        """The scheduled kernel over (a, b, the epilogue's, out)."""
+        batch = [Var(f"n{k}") for k in range(len(self.batch))]
+        tile, task = Var("tile"), Var("task")
+        loops = [*zip(batch, self.batch, strict=True), (tile, self.tasks)]
+        lets: list[Stmt] = []
+        rest: Expr = task
+        for var, extent in reversed(loops[1:]):
+            lets.append(Let(var, apply("remainder", rest, const(extent))))
+            rest = apply("quotient", rest, const(extent))
+        lets.append(Let(loops[0][0], rest))
+        total = prod(extent for _, extent in loops)
+        work = prod(self.batch) * self.m * self.n * self.k
+        kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
+        first = tile * (self.panels * self.width)
+        nest = For(task, total, kind, (*lets, Alloc(self.sums, self._task(batch, first))))
+        between = () if self.epilogue is None else self.epilogue.buffers
+        return Kernel("few_rows", (self.a, self.b, *between, self.out), (nest,))
+
+    def _task(self, batch: list[Var], first: Expr) -> Body:
+        """All of some columns: their sums, block by block, and the results."""
+        blocks, rest = divmod(self.k, TERMS)
+        block = Var("block")
+        zero = const(0, self.accumulator)
+        start = self._each(first, False, lambda row, lane, _: Store(self.sums, (row, lane), zero))
+        body = [*start]
+        inner = self._terms(batch, first, block * TERMS, TERMS)
+        body.append(For(block, blocks, Kind.SERIAL, tuple(inner)))
+        if rest:
+            body += self._terms(batch, first, const(blocks * TERMS), rest)
+        body += self._each(
+            first,
+            True,
+            lambda row, lane, column: self._result(batch, row, lane, column),
+        )
+        return tuple(body)
+
+    def _each(self, first: Expr, inside: bool, statement: _Statement) -> list[Stmt]:
+        """A statement for each row and column of a task. inside: not beyond the last column."""
+        panel, lane = Var("panel"), Var("lane")
+        place = panel * self.width + lane
+        column = first + place
+        body: Body = tuple(statement(const(row), place, column) for row in range(self.m))
+        if inside and self.ragged:
+            body = (If(column < self.n, body),)
+        return [For(panel, self.panels, Kind.SERIAL, (For(lane, self.width, Kind.VECTOR, body),))]
+
+    def _terms(self, batch: list[Var], first: Expr, start: Expr, count: int) -> list[Stmt]:
+        """Adds the products of the terms [start, start + count)."""
+
+        def add(row: Expr, lane: Expr, column: Expr) -> Stmt:
+            total: Expr = Load(self.sums, (row, lane))
+            for k in range(count):
+                x = self._element(self.a, batch, row, start + k, self.a_term, 0)
+                total = fma(
+                    x, self._element(self.b, batch, column, start + k, self.b_term, 1), total
+                )
+            return Store(self.sums, (row, lane), total)
+
+        return self._each(first, True, add)
+
+    def _result(self, batch: list[Var], row: Expr, lane: Expr, column: Expr) -> Stmt:
+        place = (*batch, *((row,) if self.rows else ()), column)
+        value = Load(self.sums, (row, lane)).cast(self.product)
+        if self.epilogue is not None:
+            value = self.epilogue.at(place, value)
+        return Store(self.out, place, value)
+
+    def _element(
+        self, buffer: Buffer, batch: list[Var], free: Expr, term: Expr, contract: int, side: int
+    ) -> Expr:
+        """An element of an operand, widened."""
+        batch_axes = self.dimensions[1][side]
+        index: list[Expr] = []
+        for axis in range(len(buffer.shape)):
+            if axis == contract:
+                index.append(term)
+            elif axis in batch_axes:
+                index.append(batch[batch_axes.index(axis)])
+            else:
+                index.append(free)
+        return Load(buffer, index).cast(self.accumulator)
+
+
+def few_rows(
+    types: tuple[ArrayType, ...],
+    target: Target,
+    epilogue: Epilogue | None = None,
+    *,
+    dimensions: Dimensions,
+    result: DType | None = None,
+) -> Kernel:
+    """The scheduled kernel of a contraction that is not refused, over buffers (a, b, the
+    epilogue's, out)."""
+    return _Nest(types, dimensions, result, target, epilogue).kernel()

@@ -1,0 +1,120 @@
+"""Vectors and up to three rows times a matrix: right, in every executor, whatever stands around."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from pyc.ir import dtype as dt
+from pyc.ir import simulate
+from pyc.ir.target import X86_64_V3, X86_64_V4
+from pyc.ir.types import ArrayType
+from pyc.jit import jit
+from pyc.kernels.few_rows import PANELS, few_rows, refusal_of_few_rows
+from pyc.kernels.registry import choose
+from pyc.runtime.threads import set_num_threads
+from pyc.verification import verify
+from tests.passes.programs import planned
+
+RNG = np.random.default_rng(4)
+
+
+def sample(*shape: int) -> np.ndarray[Any, Any]:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def product(a: Any, b: Any) -> Any:
+    return a @ b
+
+
+def with_bias(a: Any, b: Any, c: Any) -> Any:
+    return np.tanh(a @ b + c) * c
+
+
+def transposed(a: Any, b: Any) -> Any:
+    return np.einsum("ki,kj->ij", a, b)
+
+
+def scores(weight: Any, values: Any) -> Any:
+    return np.einsum("hs,shd->hd", weight, values)
+
+
+CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "vector": (product, (sample(64), sample(64, 96))),
+    "a row": (product, (sample(1, 64), sample(64, 96))),
+    "two rows, ragged": (product, (sample(2, 61), sample(61, 75))),
+    "three rows, more than a task": (product, (sample(3, 20), sample(20, 32 * PANELS + 40))),
+    "matrices": (product, (sample(5, 1, 24), sample(5, 24, 64))),
+    "rows of two axes": (product, (sample(1, 3, 40), sample(40, 48))),
+    "columns of two axes": (lambda a, b: np.tensordot(a, b, 1), (sample(40), sample(40, 6, 8))),
+    "epilogue": (with_bias, (sample(64), sample(64, 96), sample(96))),
+    "epilogue of rows": (with_bias, (sample(3, 64), sample(64, 90), sample(3, 90))),
+    "terms first": (transposed, (sample(64, 2), sample(64, 96))),
+    "matrices whose terms come first": (scores, (sample(4, 40), sample(40, 4, 32))),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_few_rows_are_right_everywhere(name: str) -> None:
+    function, arguments = CASES[name]
+    assert [k.name for k in planned(function, *arguments).plan.kernels] == ["few_rows"]
+    exact = function(*(x.astype(np.float64) for x in arguments))
+    jitted = jit(function)
+    found = jitted(*arguments)
+    assert found.shape == exact.shape
+    np.testing.assert_allclose(found, exact, rtol=1e-5, atol=2e-5)
+    verify(jitted, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "room"),
+    [(np.float64, 1e-13), (np.float16, 4e-3), (ml_dtypes.bfloat16, 3e-2)],
+)
+def test_other_floats_are_rounded_once(dtype: Any, room: float) -> None:
+    a, b = sample(2, 64).astype(dtype), sample(64, 80).astype(dtype)
+    found = jit(product)(a, b)
+    assert found.dtype == dtype
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    terms = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))
+    assert np.all(np.abs(found.astype(np.float64) - exact) <= room * terms)
+    verify(product, a, b)
+
+
+def test_threads_and_vector_widths_give_the_same_bits() -> None:
+    """Terms are added in order by fma, however columns are cut into tasks and vectors."""
+    a, b = sample(2, 600), sample(600, 1800)
+    results = set()
+    for count in (1, 2):
+        set_num_threads(count)
+        results.add(jit(product)(a, b).tobytes())
+    set_num_threads(None)
+    assert len(results) == 1
+    a, b = sample(2, 29), sample(29, 75)
+    types = ArrayType(a.shape, dt.f32), ArrayType(b.shape, dt.f32)
+    results = {jit(product)(a, b).tobytes()}
+    for target in (X86_64_V3, X86_64_V4):
+        out = np.zeros((2, 75), np.float32)
+        simulate.run(few_rows(types, target, dimensions=(((1,), (0,)), ((), ()))), [a, b, out])
+        results.add(out.tobytes())
+    assert len(results) == 1
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "dimensions", "why"),
+    [
+        ((4, 64), (64, 64), (((1,), (0,)), ((), ())), "4 rows are more than 3"),
+        ((64,), (64, 64), (((0,), (1,)), ((), ())), "no neighbours in memory"),
+        ((64,), (64,), (((0,), (0,)), ((), ())), "one axis of columns"),
+        ((4,), (4, 512), (((0,), (0,)), ((), ())), "are few"),
+        ((512,), (512, 4), (((0,), (0,)), ((), ())), "are few"),
+        ((0, 64), (64, 64), (((1,), (0,)), ((), ())), "are few"),
+    ],
+)
+def test_others_are_refused(a: Any, b: Any, dimensions: Any, why: str) -> None:
+    types = ArrayType(a, dt.f32), ArrayType(b, dt.f32)
+    assert why in refusal_of_few_rows(types, dimensions, X86_64_V3)
+    name = choose("dot_general", types, {"dimensions": dimensions}, X86_64_V3).name
+    assert name != "few_rows"
