@@ -4,8 +4,10 @@
 
 torch runs its own fused operations (linear, scaled_dot_product_attention, layer_norm, gelu) in
 inference mode, and compiled by torch.compile for one shape. Results are compared with NumPy in
-float64 first. `floor` is the time of the multiplications and additions of the products alone, at
-the best rate of a product of 1,024 squared, pyc's or torch's, in the same run.
+float64 first. Rows are timed in turn, by the clock and by the processor time of the process: with
+one thread the latter is compared, which other work on the machine changes little; with two the
+clock. `floor` is the time of the multiplications and additions of the products alone, at the best
+rate of a product of 1,024 squared, pyc's or torch's, in the same run.
 """
 
 from __future__ import annotations
@@ -14,12 +16,13 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from functools import partial
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 
 import pyc
-from benchmarks.runner import in_turn, options, publish
+from benchmarks.runner import Time, options, publish, summary
 from examples.sentences import __main__ as command
 from examples.sentences.batches import batches
 from examples.sentences.embedder import Embedder
@@ -31,6 +34,11 @@ QUICK = ((1, 16), (32, 64))
 COMPILED = (32, 64)
 SIDE = 1024
 COPIES = 2
+
+
+def clock_of(threads: int) -> str:
+    """What is compared."""
+    return "processor" if threads == 1 else "clock"
 
 
 def flops(encoder: Encoder, rows: int, length: int) -> int:
@@ -96,14 +104,30 @@ def checked(run: Callable[[], Any], exact: Any, who: str) -> Callable[[], Any]:
     return run
 
 
-def rates(torch: Any, threads: int, rounds: int) -> dict[str, float]:
+def timed(rows: dict[str, Callable[[], Any]], rounds: int) -> dict[str, dict[str, Time]]:
+    """Seconds of a call of each row, by the clock and of the processor."""
+    clock: dict[str, list[float]] = {name: [] for name in rows}
+    processor: dict[str, list[float]] = {name: [] for name in rows}
+    for _ in range(rounds + 1):  # the first warms up
+        for name, run in rows.items():
+            start, used = perf_counter(), process_time()
+            run()
+            processor[name].append(process_time() - used)
+            clock[name].append(perf_counter() - start)
+    return {
+        name: {"clock": summary(clock[name][1:]), "processor": summary(processor[name][1:])}
+        for name in rows
+    }
+
+
+def rates(torch: Any, which: str, rounds: int) -> dict[str, float]:
     """flops a second of a square product: pyc's, torch's."""
     a = np.random.default_rng(0).standard_normal((SIDE, SIDE)).astype(np.float32)
     rows: dict[str, Callable[[], Any]] = {"pyc": partial(pyc.jit(lambda a, b: a @ b), a, a)}
     if torch is not None:
         rows["torch"] = partial(torch.mm, torch.from_numpy(a), torch.from_numpy(a))
-    times = in_turn(rows, rounds, threads={"pyc": threads})
-    return {name: 2 * SIDE**3 / found["least"] for name, found in times.items()}
+    times = timed(rows, rounds)
+    return {name: 2 * SIDE**3 / found[which]["median"] for name, found in times.items()}
 
 
 def main() -> int:
@@ -134,25 +158,26 @@ def main() -> int:
         return {name: partial(_all, [rows[name] for rows in each]) for name in names}
 
     def row(name: str, work: int, threads: int, best: float, runs: Any) -> None:
-        times = in_turn(runs, rounds, threads={"pyc": threads})
+        times = timed(runs, rounds)
+        which = clock_of(threads)
         floor = work / best
-        ratios = {n: t["median"] / times["pyc"]["median"] for n, t in times.items() if n != "pyc"}
+        medians = {peer: found[which]["median"] for peer, found in times.items()}
+        ratios = {peer: t / medians["pyc"] for peer, t in medians.items() if peer != "pyc"}
         records["rows"].append(
-            {"what": name, "threads": threads, "flops": work, "floor": floor, "seconds": times}
-            | {"peers over pyc": ratios}
+            {"what": name, "threads": threads, "compared": which, "flops": work, "floor": floor}
+            | {"seconds": times, "peers over pyc": ratios}
         )
-        shown = "  ".join(f"{n} {1e3 * t['median']:8.2f} ms" for n, t in times.items())
-        beside = "  ".join(f"{n}/pyc {ratio:.2f}" for n, ratio in ratios.items())
-        share = floor / times["pyc"]["median"]
-        print(
-            f"{threads} thread(s)  {name:14}  {shown}  {beside}  floor/pyc {share:.2f}", flush=True
-        )
+        shown = "  ".join(f"{peer} {1e3 * t:8.2f} ms" for peer, t in medians.items())
+        beside = "  ".join(f"{peer}/pyc {ratio:.2f}" for peer, ratio in ratios.items())
+        share = floor / medians["pyc"]
+        print(f"{threads} thread(s)  {name:14}  {shown}  {beside}  floor/pyc {share:.2f}")
 
     with torch.inference_mode() if torch is not None else np.errstate():
         for threads in (1, 2):
+            pyc.set_num_threads(threads)
             if torch is not None:
                 torch.set_num_threads(threads)
-            found = rates(torch, threads, rounds)
+            found = rates(torch, clock_of(threads), rounds)
             records.setdefault("product rates", {})[threads] = found
             best = max(found.values())
             print(", ".join(f"{n} {rate / 1e9:.0f} GFLOP/s" for n, rate in found.items()))

@@ -3,7 +3,7 @@
 Run it: `python examples/decoder.py`.
 
 `generate` is plain NumPy (Radford et al. 2019): the loop over tokens is one loop of the program,
-and `keys[n, t] = ...` writes one row of the cache where it lies. Tokens are drawn by the Gumbel
+and `keys[n][:, t] = ...` writes into the cache where it lies. Tokens are drawn by the Gumbel
 trick, argmax(logits / temperature + noise), with noise that is a hash of (seed, step, token), so a
 seed gives the same text wherever it runs. The weights are generated, so the text means nothing.
 """
@@ -55,12 +55,12 @@ def gelu(x):
 
 
 def attention(q, keys, values, t):
-    """q: (heads, size); keys, values: (longest, heads, size), known up to place t."""
-    score = (keys * q).sum(axis=-1) / np.sqrt(q.shape[-1]).astype(q.dtype)
-    score = np.where(np.arange(len(keys))[:, None] <= t, score, -np.inf)
-    weight = np.exp(score - score.max(axis=0))
-    weight = weight / weight.sum(axis=0)
-    return (weight[:, :, None] * values).sum(axis=0)
+    """q: (heads, size); keys, values: (heads, longest, size), known up to place t."""
+    score = (keys @ q[:, :, None])[:, :, 0] / np.sqrt(q.shape[-1]).astype(q.dtype)
+    score = np.where(np.arange(keys.shape[1]) <= t, score, -np.inf)
+    weight = np.exp(score - score.max(axis=-1, keepdims=True))
+    weight = weight / weight.sum(axis=-1, keepdims=True)
+    return (weight[:, None, :] @ values)[:, 0]
 
 
 def next_logits(weights, keys, values, token, t):
@@ -68,8 +68,8 @@ def next_logits(weights, keys, values, token, t):
     x = weights["words"][token] + weights["places"][t]
     for n, layer in enumerate(weights["layers"]):
         q, k, v = (normalised(x) @ layer["heads"]).reshape(3, HEADS, WIDTH // HEADS)
-        keys[n, t] = k
-        values[n, t] = v
+        keys[n][:, t] = k
+        values[n][:, t] = v
         x = x + attention(q, keys[n], values[n], t).reshape(WIDTH) @ layer["out"]
         x = x + gelu(normalised(x) @ layer["up"]) @ layer["down"]
     return normalised(x) @ weights["logits"]
@@ -93,8 +93,9 @@ def generate(weights, prompt, length, temperature, seed):
     temperature: 0 for the likeliest token at each step, else that of the draw
     """
     dtype = weights["words"].dtype
-    keys = np.zeros((LAYERS, length, HEADS, WIDTH // HEADS), dtype)
-    values = np.zeros_like(keys)
+    shape = HEADS, length, WIDTH // HEADS
+    keys = [np.zeros(shape, dtype) for _ in weights["layers"]]
+    values = [np.zeros(shape, dtype) for _ in weights["layers"]]
     tokens = np.zeros(length, np.int64)
     tokens[: len(prompt)] = prompt
     for t in range(length - 1):

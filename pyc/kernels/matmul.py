@@ -2,7 +2,8 @@
 
     for each task: a tile of TILE_ROWS rows and one vector panel of columns     (parallel)
       for each block of DEPTH terms:
-        the panel of b is packed into a buffer that stays in the first-level cache
+        the panel of b is packed into a buffer that stays in the first-level cache, or, for one or
+        two groups of rows, read where it lies
         for each group of ROWS rows: ROWS x PANEL accumulators over the terms of the block, by fma
 
 Sums of a tile stay in a buffer between blocks, which are added in order, so bits depend on the
@@ -34,6 +35,8 @@ second-level cache."""
 MINIMUM_WORK = 1 << 13
 """Products below which the generic nest is as quick."""
 PARALLEL_WORK = 1 << 20
+PACKED_GROUPS = 2
+"""Groups of rows up to which a panel is read where it lies: packing it would cost more."""
 LIGHT = 4
 """Instructions of an epilogue that is written out for each accumulator; longer ones run over the
 sums of a tile."""
@@ -110,12 +113,14 @@ class _Nest:
         (self.m,), (self.n,), (self.k,) = shape.rows, shape.columns, shape.terms
         lanes = target.lanes(self.accumulator.itemsize)
         wide = target.registers >= 32 or target.vector_bytes >= 64
-        self.rows = 12 if wide else 6
         self.width = min(lanes * 2, max(lanes, 1 << (self.n - 1).bit_length()))
         self.depth = min(DEPTH, self.k)
         self.across = b.rank - 1 in dimensions[0][1]
         tile = -(-self.m // -(-self.m // TILE_ROWS))  # tiles of equal height
-        self.tile = -(-tile // self.rows) * self.rows
+        groups = -(-tile // (12 if wide else 6))  # and groups of rows
+        self.rows = -(-tile // groups)
+        self.tile = groups * self.rows
+        self.packs = self.across or groups > PACKED_GROUPS or self.n % self.width != 0
         self.a = Buffer("a", a.dtype, a.shape, role="in")
         self.b = Buffer("b", b.dtype, b.shape, role="in")
         self.product = result or a.dtype
@@ -159,7 +164,7 @@ class _Nest:
         at = (batch, tile * self.tile, panel * self.width)
         if self.k <= self.depth and self._is_light():
             body = self._block(at, const(0), self.k, _Ends(first=True, last=True))
-            return (Alloc(self.panel, tuple(body)),)
+            return self._with_panel(body)
         blocks, rest = divmod(self.k, self.depth)
         body = []
         if blocks == 1 and not rest:
@@ -174,7 +179,10 @@ class _Nest:
         body += self._each_sum(
             lambda row, lane: self._result(at, row, lane, Load(self.sums, (row, lane)))
         )
-        return (Alloc(self.sums, (Alloc(self.panel, tuple(body)),)),)
+        return (Alloc(self.sums, self._with_panel(body)),)
+
+    def _with_panel(self, body: list[Stmt]) -> Body:
+        return (Alloc(self.panel, tuple(body)),) if self.packs else tuple(body)
 
     def _is_light(self) -> bool:
         """Whether the epilogue may stand once for each accumulator."""
@@ -211,12 +219,14 @@ class _Nest:
     def _block(self, at: _At, start: Expr, count: int, ends: _Ends) -> list[Stmt]:
         """The terms [start, start + count) of a tile: into the sums, or the result if last."""
         batch, first_row, first_column = at
-        packed = self._pack(batch, first_column, start, count)
+        packed = self._pack(batch, first_column, start, count) if self.packs else []
         group, lane, k = Var("group"), Var("lane"), Var("k")
         row = [group * self.rows + r for r in range(self.rows)]
         names = [Var(f"s{r}", self.accumulator) for r in range(self.rows)]
         results = [Var(f"e{r}", self.accumulator) for r in range(self.rows)]
-        term = Load(self.panel, (k, lane))
+        term: Expr = Load(self.panel, (k, lane))
+        if not self.packs:
+            term = self._element(self.b, 1, batch, first_column + lane, start + k)
         carried = []
         for r in range(self.rows):
             inside = minimum(first_row + row[r], const(self.m - 1))
