@@ -22,6 +22,7 @@ import pytest
 
 import pyc
 from pyc import cache, config, reasons
+from pyc.__main__ import main
 from pyc.errors import CacheError
 from pyc.jit import jit
 from pyc.reasons import Reason
@@ -343,7 +344,7 @@ def test_a_right_checksum_over_something_else_is_a_miss(cache_dir) -> None:
 # --- versions -------------------------------------------------------------------------------------
 
 
-def test_entries_of_another_format_are_left_to_their_version(cache_dir) -> None:
+def test_entries_of_another_format_are_left_to_their_version(cache_dir, capsys) -> None:
     """They count for the bound, and leave by it; nothing else touches them."""
     f = jit(lambda x: x * 3.0, name="f")
     f(np.ones(4))
@@ -371,6 +372,8 @@ def test_entries_of_another_format_are_left_to_their_version(cache_dir) -> None:
     assert stats.unread_bytes == other.stat().st_size
     assert "in no function, for this version cannot read them: 1 entry, " in str(stats)
     assert stats.as_dict()["unread"] == {"entries": 1, "bytes": stats.unread_bytes}
+    assert main(["cache", "stats"]) == 0
+    assert "in no function, for this version cannot read them: 1 entry, " in capsys.readouterr().out
     assert cache.clear() == before
     assert cache.stats().unread == 0
     assert "in no function" not in str(cache.stats())

@@ -80,6 +80,9 @@ def _stats(options: argparse.Namespace) -> int:
             f"  {counts.entries:5} {noun}  {cache.readable_bytes(counts.bytes):>9}  "
             f"{counts.entries_seconds:8.3f} s to compile  {name}"
         )
+    if found.unread:
+        held = f"{entries_in_words(found.unread)}, {cache.readable_bytes(found.unread_bytes)}"
+        print(f"  in no function, for this version cannot read them: {held}")
     return 0
 
 

@@ -53,7 +53,11 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 def _putmask(a: Any, mask: Any, values: Any) -> None:
-    _change(a, pnp.where(mask, pnp.astype(pnp.asarray(values), a.dtype), a), "np.putmask")
+    _change(a, updating.with_mask_put(a, mask, values), "np.putmask")
+
+
+def _place(arr: Any, mask: Any, vals: Any) -> None:
+    _change(arr, updating.with_placed(arr, mask, vals), "np.place")
 
 
 def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
@@ -62,7 +66,7 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     _change(a, updating.with_diagonal(a, val), "np.fill_diagonal")
 
 
-def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int) -> None:
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     _change(arr, updating.with_elements(arr, indices, values, axis), "np.put_along_axis")
 
 
@@ -70,6 +74,7 @@ _IN_PLACE: dict[Any, Function] = {
     np.copyto: _copyto,
     np.put: _put,
     np.putmask: _putmask,
+    np.place: _place,
     np.fill_diagonal: _fill_diagonal,
     np.put_along_axis: _put_along_axis,
 }
@@ -146,6 +151,16 @@ def _shares_memory(*args: Any, **options: Any) -> NoReturn:
     )
 
 
+def _nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    found = pnp.nan_to_num(x, nan, posinf, neginf)
+    if copy:
+        return found
+    _change(x, found, "np.nan_to_num")
+    return x
+
+
 def _text(x: Any) -> str:
     return repr(x)
 
@@ -158,6 +173,7 @@ _FACTS: dict[Any, Function] = {
     np.iscomplexobj: _is_complex,
     np.isrealobj: _is_real,
     np.isscalar: _is_scalar,
+    np.nan_to_num: _nan_to_num,
     np.shares_memory: _shares_memory,
     np.may_share_memory: _shares_memory,
     np.array_repr: _text,
@@ -192,7 +208,8 @@ def _refuse(message: str, fix: str = "") -> NoReturn:
         message,
         fix=fix
         or (
-            "Write it with functions that `pyc.numpy` has, or do it outside the jitted function."
+            "Write it with functions that `pyc.numpy` has, or do it outside the jitted function,\n"
+            "or call it when the program runs: `pyc.pure_callback`."
             if is_tracing()
             else "Write it with functions that `pyc.numpy` has, or on the host: `np.asarray(x)`."
         ),

@@ -226,6 +226,24 @@ def _is_endless(node: ast.stmt) -> bool:
     )
 
 
+def _without_else(body: Statements) -> Statements:
+    """A sequence of statements in which the `else` of loops that no `break` leaves stands behind
+    them: what follows a loop that has returned does not run either."""
+    out: Statements = []
+    for node in body:
+        out.append(node)
+        if isinstance(node, _SCOPES):
+            continue
+        for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            for field in ("body", "orelse", "finalbody"):
+                if getattr(part, field, None):
+                    setattr(part, field, _without_else(getattr(part, field)))
+        if isinstance(node, _LOOPS) and not _leaves_by(node.body, ast.Break):
+            out += node.orelse
+            node.orelse = []
+    return out
+
+
 def _only_at_the_end(body: Sequence[ast.stmt]) -> bool:
     """Whether the only `return` of a function, if any, is its last statement."""
     last = body[-1:] if body and isinstance(body[-1], ast.Return) else []
@@ -247,6 +265,7 @@ def refused(body: Sequence[ast.stmt]) -> str:
 def without_exits(body: Statements) -> Statements:
     """The statements of a function, changed in place and returned, without `break` and `continue`
     and with no other `return` than one at the end."""
+    body = _without_else(body)
     return _Exits(returns=not _only_at_the_end(body)).function(body)
 
 

@@ -168,12 +168,24 @@ def trim(error: Exception) -> None:
         entries[-1].tb_frame.f_code in _callers or _is_on_purpose(error, entries[-1])
     )
     behind = not (meant or isinstance(error, PycError) or is_of_the_program(error))
+    seen = _seen(entries)
     for entry in reversed(entries):
-        own = is_own(entry.tb_frame.f_code.co_filename)
-        behind = behind and own
-        if behind or not own:
+        behind = behind and entry not in seen
+        if behind or entry in seen:
             kept = TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     error.__traceback__ = kept
+
+
+def _seen(entries: list[TracebackType]) -> list[TracebackType]:
+    """The entries of a traceback that the user knows of: not pyc's own, nor those of Python's
+    library that pyc itself has called."""
+    found, by_own = [], False
+    for entry in entries:
+        file = entry.tb_frame.f_code.co_filename
+        by_own = is_own(file) or (by_own and is_of_python(file))
+        if not by_own:
+            found.append(entry)
+    return found
 
 
 def _is_on_purpose(error: Exception, last: TracebackType) -> bool:

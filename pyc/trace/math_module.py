@@ -113,13 +113,19 @@ def _complex(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x: function(pnp.astype(x, np.complex128)).weakened()
 
 
+def _complex_log(x: Any, base: Any = None) -> Any:
+    """`cmath.log`, of any base."""
+    log = _complex(pnp.log)
+    return log(x) if base is None else log(x) / log(base)
+
+
 _CMATH: dict[str, Callable[..., Any]] = {
     name: _complex(getattr(pnp, name))
     for name in (
         *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "isfinite"),
-        *("isinf", "isnan", "log10", "log", "sin", "sinh", "sqrt", "tan", "tanh"),
+        *("isinf", "isnan", "log10", "sin", "sinh", "sqrt", "tan", "tanh"),
     )
-} | {"phase": _complex(pnp.angle)}
+} | {"phase": _complex(pnp.angle), "log": _complex_log}
 
 _SPECIAL = ("cbrt", "erf", "erfc", "exp2", "expm1", "log1p", "sinc")
 """Functions of `scipy.special` that pyc.numpy has by the same name and meaning."""
@@ -139,7 +145,7 @@ def _view(function: Any, ours: Callable[..., Any] | None, module: str) -> Callab
             raise UnsupportedOpError(
                 f"{module}.{function.__name__} cannot be traced: pyc.numpy has no such function",
                 fix="Write it with functions that `pyc.numpy` has, or do it outside the jitted "
-                "function.",
+                "function,\nor call it when the program runs: `pyc.pure_callback`.",
                 place=location.here(),
             )
         return ours(*args, **options)

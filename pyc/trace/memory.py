@@ -184,6 +184,9 @@ class Owner(Protocol):
     def describe(self, value: Value) -> str:
         """What `value` is, for messages: where it was made, or which argument it is."""
 
+    def name_of(self, value: Value) -> str | None:
+        """The name of an argument or of what was read from outside, None for other values."""
+
     def is_captured(self, value: Value) -> bool:
         """Whether `value` is an array that was read from outside, a hidden argument."""
 
@@ -210,6 +213,12 @@ class Owner(Protocol):
 
     def is_at_hand(self, value: Value) -> bool:
         """Whether `needed` would give the elements."""
+
+
+def _copied(array: ArrayMemory) -> str:
+    """How the user copies an argument before it is changed."""
+    name = array.owner.name_of(array.value) or "x"
+    return f"`{name} = {name}.copy()`" if name.isidentifier() else f"`copy = {name}.copy()`"
 
 
 class ArrayMemory:
@@ -366,7 +375,7 @@ class ArrayMemory:
                     f"{what} would change {outermost._described()} in place: it belongs to the "
                     "caller"
                 ),
-                f"Copy it first: `x = x.copy()`; or make a new array: {rewrite}.",
+                f"Copy it first: {_copied(outermost)}; or make a new array: {rewrite}.",
             )
 
     def _write(self, new: Any) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, DTypeError, TraceError
 from pyc.interpreter import bind1, current, type_of
-from pyc.numpy import indexing, keywords
+from pyc.numpy import keywords
 from pyc.numpy.core import to_dtype
 from pyc.numpy.keywords import changes_nothing, refuse
 from pyc.trace import dispatch, location, updating
@@ -247,9 +247,7 @@ class ArrayMethods:
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """The elements at `indices` of the flat array become `values`, in place."""
         rewrite = "`x = x.at[index].set(values)`"
-        flat = pnp.reshape(self, -1)
-        new = indexing.update(flat, indices, values, mode=mode)
-        self.change(pnp.reshape(new, type_of(self).shape), "`.put()`", rewrite)
+        self.change(updating.with_put(self, indices, values, mode), "`.put()`", rewrite)
 
     def resize(self, *shape: Any, **options: Any) -> NoReturn:
         """TraceError: it works in place."""

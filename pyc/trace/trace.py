@@ -422,6 +422,10 @@ class Trace(Interpreter):
                 return f"a traced {value.type} ({eqn.op}{made})"
         return f"a traced {value.type}"
 
+    def name_of(self, value: Value) -> str | None:
+        """The name of an argument or of what was read from outside, None for other values."""
+        return self._names.get(value)
+
     def is_captured(self, value: Value) -> bool:
         """Whether `value` is an array that was read from outside, a hidden argument."""
         given = self._given.get(value)

@@ -174,17 +174,43 @@ def with_diagonal(array: Any, new: Any) -> Any:
         raise ShapeError(f"fill_diagonal: needs a matrix, got shape {shape}", place=location.here())
     count = min(shape)
     rows = constant(np.arange(count))
-    line = cast(value(new), type_of(array).dtype)
-    if type_of(line).shape not in ((), (count,)):
-        raise ShapeError(
-            f"fill_diagonal: {type_of(line).shape} values for {count} places", place=location.here()
-        )
-    return indexing.update(array, (rows, rows), broadcast(line, (count,)))
+    return indexing.update(array, (rows, rows), repeated(array, new, (count,)))
 
 
-def with_elements(array: Any, indices: Any, new: Any, axis: int) -> Any:
+def repeated(array: Any, new: Any, shape: tuple[int, ...]) -> Any:
+    """Values in the dtype of `array`, repeated or cut in row-major order to fill a shape."""
+    found = cast(value(new), type_of(array).dtype)
+    return found if type_of(found).shape == shape else pnp.resize(found, shape)
+
+
+def with_put(array: Any, indices: Any, new: Any, mode: str = "raise") -> Any:
+    """`array` after `np.put(array, indices, new, mode)`."""
+    places = pnp.reshape(pnp.asarray(indices), -1)
+    flat = pnp.reshape(array, -1)
+    flat = indexing.update(flat, places, repeated(array, new, type_of(places).shape), mode=mode)
+    return pnp.reshape(flat, type_of(array).shape)
+
+
+def with_mask_put(array: Any, mask: Any, new: Any) -> Any:
+    """`array` after `np.putmask(array, mask, new)`: a value goes to the place of its number."""
+    values = repeated(array, new, type_of(array).shape)
+    return pnp.where(pnp.astype(pnp.asarray(mask), np.bool_), values, array)
+
+
+def with_placed(array: Any, mask: Any, new: Any) -> Any:
+    """`array` after `np.place(array, mask, new)`: the values go to the mask's places in turn."""
+    values = pnp.reshape(cast(value(new), type_of(array).dtype), -1)
+    under = pnp.reshape(pnp.astype(pnp.asarray(mask), np.bool_), -1)
+    turn = (pnp.cumulative_sum(pnp.astype(under, np.int64)) - 1) % type_of(values).size
+    found = pnp.where(under, pnp.take(values, turn), pnp.reshape(array, -1))
+    return pnp.reshape(found, type_of(array).shape)
+
+
+def with_elements(array: Any, indices: Any, new: Any, axis: int | None) -> Any:
     """`array` after `np.put_along_axis(array, indices, new, axis)`."""
     shape = type_of(array).shape
+    if axis is None:
+        return pnp.reshape(with_elements(pnp.reshape(array, -1), indices, new, 0), shape)
     places = value(indices)
     under = type_of(places).shape
     axis = axis % len(shape)

@@ -246,3 +246,40 @@ def one_that_it_catches_itself(x):
     else:
         y = x
     return y
+
+
+def else_of_a_loop_that_returns(x):
+    y = x
+    for k in range(20):
+        new = 0.5 * (y + 2 / y)
+        if np.max(np.abs(new - y)) < 1e-8:
+            return new * k
+        y = new
+    else:
+        raise SingularError(k, hint="more")
+
+
+def else_of_loops_in_loops(x):
+    for k in range(30):
+        for v in x:
+            if v + k < 0:
+                break
+            if v > 100 + k:
+                return v * k
+        else:
+            raise ValueError("none is negative")
+    else:
+        raise ArithmeticError("too many")
+
+
+def else_of_while(x):
+    k = 0.0
+    while k < x[0]:
+        if x[1] < 0:
+            return k
+        k += 1
+    else:
+        if x[2] > 20:
+            raise ValueError("third")
+        k = -k
+    return k + x[2]

@@ -6,6 +6,7 @@ import math
 import sys
 import traceback
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import pyc
-from pyc import config, errors
+from pyc import cache, config, errors
 from pyc.jit import jit
 
 HERE = Path(__file__).name
@@ -113,6 +114,17 @@ def test_what_is_raised_as_numpy_does_ends_at_the_users_line(kind, wrong) -> Non
 def test_a_call_with_wrong_arguments_ends_at_the_call() -> None:
     assert frames(jit(refused)) == here()
     assert frames(jit(refused), X, X) == here()
+
+
+def test_what_pyc_calls_in_the_library_is_left_out() -> None:
+    f = jit(lambda x: x * 3.25 - 17.0)
+    with cache.frozen():
+        assert frames(f, X) == here()
+
+
+def test_what_the_user_calls_in_the_library_stays() -> None:
+    got = frames(jit(lambda x: x * Fraction("one half")), X)
+    assert got == [*here("<lambda>"), "fractions.py:__new__"]
 
 
 def test_an_index_out_of_range_at_run_time_ends_at_the_call() -> None:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+import pyc
+
 HEADER = """
 import collections, enum, functools
 from dataclasses import dataclass, field
@@ -100,6 +102,37 @@ inner, change = closure()
 def first(k, x): return x * k
 partial = functools.partial(first, 2.0)
 choices = {"f": lambda x: x + 1}
+
+@dataclass
+class Inner:
+    k: float = 1.0
+    rows: list = field(default_factory=lambda: [1.0, {"w": np.ones(3)}])
+@dataclass
+class Outer:
+    inner: Inner = field(default_factory=Inner)
+    table: dict = field(default_factory=lambda: {"a": Inner(2.0)})
+outer = Outer()
+
+class Stepper:
+    def __init__(self, rate): self.rate, self.w = rate, np.ones(3)
+    def plain(self, x): return x * self.rate + self.w
+    def other(self, x): return x - self.rate
+    step = pyc.jit(plain)
+stepper, second = Stepper(2.0), Stepper(3.0)
+handlers, run = [stepper.plain, second.plain], stepper.step
+bound = functools.partial(first, 2.0)
+bound.note = 1.0
+
+class Bag(set):
+    k = 1.0
+    def twice(self): return self.k * len(self) * 2
+class Weight(float):
+    unit = 1.0
+own, weight = Bag([1.0]), Weight(2.0)
+Side.LEFT.shift = Side.RIGHT.shift = 1.0
+factor = 2.0
+@functools.lru_cache
+def table_of(n): return np.arange(n) * factor
 def find(name, default): return globals().get(name, default)
 """
 
@@ -133,6 +166,17 @@ FUNCTIONS = {
     "functions": """
         y = helper(x) * helper.factor + inner(x) + partial(x)
         return choices["f"](y) + len(choices) + len(helper.__name__) + abs(-1.0)""",
+    "nested dataclasses": """
+        y = x * outer.inner.k + outer.inner.rows[0] + outer.inner.rows[1]["w"]
+        return y * outer.table["a"].k + len(outer.table) + (outer.inner == outer.table["a"])""",
+    "methods": """
+        y = run(x) + sum(handler(x) for handler in handlers)
+        return y + (handlers[0] == stepper.plain) + 2 * (stepper.other in handlers)""",
+    "partials": "return bound(x) * bound.note + 3 * (bound == partial) + len(bound.args)",
+    "derived": """
+        y = x * own.k * len(own) + own.twice() + weight * weight.unit
+        return y + side.shift + getattr(own, "extra", 0.0)""",
+    "caches": "return x + table_of(3)",
     "global names": 'return x * (extra if "extra" in globals() else 2.0) + find("more", 1.0)',
 }
 """Bodies of functions of `x`."""
@@ -302,6 +346,21 @@ def _same(w: dict[str, Any], by: int) -> None:
     w[b] = w[a]
 
 
+def _handlers(w: dict[str, Any], by: int) -> None:
+    owner = w[("stepper", "second")[by % 2]]
+    w["handlers"][by // 2 % 2] = (owner.plain, owner.other, owner.step)[by % 3]
+
+
+def _factor(w: dict[str, Any], by: int) -> None:
+    w["factor"] = real(by)
+    w["table_of"].cache_clear()
+
+
+def _bound(w: dict[str, Any], by: int) -> None:
+    w["bound"] = (w["partial"], type(w["partial"])(w["first"], real(by)))[by % 2]
+    w["bound"].note = real(by + 1)
+
+
 def _frozen(w: dict[str, Any], by: int) -> None:
     if by % 2:
         object.__setattr__(w["fixed"], "k", real(by))
@@ -394,6 +453,27 @@ ACTIONS: dict[str, Action] = {
     ),
     "choices": _come_and_go(lambda w: w["choices"], "g"),
     "abs": _come_and_go(lambda w: w, "unused"),
+    "outer.inner.k": lambda w, by: setattr(w["outer"].inner, "k", number(by)),
+    "outer.inner": lambda w, by: setattr(w["outer"], "inner", w["Inner"](real(by))),
+    "outer.inner.rows": lambda w, by: w["outer"].inner.rows[1].__setitem__("w", array(by)),
+    "outer.table": lambda w, by: w["outer"].table.__setitem__("ab"[by % 2], w["Inner"](real(by))),
+    "outer": lambda w, by: w.__setitem__("outer", w["Outer"]()),
+    "stepper.rate": _attribute("stepper", "rate", number),
+    "stepper.w": _attribute("stepper", "w", array),
+    "second": lambda w, by: w.__setitem__("second", (w["stepper"], w["Stepper"](real(by)))[by % 2]),
+    "handlers": _handlers,
+    "run": lambda w, by: w.__setitem__("run", w[("stepper", "second")[by % 2]].step),
+    "Stepper.other": lambda w, by: setattr(w["Stepper"], "other", lambda self, x: x * real(by)),
+    "bound": _bound,
+    "bound.note": _attribute("bound", "note", number),
+    "Bag.k": _class_attribute("Bag", "k"),
+    "Bag.twice": lambda w, by: setattr(w["Bag"], "twice", lambda self: real(by)),
+    "own": lambda w, by: (w["own"].discard, w["own"].add)[by % 2](real(by)),
+    "own.extra": _come_and_go(lambda w: vars(w["own"]), "extra"),
+    "Weight.unit": _class_attribute("Weight", "unit"),
+    "weight": lambda w, by: w.__setitem__("weight", w["Weight"](real(by))),
+    "Side.shift": lambda w, by: setattr(list(w["Side"])[by % 2], "shift", real(by)),
+    "factor": _factor,
     "extra": _come_and_go(lambda w: w, "extra"),
     "more": _come_and_go(lambda w: w, "more"),
     "two names of one object": _same,
@@ -402,7 +482,7 @@ ACTIONS: dict[str, Action] = {
 
 def world() -> dict[str, Any]:
     """The names of a new world."""
-    names: dict[str, Any] = {"__name__": "__main__", "np": np, "types": types}
+    names: dict[str, Any] = {"__name__": "__main__", "np": np, "pyc": pyc, "types": types}
     exec(HEADER + WORLD, names)
     for number, body in enumerate(FUNCTIONS.values()):
         lines = textwrap.indent(textwrap.dedent(body).strip(), "    ")
