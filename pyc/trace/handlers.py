@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 import dis
 import linecache
+import re
 import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -18,6 +19,8 @@ handling: ContextVar[frozenset[int]] = ContextVar("pyc_handling", default=frozen
 """Frames, by id, that are in the `except` clause of the `try` at which they stand."""
 
 _MATCH = ("CHECK_EXC_MATCH", "CHECK_EG_MATCH")
+_ERRSTATE = re.compile(r"(with\s+)?(\w+\.)*errstate\([^()]*\)(\s+as\s+\w+)?\s*:")
+"""The beginning of a `with` that does nothing but to set what NumPy tells about."""
 _ENTRY = "pyc.trace.capture"
 _IGNORED = ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL")
 
@@ -114,7 +117,7 @@ def _may_swallow(code: CodeType, handler: list[dis.Instruction]) -> bool:
     if end is None or end.positions is None or end.positions.lineno is None:
         return end is not None
     line = linecache.getline(code.co_filename, end.positions.lineno)
-    return "errstate" not in line[end.positions.col_offset : end.positions.end_col_offset]
+    return _ERRSTATE.match(line[end.positions.col_offset :]) is None
 
 
 __all__ = ["handling", "is_caught"]

@@ -3,6 +3,7 @@ refusal; never the exception in place of the handler."""
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -183,7 +184,21 @@ def in_a_loop_of_known_range(x, i):
     return total
 
 
-@pytest.mark.parametrize("function", [another_class, only_finally], ids=lambda f: f.__name__)
+def with_errstate(x, i):
+    with np.errstate(all="ignore"):
+        v = x[i]
+    return v * 1
+
+
+def that_returns_from_errstate(x, i):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return x[i]
+
+
+OTHERS = (another_class, only_finally, with_errstate, that_returns_from_errstate)
+
+
+@pytest.mark.parametrize("function", OTHERS, ids=lambda f: f.__name__)
 def test_other_clauses_are_no_matter(function: Any) -> None:
     jitted = pyc.jit(function)
     assert jitted(X, np.int64(2)) == 4.0
@@ -238,6 +253,30 @@ def with_an_effect(x, i):
     return v
 
 
+def with_an_else(x, i):
+    try:
+        v = x[i]
+    except IndexError:
+        v = 0.0
+    else:
+        v = v + 1
+    return v
+
+
+def suppressed(x, i):
+    v = 0.0
+    with contextlib.suppress(IndexError):
+        v = x[i]
+    return v
+
+
+def suppressed_beside_errstate(x, i):
+    v = 0.0
+    with np.errstate(all="ignore"), contextlib.suppress(IndexError):
+        v = x[i]
+    return v
+
+
 def into_an_array(x, i):
     y = x.copy()
     try:
@@ -247,7 +286,10 @@ def into_an_array(x, i):
     return y
 
 
-REFUSED = (with_a_name, several_statements, two_clauses, into_an_array)
+REFUSED = (
+    *(with_a_name, several_statements, two_clauses, into_an_array, with_an_else, suppressed),
+    suppressed_beside_errstate,
+)
 
 
 @pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
