@@ -255,21 +255,21 @@ def test_a_fork_or_a_signal_while_a_function_is_rewritten(tmp_path, event) -> No
         import deciding
         from pyc.trace import rewriting
         h, k = pyc.jit(deciding.h), pyc.jit(deciding.k)
-        real, inside = rewriting()._parsed, threading.Event()
+        real, inside = rewriting().parsed, threading.Event()
 
         def work(*_):
             assert np.allclose(k(x, 5), x * 10.0)
             assert np.allclose(h(x, 5), x * 10.0)
 
         def slow(*args):
-            rewriting()._parsed = real
+            rewriting().parsed = real
             inside.set()
             time.sleep(0.5)
             if {event == "signal"}:
                 signal.raise_signal(signal.SIGALRM)
             return real(*args)
 
-        rewriting()._parsed = slow
+        rewriting().parsed = slow
         signal.alarm(60)
         signal.signal(signal.SIGALRM, work if {event == "signal"} else signal.SIG_DFL)
         if {event == "signal"}:

@@ -72,7 +72,8 @@ def explain(
     if isinstance(function, Bound):
         args, function = (function.__self__, *args), function.__func__
     with suppress(PycError):
-        native.CALLS.image()  # pyc's own, loaded by the first trace: not what is explained
+        for part in (native.HOOKS, native.CALLS):
+            part.image()  # pyc's own, loaded by the first call: not what is explained
     made = _Maker(measure)
     with reasons.aside() as made.events, config.using(dump_dir=""):
         if isinstance(function, Jitted):

@@ -469,11 +469,24 @@ def _is_attempt(node: ast.Try) -> bool:
 
 
 def _is_mapped(node: ast.expr) -> bool:
-    """Whether it is a comprehension of one `for` without conditions."""
+    """Whether it is a comprehension of one `for` without conditions, whose elements do not see the
+    variable of the `for` when it is over, as functions made there do."""
     if not isinstance(node, (ast.ListComp, ast.GeneratorExp)) or len(node.generators) > 1:
         return False
     one = node.generators[0]
-    return not one.ifs and not one.is_async and _may_wait([node.elt])
+    return not one.ifs and not one.is_async and _may_wait([node.elt]) and not _is_kept(node.elt)
+
+
+def _is_kept(element: ast.expr) -> bool:
+    """Whether an expression makes something that may read its names later: a function, or a
+    generator that is not gone through at once."""
+    inner = [*ast.walk(element)]
+    calls = (n for n in inner if isinstance(n, ast.Call) and n.args)
+    at_once = {id(n.args[0]) for n in calls if isinstance(n.func, ast.Name) and n.func.id in _FOLDS}
+    return any(
+        isinstance(n, ast.Lambda) or (isinstance(n, ast.GeneratorExp) and id(n) not in at_once)
+        for n in inner
+    )
 
 
 def _constant(value: Any) -> ast.expr:

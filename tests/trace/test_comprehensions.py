@@ -45,6 +45,20 @@ def of_other_lists(x):
     return np.array([0.5 * v for v in second]), [first[0], *second][-1]
 
 
+def functions_that_are_called_later(x):
+    """They see the last value of the variable, by whatever way they reach it."""
+    late = [lambda v: v + k for k in range(40)]  # noqa: B023
+    own = [lambda v, k=k: v + k for k in range(40)]
+    lazy = [(v * k for v in x[:3]) for k in range(40)]
+    numbered = [enumerate(x[0] * k for _ in range(2)) for k in range(40)]
+    return (
+        np.array([f(x[0]) for f in late]),
+        np.array([f(x[0]) for f in own]),
+        np.array([v for values in lazy for v in values]),
+        np.array([v for values in numbered for _, v in values]),
+    )
+
+
 def folded(x):
     doubled = [2 * v for v in x]
     return (
@@ -156,6 +170,10 @@ def keys(x):
 
 
 STRAIGHT = (views, another_list_grows, keys)
+
+
+def test_functions_made_in_a_comprehension_see_the_last_value() -> None:
+    assert_same(functions_that_are_called_later, pyc.jit(functions_that_are_called_later))
 
 
 def assert_same(function: Any, jitted: Any) -> None:
