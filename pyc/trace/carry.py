@@ -41,6 +41,15 @@ class ImpureError(Exception):
     """The test of a loop changes something: it cannot be evaluated apart from the body."""
 
 
+def unseen(what: str) -> Unstable:
+    """That a loop may use something whose state cannot be seen."""
+    return Unstable(
+        f"the loop may use {what}, whose state is not known",
+        "Take what it gives before the loop, as a list or an array.",
+        again=0,
+    )
+
+
 class _Made:
     """An array after a loop. start: what was in its place before, None if nothing was."""
 
@@ -72,11 +81,7 @@ class Loop:
         self.always = always
         self.snapshot = Snapshot(functions)
         if self.snapshot.unknown:
-            raise Unstable(
-                f"the loop may use {self.snapshot.unknown}, whose state is not known",
-                "Take what it gives before the loop, as a list or an array.",
-                again=0,
-            )
+            raise unseen(self.snapshot.unknown)
         self.assigned = {p.key for p in assigned}
         self.carried = [Carried(p) for p in places]
         self.kept: list[tuple[Place, Any]] = []

@@ -15,7 +15,7 @@ from pyc.ir.graph import Eqn, Graph
 from pyc.ir.op import Kind
 from pyc.trace import location
 from pyc.trace.capture import tracing
-from pyc.trace.carry import Loop
+from pyc.trace.carry import Loop, unseen
 from pyc.trace.decisions import Variables, branch_on, note, truth_of
 from pyc.trace.sequences import SHORT
 from pyc.trace.state import UNBOUND, Snapshot
@@ -60,8 +60,13 @@ class Statement:
 
     def dry(self, run: Callable[[], Any]) -> tuple[Any, bool, int]:
         """(what `run` returns, whether it does nothing with traced values, what it comes to as
-        straight code), everything undone."""
+        straight code), everything undone.
+
+        raises LoopStateError: it may use something that cannot be undone; it was not begun then
+        """
         snapshot = Snapshot(self.functions)
+        if snapshot.unknown:
+            raise unseen(snapshot.unknown).error()
         trace = Trace(current())
         trace.may_change = True
         try:

@@ -11,7 +11,7 @@ from pyc.ir.graph import Eqn
 from pyc.ir.op import Kind
 from pyc.reasons import Reason, record
 from pyc.trace.carried import Unstable
-from pyc.trace.carry import ImpureError
+from pyc.trace.carry import ImpureError, unseen
 from pyc.trace.decisions import Variables, negation, truth_of
 from pyc.trace.loop_statements import (
     LONGEST,
@@ -20,11 +20,12 @@ from pyc.trace.loop_statements import (
     STRAIGHT_COST,
     Statement,
     forgiven,
+    recorded,
     where,
     while_of,
 )
 from pyc.trace.merge import merge
-from pyc.trace.state import Result
+from pyc.trace.state import Result, Snapshot
 
 
 class While(Statement):
@@ -69,6 +70,10 @@ class While(Statement):
 
     def run(self) -> None:
         """In Python if it is short and its end is known, else as an op."""
+        what = Snapshot(self.functions).unknown
+        if what:
+            self.run_once(unseen(what))
+            return
         error: PycError | None = None
         try:
             ended, plain, cost = self.dry(lambda: self.run_in_python(SHORT))
@@ -96,6 +101,15 @@ class While(Statement):
                 raise error
         record(Reason.LOOP_UNROLLED, **where(), detail=error.message)
         self.run_in_python(None)
+
+    def run_once(self, why: Unstable) -> None:
+        """In Python, where an iteration cannot be undone; the error of `why` if it does not end
+        there."""
+        before = recorded()
+        if not self.run_in_python(LONGEST):
+            raise why.error()
+        if recorded() > before:
+            record(Reason.LOOP_UNROLLED, **where(), detail=why.message)
 
     def try_to_roll(self) -> bool:
         """Whether it has become an op."""

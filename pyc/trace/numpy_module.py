@@ -233,12 +233,12 @@ class LocalGenerator:
     every call, so they are constants of the program."""
 
     def __init__(self, generator: Any) -> None:
-        self._generator = generator
+        self.generator = generator
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        value = getattr(self._generator, name)
+        value = getattr(self.generator, name)
         if not callable(value):
             return value
 
@@ -254,6 +254,7 @@ class LocalGenerator:
                 )
             return found
 
+        vars(draw)["__self__"] = self
         return draw
 
 

@@ -15,7 +15,14 @@ import zlib
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -272,9 +279,11 @@ _KINDS: tuple[tuple[tuple[type, ...], _Kind], ...] = (
 )
 _ATOMS = (
     *(Tracer, str, bytes, int, float, complex, type(None), type, ModuleType, np.generic, np.ufunc),
-    *(np.dtype, BuiltinFunctionType, type(Ellipsis), slice, range, _Unbound),
+    *(np.dtype, type(Ellipsis), slice, range, _Unbound),
 )
 _LIBRARIES = ("pyc", "numpy", "scipy", "builtins")
+_RANDOM = ("_random", "numpy.random")
+"""Modules of classes whose objects have a state that is not in their attributes."""
 
 
 # --- snapshots ------------------------------------------------------------------------------------
@@ -287,7 +296,8 @@ class Snapshot:
         self._kept: dict[int, tuple[Any, str, _Kind, Parts]] = {}
         self._seen: dict[int, Any] = {}
         self.unknown = ""
-        """Something whose state cannot be seen, such as an iterator; empty if there is none."""
+        """Something whose state cannot be seen, such as an iterator: what uses it can only be done
+        once. Empty if there is none."""
         todo: list[tuple[Any, str]] = [(f, "") for f in functions]
         while todo:
             value, name = todo.pop()
@@ -302,11 +312,14 @@ class Snapshot:
         """What `value` holds; keeps it if that can change."""
         if isinstance(value, FunctionType):
             if location.is_own(value.__code__.co_filename):
-                return []
+                owner = getattr(value, "__self__", None)
+                return [] if owner is None else [(owner, name)]
             names = value.__code__.co_freevars
             cells = zip(value.__closure__ or (), names, strict=True)
             defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
             return [*cells, *((d, name) for d in defaults), *self._keep(value, name, _OBJECT)]
+        if isinstance(value, (BuiltinFunctionType, MethodWrapperType)):
+            return [(value.__self__, name)]
         if isinstance(value, MethodType):
             return [(value.__self__, name), (value.__func__, name)]
         if isinstance(value, functools.partial):
@@ -324,6 +337,11 @@ class Snapshot:
                 return more if plain else [*more, *self._keep(value, name, _OBJECT)]
         if hasattr(value, "__next__"):
             self.unknown = f"the iterator `{name}`" if name else "an iterator"
+            return []
+        held = getattr(value, "generator", None) if _is_own(value) else value
+        if any(c.__module__.startswith(_RANDOM) for c in type(held).__mro__):
+            what = "generator of random numbers"
+            self.unknown = f"the {what} `{name}`" if name else f"a {what}"
             return []
         if type(value).__module__.partition(".")[0] in _LIBRARIES:
             return []
@@ -370,6 +388,11 @@ class Snapshot:
             now = kind.parts(holder)
             if list(now) != list(before) or any(now[at] is not v for at, v in before.items()):
                 kind.put(holder, before)
+
+
+def _is_own(value: Any) -> bool:
+    """Whether it is an object of pyc, such as one that stands for a generator of NumPy."""
+    return type(value).__module__.partition(".")[0] == "pyc"
 
 
 def _changed(holder: Any, name: str) -> str:
