@@ -110,15 +110,15 @@ class Launches(Slots):
         self._stages(scope, eqn, cut(kernel, self.target), kernel, slots)
 
     def _overlaid(self, kernel: Kernel, slots: Sequence[int]) -> tuple[Kernel, Sequence[int]]:
-        """A kernel whose result replaces a donated argument that it reads for the last time, and
-        the slots of its buffers."""
-        inputs = [k for k, b in enumerate(kernel.buffers[: len(slots)]) if b.role == "in"]
+        """A kernel that replaces an input where it lies (a donated argument that it reads for the
+        last time, or the operand of an update), and the slots of its buffers."""
+        roles = [b.role for b in kernel.buffers[: len(slots)]]
         pairs = {
             k: n
-            for n, b in enumerate(kernel.buffers[: len(slots)])
-            if b.role == "out" and self.slots[slots[n]].donated
-            for k in inputs
-            if slots[k] == slots[n]
+            for n, output in enumerate(roles)
+            if output != "in"
+            for k, role in enumerate(roles)
+            if role == "in" and slots[k] == slots[n]
         }
         if not pairs:
             return kernel, slots

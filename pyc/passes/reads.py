@@ -151,6 +151,17 @@ class Walker:
         index = full_index(update.shape, self.variables(domain, range(len(domain))))
         return [(update, index), *((s, ()) for s in starts)]
 
+    def update_target(self, eqn: Eqn, domain: tuple[int, ...]) -> Index:
+        """Where an update stores its new elements; each in a place of its own."""
+        assert eqn.op.target is not None
+        index = full_index(eqn.args[1].shape, self.variables(domain, range(len(domain))))
+        types = tuple(a.type for a in eqn.args)
+
+        def read(position: int, at: Index) -> Any:
+            return self._element(eqn.args[position], self.canonical(tuple(at)))
+
+        return self.canonical(tuple(eqn.op.target(read, index, types, **eqn.params)))
+
     def has_memory(self, value: Value, stored: set[Value]) -> bool:
         """Whether a value is read from memory, if `stored` are."""
         eqn = self.producer.get(value)

@@ -13,7 +13,7 @@ from pyc.frozen import frozen
 from pyc.ir.graph import Eqn, Graph, Value, has_effect
 from pyc.ir.op import Kind
 from pyc.passes.fusion import Decision
-from pyc.passes.reads import Walker, inlines, units_dropped
+from pyc.passes.reads import Index, Read, Walker, inlines, units_dropped
 from pyc.passes.work import Work
 from pyc.reasons import Reason
 
@@ -151,14 +151,18 @@ class _Chooser:
 
     def _store_for_updates(self, live: set[Eqn]) -> None:
         """New elements of an update, and where they go, are stored first if computing them needs
-        the memory being written."""
+        the memory being written; but each new element may need the one that it replaces."""
         for e in self.graph.eqns:
             if e not in live or e.op.in_place is None or e.op.kind is not Kind.INDEX:
                 continue
-            for value, at in self.walker.update_operands(e, units_dropped(e.args[1].shape)):
+            domain = units_dropped(e.args[1].shape)
+            target = self.walker.update_target(e, domain)
+            for value, at in self.walker.update_operands(e, domain):
                 if self.walker.has_memory(value, self.stored):
                     continue
-                if any(r.value is e.args[0] for r in self.walker.reads(value, at, self.stored)):
+                replaced = target if value is e.args[1] else None
+                reads = self.walker.reads(value, at, self.stored)
+                if any(r.value is e.args[0] and not _stands_at(r, replaced) for r in reads):
                     details = "it reads what it replaces"
                     self._store(value, Reason.MEMORY_UPDATE_READS_OPERAND, details)
 
@@ -177,6 +181,10 @@ class _Chooser:
     def _is_reduction(self, value: Value) -> bool:
         eqn = self.walker.producer.get(value)
         return eqn is not None and eqn.op.kind is Kind.REDUCE
+
+
+def _stands_at(read: Read, index: Index | None) -> bool:
+    return index is not None and all(a is b for a, b in zip(read.index, index, strict=True))
 
 
 def _reads_part(eqn: Eqn, value: Value) -> bool:

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pyc.numpy as pnp
+from pyc import lax
 from pyc.backends.oracle import run_plan
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
@@ -27,6 +28,7 @@ from pyc.ir.target import SM_90, X86_64_V3, X86_64_V4, Target
 from pyc.passes import columns, merged_rows, optimise, row_stages, schedule
 from pyc.passes.memory import plan
 from pyc.passes.overwrite import may_overwrite
+from pyc.reasons import Reason
 from tests.passes.programs import awkward_arguments, graph_of
 from tests.passes.test_schedule_races import TILES, layer_norm, shapes, softmax
 from tests.programs.differential import same_bits
@@ -261,3 +263,72 @@ def test_only_the_same_shape_and_type_may() -> None:
     kernel = parse_kernel(text)
     a, out, b = kernel.buffers
     assert not may_overwrite(kernel, out, a) and not may_overwrite(kernel, out, b)
+
+
+# --- updates --------------------------------------------------------------------------------------
+
+LINE = np.arange(1.0, 12.0)
+FIELD = np.arange(1.0, 78.0).reshape(7, 11)
+
+# Updates of what they read, by whether new elements are made where the old ones lie.
+UPDATES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], bool]] = {
+    "a part": (lambda x: x.at[1:-1].multiply(2.0), (LINE,), True),
+    "a part of both axes": (lambda x: x.at[1:-1, 2:5].add(1.0), (FIELD,), True),
+    "every second": (lambda x: x.at[1::2].multiply(2.0), (LINE,), True),
+    "a row": (lambda x: x.at[3].divide(2.0), (FIELD,), True),
+    "a column": (lambda x: x.at[:, 3].divide(2.0), (FIELD,), True),
+    "with another": (lambda x, y: x.at[2:9].set(x[2:9] * y[1:8] + 1), (LINE, LINE * 3), True),
+    "complex": (lambda x: x.at[1:4].multiply(2.0 + 1j), (LINE + 1j,), True),
+    "at a place that is computed": (
+        lambda x, i: lax.dynamic_update_slice(x, lax.dynamic_slice(x, (i,), (3,)) * 2, (i,)),
+        *((LINE, np.int64(4)), True),
+    ),
+    "one after the other": (lambda x: x.at[2:5].add(1.0).at[3:8].multiply(3.0), (LINE,), True),
+    "a neighbour": (lambda x: x.at[1:-1].set(x[:-2] * 2), (LINE,), False),
+    "both neighbours": (lambda x: x.at[1:-1].set((x[:-2] + x[2:]) * 0.5), (LINE,), False),
+    "backwards": (lambda x: x.at[1:-1].set(x[1:-1][::-1] * 2), (LINE,), False),
+    "across": (lambda x: x.at[1:5, 1:5].set(x[1:5, 1:5].T * 2), (FIELD,), False),
+    "by the first": (lambda x: x.at[1:5].set(x[1:5] / x[0]), (LINE,), False),
+    "at another place that is computed": (
+        lambda x, i: lax.dynamic_update_slice(x, lax.dynamic_slice(x, (i,), (3,)) * 2, (i + 1,)),
+        *((LINE, np.int64(4)), False),
+    ),
+}
+
+
+@pytest.mark.parametrize("target", [X86_64_V3, SM_90], ids=lambda t: t.id)
+@pytest.mark.parametrize("case", UPDATES)
+def test_updates_make_elements_where_the_old_ones_lie(case: str, target: Target) -> None:
+    function, arguments, in_place = UPDATES[case]
+    graph = optimise(graph_of(function, *arguments), check=True)
+    for found in (plan(graph, target, check=True), plan(graph, target, donated=(0,), check=True)):
+        results = [(v.shape, v.dtype.numpy) for v in graph.results]
+        for a, b in zip(
+            evaluate(graph, list(arguments)),
+            run_plan(found.plan, list(arguments), results),
+            strict=True,
+        ):
+            assert same_bits(a, b), f"{b} is not {a}"
+        stored = any(d.reason is Reason.MEMORY_UPDATE_READS_OPERAND for d in found.decisions)
+        assert stored is not in_place
+        assert not (in_place and found.plan.peak), "no other memory"
+
+
+def test_updates_in_loops_and_of_what_is_read_later() -> None:
+    def swept(x: Any) -> Any:
+        return lax.fori_loop(1, 10, lambda i, x: x.at[i].multiply(x[i] + 1.0), x)
+
+    def later(x: Any) -> Any:
+        y = pnp.sort(x)
+        return y.at[1:5].multiply(2.0) + y.sum(), y
+
+    for function in (swept, later):
+        graph = optimise(graph_of(function, LINE), check=True)
+        check(graph, [LINE.copy()])
+        results = [(v.shape, v.dtype.numpy) for v in graph.results]
+        for a, b in zip(
+            evaluate(graph, [LINE]),
+            run_plan(plan(graph, X86_64_V3).plan, [LINE], results),
+            strict=True,
+        ):
+            assert same_bits(a, b)
