@@ -3,11 +3,11 @@
     python -m benchmarks.sentences [--quick] [--json FILE]
 
 torch runs its own fused operations (linear, scaled_dot_product_attention, layer_norm, gelu) in
-inference mode, and compiled by torch.compile for one shape and thread. Results are compared with NumPy in
-float64 first. Rows are timed in turn, by the clock and by the processor time of the process: with
-one thread the latter is compared, which other work on the machine changes little; with two the
-clock. `floor` is the time of the multiplications and additions of the products alone, at the best
-rate of a product of 1,024 squared, pyc's or torch's, in the same run.
+inference mode, and compiled by torch.compile for one shape with one thread. Results are compared
+with NumPy in float64 first. Rows are timed in turn, by the clock and by the processor time of the
+process: with one thread the latter is compared, which other work on the machine changes little;
+with two the clock. `floor` is the time of the multiplications and additions of the products alone,
+at the best rate of a product of 1,024 squared, pyc's or torch's, in the same run.
 """
 
 from __future__ import annotations
