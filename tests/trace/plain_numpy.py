@@ -145,7 +145,7 @@ works(
     """,
 )
 works(
-    "changing them in place",
+    "changing them in place: `a[...] = v`, `+=`, `out=`, `np.copyto`, `put`, `place`, `add.at`",
     """
     def f(x):
         a = np.zeros(5)
@@ -156,6 +156,10 @@ works(
         b[0] = 100
         c = np.empty_like(a)
         np.multiply(a, 2, out=c)
+        np.copyto(c[1:4], x)
+        np.put(c, [0, -1], [7, 8])
+        np.place(b, b > 2, x)
+        np.add.at(b, [0, 0, 1], x)
         return a, b, c
     """,
 )
@@ -659,6 +663,32 @@ works(
     """,
 )
 works(
+    "functions, methods of objects and partials as arguments: `integrate(model.rhs, y)`",
+    """
+    import functools
+    import pyc
+    class Model:
+        def __init__(self): self.rate, self.weights = 0.5, np.ones(3)
+        def rhs(self, v): return v * self.rate + self.weights
+    def decay(rates, v): return v * rates[0]
+    @pyc.jit
+    def integrate(function, v): return v + 0.1 * function(v)
+    model = Model()
+    def f(x):
+        y = integrate(model.rhs, x) + integrate(functools.partial(decay, [2.0]), x)
+        return y + integrate(np.sin, x)
+    """,
+)
+works(
+    "ranges, slices and `...` as arguments",
+    """
+    import pyc
+    @pyc.jit
+    def part(v, places, order): return v[places] + sum(v[k] for k in order)
+    def f(x): return part(x, slice(None, None, -1), range(2)) + part(x, ..., range(1))
+    """,
+)
+works(
     "`isinstance`-dispatch, `try`, `with`, `match`",
     """
     def size(v):
@@ -743,6 +773,17 @@ works(
         other = replace(options, dt=0.5)
         return (options.act(options.grid() * other.dt + x) + options.h + slotted.scaled(x)
                 + asdict(other)["n"] + (other == Options(dt=0.5)))
+    """,
+)
+works(
+    "numbers of classes: `IntEnum`, `IntFlag`, `class Rate(float)`",
+    """
+    import enum
+    class Label(enum.IntEnum):
+        CAT = 1
+        DOG = 2
+    class Rate(float): pass
+    def f(x): return np.where(x == Label.CAT, Label.DOG, x) * Rate(0.5) + x[Label.DOG]
     """,
 )
 works(
