@@ -94,8 +94,8 @@ class Reason(Enum):
     PURITY_RANDOM = Entry(
         "PYC2008",
         "the function draws random numbers from a state outside of it",
-        "Draw them outside and pass the array; or draw from a generator made in the function with "
-        "a seed, if they are the same in every call.",
+        "Draw them by a key that is an argument (`pyc.random`), or outside, and pass the array; or "
+        "from a generator made in the function with a seed, if they are the same in every call.",
     )
     PURITY_NAME = Entry(
         "PYC2009",

@@ -126,8 +126,9 @@ RANDOM = Effect(
     Reason.PURITY_RANDOM,
     "draws random numbers while the function is traced: compiled code would use the same ones in "
     "every call",
-    "Draw them outside and pass the array as an argument; or draw from a generator made in the "
-    "function\nwith a seed, `random.Random(0)`, if they are the same in every call.",
+    "Draw them by a key that is an argument, such as with `pyc.random.uniform(key, shape)`; or "
+    "outside,\nand pass the array; or from a generator made in the function with a seed, "
+    "`random.Random(0)`, if they\nare the same in every call.",
 )
 
 CHANGES_OUTSIDE = (Reason.PURITY_NAME, Reason.PURITY_OBJECT, Reason.PURITY_ARGUMENT)

@@ -213,8 +213,9 @@ _RANDOM = (
     Reason.PURITY_RANDOM,
     "draws random numbers when the function is traced, and compiled code would use the same ones "
     "in every call",
-    "Draw them outside and pass the array as an argument; or draw them from a generator made in "
-    "the function\nwith a seed, `np.random.default_rng(0)`, if they are the same in every call.",
+    "Draw them by a key that is an argument, such as with `pyc.random.normal(key, shape)`; or "
+    "outside,\nand pass the array; or from a generator made in the function with a seed, "
+    "`np.random.default_rng(0)`,\nif they are the same in every call.",
 )
 
 
