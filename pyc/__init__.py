@@ -24,7 +24,7 @@ with collector.seldom():  # nearly all that the import makes stays
     collector.keep()
 
 if TYPE_CHECKING:
-    from pyc import debug, lax
+    from pyc import debug, lax, random
     from pyc.explanation import explain
     from pyc.kept import clear_caches
     from pyc.lax import cond, fori_loop, scan, switch, while_loop
@@ -62,6 +62,7 @@ __all__ = [
     "make_graph",
     "numpy",
     "pure_callback",
+    "random",
     "reasons",
     "scan",
     "set_num_threads",
@@ -87,7 +88,7 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("debug", "lax"):
+    if name in ("debug", "lax", "random"):
         return load(f"pyc.{name}")
     for module, names in _ELSEWHERE.items():
         if name in names:

@@ -39,6 +39,7 @@ ALLOWED: dict[str, set[str]] = {
     "trace": IR | {"interpreter", "numpy", "tree", "array"},
     "purity": IR | {"runtime", "trace"},
     "lax": IR | {"interpreter", "numpy", "trace", "tree"},
+    "random": IR | {"interpreter", "jit", "numpy", "trace"},
     "debug": {"trace"},
     "kernels": IR,
     "passes": IR | {"kernels"},
@@ -84,7 +85,7 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"cli", "__init__"},
     "__init__": GLUE
     | {"debug", "compile", "eager", "explanation", "jit", "lax", "cache", "verification"}
-    | {"kept", "uncompiled"},
+    | {"kept", "random", "uncompiled"},
 }
 """Part of pyc (a module, or a package with all in it) -> the parts that it may import."""
 

@@ -11,7 +11,7 @@ import pytest
 
 import pyc
 
-MODULES = (pyc, pyc.numpy, pyc.numpy.linalg, pyc.lax, pyc.debug, pyc.ir)
+MODULES = (pyc, pyc.numpy, pyc.numpy.linalg, pyc.lax, pyc.debug, pyc.random, pyc.ir)
 NAMES = [(module, name) for module in MODULES for name in module.__all__]
 IDS = [f"{module.__name__}.{name}" for module, name in NAMES]
 
@@ -35,10 +35,14 @@ def test_no_public_name_is_told_twice() -> None:
         assert len({*module.__all__}) == len(module.__all__)
 
 
+ON_DEMAND = {"debug", "lax", "random"}
+"""Modules that are loaded when they are asked for."""
+
+
 @pytest.mark.parametrize("name", sorted(pyc.__all__))
 def test_each_name_is_there_right_after_the_import(name: str) -> None:
     """Whatever was loaded before; one process each would be slow, so those on demand only."""
-    if name not in {n for names in pyc._ELSEWHERE.values() for n in names} | {"debug", "lax"}:
+    if name not in {n for names in pyc._ELSEWHERE.values() for n in names} | ON_DEMAND:
         assert name in vars(pyc)
         return
     code = f"import pyc; assert pyc.{name} is not None"

@@ -75,7 +75,7 @@ def test_a_start_loads_nothing_that_few_programs_need(tmp_path: Path) -> None:
     assert "pyc.jit" in found
     heavy = {"ml_dtypes", "json", "pathlib", "string", "sysconfig", "importlib.util", "ast"}
     heavy |= {"hashlib", "_hashlib", "dataclasses", "signal", "optree", "typing_extensions"}
-    heavy |= {"pyc.lax", "pyc.trace.control", "pyc.verification", "pyc.stages"}
+    heavy |= {"pyc.lax", "pyc.random", "pyc.trace.control", "pyc.verification", "pyc.stages"}
     heavy |= {"pyc.backends.cuda", "pyc.backends.llvm_library", "pyc.ir.ops.scalar_math"}
     assert heavy & set(found) == set()
     packages = ("pyc.passes", "pyc.kernels", "pyc.ir.simulate", "pyc.explanation", "pyc.report")

@@ -186,6 +186,14 @@ works(
     """,
 )
 works(
+    "`pyc.random` by a key",
+    """
+    import pyc
+    K = pyc.random.key(3)
+    def f(x): return x + pyc.random.normal(pyc.random.fold_in(K, 2), (3,))
+    """,
+)
+works(
     "`np.random.default_rng(seed)` made in the function",
     """
     def f(x): return x + np.random.default_rng(7).normal(size=3)

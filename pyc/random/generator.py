@@ -1,0 +1,97 @@
+"""Philox4x32-10, and how its blocks are laid out: the definition of every random bit.
+
+Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011. A block is four
+words of 32 bits, a function of a counter of four words and a key of two. The counter of block n is
+(n's low word, n's high word, 0, what the block is for), so words of numbers, of `split` and of
+`fold_in` have nothing in common. An array takes its words from blocks in order, word after word: a
+longer one begins with the elements of a shorter one.
+
+Everything here is made of traced operations on `uint32` and `uint64`, without loops: it fuses with
+what uses it, also inside of loops of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+import pyc.numpy as pnp
+
+MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
+ROUNDS = 10
+HALF = np.uint64(32)
+NUMBERS, SPLIT, FOLD = np.uint32(0), np.uint32(1), np.uint32(2)
+"""What a block is for."""
+
+Words = tuple[Any, Any, Any, Any]
+
+
+def philox(counter: Sequence[Any], key: Sequence[Any]) -> Words:
+    """The block of a counter of four words under a key of two; or the blocks of arrays of these,
+    which broadcast. All are `uint32`."""
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    for _ in range(ROUNDS):
+        (h0, l0), (h1, l1) = _product(c0, MULTIPLIERS[0]), _product(c2, MULTIPLIERS[1])
+        c0, c1, c2, c3 = h1 ^ c1 ^ k0, l1, h0 ^ c3 ^ k1, l0
+        k0, k1 = k0 + WEYL[0], k1 + WEYL[1]
+    return c0, c1, c2, c3
+
+
+def _product(a: Any, b: np.uint64) -> tuple[Any, Any]:
+    """The high and the low word of the product of two words."""
+    whole = a.astype(np.uint64) * b
+    return (whole >> HALF).astype(np.uint32), whole.astype(np.uint32)
+
+
+def halves(x: Any) -> tuple[Any, Any]:
+    """The low and the high word of an integer, of its two's complement if it is below zero."""
+    whole = pnp.asarray(x).astype(np.uint64)
+    return whole.astype(np.uint32), (whole >> HALF).astype(np.uint32)
+
+
+def blocks(key: Any, count: int, use: np.uint32 = NUMBERS) -> Words:
+    """The first `count` blocks for a use: four arrays, word by word."""
+    low, high = halves(pnp.arange(count, dtype=np.uint64))
+    return philox((low, high, pnp.zeros_like(low), pnp.full_like(low, use)), (key[0], key[1]))
+
+
+def pairs(words: Words) -> tuple[Any, Any]:
+    """The two `uint64` of each block; the first word of a pair is the low one."""
+    a, b, c, d = (w.astype(np.uint64) for w in words)
+    return a | b << HALF, c | d << HALF
+
+
+def drawn(
+    key: Any, shape: tuple[int, ...], wide: bool, made: Callable[[Any], Any] = lambda x: x
+) -> Any:
+    """An array with one word for each element, or a `uint64` if `wide`, after `made`, a function of
+    each element."""
+    words = blocks(key, blocks_of(shape, 2 if wide else 4))
+    return together([made(x) for x in (pairs(words) if wide else words)], shape)
+
+
+def blocks_of(shape: tuple[int, ...], elements: int) -> int:
+    """How many blocks an array takes if each gives so many elements."""
+    return -(-prod(shape) // elements)
+
+
+def together(lanes: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """An array of the elements of blocks, block after block; what is over is left out. lanes: the
+    first element of each block, the second of each, and so on."""
+    kind = lanes[0].dtype
+    if len(lanes) == 4 and kind.itemsize == 4:
+        # Two by two, which takes half as many reads.
+        a, b, c, d = (x.view(np.uint32) for x in lanes)
+        line = _line(halves(_line(pairs((a, b, c, d))))).view(kind)
+    else:
+        line = _line(lanes)
+    return line[: prod(shape)].reshape(shape)
+
+
+def _line(lanes: Sequence[Any]) -> Any:
+    return pnp.stack(lanes, axis=-1).reshape(-1)
