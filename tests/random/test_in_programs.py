@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 import warnings
@@ -186,6 +187,31 @@ def test_a_size_may_be_a_static_argument_or_a_shape() -> None:
     same(shaped(KEY, np.ones((2, 3), np.float32)), random.normal(KEY, (2, 3), np.float32) + 1)
     ordered = pyc.jit(lambda key, x: random.permutation(key, len(x)))
     same(ordered(KEY, np.ones(9)), random.permutation(KEY, 9))
+
+
+def test_the_functions_themselves_are_jitted() -> None:
+    drawn = pyc.jit(random.uniform, static_argnames=("shape", "dtype"))
+    same(drawn(KEY, shape=(3,), dtype=np.float32), random.uniform(KEY, (3,), np.float32))
+    same(pyc.jit(random.split, static_argnums=1)(KEY, 3), random.split(KEY, 3))
+    same(pyc.jit(functools.partial(random.normal, shape=(3,)))(KEY), random.normal(KEY, (3,)))
+    same(pyc.jit(random.permutation)(KEY, np.arange(9.0)), random.permutation(KEY, np.arange(9.0)))
+    same(pyc.jit(random.key)(7), random.key(7))
+
+
+def test_a_method_draws_by_a_key_of_its_object() -> None:
+    class Layer:
+        def __init__(self, seed: int) -> None:
+            self.key, self.rate = random.key(seed), 0.5
+
+        @pyc.jit
+        def dropped(self, x: Any) -> Any:
+            return np.where(random.bernoulli(self.key, self.rate, x.shape), x / self.rate, 0)
+
+    layer = Layer(4)
+    for rate in (0.5, 0.25):
+        layer.rate = rate
+        kept = random.bernoulli(random.key(4), rate, (50,))
+        same(layer.dropped(np.ones(50)), np.where(kept, 1 / rate, 0))
 
 
 def test_keys_are_leaves_of_trees() -> None:
