@@ -77,6 +77,7 @@ def test_a_start_loads_nothing_that_few_programs_need(tmp_path: Path) -> None:
     heavy |= {"hashlib", "_hashlib", "dataclasses", "signal", "optree", "typing_extensions"}
     heavy |= {
         "pyc.lax",
+        "pyc.random",
         "pyc.trace.branches",
         "pyc.trace.control",
         "pyc.verification",
