@@ -290,6 +290,11 @@ machine = cache(make_machine)
 """The one for all threads: making one takes 0.3 ms."""
 
 
+def is_safe_in_threads() -> bool:
+    """Whether different machines compile at the same time: not by llvmlite, which crashes then."""
+    return _path() is not None
+
+
 def host_features() -> dict[str, bool]:
     """Which features of the host's architecture this processor has, by LLVM's names."""
     if _path() is None:

@@ -100,10 +100,11 @@ class Part:
         return made
 
     def _begin(self) -> None:
-        """Compiles the code beside what the calling thread does next."""
+        """Compiles the code beside what the calling thread does next, if that can be."""
         if self._image is None and self._beside is None:
-            text, assemble = self.text(), load("pyc.backends.assemble").assemble
-            self._beside = Beside(lambda: assemble(text))
+            compute = load("pyc.backends.assemble").assembler(self.text())
+            if compute is not None:
+                self._beside = Beside(compute)
 
     def load(self, code: bytes) -> Image:
         """The mapped code, from `code` unless it is mapped already.

@@ -78,12 +78,12 @@ from pyc.runtime import native
 
 assembled = []
 from pyc.backends import assemble
-true = assemble.assemble
-def told(text):
+true = assemble._object
+def told(*args):
     import threading
     assembled.append(threading.current_thread().name)
-    return true(text)
-assemble.assemble = told
+    return true(*args)
+assemble._object = told
 x = np.arange(5.0)
 f = pyc.jit(lambda x: x * 2)
 """
@@ -122,6 +122,23 @@ def test_a_process_that_has_them_cached_begins_no_thread(tmp_path: Any) -> None:
     tmp_path.chmod(0o700)
     run_child(CHILD + "f(x)\nassert len(assembled) == 2", cache="rw", **cache)
     run_child(CHILD + "f(x)\nassert not assembled", cache="rw", **cache)
+
+
+def test_llvmlite_compiles_in_one_thread() -> None:
+    """It crashes in two."""
+    run_child(
+        """
+from pyc.backends import llvm_library
+llvm_library.KNOWN = ()
+"""
+        + CHILD
+        + """
+for _ in range(3):
+    assert f(x)[4] == 8
+assert assembled == ["MainThread", "MainThread"], assembled
+""",
+        cache="off",
+    )
 
 
 def test_a_process_that_ends_meanwhile_ends_well() -> None:
