@@ -112,6 +112,10 @@ def device_put(x: Any, device: str | DeviceInfo = "cuda") -> Any:
     return tree.map(lambda leaf: moved(leaf, on), x)
 
 
+ALIGNMENT = 16
+"""Bytes that a thread of a GPU moves at once: an array there begins at a multiple of them."""
+
+
 def imported(x: Any, device: str | DeviceInfo | None = None, copy: bool | None = None) -> Array:
     """See `pyc.numpy.from_dlpack`."""
     on = None if device is None else device_named(device)
@@ -154,8 +158,15 @@ def _shared(x: Any, copy: bool | None) -> tuple[Array, bool]:
             "(`x.contiguous()` in torch, `cupy.ascontiguousarray(x)`)"
         )
     taken.owner.before = on.synchronize
-    made = known_type(ArrayType(taken.shape, taken.dtype))
-    return Array(made, on, taken.address, taken.owner), True
+    found = Array(known_type(ArrayType(taken.shape, taken.dtype)), on, taken.address, taken.owner)
+    if taken.address % ALIGNMENT == 0:
+        return found, True
+    if copy is False:
+        raise BufferError(
+            f"elements that do not begin at a multiple of {ALIGNMENT} bytes, as those of a part of "
+            "an array, need a copy"
+        )
+    return found.duplicate(), False
 
 
 def device_get(x: Any) -> Any:

@@ -276,6 +276,22 @@ def test_what_cannot_be_taken_over_is_named(golden: Any) -> None:
 # --- Python ---------------------------------------------------------------------------------------
 
 
+def test_a_part_of_an_array_on_a_gpu_is_copied_where_it_begins(gpu: InterpretedDevice) -> None:
+    """Kernels move 16 bytes at once, and an address that is no multiple of 16 is an error there."""
+    whole = np.frombuffer(bytearray(16 * 9), np.float32)
+    whole[:] = range(36)
+    first = -whole.ctypes.data % 16 // 4
+    for begin in range(first, first + 5):
+        theirs = Library(whole[begin : begin + 8], device=(2, 0))
+        y = pnp.from_dlpack(theirs)
+        shared = y.address == theirs.array.ctypes.data
+        assert shared == ((begin - first) % 4 == 0) and y.address % 16 == 0
+        assert y.tolist() == theirs.array.tolist() and (y + 1.0)[3] == theirs.array[3] + 1
+        if not shared:
+            with pytest.raises(BufferError, match="a multiple of 16 bytes"):
+                pnp.from_dlpack(theirs, copy=False)
+
+
 @pytest.mark.parametrize("on", ["cpu", "cuda"])
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_a_pickle_comes_back_to_its_device(
@@ -378,6 +394,7 @@ def test_torch_shares_memory_on_a_gpu() -> None:
     back = pnp.from_dlpack(t)
     assert back.address == t.data_ptr()
     assert (back + 1).tolist() == (t + 1).tolist()
+    assert (pnp.from_dlpack(t[1:]) + 1).tolist() == (t[1:] + 1).tolist()
     with pytest.raises(BufferError, match="contiguous"):
         pnp.from_dlpack(torch.ones(2, 3, device="cuda").T)
 
