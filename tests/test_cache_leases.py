@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from pyc import backends, cache, config, reasons
 from pyc.errors import CacheMissError
 from pyc.jit import jit
 from pyc.reasons import Reason
-from pyc.store import Entry, Miss, lease, write
+from pyc.store import Entry, Miss, lease, lock, write
 
 DOCUMENT = {"graph": "graph(%0: f32[8])\n  return %0\n", "options": {}}
 FACTS = {"vector_bytes": 32}
@@ -558,3 +559,27 @@ def test_clearing_takes_no_lease_from_a_living_holder(cache_dir) -> None:
         os.waitid(os.P_PID, holder, os.WEXITED | os.WNOWAIT)
         cache.clear()
         assert not list((cache_dir / "leases").iterdir())
+
+
+def test_who_has_waited_lets_go_though_a_child_has_the_file_open(tmp_path: Path) -> None:
+    """Forked while its parent waited: the child must not keep the lock from others who wait."""
+    path = str(tmp_path / "leases" / "one")
+    holder = lease.take(path).lease
+    assert holder is not None
+    other = lock.open_file(path)
+    turns: list[lease.Turn] = []
+    waiter = threading.Thread(target=lambda: turns.append(lease.take(path)))
+    waiter.start()
+    time.sleep(0.3)
+    child = os.fork()
+    if not child:
+        signal.pause()
+    try:
+        holder.release()
+        waiter.join()
+        assert turns[0].lease is None and turns[0].reason is None
+        assert lock.lock(other)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        lock.release(other)

@@ -153,7 +153,9 @@ def _try(path: str, start: float, wait: bool) -> Turn:
         return turn
     finally:
         if not kept:
-            lock.close(descriptor)
+            # Not just closed: a child that was forked meanwhile has the file open, and would keep
+            # the lock from others who wait.
+            lock.release(descriptor)
 
 
 def _wait(path: str, descriptor: int, start: float, wait: bool) -> Turn:

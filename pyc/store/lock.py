@@ -30,7 +30,7 @@ def take(path: str) -> int | None:
                 return descriptor
         finally:
             if not kept:
-                close(descriptor)
+                release(descriptor)
 
 
 def open_file(path: str) -> int:
