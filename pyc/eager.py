@@ -29,7 +29,7 @@ from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
 from pyc.runtime import dispatch
 from pyc.runtime.dispatch import Dispatcher
-from pyc.runtime.specialisation import ArrayArgument, Specialisation
+from pyc.runtime.specialisation import ArrayArgument, of_program
 from pyc.trace import location
 from pyc.trace.tracer import Tracer
 
@@ -147,22 +147,13 @@ def _natively(program: Compiled) -> Callable[..., tuple[Any, ...]]:
     if program.calls_back or program.taken:
         return program
     found = Dispatcher(program)
-    native = program.native_program((), {})
     dispatch.add(
         found,
-        Specialisation(
-            arguments=tuple(_argument(p.type) for p in program.lowered.traced.params),
-            results=native.results,
-            entry=native.entry,
-            failed=native.failed,
-            arena_bytes=native.arena_bytes,
-            constants=native.constants,
-            externals=native.externals,
-            release=native.release,
-            parallel=native.parallel,
+        of_program(
+            program.native_program((), {}),
+            tuple(_argument(p.type) for p in program.lowered.traced.params),
             as_tuple=True,
             valid=native_calls,
-            keep=native.keep,
         ),
     )
     return found

@@ -51,6 +51,7 @@ from pyc.runtime.specialisation import (
     ScalarArgument,
     Specialisation,
     TupleArgument,
+    of_program,
 )
 from pyc.signature import Call, Signature, is_object
 from pyc.trace.guards import Guards
@@ -116,22 +117,14 @@ def specialise(
     program = compiled.native_program({*found.numbers, *looks.numbers}, looks.fixed)
     if not isinstance(program, NativeProgram):
         raise NotNativeError(Reason.DISPATCH_SLOW_DEVICE, program)
-    return Specialisation(
-        arguments=tuple(arguments),
+    return of_program(
+        program,
+        tuple(arguments),
         keywords=tuple(kwargs),
-        results=program.results,
-        entry=program.entry,
-        failed=program.failed,
-        arena_bytes=program.arena_bytes,
-        constants=program.constants,
-        externals=program.externals,
-        release=program.release,
-        parallel=program.parallel,
         as_tuple=None if plain else True,
         wrap=None if plain else _wrap(out_tree, compiled.results if gives_arrays else None),
         valid=native_calls,
         looks=tuple(looks.looks),
-        keep=program.keep,
     )
 
 

@@ -22,9 +22,7 @@ from pyc.ir.loops import Alloc, Body, Buffer, For, If, Kernel, Kind, Let, Space,
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
-
-Axes = tuple[int, ...]
-Dimensions = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
+from pyc.kernels.operand import Dimensions, place_of
 
 MOST_ROWS = 3
 """More are for `matmul`."""
@@ -176,15 +174,8 @@ class _Nest:
     ) -> Expr:
         """An element of an operand, widened."""
         batch_axes = self.dimensions[1][side]
-        index: list[Expr] = []
-        for axis in range(len(buffer.shape)):
-            if axis == contract:
-                index.append(term)
-            elif axis in batch_axes:
-                index.append(batch[batch_axes.index(axis)])
-            else:
-                index.append(free)
-        return Load(buffer, index).cast(self.accumulator)
+        place = place_of(len(buffer.shape), (contract,), batch_axes, batch, free, term)
+        return Load(buffer, place).cast(self.accumulator)
 
 
 def few_rows(

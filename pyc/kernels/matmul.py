@@ -24,9 +24,7 @@ from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kernel, Kind, Let,
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
-
-Axes = tuple[int, ...]
-Dimensions = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
+from pyc.kernels.operand import Axes, Dimensions, place_of
 
 DEPTH = 256
 TILE_ROWS = 384
@@ -275,15 +273,8 @@ class _Nest:
     def _element(self, buffer: Buffer, side: int, batch: list[Var], free: Expr, term: Expr) -> Expr:
         """An element of an argument at (batch, free axis, contracted axis), widened."""
         contract, batch_axes = self.dimensions[0][side], self.dimensions[1][side]
-        index: list[Expr] = []
-        for axis in range(len(buffer.shape)):
-            if axis in contract:
-                index.append(term)
-            elif axis in batch_axes:
-                index.append(batch[batch_axes.index(axis)])
-            else:
-                index.append(free)
-        return Load(buffer, index).cast(self.accumulator)
+        place = place_of(len(buffer.shape), contract, batch_axes, batch, free, term)
+        return Load(buffer, place).cast(self.accumulator)
 
 
 def matmul(

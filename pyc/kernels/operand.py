@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyc.ir.expr import Expr, Load, const
+from pyc.ir.expr import Expr, Load
 from pyc.ir.loops import Buffer
 from pyc.ir.types import ArrayType
 
@@ -26,6 +26,17 @@ def is_matrix_product(types: tuple[ArrayType, ...], dimensions: Dimensions) -> b
     return all(extent > 0 for extent in (*a.shape, *b.shape))
 
 
+def place_of(
+    rank: int, contract: Axes, batch_axes: Axes, batch: Sequence[Expr], free: Expr, term: Expr
+) -> tuple[Expr, ...]:
+    """Where the element of an operand stands that is `term` along its contracted axes, `batch`
+    along its batch axes, and `free` along what is left."""
+    index = [term if axis in contract else free for axis in range(rank)]
+    for axis, e in zip(batch_axes, batch, strict=True):
+        index[axis] = e
+    return tuple(index)
+
+
 class Operand:
     """One operand of a matrix product: its buffer, its free and its contracted axis.
 
@@ -43,11 +54,8 @@ class Operand:
 
     def index(self, batch: Sequence[Expr], free: Expr, term: Expr) -> tuple[Expr, ...]:
         """Where an element stands."""
-        index: list[Expr] = [const(0)] * len(self.buffer.shape)
-        for axis, e in zip(self.batch, batch, strict=True):
-            index[axis] = e
-        index[self.free], index[self.contract] = free, term
-        return tuple(index)
+        rank = len(self.buffer.shape)
+        return place_of(rank, (self.contract,), self.batch, batch, free, term)
 
     def load(self, batch: Sequence[Expr], free: Expr, term: Expr) -> Load:
         """An element."""

@@ -284,6 +284,25 @@ class Specialisation:
     keep: Any = None
 
 
+def of_program(
+    program: NativeProgram, arguments: tuple[Argument, ...], **more: Any
+) -> Specialisation:
+    """The calls of a program with these arguments. more: further fields."""
+    return Specialisation(
+        arguments=arguments,
+        results=program.results,
+        entry=program.entry,
+        failed=program.failed,
+        arena_bytes=program.arena_bytes,
+        constants=program.constants,
+        externals=program.externals,
+        release=program.release,
+        parallel=program.parallel,
+        keep=program.keep,
+        **more,
+    )
+
+
 def describe(value: Any, leaf: Callable[[Any], Argument]) -> Argument:
     """The argument that `value` is: tuples, lists and dicts (no subclasses) of what `leaf` gives.
 

@@ -10,12 +10,9 @@ from collections.abc import Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
-from pyc.errors import PycError
 from pyc.trace.decisions import Variables
 from pyc.trace.folding import long_steps
 from pyc.trace.loop_for import For
-from pyc.trace.loop_statements import forgiven
-from pyc.trace.sequences import Steps
 from pyc.trace.state import Variable
 
 
@@ -54,13 +51,9 @@ class _Comprehension(For):
         super().__init__(body, (element,), Variables((), (), ()), None, None, {grown: 1})
         self.element = element
 
-    def is_plain(self, steps: Steps) -> bool:
-        """Whether the first element is made without traced values."""
-        try:
-            return self.dry(lambda: self.element(steps.item(0)))[1]
-        except PycError as refused:
-            forgiven(refused)
-            return False
+    def trial(self, item: Any) -> Any:
+        """The element alone, which is not appended."""
+        return self.element(item)
 
 
 def only(items: Iterator[Any]) -> Any:

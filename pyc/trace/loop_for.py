@@ -180,10 +180,14 @@ class For(Statement):
         )
         self.unroll(steps, first)
 
+    def trial(self, item: Any) -> Any:
+        """What is done with the first item to see whether anything there is traced."""
+        return self.body(item)
+
     def is_plain(self, steps: Steps) -> bool:
         """Whether the first iteration does nothing with traced values."""
         try:
-            return self.dry(lambda: self.body(steps.item(0)))[1]
+            return self.dry(lambda: self.trial(steps.item(0)))[1]
         except PycError as refused:
             forgiven(refused)
             return False
@@ -207,14 +211,7 @@ class For(Statement):
 
     def try_to_roll(self, steps: Steps, first: int) -> bool:
         """Whether the iterations from `first` on have become an op."""
-        try:
-            self.roll(steps, first)
-        except Unstable:
-            return False
-        except REFUSED as refused:
-            forgiven(refused)
-            return False
-        return True
+        return self.rolls(partial(self.roll, steps, first))
 
     def growing(self, always: bool, run: Callable[[Any], None]) -> Loop:
         """The loop as an op to be traced, its lists that grow taken away."""

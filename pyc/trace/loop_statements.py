@@ -15,6 +15,7 @@ from pyc.ir.graph import Eqn, Graph
 from pyc.ir.op import Kind
 from pyc.trace import location
 from pyc.trace.capture import tracing
+from pyc.trace.carried import Unstable
 from pyc.trace.carry import Loop, unseen
 from pyc.trace.decisions import Variables, branch_on, note, truth_of
 from pyc.trace.sequences import SHORT
@@ -76,6 +77,17 @@ class Statement:
                 return found, not recorded and not trace.captured, sum(map(cost_of, recorded))
         finally:
             snapshot.restore()
+
+    def rolls(self, roll: Callable[[], None]) -> bool:
+        """Whether the loop has become an op by `roll()`."""
+        try:
+            roll()
+        except Unstable:
+            return False
+        except REFUSED as refused:
+            forgiven(refused)
+            return False
+        return True
 
     def loop(self, run: Callable[[Any], None], always: bool) -> Loop:
         """The loop as an op to be traced; Unstable if it cannot be one."""

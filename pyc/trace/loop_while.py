@@ -79,7 +79,7 @@ class While(Statement):
             ended, plain, cost = self.dry(lambda: self.run_in_python(SHORT))
         except PycError as refused:
             ended, plain, cost, error = False, False, 0, forgiven(refused)
-        if ended and cost > STRAIGHT_COST and self.try_to_roll():
+        if ended and cost > STRAIGHT_COST and self.rolls(self.roll):
             record(Reason.LOOP_ROLLED_FOR_SIZE, **where(), cost=cost)
             return
         if ended or (plain and self.ends_in_python()):
@@ -110,17 +110,6 @@ class While(Statement):
             raise why.error()
         if recorded() > before:
             record(Reason.LOOP_UNROLLED, **where(), detail=why.message)
-
-    def try_to_roll(self) -> bool:
-        """Whether it has become an op."""
-        try:
-            self.roll()
-        except Unstable:
-            return False
-        except REFUSED as refused:
-            forgiven(refused)
-            return False
-        return True
 
     def ends_in_python(self) -> bool:
         """Whether the loop ends within `LONGEST` iterations whose tests are known."""
