@@ -108,7 +108,8 @@ def test_prefetches_change_nothing_and_may_reach_out(target: Target) -> None:
     kernel = Kernel("k", (x, out), (serial(r, 9, inner),))
     arrays = [normal(9, 64), normal(9, 64)]
     check(kernel, arrays, target)
-    assert module(one_kernel_plan(kernel, arrays), target).text.count("call void @llvm.prefetch.p0(") == 1
+    text = module(one_kernel_plan(kernel, arrays), target).text
+    assert text.count("call void @llvm.prefetch.p0(") == 1
 
 
 @each_target
