@@ -20,7 +20,8 @@ from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.ir.verify_kernel import verify
 from pyc.ir.visit import Rewriter
-from pyc.kernels.registry import choose
+from pyc.kernels.registry import choose, sequence_of
+from pyc.kernels.sequence import LaunchSequence
 from pyc.passes.fusion import Decision, Group
 from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.nest import Stage
@@ -169,6 +170,29 @@ class Launches(Slots):
             ArrayType(tuple(d for d in buffer.shape if isinstance(d, int)), buffer.dtype)
         )
 
+    def sequence(
+        self, scope: Scope, eqn: Eqn, sequence: LaunchSequence, slots: Sequence[int]
+    ) -> None:
+        """Launches the calls of `eqn`, whose buffers lie in `slots`."""
+        names = ", ".join(call.kernel.name for call in sequence.calls)
+        if len(sequence.calls) > 1:
+            details = f"{eqn.op.name} is {len(sequence.calls)} launches: {names}"
+            self.decisions.append(Decision(Reason.KERNEL_STAGES, self.numbers[eqn], details))
+        own = dict(zip(sequence.buffers, slots, strict=True))
+        numbers: dict[Kernel, int] = {}
+        for call in sequence.calls:
+            for buffer in call.arguments:
+                if buffer not in own:
+                    own[buffer] = self._scratch(buffer)
+            if call.kernel not in numbers:
+                if self.check:
+                    verify(call.kernel, scheduled=True)
+                numbers[call.kernel] = len(self.kernels)
+                self.kernels.append(call.kernel)
+                self.logical.append(call.kernel)
+            arguments = tuple(own[b] for b in call.arguments)
+            scope.steps.append(Launch(numbers[call.kernel], arguments))
+
     def opaque(self, scope: Scope, group: Group, eqn: Eqn) -> None:
         """Adds an equation with a kernel or a routine of its own."""
         for out in group.outputs:
@@ -191,7 +215,13 @@ class Launches(Slots):
             return
         if eqn.op.kind is Kind.KERNEL:
             assert eqn.op.build is not None
-            self.run(scope, eqn, eqn.op.build(types, **eqn.params), slots)
+            found = None
+            if self.target.has_blocks:
+                found = sequence_of(eqn.op.name, types, eqn.params)
+            if found is None:
+                self.run(scope, eqn, eqn.op.build(types, **eqn.params), slots)
+            else:
+                self.sequence(scope, eqn, found, slots)
             return
         choice = choose(eqn.op.name, types, eqn.params, self.target, epilogue)
         reason = Reason.KERNEL_NEST if choice.scheduled else Reason.KERNEL_GENERIC
