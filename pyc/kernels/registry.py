@@ -21,6 +21,7 @@ from pyc.kernels.matmul import matmul, refusal
 from pyc.kernels.matmul_blocks import matmul_blocks, refusal_of_blocks
 from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles
 from pyc.kernels.merged import merged
+from pyc.kernels.scatter_blocks import scatter_blocks
 from pyc.kernels.sequence import LaunchSequence
 from pyc.kernels.sort_blocks import sort_blocks
 
@@ -95,6 +96,7 @@ SEQUENCES: Mapping[str, Callable[..., LaunchSequence | None]] = {
     "sort": partial(sort_blocks, "sort"),
     "argsort": partial(sort_blocks, "argsort"),
     "top_k": partial(sort_blocks, "top_k"),
+    "scatter": scatter_blocks,
 }
 """Ops that are launches of their own on targets with blocks, of (types, **params)."""
 

@@ -9,7 +9,8 @@ afterwards, else on a copy, with a reason; a result that lies in a donated argum
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pyc.frozen import replace
 from pyc.ir.graph import Eqn, Value
@@ -170,6 +171,22 @@ class Launches(Slots):
             ArrayType(tuple(d for d in buffer.shape if isinstance(d, int)), buffer.dtype)
         )
 
+    def _built(
+        self,
+        scope: Scope,
+        eqn: Eqn,
+        types: tuple[ArrayType, ...],
+        params: Mapping[str, Any],
+        slots: Sequence[int],
+    ) -> None:
+        """Launches what an op builds itself, or what does the same on this target."""
+        found = sequence_of(eqn.op.name, types, params) if self.target.has_blocks else None
+        if found is not None:
+            self.sequence(scope, eqn, found, slots)
+            return
+        assert eqn.op.build is not None
+        self.run(scope, eqn, eqn.op.build(types, **params), slots)
+
     def sequence(
         self, scope: Scope, eqn: Eqn, sequence: LaunchSequence, slots: Sequence[int]
     ) -> None:
@@ -214,14 +231,7 @@ class Launches(Slots):
             scope.steps.append(Library(routine, tuple(slots), integers))
             return
         if eqn.op.kind is Kind.KERNEL:
-            assert eqn.op.build is not None
-            found = None
-            if self.target.has_blocks:
-                found = sequence_of(eqn.op.name, types, eqn.params)
-            if found is None:
-                self.run(scope, eqn, eqn.op.build(types, **eqn.params), slots)
-            else:
-                self.sequence(scope, eqn, found, slots)
+            self._built(scope, eqn, types, eqn.params, slots)
             return
         choice = choose(eqn.op.name, types, eqn.params, self.target, epilogue)
         reason = Reason.KERNEL_NEST if choice.scheduled else Reason.KERNEL_GENERIC
@@ -249,11 +259,9 @@ class Launches(Slots):
         if eqn.args[1].type.size == 0:
             return
         if eqn.op.kind is Kind.KERNEL:
-            assert eqn.op.build is not None
             types = tuple(a.type for a in eqn.args)
-            kernel = eqn.op.build(types, in_place=True, **eqn.params)
             slots = [slot, *(self.where(scope, a) for a in eqn.args[1:])]
-            self.run(scope, eqn, kernel, slots)
+            self._built(scope, eqn, types, {**eqn.params, "in_place": True}, slots)
             return
         name = f"k{len(self.logical)}"
         lowered = lower_update(scope.graph, scope.fusion, scope.walker, group, name, self.site)
