@@ -27,6 +27,7 @@ from pyc.passes.fusion import Decision, Group
 from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.nest import Stage
 from pyc.passes.overwrite import overlaid
+from pyc.passes.placement import exceeded
 from pyc.passes.schedule import schedule
 from pyc.passes.schedule_blocks import schedule_blocks
 from pyc.passes.slots import Scope, Slots
@@ -181,7 +182,7 @@ class Launches(Slots):
     ) -> None:
         """Launches what an op builds itself, or what does the same on this target."""
         found = sequence_of(eqn.op.name, types, params) if self.target.has_blocks else None
-        if found is not None:
+        if found is not None and not any(exceeded(c.kernel, self.target) for c in found.calls):
             self.sequence(scope, eqn, found, slots)
             return
         assert eqn.op.build is not None
