@@ -36,7 +36,7 @@ from pyc.ir.loops import (
 
 @frozen()
 class Tile:
-    """A block's elements: `threads` times `items`, both at least 1; threads is a power of two."""
+    """A block's elements: `threads`, a power of two from 4 on, times `items`, at least 1."""
 
     threads: int
     items: int

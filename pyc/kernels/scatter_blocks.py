@@ -35,7 +35,7 @@ from pyc.ir.loops import (
 from pyc.ir.ops.indexing import SCATTER_MODES
 from pyc.ir.order import MONOIDS
 from pyc.ir.types import ArrayType
-from pyc.kernels.merging import greatest
+from pyc.kernels.merging import Tile, greatest
 from pyc.kernels.sequence import Call, LaunchSequence
 from pyc.kernels.sort_blocks import Line, Sorter, tile_of, within
 
@@ -83,8 +83,9 @@ def _joined(axes: Sequence[Axis]) -> list[Axis]:
     return found
 
 
-class _Scatter:
-    """The launches of one scatter, over flat buffers; a complex number is two neighbours."""
+class Scatter:
+    """The launches of one scatter into its operand, over flat buffers; a complex number is two
+    neighbours."""
 
     def __init__(
         self, types: tuple[ArrayType, ...], axes: tuple[int, ...], position: int, mode: str
@@ -188,8 +189,9 @@ class _Scatter:
 
     # --- sorted
 
-    def sorted(self) -> LaunchSequence:
-        """The rows by target, then a thread for each place in that order and each element."""
+    def sorted(self, tile: Tile | None = None) -> LaunchSequence:
+        """The rows by target, then a thread for each place in that order and each element. tile:
+        instead of the one that is best."""
         keys = dt.u32 if self.targets < (1 << 32) - 1 else dt.u64
         shape = (1, self.rows)
         target = Buffer("targets", keys, shape, role="inout")
@@ -201,7 +203,7 @@ class _Scatter:
         own = Buffer("targets", keys, shape, role="out")
         body = (*lets, Store(own, (const(0), row), key))
         find = elementwise("scatter_targets", (*self.indices, own), row, self.rows, body)
-        sorter = Sorter(1, keys, tile_of(self.rows, keys), lambda key: key, places=True)
+        sorter = Sorter(1, keys, tile or tile_of(self.rows, keys), lambda key: key, places=True)
         calls = sorter.first(
             Line(target, None), Line(sorted_targets, sorted_rows), self.rows, self.rows
         )
@@ -330,7 +332,7 @@ def scatter_blocks(
     """The launches of a scatter into its operand; None for one that is not in place."""
     if not in_place:
         return None
-    scatter = _Scatter(types, axes, position, mode)
+    scatter = Scatter(types, axes, position, mode)
     if scatter.order_free and scatter.rows > 1:
         return scatter.at_once()
     if scatter.rows <= FEW_ROWS.get(mode, FEW):

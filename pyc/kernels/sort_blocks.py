@@ -327,24 +327,30 @@ def in_blocks(
 
 
 def sort_blocks(
-    op: str, types: tuple[ArrayType, ...], *, descending: bool, k: int | None = None
+    op: str,
+    types: tuple[ArrayType, ...],
+    *,
+    descending: bool,
+    k: int | None = None,
+    tile: Tile | None = None,
 ) -> LaunchSequence | None:
-    """The launches of a sorting op; None where its logical kernel keeps as many threads busy."""
+    """The launches of a sorting op; None where its logical kernel keeps as many threads busy.
+    tile: instead of the one that is best."""
     (x,) = types
     rows, length = prod(x.shape[:-1]), x.shape[-1]
     count = length if k is None else k
-    if length <= (RANKED[x.dtype.itemsize] if k is None else ROW_OF_THREAD):
-        return None
+    if tile is None:
+        if length <= (RANKED[x.dtype.itemsize] if k is None else ROW_OF_THREAD):
+            return None
+        tile = tile_of(length, x.dtype)
     values = Buffer("values", x.dtype, (rows, count), role="out") if op != "argsort" else None
     places = Buffer("places", dt.i64, (rows, count), role="out") if op != "sort" else None
     source = Line(Buffer("x", x.dtype, (rows, length), role="in"), None)
     result = Line(values, places)
-    sorter = Sorter(
-        rows,
-        x.dtype,
-        tile_of(length, x.dtype),
-        lambda value: sort_key(value, descending),
-        places=places is not None,
-    )
+
+    def key(value: Expr) -> Expr:
+        return sort_key(value, descending)
+
+    sorter = Sorter(rows, x.dtype, tile, key, places=places is not None)
     buffers = (*source.buffers, *result.buffers)
     return LaunchSequence(buffers, sorter.first(source, result, length, count))
