@@ -33,6 +33,8 @@ from pyc.ir.loops import (
     While,
 )
 
+MERGE_LOOP = Kind.SERIAL
+
 
 @frozen()
 class Tile:
@@ -103,41 +105,94 @@ def path(lines: Lines, distance: Expr) -> tuple[list[Stmt], Var]:
     return [While(carries, low < high, body)], found
 
 
-def merged(
-    lines: Lines, distance: Expr, items: int, *, keys: bool
-) -> tuple[list[Stmt], list[tuple[Expr, Expr | None]]]:
-    """Statements that find the place and the key (if `keys`) of the merged elements from
-    `distance` on, and these; beyond the last one they are of no meaning."""
-    body, taken = path(lines, distance)
+@frozen()
+class _Front:
+    """The next elements of two lines: where they lie, and their keys."""
+
+    left: Expr
+    right: Expr
+    left_key: Expr
+    right_key: Expr
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        """All four."""
+        return self.left, self.right, self.left_key, self.right_key
+
+
+def _bound(body: list[Stmt], name: str, value: Expr) -> Var:
+    var = Var(name, value.dtype)
+    body.append(Let(var, value))
+    return var
+
+
+def _key(lines: Lines, place: Expr) -> Expr:
     last = lines.keys.shape[0]
     assert isinstance(last, int)
+    return at(lines.keys, minimum(place, last - 1))
 
-    def bound(name: str, value: Expr) -> Var:
-        var = Var(name, value.dtype)
-        body.append(Let(var, value))
-        return var
 
-    def key(place: Expr) -> Expr:
-        return at(lines.keys, minimum(place, last - 1))
+def _start(lines: Lines, distance: Expr) -> tuple[list[Stmt], _Front]:
+    """What the elements of two lines from `distance` on begin with."""
+    body, taken = path(lines, distance)
+    left = _bound(body, "left", lines.first + taken)
+    right = _bound(body, "right", lines.middle + (distance - taken))
+    left_key = _bound(body, "left_key", _key(lines, left))
+    return body, _Front(left, right, left_key, _bound(body, "right_key", _key(lines, right)))
 
-    left = bound("left", lines.first + taken)
-    right = bound("right", lines.middle + (distance - taken))
-    left_key, right_key = bound("left_key", key(left)), bound("right_key", key(right))
-    found: list[tuple[Expr, Expr | None]] = []
+
+def _taken(body: list[Stmt], lines: Lines, front: _Front) -> Var:
+    """Whether the next element is one of the first line."""
+    ends = front.right >= lines.end
+    first = (front.left < lines.middle) & (ends | (front.left_key <= front.right_key))
+    return _bound(body, "first", first)
+
+
+def _next(body: list[Stmt], lines: Lines, front: _Front, first: Var) -> _Front:
+    """The front without its next element."""
+    step = first.cast(dt.i32)
+    left = _bound(body, "left", front.left + step)
+    right = _bound(body, "right", front.right + 1 - step)
+    following = _bound(body, "following", _key(lines, select(first, left, right)))
+    left_key = _bound(body, "left_key", select(first, following, front.left_key))
+    right_key = _bound(body, "right_key", select(first, front.right_key, following))
+    return _Front(left, right, left_key, right_key)
+
+
+def merged(lines: Lines, distance: Expr, items: int) -> tuple[list[Stmt], list[tuple[Expr, Expr]]]:
+    """Statements that find the place and the key of the merged elements from `distance` on, and
+    these; beyond the last one they are of no meaning."""
+    body, front = _start(lines, distance)
+    found: list[tuple[Expr, Expr]] = []
     for number in range(items):
-        ends = right >= lines.end
-        here = bound("here", (left < lines.middle) & (ends | (left_key <= right_key)))
-        place = bound("place", select(here, left, right))
-        value = bound("key", select(here, left_key, right_key)) if keys else None
-        found.append((place, value))
-        if number == items - 1:
-            break
-        step = here.cast(dt.i32)
-        left, right = bound("left", left + step), bound("right", right + 1 - step)
-        following = bound("following", key(select(here, left, right)))
-        left_key = bound("left_key", select(here, following, left_key))
-        right_key = bound("right_key", select(here, right_key, following))
+        first = _taken(body, lines, front)
+        place = _bound(body, "place", select(first, front.left, front.right))
+        key = _bound(body, "key", select(first, front.left_key, front.right_key))
+        found.append((place, key))
+        if number < items - 1:
+            front = _next(body, lines, front, first)
     return body, found
+
+
+def merged_places(
+    lines: Lines, distance: Expr, items: int, places: Buffer, start: Expr
+) -> list[Stmt]:
+    """Statements that store the places of the merged elements from `distance` on in `places` from
+    `start` on, one after the other."""
+    body, initial = _start(lines, distance)
+    number = Var("number")
+    names = ("left", "right", "left_key", "right_key")
+    now = _Front(*(Var(n, e.dtype) for n, e in zip(names, initial.parts, strict=True)))
+    after = [Var(n, e.dtype) for n, e in zip(names, initial.parts, strict=True)]
+    inner: list[Stmt] = []
+    first = _taken(inner, lines, now)
+    place = select(first, now.left, now.right)
+    inner.append(put(places, start + number.cast(dt.i32), place))
+    following = _next(inner, lines, now, first)
+    columns = zip(now.parts, initial.parts, following.parts, after, strict=True)
+    carries = tuple(Carry(v, i, n, r) for v, i, n, r in columns if isinstance(v, Var))
+    body.append(For(number, items, MERGE_LOOP, tuple(inner), carries))
+    return body
 
 
 def in_order(
@@ -196,14 +251,13 @@ def sorted_tile(tile: Tile, thread: Var, keys: Buffer, places: Buffer) -> list[S
     ]
     half = width * tile.items
     lines = Lines(keys, first, first + half, first + half * 2)
-    steps, found = merged(lines, together * tile.items, tile.items, keys=True)
+    steps, found = merged(lines, together * tile.items, tile.items)
     inner += steps
     stores: list[Stmt] = []
-    for k, (place, key_) in enumerate(found):
-        assert key_ is not None
+    for k, (place, key) in enumerate(found):
         moved = Var("moved", places.dtype)
         inner.append(Let(moved, at(places, place)))
-        stores += [put(keys, start + k, key_), put(places, start + k, moved)]
+        stores += [put(keys, start + k, key), put(places, start + k, moved)]
     inner += [Barrier("block"), *stores, Barrier("block")]
     carry = Carry(width, small(1), width * 2, last)
     body.append(For(number, rounds, Kind.SERIAL, tuple(inner), (carry,)))

@@ -3,7 +3,7 @@
 The rows of the update go to targets, a row each: several rows may have one target.
 
 * Where the order does not show (integers, and minima and maxima), a thread for each element of the
-  update, and atomic accumulation.
+  update, and atomic accumulation; where many meet in few places, first in memory of each block.
 * A few rows: a thread for each element of a row does all rows in order.
 * Otherwise the numbers of the rows are sorted by target (`sort_blocks`), which keeps the order of
   rows with one target; a thread for each element of a target then combines them, or takes the last.
@@ -20,6 +20,8 @@ from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Load, Var, apply, const, maximum, minimum, select
 from pyc.ir.loops import (
     Accumulate,
+    Alloc,
+    Barrier,
     Body,
     Buffer,
     Carry,
@@ -28,12 +30,13 @@ from pyc.ir.loops import (
     Kernel,
     Kind,
     Let,
+    Space,
     Stmt,
     Store,
     While,
 )
 from pyc.ir.ops.indexing import SCATTER_MODES
-from pyc.ir.order import MONOIDS
+from pyc.ir.order import MONOIDS, neutral
 from pyc.ir.types import ArrayType
 from pyc.kernels.merging import Tile, greatest
 from pyc.kernels.sequence import Call, LaunchSequence
@@ -41,8 +44,13 @@ from pyc.kernels.sort_blocks import Line, Sorter, tile_of, within
 
 THREADS = 256
 WARP = 32
-TOGETHER = 16
-"""Updates of one target that are read before the first of them is combined."""
+TOGETHER = (64, 8)
+"""Updates of one target that are read before the first of them is combined, in a long run and in a
+shorter one."""
+OWN_BYTES = 32 << 10
+"""Bytes of an operand of which each block has its own in shared memory, where many meet in it."""
+OWN_BLOCKS = 264
+OWN_UPDATES = 1 << 16
 FEW_ROWS = {"set": 512}
 FEW = 32
 """Rows up to which they are done in order, by mode: as long as the launches of sorting take."""
@@ -119,6 +127,17 @@ class Scatter:
         )
 
     @property
+    def name(self) -> str:
+        """That of the kernel that updates the operand."""
+        return f"scatter_{self.mode}"
+
+    @property
+    def crowded(self) -> bool:
+        """Whether many updates meet in a few places."""
+        nbytes = self.targets * self.kept * self.dtype.itemsize
+        return nbytes <= OWN_BYTES and self.rows * self.kept >= OWN_UPDATES
+
+    @property
     def order_free(self) -> bool:
         """Whether the order of updates does not show."""
         if self.monoid is None or self.dtype.is_half:
@@ -165,12 +184,55 @@ class Scatter:
 
     def at_once(self) -> LaunchSequence:
         """A thread for each element of the update."""
+        place = Var("place")
+        return self._one(place, self.rows * self.kept, self._meeting(self.x, place))
+
+    def _meeting(self, into: Buffer, place: Var) -> Body:
+        """Accumulates an element of the update, by its number, into the operand or its like."""
         assert self.monoid is not None
-        place, row, element = Var("place"), Var("row"), Var("element")
+        row, element = Var("row"), Var("element")
         lets, target, inside = self.target(row)
-        value = Accumulate(self.x, self.place(target, element), self.new(row, element), self.monoid)
-        body = (*_pair(place, self.kept, row, element), *lets, If(inside, (value,)))
-        return self._one("at_once", place, self.rows * self.kept, body)
+        value = Accumulate(into, self.place(target, element), self.new(row, element), self.monoid)
+        return (*_pair(place, self.kept, row, element), *lets, If(inside, (value,)))
+
+    def in_shares(self, blocks: int = OWN_BLOCKS) -> LaunchSequence:
+        """Each block meets its share of the update in memory of its own, and then in the operand:
+        few places that many meet in are not waited for by all."""
+        assert self.monoid is not None
+        (size,) = self.x.shape
+        assert isinstance(size, int)
+        total = self.rows * self.kept
+        block, thread, turn = Var("block"), Var("thread"), Var("turn")
+        own = Buffer("own", self.dtype, (size,), Space.SHARED)
+        (nothing,) = neutral(MONOIDS[self.monoid], (self.dtype,))
+
+        def each(statement: Callable[[Expr], Stmt]) -> Stmt:
+            k = Var("k")
+            at = k * THREADS + thread
+            body = within([at < size], (statement(at),))
+            return For(k, -(-size // THREADS), Kind.SERIAL, body)
+
+        def pass_on(at: Expr) -> Stmt:
+            found = Load(own, (at,))
+            return If(
+                found.differs(nothing), (Accumulate(self.x, (at,), found, self.monoid or ""),)
+            )
+
+        place = Var("place")
+        share = (
+            Let(place, (turn * blocks + block) * THREADS + thread),
+            *within([place < total], self._meeting(own, place)),
+        )
+        inner = (
+            each(lambda at: Store(own, (at,), nothing)),
+            Barrier("block"),
+            For(turn, -(-total // (blocks * THREADS)), Kind.SERIAL, share),
+            Barrier("block"),
+            each(pass_on),
+        )
+        body: Body = (Alloc(own, (For(thread, THREADS, Kind.THREAD, inner),)),)
+        kernel = Kernel(self.name, self.buffers, (For(block, blocks, Kind.GRID, body),))
+        return LaunchSequence(self.buffers, (Call(kernel, self.buffers),))
 
     # --- a few rows
 
@@ -185,7 +247,7 @@ class Scatter:
             value = self.combined(old, self.wide(value)).cast(self.dtype)
         body = (*lets, If(inside, (Store(self.x, where, value),)))
         loop = For(row, self.rows, Kind.SERIAL, body)
-        return self._one("in_turn", element, self.kept, (loop,))
+        return self._one(element, self.kept, (loop,))
 
     # --- sorted
 
@@ -203,7 +265,7 @@ class Scatter:
         own = Buffer("targets", keys, shape, role="out")
         body = (*lets, Store(own, (const(0), row), key))
         find = elementwise("scatter_targets", (*self.indices, own), row, self.rows, body)
-        sorter = Sorter(1, keys, tile or tile_of(self.rows, keys), lambda key: key, places=True)
+        sorter = Sorter(1, keys, tile or tile_of(1, self.rows, keys), lambda key: key, places=True)
         calls = sorter.first(
             Line(target, None), Line(sorted_targets, sorted_rows), self.rows, self.rows
         )
@@ -247,7 +309,7 @@ class Scatter:
             *within([ends & known], inner),
         )
         buffers = (self.x, self.update, targets, rows)
-        return elementwise(f"scatter_{self.mode}", buffers, place, self.rows * self.kept, body)
+        return elementwise(self.name, buffers, place, self.rows * self.kept, body)
 
     def _run(
         self,
@@ -259,42 +321,29 @@ class Scatter:
     ) -> Body:
         """Combines what is at `where` with the rows of `target` from `number` on, one after the
         other; those of a long run are read several at a time."""
-        old = self.wide(Load(self.x, where))
-        wide = old.dtype
-        many, full, one, rest = Var("many"), Var("full"), Var("one"), Var("rest")
-        sums = [Var(n, wide) for n in ("several", "after", "single", "total")]
-        lets: list[Stmt] = []
-        several: Expr = sums[0]
-        for k in range(TOGETHER):
-            value = Var("new", wide)
-            lets.append(Let(value, self.wide(new_at(many + k))))
-            several = self.combined(several, value)
+        total: Expr = self.wide(Load(self.x, where))
+        body: list[Stmt] = []
         last = self.rows - 1
-        more = (many + TOGETHER - 1 <= last) & target_at(minimum(many + TOGETHER - 1, last)).equal(
-            target
-        )
-        chunks = While(
-            (
-                Carry(many, number, many + TOGETHER, full),
-                Carry(sums[0], old, several, sums[1]),
-            ),
-            more,
-            tuple(lets),
-        )
-        still = (one <= last) & target_at(minimum(one, last)).equal(target)
-        value = Var("new", wide)
-        ones = While(
-            (
-                Carry(one, full, one + 1, rest),
-                Carry(sums[2], sums[1], self.combined(sums[2], value), sums[3]),
-            ),
-            still,
-            (Let(value, self.wide(new_at(one))),),
-        )
-        return (chunks, ones, Store(self.x, where, sums[3].cast(self.dtype)))
+        for count in (*TOGETHER, 1):
+            start, after = Var("start"), Var("after")
+            before, combined = Var("before", total.dtype), Var("combined", total.dtype)
+            news = [Var("new", total.dtype) for _ in range(count)]
+            lets = [Let(v, self.wide(new_at(start + k))) for k, v in enumerate(news)]
+            following: Expr = before
+            for new in news:
+                following = self.combined(following, new)
+            end = start + (count - 1)
+            more = (end <= last) & target_at(minimum(end, last)).equal(target)
+            carries = (
+                Carry(start, number, start + count, after),
+                Carry(before, total, following, combined),
+            )
+            body.append(While(carries, more, tuple(lets)))
+            number, total = after, combined
+        return (*body, Store(self.x, where, total.cast(self.dtype)))
 
-    def _one(self, name: str, place: Var, count: int, body: Body) -> LaunchSequence:
-        kernel = elementwise(f"scatter_{self.mode}", self.buffers, place, count, body)
+    def _one(self, place: Var, count: int, body: Body) -> LaunchSequence:
+        kernel = elementwise(self.name, self.buffers, place, count, body)
         return LaunchSequence(self.buffers, (Call(kernel, self.buffers),))
 
 
@@ -334,7 +383,7 @@ def scatter_blocks(
         return None
     scatter = Scatter(types, axes, position, mode)
     if scatter.order_free and scatter.rows > 1:
-        return scatter.at_once()
+        return scatter.in_shares() if scatter.crowded else scatter.at_once()
     if scatter.rows <= FEW_ROWS.get(mode, FEW):
         return scatter.in_turn()
     return scatter.sorted()

@@ -31,7 +31,7 @@ from pyc.kernels.merging import (
     at,
     each_item,
     greatest,
-    merged,
+    merged_places,
     put,
     search_steps,
     searched,
@@ -47,6 +47,9 @@ SHARED_BYTES = 48 << 10
 THREADS = 256
 ITEMS = {1: 11, 2: 11, 4: 11, 8: 7}
 """Elements of a thread, by the bytes of a key; odd, so that neighbours are in different banks."""
+FEWER_ITEMS = 7
+FEWER = 1 << 17
+"""Elements up to which a thread has fewer, so that more blocks are at work."""
 FEW_ITEMS = 3
 """Of a thread where rows are short."""
 MOST_THREADS = 1024
@@ -59,7 +62,7 @@ def key_type(dtype: DType) -> DType:
     return dt.u8 if dtype is dt.b1 else dt.unsigned_of(dtype.bits)
 
 
-def tile_of(length: int, dtype: DType) -> Tile:
+def tile_of(rows: int, length: int, dtype: DType) -> Tile:
     """The tile of rows of so many elements: one that holds a row, if there is one."""
     itemsize = dtype.itemsize
     threads = 32
@@ -69,7 +72,8 @@ def tile_of(length: int, dtype: DType) -> Tile:
         tile = Tile(threads, items)
         if length <= tile.size and tile.size * (itemsize + 2) <= SHARED_BYTES:
             return tile
-    return Tile(THREADS, ITEMS[itemsize])
+    items = ITEMS[itemsize] if rows * length > FEWER else FEWER_ITEMS
+    return Tile(THREADS, min(items, ITEMS[itemsize]))
 
 
 @frozen()
@@ -84,6 +88,11 @@ class Line:
     def buffers(self) -> tuple[Buffer, ...]:
         """Those that are there."""
         return tuple(b for b in (self.values, self.places) if b is not None)
+
+    @property
+    def dtypes(self) -> tuple[DType | None, ...]:
+        """The types of elements and places."""
+        return tuple(None if b is None else b.dtype for b in (self.values, self.places))
 
     def parameters(self, role: str) -> Line:
         """The same as parameters of a kernel."""
@@ -142,14 +151,14 @@ class Sorter:
         if count == length and result.values is not None and not self.places:
             lines[rounds % 2] = result
         calls = [self.tiles(source, lines[0], length, tile.size, done[0])]
-        step = self.merge(lines[0], lines[1], length, length, going=True)
-        for k in range(rounds - 1):
-            these, those = k % 2, (k + 1) % 2
-            buffers = (*lines[these].buffers, *lines[those].buffers, done[these], done[those])
-            calls.append(Call(step, buffers))
-        last = (rounds - 1) % 2
-        merge = self.merge(lines[last], result, length, count, going=False)
-        calls.append(Call(merge, (*lines[last].buffers, *result.buffers, done[last])))
+        step = self.merge(lines[0], lines[1], length, length)
+        # Where the last round stores what the others do, it is the same kernel.
+        alike = count == length and result.dtypes == lines[0].dtypes
+        last = step if alike else self.merge(lines[0], result, length, count)
+        for k in range(rounds):
+            target = result if k == rounds - 1 else lines[(k + 1) % 2]
+            buffers = (*lines[k % 2].buffers, *target.buffers, done[k % 2], done[(k + 1) % 2])
+            calls.append(Call(last if k == rounds - 1 else step, buffers))
         return tuple(calls)
 
     # --- tiles
@@ -205,10 +214,9 @@ class Sorter:
 
     # --- merging
 
-    def merge(self, source: Line, target: Line, length: int, count: int, *, going: bool) -> Kernel:
+    def merge(self, source: Line, target: Line, length: int, count: int) -> Kernel:
         """Merges neighbouring lines of rows of `length` elements, and stores the `count` first of
-        each row. Buffers: source, target, how often tiles were merged before, and if `going` after.
-        """
+        each row. Buffers: source, target, how often tiles were merged before, and after."""
         tile = self.tile
         tiles, stored = -(-length // tile.size), -(-count // tile.size)
         reads, writes = source.parameters("in"), target.parameters("out")
@@ -276,9 +284,7 @@ class Sorter:
             Let(end_, total.cast(dt.i32)),
         ]
         lines = Lines(keys, small(0), middle_, end_)
-        merging, places = merged(lines, minimum(own, end_), tile.items, keys=False)
-        inner += merging
-        inner += [put(numbers, own + k, place) for k, (place, _) in enumerate(places)]
+        inner += merged_places(lines, minimum(own, end_), tile.items, numbers, own)
         inner.append(Barrier("block"))
 
         def store(item: Expr) -> Body:
@@ -289,11 +295,9 @@ class Sorter:
             return within(tests, (Let(place, origin(at(numbers, item).cast(dt.i64))), *body))
 
         inner += each_item(tile, thread, store)
-        buffers = (*reads.buffers, *writes.buffers, before)
-        if going:
-            more = Store(after, (const(0),), (times + 1).cast(dt.i32))
-            inner.append(If((block + thread).equal(0), (more,)))
-            buffers = (*buffers, after)
+        more = Store(after, (const(0),), (times + 1).cast(dt.i32))
+        inner.append(If((block + thread).equal(0), (more,)))
+        buffers = (*reads.buffers, *writes.buffers, before, after)
         local = (keys, numbers, counts, splits)
         body = in_blocks(block, self.rows * stored, thread, tile, local, inner)
         return Kernel("merge_lines", buffers, body)
@@ -342,7 +346,7 @@ def sort_blocks(
     if tile is None:
         if length <= (RANKED[x.dtype.itemsize] if k is None else ROW_OF_THREAD):
             return None
-        tile = tile_of(length, x.dtype)
+        tile = tile_of(rows, length, x.dtype)
     values = Buffer("values", x.dtype, (rows, count), role="out") if op != "argsort" else None
     places = Buffer("places", dt.i64, (rows, count), role="out") if op != "sort" else None
     source = Line(Buffer("x", x.dtype, (rows, length), role="in"), None)
