@@ -36,6 +36,11 @@ class MemoryEmitter(LoadEmitter):
     def store_metadata(self, buffer: Buffer, alignment: int, nbytes: int) -> str:
         """Text after a plain store of `nbytes` to an address of `buffer` so aligned, or ""."""
 
+    @abstractmethod
+    def accumulated_at_once(self, buffer: Buffer, element: Value, term: Value, name: str) -> bool:
+        """Emits an accumulation that other threads cannot come between, if the target has threads
+        that may meet in `buffer` and their order does not show; else False, and nothing."""
+
     # --- stores -----------------------------------------------------------------------------------
 
     def _to_memory(self, value: Value) -> str:
@@ -187,8 +192,9 @@ class MemoryEmitter(LoadEmitter):
 
     def accumulate(self, buffer: Buffer, index: Sequence[Expr], value: Expr, name: str) -> None:
         """buffer[index] = buffer[index] . value outside of a vector loop; name: the instruction."""
-        element = self.linear(buffer, index, -1)
-        self._accumulate_one(buffer, element, self.uniform(value), name)
+        element, term = self.linear(buffer, index, -1), self.uniform(value)
+        if not self.accumulated_at_once(buffer, element, term, name):
+            self._accumulate_one(buffer, element, term, name)
 
     def _accumulate_one(self, buffer: Buffer, element: Value, value: Value, name: str) -> None:
         scope = self.builder.scope

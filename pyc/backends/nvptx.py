@@ -19,6 +19,7 @@ from pyc.backends.llvm_addresses import Place
 from pyc.backends.llvm_builder import Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_library import Machine, machine
+from pyc.backends.nvptx_atomics import AtomicEmitter
 from pyc.backends.nvptx_tiles import TileEmitter
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
@@ -69,7 +70,7 @@ def launch_of(
     return KernelLaunch(name, (wide[0], wide[1], wide[2]), warps * threads, shared_bytes, maps)
 
 
-class NvptxKernel(TileEmitter):
+class NvptxKernel(AtomicEmitter, TileEmitter):
     """A kernel as a PTX entry: parameters are buffer addresses, sizes, the error
     slot, and the tensor maps of its launch."""
 

@@ -119,6 +119,10 @@ class X86Kernel(KernelEmitter):
         """Nothing: plain loads."""
         return ""
 
+    def accumulated_at_once(self, buffer: Buffer, element: Value, term: Value, name: str) -> bool:
+        """Never: tasks do not share what they accumulate into."""
+        return False
+
     def store_metadata(self, buffer: Buffer, alignment: int, nbytes: int) -> str:
         """Whole vectors of streamed buffers pass by the caches; the instruction wants them
         aligned."""

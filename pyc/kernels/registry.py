@@ -8,6 +8,7 @@ of shapes, types and target only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from pyc.frozen import frozen
@@ -20,6 +21,9 @@ from pyc.kernels.matmul import matmul, refusal
 from pyc.kernels.matmul_blocks import matmul_blocks, refusal_of_blocks
 from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles
 from pyc.kernels.merged import merged
+from pyc.kernels.scatter_blocks import scatter_blocks
+from pyc.kernels.sequence import LaunchSequence
+from pyc.kernels.sort_blocks import sort_blocks
 
 
 @frozen()
@@ -86,3 +90,20 @@ def choose(
             return Choice(nest.name, kernel, True, tuple(refused))
         refused.append((nest.name, why))
     return Choice("contraction", contraction(types, epilogue, **params), False, tuple(refused))
+
+
+SEQUENCES: Mapping[str, Callable[..., LaunchSequence | None]] = {
+    "sort": partial(sort_blocks, "sort"),
+    "argsort": partial(sort_blocks, "argsort"),
+    "top_k": partial(sort_blocks, "top_k"),
+    "scatter": scatter_blocks,
+}
+"""Ops that are launches of their own on targets with blocks, of (types, **params)."""
+
+
+def sequence_of(
+    op: str, types: tuple[ArrayType, ...], params: Mapping[str, Any]
+) -> LaunchSequence | None:
+    """The launches that do an op on a target with blocks; None: its logical kernel does it."""
+    make = SEQUENCES.get(op)
+    return None if make is None else make(types, **params)

@@ -9,7 +9,8 @@ afterwards, else on a copy, with a reason; a result that lies in a donated argum
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pyc.frozen import replace
 from pyc.ir.graph import Eqn, Value
@@ -20,11 +21,13 @@ from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.ir.verify_kernel import verify
 from pyc.ir.visit import Rewriter
-from pyc.kernels.registry import choose
+from pyc.kernels.registry import choose, sequence_of
+from pyc.kernels.sequence import LaunchSequence
 from pyc.passes.fusion import Decision, Group
 from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.nest import Stage
 from pyc.passes.overwrite import overlaid
+from pyc.passes.placement import exceeded
 from pyc.passes.schedule import schedule
 from pyc.passes.schedule_blocks import schedule_blocks
 from pyc.passes.slots import Scope, Slots
@@ -169,6 +172,45 @@ class Launches(Slots):
             ArrayType(tuple(d for d in buffer.shape if isinstance(d, int)), buffer.dtype)
         )
 
+    def _built(
+        self,
+        scope: Scope,
+        eqn: Eqn,
+        types: tuple[ArrayType, ...],
+        params: Mapping[str, Any],
+        slots: Sequence[int],
+    ) -> None:
+        """Launches what an op builds itself, or what does the same on this target."""
+        found = sequence_of(eqn.op.name, types, params) if self.target.has_blocks else None
+        if found is not None and not any(exceeded(c.kernel, self.target) for c in found.calls):
+            self.sequence(scope, eqn, found, slots)
+            return
+        assert eqn.op.build is not None
+        self.run(scope, eqn, eqn.op.build(types, **params), slots)
+
+    def sequence(
+        self, scope: Scope, eqn: Eqn, sequence: LaunchSequence, slots: Sequence[int]
+    ) -> None:
+        """Launches the calls of `eqn`, whose buffers lie in `slots`."""
+        names = ", ".join(call.kernel.name for call in sequence.calls)
+        if len(sequence.calls) > 1:
+            details = f"{eqn.op.name} is {len(sequence.calls)} launches: {names}"
+            self.decisions.append(Decision(Reason.KERNEL_STAGES, self.numbers[eqn], details))
+        own = dict(zip(sequence.buffers, slots, strict=True))
+        numbers: dict[Kernel, int] = {}
+        for call in sequence.calls:
+            for buffer in call.arguments:
+                if buffer not in own:
+                    own[buffer] = self._scratch(buffer)
+            if call.kernel not in numbers:
+                if self.check:
+                    verify(call.kernel, scheduled=True)
+                numbers[call.kernel] = len(self.kernels)
+                self.kernels.append(call.kernel)
+                self.logical.append(call.kernel)
+            arguments = tuple(own[b] for b in call.arguments)
+            scope.steps.append(Launch(numbers[call.kernel], arguments))
+
     def opaque(self, scope: Scope, group: Group, eqn: Eqn) -> None:
         """Adds an equation with a kernel or a routine of its own."""
         for out in group.outputs:
@@ -190,8 +232,7 @@ class Launches(Slots):
             scope.steps.append(Library(routine, tuple(slots), integers))
             return
         if eqn.op.kind is Kind.KERNEL:
-            assert eqn.op.build is not None
-            self.run(scope, eqn, eqn.op.build(types, **eqn.params), slots)
+            self._built(scope, eqn, types, eqn.params, slots)
             return
         choice = choose(eqn.op.name, types, eqn.params, self.target, epilogue)
         reason = Reason.KERNEL_NEST if choice.scheduled else Reason.KERNEL_GENERIC
@@ -219,11 +260,9 @@ class Launches(Slots):
         if eqn.args[1].type.size == 0:
             return
         if eqn.op.kind is Kind.KERNEL:
-            assert eqn.op.build is not None
             types = tuple(a.type for a in eqn.args)
-            kernel = eqn.op.build(types, in_place=True, **eqn.params)
             slots = [slot, *(self.where(scope, a) for a in eqn.args[1:])]
-            self.run(scope, eqn, kernel, slots)
+            self._built(scope, eqn, types, {**eqn.params, "in_place": True}, slots)
             return
         name = f"k{len(self.logical)}"
         lowered = lower_update(scope.graph, scope.fusion, scope.walker, group, name, self.site)

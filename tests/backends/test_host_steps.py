@@ -76,6 +76,15 @@ def check(graph: Graph, arguments: list[Array], target: Target = SM_90) -> None:
             assert same_bits(a, b), f"{b} is not {a}"
 
 
+@pytest.fixture
+def _sorts_on_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launches that sort and scatter are not there, so that one thread would do it."""
+    monkeypatch.setattr("pyc.kernels.registry.SEQUENCES", {})
+
+
+on_host = pytest.mark.usefixtures("_sorts_on_host")
+
+
 def sorting(x: Any, y: Any) -> Any:
     """Launches around a step of the host, in a loop that swaps its carries, and in a branch."""
 
@@ -91,6 +100,7 @@ def sorting(x: Any, y: Any) -> Any:
 # --- the same bits --------------------------------------------------------------------------------
 
 
+@on_host
 def test_loops_and_branches_hold_steps_of_the_host() -> None:
     rng = np.random.default_rng(0)
     x, y = (rng.standard_normal(460).astype(np.float32) for _ in range(2))
@@ -132,6 +142,7 @@ def test_ops_as_steps_of_the_host(name: str) -> None:
             assert same_bits(a, b), f"{b} is not {a}"
 
 
+@on_host
 def test_a_step_that_updates_in_place_reads_and_writes_one_copy() -> None:
     """The operand's buffer is read and written; what the indices do not name stays."""
     rng = np.random.default_rng(1)
@@ -143,6 +154,7 @@ def test_a_step_that_updates_in_place_reads_and_writes_one_copy() -> None:
     check(graph, [x, i, w])
 
 
+@on_host
 def test_constants_reach_the_host() -> None:
     table = np.arange(460.0)[::-1].copy()
     graph = traced(lambda x: pnp.sort(pnp.asarray(table.tolist())) + x, np.float64(1))
@@ -178,6 +190,7 @@ def test_a_check_fails_as_on_the_cpu(kind: str, i: Array, j: Array) -> None:
     assert simulated.value.site == failed.value.site
 
 
+@on_host
 def test_what_follows_a_failure_on_the_host_does_not_run() -> None:
     """As on the CPU: a step of the host waits for the device and reads its error slot first."""
     graph = traced(lambda x, i: pnp.sort(x[i]) * 2, X, GOOD)
@@ -193,6 +206,7 @@ def test_what_follows_a_failure_on_the_host_does_not_run() -> None:
 # --- calls ----------------------------------------------------------------------------------------
 
 
+@on_host
 def test_a_call_after_a_failed_one_is_clean() -> None:
     graph = traced(picked, X, GOOD, GOOD)
     program = loaded(plan(graph, SM_90).plan, InterpretedDevice())
@@ -204,6 +218,7 @@ def test_a_call_after_a_failed_one_is_clean() -> None:
         assert same_bits(found, expected)
 
 
+@on_host
 def test_calls_of_several_threads_do_not_meet() -> None:
     """One program, calls that fail and calls that pass at the same time: each has what it asked
     for. A shared error slot, arena or table of addresses gives one the other's."""
@@ -243,6 +258,7 @@ def test_calls_of_several_threads_do_not_meet() -> None:
     assert not wrong, wrong
 
 
+@on_host
 def test_a_program_keeps_no_more_memory_than_its_calls_need_at_once() -> None:
     graph = traced(sorting, np.ones(460, np.float32), np.ones(460, np.float32))
     device = InterpretedDevice()
@@ -258,6 +274,7 @@ def test_a_program_keeps_no_more_memory_than_its_calls_need_at_once() -> None:
     assert not device.memory, "freed with the program"
 
 
+@on_host
 def test_a_large_arena_belongs_to_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = traced(sorting, np.ones(460, np.float32), np.ones(460, np.float32))
     made = plan(graph, SM_90).plan
@@ -269,6 +286,7 @@ def test_a_large_arena_belongs_to_a_call(monkeypatch: pytest.MonkeyPatch) -> Non
     assert all(piece.nbytes < made.peak for piece in device.memory.values())
 
 
+@on_host
 def test_a_failed_allocation_leaves_the_program_usable() -> None:
     graph = traced(picked, X, GOOD, GOOD)
     device = InterpretedDevice()

@@ -149,10 +149,20 @@ def test_kernels_of_elements_apart_run_in_many_threads(name: str) -> None:
 # --- decisions ------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def _sorts_on_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launches that sort and scatter are not there, so that one thread would do it."""
+    monkeypatch.setattr("pyc.kernels.registry.SEQUENCES", {})
+
+
+on_host = pytest.mark.usefixtures("_sorts_on_host")
+
+
 def launches(found: Planned) -> list[Launch]:
     return list(launches_of(found.plan.steps))
 
 
+@on_host
 def test_long_work_of_one_thread_is_a_step_of_the_host(golden) -> None:
     """The kernel stays logical, its scratch memory is the host's own, and the reason is given."""
     found = planned(lambda x, y: pnp.sort(x * 2) + y, array(1 << 16), array(1 << 16))
@@ -210,6 +220,7 @@ def test_a_cpu_has_no_steps_of_the_host() -> None:
         assert not placed(plan(graph, X86_64_V3))
 
 
+@on_host
 def test_the_plan_of_a_step_has_its_arguments_and_scratch() -> None:
     """What the host runs: the kernel's own buffers by address, all else in its arena."""
     found = planned(lambda x: pnp.sort(x), array(1 << 16))

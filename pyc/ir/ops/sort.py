@@ -7,7 +7,7 @@
 Equal elements keep their order, also in descending order; -0.0 and 0.0 are equal; NaN comes last in
 either order, so top_k gives one only where fewer than k numbers are left.
 
-The order of two elements is that of an unsigned key of their bits (`_key`).
+The order of two elements is that of an unsigned key of their bits (`sort_key`).
 
 * In a short row (`RANKED`) the rank of each element is counted: quadratic work, but in vectors.
 * The best few (`INSERTION`) of a row are inserted into a short sorted list.
@@ -69,7 +69,7 @@ BUCKETS = 256
 # --- keys -----------------------------------------------------------------------------------------
 
 
-def _key(x: Expr, descending: bool) -> Expr:
+def sort_key(x: Expr, descending: bool) -> Expr:
     """An unsigned integer of the width of `x`; its order is the order of sorting."""
     if x.dtype is dt.b1:
         key = x.cast(dt.u8)
@@ -142,7 +142,7 @@ class _Row:
     descending: bool
 
     def key(self, x: Expr) -> Expr:
-        return _key(x, self.descending)
+        return sort_key(x, self.descending)
 
     # --- by insertion
 
@@ -280,12 +280,12 @@ def _ranked(name: str, x: ArrayType, descending: bool, *, places: bool) -> Kerne
     row, i, j = Var("row"), Var("i"), Var("j")
     value, key = Var("value", x.dtype), Var("key", dt.unsigned_of(x.dtype.bits))
     before, rank = Var("before", narrow), Var("rank", narrow)
-    other = _key(Load(source, (row, j)), descending)
+    other = sort_key(Load(source, (row, j)), descending)
     earlier = (other < key) | (other.equal(key) & (j.cast(narrow) < i.cast(narrow)))
     count = Carry(before, Const(0, narrow), before + earlier.cast(narrow), rank)
     body = (
         Let(value, Load(source, (row, i))),
-        Let(key, _key(value, descending)),
+        Let(key, sort_key(value, descending)),
         For(j, length, LoopKind.SERIAL, (), (count,)),
         Store(result, (row, rank.cast(dt.i64)), i if places else value),
     )
