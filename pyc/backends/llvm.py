@@ -31,6 +31,7 @@ from pyc.ir.loops import (
     Buffer,
     Carry,
     Copy,
+    Cumulate,
     Fail,
     For,
     If,
@@ -146,8 +147,9 @@ class KernelEmitter(RunEmitter):
             self._alloc(s)
         elif isinstance(s, Fail):
             self._fail(s)
-        elif isinstance(s, Reduce):
-            raise ValueError(f"kernel {self.kernel.name} still has a Reduce: it is not scheduled")
+        elif isinstance(s, (Reduce, Cumulate)):
+            what = type(s).__name__
+            raise ValueError(f"kernel {self.kernel.name} still has a {what}: it is not scheduled")
         else:
             assert isinstance(s, (Copy, Barrier, Signal, Wait, TileMultiply)), s
             self.device_statement(s)
