@@ -29,6 +29,7 @@ from pyc.ir.loops import (
     Body,
     Buffer,
     Carry,
+    Cumulate,
     DeviceStatement,
     Fail,
     For,
@@ -142,8 +143,9 @@ class KernelEmitter(RunEmitter):
             self._alloc(s)
         elif isinstance(s, Fail):
             self._fail(s)
-        elif isinstance(s, Reduce):
-            raise ValueError(f"kernel {self.kernel.name} still has a Reduce: it is not scheduled")
+        elif isinstance(s, (Reduce, Cumulate)):
+            what = type(s).__name__
+            raise ValueError(f"kernel {self.kernel.name} still has a {what}: it is not scheduled")
         else:
             assert isinstance(s, DeviceStatement), s
             self.device_statement(s)

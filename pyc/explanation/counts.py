@@ -38,6 +38,7 @@ from pyc.ir.loops import (
     Body,
     Buffer,
     Copy,
+    Cumulate,
     Extent,
     Fail,
     For,
@@ -153,6 +154,8 @@ class _Counter:
             self.body(s.body, frame)
         elif isinstance(s, Reduce):
             self.reduction(s, frame)
+        elif isinstance(s, Cumulate):
+            self.cumulation(s, frame)
         elif isinstance(s, (Store, Accumulate)):
             self.values([*s.index, s.value], frame)
             self.access(s.buffer, s.index, frame, store=True)
@@ -239,6 +242,15 @@ class _Counter:
             inner = replace(inner, extents=extents, weight=inner.weight * count)
         self.values(s.values, inner)
         self.combine(s.monoid, s.values, inner)
+
+    def cumulation(self, s: Cumulate, frame: _Frame) -> None:
+        """Running combinations that are not expanded yet: as a loop."""
+        count = self.extent(s.extent, frame)
+        extents = {**frame.extents, s.var: count}
+        inner = replace(frame, extents=extents, weight=frame.weight * count)
+        self.values(s.values, inner)
+        self.combine(s.monoid, s.values, inner)
+        self.body(s.body, inner)
 
     def combine(self, monoid: str, values: Sequence[Expr], frame: _Frame) -> None:
         types = tuple(v.dtype for v in values)

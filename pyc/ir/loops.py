@@ -7,6 +7,8 @@
            | If(condition, then, orelse, role)       role: a group of warps that runs `then`
            | Let(var, value)                         a value computed here, once
            | Reduce(results, domain, values, monoid) the documented order (`order.py`); logical only
+           | Cumulate(results, var, extent, values, monoid, body)  running combinations in the
+                                                     documented order; logical only
            | Store(buffer, index, value)
            | Accumulate(buffer, index, value, monoid)  buffer[index] = buffer[index] . value
            | Alloc(buffer, body)
@@ -27,9 +29,9 @@ Meaning of a loop kind:
 * warp, thread: the warps of a block, and the threads of a warp (or of the block, where no warp loop
   encloses it). Threads share `shared` buffers and meet at `Barrier`s. Extents are constants.
 
-A kernel from `passes/lower` is *logical*: only serial and parallel loops, and `Reduce`.
-`passes/schedule` gives it kinds and expands `Reduce`. Both forms run in the kernel interpreter with
-the same bits.
+A kernel from `passes/lower` is *logical*: only serial and parallel loops, `Reduce` and `Cumulate`.
+`passes/schedule` gives it kinds and expands these two. Both forms run in the kernel interpreter
+with the same bits.
 
 Invariants, checked by `verify`: every variable is bound once, above its uses; indices are i64 and
 within the buffer's shape; a `Load` is evaluated where its statement stands (use `Let` to keep a
@@ -181,6 +183,23 @@ class Reduce(Stmt):
     domain: tuple[tuple[Var, Extent], ...]
     values: tuple[Expr, ...]
     monoid: str
+
+
+@frozen(eq=False)
+class Cumulate(Stmt):
+    """Runs `body` for each 0 <= var < extent, with `results` bound to the combination of `values`
+    from the first iteration to this one, in the documented order.
+
+    monoid: a name in `order.MONOIDS`; values and results are its components, in its accumulator
+    types. Iterations do not communicate but for that; body: `Let` and `Store`.
+    """
+
+    results: tuple[Var, ...]
+    var: Var
+    extent: Extent
+    values: tuple[Expr, ...]
+    monoid: str
+    body: Body
 
 
 @frozen(eq=False)
@@ -340,7 +359,7 @@ class Kernel:
 
 def bodies(s: Stmt) -> tuple[Body, ...]:
     """The nested bodies of a statement."""
-    if isinstance(s, (For, While, Alloc)):
+    if isinstance(s, (For, While, Alloc, Cumulate)):
         return (s.body,)
     if isinstance(s, If):
         return (s.then, s.orelse)
@@ -375,6 +394,8 @@ def expressions(s: Stmt) -> tuple[Expr, ...]:
         return (s.value,)
     if isinstance(s, Reduce):
         return (*_symbolic(*(e for _, e in s.domain)), *s.values)
+    if isinstance(s, Cumulate):
+        return (*_symbolic(s.extent), *s.values)
     if isinstance(s, (Store, Accumulate)):
         return (*s.index, s.value)
     if isinstance(s, Prefetch):

@@ -1,4 +1,4 @@
-"""Monoids, and the one order in which pyc reduces: a function of the sequence length only.
+"""Monoids, and the orders in which pyc reduces and cumulates: functions of the position only.
 
 The reduced axes in row-major order form one sequence x[0..n). With LANES = 128, CHUNK = 1024 and
 KEEP = 16:
@@ -14,6 +14,20 @@ KEEP = 16:
 Elements beyond n are the monoid's neutral element, which never changes a value (for floating-point
 add it is -0.0). Every schedule on every target produces exactly these bits. `reduce` here is that
 definition over NumPy arrays and the oracle of both interpreters; it shares nothing with the passes.
+
+Running combinations (`cumulate`) have an order of their own. With RUN = 128 and SPAN = 16384:
+
+1. within run r, the elements [RUN r, RUN r + RUN), p[k] is a tree: for d = 1, 2, 4 ... 64, every
+   position k of the run with bit d set becomes p[(k with bits below 2 d cleared) + d - 1] . p[k];
+   the last p is the run's total;
+2. within span s, the elements [SPAN s, SPAN s + SPAN), the totals of the runs before are folded
+   left to right, and the fold g goes before each element: q[k] = g . p[k]; the first run has none;
+3. the totals of the spans before (their last q) are folded left to right, and the fold c goes
+   before each element: c . q[k]; the first span has none.
+
+What comes after a position has no part in it, so that a longer sequence begins as a shorter one.
+Where run and span end, the last element is the fold that goes on: sums of non-negative numbers
+never decrease. Integers, minima and maxima have the values of a left fold: any order is right.
 """
 
 from __future__ import annotations
@@ -31,6 +45,8 @@ from pyc.ir.expr import Const, Expr, apply, select
 LANES = 128
 CHUNK = 1024
 KEEP = 16
+RUN = 128
+SPAN = 16384
 
 Array = np.ndarray[Any, Any]
 Values = tuple[Expr, ...]
@@ -81,6 +97,19 @@ def _extremum(better: str) -> Callable[[Values, Values], Values]:
     return combine
 
 
+def _parts_added(a: Values, b: Values) -> Values:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _parts_multiplied(a: Values, b: Values) -> Values:
+    """The product of two complex numbers as pairs; one that is 1 gives the other to the bit."""
+    product = (a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0])
+    a_is_one = a[0].equal(1) & a[1].equal(0)
+    b_is_one = b[0].equal(1) & b[1].equal(0)
+    chosen = (select(b_is_one, x, p) for x, p in zip(a, product, strict=True))
+    return tuple(select(a_is_one, y, c) for y, c in zip(b, chosen, strict=True))
+
+
 _NO_INDEX = np.iinfo(np.int64).max
 
 MONOIDS: dict[str, Monoid] = {
@@ -88,6 +117,8 @@ MONOIDS: dict[str, Monoid] = {
     for m in (
         Monoid("add", 1, lambda t: (-0.0 if t[0].is_float else 0,), _scalar("add")),
         Monoid("mul", 1, lambda t: (1,), _scalar("mul")),
+        Monoid("complex_add", 2, lambda t: (-0.0, -0.0), _parts_added),
+        Monoid("complex_mul", 2, lambda t: (1, 0), _parts_multiplied),
         Monoid("minimum", 1, lambda t: (_highest(t[0]),), _scalar("minimum"), idempotent=True),
         Monoid("maximum", 1, lambda t: (_lowest(t[0]),), _scalar("maximum"), idempotent=True),
         Monoid("and", 1, lambda t: (True if t[0] is dt.b1 else -1,), _scalar("and"), True),
@@ -150,3 +181,50 @@ def _halved(
         lanes = combine(low, tuple(v[..., width : 2 * width] for v in lanes))
         width //= 2
     return lanes
+
+
+def cumulate(
+    combine: Callable[[tuple[Array, ...], tuple[Array, ...]], tuple[Array, ...]],
+    values: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """Running combinations along the last axis of each array (one per component) in the documented
+    order, as new arrays.
+
+    combine: the monoid over NumPy arrays.
+    """
+    if values[0].size == 0:
+        return tuple(x.copy() for x in values)
+    n = values[0].shape[-1]
+    run = min(RUN, 1 << (n - 1).bit_length())
+    whole = -(-n // run) * run
+    # What fills the last run comes after every element, so that its values do not matter.
+    padded = tuple(np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, whole - n)], "edge") for x in values)
+    runs = tuple(x.reshape(*x.shape[:-1], -1, run) for x in padded)
+    lanes = np.arange(run)
+    distance = 1
+    while distance < run:
+        upper = lanes[lanes & distance > 0]
+        lower = (upper & -2 * distance) + distance - 1
+        joined = combine(tuple(x[..., lower] for x in runs), tuple(x[..., upper] for x in runs))
+        for x, y in zip(runs, joined, strict=True):
+            x[..., upper] = y
+        distance *= 2
+    per_span = SPAN // RUN
+    for first in range(0, whole // run, per_span):
+        for r in range(first + 1, min(first + per_span, whole // run)):
+            _carried(combine, runs, slice(r - 1, r), slice(r, r + 1))
+    for first in range(per_span, whole // run, per_span):
+        _carried(combine, runs, slice(first - 1, first), slice(first, first + per_span))
+    return tuple(x.reshape(p.shape)[..., :n] for x, p in zip(runs, padded, strict=True))
+
+
+def _carried(
+    combine: Callable[[tuple[Array, ...], tuple[Array, ...]], tuple[Array, ...]],
+    runs: tuple[Array, ...],
+    before: slice,
+    after: slice,
+) -> None:
+    """Puts the last element of the run `before` before each element of the runs `after`."""
+    total = tuple(x[..., before, -1:] for x in runs)
+    for x, y in zip(runs, combine(total, tuple(x[..., after, :] for x in runs)), strict=True):
+        x[..., after, :] = y

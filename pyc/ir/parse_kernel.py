@@ -55,6 +55,7 @@ class _Open:
     body: list[Stmt]
     condition: Expr | None = None
     ends: tuple[Expr, ...] = ()
+    results: tuple[Var, ...] = ()
     then: tuple[Stmt, ...] | None = None
 
 
@@ -283,6 +284,10 @@ class _Parser:
         while self._maybe(","):
             ends.append(self._expr())
         block.ends = tuple(ends)
+        if block.word == "cumulate":  # the statements that follow use the results
+            names = block.head[0]
+            found = (self._bind(n, e.dtype) for n, e in zip(names, ends, strict=True))
+            block.results = tuple(found)
 
     def _carry(self) -> list[tuple[Var, Expr, Var]]:
         """`carry (v0 = x) -> (v1)`: variable, initial value and result of each."""
@@ -404,6 +409,13 @@ class _Parser:
         while self._maybe(","):
             names.append(self._name())
         self._expect("=")
+        if self._maybe("cumulate"):
+            monoid = self._name()
+            self._expect("(")
+            var, extent = self._loop()
+            self._expect(")")
+            self._open("cumulate", (names, monoid, var, extent))
+            return
         if not self._maybe("reduce"):
             (name,) = names
             value = self._expr()
@@ -446,6 +458,9 @@ class _Parser:
             statement = lo.If(condition, then, orelse, role)
         elif block.word == "alloc":
             statement = lo.Alloc(block.head, body)
+        elif block.word == "cumulate":
+            _, monoid, var, extent = block.head
+            statement = lo.Cumulate(block.results, var, extent, block.ends, monoid, body)
         else:
             names, monoid, domain = block.head
             results = tuple(

@@ -12,6 +12,7 @@
         if role "name" warps 0..4 [registers 40] { statement* } [else { statement* }]
         v0 = expr                                        (Let)
         v0, v1 = reduce argmax (i0 in 0..n, ...) { temporary* yield expr, ... }
+        v0, v1 = cumulate add (i0 in 0..n) { temporary* yield expr, ... statement* }
         b0[expr, ...] = expr                             (Store)
         accumulate add b0[expr, ...], expr
         alloc b1: array [phased 2] { statement* }        phased: arrivals that end a phase
@@ -281,6 +282,14 @@ class _Printer:
             results = ", ".join(self._bind(v) for v in s.results)
             self._heading(s, start, f"{results} = reduce {s.monoid} ({domain}) {{")
             self._end("yield", s.values)
+            self._line("}")
+        elif isinstance(s, lo.Cumulate):
+            (extent,) = self._expressions([s.extent])
+            domain = f"{self._bind_loop(s.var)} in 0..{_closed(extent)}"
+            results = ", ".join(self._bind(v) for v in s.results)
+            self._heading(s, start, f"{results} = cumulate {s.monoid} ({domain}) {{")
+            self._end("yield", s.values)
+            self._block(s.body)
             self._line("}")
         elif isinstance(s, lo.Store):
             *index, value = self._expressions((*s.index, s.value))

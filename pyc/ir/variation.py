@@ -67,7 +67,7 @@ class Variation:
                     self._private[s.buffer] = self._private.get(s.buffer, frozenset()) | lanes
             elif isinstance(s, lo.Let):
                 self._add(s.var, self.of([s.value]))
-            elif isinstance(s, lo.Reduce):
+            elif isinstance(s, (lo.Reduce, lo.Cumulate)):
                 for result in s.results:
                     self._add(result, self.of(lo.expressions(s)))
             elif isinstance(s, lo.Store) and s.buffer in self._private:

@@ -6,7 +6,8 @@ printed kernel as an exception note. Checked:
 * variables and buffers are bound once, above their uses; expressions have the types that the
   instruction table gives; indices are i64 and have the buffer's rank;
 * loops nest as `loops.py` says: grid outermost, threads in them, constant extents where lanes are
-  made, values carried only through serial and unrolled loops, `Reduce` only in logical kernels;
+  made, values carried only through serial and unrolled loops, `Reduce` and `Cumulate` only in
+  logical kernels;
 * inputs are never stored to; private buffers of a block are allocated inside its threads, shared
   ones outside; what a block does together stands in its threads, outside of vector loops;
 * barriers, tile steps and shuffles do not stand under a condition that varies between the threads
@@ -268,6 +269,8 @@ class _Verifier:
             self._bind(s, s.var, s.value.dtype, values)
         elif isinstance(s, lo.Reduce):
             self._reduce(s, around)
+        elif isinstance(s, lo.Cumulate):
+            self._cumulate(s, around)
         elif isinstance(s, (lo.Store, lo.Accumulate)):
             *ranges, _ = self._values(s, (*s.index, s.value), around)
             self._element(s, s.buffer, s.index, ranges, around)
@@ -413,11 +416,36 @@ class _Verifier:
         for body, never in ((s.then, values.high == 0), (s.orelse, values.low == 1)):
             self._body(body, replace(inner, varying=varying, dead=around.dead or never))
 
-    def _reduce(self, s: lo.Reduce, around: _Around) -> None:
+    def _logical(self, s: Stmt, around: _Around) -> None:
+        """A statement that scheduling expands."""
+        name = f"a {type(s).__name__}"
         if self.scheduled:
-            raise _Broken(s, "a Reduce is left in a scheduled kernel")
+            raise _Broken(s, f"{name} is left in a scheduled kernel")
         if any(k not in (Kind.SERIAL, Kind.PARALLEL) for k in around.kinds()):
-            raise _Broken(s, "a Reduce in a kernel that is no longer logical")
+            raise _Broken(s, f"{name} in a kernel that is no longer logical")
+
+    def _cumulate(self, s: lo.Cumulate, around: _Around) -> None:
+        self._logical(s, around)
+        self._monoid(s, s.monoid, len(s.values))
+        visible = set(self._visible)
+        values = self._extent(s, s.extent, around)
+        high, exact = max(values.high - 1, 0), isinstance(s.extent, int)
+        self._bind(s, s.var, dt.i64, Range(0, high, exact, frozenset((s.var,))))
+        conditional, dead = around.conditional or values.low < 1, around.dead or values.high < 1
+        inner = replace(around, conditional=conditional, dead=dead)
+        self._values(s, s.values, inner)
+        if len(s.results) != len(s.values):
+            raise _Broken(s, f"{len(s.values)} values give {len(s.results)} results")
+        for result, value in zip(s.results, s.values, strict=True):
+            self._bind(s, result, value.dtype)
+        for statement in s.body:
+            if not isinstance(statement, (lo.Let, lo.Store)):
+                raise _Broken(s, f"a {type(statement).__name__} in a Cumulate")
+        self._body(s.body, inner)
+        self._visible = visible
+
+    def _reduce(self, s: lo.Reduce, around: _Around) -> None:
+        self._logical(s, around)
         self._monoid(s, s.monoid, len(s.values))
         visible = set(self._visible)
         inner = around

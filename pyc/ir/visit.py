@@ -18,6 +18,7 @@ from pyc.ir.loops import (
     Buffer,
     Carry,
     Copy,
+    Cumulate,
     Extent,
     Fail,
     For,
@@ -134,6 +135,9 @@ class Rewriter:
         if isinstance(s, Reduce):
             domain = tuple((v, self.extent(e)) for v, e in s.domain)
             return replace(s, domain=domain, values=self.exprs(s.values))
+        if isinstance(s, Cumulate):
+            extent, values = self.extent(s.extent), self.exprs(s.values)
+            return replace(s, extent=extent, values=values, body=self.body(s.body))
         if isinstance(s, (Store, Accumulate)):
             buffer, index = self.access(s.buffer, s.index)
             return replace(s, buffer=buffer, index=index, value=self.expr(s.value))
@@ -190,6 +194,8 @@ def bound(s: Stmt) -> tuple[Var, ...]:
         return tuple(v for c in s.carried for v in (c.var, c.result))
     if isinstance(s, Let):
         return (s.var,)
+    if isinstance(s, Cumulate):
+        return (s.var, *s.results)
     return s.results if isinstance(s, Reduce) else ()
 
 
@@ -214,5 +220,8 @@ def _bind(body: Body, fresh: Mapping[Var, Var]) -> Body:
             s = Let(fresh[s.var], s.value)
         elif isinstance(s, Reduce):
             s = replace(s, results=tuple(fresh[r] for r in s.results))
+        elif isinstance(s, Cumulate):
+            results = tuple(fresh[r] for r in s.results)
+            s = replace(s, results=results, var=fresh[s.var], body=_bind(s.body, fresh))
         result.append(s)
     return tuple(result)

@@ -29,7 +29,7 @@ from pyc.numpy.core import (
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, divide, imag, multiply, real, sqrt, square, subtract
 from pyc.numpy.logic import greater, isnan, logical_not, where
-from pyc.numpy.manipulation import concat, diagonal, moveaxis, permute_dims, ravel, reshape
+from pyc.numpy.manipulation import concat, diagonal, permute_dims, ravel, reshape
 
 
 def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any = None) -> Any:
@@ -92,7 +92,7 @@ def _complex_product(x: Any, axis: Any, keepdims: bool) -> Any:
     if count == 0:
         return broadcast(literal(1, dtype_of(x)), final)
     rows = reshape(permute_dims(x, (*kept, *axes)), (*(shape[k] for k in kept), count))
-    running = bind1("cumprod", rows)
+    running = bind1("cumprod", rows, axis=len(kept), reverse=False)
     return reshape(part(running, len(kept), count - 1, 1), final)
 
 
@@ -292,8 +292,7 @@ def _running(op: str, x: Any, axis: int | None, dtype: Any, wide: bool) -> Any:
         x, axis = ravel(x), 0
     shape = shape_of(x)
     place = axis_of(op, axis, len(shape))
-    last = moveaxis(x, place, -1)
-    return moveaxis(bind1(op, last), -1, place)
+    return bind1(op, x, axis=place, reverse=False)
 
 
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:

@@ -20,6 +20,7 @@ from pyc.ir.loops import (
     Alloc,
     Body,
     Buffer,
+    Cumulate,
     Fail,
     For,
     Kernel,
@@ -76,7 +77,7 @@ class Loop:
 def flatten(kernel: Kernel, simplify: Simplifier) -> Kernel:
     """The kernel with every buffer one-dimensional and every index canonical."""
     for s in walk(kernel.body):
-        if isinstance(s, For) and isinstance(s.extent, int):
+        if isinstance(s, (For, Cumulate)) and isinstance(s.extent, int):
             simplify.declare(s.var, s.extent)
         elif isinstance(s, Reduce):
             for var, extent in s.domain:
@@ -226,7 +227,7 @@ def values_of(body: Sequence[Stmt]) -> list[Expr]:
     for s in walk(tuple(body)):
         if isinstance(s, Store):
             stack.append(s.value)
-        elif isinstance(s, Reduce):
+        elif isinstance(s, (Reduce, Cumulate)):
             stack.extend(s.values)
         elif isinstance(s, Let):
             stack.append(s.value)

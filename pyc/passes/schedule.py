@@ -28,6 +28,7 @@ from pyc.ir.expr import Apply, Const, Expr, Var, apply, const, minimum, postorde
 from pyc.ir.loops import (
     Body,
     Buffer,
+    Cumulate,
     For,
     If,
     Kernel,
@@ -41,6 +42,7 @@ from pyc.ir.order import KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
+from pyc.passes.cumulation_tasks import Cumulation
 from pyc.passes.elements import Elements
 from pyc.passes.groups import groups
 from pyc.passes.merged_rows import LONGEST, LONGEST_SUM, merged_rows
@@ -121,6 +123,8 @@ class _Scheduler:
     def run(self) -> tuple[Stage, ...]:
         loops, core = peel(self.nest.kernel.body)
         allocated, core = unwrap(core)
+        if len(core) == 1 and isinstance(core[0], Cumulate):
+            return self._cumulation(loops, core[0])
         if not is_loop_program(core):
             return (Stage(self.nest.kernel, tuple(range(len(self.nest.kernel.buffers)))),)
         if any(x.extent == 0 for x in loops):
@@ -128,6 +132,17 @@ class _Scheduler:
         if has_regions(core):
             return self._row_program(loops, allocated, core)
         return (self.nest.stage("", self._independent(loops, core), streamed=True),)
+
+    # --- running combinations ---
+
+    def _cumulation(self, loops: list[Loop], s: Cumulate) -> tuple[Stage, ...]:
+        if not s.extent:
+            return ()
+        assert isinstance(s.extent, int)
+        work = self.nest.work((s,)) * prod(x.extent for x in loops) * s.extent
+        parallel = work > 2 * TASK_WORK
+        found = Cumulation(self.nest, loops, s, self._rows, self._vectors, parallel=parallel)
+        return found.stages()
 
     # --- pointwise nests --------------------------------------------------------------------------
 

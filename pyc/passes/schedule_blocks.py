@@ -27,6 +27,7 @@ from pyc.ir.loops import (
     Alloc,
     Body,
     Buffer,
+    Cumulate,
     For,
     If,
     Kernel,
@@ -43,6 +44,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import renamed
+from pyc.passes.cumulation_blocks import CumulationBlocks
 from pyc.passes.elements import Elements
 from pyc.passes.nest import (
     Loop,
@@ -117,6 +119,8 @@ class _BlockScheduler:
             assert again is not None, "a loop over the row fills each row buffer"
             core = again
         allocated = [b for b in allocated if not too_long(b)]
+        if len(core) == 1 and isinstance(core[0], Cumulate):
+            return self._cumulation(loops, core[0], part)
         if not is_loop_program(core) or _reads_what_it_stores(core):
             return (self._in_threads(loops, allocated, core, part),)
         if has_regions(core):
@@ -127,6 +131,10 @@ class _BlockScheduler:
             return self.nest.stage(part.suffix, self._grid_nest(loops, core))
 
         return (self._explained(loops, core, part, nest),)
+
+    def _cumulation(self, loops: list[Loop], s: Cumulate, part: _Part) -> tuple[Stage, ...]:
+        found = CumulationBlocks(self.nest, loops, s, part.suffix, self._grid, self._positions)
+        return found.stages()
 
     # --- the host ---------------------------------------------------------------------------------
 

@@ -94,6 +94,13 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "sum of all": (lambda x: x.sum(), (300_001,)),
     "argmax": (lambda x: x.argmax(axis=1), (17, 2500)),
     "sort": (lambda x: np.sort(x, axis=1), (5, 40)),
+    "running sum": (lambda x: np.cumsum(x), (1001,)),
+    "running sum of a long row": (lambda x: np.cumsum(x), (70_003,)),
+    "running product of rows": (lambda x: np.cumprod(x * 0.1 + 1, axis=1), (300, 700)),
+    "running sum of short rows": (lambda x: np.cumsum(x, axis=1), (3000, 17)),
+    "running sum of columns": (lambda x: np.cumsum(x, axis=0), (20_000, 7)),
+    "running sum of many columns": (lambda x: np.cumsum(x, axis=0), (300, 70_000)),
+    "running maximum": (lambda x: np.maximum.accumulate(x, axis=1), (5, 3000)),
     "stencil": (lambda x: x[1:-1] + 0.25 * (x[2:] - x[:-2]), (1000, 17)),
 }
 

@@ -1,14 +1,14 @@
-"""Running folds along the last axis, first to last: the bits of a left fold.
+"""Running combinations along an axis, first to last, in the documented order (`ir/order.py`).
 
-cumsum, cumprod, cummax, cummin: (x) -> the type of x; the other axes are independent rows. Half
-types accumulate in float32, and each stored element is the running value rounded once. Integers
-wrap in their own type: NumPy's widening is a `cast` that `pyc.numpy` puts before. cummax and cummin
-propagate NaN and order -0.0 below 0.0.
+cumsum, cumprod, cummax, cummin: (x; axis, reverse) -> the type of x. axis: -1 (if not given) is the
+last one; reverse: last to first. Half types accumulate in float32, and each stored element is the
+running value rounded once. Integers wrap in their own type: NumPy's widening is a `cast` that
+`pyc.numpy` puts before. cummax and cummin propagate NaN and order -0.0 below 0.0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -17,13 +17,14 @@ import numpy as np
 from pyc.errors import DTypeError, ShapeError
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
+from pyc.ir import order
 from pyc.ir.dtype import DType
-from pyc.ir.element import Element, widened
-from pyc.ir.expr import Const, Expr, Load, Var, apply, const, select
+from pyc.ir.element import widened
+from pyc.ir.expr import Const, Expr, Load, Var, const, select
 from pyc.ir.instructions import INSTRUCTIONS
-from pyc.ir.loops import Buffer, Carry, For, Kernel, Let, Stmt, Store
+from pyc.ir.loops import Body, Buffer, Cumulate, For, Kernel, Stmt, Store
 from pyc.ir.loops import Kind as LoopKind
-from pyc.ir.op import Complex, Kind, Op, Types, define
+from pyc.ir.op import Kind, Op, Types, define
 from pyc.ir.types import ArrayType
 
 Array = np.ndarray[Any, Any]
@@ -31,71 +32,65 @@ Array = np.ndarray[Any, Any]
 
 @frozen()
 class _Fold:
-    """A left fold of real numbers or of complex ones. step: (running element, element) -> the next
-    running element; enter: an element of x in the type of running elements; leave: back."""
+    """monoid: of real elements; enter: a real part of x in the type of running values; leave: a
+    running value in the type of x. Complex numbers have a monoid of their own, of two parts."""
 
-    step: Callable[[Element, Element], Element]
+    monoid: str
     enter: Callable[[Expr], Expr]
     leave: Callable[[Expr, DType], Expr]
 
 
 def running(name: str, kinds: str, fold: _Fold, reference: Callable[[Array], Array]) -> Op:
-    """Define a running fold over elements of `kinds`."""
+    """Define the running fold of elements of `kinds`. reference: along the last axis."""
     allowed = set(kinds.split())
 
-    def rule(args: Types) -> Types:
+    def rule(args: Types, *, axis: int = -1, reverse: bool = False) -> Types:
         (x,) = args
         if x.rank == 0:
             raise ShapeError(f"{name}: needs at least one axis, got {x}")
+        if not -1 <= axis < x.rank:
+            raise ShapeError(f"{name}: {x} has no axis {axis}")
         if x.dtype.kind not in allowed:
             raise DTypeError(f"{name}: needs one of {kinds}, got {x}")
         return (x,)
 
-    def build(types: Types) -> Kernel:
-        return _kernel(name, types[0], fold)
+    def build(types: Types, *, axis: int = -1, reverse: bool = False) -> Kernel:
+        return _kernel(name, types[0], fold, axis % types[0].rank, reverse)
 
-    return define(Op(name, Kind.KERNEL, rule, build=build, reference=reference, kinds=kinds))
+    def evaluated(x: Array, *, axis: int = -1, reverse: bool = False) -> Array:
+        turned = np.moveaxis(x, axis, -1)[..., :: -1 if reverse else 1]
+        found = reference(np.ascontiguousarray(turned))[..., :: -1 if reverse else 1]
+        return np.ascontiguousarray(np.moveaxis(found, -1, axis))
+
+    return define(Op(name, Kind.KERNEL, rule, build=build, reference=evaluated, kinds=kinds))
 
 
-def _kernel(name: str, x: ArrayType, fold: _Fold) -> Kernel:
-    """The first element of a row is stored as it is; each of the others is the running value, one
-    variable for each part of the number."""
-    length, rows = x.shape[-1], prod(x.shape[:-1])
+def _kernel(name: str, x: ArrayType, fold: _Fold, axis: int, reverse: bool) -> Kernel:
+    """For each position of the other axes the running values along `axis`."""
+    outer, length, inner = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
     dtype, complex_ = x.dtype.real, x.dtype.is_complex
-    shape = (rows, length, 2) if complex_ else (rows, length)
+    row, k, column = Var("row"), Var("k"), Var("column")
+    loops = [(row, outer)] if outer != 1 else []
+    at: Expr = const(length - 1) - k if reverse else k
+    place, shape = (*(v for v, _ in loops), at), (*(n for _, n in loops), length)
+    if inner != 1:
+        loops.append((column, inner))
+        place, shape = (*place, column), (*shape, inner)
+    places = [place]
+    if complex_:
+        places, shape = [(*place, const(p)) for p in range(2)], (*shape, 2)
     source = Buffer("x", dtype, shape, role="in")
     result = Buffer("out", dtype, shape, role="out")
-    parts = [(const(0),), (const(1),)] if complex_ else [()]
-    row, k = Var("row"), Var("k")
-
-    def read(at: Expr) -> list[Expr]:
-        return [fold.enter(Load(source, (row, at, *p))) for p in parts]
-
-    def store(at: Expr, values: Sequence[Expr]) -> list[Stmt]:
-        pairs = zip(parts, values, strict=True)
-        return [Store(result, (row, at, *p), fold.leave(v, dtype)) for p, v in pairs]
-
-    initial = read(const(0))
-
-    def variables(role: str) -> list[Var]:
-        names = ("re", "im") if complex_ else ("value",)
-        return [Var(f"{role}_{n}", e.dtype) for n, e in zip(names, initial, strict=True)]
-
-    first, before, now, last = map(variables, ("first", "before", "now", "last"))
-    following = _parts(fold.step(_element(before), _element(read(k + 1))))
-    inner = (*map(Let, now, following), *store(k + 1, now))
-    carried = tuple(map(Carry, before, first, now, last))
-    loop = For(k, max(length - 1, 0), LoopKind.SERIAL, inner, carried)
-    body = (*map(Let, first, initial), *store(const(0), first), loop)
-    return Kernel(name, (source, result), (For(row, rows, LoopKind.PARALLEL, body),))
-
-
-def _element(parts: Sequence[Expr]) -> Element:
-    return parts[0] if len(parts) == 1 else Complex(*parts)
-
-
-def _parts(element: Element) -> list[Expr]:
-    return [element.re, element.im] if isinstance(element, Complex) else [element]
+    values = tuple(fold.enter(Load(source, place)) for place in places)
+    results = tuple(Var(f"running{n}", v.dtype) for n, v in enumerate(values))
+    stores: list[Stmt] = [
+        Store(result, place, fold.leave(r, dtype)) for place, r in zip(places, results, strict=True)
+    ]
+    monoid = f"complex_{fold.monoid}" if complex_ else fold.monoid
+    body: Body = (Cumulate(results, k, length, values, monoid, tuple(stores)),)
+    for var, extent in reversed(loops):
+        body = (For(var, extent, LoopKind.PARALLEL, body),)
+    return Kernel(name, (source, result), body)
 
 
 def _widened(x: Array) -> Array:
@@ -107,41 +102,30 @@ def _widened(x: Array) -> Array:
 # --- sums and products ----------------------------------------------------------------------------
 
 
-def _add(a: Element, b: Element) -> Element:
-    if isinstance(a, Complex) and isinstance(b, Complex):
-        return Complex(a.re + b.re, a.im + b.im)
-    assert isinstance(a, Expr) and isinstance(b, Expr)
-    return a + b
-
-
-def _multiply(a: Element, b: Element) -> Element:
-    if isinstance(a, Complex) and isinstance(b, Complex):
-        return Complex(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
-    assert isinstance(a, Expr) and isinstance(b, Expr)
-    return a * b
-
-
-def _arithmetic(step: Callable[[Element, Element], Element]) -> _Fold:
-    return _Fold(step, lambda e: e.cast(widened(e.dtype)), lambda e, dtype: e.cast(dtype))
+def _arithmetic(monoid: str) -> _Fold:
+    return _Fold(monoid, lambda e: e.cast(widened(e.dtype)), lambda e, dtype: e.cast(dtype))
 
 
 def _sums(x: Array) -> Array:
-    wide = _widened(x)
-    return np.add.accumulate(wide, axis=-1, dtype=wide.dtype).astype(x.dtype)
+    (found,) = order.cumulate(lambda a, b: (a[0] + b[0],), (_widened(x),))
+    return found.astype(x.dtype)
 
 
 def _products(x: Array) -> Array:
-    wide = _widened(x)
     if x.dtype.kind != "c":
-        return np.multiply.accumulate(wide, axis=-1, dtype=wide.dtype).astype(x.dtype)
-    # Part by part: NumPy's own complex product may fuse its operations on some processors.
-    out = x.copy()
-    for k in range(1, x.shape[-1]):
-        a, b = out[..., k - 1], x[..., k]
-        re = a.real * b.real - a.imag * b.imag
-        im = a.real * b.imag + a.imag * b.real
-        out[..., k].real, out[..., k].imag = re, im
+        (found,) = order.cumulate(lambda a, b: (a[0] * b[0],), (_widened(x),))
+        return found.astype(x.dtype)
+    out = np.empty_like(x)
+    out.real, out.imag = order.cumulate(_multiplied, (x.real, x.imag))
     return out
+
+
+def _multiplied(a: tuple[Array, ...], b: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Part by part: NumPy's own complex product may fuse its operations on some processors."""
+    product = (a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0])
+    a_is_one, b_is_one = ((x == 1) & (y == 0) for x, y in (a, b))
+    parts = zip(a, b, product, strict=True)
+    return tuple(np.where(a_is_one, y, np.where(b_is_one, x, p)) for x, y, p in parts)
 
 
 # --- extrema --------------------------------------------------------------------------------------
@@ -164,11 +148,7 @@ def _extremum(name: str) -> _Fold:
     def leave(x: Expr, dtype: DType) -> Expr:
         return _flipped(x).bitcast(dtype) if dtype.is_float else x.cast(dtype)
 
-    def step(a: Element, b: Element) -> Element:
-        assert isinstance(a, Expr) and isinstance(b, Expr)
-        return apply(name, a, b)
-
-    return _Fold(step, enter, leave)
+    return _Fold(name, enter, leave)
 
 
 def _flipped(bits: Expr) -> Expr:
@@ -201,7 +181,7 @@ def _extrema(name: str, of_bools: Any) -> Callable[[Array], Array]:
 NUMBERS = "int uint float complex"
 REALS = "bool int uint float"
 
-running("cumsum", NUMBERS, _arithmetic(_add), _sums)
-running("cumprod", NUMBERS, _arithmetic(_multiply), _products)
+running("cumsum", NUMBERS, _arithmetic("add"), _sums)
+running("cumprod", NUMBERS, _arithmetic("mul"), _products)
 running("cummax", REALS, _extremum("maximum"), _extrema("maximum", np.logical_or))
 running("cummin", REALS, _extremum("minimum"), _extrema("minimum", np.logical_and))

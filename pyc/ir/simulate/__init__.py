@@ -60,6 +60,7 @@ _NESTS: Mapping[type, Nest] = {
     lo.While: control.while_loop,
     lo.If: control.branch,
     lo.Alloc: control.allocate,
+    lo.Cumulate: statements.cumulate,
     lo.Barrier: barriers.barrier,
     lo.Signal: barriers.signal,
     lo.Wait: barriers.wait,

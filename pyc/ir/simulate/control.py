@@ -231,7 +231,8 @@ def _statement_weight(machine: Machine, s: Stmt, frame: Frame) -> int:
     if known is not None:
         return known
     weight = max((_weight_of(machine, b, frame) for b in lo.bodies(s)), default=1)
-    if isinstance(s, lo.For) and (s.kind in LANE_KINDS or s in machine.batched):
+    lanes = isinstance(s, lo.For) and (s.kind in LANE_KINDS or s in machine.batched)
+    if isinstance(s, lo.Cumulate) or (isinstance(s, lo.For) and lanes):
         weight *= max(_guess(s.extent, frame), 1)
     elif isinstance(s, lo.Reduce):
         weight = math.prod(max(_guess(e, frame), 1) for _, e in s.domain)

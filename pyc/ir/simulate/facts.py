@@ -19,7 +19,8 @@ def lane_depth(body: lo.Body, batched: set[Stmt]) -> int:
     for s in body:
         inner = max((lane_depth(b, batched) for b in lo.bodies(s)), default=0)
         lanes = isinstance(s, lo.For) and (s.kind in LANE_KINDS or s in batched)
-        deepest = max(deepest, inner + (1 if lanes or isinstance(s, lo.Reduce) else 0))
+        lanes = lanes or isinstance(s, (lo.Reduce, lo.Cumulate))
+        deepest = max(deepest, inner + (1 if lanes else 0))
     return deepest
 
 

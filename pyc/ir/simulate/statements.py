@@ -1,4 +1,4 @@
-"""Statements without a body that act on lanes: Let, Fail, Reduce, Store and Accumulate."""
+"""Statements that act on lanes: Let, Fail, Reduce, Cumulate, Store and Accumulate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyc.ir.simulate.findings import SimulationError
 from pyc.ir.simulate.lanes import lane_shape, static_extent
 from pyc.ir.simulate.memory import address, storage_of
 from pyc.ir.simulate.races import touch, tracked
-from pyc.ir.simulate.state import Array, Frame, Machine, Storage
+from pyc.ir.simulate.state import Array, Frame, Machine, Run, Storage
 from pyc.ir.simulate.values import compute
 
 
@@ -78,6 +78,33 @@ def reduce(machine: Machine, s: lo.Reduce, frame: Frame) -> None:
     full = tuple(np.broadcast_to(c, shapes) for c in columns)
     for var, result in zip(s.results, order.reduce(combine, full, fill), strict=True):
         frame.env[var] = np.expand_dims(result, axis)
+
+
+def cumulate(machine: Machine, s: lo.Cumulate, frame: Frame) -> Run:
+    """All iterations at once, along one more lane axis."""
+    axis = len(frame.lengths)
+    count = max(static_extent(s.extent, frame), 0)
+    if not count:
+        return
+    frame.env[s.var] = machine.line(axis, np.arange(count, dtype=np.int64))
+    inner = replace(
+        frame,
+        lengths=(*frame.lengths, count),
+        kinds=(*frame.kinds, Kind.SERIAL),
+        axes={**frame.axes, s.var: axis},
+    )
+    values = compute(machine, s, "", s.values, inner)
+    columns = []
+    for v in values:
+        shape = list(v.shape)
+        shape[axis] = count
+        columns.append(np.moveaxis(np.broadcast_to(v, shape), axis, -1))
+    shapes = np.broadcast_shapes(*(c.shape for c in columns))
+    combine = _combiner(machine, s.monoid, tuple(v.dtype for v in s.values))
+    full = tuple(np.broadcast_to(c, shapes) for c in columns)
+    for var, result in zip(s.results, order.cumulate(combine, full), strict=True):
+        frame.env[var] = np.moveaxis(result, -1, axis)
+    yield from machine.body(s.body, inner)
 
 
 def store(machine: Machine, s: lo.Store, frame: Frame) -> None:
