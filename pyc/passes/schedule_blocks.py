@@ -61,6 +61,7 @@ from pyc.passes.reduction_blocks import Components, ThreadReduction, power_above
 from pyc.passes.region_blocks import Regions, regions_of
 from pyc.passes.row_blocks import RowBlocks
 from pyc.passes.rows import computed_again, too_long
+from pyc.passes.slab_blocks import SlabBlocks
 from pyc.passes.tile_blocks import tiled, transposed_loads
 from pyc.reasons import Reason
 
@@ -273,6 +274,9 @@ class _BlockScheduler:
         beside = bool(loops) and loops[-1].extent > 1 and self.nest.contiguous(loops[-1].var, core)
         along = self.nest.contiguous_rows(core)
         if beside and not along:
+            slab = SlabBlocks(self.nest.simplify, loops, core, allocated, row, self.nest.target)
+            if row > COLUMN_ROW and slab.form is not None:
+                return (self.nest.stage(part.suffix, slab.body()),)
             if row > SHORT_ROW and kept < ENOUGH and can_split(core):
                 return self._split_columns(loops, core, row, part.suffix)
             apart = None
