@@ -79,7 +79,8 @@ class KernelEmitter(RunEmitter):
 
     @abstractmethod
     def hardware_loop(self, loop: For) -> None:
-        """A loop of kind grid, cluster, warp or thread: binds its variable (`bind`) and emits its body."""
+        """A loop of kind grid, cluster, warp or thread: binds its variable (`bind`) and emits its
+        body."""
 
     @abstractmethod
     def parallel_range(self, loop: For) -> tuple[Value, Value] | None:

@@ -20,8 +20,8 @@ class Target:
     tasks; task_bytes: work of one parallel task worth a hand-over; cache_bytes: per-core cache that
     a tile should fit in (0: none); shared_bytes: shared memory of one block; parameter_bytes: of
     one launch; thread_bytes: private memory of one thread; grid: blocks of one launch along each
-    axis; cluster_blocks: of one cluster (1: there are none); tile_multiply: whether it has the tensor-core step on tiles in shared memory (wgmma:
-    capability 9.0 alone).
+    axis; cluster_blocks: of one cluster (1: there are none); tile_multiply: whether it has the
+    tensor-core step on tiles in shared memory (wgmma: capability 9.0 alone).
     """
 
     id: str
