@@ -43,6 +43,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import renamed
+from pyc.passes.column_join import ColumnJoin
 from pyc.passes.elements import Elements
 from pyc.passes.nest import (
     Loop,
@@ -57,7 +58,7 @@ from pyc.passes.nest import (
     unwrap,
 )
 from pyc.passes.placement import exceeded, in_order
-from pyc.passes.reduction_blocks import Components, ThreadReduction, power_above
+from pyc.passes.reduction_blocks import ThreadReduction, power_above
 from pyc.passes.region_blocks import Regions, regions_of
 from pyc.passes.row_blocks import RowBlocks
 from pyc.passes.rows import computed_again, too_long
@@ -360,7 +361,7 @@ class _BlockScheduler:
         suffix: str,
         results: Sequence[Buffer] = (),
     ) -> tuple[Stage, ...]:
-        """A thread per kept position, kept lane and block of chunks; then one per kept position.
+        """A thread per kept position, kept lane and block of chunks; then what joins them.
         results: scratch memory that the core uses."""
         kept = prod(x.extent for x in loops)
         chunks = -(-row // CHUNK)
@@ -389,18 +390,11 @@ class _BlockScheduler:
             suffix + "_blocks", self._grid(place, blocks * KEEP * kept, body), everything
         )
         place = self.nest.simplify.variable("place", kept)
-        body = self._positions(loops, place)
-        for s, held in zip(reduces, scratch, strict=True):
-            reduction = ThreadReduction(tuple(r.dtype for r in s.results), s.monoid)
-
-            def part(
-                number: Expr, lane: Expr, held: list[Buffer] = held, place: Var = place
-            ) -> Components:
-                return tuple(Load(b, ((number * KEEP + lane) * kept + place,)) for b in held)
-
-            body += reduction.join(s.results, part, blocks)
-        body += [s for s in core if not isinstance(s, Reduce)]
-        return one, self.nest.stage(suffix + "_join", self._grid(place, kept, body), everything)
+        after = [s for s in core if not isinstance(s, Reduce)]
+        join = ColumnJoin(kept, blocks).body(
+            place, self._positions(loops, place), reduces, scratch, after
+        )
+        return one, self.nest.stage(suffix + "_join", join, everything)
 
 
 def _written(s: Stmt) -> tuple[Buffer, ...]:
