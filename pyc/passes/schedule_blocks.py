@@ -61,6 +61,7 @@ from pyc.passes.placement import exceeded, in_order
 from pyc.passes.reduction_blocks import ThreadReduction, power_above
 from pyc.passes.region_blocks import Regions, regions_of
 from pyc.passes.row_blocks import RowBlocks
+from pyc.passes.row_clusters import RowClusters
 from pyc.passes.rows import computed_again, too_long
 from pyc.passes.slab_blocks import SlabBlocks
 from pyc.passes.tile_blocks import tiled, transposed_loads
@@ -288,7 +289,13 @@ class _BlockScheduler:
             return (self._in_threads(loops, allocated, core, part),)
         if row <= SHORT_ROW and kept >= THREADS:
             return (self._in_threads(loops, allocated, core, part),)
-        rows = RowBlocks(self.nest.simplify, core, allocated, row, kept, self.nest.width(core))
+        rest = (allocated, row, kept, self.nest.width(core))
+        place = self.nest.simplify.variable("row", kept)
+        clusters = RowClusters(self.nest.simplify, core, *rest, self.nest.target)
+        if clusters.worth:
+            found = clusters.body(place, self._positions(loops, place))
+            return (self.nest.stage(part.suffix, found),)
+        rows = RowBlocks(self.nest.simplify, core, *rest)
         if not rows.fits:
             return (self._in_threads(loops, allocated, core, part),)
         if rows.worth_splitting:
@@ -297,7 +304,6 @@ class _BlockScheduler:
             apart = regions_of(loops, allocated, core, self.nest.simplify)
             if apart is not None:
                 return self._apart(loops, apart, row, part.suffix)
-        place = self.nest.simplify.variable("row", kept)
         return (self.nest.stage(part.suffix, rows.body(place, self._positions(loops, place))),)
 
     # --- long reductions --------------------------------------------------------------------------

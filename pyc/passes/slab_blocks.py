@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from math import prod
 
 from pyc.frozen import frozen
-from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, postorder
+from pyc.ir.expr import Expr, Load, Var, apply, const, minimum
 from pyc.ir.loops import (
     Alloc,
     Barrier,
@@ -36,6 +36,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
+from pyc.passes.held_planes import held_planes
 from pyc.passes.index import Simplifier
 from pyc.passes.nest import Loop
 from pyc.passes.reduction_blocks import ROWS, Components, ThreadReduction, power_above
@@ -120,61 +121,16 @@ class SlabBlocks:
         self.parts: list[Stmt | Region] = [
             Region(s, self.position, simplify) if isinstance(s, (Reduce, For)) else s for s in core
         ]
-        self._held: dict[tuple[int, int], int] = {}
-        self._planes: list[Buffer] = []
-        self._filled: list[tuple[Load, int]] = []
+        regions = [p for p in self.parts if isinstance(p, Region)]
+        planes = held_planes(regions, row_buffers, self.position, simplify)
         self.form: SlabForm | None = None
-        if self._keep(row_buffers):
+        if planes is not None:
+            self._planes, self._held, self._filled = planes.planes, planes.held, planes.filled
             self.form = self._choose(target)
         self._shared: dict[tuple[str, int, int], Buffer] = {}
         self._meetings = 0
 
     # --- what is held -----------------------------------------------------------------------------
-
-    def _keep(self, row_buffers: Sequence[Buffer]) -> bool:
-        """Chooses what is held, each in a plane of the slab: row buffers, and inputs that several
-        regions read. A row buffer takes the plane of what is not read after it is filled."""
-        regions = [p for p in self.parts if isinstance(p, Region)]
-        at = id(self.simplify(self.position))
-        used: dict[tuple[int, int], list[int]] = {}
-        loads: dict[tuple[int, int], Load] = {}
-        filled: dict[tuple[int, int], int] = {}
-        for number, region in enumerate(regions):
-            for n in region.loads():
-                if len(n.index) == 1 and any(x is self.position for x in postorder(n.index)):
-                    key = id(n.buffer), id(n.index[0])
-                    loads[key] = n
-                    if number not in used.setdefault(key, []):
-                        used[key].append(number)
-            for s in region.body:
-                if isinstance(s, Store) and s.buffer in row_buffers:
-                    if id(s.index[0]) != at or len(region.body) > 1:
-                        return False
-                    filled[id(s.buffer), at] = number
-        rows = {id(b): b for b in row_buffers}
-        if any(key[0] in rows and key not in filled for key in used):
-            return False
-        ends: list[int] = []
-        for key, n in loads.items():
-            if key[0] not in rows and len(used[key]) > 1 and n.buffer.role == "in":
-                self._held[key] = len(ends)
-                self._filled.append((n, len(ends)))
-                self._planes.append(n.buffer)
-                ends.append(max(used[key]))
-        for key, number in filled.items():
-            buffer = rows[key[0]]
-            free = [
-                k
-                for k, end in enumerate(ends)
-                if end <= number and self._planes[k].dtype is buffer.dtype
-            ]
-            if not free:
-                free = [len(ends)]
-                self._planes.append(buffer)
-                ends.append(0)
-            self._held[key] = free[0]
-            ends[free[0]] = max([*used.get(key, []), number])
-        return bool(self._planes)
 
     def _choose(self, target: Target) -> SlabForm | None:
         """The widest slab that fits, in the smallest blocks, over the smallest cluster; cut further
