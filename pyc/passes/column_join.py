@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Load, Var, apply, const
 from pyc.ir.loops import (
     Alloc,
@@ -76,8 +77,8 @@ class ColumnJoin:
             inside = column < self.kept
             number = apply("minimum", column, const(self.kept - 1))
         body += [Let(place, number), *binding]
-        shared: list[Buffer] = []
-        for s, held in zip(reduces, scratch, strict=True):
+        self._shared: dict[tuple[str, int, int, DType], Buffer] = {}
+        for meeting, (s, held) in enumerate(zip(reduces, scratch, strict=True)):
             reduction = ThreadReduction(tuple(r.dtype for r in s.results), s.monoid)
 
             def part(number: Expr, held: Sequence[Buffer] = held) -> Components:
@@ -86,20 +87,12 @@ class ColumnJoin:
 
             found, total = reduction.parts(part, group * self.size, self.size, self.count)
             body += found
-            parts = [
-                Buffer(f"shared{len(shared) + k}", t, (self.threads,), Space.SHARED)
-                for k, t in enumerate(reduction.types)
-            ]
-            shared += parts
+            parts = self._piece("parts", meeting, reduction, self.threads)
             body += [Store(b, (thread,), x) for b, x in zip(parts, total, strict=True)]
             if self.groups > 1:
                 body.append(Barrier("block"))
                 joined, total = self._tree(reduction, parts, thread, self.groups, beside)
-                lanes = [
-                    Buffer(f"shared{len(shared) + k}", t, (beside,), Space.SHARED)
-                    for k, t in enumerate(reduction.types)
-                ]
-                shared += lanes
+                lanes = self._piece("lanes", meeting, reduction, beside)
                 stores = [Store(b, (thread,), x) for b, x in zip(lanes, total, strict=True)]
                 body.append(If(thread < beside, (*joined, *stores)))
                 parts = lanes
@@ -124,9 +117,24 @@ class ColumnJoin:
             alone = alone & inside
         body += [s if isinstance(s, Let) else If(alone, (s,)) for s in after]
         whole: Body = (For(thread, self.threads, Kind.THREAD, tuple(body)),)
-        for b in reversed(shared):
+        for b in self._shared.values():
             whole = (Alloc(b, whole),)
         return [For(block, -(-self.kept // self.columns), Kind.GRID, whole)]
+
+    def _piece(
+        self, name: str, meeting: int, reduction: ThreadReduction, size: int
+    ) -> list[Buffer]:
+        """Memory in which a reduction meets. Reductions take two pieces in turn: what one wrote is
+        read before all meet at the next, and only after that the one after the next writes there.
+        """
+        found: list[Buffer] = []
+        for k, t in enumerate(reduction.types):
+            key = name, meeting % 2, k, t
+            if key not in self._shared:
+                label = f"{name}{len(self._shared)}"
+                self._shared[key] = Buffer(label, t, (size,), Space.SHARED)
+            found.append(self._shared[key])
+        return found
 
     @staticmethod
     def _tree(

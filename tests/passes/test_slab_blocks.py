@@ -13,7 +13,7 @@ import pyc
 from pyc.frozen import replace
 from pyc.ir import simulate
 from pyc.ir.loops import Alloc, Barrier, Kernel, Kind, Space, walk
-from pyc.ir.target import SM_90, Target, nvptx
+from pyc.ir.target import SM_90, X86_64_V3, Target, nvptx
 from pyc.ir.verify_kernel import verify
 from pyc.passes import optimise
 from pyc.passes.memory import plan
@@ -56,7 +56,7 @@ def reversed_rows(x: Any, axis: int) -> Any:
 
 def kernels_of(function: Program, x: Array, axis: int) -> tuple[Kernel, ...]:
     graph = optimise(pyc.jit(lambda v: function(v, axis)).trace(x).graph)
-    return plan(graph, SM_90).logical
+    return plan(graph, X86_64_V3).logical
 
 
 def scheduled(kernel: Kernel, target: Target = SM_90) -> Kernel:
