@@ -128,6 +128,18 @@ class ThreadReduction:
         count = maximum(minimum(rest, ROWS), 0)
         return self.fold(count, lambda j: ([], value(start + j * LANES)))
 
+    def join(
+        self, results: Sequence[Var], part: Callable[[Expr, Expr], Components], count: int
+    ) -> list[Stmt]:
+        """Binds `results` to the reduction of `count` blocks, part(number, lane) each; the blocks
+        are of a power of two chunks."""
+
+        def kept(lane: Expr) -> tuple[list[Stmt], Components]:
+            return self.parts(lambda k: part(k, lane), const(0), power_above(count), count)
+
+        body, total = self.nested((1, 2, 4, 8), const(0), kept)
+        return [*body, *(Let(r, v) for r, v in zip(results, total, strict=True))]
+
     def parts(
         self, part: Value, first: Expr, size: int, count: int
     ) -> tuple[list[Stmt], Components]:
