@@ -81,3 +81,10 @@ def held_planes(
             planes.append(buffer)
             ends.append(last)
     return HeldPlanes(tuple(planes), held, tuple(inputs)) if planes else None
+
+
+def meeting_bytes(regions: Sequence[Region]) -> int:
+    """Bytes of one element of everything in which reductions meet: two pieces in turn for each
+    component and type."""
+    kinds = {(k, r.dtype) for region in regions for k, r in enumerate(region.results)}
+    return 2 * sum(t.itemsize for _, t in kinds)

@@ -29,7 +29,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import renamed
-from pyc.passes.held_planes import HeldPlanes, held_planes
+from pyc.passes.held_planes import HeldPlanes, held_planes, meeting_bytes
 from pyc.passes.index import Simplifier
 from pyc.passes.reduction_blocks import ROWS, Components, ThreadReduction, power_above
 from pyc.passes.row_chunks import PER_ROW, WARP, WARPS, RowChunks, _Several, surrounded
@@ -43,8 +43,6 @@ SLOTS = ROWS * PER_ROW
 APART = SLOTS + PER_ROW
 """Elements between the chunks of two threads in shared memory: in this distance 16-byte accesses of
 a warp meet in no bank."""
-MEETING_BYTES = 8 << 10
-"""Shared memory of a block in which reductions meet."""
 ENOUGH_BLOCKS = 64
 """Blocks from which a cluster for each row is faster than launches of all blocks."""
 
@@ -75,7 +73,7 @@ class RowClusters(RowChunks):
         self._whole: dict[tuple[int, int, DType], Buffer] = {}
         if self.planes is not None:
             chunk = self.warps * WARP * APART * self.planes.nbytes
-            room = target.shared_bytes - MEETING_BYTES
+            room = target.shared_bytes - (self.warps + 1) * KEEP * meeting_bytes(self.regions)
             self.in_memory = min(room // chunk, self.each)
             alone = len(self.planes.planes) == 1 and self.planes.nbytes <= 4
             beyond = self.each - self.in_memory

@@ -36,7 +36,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
-from pyc.passes.held_planes import held_planes
+from pyc.passes.held_planes import held_planes, meeting_bytes
 from pyc.passes.index import Simplifier
 from pyc.passes.nest import Loop
 from pyc.passes.reduction_blocks import ROWS, Components, ThreadReduction, power_above
@@ -45,7 +45,7 @@ from pyc.passes.row_regions import Region
 SEGMENTS = (128, 64, 32)
 """Bytes of a row that a slab may take, those that memory is best at first."""
 MOST_COLUMNS = 64
-ROOMS = (72 << 10, 110 << 10, 216 << 10)
+ROOMS = (73 << 10, 110 << 10, 226 << 10)
 """Shared memory of a slab's part in a block: three, two blocks or one on a multiprocessor."""
 BUSY_BLOCKS = 264
 """Blocks that keep the largest device busy."""
@@ -78,6 +78,12 @@ class SlabForm:
     def threads(self) -> int:
         """Threads of a block."""
         return self.columns * self.lanes * self.parts
+
+    @property
+    def met(self) -> int:
+        """Elements of a block in which a reduction meets."""
+        beside = self.columns * self.lanes
+        return self.threads + beside + KEEP * self.columns
 
     @property
     def slots(self) -> int:
@@ -137,6 +143,7 @@ class SlabBlocks:
         while there are too few blocks."""
         chunks = -(-self.row // CHUNK)
         nbytes = [b.dtype.itemsize for b in self._planes]
+        met = meeting_bytes([p for p in self.parts if isinstance(p, Region)])
         beside = self.loops[-1].extent
         outer = prod(x.extent for x in self.loops[:-1])
         found: list[SlabForm] = []
@@ -147,7 +154,8 @@ class SlabBlocks:
                     form = form_of(chunks, columns, blocks, target)
                     if form is None:
                         continue
-                    if form.slots * form.threads * sum(nbytes) <= min(room, target.shared_bytes):
+                    needed = form.slots * form.threads * sum(nbytes) + form.met * met
+                    if needed <= min(room, target.shared_bytes):
                         found.append(form)
         for form in found:
             if -(-beside // form.columns) * form.blocks * outer >= BUSY_BLOCKS:

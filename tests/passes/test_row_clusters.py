@@ -39,7 +39,7 @@ def few_warps(monkeypatch: pytest.MonkeyPatch) -> None:
 def room_for(chunks: int, itemsize: int = 4) -> Target:
     """A device whose blocks have room for so many chunks of each of two warps."""
     part = 2 * row_clusters.WARP * row_clusters.APART * itemsize
-    return replace(SM_90, shared_bytes=row_clusters.MEETING_BYTES + chunks * part)
+    return replace(SM_90, shared_bytes=(chunks + 1) * part - 1)
 
 
 @pytest.mark.parametrize(
