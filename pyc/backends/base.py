@@ -45,7 +45,8 @@ class TensorMap:
 @frozen()
 class KernelLaunch:
     """How a kernel is launched on a device with blocks. grid: blocks along x, y, z; threads: of a
-    block; shared_bytes: shared memory to give it beside its own arrays. Its parameters are the
+    block; shared_bytes: shared memory to give it beside its own arrays; cluster: blocks along x
+    that run at the same time. Its parameters are the
     buffers' addresses, the sizes, the error slot's address, and `maps` as they stand (128 bytes
     each)."""
 
@@ -54,6 +55,7 @@ class KernelLaunch:
     threads: int
     shared_bytes: int = 0
     maps: tuple[TensorMap, ...] = ()
+    cluster: int = 1
 
 
 class Codegen(ABC):

@@ -32,6 +32,8 @@ KEPT_ARENA = 1 << 20
 """Bytes of an arena that a program keeps between calls; a larger one is allocated for each."""
 PINNED_BYTES = 1 << 24
 """Bytes of the copies of a step of the host that may be pinned, and kept for the next call."""
+PORTABLE_CLUSTER = 8
+"""Blocks that a cluster may have everywhere; more are to be asked for."""
 _KEPT_MAPS = 256
 """Tensor maps that a program keeps: one takes a microsecond to make."""
 
@@ -88,6 +90,9 @@ class CudaProgram:
         if launch.shared_bytes:
             most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             check(driver.cuFuncSetAttribute(found, most, launch.shared_bytes))
+        if launch.cluster > PORTABLE_CLUSTER:
+            wide = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+            check(driver.cuFuncSetAttribute(found, wide, 1))
         return int(found)
 
     def own(self, nbytes: int) -> int:

@@ -76,7 +76,8 @@ class KernelEmitter(RunEmitter):
 
     @abstractmethod
     def hardware_loop(self, loop: For) -> None:
-        """A loop of kind grid, warp or thread: binds its variable (`bind`) and emits its body."""
+        """A loop of kind grid, cluster, warp or thread: binds its variable (`bind`) and emits its
+        body."""
 
     @abstractmethod
     def parallel_range(self, loop: For) -> tuple[Value, Value] | None:
@@ -84,7 +85,7 @@ class KernelEmitter(RunEmitter):
 
     @abstractmethod
     def shared_place(self, buffer: Buffer) -> Place:
-        """Memory of the block for a local buffer of space SHARED."""
+        """Memory of the block for a local buffer of space SHARED, or its part of one of CLUSTER."""
 
     @abstractmethod
     def device_statement(self, statement: DeviceStatement) -> None:
@@ -151,7 +152,7 @@ class KernelEmitter(RunEmitter):
             self.device_statement(s)
 
     def _alloc(self, s: Alloc) -> None:
-        if s.buffer.space is Space.SHARED:
+        if s.buffer.space in (Space.SHARED, Space.CLUSTER):
             self.places[s.buffer] = self.shared_place(s.buffer)
         else:
             self.places[s.buffer] = self.stack_place(s.buffer)
@@ -173,7 +174,7 @@ class KernelEmitter(RunEmitter):
     # --- loops ------------------------------------------------------------------------------------
 
     def _for(self, s: For) -> None:
-        if s.kind in (Kind.GRID, Kind.WARP, Kind.THREAD):
+        if s.kind in (Kind.GRID, Kind.CLUSTER, Kind.WARP, Kind.THREAD):
             self.hardware_loop(s)
         elif s.kind is Kind.VECTOR and s.extent != 1:
             self._vector_loop(s)

@@ -20,7 +20,7 @@ from pyc.backends.llvm_builder import Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_library import Machine, machine
 from pyc.backends.nvptx_atomics import AtomicEmitter
-from pyc.backends.nvptx_tiles import TileEmitter
+from pyc.backends.nvptx_clusters import CLUSTER_INTRINSICS, ClusterEmitter
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Shuffle
@@ -39,6 +39,7 @@ NVPTX_INTRINSICS = (
     "llvm.nvvm.read.ptx.sreg.ctaid.x",
     "llvm.nvvm.read.ptx.sreg.ctaid.y",
     "llvm.nvvm.read.ptx.sreg.ctaid.z",
+    *CLUSTER_INTRINSICS,
     "llvm.nvvm.barrier.cta.sync.aligned.all",
     "llvm.nvvm.bar.warp.sync",
     "llvm.nvvm.shfl.sync.bfly.i32",
@@ -54,23 +55,26 @@ def launch_of(
 ) -> KernelLaunch:
     """The launch of a kernel with constant extents."""
     grid: list[int] = []
-    warps, threads = 1, 1
+    cluster, warps, threads = 1, 1, 1
+    hardware = (Kind.GRID, Kind.CLUSTER, Kind.WARP, Kind.THREAD)
     for s in walk(kernel.body):
-        if not isinstance(s, For) or s.kind not in (Kind.GRID, Kind.WARP, Kind.THREAD):
+        if not isinstance(s, For) or s.kind not in hardware:
             continue
         if not isinstance(s.extent, int):
             raise CompileError(f"kernel {kernel.name}: {s.kind.value} loops need constant extents")
         if s.kind is Kind.GRID:
             grid.append(s.extent)
+        elif s.kind is Kind.CLUSTER:
+            cluster = s.extent
         elif s.kind is Kind.WARP:
             warps = max(warps, s.extent)
         else:
             threads = max(threads, s.extent)
-    wide = (*grid, 1, 1, 1)
-    return KernelLaunch(name, (wide[0], wide[1], wide[2]), warps * threads, shared_bytes, maps)
+    x, y, z = (*grid, 1, 1, 1)[:3]
+    return KernelLaunch(name, (x * cluster, y, z), warps * threads, shared_bytes, maps, cluster)
 
 
-class NvptxKernel(AtomicEmitter, TileEmitter):
+class NvptxKernel(AtomicEmitter, ClusterEmitter):
     """A kernel as a PTX entry: parameters are buffer addresses, sizes, the error
     slot, and the tensor maps of its launch."""
 
@@ -79,7 +83,8 @@ class NvptxKernel(AtomicEmitter, TileEmitter):
         self.builder.rounds_bf16 = True
         self._grids = 0
         self._inside_warp = False
-        self.threads = launch_of(kernel, "").threads
+        launch = launch_of(kernel, "")
+        self.threads, self.cluster = launch.threads, launch.cluster
         self.blocks = max(_BUSY_THREADS // self.threads, 1)
         self.prepare()
 
@@ -102,6 +107,8 @@ class NvptxKernel(AtomicEmitter, TileEmitter):
         b.label("leave")
         b.line("ret void")
         bounds = f'"nvvm.maxntid"="{self.threads}" "nvvm.minctasm"="{self.blocks}"'
+        if self.clustered:
+            bounds += f' "nvvm.cluster_dim"="{self.cluster},1,1"'
         parameters += self.map_parameters()
         head = f"define ptx_kernel void @{name}({', '.join(parameters)}) #0 {bounds} {{"
         return "\n".join([*self.globals, f"{head}\nentry:\n{b.text()}\n}}\n"])
@@ -118,15 +125,20 @@ class NvptxKernel(AtomicEmitter, TileEmitter):
         return self._sreg("tid.x", self.threads)
 
     def hardware_loop(self, loop: For) -> None:
-        """Binds the variable of a grid, warp or thread loop to its register."""
+        """Binds the variable of a grid, cluster, warp or thread loop to its register."""
         assert isinstance(loop.extent, int)
         b = self.builder
         if loop.kind is Kind.GRID:
-            value = self._sreg(_BLOCK_REGISTERS[self._grids], loop.extent)
+            register = "clusterid.x" if self.clustered else _BLOCK_REGISTERS[self._grids]
+            value = self._sreg(register, loop.extent)
             self._grids += 1
             self.bind(loop.var, value)
             self.body(loop.body)
             self._grids -= 1
+            return
+        if loop.kind is Kind.CLUSTER:
+            self.bind(loop.var, self._sreg("cluster.ctaid.x", loop.extent))
+            self.body(loop.body)
             return
         self.start_phases()
         thread = self.thread_number()

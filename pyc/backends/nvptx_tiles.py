@@ -93,6 +93,7 @@ class TileEmitter(KernelEmitter):
         self._barrier_threads = {role.name: role.warps * WARP for role in roles}
         made = [s.buffer for s in statements if isinstance(s, Alloc)]
         shared = sum(_bytes(b) for b in made if b.space is Space.SHARED)
+        shared += sum(_bytes(b) // _constant(b)[0] for b in made if b.space is Space.CLUSTER)
         self._dynamic = shared > STATIC_SHARED
         if self._dynamic:
             self.blocks = max(self.target.shared_bytes // (shared + KEPT_SHARED), 1)

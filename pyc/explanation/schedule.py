@@ -75,7 +75,9 @@ def _outermost(body: Body) -> list[For]:
 
 def _device(loops: list[For]) -> list[str]:
     extents = {kind: [s.extent for s in loops if s.kind is kind] for kind in Kind}
-    parts = [f"{_size(extents[Kind.GRID])} blocks"]
+    parts = [f"{_size([*extents[Kind.GRID], *extents[Kind.CLUSTER]])} blocks"]
+    if extents[Kind.CLUSTER]:
+        parts[0] += f" in clusters of {_size(extents[Kind.CLUSTER])}"
     threads = _size([*extents[Kind.WARP][:1], *extents[Kind.THREAD][:1]])
     if extents[Kind.THREAD]:
         parts.append(f"{threads} threads each")

@@ -1,7 +1,7 @@
 """The Kernel level: a loop nest over buffers, whose leaves are scalar expressions (`expr.py`).
 
     Kernel = name, buffers, sizes, body
-    Buffer = name, dtype, shape, space (global | shared | register | stack), role, alignment
+    Buffer = name, dtype, shape, space (global | cluster | shared | register | stack), role, ...
     Stmt   = For(var, extent, kind, carried, body)   one iteration per 0 <= var < extent
            | While(carried, condition, body)         tested before each iteration
            | If(condition, then, orelse, role)       role: a group of warps that runs `then`
@@ -26,6 +26,9 @@ Meaning of a loop kind:
 * vector: lock-step lanes of one CPU or GPU thread; per-lane values; the extent is a constant. Lanes
   may exchange values by `Shuffle` where all lanes are active.
 * grid: blocks of a GPU launch (a kernel has at most three grid loops, perfectly nested, outermost).
+* cluster: the blocks of a cluster, which run at the same time: right inside of the one grid loop,
+  which then numbers clusters. Its blocks share `cluster` buffers: element [r, ...] lies in block
+  r's own memory, that block alone stores it, and any may load it. They meet at barriers "cluster".
 * warp, thread: the warps of a block, and the threads of a warp (or of the block, where no warp loop
   encloses it). Threads share `shared` buffers and meet at `Barrier`s. Extents are constants.
 
@@ -62,15 +65,18 @@ class Kind(Enum):
     PARALLEL = "parallel"
     VECTOR = "vector"
     GRID = "grid"
+    CLUSTER = "cluster"
     WARP = "warp"
     THREAD = "thread"
 
 
 class Space(Enum):
     """Where a buffer lives. `STACK` and `REGISTER` are private to one thread (per lane of an
-    enclosing vector or thread loop); `SHARED` belongs to a GPU block."""
+    enclosing vector or thread loop); `SHARED` belongs to a GPU block, `CLUSTER` to the blocks of a
+    cluster, a part each, by the first axis; a part ends with its block."""
 
     GLOBAL = "global"
+    CLUSTER = "cluster"
     SHARED = "shared"
     STACK = "stack"
     REGISTER = "register"
@@ -265,7 +271,7 @@ class Copy(Stmt):
 
 @frozen(eq=False)
 class Barrier(Stmt):
-    """All threads of `scope` ("block", "warp", or the name of a role) arrive and wait."""
+    """All threads of `scope` ("block", "warp", "cluster" or the name of a role) arrive and wait."""
 
     scope: str
 

@@ -261,7 +261,7 @@ class _Parser:
         element = dt.parse(self._name())
         self._expect("[")
         buffer = Buffer(name, element, self._extents("]"), role=role)
-        if self._peek() in ("shared", "register", "stack"):
+        if self._peek() in ("cluster", "shared", "register", "stack"):
             buffer = replace(buffer, space=Space(self._take()))
         if self._maybe("align"):
             buffer = replace(buffer, alignment=self._int())

@@ -20,8 +20,8 @@ class Target:
     tasks; task_bytes: work of one parallel task worth a hand-over; cache_bytes: per-core cache that
     a tile should fit in (0: none); shared_bytes: shared memory of one block; parameter_bytes: of
     one launch; thread_bytes: private memory of one thread; grid: blocks of one launch along each
-    axis; tile_multiply: whether it has the tensor-core step on tiles in shared memory (wgmma:
-    capability 9.0 alone).
+    axis; cluster_blocks: of one cluster (1: there are none); tile_multiply: whether it has the
+    tensor-core step on tiles in shared memory (wgmma: capability 9.0 alone).
     """
 
     id: str
@@ -39,6 +39,7 @@ class Target:
     parameter_bytes: int = 0
     thread_bytes: int = 0
     grid: tuple[int, ...] = ()
+    cluster_blocks: int = 1
     tile_multiply: bool = False
 
     def lanes(self, itemsize: int) -> int:
@@ -73,6 +74,7 @@ def nvptx(capability: int) -> Target:
         parameter_bytes=4096,
         thread_bytes=1 << 19,
         grid=((1 << 31) - 1, (1 << 16) - 1, (1 << 16) - 1),
+        cluster_blocks=1 if capability < 90 else 16 if capability < 120 else 8,
         tile_multiply=capability == 90,
     )
 

@@ -2,7 +2,8 @@
 
     kernel    = 'kernel' STRING '(' s0, s1 ... ')' '{' parameter* statement* '}'
     parameter = b0 ':' role array                        role: in | out | inout
-    array     = f32[4096, s0] [shared | register | stack] [align 64] [strides (s0, 1)] [alias]
+    array     = f32[4096, s0] [cluster | shared | register | stack] [align 64] [strides (s0, 1)]
+                [alias]
     statement = temporary* one of
         for i0 in 0..extent kind [carry (v0 = initial, ...) -> (v1, ...)] { statement* [next] }
         while carry (v0 = initial, ...) -> (v1, ...) { when statement* next }

@@ -14,15 +14,19 @@ from pyc.ir.loops import Body, Buffer, Extent, Kernel, Kind, Space
 LANES = (Kind.VECTOR, Kind.WARP, Kind.THREAD)
 """Loops whose iterations run in lock-step, as lanes or threads."""
 
+_APART = (Kind.CLUSTER, *LANES)
+"""Loops whose iterations may differ by what they hold."""
+
 PRIVATE = (Space.STACK, Space.REGISTER)
 """Spaces of which each lane around the allocation has its own."""
 
 
 class Variation:
-    """The lane variables (vector, warp, thread) that each value may differ by.
+    """The variables of lanes (vector, warp, thread) and of blocks that each value may differ by.
 
-    A load from a private buffer differs by every lane around the allocation; one from memory that
-    threads share differs as its index does. Carried values make it a fixpoint.
+    A load from a private buffer differs by every lane around the allocation, one from a shared
+    buffer by the block of a cluster; one from memory that all share differs as its index does.
+    Carried values make it a fixpoint.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -56,21 +60,23 @@ class Variation:
         for s in body:
             inner, under = lanes, control
             if isinstance(s, lo.For):
-                if s.kind in LANES:
+                if s.kind in _APART:
                     inner = lanes | {s.var}
                     self._add(s.var, frozenset((s.var,)))
                 under = control | self.of_extent(s.extent)
             elif isinstance(s, (lo.While, lo.If)):
                 under = control | (self.of([s.condition]) if s.condition is not None else set())
             elif isinstance(s, lo.Alloc):
-                if s.buffer.space in PRIVATE:
+                if s.buffer.space in (Space.SHARED, *PRIVATE):
                     self._private[s.buffer] = self._private.get(s.buffer, frozenset()) | lanes
             elif isinstance(s, lo.Let):
                 self._add(s.var, self.of([s.value]))
             elif isinstance(s, (lo.Reduce, lo.Cumulate)):
                 for result in s.results:
                     self._add(result, self.of(lo.expressions(s)))
-            elif isinstance(s, lo.Store) and s.buffer in self._private:
+            elif (
+                isinstance(s, lo.Store) and s.buffer.space in PRIVATE and s.buffer in self._private
+            ):
                 # A private buffer made outside of a vector loop holds what its lanes put there.
                 self._private[s.buffer] |= self.of((*s.index, s.value)) | control
             if isinstance(s, (lo.For, lo.While)):

@@ -8,6 +8,8 @@ printed kernel as an exception note. Checked:
 * loops nest as `loops.py` says: grid outermost, threads in them, constant extents where lanes are
   made, values carried only through serial and unrolled loops, `Reduce` and `Cumulate` only in
   logical kernels;
+* blocks of a cluster stand inside of one grid loop, store to their own part of what they share, and
+  use neither roles nor phased barriers, asynchronous copies or tile steps;
 * inputs are never stored to; private buffers of a block are allocated inside its threads, shared
   ones outside; what a block does together stands in its threads, outside of vector loops;
 * barriers, tile steps and shuffles do not stand under a condition that varies between the threads
@@ -39,7 +41,7 @@ WARP = 32
 MAX_GRID = 3
 
 _THREADS = (Kind.WARP, Kind.THREAD)
-_CONSTANT_EXTENT = (Kind.UNROLL, *LANES)
+_CONSTANT_EXTENT = (Kind.UNROLL, Kind.CLUSTER, *LANES)
 _SIZE_LIMIT = 1 << 62
 
 
@@ -107,6 +109,7 @@ class _Verifier:
         self._has_threads = any(isinstance(s, lo.For) and s.kind is Kind.THREAD for s in statements)
         self._grids = any(isinstance(s, lo.For) and s.kind is Kind.GRID for s in statements)
         self._lane_extents: dict[Kind, int] = {}
+        self._clusters = [s for s in statements if isinstance(s, lo.For) and s.kind is Kind.CLUSTER]
         self._accumulators = {s.accumulators for s in statements if isinstance(s, lo.TileMultiply)}
         for s in statements:
             if isinstance(s, lo.If) and s.role is not None:
@@ -123,12 +126,28 @@ class _Verifier:
                 raise _Broken(None, f"parameter {b.name} is {b.role} in {b.space.value} memory")
             self._make(None, b)
         self._body(self.kernel.body, _Around())
+        if self._clusters:
+            self._clustered()
         for phased in self.kernel.phased:
             b = phased.buffer
             if b not in self._made or b.space is not Space.SHARED or b.dtype is not dt.i64:
                 raise _Broken(None, f"phased barriers {b.name} are no allocated shared i64 buffer")
             if phased.arrivals < 1 or not all(isinstance(d, int) for d in b.shape):
                 raise _Broken(None, f"phased barriers {b.name} need a constant shape and arrivals")
+
+    def _clustered(self) -> None:
+        """What the blocks of a cluster may not do."""
+        if len(self._clusters) > 1:
+            raise _Broken(self._clusters[1], "a second cluster loop")
+        threads = 1
+        for extent in self._lane_extents.values():
+            threads *= extent
+        if threads % WARP:
+            raise _Broken(self._clusters[0], f"blocks of a cluster have {threads} threads")
+        for s in lo.walk(self.kernel.body):
+            role = isinstance(s, lo.If) and s.role is not None
+            if role or isinstance(s, (lo.Copy, lo.Signal, lo.Wait, lo.TileMultiply)):
+                raise _Broken(s, "not in the blocks of a cluster")
 
     # -- binding and expressions
 
@@ -235,6 +254,8 @@ class _Verifier:
         if len(index) != len(buffer.shape) or box > len(index):
             rank = len(buffer.shape)
             raise _Broken(s, f"{buffer.name} has {rank} axes, the index {len(index)}, a box {box}")
+        if buffer.space is Space.CLUSTER and Kind.VECTOR in around.kinds():
+            raise _Broken(s, f"{buffer.name} of a cluster is used inside of a vector loop")
         for axis, (i, values) in enumerate(zip(index, ranges, strict=True)):
             if i.dtype is not dt.i64:
                 raise _Broken(s, f"index {axis} of {buffer.name} is {i.dtype}, not i64")
@@ -372,6 +393,8 @@ class _Verifier:
                 raise _Broken(s, f"more than {MAX_GRID} grid loops")
         if kind is Kind.PARALLEL and (self._grids or any(k in LANES for k in kinds)):
             raise _Broken(s, "a parallel loop in a kernel of blocks, or inside of lanes")
+        if kind is Kind.CLUSTER and kinds != (Kind.GRID,):
+            raise _Broken(s, "a cluster loop stands right inside of one grid loop")
         if kind not in _THREADS:
             return
         if any(k in (Kind.VECTOR, Kind.THREAD, kind) for k in kinds):
@@ -469,12 +492,24 @@ class _Verifier:
             raise _Broken(s, f"stores to the phased barriers {buffer.name}")
         if self._has_threads and not around.in_threads():
             raise _Broken(s, f"every thread of the block would store to {buffer.name}")
+        if buffer.space is Space.CLUSTER:
+            own = [loop.var for loop in around.loops if loop.kind is Kind.CLUSTER]
+            if not isinstance(s, lo.Store) or s.index[0] not in own:
+                raise _Broken(s, f"a block stores to its own part of {buffer.name} alone")
 
     def _alloc(self, s: lo.Alloc, around: _Around) -> None:
         b = s.buffer
         if b.role != "local":
             raise _Broken(s, f"allocates {b.name}, whose role is {b.role}")
         lanes = [k for k in around.kinds() if k in LANES]
+        if b.space is Space.CLUSTER:
+            extents = [loop.extent for loop in self._clusters]
+            if Kind.GRID not in around.kinds() or Kind.CLUSTER in around.kinds() or lanes:
+                raise _Broken(s, f"{b.name} of a cluster is allocated between grid and cluster")
+            if not b.shape or [b.shape[0]] != extents:
+                raise _Broken(s, f"{b.name} of a cluster has no part for each block")
+        if b.space is Space.SHARED and self._clusters and Kind.CLUSTER not in around.kinds():
+            raise _Broken(s, f"shared {b.name} is allocated outside of the cluster loop")
         if b.space is Space.SHARED and lanes:
             raise _Broken(s, f"shared {b.name} is allocated inside of a {lanes[-1].value} loop")
         if self._has_threads and b.space in PRIVATE and not around.in_threads():
@@ -491,7 +526,8 @@ class _Verifier:
             raise _Broken(s, "threads meet outside of the thread loop")
 
     def _barrier(self, s: lo.Barrier, around: _Around) -> None:
-        if s.scope not in ("block", "warp", *self._roles):
+        scopes = ("block", "warp", *(("cluster",) if self._clusters else ()), *self._roles)
+        if s.scope not in scopes:
             raise _Broken(s, f"no scope {s.scope}: it is a block, a warp or a role")
         if Kind.VECTOR in around.kinds():
             raise _Broken(s, "threads meet inside of a vector loop")
@@ -504,10 +540,10 @@ class _Verifier:
             high = -1 if inside is None else inside.first_warp + inside.warps
             if not first <= low < high <= first + warps:
                 raise _Broken(s, f"threads outside of role {s.scope} arrive")
-        self._converged(s, around, within_warp=s.scope == "warp")
+        kinds = {"warp": (Kind.THREAD,), "cluster": (Kind.CLUSTER, *_THREADS)}
+        self._converged(s, around, kinds.get(s.scope, _THREADS))
 
-    def _converged(self, s: Stmt, around: _Around, *, within_warp: bool) -> None:
-        kinds = (Kind.THREAD,) if within_warp else _THREADS
+    def _converged(self, s: Stmt, around: _Around, kinds: tuple[Kind, ...]) -> None:
         for loop in around.loops:
             if loop.kind in kinds and loop.var in around.varying:
                 message = f"stands under a condition that varies with {loop.kind.value}"
@@ -559,4 +595,4 @@ class _Verifier:
             self._truth(s, s.first)
         if Kind.VECTOR in around.kinds():
             raise _Broken(s, "a tile step inside of a vector loop")
-        self._converged(s, around, within_warp=False)
+        self._converged(s, around, _THREADS)

@@ -37,7 +37,6 @@ from pyc.ir.loops import (
 from pyc.ir.target import Target
 from pyc.passes.index import Simplifier
 from pyc.passes.nest import LOOP_WORK
-from pyc.passes.tile_blocks import SHARED_BYTES
 from pyc.reasons import Reason
 
 STREAMED_NS = 3.0
@@ -70,7 +69,7 @@ def exceeded(kernel: Kernel, target: Target) -> str:
     counts = (
         (parameters, target.parameter_bytes, "bytes of parameters"),
         (private, target.thread_bytes, "bytes of memory for each thread"),
-        (shared, SHARED_BYTES, "bytes of shared memory"),
+        (shared, target.shared_bytes, "bytes of shared memory"),
         *((n, most, "blocks") for n, most in zip(wide, target.grid) if isinstance(n, int)),
     )
     for count, most, what in counts:

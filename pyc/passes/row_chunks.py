@@ -126,6 +126,11 @@ class RowChunks:
         self.registers.append(held)
         self.held[(id(buffer), address)] = held
 
+    def _where(self, key: tuple[int, int], slot: Expr) -> tuple[Buffer, Expr] | None:
+        """Where the element in a thread's slot is held of the buffer and address of a key."""
+        held = self.held.get(key)
+        return (held, slot) if held is not None else None
+
     def _placed(self, held_ready: bool) -> Callable[[Body, Expr, Expr], Body]:
         """A function that puts statements over the canonical position at (position, slot)."""
 
@@ -135,21 +140,22 @@ class RowChunks:
 
             def rule(e: Expr) -> Expr:
                 if isinstance(e, Load) and held_ready and len(e.index) == 1:
-                    held = self.held.get((id(e.buffer), id(e.index[0])))
-                    if held is not None:
+                    found = self._where((id(e.buffer), id(e.index[0])), slot)
+                    if found is not None:
+                        held, at = found
                         if id(held) not in stand_in:
                             stand_in[id(held)] = Var(held.name, held.dtype)
-                            slots[stand_in[id(held)]] = Load(held, (slot,))
+                            slots[stand_in[id(held)]] = Load(held, (at,))
                         return stand_in[id(held)]
                 return e
 
-            found = Rewriter(expr=rule).body(body)
-            moved = Rewriter(variables=slots).body(found)
+            kept = Rewriter(expr=rule).body(body)
+            moved = Rewriter(variables=slots).body(kept)
             out: list[Stmt] = []
             for old, s in zip(body, moved, strict=True):
                 if isinstance(old, Store) and isinstance(s, Store):
-                    held = self.held.get((id(old.buffer), id(old.index[0])))
-                    s = Store(held, (slot,), s.value) if held is not None else s
+                    held = self._where((id(old.buffer), id(old.index[0])), slot)
+                    s = Store(held[0], (held[1],), s.value) if held is not None else s
                 out.append(s)
             return tuple(out)
 
@@ -364,6 +370,17 @@ class RowChunks:
         """Binds `results` in every thread to the reduction of `count` vectors of kept lanes: half a
         warp reads each half of them, the halves step does the rest."""
         body, total = self._together(reduction, buffers, count, thread)
+        return [*body, *self._halved(reduction, results, total, thread)]
+
+    def _halved(
+        self,
+        reduction: ThreadReduction,
+        results: Sequence[Var],
+        total: Components,
+        thread: Var,
+    ) -> list[Stmt]:
+        """Binds `results` to the total of the kept lanes; a thread has (thread mod KEEP)."""
+        body: list[Stmt] = []
         for distance in (8, 4, 2, 1):
             other = tuple(Shuffle(x, thread, distance) for x in total)
             lets, total = reduction.bind(reduction.monoid.combine(total, other), "half")

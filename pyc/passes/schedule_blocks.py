@@ -44,6 +44,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import renamed
+from pyc.passes.column_join import ColumnJoin
 from pyc.passes.cumulation_blocks import CumulationBlocks
 from pyc.passes.elements import Elements
 from pyc.passes.nest import (
@@ -59,10 +60,12 @@ from pyc.passes.nest import (
     unwrap,
 )
 from pyc.passes.placement import exceeded, in_order
-from pyc.passes.reduction_blocks import Components, ThreadReduction, power_above
+from pyc.passes.reduction_blocks import ThreadReduction, power_above
 from pyc.passes.region_blocks import Regions, regions_of
 from pyc.passes.row_blocks import RowBlocks
+from pyc.passes.row_clusters import RowClusters
 from pyc.passes.rows import computed_again, too_long
+from pyc.passes.slab_blocks import SlabBlocks
 from pyc.passes.tile_blocks import tiled, transposed_loads
 from pyc.reasons import Reason
 
@@ -281,6 +284,9 @@ class _BlockScheduler:
         beside = bool(loops) and loops[-1].extent > 1 and self.nest.contiguous(loops[-1].var, core)
         along = self.nest.contiguous_rows(core)
         if beside and not along:
+            slab = SlabBlocks(self.nest.simplify, loops, core, allocated, row, self.nest.target)
+            if row > COLUMN_ROW and slab.form is not None:
+                return (self.nest.stage(part.suffix, slab.body()),)
             if row > SHORT_ROW and kept < ENOUGH and can_split(core):
                 return self._split_columns(loops, core, row, part.suffix)
             apart = None
@@ -291,7 +297,13 @@ class _BlockScheduler:
             return (self._in_threads(loops, allocated, core, part),)
         if row <= SHORT_ROW and kept >= THREADS:
             return (self._in_threads(loops, allocated, core, part),)
-        rows = RowBlocks(self.nest.simplify, core, allocated, row, kept, self.nest.width(core))
+        rest = (allocated, row, kept, self.nest.width(core))
+        place = self.nest.simplify.variable("row", kept)
+        clusters = RowClusters(self.nest.simplify, core, *rest, self.nest.target)
+        if clusters.worth:
+            found = clusters.body(place, self._positions(loops, place))
+            return (self.nest.stage(part.suffix, found),)
+        rows = RowBlocks(self.nest.simplify, core, *rest)
         if not rows.fits:
             return (self._in_threads(loops, allocated, core, part),)
         if rows.worth_splitting:
@@ -300,7 +312,6 @@ class _BlockScheduler:
             apart = regions_of(loops, allocated, core, self.nest.simplify)
             if apart is not None:
                 return self._apart(loops, apart, row, part.suffix)
-        place = self.nest.simplify.variable("row", kept)
         return (self.nest.stage(part.suffix, rows.body(place, self._positions(loops, place))),)
 
     # --- long reductions --------------------------------------------------------------------------
@@ -364,7 +375,7 @@ class _BlockScheduler:
         suffix: str,
         results: Sequence[Buffer] = (),
     ) -> tuple[Stage, ...]:
-        """A thread per kept position, kept lane and block of chunks; then one per kept position.
+        """A thread per kept position, kept lane and block of chunks; then what joins them.
         results: scratch memory that the core uses."""
         kept = prod(x.extent for x in loops)
         chunks = -(-row // CHUNK)
@@ -393,18 +404,11 @@ class _BlockScheduler:
             suffix + "_blocks", self._grid(place, blocks * KEEP * kept, body), everything
         )
         place = self.nest.simplify.variable("place", kept)
-        body = self._positions(loops, place)
-        for s, held in zip(reduces, scratch, strict=True):
-            reduction = ThreadReduction(tuple(r.dtype for r in s.results), s.monoid)
-
-            def part(
-                number: Expr, lane: Expr, held: list[Buffer] = held, place: Var = place
-            ) -> Components:
-                return tuple(Load(b, ((number * KEEP + lane) * kept + place,)) for b in held)
-
-            body += reduction.join(s.results, part, blocks)
-        body += [s for s in core if not isinstance(s, Reduce)]
-        return one, self.nest.stage(suffix + "_join", self._grid(place, kept, body), everything)
+        after = [s for s in core if not isinstance(s, Reduce)]
+        join = ColumnJoin(kept, blocks).body(
+            place, self._positions(loops, place), reduces, scratch, after
+        )
+        return one, self.nest.stage(suffix + "_join", join, everything)
 
 
 def _written(s: Stmt) -> tuple[Buffer, ...]:

@@ -114,6 +114,17 @@ def test_launches_follow_from_the_loops() -> None:
     assert ".maxntid 128" in ptx(module_text((kernel,), SM_90)[0], SM_90)
 
 
+def test_clusters_are_part_of_the_code() -> None:
+    """A plain launch starts them: their blocks are neighbours along x."""
+    (kernel,) = kernels_of(softmax, ((64, 1 << 17), dt.f32))
+    launch = launch_of(kernel, "k")
+    assert launch.grid == (512, 1, 1) and launch.cluster == 8
+    text = ptx(module_text((kernel,), SM_90)[0], SM_90)
+    assert ".explicitcluster" in text and ".reqnctapercluster 8" in text
+    for needed in ("mapa.shared::cluster", "barrier.cluster.arrive", "ld.shared::cluster"):
+        assert needed in text, needed
+
+
 def threads(body: Callable[[Var, Buffer, Buffer], tuple[Any, ...]], dtype: DType) -> Kernel:
     """A kernel of one warp over two buffers of 32 elements."""
     source = Buffer("source", dtype, (32,), role="in")
@@ -165,6 +176,12 @@ CASES: dict[str, tuple[Make, tuple[tuple[tuple[int, ...], DType], ...]]] = {
         lambda b, p: softmax(b, [b.bind1("transpose", p[0], axes=(1, 0))]),
         (((4096, 300), dt.f32),),
     ),
+    "softmax of long columns": (
+        lambda b, p: softmax(b, [b.bind1("transpose", p[0], axes=(1, 0))]),
+        (((1 << 16, 4096), dt.f32),),
+    ),
+    "softmax of long rows": (softmax, (((64, 1 << 17), dt.f32),)),
+    "softmax of the longest rows": (softmax, (((64, 1 << 20), dt.f32),)),
     "argmax": (lambda b, p: list(b.bind("argmax", p[0], axes=(1,))), (((8, 3000), dt.f64),)),
     "product": (
         lambda b, p: [b.bind1("dot_general", p[0], p[1], dimensions=(((1,), (0,)), ((), ())))],

@@ -207,7 +207,7 @@ def test_enough_threads_hide_what_each_waits_for() -> None:
             "24 bytes of parameters, a launch has 16",
         ),
         (
-            {"thread_bytes": 1000},
+            {"thread_bytes": 1000, "shared_bytes": 20_000, "cluster_blocks": 1},
             softmax,
             (400, 1 << 16),
             "1600 bytes of memory for each thread, a launch has 1000",

@@ -30,14 +30,16 @@ def barrier(machine: Machine, s: lo.Barrier, frame: Frame) -> Run:
     block = machine.block
     every = np.arange(machine.threads)
     active = active_threads(frame) if frame.warps is not None else every
-    if s.scope == "warp":
-        for warp in np.unique(active // WARP):
-            members = every[every // WARP == warp]
+    clustered = machine.threads > machine.block_threads
+    if s.scope == "warp" or (s.scope == "block" and clustered):
+        size = WARP if s.scope == "warp" else machine.block_threads
+        for number in np.unique(active // size):
+            members = every[every // size == number]
             if not np.isin(members, active).all():
                 _report_divergence(machine, s, members, active)
             block.join(members)
         return
-    if s.scope == "block":
+    if s.scope in ("block", "cluster"):
         members = every
     elif s.scope in machine.roles:
         members = every[in_role(machine.roles[s.scope], every // WARP)]

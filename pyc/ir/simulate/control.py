@@ -22,6 +22,7 @@ from pyc.ir.simulate.facts import LANE_KINDS, THREAD_KINDS, WARP
 from pyc.ir.simulate.findings import SimulationError
 from pyc.ir.simulate.lanes import active_threads, carry, in_role, narrow, open_lanes, static_extent
 from pyc.ir.simulate.memory import poison, row_major
+from pyc.ir.simulate.races import outlived
 from pyc.ir.simulate.state import Array, Block, Frame, Machine, Run, Storage
 from pyc.ir.simulate.values import compute, extent_of
 
@@ -99,11 +100,16 @@ def _lock_step(machine: Machine, s: lo.For, frame: Frame) -> Run:
     if s.kind is Kind.VECTOR:
         yield from machine.body(s.body, inner)
         return
+    if s.kind is Kind.CLUSTER:
+        blocks = replace(inner, inner=position * machine.block_threads, depth=frame.depth + 1)
+        yield from machine.body(s.body, blocks)
+        return
     if frame.warps is not None and s.kind is Kind.THREAD and Kind.WARP not in frame.kinds:
         raise SimulationError("thread loops do not nest")
     if s.kind is Kind.WARP:
         # The threads of a warp loop exist once its thread loop is entered.
-        warped = replace(inner, inner=position * machine.thread_extent, warps=position)
+        first = frame.inner + position * machine.thread_extent
+        warped = replace(inner, inner=first, warps=frame.inner // WARP + position)
         yield from machine.body(s.body, replace(warped, depth=frame.depth + 1))
         return
     thread = frame.inner + position
@@ -219,6 +225,8 @@ def allocate(machine: Machine, s: lo.Alloc, frame: Frame) -> Run:
     if buffer in machine.arrivals:
         start_phases(machine, storage)
     yield from machine.body(s.body, frame)
+    if buffer.space is Space.CLUSTER:
+        outlived(machine, s, storage)
 
 
 def _weight_of(machine: Machine, body: lo.Body, frame: Frame) -> int:

@@ -9,7 +9,7 @@ from pyc.ir.simulate.findings import SimulationError
 
 WARP = 32
 
-LANE_KINDS = (Kind.PARALLEL, Kind.VECTOR, Kind.WARP, Kind.THREAD)
+LANE_KINDS = (Kind.PARALLEL, Kind.VECTOR, Kind.CLUSTER, Kind.WARP, Kind.THREAD)
 THREAD_KINDS = (Kind.WARP, Kind.THREAD)
 
 
@@ -24,15 +24,16 @@ def lane_depth(body: lo.Body, batched: set[Stmt]) -> int:
     return deepest
 
 
-def thread_count(kernel: Kernel) -> tuple[int, int]:
-    """Threads of a thread loop, and of a block; 1 where there are none."""
-    extents = {Kind.WARP: 1, Kind.THREAD: 1}
+def thread_count(kernel: Kernel) -> tuple[int, int, int]:
+    """Threads of a thread loop, and of a block, and blocks of a cluster; 1 where there are none."""
+    extents = {Kind.CLUSTER: 1, Kind.WARP: 1, Kind.THREAD: 1}
     for s in lo.walk(kernel.body):
-        if isinstance(s, lo.For) and s.kind in THREAD_KINDS:
+        if isinstance(s, lo.For) and s.kind in extents:
             if not isinstance(s.extent, int):
                 raise SimulationError(f"the extent of {s.kind.value} loops must be a constant")
             extents[s.kind] = max(extents[s.kind], s.extent)
-    return extents[Kind.THREAD], extents[Kind.WARP] * extents[Kind.THREAD]
+    threads = extents[Kind.WARP] * extents[Kind.THREAD]
+    return extents[Kind.THREAD], threads, extents[Kind.CLUSTER]
 
 
 def _is_role(s: Stmt) -> bool:
@@ -65,7 +66,7 @@ def _independent(loop: lo.For, kernel: Kernel) -> bool:
             if s.kind not in (Kind.SERIAL, Kind.UNROLL):
                 return False
         elif isinstance(s, lo.Alloc):
-            if s.buffer.space is Space.SHARED:
+            if s.buffer.space in (Space.SHARED, Space.CLUSTER):
                 return False
             private.add(s.buffer)
         elif isinstance(s, lo.Store):

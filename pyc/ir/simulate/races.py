@@ -212,6 +212,26 @@ def read_by_all(
         )
 
 
+def outlived(machine: Machine, s: Stmt, storage: Storage) -> None:
+    """Finds a block of a cluster that may end while another one still reads its part of a buffer:
+    its first thread, for one, does not know of the read."""
+    if storage.shadow is None:
+        return
+    positions = np.arange(storage.flat.size)
+    part = max(storage.flat.size // storage.shape[0], 1)
+    inner = positions // part * machine.block_threads
+    for slot in (1, 2):
+        owner = storage.shadow.owner[slot]
+        reader = storage.shadow.inner[slot]
+        clash = _not_ordered(machine, storage.shadow, slot, positions, owner, inner, None)
+        clash &= reader // machine.block_threads != inner // machine.block_threads
+        if clash.any():
+            place = int(np.argmax(clash))
+            name = _agent_name(machine, owner[place], reader[place])
+            ends = f"the block of thread {int(inner[place])} may end before"
+            _report_race(machine, s, storage, place, f"{name} reads, {ends}")
+
+
 def _agent_name(machine: Machine, owner: Any, inner: Any) -> str:
     if machine.concurrent_iterations:
         nested = f", inner iteration {int(inner)}" if inner else ""

@@ -107,7 +107,8 @@ class Meeting:
 
 
 class Block:
-    """A block of a launch (or the whole kernel, where there is no grid): its threads' clocks."""
+    """A block of a launch, a cluster of them, or the whole kernel, where there is no grid: the
+    clocks of its threads, numbered block by block."""
 
     def __init__(self, number: int, threads: int, phases: int) -> None:
         self.number = number
@@ -201,7 +202,8 @@ class Machine:
         statements = list(lo.walk(kernel.body))
         tiles = [s for s in statements if isinstance(s, lo.TileMultiply)]
         self.accumulators = {s.accumulators for s in tiles}
-        self.thread_extent, self.threads = thread_count(kernel)
+        self.thread_extent, self.block_threads, blocks = thread_count(kernel)
+        self.threads = self.block_threads * blocks
         self.arrivals = {p.buffer: p.arrivals for p in kernel.phased}
         phases = [math.prod(d for d in p.shape if isinstance(d, int)) for p in self.arrivals]
         self.phases = sum(phases)

@@ -1,0 +1,278 @@
+"""Programs over long rows for clusters of blocks: a row stays in their shared memory.
+
+Takes the regions of a row program whose rows are contiguous and too long for the registers of a
+block, and returns one launch that reads each input once: a cluster for each row, of which a warp
+has `each` neighbouring chunks of the documented order (`row_chunks`). What does not fit in shared
+memory, the last of a thread's chunks, stays in registers. A reduction meets in the warp, in the
+block, and in each other's memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pyc.ir.dtype import DType
+from pyc.ir.expr import Expr, Load, Var, apply, const
+from pyc.ir.loops import (
+    Alloc,
+    Barrier,
+    Body,
+    Buffer,
+    For,
+    If,
+    Kind,
+    Let,
+    Space,
+    Stmt,
+    Store,
+)
+from pyc.ir.order import KEEP
+from pyc.ir.target import Target
+from pyc.ir.visit import renamed
+from pyc.passes.held_planes import HeldPlanes, held_planes, meeting_bytes
+from pyc.passes.index import Simplifier
+from pyc.passes.reduction_blocks import ROWS, Components, ThreadReduction, power_above
+from pyc.passes.row_chunks import PER_ROW, WARP, WARPS, RowChunks, _Several, surrounded
+from pyc.passes.row_regions import Region
+
+CLUSTER_WARPS = 16
+"""Warps of a block."""
+IN_REGISTERS = 32
+"""Elements of a thread that may stay in registers: those of a chunk."""
+SLOTS = ROWS * PER_ROW
+APART = SLOTS + PER_ROW
+"""Elements between the chunks of two threads in shared memory: in this distance 16-byte accesses of
+a warp meet in no bank."""
+ENOUGH_BLOCKS = 64
+"""Blocks from which a cluster for each row is faster than launches of all blocks."""
+
+
+class RowClusters(RowChunks):
+    """The loops of one row program. `held` is None where its rows do not fit."""
+
+    planes: HeldPlanes | None = None
+
+    def __init__(
+        self,
+        simplify: Simplifier,
+        core: Body,
+        row_buffers: Sequence[Buffer],
+        row: int,
+        kept: int,
+        width: int,
+        target: Target,
+    ) -> None:
+        super().__init__(simplify, core, row_buffers, row, kept, width)
+        self.rows = 1
+        self.warps = CLUSTER_WARPS
+        self.cluster = min(power_above(-(-self.chunks // self.warps)), target.cluster_blocks)
+        self.each = power_above(-(-self.chunks // (self.warps * self.cluster)))
+        self.covered = self.warps * self.cluster * self.each
+        self._step: Expr = const(0)
+        self._in_registers = False
+        self._whole: dict[tuple[int, int, DType], Buffer] = {}
+        if self.planes is not None:
+            chunk = self.warps * WARP * APART * self.planes.nbytes
+            room = target.shared_bytes - (self.warps + 1) * KEEP * meeting_bytes(self.regions)
+            self.in_memory = min(room // chunk, self.each)
+            alone = len(self.planes.planes) == 1 and self.planes.nbytes <= 4
+            beyond = self.each - self.in_memory
+            if beyond > (1 if alone and self.each > 1 else 0):
+                self.planes = None
+
+    @property
+    def worth(self) -> bool:
+        """Whether the program reads rows more often than it must, in enough blocks."""
+        many = self.kept * self.cluster >= ENOUGH_BLOCKS
+        return self.chunks > WARPS and self.cluster > 1 and many and self.planes is not None
+
+    def _keep(self, row_buffers: Sequence[Buffer]) -> bool:
+        self.planes = held_planes(self.regions, row_buffers, self.position, self.simplify)
+        return self.planes is not None
+
+    # --- what is held -----------------------------------------------------------------------------
+
+    def _where(self, key: tuple[int, int], slot: Expr) -> tuple[Buffer, Expr] | None:
+        assert self.planes is not None
+        plane = self.planes.held.get(key)
+        if plane is None:
+            return None
+        if self._in_registers:
+            return self.registers[plane], slot
+        return self._slabs[plane], self._at(slot)
+
+    def _at(self, slot: Expr) -> Expr:
+        """Where a thread has an element of its chunk number `_step`."""
+        number = self._warp * WARP + self._thread
+        return (self._step * (self.warps * WARP) + number) * APART + slot
+
+    def _walk(
+        self,
+        chunk: Expr,
+        thread: Expr,
+        each: Callable[[Expr, Expr, Expr], Body],
+        slot: int = 0,
+    ) -> list[Stmt]:
+        found = super()._walk(chunk, thread, each, slot)
+        if self.in_memory == self.each:
+            return found
+        self._in_registers = True
+        beyond = super()._walk(chunk, thread, each, slot)
+        self._in_registers = False
+        return [If(self._step < self.in_memory, tuple(found), tuple(beyond))]
+
+    # --- the kernel -------------------------------------------------------------------------------
+
+    def body(self, place: Var, binding: Sequence[Stmt]) -> list[Stmt]:
+        """The kernel: `place` numbers the rows, `binding` binds the kept variables by it."""
+        assert self.planes is not None
+        size = self.in_memory * self.warps * WARP * APART
+        self._slabs = [
+            Buffer(f"slab{k}", b.dtype, (size,), Space.SHARED)
+            for k, b in enumerate(self.planes.planes)
+        ]
+        if self.in_memory < self.each:
+            self.registers = [
+                Buffer(f"held{k}", b.dtype, (SLOTS,), Space.REGISTER)
+                for k, b in enumerate(self.planes.planes)
+            ]
+        block, rank, warp, thread = Var("block"), Var("rank"), Var("warp"), Var("thread")
+        self._rank, self._warp, self._thread = rank, warp, thread
+        first = Var("first")
+        inner: list[Stmt] = [
+            Let(place, block),
+            *binding,
+            Let(first, (rank * self.warps + warp) * self.each),
+        ]
+        for node, plane in self.planes.filled:
+            inner += self._fill(node, plane, first, thread)
+        last = max(k for k, p in enumerate(self.parts) if isinstance(p, Region) and p.monoid)
+        wraps: list[Callable[[Body], Body]] = []
+        for number, part in enumerate(self.parts):
+            if isinstance(part, Let):
+                inner.append(part)
+            elif not isinstance(part, Region):
+                alone = thread.equal(0) & warp.equal(0) & rank.equal(0)
+                inner.append(If(alone, (part,)))
+            elif part.monoid:
+                body, wrap = self._reduced(part, first)
+                inner += body
+                wraps.append(wrap)
+                if number == last:
+                    # A block stays while others read what it left.
+                    inner.append(Barrier("cluster"))
+            else:
+                inner += self._stored(part, first)
+        whole: Body = tuple(inner)
+        for w in wraps:
+            whole = w(whole)
+        whole = surrounded(self.registers, whole)
+        whole = (For(thread, WARP, Kind.THREAD, whole),)
+        whole = (For(warp, self.warps, Kind.WARP, whole),)
+        whole = surrounded([*self._slabs, *self._shared.values()], whole)
+        whole = (For(rank, self.cluster, Kind.CLUSTER, whole),)
+        whole = surrounded(list(self._whole.values()), whole)
+        return [For(block, self.kept, Kind.GRID, whole)]
+
+    def _over_chunks(self, make: Callable[[Expr], list[Stmt]]) -> list[Stmt]:
+        """make(number among the thread's chunks) for each."""
+        if self.each == 1:
+            self._step = const(0)
+            return make(self._step)
+        step = Var("step")
+        self._step = step
+        return [For(step, self.each, Kind.SERIAL, tuple(make(step)))]
+
+    def _fill(self, node: Load, plane: int, first: Expr, thread: Var) -> list[Stmt]:
+        """Loads an input's part of the row, a chunk at a time."""
+        place = self._placed(False)
+        ahead = Buffer("ahead", node.dtype, (SLOTS,), Space.REGISTER)
+
+        def load(position: Expr, at: Expr, lane: Expr) -> Body:
+            (let,) = place((Let(Var("x", node.dtype), node),), position, at)
+            assert isinstance(let, Let)
+            return (Store(ahead, (at,), let.value),)
+
+        def keep(position: Expr, at: Expr, lane: Expr) -> Body:
+            if self._in_registers:
+                return (Store(self.registers[plane], (at,), Load(ahead, (at,))),)
+            return (Store(self._slabs[plane], (self._at(at),), Load(ahead, (at,))),)
+
+        def make(step: Expr) -> list[Stmt]:
+            loads = super(RowClusters, self)._walk(first + step, thread, load)
+            return [*loads, *self._walk(first + step, thread, keep)]
+
+        return [Alloc(ahead, tuple(self._over_chunks(make)))]
+
+    def _stored(self, region: Region, first: Expr) -> list[Stmt]:
+        """A loop over the row that stores."""
+        place = self._placed(True)
+
+        def each(position: Expr, at: Expr, lane: Expr) -> Body:
+            return renamed(place(region.body, position, at))
+
+        return self._over_chunks(lambda step: self._walk(first + step, self._thread, each))
+
+    def _reduced(self, region: Region, first: Expr) -> tuple[list[Stmt], Callable[[Body], Body]]:
+        """Binds the results of a reduction in every thread."""
+        reduction = ThreadReduction([r.dtype for r in region.results], region.monoid)
+        body, lanes, wrap = self._kept(region, reduction, first, self.each, self._thread)
+        warp, thread = self._warp, self._thread
+        shared = self._share(reduction, self.warps * KEEP)
+        body.append(self._to_memory(lanes, thread, shared, warp * KEEP))
+        body.append(Barrier("block"))
+        joined, total = self._together(reduction, shared, self.warps, thread)
+        whole = self._board(reduction)
+        stores = [Store(b, (self._rank, thread), x) for b, x in zip(whole, total, strict=True)]
+        body += [*joined, If(warp.equal(0) & (thread < KEEP), tuple(stores)), Barrier("cluster")]
+        joined, total = self._across(reduction, whole, thread)
+        return [*body, *joined, *self._halved(reduction, region.results, total, thread)], wrap
+
+    def _kept(
+        self, region: Region, reduction: ThreadReduction, first: Expr, each: int, thread: Var
+    ) -> tuple[list[Stmt], list[Components], Callable[[Body], Body]]:
+        """The kept lanes over the chunks of a warp."""
+        self._step = const(0)
+        if each == 1:
+            return self._chunk(region, reduction, first, thread, 0)
+        wrap: list[Callable[[Body], Body]] = []
+        count = self.vector
+        several = _Several(reduction, count)
+
+        def leaf(step: Expr) -> tuple[list[Stmt], Components]:
+            number = Var("number")
+            self._step = number
+            body, lanes, around = self._chunk(region, reduction, first + number, thread, 0)
+            wrap.append(around)
+            return [Let(number, step), *body], tuple(x for lane in lanes for x in lane)
+
+        levels = [1 << k for k in reversed(range(each.bit_length() - 1))]
+        body, total = several.nested(levels, const(0), leaf)
+        size = len(reduction.types)
+        lanes = [total[k * size : (k + 1) * size] for k in range(count)]
+        return body, lanes, wrap[0]
+
+    def _board(self, reduction: ThreadReduction) -> list[Buffer]:
+        """Memory of the cluster in which a reduction meets, two pieces in turn."""
+        found: list[Buffer] = []
+        for k, t in enumerate(reduction.types):
+            key = self._meetings % 2, k, t
+            if key not in self._whole:
+                name = f"whole{len(self._whole)}"
+                self._whole[key] = Buffer(name, t, (self.cluster, KEEP), Space.CLUSTER)
+            found.append(self._whole[key])
+        return found
+
+    def _across(
+        self, reduction: ThreadReduction, whole: Sequence[Buffer], thread: Var
+    ) -> tuple[list[Stmt], Components]:
+        """Lane (thread mod KEEP) over the blocks of the cluster."""
+        lane = apply("remainder", thread, const(KEEP))
+        body: list[Stmt] = []
+        found: list[Components] = []
+        for k in range(self.cluster):
+            lets, names = reduction.bind(tuple(Load(b, (const(k), lane)) for b in whole), "part")
+            body += lets
+            found.append(names)
+        lets, total = reduction.bind(reduction.tree(found), "lane")
+        return [*body, *lets], total

@@ -1,0 +1,475 @@
+"""Programs over columns for blocks of threads: slabs of columns stay in shared memory.
+
+Takes the regions of a row program (reductions, loops over the row, stores of one element) whose
+kept positions are contiguous, and returns one launch that reads each input once: a block, or the
+blocks of a cluster, hold a slab of neighbouring columns from the first region to the last.
+
+A thread has one column and one kept lane of `each` neighbouring chunks of the documented order, 64
+elements a chunk, in every region, so that what is held needs no barrier: element `slot` of thread t
+is at slot * threads + t. The threads of a block have its columns side by side, then its kept lanes,
+then its chunks; the blocks of a cluster share the chunks and, where there are fewer chunks than
+blocks, the kept lanes. A reduction meets in this order: chunks of a thread, of a block (shared
+memory), of the cluster (each other's memory), then the kept lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from pyc.frozen import frozen
+from pyc.ir.expr import Expr, Load, Var, apply, const, minimum
+from pyc.ir.loops import (
+    Alloc,
+    Barrier,
+    Body,
+    Buffer,
+    For,
+    If,
+    Kind,
+    Let,
+    Reduce,
+    Space,
+    Stmt,
+    Store,
+)
+from pyc.ir.order import CHUNK, KEEP, LANES
+from pyc.ir.target import Target
+from pyc.ir.visit import Rewriter, renamed
+from pyc.passes.held_planes import held_planes, meeting_bytes
+from pyc.passes.index import Simplifier
+from pyc.passes.nest import Loop
+from pyc.passes.reduction_blocks import ROWS, Components, ThreadReduction, power_above
+from pyc.passes.row_regions import Region
+
+SEGMENTS = (128, 64, 32)
+"""Bytes of a row that a slab may take, those that memory is best at first."""
+MOST_COLUMNS = 64
+ROOMS = (73 << 10, 110 << 10, 226 << 10)
+"""Shared memory of a slab's part in a block: three, two blocks or one on a multiprocessor."""
+BUSY_BLOCKS = 264
+"""Blocks that keep the largest device busy."""
+CLUSTERS = (1, 2, 4, 8, 16)
+GROUPS = LANES // KEEP
+"""Lanes of a chunk that meet in a kept lane."""
+CHUNK_SLOTS = GROUPS * ROWS
+"""Elements of a kept lane of a chunk."""
+AHEAD = 32
+"""Elements that a thread loads before it stores the first of them."""
+
+
+@frozen()
+class SlabForm:
+    """How a slab is cut. columns: of a slab; blocks: of its cluster, `lane_blocks` to the same
+    chunks; each: chunks of a thread; parts: threads of a block with the same column and lane."""
+
+    columns: int
+    blocks: int
+    lane_blocks: int
+    each: int
+    parts: int
+
+    @property
+    def lanes(self) -> int:
+        """Kept lanes of a block."""
+        return KEEP // self.lane_blocks
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.columns * self.lanes * self.parts
+
+    @property
+    def met(self) -> int:
+        """Elements of a block in which a reduction meets."""
+        beside = self.columns * self.lanes
+        return self.threads + beside + KEEP * self.columns
+
+    @property
+    def slots(self) -> int:
+        """Elements of a thread."""
+        return self.each * CHUNK_SLOTS
+
+
+def form_of(chunks: int, columns: int, blocks: int, target: Target) -> SlabForm | None:
+    """The form of slabs of so many columns and chunks over clusters of `blocks`; None if there is
+    none."""
+    chunks = power_above(chunks)
+    lane_blocks = max(blocks // chunks, 1)
+    group = max(chunks // blocks, 1)
+    if lane_blocks > KEEP or blocks > target.cluster_blocks:
+        return None
+    beside = columns * (KEEP // lane_blocks)
+    each = max(group * beside // target.max_block_threads, 1)
+    form = SlabForm(columns, blocks, lane_blocks, each, group // each)
+    usable = form.threads % target.warp_size == 0 and form.threads <= target.max_block_threads
+    return form if usable and each <= group else None
+
+
+class SlabBlocks:
+    """The loops of one program over columns. loops: over the kept positions, the last of them over
+    neighbours in memory; row: elements of a column. `form` is None where a slab fits nowhere, or
+    nothing is read twice."""
+
+    def __init__(
+        self,
+        simplify: Simplifier,
+        loops: Sequence[Loop],
+        core: Body,
+        row_buffers: Sequence[Buffer],
+        row: int,
+        target: Target,
+    ) -> None:
+        self.simplify = simplify
+        self.loops = loops
+        self.row = row
+        self.position = simplify.variable("p", row)
+        self.parts: list[Stmt | Region] = [
+            Region(s, self.position, simplify) if isinstance(s, (Reduce, For)) else s for s in core
+        ]
+        regions = [p for p in self.parts if isinstance(p, Region)]
+        planes = held_planes(regions, row_buffers, self.position, simplify)
+        self.form: SlabForm | None = None
+        if planes is not None:
+            self._planes, self._held, self._filled = planes.planes, planes.held, planes.filled
+            self.form = self._choose(target)
+        self._shared: dict[tuple[str, int, int], Buffer] = {}
+        self._meetings = 0
+
+    # --- what is held -----------------------------------------------------------------------------
+
+    def _choose(self, target: Target) -> SlabForm | None:
+        """The widest slab that fits, in the smallest blocks, over the smallest cluster; cut further
+        while there are too few blocks."""
+        chunks = -(-self.row // CHUNK)
+        nbytes = [b.dtype.itemsize for b in self._planes]
+        met = meeting_bytes([p for p in self.parts if isinstance(p, Region)])
+        beside = self.loops[-1].extent
+        outer = prod(x.extent for x in self.loops[:-1])
+        found: list[SlabForm] = []
+        for segment in SEGMENTS:
+            columns = min(segment // max(nbytes), MOST_COLUMNS)
+            for room in ROOMS:
+                for blocks in CLUSTERS:
+                    form = form_of(chunks, columns, blocks, target)
+                    if form is None:
+                        continue
+                    needed = form.slots * form.threads * sum(nbytes) + form.met * met
+                    if needed <= min(room, target.shared_bytes):
+                        found.append(form)
+        for form in found:
+            if -(-beside // form.columns) * form.blocks * outer >= BUSY_BLOCKS:
+                return form
+        return found[-1] if found else None
+
+    def _place(self, body: Body, position: Expr, slot: Expr) -> Body:
+        """Statements over the canonical position at `position`, what is held read and stored in
+        this thread's `slot`."""
+        at = self._at(slot)
+        slots: dict[Var, Expr] = {self.position: position}
+        stand_in: dict[int, Var] = {}
+
+        def rule(e: Expr) -> Expr:
+            if isinstance(e, Load) and len(e.index) == 1:
+                plane = self._held.get((id(e.buffer), id(e.index[0])))
+                if plane is not None:
+                    if plane not in stand_in:
+                        stand_in[plane] = Var("held", e.dtype)
+                        slots[stand_in[plane]] = Load(self._slabs[plane], (at,))
+                    return stand_in[plane]
+            return e
+
+        found = Rewriter(expr=rule).body(body)
+        moved = Rewriter(variables=slots).body(found)
+        out: list[Stmt] = []
+        for old, s in zip(body, moved, strict=True):
+            if isinstance(old, Store) and isinstance(s, Store):
+                plane = self._held.get((id(old.buffer), id(old.index[0])))
+                s = Store(self._slabs[plane], (at,), s.value) if plane is not None else s
+            out.append(s)
+        return renamed(tuple(out))
+
+    def _at(self, slot: Expr) -> Expr:
+        assert self.form is not None
+        return slot * self.form.threads + self._thread
+
+    # --- the kernel -------------------------------------------------------------------------------
+
+    def body(self) -> list[Stmt]:
+        """The kernel."""
+        form = self.form
+        assert form is not None
+        size = form.slots * form.threads
+        self._slabs = [
+            Buffer(f"slab{k}", b.dtype, (size,), Space.SHARED) for k, b in enumerate(self._planes)
+        ]
+        block, rank, thread = Var("block"), Var("rank"), Var("thread")
+        self._thread, self._rank = thread, rank
+        self._column, self._lane = Var("c"), Var("lane")
+        self._first = Var("first")
+        inner: list[Stmt] = [*self._bound(block, rank, thread), *self._fill()]
+        regions = [p for p in self.parts if isinstance(p, Region)]
+        last = max((k for k, r in enumerate(self.parts) if isinstance(r, Region) and r.monoid))
+        alone = thread < form.columns
+        if form.blocks > 1:
+            alone = alone & rank.equal(0)
+        if self._ragged:
+            alone = alone & self._inside
+        waiting: list[Region] = []
+        for number, part in enumerate(self.parts):
+            if isinstance(part, Let):
+                inner.append(part)
+            elif not isinstance(part, Region):
+                inner.append(If(alone, (part,)))
+            elif part.monoid:
+                inner += self._reduced(part, waiting, number == last)
+                waiting = []
+            elif self._fills(part) and self._next_reduces(regions, part):
+                waiting.append(part)
+            else:
+                inner += self._walked(part)
+        whole: Body = (For(thread, form.threads, Kind.THREAD, tuple(inner)),)
+        shared = list(self._shared.values())
+        for b in (*self._slabs, *(b for b in shared if b.space is Space.SHARED)):
+            whole = (Alloc(b, whole),)
+        if form.blocks > 1:
+            whole = (For(rank, form.blocks, Kind.CLUSTER, whole),)
+        for b in (b for b in shared if b.space is Space.CLUSTER):
+            whole = (Alloc(b, whole),)
+        slabs = -(-self.loops[-1].extent // form.columns)
+        count = slabs * prod(x.extent for x in self.loops[:-1])
+        return [For(block, count, Kind.GRID, whole)]
+
+    def _bound(self, block: Var, rank: Var, thread: Var) -> list[Stmt]:
+        """Bindings of the kept positions, and of this thread's column, lane and first chunk."""
+        form = self.form
+        assert form is not None
+        *outer, inner = self.loops
+        slabs = -(-inner.extent // form.columns)
+        beside = form.columns * form.lanes
+        body: list[Stmt] = []
+        number: Expr = block
+        if outer:
+            number = apply("quotient", block, const(slabs))
+            for loop in reversed(outer[1:]):
+                body.append(Let(loop.var, apply("remainder", number, const(loop.extent))))
+                number = apply("quotient", number, const(loop.extent))
+            body.append(Let(outer[0].var, number))
+            number = apply("remainder", block, const(slabs))
+        place = number * form.columns + apply("remainder", thread, const(form.columns))
+        self._ragged = inner.extent % form.columns != 0
+        if self._ragged:
+            beyond = Var("column")
+            body.append(Let(beyond, place))
+            self._inside = beyond < inner.extent
+            place = minimum(beyond, inner.extent - 1)
+        body.append(Let(inner.var, place))
+        body.append(Let(self._column, apply("remainder", thread, const(form.columns))))
+        lane = apply("remainder", apply("quotient", thread, const(form.columns)), const(form.lanes))
+        chunk = apply("quotient", thread, const(beside)) * form.each
+        if form.blocks > 1:
+            group = form.each * form.parts
+            lane = apply("remainder", rank, const(form.lane_blocks)) * form.lanes + lane
+            chunk = apply("quotient", rank, const(form.lane_blocks)) * group + chunk
+        body.append(Let(self._lane, lane))
+        body.append(Let(self._first, chunk * CHUNK + self._lane))
+        return body
+
+    def _start(self, group: Expr) -> Expr:
+        """The position of the first element of a group of lanes, of GROUPS for each chunk."""
+        assert self.form is not None
+        if self.form.each == 1:
+            return self._first + group * KEEP
+        chunk = apply("quotient", group, const(GROUPS))
+        return self._first + group * KEEP + chunk * (CHUNK - GROUPS * KEEP)
+
+    def _clamped(self, position: Expr) -> Expr:
+        """A position of the row; the last one for what is beyond."""
+        return minimum(position, self.row - 1) if self.row % CHUNK else position
+
+    def _fill(self) -> list[Stmt]:
+        """Loads what is held, many elements ahead."""
+        form = self.form
+        assert form is not None
+        body: list[Stmt] = []
+        for node, plane in self._filled:
+            step = Var("step")
+            loads: list[Stmt] = []
+            stores: list[Stmt] = []
+            for k in range(AHEAD):
+                group = step * (AHEAD // ROWS) + k // ROWS
+                position = self._clamped(self._start(group) + k % ROWS * LANES)
+                element = Let(Var("x", node.dtype), node)
+                (moved,) = renamed(Rewriter(variables={self.position: position}).body((element,)))
+                assert isinstance(moved, Let)
+                loads.append(moved)
+                stores.append(Store(self._slabs[plane], (self._at(step * AHEAD + k),), moved.var))
+            body.append(For(step, form.slots // AHEAD, Kind.SERIAL, (*loads, *stores)))
+        return body
+
+    def _fills(self, region: Region) -> bool:
+        """Whether a loop over the row leaves its values in the slab only."""
+        return all(
+            isinstance(s, Store) and (id(s.buffer), id(s.index[0])) in self._held
+            for s in region.body
+        )
+
+    @staticmethod
+    def _next_reduces(regions: Sequence[Region], region: Region) -> bool:
+        """Whether the next region is a reduction, or one that waits for it."""
+        number = next(k for k, r in enumerate(regions) if r is region)
+        return number + 1 < len(regions) and bool(regions[number + 1].monoid)
+
+    def _walked(self, region: Region) -> list[Stmt]:
+        """A loop over the row that stores."""
+        form = self.form
+        assert form is not None
+        group = Var("group")
+        start = Var("start")
+        body: list[Stmt] = [Let(start, self._start(group))]
+        for j in range(ROWS):
+            position: Expr = start + j * LANES
+            inner = self._place(region.body, position, group * ROWS + j)
+            conditions = []
+            if self.row % CHUNK:
+                conditions.append(position < self.row)
+            if self._ragged:
+                conditions.append(self._inside)
+            for condition in conditions:
+                inner = (If(condition, inner),)
+            body += inner
+        return [For(group, form.each * GROUPS, Kind.SERIAL, tuple(body))]
+
+    # --- reductions -------------------------------------------------------------------------------
+
+    def _reduced(self, region: Region, before: Sequence[Region], last: bool) -> list[Stmt]:
+        """Binds the results of a reduction in every thread. before: loops over the row that fill
+        what it reads, done along with it; last: no other reduction follows."""
+        form = self.form
+        assert form is not None
+        reduction = ThreadReduction([r.dtype for r in region.results], region.monoid)
+
+        def rows(group: Expr) -> tuple[list[Stmt], Components]:
+            start = Var("start")
+            body, total = reduction.fold(
+                ROWS,
+                lambda j: self._element(
+                    reduction, region, before, start + j * LANES, group * ROWS + j
+                ),
+                Kind.UNROLL,
+            )
+            return [Let(start, self._start(group)), *body], total
+
+        levels = [GROUPS << k for k in reversed(range(form.each.bit_length() - 1))]
+        body, total = reduction.nested([*levels, 1, 2, 4], const(0), rows)
+        self._meetings += 1
+        beside = form.columns * form.lanes
+        if form.parts > 1:
+            local = self._piece("part", reduction, (form.threads,))
+            body += [Store(b, (self._thread,), x) for b, x in zip(local, total, strict=True)]
+            body.append(Barrier("block"))
+            joined: list[Stmt] = []
+            found: list[Components] = []
+            for k in range(form.parts):
+                lets, names = reduction.bind(
+                    tuple(Load(b, (self._thread + k * beside,)) for b in local), "part"
+                )
+                joined += lets
+                found.append(names)
+            body += self._left(reduction, joined, reduction.tree(found))
+        else:
+            body += self._left(reduction, [], total)
+        return [*body, *self._gathered(reduction, region, last)]
+
+    def _element(
+        self,
+        reduction: ThreadReduction,
+        region: Region,
+        before: Sequence[Region],
+        position: Expr,
+        slot: Expr,
+    ) -> tuple[list[Stmt], Components]:
+        """What a reduction takes of one element."""
+        at = Var("at")
+        body: list[Stmt] = [Let(at, self._clamped(position))]
+        for filling in before:
+            body += self._place(filling.body, at, slot)
+        names = reduction.names("value")
+        lets = tuple(Let(n, v) for n, v in zip(names, region.values, strict=True))
+        placed = self._place(lets, at, slot)
+        body += placed
+        values: Components = tuple(s.var for s in placed if isinstance(s, Let))
+        if self.row % CHUNK:
+            values = reduction.pick(position < self.row, values)
+        return body, values
+
+    def _piece(self, name: str, reduction: ThreadReduction, shape: tuple[int, ...]) -> list[Buffer]:
+        """Memory in which a reduction meets, two pieces in turn: what one wrote is read before all
+        meet at the next, and only after that the one after the next writes there."""
+        found = []
+        space = Space.CLUSTER if name == "whole" else Space.SHARED
+        for k, t in enumerate(reduction.types):
+            key = (f"{name}{k}{t}", self._meetings % 2, prod(shape))
+            if key not in self._shared:
+                label = f"{name}{len(self._shared)}"
+                self._shared[key] = Buffer(label, t, shape, space)
+            found.append(self._shared[key])
+        return found
+
+    def _left(
+        self, reduction: ThreadReduction, before: Sequence[Stmt], total: Components
+    ) -> list[Stmt]:
+        """Leaves the total of each column and kept lane of the block where all find it."""
+        form = self.form
+        assert form is not None
+        beside = form.columns * form.lanes
+        if form.blocks > 1:
+            whole = self._piece("whole", reduction, (form.blocks, beside))
+            index: tuple[Expr, ...] = (self._rank, self._thread)
+        else:
+            whole = self._piece("lanes", reduction, (KEEP * form.columns,))
+            index = (self._thread,)
+        body = (*before, *(Store(b, index, x) for b, x in zip(whole, total, strict=True)))
+        return list(body) if beside == form.threads else [If(self._thread < beside, body)]
+
+    def _gathered(self, reduction: ThreadReduction, region: Region, last: bool) -> list[Stmt]:
+        """Joins the blocks of the cluster, then the kept lanes."""
+        form = self.form
+        assert form is not None
+        body: list[Stmt] = [Barrier("cluster" if form.blocks > 1 else "block")]
+        lanes = self._piece("lanes", reduction, (KEEP * form.columns,))
+        if form.blocks > 1:
+            whole = self._piece("whole", reduction, (form.blocks, form.columns * form.lanes))
+            count = KEEP * form.columns
+            step = Var("step")
+            number: Expr = step * form.threads + self._thread
+            inner: list[Stmt] = []
+            found: list[Components] = []
+            lane = apply("quotient", number, const(form.columns))
+            beside = form.columns * form.lanes
+            within = apply("remainder", number, const(beside))
+            offset = apply("quotient", lane, const(form.lanes))
+            for k in range(form.blocks // form.lane_blocks):
+                rank = offset + k * form.lane_blocks
+                lets, names = reduction.bind(tuple(Load(b, (rank, within)) for b in whole), "part")
+                inner += lets
+                found.append(names)
+            total = reduction.tree(found)
+            inner += [Store(b, (number,), x) for b, x in zip(lanes, total, strict=True)]
+            steps = -(-count // form.threads)
+            if count % form.threads:
+                inner = [If(number < count, tuple(inner))]
+            body.append(For(step, steps, Kind.SERIAL, tuple(inner)))
+            # The last barrier is the cluster's: a block stays while others read its part.
+            body.append(Barrier("cluster" if last else "block"))
+        kept: list[Components] = []
+        for k in range(KEEP):
+            place = self._column + k * form.columns
+            lets, names = reduction.bind(tuple(Load(b, (place,)) for b in lanes), "kept")
+            body += lets
+            kept.append(names)
+        distance = KEEP // 2
+        while distance:
+            kept = [reduction.monoid.combine(kept[k], kept[k + distance]) for k in range(distance)]
+            distance //= 2
+        return [*body, *(Let(r, v) for r, v in zip(region.results, kept[0], strict=True))]
