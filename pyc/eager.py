@@ -24,7 +24,8 @@ from pyc.compile import Compiled, compile_graph
 from pyc.errors import DeviceError, DTypeError, LeakedTracerError, OutOfMemoryError
 from pyc.interpreter import WEAK, Interpreter, native_calls, set_base, type_of
 from pyc.ir.graph import Builder, Graph, freeze, graph_key
-from pyc.ir.op import Op
+from pyc.ir.op import Kind, Op
+from pyc.ir.sizes import NoGenericFormError, collapsed, has_any_size
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
 from pyc.runtime import dispatch
@@ -142,8 +143,9 @@ def device_of(items: Iterable[Any]) -> str | None:
     return found
 
 
-def _natively(program: Compiled) -> Callable[..., tuple[Any, ...]]:
-    """A program that is called natively: for rank 0 it gives arrays or scalars."""
+def _natively(program: Compiled, types: Sequence[ArrayType]) -> Callable[..., tuple[Any, ...]]:
+    """A program that is called natively: for rank 0 it gives arrays or scalars. types: of its
+    arguments."""
     if program.calls_back or program.taken:
         return program
     found = Dispatcher(program)
@@ -151,7 +153,7 @@ def _natively(program: Compiled) -> Callable[..., tuple[Any, ...]]:
         found,
         of_program(
             program.native_program((), {}),
-            tuple(_argument(p.type) for p in program.lowered.traced.params),
+            tuple(map(_argument, types)),
             as_tuple=True,
             valid=native_calls,
         ),
@@ -166,22 +168,67 @@ def _argument(type: ArrayType) -> ArrayArgument:
 def compiled(graph: Graph, device: str | None, name: str = "") -> Callable[..., tuple[Any, ...]]:
     """`graph` compiled for the host (None), or for `Array`s on a device: takes an array for each
     parameter, and gives NumPy arrays and scalars, or `Array`s."""
-    if device is None:
-        return _natively(compile_graph(graph, name=name))
-    if device == "cpu":
+    if device in (None, "cpu"):
         program = compile_graph(graph, name=name)
-        return on_host(_natively(program), program.results)
+        return _on_the_host(program, [p.type for p in graph.params], device)
     made: Callable[..., tuple[Any, ...]]
     made = gpu_compiler().compile_cuda(graph, device=device, name=name)
     return made
 
 
+def _on_the_host(
+    program: Compiled, types: Sequence[ArrayType], device: str | None
+) -> Callable[..., tuple[Any, ...]]:
+    found = _natively(program, types)
+    return found if device is None else on_host(found, program.results)
+
+
+def bound(
+    program: Compiled,
+    sizes: Sequence[int],
+    types: Sequence[ArrayType],
+    results: tuple[ArrayType, ...],
+    device: str | None,
+) -> Callable[..., tuple[Any, ...]]:
+    """What `compiled` gives, of a program for arrays of any size. types, results: of its arguments
+    and results for these sizes."""
+    for_these = program.bound(sizes, results, sum(t.nbytes for t in types))
+    return _on_the_host(for_these, types, device)
+
+
+def compiled_for_any_size(graph: Graph, name: str) -> Compiled | None:
+    """A program for arrays of any size on the host, where stand-ins for extents are in the types
+    of `graph` (`pyc/ir/sizes.py`); None if the Graph is not of the kind that has one."""
+    if not has_any_size(graph):
+        return None
+    try:
+        return compile_graph(graph, name=name, options={"extents": "any"})
+    except NoGenericFormError:
+        return None
+
+
 @lru_cache(maxsize=PROGRAMS)
 def _compiled_call(call: _Call, device: str | None) -> Any:
+    if call.op.kind is Kind.POINTWISE and device in (None, "cpu"):
+        form = collapsed(call.types)
+        program = None if form is None else _for_any_size(_Call(call.op, form.types, call.params))
+        if form is not None and program is not None:
+            results = call.op.types(call.types, **call.params)
+            return bound(program, form.sizes, call.types, results, device)
+    graph = _graph_of(call)
+    return compiled(graph, device, _name(graph))
+
+
+@lru_cache(maxsize=PROGRAMS)
+def _for_any_size(call: _Call) -> Compiled | None:
+    graph = _graph_of(call)
+    return compiled_for_any_size(graph, _name(graph))
+
+
+def _graph_of(call: _Call) -> Graph:
     builder = Builder()
     args = [builder.param(t) for t in call.types]
-    graph = builder.build(builder.bind(call.op, *args, **call.params))
-    return compiled(graph, device, _name(graph))
+    return builder.build(builder.bind(call.op, *args, **call.params))
 
 
 @lru_cache(maxsize=PROGRAMS)
@@ -198,6 +245,7 @@ def _name(graph: Graph) -> str:
 def clear() -> None:
     """Forgets the compiled ops."""
     _compiled_call.cache_clear()
+    _for_any_size.cache_clear()
     _compiled_program.cache_clear()
 
 
