@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pyc.array import Array as DeviceArray
-from pyc.array import on_host
+from pyc.array import of_host, on_host
 from pyc.backends import gpu_compiler
 from pyc.compile import Compiled, compile_graph
 from pyc.errors import DeviceError, DTypeError, LeakedTracerError, OutOfMemoryError
@@ -225,6 +225,26 @@ def _for_any_size(call: _Call) -> Compiled | None:
     return compiled_for_any_size(graph, _name(graph))
 
 
+def _moved(
+    op: Op, args: Sequence[Any], types: tuple[ArrayType, ...], params: dict[str, Any]
+) -> Array | None:
+    """The result of an operation that moves elements of arrays on the host, which its reference
+    does exactly, whatever the shapes are; None if there is no memory for it.
+
+    raises ShapeError or DTypeError: the operation does not take these types
+    """
+    op.types(types, **params)
+    assert op.reference is not None
+    arrays = [np.asarray(a) for a in args]
+    try:
+        made = np.asarray(op.reference(*arrays, **params))
+        if made.base is None and made.flags.c_contiguous and made.dtype.isnative:
+            return made
+        return np.array(made, made.dtype.newbyteorder("="), order="C", copy=True)
+    except MemoryError:  # the program says what needed how much
+        return None
+
+
 def _graph_of(call: _Call) -> Graph:
     builder = Builder()
     args = [builder.param(t) for t in call.types]
@@ -256,9 +276,14 @@ class Eager(Interpreter):
         """NumPy arrays and scalars, or `Array`s: the results of `op`."""
         if op.name == "constant":
             return (finish(np.array(params["value"])),)
-        types = tuple(type_of(a) for a in args)
-        executable = _compiled_call(_Call(op, types, params), device_of(args))
-        return tuple(finish(out) for out in executable(*map(dense, args)))
+        types = tuple([type_of(a) for a in args])
+        device = device_of(args)
+        if op.kind is Kind.INDEX and device in (None, "cpu"):
+            made = _moved(op, args, types, params)
+            if made is not None:
+                return (finish(made) if device is None else of_host(made),)
+        executable = _compiled_call(_Call(op, types, params), device)
+        return tuple([finish(out) for out in executable(*map(dense, args))])
 
     def lift(self, x: Any) -> Any:
         """`x` as a NumPy array or scalar; an `Array` as it is.
