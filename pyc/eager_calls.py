@@ -17,11 +17,14 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.array import Array, moved
+from pyc.compile import Compiled
 from pyc.device import device_named
-from pyc.eager import PROGRAMS, compiled, dense, device_of
+from pyc.eager import PROGRAMS, bound, compiled, compiled_for_any_size, dense, device_of
 from pyc.errors import ConcretizationError, PycError, TraceError
 from pyc.frozen import frozen, replace
 from pyc.interpreter import WEAK, type_of
+from pyc.ir.graph import Graph
+from pyc.ir.sizes import collapsed
 from pyc.ir.types import ArrayType
 from pyc.numpy import on_device
 from pyc.numpy.core import constant
@@ -32,6 +35,11 @@ from pyc.trace.tracer import Tracer
 
 _EXPONENTS = ("power", "float_power")
 """Functions that compute other bits for some Python numbers: these are part of the form."""
+_MORE_OF_ELEMENTS = (
+    *("angle", "clip", "imag", "iscomplex", "isclose", "isneginf", "isposinf", "isreal"),
+    *("nan_to_num", "real", "round", "sinc", "where"),
+)
+"""Functions of elements that are no ufuncs of NumPy's."""
 _COPIES = ("copy", "array")
 """Functions whose results have memory of their own."""
 
@@ -135,6 +143,83 @@ def _compiled(
     device: str,
 ) -> _Program:
     """A form compiled for values of these types."""
+    if device == "cpu" and function in _of_elements():
+        found = _for_sizes(function, form, types, weak, device)
+        if found is not None:
+            return found
+    traced = _traced(function, form, types, weak)
+    run = None
+    if traced.graph.results:
+        run = compiled(traced.graph, device, f"eager {function.__name__}")
+    return _Program(run, traced.found, traced.same)
+
+
+def _for_sizes(
+    function: Callable[..., Any],
+    form: Any,
+    types: tuple[ArrayType, ...],
+    weak: tuple[type | None, ...],
+    device: str,
+) -> _Program | None:
+    """The form of a function of elements by a program for arrays of any size; None if it has none,
+    or is refused: what is wrong with these shapes is for the program for them to say."""
+    shapes = collapsed(types)
+    if shapes is None:
+        return None
+    try:
+        traced, program = _for_any_size(function, form, shapes.types, weak)
+    except (PycError, _UnknownShapeError):
+        return None
+    if not traced.graph.results:
+        return _Program(None, traced.found, traced.same)
+    if program is None:
+        return None
+    results = tuple([ArrayType(shapes.shape, r.dtype) for r in traced.graph.results])
+    run = bound(program, shapes.sizes, types, results, device)
+    return _Program(run, traced.found, traced.same)
+
+
+@lru_cache(maxsize=PROGRAMS)
+def _for_any_size(
+    function: Callable[..., Any],
+    form: Any,
+    types: tuple[ArrayType, ...],
+    weak: tuple[type | None, ...],
+) -> tuple[_Traced, Compiled | None]:
+    traced = _traced(function, form, types, weak)
+    program = None
+    if traced.graph.results:
+        program = compiled_for_any_size(traced.graph, f"eager {function.__name__}")
+    return traced, program
+
+
+@cache
+def _of_elements() -> frozenset[Any]:
+    """Functions whose results have, at each place, what depends on the elements there."""
+    ufuncs = {
+        ours
+        for theirs, ours in pnp.FROM_NUMPY.items()
+        if isinstance(theirs, np.ufunc) and theirs.signature is None
+    }
+    return frozenset({*ufuncs, *(getattr(pnp, name) for name in _MORE_OF_ELEMENTS)})
+
+
+@frozen(eq=False)
+class _Traced:
+    """A form traced. graph: computes the results that are no arguments; found, same: see
+    `_Program`."""
+
+    graph: Graph
+    found: Any
+    same: tuple[int | None, ...]
+
+
+def _traced(
+    function: Callable[..., Any],
+    form: Any,
+    types: tuple[ArrayType, ...],
+    weak: tuple[type | None, ...],
+) -> _Traced:
     found: Any = None
     inputs: list[Any] = []
 
@@ -147,17 +232,17 @@ def _compiled(
         return leaves
 
     given = [Input(t, w) for t, w in zip(types, weak, strict=True)]
-    captured = capture(flat, given)
-    graph = captured.graph
-    name = function.__name__
+    graph = capture(flat, given).graph
     same = tuple(
-        inputs.index(r) if r in inputs and name not in _COPIES and weak[inputs.index(r)] is None
+        inputs.index(r)
+        if r in inputs
+        and function.__name__ not in _COPIES
+        and weak[inputs.index(r)] is None
         else None
         for r in graph.results
-    )  # fmt: skip
-    new = [r for r, s in zip(graph.results, same, strict=True) if s is None]
-    run = compiled(replace(graph, results=tuple(new)), device, f"eager {name}") if new else None
-    return _Program(run, found, same)
+    )
+    new = tuple(r for r, s in zip(graph.results, same, strict=True) if s is None)
+    return _Traced(replace(graph, results=new), found, same)
 
 
 def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -275,3 +360,4 @@ def clear() -> None:
     """Forgets the compiled calls."""
     _quick.clear()
     _compiled.cache_clear()
+    _for_any_size.cache_clear()
