@@ -25,7 +25,7 @@ from pyc.errors import DeviceError, DTypeError, LeakedTracerError, OutOfMemoryEr
 from pyc.interpreter import WEAK, Interpreter, native_calls, set_base, type_of
 from pyc.ir.graph import Builder, Graph, freeze, graph_key
 from pyc.ir.op import Kind, Op
-from pyc.ir.sizes import NoGenericFormError, collapsed, has_any_size
+from pyc.ir.sizes import NoGenericFormError, collapsed, has_any_size, lines
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
 from pyc.runtime import dispatch
@@ -209,14 +209,27 @@ def compiled_for_any_size(graph: Graph, name: str) -> Compiled | None:
 
 @lru_cache(maxsize=PROGRAMS)
 def _compiled_call(call: _Call, device: str | None) -> Any:
-    if call.op.kind is Kind.POINTWISE and device in (None, "cpu"):
-        form = collapsed(call.types)
-        program = None if form is None else _for_any_size(_Call(call.op, form.types, call.params))
-        if form is not None and program is not None:
+    if device in (None, "cpu"):
+        found = _any_size_form(call)
+        program = None if found is None else _for_any_size(found[0])
+        if found is not None and program is not None:
             results = call.op.types(call.types, **call.params)
-            return bound(program, form.sizes, call.types, results, device)
+            return bound(program, found[1], call.types, results, device)
     graph = _graph_of(call)
     return compiled(graph, device, _name(graph))
+
+
+def _any_size_form(call: _Call) -> tuple[_Call, tuple[int, ...]] | None:
+    """The call with stand-ins for the extents, and what they stand for; None if it has no such
+    form."""
+    if call.op.kind is Kind.POINTWISE:
+        form = collapsed(call.types)
+        return None if form is None else (_Call(call.op, form.types, call.params), form.sizes)
+    if call.op.kind is Kind.REDUCE:
+        of = lines(call.types[0], call.params["axes"])
+        if of is not None:
+            return _Call(call.op, (of.type,), {**call.params, "axes": (1,)}), of.sizes
+    return None
 
 
 @lru_cache(maxsize=PROGRAMS)

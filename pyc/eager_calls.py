@@ -235,9 +235,7 @@ def _traced(
     graph = capture(flat, given).graph
     same = tuple(
         inputs.index(r)
-        if r in inputs
-        and function.__name__ not in _COPIES
-        and weak[inputs.index(r)] is None
+        if r in inputs and function.__name__ not in _COPIES and weak[inputs.index(r)] is None
         else None
         for r in graph.results
     )

@@ -103,6 +103,13 @@ class Launch:
     sizes: tuple[int | Given, ...] = ()
     host: bool = False
 
+    @property
+    def known_sizes(self) -> tuple[int, ...]:
+        """The sizes of a launch of which none is given."""
+        found = tuple(n for n in self.sizes if isinstance(n, int))
+        assert len(found) == len(self.sizes), "a program for arrays of any size is not bound"
+        return found
+
 
 @frozen()
 class Library:

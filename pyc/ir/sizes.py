@@ -75,10 +75,35 @@ def _stand_in(type: ArrayType, along: Sequence[bool]) -> ArrayType:
     return ArrayType(tuple(extents), type.dtype)
 
 
+@frozen()
+class Lines:
+    """A reduction of lines. type: with stand-ins, to be reduced over its second axis; sizes: of its
+    axes."""
+
+    type: ArrayType
+    sizes: Shape
+
+
+def lines(type: ArrayType, axes: Sequence[int]) -> Lines | None:
+    """The form of a reduction over neighbouring axes; None for others. An array whose last axis is
+    reduced has two axes then, others have three."""
+    if not axes or list(axes) != list(range(axes[0], axes[-1] + 1)):
+        return None
+    first, end = axes[0], axes[-1] + 1
+    sizes: Shape = (prod(type.shape[:first]), prod(type.shape[first:end]), prod(type.shape[end:]))
+    if end == len(type.shape):
+        sizes = sizes[:2]
+    return Lines(ArrayType(EXTENTS[: len(sizes)], type.dtype), sizes)
+
+
 def has_any_size(graph: Graph) -> bool:
     """Whether a Graph, in whose types are stand-ins, means the same for all sizes: its operations
     are pointwise over one domain of which they see an element at a time, broadcasts and numbers
-    beside, and its results are arrays over the whole domain that it computes."""
+    beside, and its results are arrays over the whole domain that it computes; or it is one
+    reduction over the second axis of two or three."""
+    if len(graph.eqns) == 1 and graph.eqns[0].op.kind is Kind.REDUCE:
+        (x,) = graph.eqns[0].args
+        return x.shape in (EXTENTS[:2], EXTENTS[:3]) and graph.eqns[0].params["axes"] == (1,)
     domains = {r.shape for r in graph.results}
     if len(domains) != 1 or not (domain := domains.pop()):
         return False

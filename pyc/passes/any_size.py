@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pyc.frozen import replace
-from pyc.ir.expr import Expr, Load, Var, apply, const, maximum, minimum
+from pyc.ir.expr import Expr, Var, apply, const, maximum, minimum
 from pyc.ir.graph import Eqn, Graph
 from pyc.ir.loops import (
     Body,
@@ -25,21 +25,22 @@ from pyc.ir.loops import (
     Kernel,
     Kind,
     Let,
+    Reduce,
     Stmt,
     Store,
-    walk,
 )
-from pyc.ir.op import Kind as OpKind
 from pyc.ir.plan import Given, Launch, Place, Plan, PlanBuffer, Site, given_bytes
-from pyc.ir.sizes import NoGenericFormError
+from pyc.ir.sizes import EXTENTS, NoGenericFormError
 from pyc.ir.target import Target
 from pyc.ir.verify_kernel import verify
 from pyc.ir.visit import Rewriter, renamed
+from pyc.passes.any_size_lines import Locals, reduce_column, reduce_row
 from pyc.passes.fuse import fuse
 from pyc.passes.lower import lower
 from pyc.passes.memory import Planned
 from pyc.passes.nest import Loop, Nest, instructions, peel
 from pyc.passes.schedule import ONE_LOOP, TASK_WORK
+
 
 def plan_any_size(graph: Graph, target: Target, *, check: bool = False) -> Planned:
     """The Plan of an optimised Graph for arrays of any size: its given sizes are those
@@ -58,7 +59,7 @@ def plan_any_size(graph: Graph, target: Target, *, check: bool = False) -> Plann
 
     lowered = lower(graph, fusion, fusion.walker, fusion.groups[0], "k0", site)
     arguments = {p: k for k, p in enumerate(graph.params)}
-    kernel = _scheduled(lowered.kernel, graph.results[0].shape, target)
+    kernel = _scheduled(lowered.kernel, target)
     if check:
         verify(lowered.kernel)
         verify(kernel, scheduled=True)
@@ -82,32 +83,47 @@ def plan_any_size(graph: Graph, target: Target, *, check: bool = False) -> Plann
     return Planned(plan, fusion.decisions, (lowered.kernel,), 0)
 
 
-def _scheduled(logical: Kernel, domain: Sequence[int], target: Target) -> Kernel:
-    """The kernel for a domain of any size, in vectors and tasks. domain: what stands for it."""
+def _scheduled(logical: Kernel, target: Target) -> Kernel:
+    """The kernel for a domain of any size, in vectors and tasks."""
     nest = Nest(logical, target)
     flat = peel(nest.kernel.body)[1]
-    width, work, large = nest.width(flat), nest.work(flat), instructions(flat) > ONE_LOOP
+    width, work = nest.width(flat), nest.work(flat)
     task = max(int(TASK_WORK / work) // (4 * width), 1) * 4 * width
-    sizes = {extent: Var(f"n{k}") for k, extent in enumerate(domain)}
+    sizes = {e: Var(f"n{k}") for k, e in enumerate(_extents(logical))}
     loops, core = peel(logical.body)
-    if any(not isinstance(s, (Store, Fail, Let)) for s in core):
-        raise NoGenericFormError("loops within an element")
-    assert [x.extent for x in loops] == list(domain), "the domain is that of the results"
     core, buffers = _of_sizes(core, logical.buffers, sizes)
-    vectors = _Vectors(loops[-1], core, width, masked=large)
     extents = [sizes[x.extent] for x in loops]
-    body = (
-        _line(vectors, extents[0], task)
-        if len(loops) == 1
-        else _rows(loops, vectors, extents, task)
-    )
+    if any(isinstance(s, Reduce) for s in core):
+        body = _reduction(loops, extents, core, width, task)
+    elif any(not isinstance(s, (Store, Fail, Let)) for s in core):
+        raise NoGenericFormError("loops within an element")
+    else:
+        vectors = _Vectors(loops[-1], core, width, masked=instructions(flat) > ONE_LOOP)
+        if len(loops) == 1:
+            body = _line(vectors, extents[0], task)
+        else:
+            body = _rows(loops, extents, task, vectors.over(const(0), extents[-1]))
     return Kernel(logical.name, buffers, tuple(body), tuple(sizes.values()))
+
+
+def _extents(kernel: Kernel) -> list[int]:
+    """The stand-ins that occur, in their order."""
+    found = {d for b in kernel.buffers for d in b.shape}
+    return [e for e in EXTENTS if e in found]
 
 
 def _of_sizes(
     core: Body, buffers: Sequence[Buffer], sizes: Mapping[int, Var]
 ) -> tuple[Body, tuple[Buffer, ...]]:
     """Statements and buffers with sizes in place of the extents that stand for them."""
+
+    def sized(s: Stmt) -> Stmt:
+        if not isinstance(s, Reduce):
+            return s
+        ((var, extent),) = s.domain
+        assert isinstance(extent, int)
+        return replace(s, domain=((var, sizes[extent]),))
+
     known: dict[Buffer, Buffer] = {}
     for b in buffers:
         shape: list[Extent] = []
@@ -116,7 +132,7 @@ def _of_sizes(
             shape.append(sizes.get(d, d))
         known[b] = replace(b, shape=tuple(shape))
     body = Rewriter(buffers=lambda b: known[b]).body(core)
-    return body, tuple(known[b] for b in buffers)
+    return tuple(map(sized, body)), tuple(known[b] for b in buffers)
 
 
 class _Vectors:
@@ -159,22 +175,45 @@ def _line(vectors: _Vectors, n: Expr, task: int) -> list[Stmt]:
 
 
 def _rows(
-    loops: Sequence[Loop], vectors: _Vectors, extents: Sequence[Expr], task: int
+    loops: Sequence[Loop], extents: Sequence[Expr], task: int, body: Sequence[Stmt]
 ) -> list[Stmt]:
-    """Rows along the last axis, as many in a task as have about `task` elements."""
+    """`body` for all positions of `loops` but the last, as many of them in a task as have about
+    `task` elements, if each has as many as the last extent."""
     *outer, inner = extents
-    rows: Expr = outer[0]
+    rows = outer[0]
     for n in outer[1:]:
         rows = rows * n
     each = maximum(apply("quotient", const(task), maximum(inner, 1)), 1)
     number, r, row = Var("task"), Var("r"), Var("row")
-    body: list[Stmt] = [Let(row, number * each + r)]
+    binding: list[Stmt] = [Let(row, number * each + r)]
     rest: Expr = row
     for loop, n in zip(reversed(loops[1:-1]), reversed(outer[1:]), strict=True):
-        body.append(Let(loop.var, apply("remainder", rest, n)))
+        binding.append(Let(loop.var, apply("remainder", rest, n)))
         rest = apply("quotient", rest, n)
-    body.append(Let(loops[0].var, rest))
-    body += vectors.over(const(0), inner)
-    these = For(r, minimum(each, rows - number * each), Kind.SERIAL, tuple(body))
+    binding.append(Let(loops[0].var, rest))
+    these = For(r, minimum(each, rows - number * each), Kind.SERIAL, (*binding, *body))
     tasks = apply("quotient", rows + (each - 1), each)
     return [For(number, tasks, Kind.PARALLEL, (these,))]
+
+
+def _reduction(
+    loops: Sequence[Loop], extents: Sequence[Expr], core: Body, width: int, task: int
+) -> list[Stmt]:
+    """Rows of (outer, n), each by itself, or columns of (outer, n, inner), side by side."""
+    (reduce,) = [s for s in core if isinstance(s, Reduce)]
+    ((_, n),) = reduce.domain
+    assert isinstance(n, Expr)
+    after = tuple(s for s in core if s is not reduce)
+    own = Locals()
+    if len(loops) == 1:
+        body = own.around([*reduce_row(reduce, n, width, own), *after])
+        return _rows([loops[0], loops[0]], [extents[0], n], task, body)
+    outer, inner = loops
+    tile, lane = Var("tile"), Var("lane")
+    place = tile * width + lane
+    body = own.around([*reduce_column(reduce, n, own), *after])
+    inside = If(place < extents[1], renamed(tuple(body), {inner.var: place}))
+    vector = For(lane, width, Kind.VECTOR, (inside,))
+    tiles = apply("quotient", extents[1] + (width - 1), const(width))
+    columns = Loop(tile, inner.extent)
+    return _rows([outer, columns, columns], [extents[0], tiles, n * width], task, [vector])
