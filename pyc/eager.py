@@ -11,7 +11,9 @@ layout; arrays out are fresh NumPy arrays, NumPy scalars for rank 0. If one of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -215,6 +217,8 @@ def _compiled_call(call: _Call, device: str | None) -> Any:
         if found is not None and program is not None:
             results = call.op.types(call.types, **call.params)
             return bound(program, found[1], call.types, results, device)
+    if any(t.shape for t in call.types):
+        one_size(call.op.name, ", ".join(map(str, call.types)))
     graph = _graph_of(call)
     return compiled(graph, device, _name(graph))
 
@@ -264,8 +268,34 @@ def _graph_of(call: _Call) -> Graph:
     return builder.build(builder.bind(call.op, *args, **call.params))
 
 
+_only_any_size: ContextVar[bool] = ContextVar("pyc_only_any_size", default=False)
+
+
+@contextmanager
+def only_any_size() -> Iterator[None]:
+    """Inside the block nothing is compiled for one size: NoGenericFormError."""
+    token = _only_any_size.set(True)
+    try:
+        yield
+    finally:
+        _only_any_size.reset(token)
+
+
+def one_size(operation: str, types: str) -> None:
+    """Notes that an operation is about to be compiled for its shapes.
+
+    raises NoGenericFormError: in a block where that is not to be done
+    """
+    if _only_any_size.get():
+        raise NoGenericFormError(operation)
+    record(Reason.FALLBACK_ONE_SIZE, operation=operation, types=types)
+
+
 @lru_cache(maxsize=PROGRAMS)
 def _compiled_program(program: _Program, device: str | None) -> Any:
+    types = [p.type for p in program.graph.params]
+    if any(t.shape for t in types):
+        one_size(_name(program.graph), ", ".join(map(str, types)))
     return compiled(program.graph, device, _name(program.graph))
 
 

@@ -19,15 +19,25 @@ import pyc.numpy as pnp
 from pyc.array import Array, moved
 from pyc.compile import Compiled
 from pyc.device import device_named
-from pyc.eager import PROGRAMS, bound, compiled, compiled_for_any_size, dense, device_of
+from pyc.eager import (
+    PROGRAMS,
+    bound,
+    compiled,
+    compiled_for_any_size,
+    dense,
+    device_of,
+    one_size,
+    only_any_size,
+)
 from pyc.errors import ConcretizationError, PycError, TraceError
 from pyc.frozen import frozen, replace
 from pyc.interpreter import WEAK, type_of
 from pyc.ir.graph import Graph
-from pyc.ir.sizes import collapsed
+from pyc.ir.sizes import NoGenericFormError, collapsed
 from pyc.ir.types import ArrayType
 from pyc.numpy import on_device
 from pyc.numpy.core import constant
+from pyc.reasons import aside, record
 from pyc.trace import location
 from pyc.trace.capture import capture
 from pyc.trace.trace import Input
@@ -43,6 +53,10 @@ _MORE_OF_ELEMENTS = (
 _COPIES = ("copy", "array")
 """Functions whose results have memory of their own."""
 
+
+IN_STEPS = 8
+"""Calls of a function on arrays of the same shapes that are run operation by operation: what these
+cost is about what a program for the shapes takes to compile."""
 
 # A form is made of tuples, which Python hashes and compares by itself. Such a tuple is
 #   (_HOLE, kind)                  a place for an array (None), or a Python number of this type
@@ -150,6 +164,8 @@ def _compiled(
     traced = _traced(function, form, types, weak)
     run = None
     if traced.graph.results:
+        if any(t.shape for t in types) and device == "cpu":
+            one_size(function.__name__, ", ".join(map(str, types)))
         run = compiled(traced.graph, device, f"eager {function.__name__}")
     return _Program(run, traced.found, traced.same)
 
@@ -309,6 +325,10 @@ def _call(
         return _op_by_op(function, args, kwargs)
     types = tuple([type_of(v) for v in values])
     weak = tuple([type(v) if type(v) in WEAK else None for v in values])
+    if device == "cpu" and function not in _of_elements():
+        found = _in_steps((function, form, types, weak), function, args, kwargs)
+        if found is not None:
+            return _placed(*found, device)
     program = _compiled(function, form, types, weak, device)
     numbered = exact and float in (key or ())
     if key is not None and not numbered and program.found == _ARRAY and program.same == (None,):
@@ -319,6 +339,34 @@ def _call(
     results = iter(program.run(*map(dense, values)) if program.run is not None else ())
     outs = [next(results) if k is None else values[k] for k in program.same]
     return _placed(_filled(program.found, iter(outs)), device)
+
+
+_steps: dict[Any, int] = {}
+"""How often a call was run in steps, by all that its program would be compiled for."""
+
+
+def _in_steps(
+    key: Any, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Any] | None:
+    """The result of a function by programs for arrays of any size, operation by operation; None if
+    one of them has no such program, or if the call has come so often that a program of the whole,
+    for its shapes, is worth compiling. It has the same bits."""
+    times = _steps.get(key, 0)
+    if times >= IN_STEPS:
+        return None
+    with aside() as events:
+        try:
+            with only_any_size(), on_device.op_by_op():
+                found = function(*args, **kwargs)
+        except (NoGenericFormError, PycError):  # an error is the program's to raise
+            _steps[key] = IN_STEPS
+            return None
+    for event in events:
+        record(event.reason, **event.details)
+    if len(_steps) >= PROGRAMS:
+        _steps.clear()
+    _steps[key] = times + 1
+    return (found,)
 
 
 def _op_by_op(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -357,5 +405,6 @@ def _placed(x: Any, device: str) -> Any:
 def clear() -> None:
     """Forgets the compiled calls."""
     _quick.clear()
+    _steps.clear()
     _compiled.cache_clear()
     _for_any_size.cache_clear()
