@@ -246,13 +246,16 @@ def _moved(
     op: Op, args: Sequence[Any], types: tuple[ArrayType, ...], params: dict[str, Any]
 ) -> Array | None:
     """The result of an operation that moves elements of arrays on the host, which its reference
-    does exactly, whatever the shapes are; None if there is no memory for it.
+    does exactly, whatever the shapes are; None if there is no memory for it. So with indices that
+    are checked for one length of an axis; None if they are out of range.
 
     raises ShapeError or DTypeError: the operation does not take these types
     """
     op.types(types, **params)
     assert op.reference is not None
     arrays = [np.asarray(a) for a in args]
+    if op.name == "index_check" and not _are_inside(arrays[0], params["bound"]):
+        return None
     try:
         made = np.asarray(op.reference(*arrays, **params))
         if made.base is None and made.flags.c_contiguous and made.dtype.isnative:
@@ -260,6 +263,11 @@ def _moved(
         return np.array(made, made.dtype.newbyteorder("="), order="C", copy=True)
     except MemoryError:  # the program says what needed how much
         return None
+
+
+def _are_inside(indices: Array, bound: int) -> bool:
+    low = 0 if indices.dtype.kind == "u" else -bound
+    return bool(((indices >= low) & (indices < bound)).all())
 
 
 def _graph_of(call: _Call) -> Graph:
@@ -321,7 +329,7 @@ class Eager(Interpreter):
             return (finish(np.array(params["value"])),)
         types = tuple([type_of(a) for a in args])
         device = device_of(args)
-        if op.kind is Kind.INDEX and device in (None, "cpu"):
+        if device in (None, "cpu") and (op.kind is Kind.INDEX or op.name == "index_check"):
             made = _moved(op, args, types, params)
             if made is not None:
                 return (finish(made) if device is None else of_host(made),)
