@@ -265,12 +265,13 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
     raises PycError: what the function raises, at the user's line; DeviceError: the arrays are on
     several devices
     """
-    key = None if kwargs else _key(function, args)
+    key = _key(function, args, kwargs)
     quick = None if key is None else _quick.get(key)
     exact = function.__name__ in _EXPONENTS
     try:
         if quick is not None:
-            return quick.run(*[np.array(x) if type(x) is float else x for x in args])[0]
+            values = [x for x in args if type(x) is Array or type(x) is float]
+            return quick.run(*[np.array(x) if type(x) is float else x for x in values])[0]
         for fixed in (exact,) if exact else (False, True):
             try:
                 return _call(function, args, kwargs, fixed, key)
@@ -283,16 +284,31 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         raise
 
 
-def _key(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, ...] | None:
-    """What tells apart the programs of calls with `Array`s and floats alone; None for others."""
+_PLAIN = (int, bool, str, type(None))
+"""Types of arguments that are part of a form."""
+
+
+def _key(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Any, ...] | None:
+    """What tells apart the programs of calls with `Array`s, floats and plain values alone; None for
+    others. Types stand in front of plain values, for some that differ are equal."""
     key: list[Any] = [function]
     for x in args:
-        if type(x) is Array:
+        kind = type(x)
+        if kind is Array:
             key += id(x._type), id(x._device)
-        elif type(x) is float:
+        elif kind is float:
             key.append(float)
+        elif kind in _PLAIN:
+            key += kind, x
         else:
             return None
+    for name, x in kwargs.items():
+        kind = type(x)
+        if kind not in _PLAIN:
+            return None
+        key += name, kind, x
     return tuple(key)
 
 
