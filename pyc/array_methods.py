@@ -296,7 +296,7 @@ def _array_ufunc(self: Array, ufunc: Any, method: str, *inputs: Any, **options: 
     """NumPy's ufunc on arrays, by the function of pyc.numpy of the same name."""
     if method == "__call__" and not options and on_device.is_alone():
         function = pnp.FROM_NUMPY.get(ufunc)
-        if function is not None and all([type(x) in _OFTEN for x in inputs]):
+        if function is not None and all(type(x) in _OFTEN for x in inputs):
             return on_device.run(function, inputs, {})
     if _is_strange(map(type, inputs)):
         return NotImplemented
