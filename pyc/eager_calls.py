@@ -17,7 +17,6 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.array import Array, moved
-from pyc.compile import Compiled
 from pyc.device import device_named
 from pyc.eager import (
     PROGRAMS,
@@ -201,7 +200,8 @@ def _for_any_size(
     form: Any,
     types: tuple[ArrayType, ...],
     weak: tuple[type | None, ...],
-) -> tuple[_Traced, Compiled | None]:
+) -> tuple[_Traced, Any]:
+    """A form traced for stand-ins, and its program for arrays of any size if it has one."""
     traced = _traced(function, form, types, weak)
     program = None
     if traced.graph.results:
