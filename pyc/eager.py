@@ -25,6 +25,7 @@ from pyc.backends import gpu_compiler
 from pyc.compile import Compiled, compile_graph
 from pyc.errors import DeviceError, DTypeError, LeakedTracerError, OutOfMemoryError
 from pyc.interpreter import WEAK, Interpreter, native_calls, set_base, type_of
+from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Graph, freeze, graph_key
 from pyc.ir.op import Kind, Op
 from pyc.ir.sizes import NoGenericFormError, collapsed, has_any_size, lines
@@ -32,7 +33,13 @@ from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
 from pyc.runtime import dispatch
 from pyc.runtime.dispatch import Dispatcher
-from pyc.runtime.specialisation import ArrayArgument, of_program
+from pyc.runtime.specialisation import (
+    ArrayArgument,
+    DeviceArgument,
+    NativeProgram,
+    ScalarArgument,
+    of_program,
+)
 from pyc.trace import location
 from pyc.trace.tracer import Tracer
 
@@ -165,6 +172,25 @@ def _natively(program: Compiled, types: Sequence[ArrayType]) -> Callable[..., tu
 
 def _argument(type: ArrayType) -> ArrayArgument:
     return ArrayArgument(type.dtype, type.shape, by_value=not type.shape)
+
+
+def natively_on_device(program: Any, values: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
+    """A program of a GPU that is called natively with values of the kinds of these, `Array`s there
+    and floats; itself, for a recorded reason, if it cannot be."""
+    numbers = [k for k, x in enumerate(values) if type(x) is float]
+    native = program.native_program(numbers, {})
+    if not isinstance(native, NativeProgram):
+        record(Reason.DISPATCH_SLOW_DEVICE, detail=native)
+        return program  # type: ignore[no-any-return]
+    found = Dispatcher(program)
+    arguments = tuple(
+        ScalarArgument(float, dt.f64)
+        if type(x) is float
+        else DeviceArgument(DeviceArray, x._device, x._type)
+        for x in values
+    )
+    dispatch.add(found, of_program(native, arguments, as_tuple=True, valid=native_calls))
+    return found
 
 
 def compiled(graph: Graph, device: str | None, name: str = "") -> Callable[..., tuple[Any, ...]]:

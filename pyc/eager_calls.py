@@ -25,6 +25,7 @@ from pyc.eager import (
     compiled_for_any_size,
     dense,
     device_of,
+    natively_on_device,
     one_size,
     only_any_size,
 )
@@ -270,8 +271,7 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
     exact = function.__name__ in _EXPONENTS
     try:
         if quick is not None:
-            values = [x for x in args if type(x) is Array or type(x) is float]
-            return quick.run(*[np.array(x) if type(x) is float else x for x in values])[0]
+            return quick.run(*_values(args, quick.floats))[0]
         for fixed in (exact,) if exact else (False, True):
             try:
                 return _call(function, args, kwargs, fixed, key)
@@ -315,10 +315,17 @@ def _key(
 @frozen(eq=False)
 class _Quick:
     """The program of such a call, which has one result, a new array. types: of its arrays, kept so
-    that their identities, which are in the key, stay theirs."""
+    that their identities, which are in the key, stay theirs; floats: it takes Python's."""
 
     run: Callable[..., tuple[Any, ...]]
     types: tuple[Any, ...]
+    floats: bool
+
+
+def _values(args: Sequence[Any], floats: bool) -> list[Any]:
+    """The values for the holes of such a call. floats: Python's as they are."""
+    found = [x for x in args if type(x) is Array or type(x) is float]
+    return found if floats else [np.array(x) if type(x) is float else x for x in found]
 
 
 _quick: dict[tuple[Any, ...], _Quick] = {}
@@ -351,7 +358,10 @@ def _call(
         assert program.run is not None
         if len(_quick) >= PROGRAMS:
             _quick.clear()
-        _quick[key] = _Quick(program.run, tuple([x._type for x in args if type(x) is Array]))
+        held = tuple([x._type for x in args if type(x) is Array])
+        there = device != "cpu"
+        run = natively_on_device(program.run, _values(args, True)) if there else program.run
+        _quick[key] = _Quick(run, held, there)
     results = iter(program.run(*map(dense, values)) if program.run is not None else ())
     outs = [next(results) if k is None else values[k] for k in program.same]
     return _placed(_filled(program.found, iter(outs)), device)
