@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _types: dict[ArrayType, ArrayType] = {}
 _MOST_TYPES = 4096
+_of_arrays: dict[Any, ArrayType] = {}
+"""Types by the shape and the dtype of NumPy arrays."""
 
 
 def known_type(type: ArrayType) -> ArrayType:
@@ -415,9 +417,15 @@ class _Shared:
 def of_host(array: np.ndarray[Any, Any]) -> Array:
     """An `Array` on the CPU of the memory of a NumPy array that nobody else writes to. array:
     C-ordered, aligned, of native byte order and a type that pyc has."""
-    kind = dtype_of(array.dtype)
-    assert kind is not None
-    return of_host_type(array, known_type(ArrayType(array.shape, kind)))
+    known = array.shape, array.dtype
+    type = _of_arrays.get(known)
+    if type is None or _types.get(type) is not type:
+        kind = dtype_of(array.dtype)
+        assert kind is not None
+        if len(_of_arrays) >= _MOST_TYPES:
+            _of_arrays.clear()
+        type = _of_arrays[known] = known_type(ArrayType(array.shape, kind))
+    return of_host_type(array, type)
 
 
 def of_host_type(array: np.ndarray[Any, Any], type: ArrayType) -> Array:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.array import Array, moved
+from pyc.array import Array, moved, of_host
 from pyc.device import device_named, devices
 from pyc.errors import DeviceError, IndexOutOfRangeError, PycError, UnsupportedOpError
 from pyc.numpy import indexing, on_device
@@ -27,6 +27,10 @@ from pyc.trace.parts import At, AtIndex, Flat
 
 _KNOWN = (Array, np.ndarray, np.generic, bool, int, float, complex, list, tuple)
 """Operands that do not know more about arrays on a device than these do."""
+
+
+_OFTEN = (Array, float)
+"""Operands that ufuncs need not look at."""
 
 
 def _binary(name: str, reflected: bool = False) -> Callable[[Array, Any], Any]:
@@ -185,9 +189,32 @@ def _taken(x: Any, numbers: tuple[Any, ...], form: tuple[Any, ...]) -> Any:
     return indexing.gather(x, tuple(next(rest) if k is _NUMBER else k for k in form), mode="clip")
 
 
+_PLACES = (int, slice, type(None), type(Ellipsis))
+"""Entries of an index that say where elements are, whatever the elements of arrays are."""
+
+
+def _seen(self: Array, key: Any) -> Array | None:
+    """The elements of an array on the CPU at integers, slices, `...` and None, in its own memory
+    where they lie side by side; None for other keys, and for what is refused."""
+    for k in key if type(key) is tuple else (key,):
+        if type(k) not in _PLACES:
+            return None
+    try:
+        found = self.memory()[key]
+    except IndexError:  # it is said with the user's line below
+        return None
+    if type(found) is not np.ndarray:
+        return of_host(np.array(found))
+    return of_host(found if found.flags.c_contiguous else found.copy())
+
+
 def _getitem(self: Array, key: Any) -> Any:
     """The elements at `key`, as NumPy indexes: integers, slices, `...`, None, arrays of integers,
     and masks, whose elements are copied to the host."""
+    if self.device == "cpu" and on_device.is_alone():
+        seen = _seen(self, key)
+        if seen is not None:
+            return seen
     items = _with_places(self, key)
     if not all(map(indexing.is_plain, items)):
         return on_device.run(indexing.getitem, (self, items), {})
@@ -267,6 +294,10 @@ def _is_strange(types: Any) -> bool:
 
 def _array_ufunc(self: Array, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
     """NumPy's ufunc on arrays, by the function of pyc.numpy of the same name."""
+    if method == "__call__" and not options and on_device.is_alone():
+        function = pnp.FROM_NUMPY.get(ufunc)
+        if function is not None and all(type(x) in _OFTEN for x in inputs):
+            return on_device.run(function, inputs, {})
     if _is_strange(map(type, inputs)):
         return NotImplemented
     return dispatch.call_ufunc(ufunc, method, dispatch.with_scalars(inputs), options)

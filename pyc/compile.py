@@ -101,6 +101,7 @@ class Program:
             "taken": [list(pair) for pair in self.taken.items()],
             "unused": [list(pair) for pair in self.unused],
             "largest": [list(pair) for pair in self.largest],
+            "given": p.given,
         }
 
     @classmethod
@@ -120,6 +121,7 @@ class Program:
             payload["lower_bound"],
             payload["constants"],
             tuple(Site(rule, equation) for rule, equation in payload["sites"]),
+            given=payload["given"],
         )
         code = Code(
             payload["object"], tuple(payload["externals"]), payload["parallel"], payload["llvm"]
@@ -131,13 +133,18 @@ class Program:
         return cls(code, program, types, payload["release"], taken, unused, largest)
 
 
+@frozen(eq=False)
 class _Loaded:
     """A program mapped into this process."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        routines = host_calls().ROUTINES if program.code.externals else None
-        self.executable = Cpu(routines).load(program.code, program.plan)
+    program: Program
+    executable: CpuExecutable
+
+
+def _loaded(program: Program) -> _Loaded:
+    """The program, mapped."""
+    routines = host_calls().ROUTINES if program.code.externals else None
+    return _Loaded(program, Cpu(routines).load(program.code, program.plan))
 
 
 class Compiled:
@@ -258,6 +265,16 @@ class Compiled:
         )
         return outcome, results
 
+    def bound(self, sizes: Sequence[int], results: tuple[ArrayType, ...], read: int) -> Compiled:
+        """A program for arrays of any size, for sizes. results: the types of its results then;
+        read: bytes of its arguments."""
+        moved = read + sum(t.nbytes for t in results)
+        own = self._loaded.program
+        release = own.release or moved >= RELEASE_BYTES
+        program = replace(own, results=results, release=release)
+        executable = self.executable.bound(sizes)
+        return Compiled(self.lowered, _Loaded(program, executable))
+
     def failure(self, site: int, value: int) -> Exception:
         """The error that a failed site stands for, at the user's line."""
         return failure_of(self.lowered.graph, self.plan.sites[site], value)
@@ -313,7 +330,7 @@ def compile_lowered(lowered: Lowered) -> Compiled:
             lowered.arguments,
             wait=may_wait(),
         )
-        loaded = _Loaded(Program.of_payload(payload))
+        loaded = _loaded(Program.of_payload(payload))
         cache.memory.put(key, loaded, len(loaded.program.code.object), lowered.name)
     return Compiled(lowered, loaded)
 

@@ -11,25 +11,35 @@ layout; arrays out are fresh NumPy arrays, NumPy scalars for rank 0. If one of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from pyc.array import Array as DeviceArray
-from pyc.array import on_host
+from pyc.array import of_host, on_host
 from pyc.backends import gpu_compiler
 from pyc.compile import Compiled, compile_graph
 from pyc.errors import DeviceError, DTypeError, LeakedTracerError, OutOfMemoryError
 from pyc.interpreter import WEAK, Interpreter, native_calls, set_base, type_of
+from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Graph, freeze, graph_key
-from pyc.ir.op import Op
+from pyc.ir.op import Kind, Op
+from pyc.ir.sizes import NoGenericFormError, collapsed, has_any_size, lines
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
 from pyc.runtime import dispatch
 from pyc.runtime.dispatch import Dispatcher
-from pyc.runtime.specialisation import ArrayArgument, of_program
+from pyc.runtime.specialisation import (
+    ArrayArgument,
+    DeviceArgument,
+    NativeProgram,
+    ScalarArgument,
+    of_program,
+)
 from pyc.trace import location
 from pyc.trace.tracer import Tracer
 
@@ -142,8 +152,9 @@ def device_of(items: Iterable[Any]) -> str | None:
     return found
 
 
-def _natively(program: Compiled) -> Callable[..., tuple[Any, ...]]:
-    """A program that is called natively: for rank 0 it gives arrays or scalars."""
+def _natively(program: Compiled, types: Sequence[ArrayType]) -> Callable[..., tuple[Any, ...]]:
+    """A program that is called natively: for rank 0 it gives arrays or scalars. types: of its
+    arguments."""
     if program.calls_back or program.taken:
         return program
     found = Dispatcher(program)
@@ -151,7 +162,7 @@ def _natively(program: Compiled) -> Callable[..., tuple[Any, ...]]:
         found,
         of_program(
             program.native_program((), {}),
-            tuple(_argument(p.type) for p in program.lowered.traced.params),
+            tuple(map(_argument, types)),
             as_tuple=True,
             valid=native_calls,
         ),
@@ -163,29 +174,162 @@ def _argument(type: ArrayType) -> ArrayArgument:
     return ArrayArgument(type.dtype, type.shape, by_value=not type.shape)
 
 
+def natively_on_device(program: Any, values: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
+    """A program of a GPU that is called natively with values of the kinds of these, `Array`s there
+    and floats; itself, for a recorded reason, if it cannot be."""
+    numbers = [k for k, x in enumerate(values) if type(x) is float]
+    native = program.native_program(numbers, {})
+    if not isinstance(native, NativeProgram):
+        record(Reason.DISPATCH_SLOW_DEVICE, detail=native)
+        return program  # type: ignore[no-any-return]
+    found = Dispatcher(program)
+    arguments = tuple(
+        ScalarArgument(float, dt.f64)
+        if type(x) is float
+        else DeviceArgument(DeviceArray, x._device, x._type)
+        for x in values
+    )
+    dispatch.add(found, of_program(native, arguments, as_tuple=True, valid=native_calls))
+    return found
+
+
 def compiled(graph: Graph, device: str | None, name: str = "") -> Callable[..., tuple[Any, ...]]:
     """`graph` compiled for the host (None), or for `Array`s on a device: takes an array for each
     parameter, and gives NumPy arrays and scalars, or `Array`s."""
-    if device is None:
-        return _natively(compile_graph(graph, name=name))
-    if device == "cpu":
+    if device in (None, "cpu"):
         program = compile_graph(graph, name=name)
-        return on_host(_natively(program), program.results)
+        return _on_the_host(program, [p.type for p in graph.params], device)
     made: Callable[..., tuple[Any, ...]]
     made = gpu_compiler().compile_cuda(graph, device=device, name=name)
     return made
 
 
+def _on_the_host(
+    program: Compiled, types: Sequence[ArrayType], device: str | None
+) -> Callable[..., tuple[Any, ...]]:
+    found = _natively(program, types)
+    return found if device is None else on_host(found, program.results)
+
+
+def bound(
+    program: Compiled,
+    sizes: Sequence[int],
+    types: Sequence[ArrayType],
+    results: tuple[ArrayType, ...],
+    device: str | None,
+) -> Callable[..., tuple[Any, ...]]:
+    """What `compiled` gives, of a program for arrays of any size. types, results: of its arguments
+    and results for these sizes."""
+    for_these = program.bound(sizes, results, sum(t.nbytes for t in types))
+    return _on_the_host(for_these, types, device)
+
+
+def compiled_for_any_size(graph: Graph, name: str) -> Compiled | None:
+    """A program for arrays of any size on the host, where stand-ins for extents are in the types
+    of `graph` (`pyc/ir/sizes.py`); None if the Graph is not of the kind that has one."""
+    if not has_any_size(graph):
+        return None
+    try:
+        return compile_graph(graph, name=name, options={"extents": "any"})
+    except NoGenericFormError:
+        return None
+
+
 @lru_cache(maxsize=PROGRAMS)
 def _compiled_call(call: _Call, device: str | None) -> Any:
+    if device in (None, "cpu"):
+        found = _any_size_form(call)
+        program = None if found is None else _for_any_size(found[0])
+        if found is not None and program is not None:
+            results = call.op.types(call.types, **call.params)
+            return bound(program, found[1], call.types, results, device)
+    if any(t.shape for t in call.types):
+        one_size(call.op.name, ", ".join(map(str, call.types)))
+    graph = _graph_of(call)
+    return compiled(graph, device, _name(graph))
+
+
+def _any_size_form(call: _Call) -> tuple[_Call, tuple[int, ...]] | None:
+    """The call with stand-ins for the extents, and what they stand for; None if it has no such
+    form."""
+    if call.op.kind is Kind.POINTWISE:
+        form = collapsed(call.types)
+        return None if form is None else (_Call(call.op, form.types, call.params), form.sizes)
+    if call.op.kind is Kind.REDUCE:
+        of = lines(call.types[0], call.params["axes"])
+        if of is not None:
+            return _Call(call.op, (of.type,), {**call.params, "axes": (1,)}), of.sizes
+    return None
+
+
+@lru_cache(maxsize=PROGRAMS)
+def _for_any_size(call: _Call) -> Compiled | None:
+    graph = _graph_of(call)
+    return compiled_for_any_size(graph, _name(graph))
+
+
+def _moved(
+    op: Op, args: Sequence[Any], types: tuple[ArrayType, ...], params: dict[str, Any]
+) -> Array | None:
+    """The result of an operation that moves elements of arrays on the host, which its reference
+    does exactly, whatever the shapes are; None if there is no memory for it. So with indices that
+    are checked for one length of an axis; None if they are out of range.
+
+    raises ShapeError or DTypeError: the operation does not take these types
+    """
+    op.types(types, **params)
+    assert op.reference is not None
+    arrays = [np.asarray(a) for a in args]
+    if op.name == "index_check" and not _are_inside(arrays[0], params["bound"]):
+        return None
+    try:
+        made = np.asarray(op.reference(*arrays, **params))
+        if made.base is None and made.flags.c_contiguous and made.dtype.isnative:
+            return made
+        return np.array(made, made.dtype.newbyteorder("="), order="C", copy=True)
+    except MemoryError:  # the program says what needed how much
+        return None
+
+
+def _are_inside(indices: Array, bound: int) -> bool:
+    low = 0 if indices.dtype.kind == "u" else -bound
+    return bool(((indices >= low) & (indices < bound)).all())
+
+
+def _graph_of(call: _Call) -> Graph:
     builder = Builder()
     args = [builder.param(t) for t in call.types]
-    graph = builder.build(builder.bind(call.op, *args, **call.params))
-    return compiled(graph, device, _name(graph))
+    return builder.build(builder.bind(call.op, *args, **call.params))
+
+
+_only_any_size: ContextVar[bool] = ContextVar("pyc_only_any_size", default=False)
+
+
+@contextmanager
+def only_any_size() -> Iterator[None]:
+    """Inside the block nothing is compiled for one size: NoGenericFormError."""
+    token = _only_any_size.set(True)
+    try:
+        yield
+    finally:
+        _only_any_size.reset(token)
+
+
+def one_size(operation: str, types: str) -> None:
+    """Notes that an operation is about to be compiled for its shapes.
+
+    raises NoGenericFormError: in a block where that is not to be done
+    """
+    if _only_any_size.get():
+        raise NoGenericFormError(operation)
+    record(Reason.FALLBACK_ONE_SIZE, operation=operation, types=types)
 
 
 @lru_cache(maxsize=PROGRAMS)
 def _compiled_program(program: _Program, device: str | None) -> Any:
+    types = [p.type for p in program.graph.params]
+    if any(t.shape for t in types):
+        one_size(_name(program.graph), ", ".join(map(str, types)))
     return compiled(program.graph, device, _name(program.graph))
 
 
@@ -198,6 +342,7 @@ def _name(graph: Graph) -> str:
 def clear() -> None:
     """Forgets the compiled ops."""
     _compiled_call.cache_clear()
+    _for_any_size.cache_clear()
     _compiled_program.cache_clear()
 
 
@@ -208,9 +353,14 @@ class Eager(Interpreter):
         """NumPy arrays and scalars, or `Array`s: the results of `op`."""
         if op.name == "constant":
             return (finish(np.array(params["value"])),)
-        types = tuple(type_of(a) for a in args)
-        executable = _compiled_call(_Call(op, types, params), device_of(args))
-        return tuple(finish(out) for out in executable(*map(dense, args)))
+        types = tuple([type_of(a) for a in args])
+        device = device_of(args)
+        if device in (None, "cpu") and (op.kind is Kind.INDEX or op.name == "index_check"):
+            made = _moved(op, args, types, params)
+            if made is not None:
+                return (finish(made) if device is None else of_host(made),)
+        executable = _compiled_call(_Call(op, types, params), device)
+        return tuple([finish(out) for out in executable(*map(dense, args))])
 
     def lift(self, x: Any) -> Any:
         """`x` as a NumPy array or scalar; an `Array` as it is.

@@ -18,13 +18,26 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.array import Array, moved
 from pyc.device import device_named
-from pyc.eager import PROGRAMS, compiled, dense, device_of
+from pyc.eager import (
+    PROGRAMS,
+    bound,
+    compiled,
+    compiled_for_any_size,
+    dense,
+    device_of,
+    natively_on_device,
+    one_size,
+    only_any_size,
+)
 from pyc.errors import ConcretizationError, PycError, TraceError
 from pyc.frozen import frozen, replace
 from pyc.interpreter import WEAK, type_of
+from pyc.ir.graph import Graph
+from pyc.ir.sizes import NoGenericFormError, collapsed
 from pyc.ir.types import ArrayType
 from pyc.numpy import on_device
 from pyc.numpy.core import constant
+from pyc.reasons import aside, record
 from pyc.trace import location
 from pyc.trace.capture import capture
 from pyc.trace.trace import Input
@@ -32,9 +45,18 @@ from pyc.trace.tracer import Tracer
 
 _EXPONENTS = ("power", "float_power")
 """Functions that compute other bits for some Python numbers: these are part of the form."""
+_MORE_OF_ELEMENTS = (
+    *("angle", "clip", "imag", "iscomplex", "isclose", "isneginf", "isposinf", "isreal"),
+    *("nan_to_num", "real", "round", "sinc", "where"),
+)
+"""Functions of elements that are no ufuncs of NumPy's."""
 _COPIES = ("copy", "array")
 """Functions whose results have memory of their own."""
 
+
+IN_STEPS = 8
+"""Calls of a function on arrays of the same shapes that are run operation by operation: what these
+cost is about what a program for the shapes takes to compile."""
 
 # A form is made of tuples, which Python hashes and compares by itself. Such a tuple is
 #   (_HOLE, kind)                  a place for an array (None), or a Python number of this type
@@ -135,6 +157,86 @@ def _compiled(
     device: str,
 ) -> _Program:
     """A form compiled for values of these types."""
+    if device == "cpu" and function in _of_elements():
+        found = _for_sizes(function, form, types, weak, device)
+        if found is not None:
+            return found
+    traced = _traced(function, form, types, weak)
+    run = None
+    if traced.graph.results:
+        if any(t.shape for t in types) and device == "cpu":
+            one_size(function.__name__, ", ".join(map(str, types)))
+        run = compiled(traced.graph, device, f"eager {function.__name__}")
+    return _Program(run, traced.found, traced.same)
+
+
+def _for_sizes(
+    function: Callable[..., Any],
+    form: Any,
+    types: tuple[ArrayType, ...],
+    weak: tuple[type | None, ...],
+    device: str,
+) -> _Program | None:
+    """The form of a function of elements by a program for arrays of any size; None if it has none,
+    or is refused: what is wrong with these shapes is for the program for them to say."""
+    shapes = collapsed(types)
+    if shapes is None:
+        return None
+    try:
+        traced, program = _for_any_size(function, form, shapes.types, weak)
+    except (PycError, _UnknownShapeError):
+        return None
+    if not traced.graph.results:
+        return _Program(None, traced.found, traced.same)
+    if program is None:
+        return None
+    results = tuple([ArrayType(shapes.shape, r.dtype) for r in traced.graph.results])
+    run = bound(program, shapes.sizes, types, results, device)
+    return _Program(run, traced.found, traced.same)
+
+
+@lru_cache(maxsize=PROGRAMS)
+def _for_any_size(
+    function: Callable[..., Any],
+    form: Any,
+    types: tuple[ArrayType, ...],
+    weak: tuple[type | None, ...],
+) -> tuple[_Traced, Any]:
+    """A form traced for stand-ins, and its program for arrays of any size if it has one."""
+    traced = _traced(function, form, types, weak)
+    program = None
+    if traced.graph.results:
+        program = compiled_for_any_size(traced.graph, f"eager {function.__name__}")
+    return traced, program
+
+
+@cache
+def _of_elements() -> frozenset[Any]:
+    """Functions whose results have, at each place, what depends on the elements there."""
+    ufuncs = {
+        ours
+        for theirs, ours in pnp.FROM_NUMPY.items()
+        if isinstance(theirs, np.ufunc) and theirs.signature is None
+    }
+    return frozenset({*ufuncs, *(getattr(pnp, name) for name in _MORE_OF_ELEMENTS)})
+
+
+@frozen(eq=False)
+class _Traced:
+    """A form traced. graph: computes the results that are no arguments; found, same: see
+    `_Program`."""
+
+    graph: Graph
+    found: Any
+    same: tuple[int | None, ...]
+
+
+def _traced(
+    function: Callable[..., Any],
+    form: Any,
+    types: tuple[ArrayType, ...],
+    weak: tuple[type | None, ...],
+) -> _Traced:
     found: Any = None
     inputs: list[Any] = []
 
@@ -147,17 +249,15 @@ def _compiled(
         return leaves
 
     given = [Input(t, w) for t, w in zip(types, weak, strict=True)]
-    captured = capture(flat, given)
-    graph = captured.graph
-    name = function.__name__
+    graph = capture(flat, given).graph
     same = tuple(
-        inputs.index(r) if r in inputs and name not in _COPIES and weak[inputs.index(r)] is None
+        inputs.index(r)
+        if r in inputs and function.__name__ not in _COPIES and weak[inputs.index(r)] is None
         else None
         for r in graph.results
-    )  # fmt: skip
-    new = [r for r, s in zip(graph.results, same, strict=True) if s is None]
-    run = compiled(replace(graph, results=tuple(new)), device, f"eager {name}") if new else None
-    return _Program(run, found, same)
+    )
+    new = tuple(r for r, s in zip(graph.results, same, strict=True) if s is None)
+    return _Traced(replace(graph, results=new), found, same)
 
 
 def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -166,12 +266,12 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
     raises PycError: what the function raises, at the user's line; DeviceError: the arrays are on
     several devices
     """
-    key = None if kwargs else _key(function, args)
+    key = _key(function, args, kwargs)
     quick = None if key is None else _quick.get(key)
     exact = function.__name__ in _EXPONENTS
     try:
         if quick is not None:
-            return quick.run(*[np.array(x) if type(x) is float else x for x in args])[0]
+            return quick.run(*_values(args, quick.floats))[0]
         for fixed in (exact,) if exact else (False, True):
             try:
                 return _call(function, args, kwargs, fixed, key)
@@ -184,26 +284,48 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         raise
 
 
-def _key(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, ...] | None:
-    """What tells apart the programs of calls with `Array`s and floats alone; None for others."""
+_PLAIN = (int, bool, str, type(None))
+"""Types of arguments that are part of a form."""
+
+
+def _key(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Any, ...] | None:
+    """What tells apart the programs of calls with `Array`s, floats and plain values alone; None for
+    others. Types stand in front of plain values, for some that differ are equal."""
     key: list[Any] = [function]
     for x in args:
-        if type(x) is Array:
+        kind = type(x)
+        if kind is Array:
             key += id(x._type), id(x._device)
-        elif type(x) is float:
+        elif kind is float:
             key.append(float)
+        elif kind in _PLAIN:
+            key += kind, x
         else:
             return None
+    for name, x in kwargs.items():
+        kind = type(x)
+        if kind not in _PLAIN:
+            return None
+        key += name, kind, x
     return tuple(key)
 
 
 @frozen(eq=False)
 class _Quick:
     """The program of such a call, which has one result, a new array. types: of its arrays, kept so
-    that their identities, which are in the key, stay theirs."""
+    that their identities, which are in the key, stay theirs; floats: it takes Python's."""
 
     run: Callable[..., tuple[Any, ...]]
     types: tuple[Any, ...]
+    floats: bool
+
+
+def _values(args: Sequence[Any], floats: bool) -> list[Any]:
+    """The values for the holes of such a call. floats: Python's as they are."""
+    found = [x for x in args if type(x) is Array or type(x) is float]
+    return found if floats else [np.array(x) if type(x) is float else x for x in found]
 
 
 _quick: dict[tuple[Any, ...], _Quick] = {}
@@ -226,16 +348,51 @@ def _call(
         return _op_by_op(function, args, kwargs)
     types = tuple([type_of(v) for v in values])
     weak = tuple([type(v) if type(v) in WEAK else None for v in values])
+    if device == "cpu" and function not in _of_elements():
+        found = _in_steps((function, form, types, weak), function, args, kwargs)
+        if found is not None:
+            return _placed(*found, device)
     program = _compiled(function, form, types, weak, device)
     numbered = exact and float in (key or ())
     if key is not None and not numbered and program.found == _ARRAY and program.same == (None,):
         assert program.run is not None
         if len(_quick) >= PROGRAMS:
             _quick.clear()
-        _quick[key] = _Quick(program.run, tuple([x._type for x in args if type(x) is Array]))
+        held = tuple([x._type for x in args if type(x) is Array])
+        there = device != "cpu"
+        run = natively_on_device(program.run, _values(args, True)) if there else program.run
+        _quick[key] = _Quick(run, held, there)
     results = iter(program.run(*map(dense, values)) if program.run is not None else ())
     outs = [next(results) if k is None else values[k] for k in program.same]
     return _placed(_filled(program.found, iter(outs)), device)
+
+
+_steps: dict[Any, int] = {}
+"""How often a call was run in steps, by all that its program would be compiled for."""
+
+
+def _in_steps(
+    key: Any, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Any] | None:
+    """The result of a function by programs for arrays of any size, operation by operation; None if
+    one of them has no such program, or if the call has come so often that a program of the whole,
+    for its shapes, is worth compiling. It has the same bits."""
+    times = _steps.get(key, 0)
+    if times >= IN_STEPS:
+        return None
+    with aside() as events:
+        try:
+            with only_any_size(), on_device.op_by_op():
+                found = function(*args, **kwargs)
+        except (NoGenericFormError, PycError):  # an error is the program's to raise
+            _steps[key] = IN_STEPS
+            return None
+    for event in events:
+        record(event.reason, **event.details)
+    if len(_steps) >= PROGRAMS:
+        _steps.clear()
+    _steps[key] = times + 1
+    return (found,)
 
 
 def _op_by_op(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -274,4 +431,6 @@ def _placed(x: Any, device: str) -> Any:
 def clear() -> None:
     """Forgets the compiled calls."""
     _quick.clear()
+    _steps.clear()
     _compiled.cache_clear()
+    _for_any_size.cache_clear()

@@ -26,6 +26,7 @@ from pyc.ir.expr import Apply, postorder
 from pyc.ir.graph import Graph, equations_of
 from pyc.ir.loops import expressions, walk
 from pyc.ir.plan import ADDRESSABLE_BYTES, Place, Plan, Site
+from pyc.ir.sizes import has_any_size
 from pyc.ir.target import Target
 from pyc.ir.text_graph import print_graph
 from pyc.out_of_memory import Demand, out_of_memory
@@ -105,7 +106,10 @@ class Lowered:
             check = config.current().debug
             with compiling:
                 optimise = backends.compiler().optimise
-                self._graph = optimise(self.traced, self.timings, check=check)
+                found = optimise(self.traced, self.timings, check=check)
+                # What is known of a result for all sizes may be no kernel: the trace always is.
+                keep = self.any_size and not has_any_size(found)
+                self._graph = self.traced if keep else found
         return self._graph
 
     @property
@@ -115,11 +119,16 @@ class Lowered:
             return self._planned
         graph = self.graph
         check = config.current().debug
+        found: Planned
         with compiling:
             start = perf_counter()
-            found: Planned = backends.compiler().plan(
-                graph, self.target, donated=self.donated, trail=self.trail, check=check
-            )
+            compiler = backends.compiler()
+            if self.any_size:
+                found = compiler.plan_any_size(graph, self.target, check=check)
+            else:
+                found = compiler.plan(
+                    graph, self.target, donated=self.donated, trail=self.trail, check=check
+                )
             self.timings["plan"] = perf_counter() - start
         demand = Demand(found.plan.peak, self.graph.types, found.plan.taken(), found.largest)
         if demand.nbytes > ADDRESSABLE_BYTES:
@@ -136,6 +145,11 @@ class Lowered:
     def donated(self) -> tuple[int, ...]:
         """The numbers of the parameters that the caller gives up."""
         return tuple(self.options.get("donated", ()))
+
+    @property
+    def any_size(self) -> bool:
+        """Whether extents stand for sizes that a call brings (`passes/any_size.py`)."""
+        return self.options.get("extents") == "any"
 
     @property
     def plan(self) -> Plan:

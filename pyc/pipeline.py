@@ -2,6 +2,7 @@
 
     optimise      Graph -> Graph      all Graph passes
     plan          Graph -> Planned    fusion, lowering, scheduling, memory
+    plan_any_size Graph -> Planned    the same for arrays of any size
     host_plan     Kernel -> Plan      a step of the host in a Plan of a device
     compile_plan  Plan -> Code        LLVM text and object code
     assembly      Code -> text
@@ -18,6 +19,7 @@ from pyc.ir.target import Target
 from pyc.ir.text_kernel import print_kernel
 from pyc.ir.text_plan import print_plan
 from pyc.passes import optimise
+from pyc.passes.any_size import plan_any_size
 from pyc.passes.host_plan import host_plan
 from pyc.passes.memory import plan
 
@@ -27,6 +29,7 @@ __all__ = [
     "host_plan",
     "optimise",
     "plan",
+    "plan_any_size",
     "print_kernel",
     "print_plan",
 ]

@@ -581,6 +581,13 @@ class Reason(Enum):
         "`pyc.device_put`; checks, loops of unknown length and steps of the host are waited for.",
     )
 
+    FALLBACK_ONE_SIZE = Entry(
+        "PYC2803",
+        "an operation outside of jit is compiled for its shapes, each shape anew: there is no "
+        "program of it for arrays of any size",
+        "Nothing if the shapes are few. Else call it from a jitted function of padded arrays.",
+    )
+
     @property
     def code(self) -> str:
         """The stable code, as `python -m pyc explain` takes it."""

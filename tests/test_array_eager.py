@@ -17,6 +17,7 @@ import pyc.numpy as pnp
 from pyc import eager_calls, reasons
 from pyc.array import Array
 from pyc.reasons import Reason
+from pyc.runtime import dispatch
 from tests.backends.interpreted_device import InterpretedDevice, install
 
 X = np.array([[1.5, -2.0, 0.25], [4.0, 3.5, -0.25]], np.float32)
@@ -401,3 +402,41 @@ def test_a_donated_array_on_the_cpu_is_gone() -> None:
     assert kept.tolist() == X.tolist(), "a view that was taken before keeps its elements"
     with pytest.raises(pyc.errors.DonationError):
         x + 1
+
+
+def plain(*values: Any) -> list[Any]:
+    """NumPy's arrays for `Array`s, floats as they are."""
+    return [v if type(v) is float else np.asarray(v) for v in values]
+
+
+def test_operations_on_a_gpu_are_called_natively(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the second call on nothing of Python runs between the call and the launch, floats
+    included, whose values are not those of the first call."""
+    device = InterpretedDevice()
+    install(device, monkeypatch)
+    x, y = (pyc.device_put(v, "cuda") for v in (X, X + 1))
+    for function, arguments in [
+        (pnp.add, [(x, y), (y, x), (x, x)]),
+        (pnp.multiply, [(x, 2.5), (y, -1.0), (x, 0.5)]),
+        (pnp.maximum, [(0.25, x), (3.0, y), (-1.0, x)]),
+    ]:
+        for pair in arguments:
+            check(function(*pair), function(*plain(*pair)), "cuda")
+        (quick,) = [q for key, q in eager_calls._quick.items() if key[0] is function]
+        assert isinstance(quick.run, dispatch.Dispatcher)
+        (made,) = dispatch.specialisations(quick.run)
+        assert dispatch.native_calls(quick.run, made) == 2
+    assert device.refusal is None
+
+
+def test_operations_on_a_gpu_with_checks_go_through_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(InterpretedDevice(), monkeypatch)
+    reasons.clear()
+    x = pyc.device_put(I, "cuda")
+    for _ in range(2):
+        check(pnp.take(x, np.array([0, 1]), axis=0), I, "cuda")
+    assert Reason.DISPATCH_SLOW_DEVICE not in reasons.counts()
+    n = pyc.device_put(np.arange(3), "cuda")
+    for _ in range(2):
+        check(pnp.take(n, n), np.arange(3), "cuda")
+    assert Reason.DISPATCH_SLOW_DEVICE in reasons.counts()

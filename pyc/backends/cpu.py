@@ -14,7 +14,7 @@ import numpy as np
 
 from pyc.backends.base import Code, Driver, SiteFailed
 from pyc.backends.image import Image
-from pyc.frozen import frozen
+from pyc.frozen import frozen, replace
 from pyc.ir.plan import (
     ALIGNMENT,
     ARGUMENT_BYTES,
@@ -38,6 +38,13 @@ class CpuExecutable:
     address: int
     constants: np.ndarray[Any, Any]
     externals: np.ndarray[Any, Any]
+
+    def bound(self, sizes: Sequence[int]) -> CpuExecutable:
+        """The same code with the sizes that are given in front of its constants."""
+        constants = aligned_bytes(self.constants.size)
+        constants[:] = self.constants
+        constants[: 8 * len(sizes)].view(np.int64)[:] = sizes
+        return replace(self, constants=constants)
 
 
 def aligned_bytes(size: int, alignment: int = ALIGNMENT) -> np.ndarray[Any, Any]:

@@ -262,7 +262,7 @@ def launch_call(program: CudaProgram, step: Launch, addresses: Any) -> LaunchCal
     """A launch of a program. addresses: of all its buffers, then of the error slot."""
     launch = program.launches[step.kernel]
     table = ctypes.addressof(addresses)
-    sizes = (ctypes.c_int64 * len(step.sizes))(*step.sizes)
+    sizes = (ctypes.c_int64 * len(step.sizes))(*step.known_sizes)
     start = ctypes.addressof(sizes)
     places = [table + 8 * slot for slot in step.slots]
     places += [start + 8 * k for k in range(len(step.sizes))]

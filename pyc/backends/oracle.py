@@ -96,7 +96,7 @@ class _Machine:
         pairs = zip(step.slots, kernel.buffers, strict=not step.host)
         views = [self.view(s, b) for s, b in pairs]
         arrays = self._on_host(kernel, step, views) if step.host else views
-        outcome = run_kernel(kernel, arrays, step.sizes)
+        outcome = run_kernel(kernel, arrays, step.known_sizes)
         if outcome.failed is not None:
             raise PlanFailure(*outcome.failed)
         if step.host:

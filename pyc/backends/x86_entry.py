@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyc.backends.x86_kernel import OFFSET, task_count
+from pyc.backends.x86_kernel import OFFSET, outermost_parallel, task_count
 from pyc.ir import plan as plans
-from pyc.ir.loops import Fail, While, walk
+from pyc.ir.expr import Apply, Const, Expr, Var, postorder
+from pyc.ir.loops import Fail, Kernel, While, walk
 from pyc.ir.plan import CANCELLED, Place, Plan
 from pyc.ir.target import Target
 
@@ -172,20 +173,24 @@ class Entry:
                 f"launch of {kernel.name}: {len(s.slots)} slots and {len(s.sizes)} sizes for "
                 f"{len(kernel.buffers)} buffers and {len(kernel.sizes)} sizes"
             )
-        tasks = task_count(kernel, s.sizes)
-        if tasks <= 0:
+        sizes = [self._size(n) for n in s.sizes]
+        tasks = self._tasks(kernel, s, sizes)
+        if tasks == "0":
             return
         addresses = [f"ptr {self.slot(k)}" for k in s.slots]
-        self._fill(["ptr %context", *addresses, *(f"i64 {n}" for n in s.sizes)])
+        self._fill(["ptr %context", *addresses, *(f"i64 {n}" for n in sizes)])
         function = f"@k{self.same[s.kernel]}"
         direct = f"call void {function}(ptr %frame, i64 0, i64 {tasks})"
-        if tasks == 1:
+        if tasks == "1":
             self.line(direct)
         else:
             self.spreads = True
             spread, serial, done = (self.name(p) for p in ("spread", "serial", "done"))
             parallel = self.field("parallel")
             alone = self.emit(f"icmp eq ptr {parallel}, null")
+            if tasks.startswith("%"):
+                few = self.emit(f"icmp slt i64 {tasks}, 2")
+                alone = self.emit(f"or i1 {alone}, {few}")
             self.line(f"br i1 {alone}, label %{serial}, label %{spread}")
             self.label(spread)
             pool = self.field("pool")
@@ -204,6 +209,40 @@ class Entry:
             self._leave_if(failed, self.emit(f"add i32 {number}, 1"))
         if any(isinstance(x, While) for x in statements):
             self._poll()
+
+    def _size(self, size: int | plans.Given) -> str:
+        """A size of a launch: a number, or one of those in front of the constants."""
+        if isinstance(size, int):
+            return str(size)
+        base = self.field("constants")
+        address = self.emit(f"getelementptr i8, ptr {base}, i64 {8 * size.number}")
+        return self.emit(f"load i64, ptr {address}, align 8")
+
+    def _tasks(self, kernel: Kernel, s: plans.Launch, sizes: Sequence[str]) -> str:
+        """How many tasks a launch has; a name where that depends on sizes that are given."""
+        known = [n for n in s.sizes if isinstance(n, int)]
+        loop = outermost_parallel(kernel)
+        if len(known) == len(s.sizes) or loop is None or isinstance(loop.extent, int):
+            return str(max(task_count(kernel, known), 0))
+        return self._evaluated(loop.extent, dict(zip(kernel.sizes, sizes, strict=True)))
+
+    def _evaluated(self, root: Expr, known: dict[Var, str]) -> str:
+        """An i64 expression over sizes."""
+        found: dict[int, str] = {}
+        for e in postorder([root]):
+            if isinstance(e, Const):
+                found[id(e)] = str(int(e.value))
+            elif isinstance(e, Var):
+                found[id(e)] = known[e]
+            else:
+                assert isinstance(e, Apply)
+                a, b = (found[id(x)] for x in e.args)
+                if e.name == "maximum":
+                    larger = self.emit(f"icmp sgt i64 {a}, {b}")
+                    found[id(e)] = self.emit(f"select i1 {larger}, i64 {a}, i64 {b}")
+                else:
+                    found[id(e)] = self.emit(f"{_INTEGER[e.name]} i64 {a}, {b}")
+        return found[id(root)]
 
     def _leave_if(self, condition: str, answer: str) -> None:
         stop, stay = self.name("stop"), self.name("stay")
@@ -270,6 +309,8 @@ class Entry:
         self.label(done)
 
 
+_INTEGER = {"add": "add", "sub": "sub", "mul": "mul", "quotient": "sdiv"}
+"""What counts of tasks are made of, besides `maximum`."""
 _MODE_INTRINSICS = """\
 declare void @llvm.x86.sse.stmxcsr(ptr)
 declare void @llvm.x86.sse.ldmxcsr(ptr)

@@ -42,7 +42,7 @@ def kernels(
     rows = []
     for step, often in _launches(plan.steps, owners, ()):
         kernel = plan.kernels[step.kernel]
-        counts = count(kernel, step.sizes)
+        counts = count(kernel, step.known_sizes)
         bound, limit = _bound(counts, kernel, machine)
         rows.append(
             KernelRow(

@@ -83,6 +83,13 @@ class PlanBuffer:
 
 
 @frozen()
+class Given:
+    """A size that a program learns only when it is bound to shapes: the number-th of those."""
+
+    number: int
+
+
+@frozen()
 class Launch:
     """Runs kernels[kernel]; slots[k] is the buffer of its k-th parameter; sizes are its sizes.
 
@@ -93,8 +100,15 @@ class Launch:
 
     kernel: int
     slots: tuple[int, ...]
-    sizes: tuple[int, ...] = ()
+    sizes: tuple[int | Given, ...] = ()
     host: bool = False
+
+    @property
+    def known_sizes(self) -> tuple[int, ...]:
+        """The sizes of a launch of which none is given."""
+        found = tuple(n for n in self.sizes if isinstance(n, int))
+        assert len(found) == len(self.sizes), "a program for arrays of any size is not bound"
+        return found
 
 
 @frozen()
@@ -150,7 +164,9 @@ class Site:
 @frozen()
 class Plan:
     """Steps over buffers. peak: bytes of the arena; lower_bound: the most bytes alive at once;
-    arguments, results: slots in call order; constants: the bytes of the constant section."""
+    arguments, results: slots in call order; constants: the bytes of the constant section; given:
+    how many sizes it is bound to, i64 each, for which `given_bytes` are left in front of the
+    constants. The buffers of such a Plan do not say how many bytes they have."""
 
     kernels: tuple[Kernel, ...]
     buffers: tuple[PlanBuffer, ...]
@@ -161,6 +177,7 @@ class Plan:
     lower_bound: int = 0
     constants: bytes = b""
     sites: tuple[Site, ...] = field(default=())
+    given: int = 0
 
     def __str__(self) -> str:
         text: str = load("pyc.ir.text_plan").print_plan(self)
@@ -171,6 +188,11 @@ class Plan:
         their own."""
         found = ((k, self.buffers[slot]) for k, slot in enumerate(self.results))
         return {k: b.index for k, b in found if b.place is Place.ARGUMENT}
+
+
+def given_bytes(given: int) -> int:
+    """The bytes in front of the constants that hold so many sizes."""
+    return -(-8 * given // ALIGNMENT) * ALIGNMENT
 
 
 def walk_steps(steps: Sequence[Step]) -> Iterator[Step]:

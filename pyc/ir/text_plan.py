@@ -4,10 +4,12 @@
     line   = 'kernel' N STRING                     the bodies of kernels are texts of their own
            | 'buffer' b0 ':' N 'bytes at' place N ['scalar'] ['donated'] ['alive' N '..' N]
            | 'arguments' b0, ...  |  'results' b0, ...
+           | 'given' N
            | 'constants' 0x...
            | 'site' N STRING 'equation' N
+    size   = N | 'given' N
     place  = argument | result | arena | constant
-    step   = 'launch' N STRING ['on host'] '(' b0, ... ')' ['sizes (' N, ... ')']
+    step   = 'launch' N STRING ['on host'] '(' b0, ... ')' ['sizes (' size, ... ')']
            | 'library' STRING '(' b0, ... ')' ['integers (' N, ... ')']
            | 'loop while' b0 ['rotate' b1 '<->' b2, ...] '{' step* '} {' step* '}'
            | 'branch' b0 '{' step* '} {' step* '}' ...
@@ -27,6 +29,7 @@ from pyc.ir.loops import Kernel
 from pyc.ir.plan import (
     Branch,
     Copy,
+    Given,
     Launch,
     Library,
     Loop,
@@ -51,6 +54,8 @@ def print_plan(plan: Plan) -> str:
     lines += [f"  buffer b{k}: {_buffer(b)}" for k, b in enumerate(plan.buffers)]
     lines.append(f"  arguments {_slots(plan.arguments)}".rstrip())
     lines.append(f"  results {_slots(plan.results)}".rstrip())
+    if plan.given:
+        lines.append(f"  given {plan.given}")
     if plan.constants:
         lines.append(f"  constants 0x{plan.constants.hex()}")
     lines += [
@@ -79,6 +84,11 @@ def _integers(word: str, values: Sequence[int]) -> str:
     return f" {word} ({', '.join(map(str, values))})" if values else ""
 
 
+def _sizes(sizes: Sequence[int | Given]) -> str:
+    texts = [f"given {n.number}" if isinstance(n, Given) else str(n) for n in sizes]
+    return f" sizes ({', '.join(texts)})" if texts else ""
+
+
 def _block(plan: Plan, steps: Sequence[Step]) -> list[str]:
     return ["{", *(f"  {line}" for line in _steps(plan, steps)), "}"]
 
@@ -99,7 +109,7 @@ def _steps(plan: Plan, steps: Sequence[Step]) -> list[str]:
             known = step.kernel < len(plan.kernels)
             name = f"{step.kernel} {_quoted(plan.kernels[step.kernel].name if known else '?')}"
             name += " on host " if step.host else ""
-            lines.append(f"launch {name}({_slots(step.slots)}){_integers('sizes', step.sizes)}")
+            lines.append(f"launch {name}({_slots(step.slots)}){_sizes(step.sizes)}")
         elif isinstance(step, Library):
             called = f"library {_quoted(step.routine)}({_slots(step.slots)})"
             lines.append(called + _integers("integers", step.integers))
@@ -157,6 +167,7 @@ class _Parser(TokenReader):
         arguments = self._slots()
         self._words("results")
         results = self._slots()
+        given = self._number() if self._skip("given") else 0
         constants = b""
         if self._skip("constants"):
             constants = bytes.fromhex(self._token("bytes", "bytes")[2:])
@@ -180,6 +191,7 @@ class _Parser(TokenReader):
             lower_bound=lower_bound,
             constants=constants,
             sites=tuple(sites),
+            given=given,
         )
 
     def _buffer(self) -> PlanBuffer:
@@ -230,7 +242,15 @@ class _Parser(TokenReader):
         self._words("(")
         slots = self._slots()
         self._words(")")
-        return Launch(kernel, slots, self._integers("sizes"), host)
+        sizes: tuple[int | Given, ...] = ()
+        if self._skip("sizes"):
+            self._words("(")
+            sizes = self._listed(self._size)
+            self._words(")")
+        return Launch(kernel, slots, sizes, host)
+
+    def _size(self) -> int | Given:
+        return Given(self._number()) if self._skip("given") else self._number()
 
     def _library(self) -> Step:
         routine = unquoted(self._token("string", "the name of a routine"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
 from pyc.array import Array
@@ -38,7 +39,18 @@ def run(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
     this context are traced or run op by op."""
     if is_tracing() or _by_op.get():
         return function(*args, **kwargs)
-    return load("pyc.eager_calls").call(function, args, kwargs)
+    return _calls()(function, args, kwargs)
+
+
+def is_alone() -> bool:
+    """Whether functions called here run as one program each: nothing is traced, nor op by op."""
+    return not is_tracing() and not _by_op.get()
+
+
+@cache
+def _calls() -> Callable[..., Any]:
+    call: Callable[..., Any] = load("pyc.eager_calls").call
+    return call
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyc.ir.loops import Kernel
-from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, PlanBuffer, Site
+from pyc.ir.plan import Branch, Copy, Given, Launch, Library, Loop, Place, Plan, PlanBuffer, Site
 from pyc.ir.text_plan import parse_plan, print_plan
 
 KERNELS = (
@@ -24,8 +24,9 @@ def several(values: st.SearchStrategy) -> st.SearchStrategy:
     return st.lists(values, max_size=3).map(tuple)
 
 
+SIZES_OF = st.one_of(NUMBERS, st.builds(Given, st.integers(0, 5)))
 LEAVES = st.one_of(
-    st.builds(Launch, st.integers(0, 2), several(SLOTS), several(NUMBERS), st.booleans()),
+    st.builds(Launch, st.integers(0, 2), several(SLOTS), several(SIZES_OF), st.booleans()),
     st.builds(Library, st.text(max_size=5), several(SLOTS), several(NUMBERS)),
     st.builds(Copy, SLOTS, SLOTS),
 )

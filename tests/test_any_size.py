@@ -1,0 +1,398 @@
+"""Programs for arrays of any size: operations outside of `jit` compile nothing for a new shape, and
+give the bytes of a jitted function, which is compiled for its shapes."""
+
+from __future__ import annotations
+
+import operator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pyc
+import pyc.ir.target
+import pyc.lowered
+import pyc.numpy as pnp
+from pyc import eager, eager_calls, pipeline, reasons
+from pyc.errors import IntegerRangeError, ShapeError
+from pyc.ir import dtype as dt
+from pyc.ir.graph import Builder
+from pyc.ir.sizes import EXTENTS, collapsed, lines
+from pyc.ir.types import ArrayType
+from pyc.reasons import Reason
+
+TYPES = ("bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64")
+TYPES += ("complex64", "complex128", "bfloat16")
+
+
+def numpy_type(name: str) -> np.dtype[Any]:
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+
+
+def array(shape: tuple[int, ...], name: str, seed: int = 0) -> np.ndarray[Any, Any]:
+    """Elements of a type, the awkward ones among them."""
+    kind = numpy_type(name)
+    rng = np.random.default_rng(seed)
+    if name == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    if kind.kind in "iu":
+        return rng.integers(0, 100, shape).astype(kind)
+    which = rng.integers(0, 20, shape)
+    x = np.select(
+        [which == 0, which == 1, which == 2], [np.nan, -0.0, np.inf], rng.normal(size=shape)
+    )
+    if kind.kind == "c":
+        return (x + 1j * rng.normal(size=shape)).astype(kind)
+    return np.asarray(x).astype(kind)
+
+
+def on_cpu(x: np.ndarray[Any, Any]) -> Any:
+    return pyc.device_put(x, "cpu")
+
+
+def as_bytes(x: Any) -> list[tuple[str, tuple[int, ...], bytes]]:
+    """The results of a call, NaNs made equal."""
+    found = []
+    for r in x if isinstance(x, tuple) else (x,):
+        r = np.array(r)
+        if r.dtype.kind in "fcV":
+            r[r != r] = np.nan
+        found.append((str(r.dtype), r.shape, r.tobytes()))
+    return found
+
+
+@contextmanager
+def compiled_programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """The Plans compiled within."""
+    found: list[Any] = []
+    usual = pipeline.compile_plan
+
+    def noted(plan: Any, target: Any) -> Any:
+        found.append(plan)
+        return usual(plan, target)
+
+    with monkeypatch.context() as m:
+        m.setattr(pipeline, "compile_plan", noted)
+        yield found
+
+
+# --- shapes ---------------------------------------------------------------------------------------
+
+
+def f64(*shapes: tuple[int, ...]) -> list[ArrayType]:
+    return [ArrayType(s, dt.f64) for s in shapes]
+
+
+A, B, C = EXTENTS[:3]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "sizes", "stand_ins"),
+    [
+        ([(5,)], (5,), [(A,)]),
+        ([(2, 3, 4), (2, 3, 4)], (24,), [(A,), (A,)]),
+        ([(2, 3), ()], (6,), [(A,), ()]),
+        ([(3, 1, 5), (4, 5)], (3, 4, 5), [(A, 1, C), (1, B, C)]),
+        ([(7, 2, 3), (2, 3)], (7, 6), [(A, B), (1, B)]),
+        ([(7, 2, 3), (7, 1, 1)], (7, 6), [(A, B), (A, 1)]),
+        ([(1, 1), (1,)], (1,), [(A,), (A,)]),
+        ([(5,), (1,)], (5,), [(A,), (1,)]),
+        ([(0, 3), (3,)], (0, 3), [(A, B), (1, B)]),
+        ([(1, 4, 1, 6), (4, 1, 1)], (4, 6), [(A, B), (A, 1)]),
+    ],
+)
+def test_axes_that_the_same_arrays_have_are_one(
+    shapes: list[tuple[int, ...]], sizes: tuple[int, ...], stand_ins: list[tuple[int, ...]]
+) -> None:
+    found = collapsed(f64(*shapes))
+    assert found is not None
+    assert found.sizes == sizes
+    assert [t.shape for t in found.types] == stand_ins
+    assert found.shape == np.broadcast_shapes(*shapes)
+
+
+def test_what_has_no_form() -> None:
+    """Numbers alone, shapes that do not broadcast, more axes than stand-ins."""
+    assert collapsed(f64((), ())) is None
+    assert collapsed(f64((3,), (4,))) is None
+    ragged = tuple(2 + k % 2 for k in range(10))
+    assert collapsed(f64(ragged, tuple(n if k % 2 else 1 for k, n in enumerate(ragged)))) is None
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "sizes"),
+    [
+        ((5,), (0,), (1, 5)),
+        ((2, 3, 4), (2,), (6, 4)),
+        ((2, 3, 4), (1, 2), (2, 12)),
+        ((2, 3, 4), (0,), (1, 2, 12)),
+        ((2, 3, 4), (1,), (2, 3, 4)),
+        ((2, 0, 4), (1,), (2, 0, 4)),
+        ((2, 3, 4), (0, 2), None),
+        ((2, 3, 4), (), None),
+    ],
+)
+def test_reductions_of_neighbouring_axes_are_lines(
+    shape: tuple[int, ...], axes: tuple[int, ...], sizes: tuple[int, ...] | None
+) -> None:
+    found = lines(ArrayType(shape, dt.f64), axes)
+    assert (found and found.sizes) == sizes
+
+
+# --- one program for all sizes --------------------------------------------------------------------
+
+SHAPES = st.lists(st.sampled_from([0, 1, 2, 3, 5, 17, 40]), max_size=4).map(tuple)
+LENGTHS = st.sampled_from([1, 2, 7, 8, 15, 16, 17, 127, 128, 129, 1000, 1024, 1025, 3000])
+
+
+@st.composite
+def operands(draw: st.DrawFn, count: int) -> list[tuple[int, ...]]:
+    """Shapes that broadcast together."""
+    shape = draw(SHAPES)
+    found = []
+    for _ in range(count):
+        cut = draw(st.integers(0, len(shape)))
+        ones = draw(st.lists(st.booleans(), min_size=len(shape), max_size=len(shape)))
+        found.append(tuple(1 if o else n for n, o in zip(shape, ones, strict=True))[cut:])
+    return found
+
+
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "negative": np.negative,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "exp": np.exp,
+    "isnan": np.isnan,
+    "square": np.square,
+    "twice": lambda x: x * 2,
+    "half": lambda x: x * 0.5,
+    "cast": lambda x: x.astype(np.float32),
+    "chosen": lambda x: np.where(x == 0, x, x + x),
+}
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "equal": operator.eq,
+    "maximum": np.maximum,
+    "less": operator.lt,
+}
+REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "sum": np.sum,
+    "max": np.max,
+    "argmin": np.argmin,
+    "any": np.any,
+    "mean": np.mean,
+    "prod": np.prod,
+    "var": np.var,
+}
+
+
+def agree(function: Callable[..., Any], arrays: list[np.ndarray[Any, Any]]) -> None:
+    """On `Array`s outside of `jit` as jitted, errors included; and near NumPy."""
+    given_arrays = [on_cpu(a) for a in arrays]
+    try:
+        expected = pyc.jit(function)(*given_arrays)
+    except pyc.errors.PycError as error:
+        with pytest.raises(type(error)):
+            function(*given_arrays)
+        return
+    assert as_bytes(function(*given_arrays)) == as_bytes(expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(UNARY)), st.sampled_from(TYPES), SHAPES, st.integers(0, 9))
+def test_functions_of_elements_have_the_bits_of_jit(
+    name: str, kind: str, shape: tuple[int, ...], seed: int
+) -> None:
+    agree(UNARY[name], [array(shape, kind, seed)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(sorted(BINARY)),
+    st.tuples(st.sampled_from(TYPES), st.sampled_from(TYPES)),
+    operands(2),
+)
+def test_broadcasts_have_the_bits_of_jit(
+    name: str, kinds: tuple[str, str], shapes: list[tuple[int, ...]]
+) -> None:
+    agree(
+        BINARY[name], [array(s, k, n) for n, (s, k) in enumerate(zip(shapes, kinds, strict=True))]
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(sorted(REDUCTIONS)),
+    st.sampled_from(TYPES),
+    st.tuples(st.sampled_from([1, 2, 9]), LENGTHS, st.sampled_from([1, 3, 20])),
+    st.sampled_from([None, 0, 1, 2, (0, 2), (1, 2), -2]),
+    st.booleans(),
+)
+def test_reductions_have_the_bits_of_jit(
+    name: str, kind: str, shape: tuple[int, ...], axis: Any, keepdims: bool
+) -> None:
+    if name == "argmin":
+        axis = axis if isinstance(axis, int) else None
+    agree(
+        lambda x: REDUCTIONS[name](x, axis=axis, keepdims=keepdims), [array(shape, kind, shape[1])]
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(sorted(UNARY)), st.sampled_from(["int32", "float32", "float64"]), SHAPES)
+def test_numpy_arrays_of_any_strides_have_the_bits_of_jit(
+    name: str, kind: str, shape: tuple[int, ...]
+) -> None:
+    """Through pyc.numpy: every other element, axes reversed, last ones first."""
+    whole = array(tuple(2 * n for n in shape), kind)
+    parts = [whole[tuple(slice(None, None, 2) for _ in shape)], whole.T]
+    parts.append(whole[tuple(slice(None, None, -1) for _ in shape)])
+    for part in parts:
+        found = pnp.add(part, part)
+        expected = pyc.jit(lambda x: x + x)(np.ascontiguousarray(part).reshape(part.shape))
+        assert as_bytes(found) == as_bytes(expected)
+        np.testing.assert_array_equal(found, part + part)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "int64", "float16"])
+@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 100, 127, 128, 1023, 1024, 1025, 5000, 70_001])
+def test_sums_of_any_length_have_the_documented_order(kind: str, n: int) -> None:
+    """Rows and columns, few and many: the bytes of the program for that length."""
+    rng = np.random.default_rng(n)
+    x = (rng.normal(size=(3, n)) * 100).astype(kind)
+    rows, columns = pyc.jit(lambda x: x.sum(axis=1)), pyc.jit(lambda x: x.sum(axis=0))
+    assert as_bytes(pnp.sum(x, axis=1)) == as_bytes(rows(x))
+    upright = np.ascontiguousarray(x.T)
+    assert as_bytes(pnp.sum(upright, axis=0)) == as_bytes(columns(upright))
+    one = pyc.jit(lambda x: x.sum())
+    assert as_bytes(pnp.sum(x[0])) == as_bytes(one(np.ascontiguousarray(x[0])))
+
+
+def test_tasks_of_large_arrays_meet_at_their_ends() -> None:
+    for shape in [(999_983,), (7, 100_003), (100_003, 7)]:
+        x = array(shape, "float64")
+        y = array(shape[-1:], "float64", 1)
+        agree(operator.add, [x, y])
+        agree(lambda x: x.sum(axis=0), [x])
+
+
+def test_a_check_fails_as_in_jit() -> None:
+    """What only the elements can say is said for any size."""
+    for n in (3, 40):
+        x = on_cpu(np.arange(n))
+        with pytest.raises(ShapeError):
+            x + on_cpu(np.arange(n + 1))
+        with pytest.raises(IntegerRangeError):
+            x.astype(np.int8) + 1000
+
+
+# --- nothing is compiled twice --------------------------------------------------------------------
+
+
+def program(x: Any, y: Any) -> None:
+    """Operations of many kinds, each outside of `jit`."""
+    np.sin(x) + y * 2.0
+    x.sum(axis=0), x.mean(axis=1), np.var(x), (x > 0).any(), x.argmax()
+    np.where(x > y, x, 0.0), x.T, x[1:, ::-1], np.concatenate([x, x]), x.astype(np.float32)
+    np.take(x, [0, 1], axis=1), np.clip(x, -1, 1), np.stack([x, x], axis=1), x.reshape(-1)
+    np.tril(x), np.roll(x, 1), np.pad(x, 1), np.diff(x), np.linalg.norm(x), np.outer(y, y)
+
+
+def test_a_new_shape_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+
+    def arrays(m: int, n: int) -> list[Any]:
+        return [on_cpu(rng.normal(size=s)) for s in [(m, n), (n,)]]
+
+    program(*arrays(3, 4))
+    shapes = [(5, 6), (2, 9), (40, 3), (100, 200), (3, 2), (1000, 30)]
+    with compiled_programs(monkeypatch) as found:
+        for m, n in shapes:
+            program(*arrays(m, n))
+    assert found == []
+
+
+def test_numpy_arrays_compile_nothing_for_a_new_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(m: int, n: int) -> None:
+        x, y = np.ones((m, n), np.float32), np.arange(n)
+        pnp.add(x, y), pnp.sum(x, axis=0), pnp.mean(x), pnp.exp(x), pnp.take(x, [0], axis=1)
+        pnp.where(pnp.less(x, 1), x, 2), pnp.transpose(x)
+
+    run(3, 4)
+    with compiled_programs(monkeypatch) as found:
+        for m, n in [(5, 6), (2, 9), (30, 31)]:
+            run(m, n)
+    assert found == []
+
+
+def test_what_has_no_such_program_says_so() -> None:
+    reasons.clear()
+    x = on_cpu(np.ones((3, 23)))
+    np.sort(x)
+    pnp.matmul(np.ones((3, 23)), np.ones((23, 3)))
+    events = [e for e in reasons.events() if e.reason is Reason.FALLBACK_ONE_SIZE]
+    assert [e.details["operation"] for e in events] == ["sort", "dot_general"]
+    assert "f64[3,23]" in events[0].details["types"]
+
+
+def test_a_call_that_comes_often_becomes_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the same bits: before, its operations were programs for any size."""
+    x = on_cpu(np.random.default_rng(0).normal(size=(37, 5)))
+    first = as_bytes(x.var(axis=0))
+    with compiled_programs(monkeypatch) as found:
+        for _ in range(eager_calls.IN_STEPS):
+            assert as_bytes(x.var(axis=0)) == first
+        assert len(found) == 1
+        reasons.clear()
+        assert as_bytes(x.var(axis=0)) == first
+    assert Reason.FALLBACK_ONE_SIZE not in reasons.counts()
+
+
+def test_a_program_for_any_size_is_found_on_disk() -> None:
+    """Another process runs other shapes, and loads no compiler."""
+    code = (
+        "import sys, numpy as np, pyc\n"
+        "x = pyc.device_put(np.ones((int(sys.argv[1]), 3)), 'cpu')\n"
+        "np.tanh(x); x.sum(axis=1)\n"
+        "print('llvmlite' in sys.modules or 'pyc.pipeline' in sys.modules)\n"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code, n], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for n in ("4", "77")
+    ]
+    assert said[1] == "False"
+
+
+def test_a_kernel_for_any_size(golden: Callable[..., None]) -> None:
+    """The text of one of elements, and of a reduction of rows."""
+    texts = []
+    for types, op, params in [
+        ([(A,), (A,)], "add", {}),
+        ([(A, B)], "reduce_sum", {"axes": (1,)}),
+    ]:
+        builder = Builder()
+        args = [builder.param(ArrayType(s, dt.f32)) for s in types]
+        graph = builder.build(builder.bind(op, *args, **params))
+        lowered = pyc.lowered.lower_graph(
+            graph, target=pyc.ir.target.X86_64_V3, options={"extents": "any"}
+        )
+        texts += [lowered.as_text("kernels"), lowered.as_text("plan")]
+    golden("\n".join(texts))
+
+
+def test_programs_are_forgotten() -> None:
+    np.sin(on_cpu(np.ones(3)))
+    pyc.clear_caches()
+    assert eager._for_any_size.cache_info().currsize == 0
+    assert eager_calls._for_any_size.cache_info().currsize == 0
