@@ -22,8 +22,9 @@ from pyc.reasons import Reason
 
 _NO_CONTEXT = 201
 """The driver's status for a call of a thread that uses no device."""
-KEPT_BYTES = 1 << 30
-"""Bytes of freed memory that the driver keeps for later allocations."""
+KEPT_SHARE = 4
+"""The driver gives free memory back whenever the host waits and the pool has more than this part of
+the device's: to map a gibibyte again takes as long as to write it four times."""
 SMALL = 20
 """Pieces up to 2 ** SMALL bytes are kept when they are freed: a driver call takes a microsecond."""
 KEPT_PIECES = 64
@@ -109,8 +110,9 @@ class Device:
         # Called by address: a launch costs half of what it does through the package.
         self.launch = _LAUNCH(self.function("cuLaunchKernel"))
         pool = check(driver.cuDeviceGetDefaultMemPool(handle))
+        most = int(check(driver.cuDeviceTotalMem(handle))) // KEPT_SHARE
         kept = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-        check(driver.cuMemPoolSetAttribute(pool, kept, driver.cuuint64_t(KEPT_BYTES)))
+        check(driver.cuMemPoolSetAttribute(pool, kept, driver.cuuint64_t(most)))
 
     def function(self, name: str) -> int:
         """The address of a C function of the driver; DeviceError if it has none of that name."""
