@@ -10,10 +10,13 @@ import pytest
 
 from pyc import cache, demo
 from pyc.__main__ import main
+from pyc.backends import cuda
 from pyc.demo import data, generated
 from pyc.demo.program import Outcome, Program, difference
 from pyc.demo.program import run as run_one
+from pyc.errors import DeviceError
 from pyc.frozen import replace
+from pyc.jit import jit
 
 WITH_PICTURES = tuple(p for p in demo.PROGRAMS if p.picture is not None)
 
@@ -54,6 +57,49 @@ def test_results_are_not_trivial() -> None:
         results = program.reference(*program.arguments())
         for result in results if isinstance(results, tuple) else (results,):
             assert np.std(np.asarray(result, np.float64)) > 0, program.name
+
+
+# --- on a GPU -------------------------------------------------------------------------------------
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
+@pytest.mark.parametrize("program", demo.PROGRAMS, ids=demo.NAMES)
+def test_a_program_agrees_with_numpy_on_a_gpu(program: Program) -> None:
+    if program.sample is not None and data.sample_folder() is None:
+        pytest.skip("the sample data comes with matplotlib, which is not installed")
+    outcome = run_one(program, device="cuda")
+    assert outcome.agrees, f"{program.name}: relative difference {outcome.difference:.2e}"
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
+def test_the_command_names_the_gpu(capsys) -> None:
+    assert main(["demo", "mandelbrot", "--device", "cuda:0"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"\ndevice: cuda:0 \(sm_\d+, .+\)\n$", out) and "agrees (0.0e+00)" in out
+
+
+def test_programs_are_compiled_for_the_device_that_is_named(monkeypatch, capsys) -> None:
+    """No GPU is needed to see that it is asked for; there is none of this number."""
+    asked: list[str] = []
+
+    def stand_in(name: str) -> object:
+        asked.append(name)
+        raise DeviceError("no such GPU")
+
+    monkeypatch.setattr(demo, "gpu", stand_in)
+    assert main(["demo", "bodies", "--device", "cuda:7"]) == 1
+    assert asked == ["cuda:7"]
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.startswith("DeviceError: no such GPU")
+    compiled: list[str | None] = []
+    monkeypatch.setattr(
+        "pyc.demo.program.jit", lambda f, *, device: compiled.append(device) or jit(f)
+    )
+    run_one(small(), device="cuda:7")
+    run_one(small())
+    assert compiled == ["cuda:7", "cpu"]
 
 
 # --- the comparison -------------------------------------------------------------------------------

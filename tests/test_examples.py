@@ -11,19 +11,44 @@ from pathlib import Path
 
 import pytest
 
+import pyc
+from pyc.backends import cuda
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 NAMES = [p.stem for p in EXAMPLES]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=NAMES)
-def test_an_example_agrees_with_numpy_and_prints_a_table(path, capsys) -> None:
+def run(path: Path) -> None:
+    """`main` of an example, in a module of its own."""
     spec = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.main()
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=NAMES)
+def test_an_example_agrees_with_numpy_and_prints_a_table(path, capsys) -> None:
+    run(path)
     assert len(capsys.readouterr().out.splitlines()) >= 3
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
+@pytest.mark.parametrize("path", EXAMPLES, ids=NAMES)
+def test_an_example_agrees_with_numpy_on_a_gpu(path, capsys, monkeypatch) -> None:
+    """The same code: every `pyc.jit` in it is for the GPU."""
+    asked = []
+
+    def jit(*given, **options):
+        asked.append(given)
+        return cpu_jit(*given, **options, device="cuda")
+
+    cpu_jit = pyc.jit
+    monkeypatch.setattr(pyc, "jit", jit)
+    run(path)
+    assert asked and len(capsys.readouterr().out.splitlines()) >= 3
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=NAMES)

@@ -7,6 +7,7 @@ driver's linker. Each device has one stream, and all work goes there in order.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -21,12 +22,15 @@ from pyc.reasons import Reason
 
 _NO_CONTEXT = 201
 """The driver's status for a call of a thread that uses no device."""
-KEPT_BYTES = 1 << 30
-"""Bytes of freed memory that the driver keeps for later allocations."""
+KEPT_SHARE = 4
+"""The driver gives free memory back whenever the host waits and the pool has more than this part of
+the device's: to map a gibibyte again takes as long as to write it four times."""
 SMALL = 20
 """Pieces up to 2 ** SMALL bytes are kept when they are freed: a driver call takes a microsecond."""
 KEPT_PIECES = 64
 """Free pieces kept of each size."""
+BUSY_BYTES, BUSY_FILLS = 1 << 27, 8
+"""What is filled before work is timed: for some 0.3 ms, in which a hundred launches are started."""
 OUT_OF_MEMORY = 2
 """The driver's status for an allocation that failed."""
 INTERFACE = 12000
@@ -106,8 +110,9 @@ class Device:
         # Called by address: a launch costs half of what it does through the package.
         self.launch = _LAUNCH(self.function("cuLaunchKernel"))
         pool = check(driver.cuDeviceGetDefaultMemPool(handle))
+        most = int(check(driver.cuDeviceTotalMem(handle))) // KEPT_SHARE
         kept = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-        check(driver.cuMemPoolSetAttribute(pool, kept, driver.cuuint64_t(KEPT_BYTES)))
+        check(driver.cuMemPoolSetAttribute(pool, kept, driver.cuuint64_t(most)))
 
     def function(self, name: str) -> int:
         """The address of a C function of the driver; DeviceError if it has none of that name."""
@@ -186,6 +191,25 @@ class Device:
     def synchronize(self) -> None:
         """Waits for all work of the stream."""
         check(self.driver.cuStreamSynchronize(self.stream))
+
+    def timed(self, work: Callable[[], None]) -> float:
+        """The seconds of what `work` starts, by the device's clock. The device is kept busy before,
+        so that it waits for the host as little as it does where launches are replayed."""
+        driver = self.driver
+        first, last = (check(driver.cuEventCreate(0)) for _ in range(2))
+        busy = self.allocate(BUSY_BYTES)
+        try:
+            for _ in range(BUSY_FILLS):
+                self.fill(busy, 0, BUSY_BYTES)
+            check(driver.cuEventRecord(first, self.stream))
+            work()
+            check(driver.cuEventRecord(last, self.stream))
+            check(driver.cuEventSynchronize(last))
+            return float(check(driver.cuEventElapsedTime(first, last))) * 1e-3
+        finally:
+            self.free(busy)
+            for event in (first, last):
+                driver.cuEventDestroy(event)
 
     def finish(self) -> None:
         """Waits for all work of the device, on streams of other libraries too."""

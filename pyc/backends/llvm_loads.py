@@ -17,6 +17,7 @@ from pyc.backends.llvm_builder import (
     deepest,
     lane_constants,
     memory_type,
+    register_type,
     splat,
     suffix,
 )
@@ -27,6 +28,9 @@ from pyc.ir.loops import Buffer
 
 class LoadEmitter(AddressEmitter):
     """Expression evaluation that reads memory."""
+
+    gathers = True
+    """Whether the target loads lanes from anywhere by one instruction."""
 
     @abstractmethod
     def load_metadata(self, buffer: Buffer) -> str:
@@ -159,6 +163,8 @@ class LoadEmitter(AddressEmitter):
             return self._load_reversed(buffer, element, piece, scope)
         if element.base is not None and 2 <= element.stride <= 5 and mask is None:
             return self._load_strided(buffer, element, piece, scope)
+        if mask is None and not self.gathers:
+            return self._load_each(buffer, element, piece, scope)
         pointers = self.pointers(buffer, element, piece, scope)
         type = memory_type(buffer.dtype, width)
         many = self.many(buffer, width)
@@ -172,6 +178,30 @@ class LoadEmitter(AddressEmitter):
         arguments = f"{many} align {size} {pointers}, <{width} x i1> {lanes}"
         ref = self.builder.emit(f"{head}({arguments}, {type} zeroinitializer)", scope)
         return self._from_memory(ref, buffer, width, scope)
+
+    def _load_each(self, buffer: Buffer, element: Value, piece: int, scope: Scope) -> Value:
+        """Lane by lane, for targets that would do so anyway: LLVM sees whose memory it is."""
+        assert self.lockstep is not None
+        width = self.lockstep.width
+        size = buffer.dtype.itemsize
+        loaded: list[Value] = []
+        for k in range(width):
+            if element.base is not None:
+                places = element.stride * (piece * width + k)
+                address = self.offset(buffer, element.base, places, scope)
+            else:
+                at = self.builder.emit(f"extractelement {element}, i64 {k}", scope)
+                address = self.pointer(buffer, Value(at, dt.i64, scope))
+            loaded.append(self.plain_load(buffer, address, size & -size, 0, scope))
+        return self._joined(loaded, scope)
+
+    def _joined(self, lanes: list[Value], scope: Scope) -> Value:
+        """A vector of scalars."""
+        type = register_type(lanes[0].dtype, len(lanes))
+        ref = "poison"
+        for k, x in enumerate(lanes):
+            ref = self.builder.emit(f"insertelement {type} {ref}, {x}, i64 {k}", scope)
+        return Value(ref, lanes[0].dtype, scope, len(lanes))
 
     def _load_run(self, buffer: Buffer, first: Value, count: int, scope: Scope) -> Value:
         """Lanes that are neighbours up to one, which the others repeat: a vector load of these."""

@@ -58,6 +58,12 @@ class ValueEmitter:
         self.lockstep: Lockstep | None = None
         self._derived: dict[tuple[object, ...], Value] = {}
 
+    def scalar_instruction(
+        self, name: str, dtype: DType, args: Sequence[Value], scope: Scope
+    ) -> str:
+        """The register of an instruction over scalars; a target may have another form of it."""
+        return llvm_scalar.emit(self.builder, name, dtype, args, 0, scope)
+
     def vector_instruction(
         self, name: str, dtype: DType, args: Sequence[Value], lanes: int, scope: Scope
     ) -> str:
@@ -104,7 +110,7 @@ class ValueEmitter:
         if found is not None and found.scope.open:
             return found
         place = scope or self.builder.placement(needed)
-        ref = llvm_scalar.emit(self.builder, name, dtype, args, 0, place)
+        ref = self.scalar_instruction(name, dtype, args, place)
         low, high = value_range(name, dtype, args)
         result = Value(ref, dtype, place, low=low, high=high, multiple=divisor(name, args))
         if name == "add" and dtype is dt.i64 and args[1].const is not None:

@@ -13,16 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyc.backends import llvm_narrow
 from pyc.backends.base import KernelLaunch, TensorMap
 from pyc.backends.llvm import INTRINSICS
 from pyc.backends.llvm_addresses import Place
-from pyc.backends.llvm_builder import Value
+from pyc.backends.llvm_builder import Scope, Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_library import Machine, machine
 from pyc.backends.nvptx_atomics import AtomicEmitter
 from pyc.backends.nvptx_clusters import CLUSTER_INTRINSICS, ClusterEmitter
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
 from pyc.ir.expr import Shuffle
 from pyc.ir.loops import (
     Buffer,
@@ -78,6 +80,8 @@ class NvptxKernel(AtomicEmitter, ClusterEmitter):
     """A kernel as a PTX entry: parameters are buffer addresses, sizes, the error
     slot, and the tensor maps of its launch."""
 
+    gathers = False
+
     def __init__(self, kernel: Kernel, target: Target, intrinsics: dict[str, str]) -> None:
         super().__init__(kernel, target, intrinsics, NVPTX_INTRINSICS)
         self.builder.rounds_bf16 = True
@@ -112,6 +116,18 @@ class NvptxKernel(AtomicEmitter, ClusterEmitter):
         parameters += self.map_parameters()
         head = f"define ptx_kernel void @{name}({', '.join(parameters)}) #0 {bounds} {{"
         return "\n".join([*self.globals, f"{head}\nentry:\n{b.text()}\n}}\n"])
+
+    def scalar_instruction(
+        self, name: str, dtype: DType, args: Sequence[Value], scope: Scope
+    ) -> str:
+        """See `llvm_narrow`."""
+        return llvm_narrow.emit(self.builder, name, dtype, args, 0, scope)
+
+    def vector_instruction(
+        self, name: str, dtype: DType, args: Sequence[Value], lanes: int, scope: Scope
+    ) -> str:
+        """See `llvm_narrow`."""
+        return llvm_narrow.emit(self.builder, name, dtype, args, lanes, scope)
 
     def _sreg(self, name: str, extent: int) -> Value:
         b = self.builder

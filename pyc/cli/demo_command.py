@@ -16,11 +16,13 @@ def add_parser(commands: Any) -> None:
     known = ", ".join(demo.NAMES)
     parser.add_argument("name", nargs="*", metavar="NAME", help=f"of {known}; default: all")
     parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="write PNGs there")
+    parser.add_argument("--device", default="cpu", help="cpu (default), cuda or cuda:N")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the table; 0 if every program agrees with NumPy. CommandError: no such program."""
+    """Prints the table; 0 if every program agrees with NumPy. CommandError: no such program;
+    DeviceError: no such device."""
     unknown = [name for name in options.name if name not in demo.NAMES]
     if unknown:
         raise CommandError(
@@ -34,4 +36,4 @@ def run(options: argparse.Namespace) -> int:
                 f"cannot write pictures to {options.pictures}: {error.strerror}",
                 fix="Name a folder that you may write to; it is made if it is not there.",
             ) from None
-    return demo.run(options.name, options.pictures)
+    return demo.run(options.name, options.pictures, options.device)

@@ -16,6 +16,7 @@ from pyc.demo import colours, generated, prices, terrain, waves
 from pyc.demo.data import sample_folder
 from pyc.demo.program import Outcome, Program
 from pyc.demo.program import run as run_one
+from pyc.device import gpu
 from pyc.runtime.threads import get_num_threads
 
 PROGRAMS: tuple[Program, ...] = (
@@ -41,9 +42,11 @@ def _row(outcome: Outcome, title: str) -> str:
     )
 
 
-def run(names: Sequence[str] = (), folder: Path | None = None) -> int:
+def run(names: Sequence[str] = (), folder: Path | None = None, device: str = "cpu") -> int:
     """Runs the named programs (all if empty), prints the table, and returns the exit status: 0 when
-    every program agrees with NumPy. Pictures go to `folder`, if given."""
+    every program agrees with NumPy. Pictures go to `folder`, if given. DeviceError: there is no
+    such device."""
+    on = None if device == "cpu" else gpu(device)
     chosen = [p for p in PROGRAMS if not names or p.name in names]
     missing = [p for p in chosen if p.sample is not None and sample_folder() is None]
     header = ("program", "NumPy ms", "pyc ms", "faster", "first ms", "against NumPy")
@@ -52,7 +55,7 @@ def run(names: Sequence[str] = (), folder: Path | None = None) -> int:
     for program in chosen:
         if program in missing:
             continue
-        outcome = run_one(program, folder if sample_folder() is not None else None)
+        outcome = run_one(program, folder if sample_folder() is not None else None, device)
         agrees = agrees and outcome.agrees
         print(_row(outcome, program.title), flush=True)
     for program in missing:
@@ -62,6 +65,10 @@ def run(names: Sequence[str] = (), folder: Path | None = None) -> int:
         )
     print()
     print(cache.stats())
-    target = host_target()
-    print(f"device: cpu ({target.id}, {get_num_threads()} threads), {platform.machine()}")
+    if on is None:
+        print(
+            f"device: cpu ({host_target().id}, {get_num_threads()} threads), {platform.machine()}"
+        )
+    else:
+        print(f"device: {on.label} ({on.target.id}, {on.name})")
     return 0 if agrees else 1

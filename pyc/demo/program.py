@@ -48,11 +48,12 @@ class Outcome:
     agrees: bool
 
 
-def run(program: Program, folder: Path | None = None) -> Outcome:
-    """Runs a program by NumPy and by pyc on the same inputs; pictures go to `folder`."""
+def run(program: Program, folder: Path | None = None, device: str = "cpu") -> Outcome:
+    """Runs a program by NumPy and by pyc on the same inputs; pictures go to `folder`. device: what
+    pyc runs it on; arguments and results are NumPy arrays in any case."""
     arguments = program.arguments()
     by_numpy, expected = _timed(program.reference, arguments)
-    compiled = jit(program.function)
+    compiled = jit(program.function, device=device)
     start = perf_counter()
     compiled(*arguments)
     first_call = perf_counter() - start

@@ -17,14 +17,17 @@ from typing import Any
 import numpy as np
 
 from pyc import cache, config, reasons, tree
+from pyc import device as devices
 from pyc.array import Array as DeviceArray
 from pyc.cache.report import explain_document
 from pyc.eager import dense, why_copied
 from pyc.entries import Traced, given_at_trace
 from pyc.errors import PurityWarning, PycError
-from pyc.explanation import ceilings, timing
+from pyc.explanation import ceilings, device_ceilings, timing
 from pyc.explanation import fusion as fused
 from pyc.explanation.kernels import kernels, memory
+from pyc.explanation.native import Bench, Cores
+from pyc.explanation.on_device import Blocks
 from pyc.explanation.places import line_of, note_of, note_of_event
 from pyc.explanation.traced import LOOPS, loop_rows, promotions
 from pyc.fingerprint import key_of
@@ -177,8 +180,9 @@ class _Maker:
         owners = fused.Owners(trail, [k.name for k in plan.kernels])
         self._loops = loop_rows(traced.graph, self.events, owners)
         self._fusion = fused.section(owners, lowered.decisions, lowered.graph)
-        machine = None if lowered.target.has_blocks else self._machine()
-        times, problem = self._times(lowered, traced, leaves)
+        with reasons.unrecorded():
+            machine, bench = self._machine(lowered, programs.on(leaves))
+            times, problem = self._times(lowered, traced, leaves, bench)
         self._kernels = kernels(lowered, owners, machine, times, problem)
         names = [tree.path_text(p, "result") for p in tree.paths(traced.out_tree)]
         self._memory = memory(lowered, lowered.memory_analysis(), lowered.arguments, names)
@@ -209,26 +213,30 @@ class _Maker:
                 warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
         return traced, tuple(dict.fromkeys(found)), compiled
 
-    def _machine(self) -> ceilings.Ceilings:
-        with reasons.unrecorded():
-            return ceilings.ceilings(again=self._measure)
+    def _machine(self, lowered: Lowered, device: str) -> tuple[ceilings.Ceilings, Bench]:
+        """What the machine that a program is for can do, and where it is measured."""
+        if lowered.target.has_blocks:
+            on = devices.gpu(device)
+            return device_ceilings.ceilings(on, again=self._measure), Blocks(on)
+        return ceilings.ceilings(again=self._measure), Cores(lowered.target)
 
     def _times(
-        self, lowered: Lowered, traced: Traced, leaves: Sequence[Any]
+        self, lowered: Lowered, traced: Traced, leaves: Sequence[Any], bench: Bench
     ) -> tuple[timing.Times | None, str]:
         """The times of the kernels, if they were asked for; or why there are none."""
         if not self._measure:
             return None, ""
-        problem = timing.why_not(lowered.plan, lowered.target)
+        problem = timing.why_not(lowered.plan)
         if problem:
             return None, problem
         given = [leaves[k] for k in traced.places] + given_at_trace(traced)
-        with reasons.unrecorded():
-            arrays = [dense(np.asarray(x) if isinstance(x, DeviceArray) else x) for x in given]
-            try:
-                return timing.measure(lowered.plan, lowered.target, arrays), ""
-            except RuntimeError as error:
-                return None, f"{error}: a call with these arguments raises"
+        arrays = [dense(np.asarray(x) if isinstance(x, DeviceArray) else x) for x in given]
+        try:
+            return timing.measure(lowered.plan, bench, arrays), ""
+        except RuntimeError as error:
+            return None, f"{error}: a call with these arguments raises"
+        finally:
+            bench.close()
 
 
 # --- signature ------------------------------------------------------------------------------------

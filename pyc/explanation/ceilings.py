@@ -4,14 +4,15 @@ Plain loops are written in the text of kernels, compiled for this processor and 
 reads, one that copies, one that only fills, over arrays from 4 kB to those that lie in main
 memory; and chains of `fma` in registers. Small ones run in one thread, as small kernels do, large
 ones in all. The best of several runs counts. That takes a second, once for a machine and a number
-of threads: it is kept in the cache directory, and in the process where that cannot be written.
+of threads: it is kept in the cache directory, and in the process where that cannot be written. For
+a GPU `device_ceilings` does the same.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import log
 from typing import Any
 
@@ -27,10 +28,11 @@ from pyc.frozen import frozen
 from pyc.ir.parse_kernel import parse_kernel
 from pyc.ir.plan import STREAMED_BYTES, Launch, Place, Plan, PlanBuffer
 from pyc.ir.target import Target
+from pyc.report.words import plural
 from pyc.runtime import threads
 from pyc.store import read_own_file
 
-FORMAT = 1
+FORMAT = 2
 SIZES = (1 << 12, 1 << 14, 1 << 17, 1 << 20, 1 << 23, 1 << 26, 1 << 28)
 """Bytes that a loop touches in all."""
 ALONE_UP_TO, SHARED_FROM = 1 << 20, 1 << 20
@@ -51,13 +53,20 @@ Block = np.ndarray[Any, Any]
 
 @frozen()
 class Ceilings:
-    """What a machine reached. rates: for each mix of `MIXES` (bytes touched, bytes a second), from
-    small to large; flops: by element type (of one thread, of all) a second."""
+    """What a machine reached. threads: 0 for a GPU, which has its own; rates: for each mix of
+    `MIXES` (bytes touched, bytes a second), from small to large; flops: by element type (of one
+    thread or block, of all) a second; launch: seconds of a kernel that does nothing."""
 
     processor: str
     threads: int
     rates: dict[str, tuple[Rate, ...]]
     flops: dict[str, tuple[float, float]]
+    launch: float = 0.0
+
+    def __str__(self) -> str:
+        if not self.threads:
+            return self.processor
+        return f"{self.processor}, {plural(self.threads, 'thread')}"
 
     def memory_seconds(self, read: int, written: int) -> float:
         """The time of plain loops that read and write so many bytes: between the measured sizes and
@@ -93,6 +102,7 @@ class Ceilings:
             "threads": self.threads,
             "bytes_per_second": {m: [list(r) for r in rates] for m, rates in self.rates.items()},
             "flops_per_second": {t: list(pair) for t, pair in self.flops.items()},
+            "launch_seconds": self.launch,
         }
 
     @classmethod
@@ -104,6 +114,7 @@ class Ceilings:
             int(found["threads"]),
             {m: tuple((int(s), float(r)) for s, r in rates[m]) for m in MIXES},
             {t: (float(a), float(b)) for t, (a, b) in found["flops_per_second"].items()},
+            float(found["launch_seconds"]),
         )
 
     def best(self, other: Ceilings) -> Ceilings:
@@ -116,7 +127,8 @@ class Ceilings:
             t: (max(a, other.flops[t][0]), max(b, other.flops[t][1]))
             for t, (a, b) in self.flops.items()
         }
-        return Ceilings(self.processor, self.threads, rates, flops)
+        launch = min(self.launch, other.launch)
+        return Ceilings(self.processor, self.threads, rates, flops, launch)
 
 
 _known: dict[str, Ceilings] = {}
@@ -125,7 +137,12 @@ _known: dict[str, Ceilings] = {}
 def ceilings(*, again: bool = False) -> Ceilings:
     """Those of this machine, measured now if they never were. again: measured now too, and the best
     of both kept."""
-    key = sha256(f"{FORMAT} {processor()} {threads.get_num_threads()}".encode()).hexdigest()[:16]
+    return known(f"{processor()} {threads.get_num_threads()}", measure, again=again)
+
+
+def known(name: str, measure: Callable[[], Ceilings], *, again: bool) -> Ceilings:
+    """The ceilings of what has this name, measured now if they never were."""
+    key = sha256(f"{FORMAT} {name}".encode()).hexdigest()[:16]
     found = _known.get(key) or _kept(key)
     if found is None or again:
         now = measure()
@@ -249,10 +266,10 @@ def _moves(mix: str, size: int, memory: Sequence[Block], target: Target) -> Iter
         work = repeats * tasks * part * per_element
         for streamed in (False, True) if mix != "read" and size >= 2 * STREAMED_BYTES else (False,):
             text = _text(mix, part, tasks, repeats, lanes, streamed)
-            yield _Loop(mix, size, _program(text, target), given, made, work)
+            yield _Loop(mix, size, Native(plan_of(text), target), given, made, work)
 
 
-def _program(text: str, target: Target) -> Native:
+def plan_of(text: str) -> Plan:
     """A kernel as a program of its own."""
     kernel = parse_kernel(text)
     places = [Place.RESULT if b.role == "out" else Place.ARGUMENT for b in kernel.buffers]
@@ -262,14 +279,13 @@ def _program(text: str, target: Target) -> Native:
         buffers.append(PlanBuffer(nbytes, place, numbers[place], first=1, last=1))
         numbers[place] += 1
     slots = tuple(range(len(buffers)))
-    plan = Plan(
+    return Plan(
         kernels=(kernel,),
         buffers=tuple(buffers),
         steps=(Launch(0, slots),),
         arguments=tuple(k for k in slots if places[k] is Place.ARGUMENT),
         results=tuple(k for k in slots if places[k] is Place.RESULT),
     )
-    return Native(plan, target)
 
 
 def _text(mix: str, part: int, tasks: int, repeats: int, lanes: int, streamed: bool) -> str:
@@ -347,7 +363,16 @@ def _flops(name: str, target: Target, count: int) -> _Loop:
     dtype = np.float32 if name == "f32" else np.float64
     given, made = [np.ones(lanes, dtype)], [np.empty(tasks * lanes, dtype)]
     work = tasks * lanes * LENGTH * CHAINS * 2
-    return _Loop(name, count, _program(text, target), given, made, work)
+    return _Loop(name, count, Native(plan_of(text), target), given, made, work)
 
 
-__all__ = ["Ceilings", "ceilings", "measure", "processor"]
+__all__ = [
+    "FLOP_TYPES",
+    "MIXES",
+    "Ceilings",
+    "ceilings",
+    "known",
+    "measure",
+    "plan_of",
+    "processor",
+]

@@ -16,7 +16,6 @@ from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, Step
 from pyc.lowered import Lowered, MemoryAnalysis
 from pyc.reasons import Reason
 from pyc.report.sections import BufferRow, KernelRow, Kernels, Memory
-from pyc.report.words import plural
 
 CHOICES = (
     *(Reason.KERNEL_NEST, Reason.KERNEL_GENERIC, Reason.KERNEL_STAGES),
@@ -43,7 +42,8 @@ def kernels(
     for step, often in _launches(plan.steps, owners, ()):
         kernel = plan.kernels[step.kernel]
         counts = count(kernel, step.known_sizes)
-        bound, limit = _bound(counts, kernel, machine)
+        # A step of the host is not what the device's ceilings are about.
+        bound, limit = _bound(counts, kernel, None if step.host else machine)
         rows.append(
             KernelRow(
                 name=kernel.name,
@@ -62,9 +62,7 @@ def kernels(
                 measured=None if times is None else times.kernels.get(step.kernel),
             )
         )
-    words = ""
-    if machine is not None:
-        words = f"{machine.processor}, {plural(machine.threads, 'thread')}"
+    words = "" if machine is None else str(machine)
     return Kernels(tuple(rows), words, None if times is None else times.program, problem)
 
 
@@ -74,7 +72,7 @@ def _bound(counts: Counts, kernel: Kernel, machine: Ceilings | None) -> tuple[fl
         return None, "-"
     memory = machine.memory_seconds(counts.read, counts.written)
     flops = machine.flop_seconds(counts.flops, tasks(kernel))
-    found = (flops, "flops") if flops > memory else (memory, "memory")
+    found = max((memory, "memory"), (flops, "flops"), (machine.launch, "the launch"))
     return found[0], f"{found[1]}, at least" if counts.repeated else found[1]
 
 

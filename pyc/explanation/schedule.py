@@ -46,7 +46,11 @@ def describe(kernel: Kernel, *, host: bool = False) -> str:
 
 
 def tasks(kernel: Kernel) -> int:
-    """How many threads could take part in each part of a kernel: the tasks of its widest loop."""
+    """How many threads could take part in each part of a kernel: the tasks of its widest loop. On
+    a device that has them, its blocks."""
+    grids = [s.extent for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.GRID]
+    if grids:
+        return prod(e for e in grids if isinstance(e, int))
     extents = [s.extent for s in _outermost(kernel.body) if s.kind is Kind.PARALLEL]
     return max([1, *(e for e in extents if isinstance(e, int))])
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
+import numpy as np
+
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Const, Expr, apply, const, select
+from pyc.ir.expr import Apply, Const, Expr, apply, const, select
 from pyc.ir.op import Complex, Op
 from pyc.ir.types import ArrayType
 
@@ -72,7 +74,8 @@ def convert(element: Element, dtype: DType) -> Element:
     if source is dtype:
         return element
     if source.is_half:
-        element = element.cast(dt.f32)
+        element = _widen(element)
+        assert isinstance(element, Expr)
     if dtype.is_half:
         if dtype is dt.f16 and source is dt.f64:
             element = _round_to_odd(element)
@@ -138,9 +141,30 @@ def result_of(
 
 
 def _widen(element: Element) -> Element:
-    if isinstance(element, Expr) and element.dtype.is_half:
-        return element.cast(dt.f32)
-    return element
+    """`element` in the type of arithmetic. What was rounded to a half type though that type holds
+    it (the negative of one of its values, say) is taken as it was."""
+    if not isinstance(element, Expr) or not element.dtype.is_half:
+        return element
+    if isinstance(element, Apply) and element.name == "cast":
+        (wide,) = element.args
+        if wide.dtype is dt.f32 and _holds(element.dtype, wide):
+            return wide
+    return element.cast(dt.f32)
+
+
+def _holds(half: DType, x: Expr, deep: int = 4) -> bool:
+    """Whether a float32 is known to be a value of a half type: it is one of its values, or chosen
+    among them. deep: operations that are looked through."""
+    if isinstance(x, Const):
+        with np.errstate(all="ignore"):
+            return bool(x.value == x.value.astype(half.numpy).astype(np.float32))
+    if not isinstance(x, Apply) or x.dtype is not dt.f32:
+        return False
+    if x.name == "cast":
+        return x.args[0].dtype is half
+    chosen = x.args[1:] if x.name == "select" else x.args
+    known = deep > 0 and x.name in ("neg", "abs", "minimum", "maximum", "select")
+    return known and all(_holds(half, a, deep - 1) for a in chosen)
 
 
 def _typed(op: Op, element: Element, dtype: DType) -> Element:

@@ -2,8 +2,7 @@
 
 Takes a kernel of `lower` (or one that an op builds) and returns `Stage`s like `schedule`:
 
-* a nest of independent stores: a one-shot grid, one vector of `Target.vector_bytes` per thread and
-  operand, neighbouring threads on neighbouring vectors;
+* a nest of independent stores: a one-shot grid, a vector or some per thread (`element_blocks`);
 * a row program whose rows are contiguous (`row_blocks`): a warp per chunk of the documented order,
   the row in registers;
 * reductions over other axes: a thread per kept position, and where these are few, the 16 kept
@@ -46,6 +45,7 @@ from pyc.ir.target import Target
 from pyc.ir.visit import renamed
 from pyc.passes.column_join import ColumnJoin
 from pyc.passes.cumulation_blocks import CumulationBlocks
+from pyc.passes.element_blocks import element_nest
 from pyc.passes.elements import Elements
 from pyc.passes.nest import (
     Loop,
@@ -71,8 +71,6 @@ from pyc.reasons import Reason
 
 THREADS = 256
 """Threads of a block of independent work."""
-MAX_VECTOR = 16
-"""Elements of a thread's vector at most."""
 ENOUGH = 1 << 18
 """Threads that keep the largest device busy: below, a reduction is cut further."""
 COLUMNS = 1 << 16
@@ -164,38 +162,12 @@ class _BlockScheduler:
     # --- independent work -------------------------------------------------------------------------
 
     def _grid_nest(self, loops: list[Loop], core: Body) -> list[Stmt]:
-        """One vector along the last loop per thread, or tiles where reads are transposed."""
+        """Vectors along the last loop, or tiles where reads are transposed."""
         found = transposed_loads(loops, core, self.nest.factor)
         if found is not None:
             across, loads = found
             return tiled(loops, core, across, loads, self._positions, renamed)
-        inner = loops[-1] if loops else Loop(self.nest.simplify.variable("one", 1), 1)
-        outer = loops[:-1]
-        width = min(self.nest.width(core), MAX_VECTOR)
-        if not self.nest.contiguous(inner.var, core) or (outer and inner.extent % width):
-            width = 1
-        width = min(width, 1 << (inner.extent.bit_length() - 1))
-        vectors = -(-inner.extent // width)
-        total = vectors * prod(x.extent for x in outer)
-        place = self.nest.simplify.variable("place", total)
-        number: Expr = place
-        binding: list[Stmt] = []
-        if outer:
-            number = apply("remainder", place, const(vectors))
-            rest = apply("quotient", place, const(vectors))
-            binding = self._positions(outer, rest)
-        start = number * width
-        if width == 1:
-            body: list[Stmt] = list(renamed(core, {inner.var: number}))
-        else:
-            lane = self.nest.simplify.variable("lane", width)
-            body = [For(lane, width, Kind.VECTOR, renamed(core, {inner.var: start + lane}))]
-            rest_count = inner.extent % width
-            if rest_count:
-                one = self.nest.simplify.variable("rest", rest_count)
-                tail = For(one, rest_count, Kind.SERIAL, renamed(core, {inner.var: start + one}))
-                body = [If(start + width <= inner.extent, tuple(body), (tail,))]
-        return self._grid(place, total, [*binding, *body])
+        return element_nest(self.nest, loops, core, self._positions)
 
     def _positions(self, loops: Sequence[Loop], number: Expr) -> list[Stmt]:
         """Binds the variables of a nest to a row-major position."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from threading import Lock
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ class InterpretedDevice:
         self.ordinal = 0
         self.name = "interpreted"
         self.capability = 90
+        self.driver_version = 13000
         self.label = "cuda:0"
         self.stream = 0
         self.driver = self
@@ -83,6 +85,12 @@ class InterpretedDevice:
         """Nothing: work is done at once."""
 
     finish = synchronize
+
+    def timed(self, work: Callable[[], None]) -> float:
+        """The seconds of `work` on the host: the kernel interpreter's."""
+        start = perf_counter()
+        work()
+        return perf_counter() - start
 
     def allocate(self, nbytes: int) -> int:
         """The address of poisoned memory."""
@@ -275,7 +283,7 @@ def loaded(program: Plan, on: InterpretedDevice) -> CudaProgram:
 def install(on: InterpretedDevice, monkeypatch: Any) -> None:
     """Puts the device where programs and arrays look for a GPU."""
 
-    def load(plan: Any, on: Any, assemble: Any, name: str = "") -> Any:
+    def load(plan: Any, on: Any, assemble: Any = None, name: str = "") -> Any:
         return "", loaded(plan, on)
 
     def gpu(name: str = "cuda") -> Any:

@@ -1,4 +1,4 @@
-"""The whole table of functions and random programs on a GPU: the CPU's bits."""
+"""The whole table of functions on a GPU: the CPU's bits."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ import pytest
 import pyc
 from pyc.backends import cuda
 from pyc.compile import compile_graph
-from pyc.compile_cuda import compile_cuda
-from pyc.ir.evaluate import evaluate
 from tests.numpy.test_functions import TABLE
 from tests.programs.differential import same_bits
-from tests.programs.random_graphs import random_arguments, random_graph
 
 needs_gpu = pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
 CONTRACTIONS = (
@@ -41,30 +38,6 @@ def test_the_table_of_functions(row: int) -> None:
             np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-5 * max(size, 1.0))
         else:
             assert same_bits(a, b), name
-
-
-@pytest.mark.cuda
-@needs_gpu
-@pytest.mark.parametrize("shard", range(8))
-def test_random_programs(shard: int) -> None:
-    """Forty random programs a shard: the interpreter's bits."""
-    wrong = []
-    with pyc.config.using(cache="off"):
-        for seed in range(shard * 40, shard * 40 + 40):
-            graph = random_graph(seed)
-            arguments = random_arguments(graph, seed)
-            expected = evaluate(graph, arguments)
-            try:
-                found = compile_cuda(graph)(*arguments)
-            except Exception as error:
-                wrong.append(f"seed {seed}: {type(error).__name__}: {error}")
-                continue
-            wrong += [
-                f"seed {seed}: result {k} differs"
-                for k, (a, b) in enumerate(zip(expected, found, strict=True))
-                if not same_bits(a, b)
-            ]
-    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.cuda

@@ -87,6 +87,30 @@ def test_operands_move_in_16_bytes() -> None:
     assert not re.search(r"\b(ld|st)\.(global|local)\S*\.f32|\.local\.", text)
 
 
+def padded(b: Builder, p: list[Value]) -> list[Value]:
+    zero = b.constant(0, p[0].dtype)
+    return [b.bind1("pad", p[0], zero, low=(3, 3), high=(3, 3))]
+
+
+def test_indices_are_compared_and_divided_in_32_bits() -> None:
+    """64 bits are several instructions of a GPU each; addresses stay as wide as they are."""
+    text = ptx_of(padded, ((1000, 1002), dt.f32))
+    assert not re.search(r"\b(min|max|mul\.hi|div|rem)\.[su]64|setp\.\w+\.[su]64", text)
+    assert "min.s32" in text and "mul.hi.u32" in text
+    assert re.search(r"mul\.wide|add\.s64", text)
+
+
+def test_indices_that_may_not_fit_in_32_bits_stay_wide() -> None:
+    text = ptx_of(padded, ((1 << 31, 33), dt.u8))
+    assert re.search(r"setp\.\w+\.[su]64|(min|max)\.[su]64", text)
+
+
+def test_lanes_from_anywhere_are_read_through_the_read_only_path() -> None:
+    """They would have to be read before the next store otherwise, whatever it is to."""
+    text = ptx_of(padded, ((64, 64), dt.f32))
+    assert "ld.global.nc" in text and not re.search(r"ld\.global\.[vb]", text)
+
+
 def test_row_programs_stay_out_of_local_memory() -> None:
     text = ptx_of(softmax, ((64, 4096), dt.f32))
     assert ".local" not in text

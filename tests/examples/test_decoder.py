@@ -10,6 +10,7 @@ import pytest
 
 import pyc
 from examples import decoder
+from pyc.backends import cuda
 from pyc.ir import plan as plans
 
 Array = np.ndarray[Any, Any]
@@ -50,6 +51,19 @@ def test_tokens_are_those_of_numpy(prompt: Sequence[int], length: int, temperatu
     np.testing.assert_array_equal(found[len(prompt) :], scores.argmax(axis=1))
     best = np.sort(scores, axis=1)
     assert np.min(best[:, -1] - best[:, -2]) > 1e-4
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
+@pytest.mark.parametrize("temperature", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize(("prompt", "length"), [((5,), 8), ((9, 8, 7, 6), 100), ((1,) * 20, 40)])
+def test_tokens_are_those_of_numpy_on_a_gpu(
+    prompt: Sequence[int], length: int, temperature: float
+) -> None:
+    """With the weights there, whose device the program takes."""
+    weights, start = pyc.device_put(WEIGHTS, "cuda"), np.array(prompt)
+    found = np.asarray(COMPILED(weights, start, length, temperature, 4))
+    np.testing.assert_array_equal(found, decoder.generate(EXACT, start, length, temperature, 4))
 
 
 def test_the_cache_gives_what_all_places_at_once_give() -> None:

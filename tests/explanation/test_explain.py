@@ -19,11 +19,9 @@ from pyc import config, reasons
 from pyc.errors import ArgumentError, CacheMissError
 from pyc.explanation import ceilings as ceilings_module
 from pyc.explanation.ceilings import Ceilings
-from pyc.ir.target import SM_90
 from pyc.ir.text_plan import print_plan
 from pyc.jit import Jitted
 from pyc.lowered import lower_graph
-from pyc.programs import Programs
 from pyc.reasons import Reason
 from pyc.report import Report
 from pyc.runtime import call, native, pool
@@ -286,20 +284,6 @@ def test_a_program_that_raises_is_not_measured() -> None:
     assert report.kernels is not None
     assert report.kernels.problem.endswith("a call with these arguments raises")
     assert report.kernels.rows[0].measured is None
-
-
-def test_a_program_of_a_gpu_has_no_bounds_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lowered(self: Any, traced: Any, leaves: Any) -> Any:
-        return lower_graph(traced.graph, target=SM_90, **self._told(traced))
-
-    monkeypatch.setattr(Programs, "lowered", lowered)
-    report = pyc.explain(programs.layer, *TYPICAL["layer"], measure=True)
-    assert report.kernels is not None
-    assert report.kernels.problem == "kernels of a GPU are not measured"
-    assert [row.bound for row in report.kernels.rows] == [None] * len(report.kernels.rows)
-    assert "blocks" in report.kernels.rows[0].schedule
-    assert report.kernels.machine == ""
-    assert "sm_90" in report.text()
 
 
 # --- which program --------------------------------------------------------------------------------

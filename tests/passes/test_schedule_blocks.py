@@ -17,6 +17,7 @@ from pyc.ir.graph import Builder, Graph, Value
 from pyc.ir.loops import Alloc, Barrier, Body, Buffer, For, If, Kernel, Kind, Space, While, walk
 from pyc.ir.target import SM_90, X86_64_V3, Target
 from pyc.ir.types import ArrayType
+from pyc.passes import element_blocks
 from pyc.passes.memory import plan
 from pyc.passes.schedule_blocks import schedule_blocks
 
@@ -283,6 +284,60 @@ def test_many_columns_and_short_ones_stay_one_launch() -> None:
     assert len(check(softmax_along(0), ((100, 40), dt.f32))) == 1
     wide = plan(graph_of(softmax_along(0), ((200, 1 << 16), dt.f32)), SM_90)
     assert len(wide.plan.kernels) == 1
+
+
+# --- several vectors of a thread ------------------------------------------------------------------
+
+
+def stencil(b: Builder, p: list[Value]) -> list[Value]:
+    """The middle of each element's neighbours above, below and beside it."""
+    (x,) = p
+    rows, columns = x.shape
+
+    def part(row: int, column: int) -> Value:
+        size = (rows - 2, columns - 2)
+        return b.bind1("slice", x, start=(row, column), size=size, step=(1, 1))
+
+    total = b.bind1("add", part(0, 1), part(2, 1))
+    return [b.bind1("add", b.bind1("add", total, part(1, 0)), part(1, 2))]
+
+
+def gathered(b: Builder, p: list[Value]) -> list[Value]:
+    return [b.bind1("gather", p[0], p[1], axes=(0,), position=0)]
+
+
+SEVERAL: dict[str, tuple[Make, tuple[tuple[tuple[int, ...], DType], ...], list[int]]] = {
+    "narrow": (lambda b, p: [b.bind1("cast", p[0], dtype=dt.f32)], (((9000,), dt.bf16),), [4, 4]),
+    "whole blocks": (lambda b, p: [b.bind1("neg", p[0])], (((8192,), dt.f32),), [2]),
+    "a part of a block": (lambda b, p: [b.bind1("neg", p[0])], (((9000,), dt.f32),), [2, 2]),
+    "a part of a vector": (lambda b, p: [b.bind1("neg", p[0])], (((9003,), dt.f32),), [2, 2]),
+    "enough": (lambda b, p: [b.bind1("add", *p)], (((9000,), dt.f32),) * 2, []),
+    "joined": (
+        lambda b, p: [b.bind1("concatenate", *p, axis=1)],
+        (((41, 100), dt.f32), ((41, 131), dt.f32)),
+        [4, 4],
+    ),
+    "padded": (
+        lambda b, p: [b.bind1("pad", *p, low=(1, 3), high=(2, 0))],
+        (((40, 100), dt.f32), ((), dt.f32)),
+        [8, 8],
+    ),
+    "gathered": (gathered, (((70, 60), dt.f32), ((90,), dt.i64)), [4, 4]),
+    "rows of a stencil": (stencil, (((40, 230), dt.f32),), [4, 2]),
+    "all rows of a stencil": (stencil, (((42, 230), dt.f64),), [4]),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_threads_of_large_work_compute_several_vectors(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So many that enough bytes are under way; fewer threads than keep the device busy are none."""
+    make, types, counts = SEVERAL[name]
+    assert not extents(check(make, *types), Kind.UNROLL)
+    monkeypatch.setattr(element_blocks, "BUSY", 64)
+    found = check(make, *types)
+    assert extents(found, Kind.UNROLL) == counts
 
 
 # --- barriers -------------------------------------------------------------------------------------

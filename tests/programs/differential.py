@@ -1,9 +1,10 @@
 """Runs random Graphs through one executor and compares each result with the Graph interpreter.
 
-    python -m tests.programs.differential FIRST LAST {optimise,plan,compile,compile-v3}
+    python -m tests.programs.differential FIRST LAST {optimise,plan,compile,compile-v3,cuda}
 
 A process of its own, so that an abort of LLVM costs one program: each seed has a line of JSON when
-it is done. `run` does this for many seeds.
+it is done. `run` does this for many seeds. A GPU that has failed takes no more work from a process,
+so the process ends, and says so in the line of the program that did it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import numpy as np
 from pyc import config
 from pyc.backends.oracle import PlanFailure, run_plan
 from pyc.compile import compile_graph
-from pyc.errors import PycError
+from pyc.compile_cuda import compile_cuda
+from pyc.device import gpu
+from pyc.errors import DeviceError, PycError
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
 from pyc.ir.target import X86_64_V3
@@ -69,12 +72,19 @@ def _compiled_for_avx2(graph: Graph, arguments: Sequence[Array]) -> Sequence[Arr
     return compile_graph(graph, target=X86_64_V3)(*arguments)
 
 
+def _compiled_for_the_gpu(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
+    return compile_cuda(graph)(*arguments)
+
+
 EXECUTORS: dict[str, Callable[[Graph, Sequence[Array]], Sequence[Array]]] = {
     "optimise": _optimised,
     "plan": _planned,
     "compile": _compiled,
     "compile-v3": _compiled_for_avx2,
+    "cuda": _compiled_for_the_gpu,
 }
+EVERYWHERE = tuple(sorted({*EXECUTORS} - {"cuda"}))
+"""The executors that need no GPU."""
 
 
 def compare(seed: int, executor: str, seen: Counter[str] | None = None) -> str:
@@ -108,15 +118,32 @@ def compare(seed: int, executor: str, seen: Counter[str] | None = None) -> str:
     return ""
 
 
+def usable(executor: str) -> bool:
+    """Whether the device still works: a kernel that reads where nothing is, say, ends its use by
+    the process."""
+    if executor != "cuda":
+        return True
+    try:
+        gpu().finish()
+    except DeviceError:
+        return False
+    return True
+
+
 def main(first: int, last: int, executor: str) -> int:
-    """Runs the seeds [first, last); prints a line {"seed", "finding", "coverage"} for each."""
+    """Runs the seeds [first, last); prints a line {"seed", "finding", "coverage", "ends"} for each.
+    ends: whether the process can run no more of them."""
     config.update("cache", "off")
     wrong = False
     for seed in range(first, last):
         seen: Counter[str] = Counter()
         finding = compare(seed, executor, seen)
+        ends = bool(finding) and not usable(executor)
+        report = {"seed": seed, "finding": finding, "coverage": seen, "ends": ends}
+        print(json.dumps(report), flush=True)
         wrong |= bool(finding)
-        print(json.dumps({"seed": seed, "finding": finding, "coverage": seen}), flush=True)
+        if ends:
+            break
     return int(wrong)
 
 

@@ -1,12 +1,14 @@
 """Runs many random programs on all processors, and writes what agreed and what they are made of.
 
     python -m tests.programs.run --seeds 0:10000 --processes 16 --json FILE [--limit SECONDS]
+    python -m tests.programs.run --seeds 0:10000 --device cuda --json FILE
     python -m tests.programs.run --merge FILE FILE ... --json FILE
 
-Each program is compiled and must give the bits, or raise the error, of the Graph interpreter
-(`differential`; --executor chooses another way). Shards are processes: one that dies or hangs is a
-finding for the seed at work, and its other seeds run in another. With --limit no shard starts after
-so many seconds; what ran is in the record, and records of other seeds can be merged with it.
+Each program is compiled, for the CPU or for the first GPU, which all processes then share, and must
+give the bits, or raise the error, of the Graph interpreter (`differential`; --executor chooses
+another way). Shards are processes: one that dies or hangs is a finding for the seed at work, and
+its other seeds run in another. With --limit no shard starts after so many seconds; what ran is in
+the record, and records of other seeds can be merged with it.
 """
 
 from __future__ import annotations
@@ -24,12 +26,15 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.runner import machine
+from pyc.device import gpu
 from pyc.ir.op import OPS, Kind
 from tests.programs.differential import EXECUTORS
 
 ROOT = Path(__file__).parents[2]
 SHARD = 50
 """Seeds of a process: starting it costs as much as two or three programs."""
+EXECUTOR_OF = {"cpu": "compile", "cuda": "cuda"}
+"""What compiles for a device."""
 PATIENCE = 300.0
 """Seconds after which a shard hangs."""
 FLOOR = {100: 550, 1000: 1700, 10000: 3000}
@@ -67,16 +72,17 @@ def run_shard(first: int, last: int, executor: str) -> tuple[dict[str, str], Cou
             out, told = shard.communicate()
             end = f"the process did not end within {PATIENCE:g} s"
         # One line a seed: what a program made of and what it found is known even if a later dies.
-        seen = first
+        seen, ends = first, False
         for line in out.splitlines():
             report = json.loads(line)
-            seen = report["seed"] + 1
+            seen, ends = report["seed"] + 1, report["ends"]
             coverage.update(report["coverage"])
             if report["finding"]:
                 findings[str(report["seed"])] = report["finding"]
-        if seen < last:
+        if seen < last and not ends:
             findings[str(seen)] = f"{end}: {told[-500:]}"
-        first = seen + 1
+            seen += 1
+        first = seen
     return findings, coverage
 
 
@@ -111,6 +117,8 @@ def run(
                 print(f"seed {seed}: {wrong}", flush=True)
     record["seconds"] = round(perf_counter() - begin, 1)
     here = machine()
+    if executor == "cuda":
+        here["device"], here["driver"] = gpu().name, gpu().driver_version
     record["machines"] = [{**here, "commit": commit or here["commit"]}]
     return summed(record)
 
@@ -220,7 +228,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", default="0:10000", help="FIRST:LAST, the last not included")
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--executor", choices=sorted(EXECUTORS), default="compile")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--executor", choices=sorted(EXECUTORS), default="compile")
+    way.add_argument("--device", choices=sorted(EXECUTOR_OF), help="what the programs run on")
     parser.add_argument("--limit", type=float, default=float("inf"), metavar="SECONDS")
     parser.add_argument(
         "--commit", default="", help="what runs, if it is not what the checkout says"
@@ -232,7 +242,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         record = merge([read(f) for f in given.merge])
     else:
         first, last = map(int, given.seeds.split(":"))
-        record = run(first, last, given.executor, given.processes, given.limit, given.commit)
+        executor = EXECUTOR_OF.get(given.device, given.executor)
+        record = run(first, last, executor, given.processes, given.limit, given.commit)
     print(table(record["coverage"]))
     print(
         f"{record['agreed']} of {record['programs']} programs agree ({record['executor']}); "

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pyc.backends import cuda
+from pyc.errors import DeviceError
 from pyc.ir.op import OPS
-from tests.programs import run
-from tests.programs.differential import EXECUTORS, same_bits
+from tests.programs import differential, run
+from tests.programs.differential import EVERYWHERE, same_bits
 
 
-@pytest.mark.parametrize("executor", sorted(EXECUTORS))
+@pytest.mark.parametrize("executor", EVERYWHERE)
 def test_random_programs_give_the_interpreters_bits(executor: str) -> None:
     """A hundred programs through each executor, and enough of the op table with them."""
     record = run.run(0, 100, executor, 1)
     assert not record["findings"], record["findings"]
     assert record["programs"] == record["agreed"] == 100
     assert record["floor"] > 0 and not run.too_little(record), run.table(record["coverage"])
+
+
+@pytest.mark.cuda
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
+def test_random_programs_on_a_gpu_give_the_interpreters_bits() -> None:
+    """`--seeds 0:10000 --device cuda` is the whole of it."""
+    record = run.run(0, 320, "cuda", 8)
+    assert not record["findings"], record["findings"]
+    assert record["programs"] == record["agreed"] == 320 and not run.too_little(record)
 
 
 @pytest.mark.slow
@@ -46,12 +59,15 @@ for seed in range(first, last):
         os.abort()
     if seed == 5:
         time.sleep(60)
-    line = {"seed": seed, "finding": "wrong" * (seed == 7), "coverage": {"add:f32:cond": 1}}
+    wrong = "wrong" * (seed in (6, 7))
+    line = {"seed": seed, "finding": wrong, "coverage": {"add:f32:cond": 1}, "ends": seed == 6}
     print(json.dumps(line), flush=True)
+    if seed == 6:
+        sys.exit(1)
 """
 
 
-def test_an_abort_and_a_hang_cost_one_program_each(
+def test_an_abort_and_a_hang_and_a_lost_device_cost_one_program_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "tests" / "programs"
@@ -63,11 +79,31 @@ def test_an_abort_and_a_hang_cost_one_program_each(
     monkeypatch.setattr(run, "PATIENCE", 2.0)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     findings, coverage = run.run_shard(0, 9, "compile")
-    assert sorted(findings) == ["3", "5", "7"]
+    assert sorted(findings) == ["3", "5", "6", "7"]
     assert "ended with -6: LLVM ERROR" in findings["3"]
     assert "did not end" in findings["5"]
-    assert findings["7"] == "wrong"
+    assert findings["6"] == findings["7"] == "wrong"
     assert coverage == {"add:f32:cond": 7}
+
+
+class Lost:
+    """A GPU that one of the programs has made useless."""
+
+    def finish(self) -> None:
+        raise DeviceError("CUDA driver: an illegal memory access was encountered")
+
+
+def test_a_process_ends_with_the_program_that_costs_it_the_device(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All after it would fail for nothing of their own; one that is only wrong ends nothing."""
+    monkeypatch.setattr(differential, "gpu", Lost)
+    monkeypatch.setattr(differential, "compare", lambda seed, executor, seen: "wrong" * (seed == 2))
+    for executor, seeds in (("cuda", [0, 1, 2]), ("compile", [0, 1, 2, 3, 4])):
+        assert differential.main(0, 5, executor) == 1
+        reports = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert [r["seed"] for r in reports] == seeds
+        assert [r["seed"] for r in reports if r["ends"]] == [2] * (executor == "cuda")
 
 
 def test_records_of_different_seeds_add_up(

@@ -1,0 +1,196 @@
+"""Independent elements for blocks of threads: which of them a thread computes.
+
+Takes a flat nest of parallel loops around stores, and returns the grid and thread loops that run
+it. A thread computes one vector along the last loop, neighbouring threads neighbouring vectors.
+Where that keeps too few bytes under way to hide what memory takes to answer, it computes several: a
+block's distance apart, so that each is a whole line of a warp; or, where the nest reads neighbours
+along the loop before (a stencil), one below the other, so that they share what they read. Work that
+keeps the device busy with fewer threads only is cut so; the rest stays as wide as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import gcd, prod
+
+from pyc.ir.expr import Expr, Load, Var, apply, const, postorder
+from pyc.ir.loops import Body, Fail, For, If, Kind, Let, Space, Stmt, Store
+from pyc.ir.order import LANES
+from pyc.ir.visit import renamed
+from pyc.passes.nest import Loop, Nest, accesses, instructions, roots, values_of
+from pyc.passes.reduction_blocks import power_above
+
+THREADS = 256
+"""Threads of a block."""
+MAX_VECTOR = 16
+"""Elements of a thread's vector at most."""
+BUSY = 1 << 18
+"""Threads that keep the largest device busy."""
+UNDER_WAY = 32
+"""Bytes that a thread reads before it needs the first of them: with eight blocks of 256 threads,
+64 KB for a processor of the device, whose memory delivers 30 bytes in the nanosecond. Twice that
+where one read says where the next is."""
+MOST_PLACES = 8
+"""Vectors of a thread at most."""
+NEIGHBOURS = 4
+"""Vectors one below the other that share what they read."""
+LARGEST = 512
+"""Instructions of a thread, over all its elements, up to which it computes several vectors."""
+
+Positions = Callable[[Sequence[Loop], Expr], list[Stmt]]
+
+
+def width_of(nest: Nest, loops: Sequence[Loop], inner: Loop, core: Body) -> int:
+    """Elements of a thread's vector along the last loop: of the widest type among what differs from
+    one to the next."""
+    moving = [b.dtype for b, a in accesses(core) if nest.factor(inner.var, a) != 0]
+    moving += [e.dtype for e in values_of(core)]
+    widest = max((t.itemsize for t in moving), default=8)
+    width = min(nest.target.lanes(widest), LANES, MAX_VECTOR)
+    if not nest.contiguous(inner.var, core):
+        return 1
+    if len(loops) > 1:  # each row begins where a vector may
+        return gcd(width, inner.extent)
+    return min(width, 1 << (inner.extent.bit_length() - 1))
+
+
+def element_nest(nest: Nest, loops: Sequence[Loop], core: Body, positions: Positions) -> list[Stmt]:
+    """The grid. positions: binds variables of loops to a row-major number."""
+    inner = loops[-1] if loops else Loop(nest.simplify.variable("one", 1), 1)
+    outer = list(loops[:-1])
+    width = width_of(nest, loops, inner, core)
+    vectors = -(-inner.extent // width)
+    total = vectors * prod(x.extent for x in outer)
+
+    def vector(column: Expr) -> Body:
+        """The vector with this number along the last loop."""
+        if width == 1:
+            return renamed(core, {inner.var: column})
+        start = column * width
+        lane = nest.simplify.variable("lane", width)
+        body: Body = (For(lane, width, Kind.VECTOR, renamed(core, {inner.var: start + lane})),)
+        left = inner.extent % width
+        if left:
+            one = nest.simplify.variable("rest", left)
+            tail = For(one, left, Kind.SERIAL, renamed(core, {inner.var: start + one}))
+            body = (If(start + width <= inner.extent, body, (tail,)),)
+        return body
+
+    def here(place: Expr) -> list[Stmt]:
+        """The vector with this number of all."""
+        if not outer:
+            return [*vector(place)]
+        rest = apply("quotient", place, const(vectors))
+        return [*positions(outer, rest), *vector(apply("remainder", place, const(vectors)))]
+
+    count = min(several(nest, inner, core, width), max(total // BUSY, 1))
+    count = 1 << (count.bit_length() - 1)
+    if outer and count > 1 and shares_rows(nest, inner, core):
+        rows = min(max(count, NEIGHBOURS), MOST_PLACES)
+        return _one_below_the_other(nest, outer, vectors, rows, vector, positions)
+    return _apart(nest, total, count, here)
+
+
+def several(nest: Nest, inner: Loop, core: Body, width: int) -> int:
+    """Vectors that a thread computes so that it has enough bytes under way."""
+    if not all(isinstance(s, (Let, Store, Fail)) for s in core):
+        return 1
+    loads = [
+        e
+        for e in postorder(roots(core))
+        if isinstance(e, Load) and e.buffer.space is Space.GLOBAL and len(e.index) == 1
+    ]
+    once = width * sum(
+        b.dtype.itemsize
+        for b in {e.buffer for e in loads if nest.factor(inner.var, e.index[0]) != 0}
+    )
+    if not once:
+        return 1
+    places = [n for e in loads for n in postorder(e.index)]
+    waits = 2 if any(isinstance(n, Load) for n in places) else 1
+    room = LARGEST // max(instructions(core) * width, 1)
+    return max(min(waits * UNDER_WAY // once, MOST_PLACES, room), 1)
+
+
+def shares_rows(nest: Nest, inner: Loop, core: Body) -> bool:
+    """Whether some buffer is read at places that are a row or more apart, by a fixed distance."""
+    at: dict[tuple[object, ...], set[int]] = {}
+    for e in postorder(roots(core)):
+        if isinstance(e, Load) and len(e.index) == 1:
+            form = nest.simplify.linear(e.index[0])
+            key = (e.buffer, frozenset((id(atom), factor) for atom, factor in form.terms))
+            at.setdefault(key, set()).add(form.constant)
+    return any(max(found) - min(found) >= inner.extent for found in at.values())
+
+
+def _apart(nest: Nest, total: int, count: int, here: Callable[[Expr], list[Stmt]]) -> list[Stmt]:
+    """`here` for each number < total: `count` of them a thread, the threads of a block apart."""
+    threads = min(THREADS, max(power_above(total), nest.target.warp_size))
+    block, thread = Var("block"), Var("thread")
+    of_block = threads * count
+    first = block * of_block + thread
+
+    def one(at: Expr, checked: bool) -> Body:
+        place = nest.simplify.variable("place", total)
+        body = tuple(here(place))
+        return (Let(place, at), If(place < total, body)) if checked else (Let(place, at), *body)
+
+    def all_of_thread(checked: bool) -> Body:
+        if count == 1:
+            return one(first, checked)
+        k = nest.simplify.variable("k", count)
+        return (For(k, count, Kind.UNROLL, one(first + k * threads, checked)),)
+
+    if total % of_block == 0:
+        body = all_of_thread(checked=False)
+    elif count == 1:
+        body = all_of_thread(checked=True)
+    else:  # checks between the reads would keep them from being under way at once
+        whole = (block + 1) * of_block <= total
+        body = (If(whole, all_of_thread(checked=False), all_of_thread(checked=True)),)
+    return [
+        For(block, -(-total // of_block), Kind.GRID, (For(thread, threads, Kind.THREAD, body),))
+    ]
+
+
+def _one_below_the_other(
+    nest: Nest,
+    outer: Sequence[Loop],
+    vectors: int,
+    count: int,
+    vector: Callable[[Expr], Body],
+    positions: Positions,
+) -> list[Stmt]:
+    """`vector` of each column at each position of `outer`: `count` neighbours along the last of
+    these loops a thread."""
+    rows = outer[-1]
+    groups = Loop(
+        nest.simplify.variable("group", -(-rows.extent // count)), -(-rows.extent // count)
+    )
+
+    def here(place: Expr) -> list[Stmt]:
+        column = nest.simplify.variable("column", vectors)
+        first = groups.var * count
+
+        def several(number: int) -> Body:
+            k = nest.simplify.variable("k", number)
+            row = nest.simplify.variable("row", rows.extent)
+            body = renamed(vector(column), {rows.var: row})
+            return (For(k, number, Kind.UNROLL, (Let(row, first + k), *body)),)
+
+        body = several(count)
+        left = rows.extent % count
+        if left:
+            body = (If(first + count <= rows.extent, body, several(left)),)
+        number = apply("quotient", place, const(vectors))
+        return [
+            *positions([*outer[:-1], groups], number),
+            Let(column, apply("remainder", place, const(vectors))),
+            *body,
+        ]
+
+    total = vectors * groups.extent * prod(x.extent for x in outer[:-1])
+    return _apart(nest, total, 1, here)
+
+
+__all__ = ["element_nest"]
