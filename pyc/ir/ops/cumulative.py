@@ -23,7 +23,7 @@ from pyc.ir.expr import Const, Expr, Load, Var, apply, const, select
 from pyc.ir.instructions import INSTRUCTIONS
 from pyc.ir.loops import Buffer, Carry, For, Kernel, Let, Stmt, Store
 from pyc.ir.loops import Kind as LoopKind
-from pyc.ir.op import Complex, Kind, Op, Types, define
+from pyc.ir.op import Complex, Kind, Op, Types, batch_rows, define
 from pyc.ir.types import ArrayType
 
 Array = np.ndarray[Any, Any]
@@ -54,7 +54,17 @@ def running(name: str, kinds: str, fold: _Fold, reference: Callable[[Array], Arr
     def build(types: Types) -> Kernel:
         return _kernel(name, types[0], fold)
 
-    return define(Op(name, Kind.KERNEL, rule, build=build, reference=reference, kinds=kinds))
+    return define(
+        Op(
+            name,
+            Kind.KERNEL,
+            rule,
+            build=build,
+            reference=reference,
+            batch=batch_rows,
+            kinds=kinds,
+        )
+    )
 
 
 def _kernel(name: str, x: ArrayType, fold: _Fold) -> Kernel:
