@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pyc.runtime.threads import get_num_threads, set_num_threads, threads
     from pyc.trace.abstract import ShapeDtype
     from pyc.trace.host_calls import io_callback, pure_callback
-    from pyc.vectorized import vmap
     from pyc.uncompiled import eval_shape, interpret, make_graph
+    from pyc.vectorized import vmap
     from pyc.verification import verify
 
 __all__ = [

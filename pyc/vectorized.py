@@ -16,7 +16,7 @@ from pyc.jit import jit
 from pyc.purity.code import check_code
 from pyc.trace import location
 from pyc.trace.batching import checked_axes, checked_size
-from pyc.trace.mapped import Mapped
+from pyc.trace.bound import Mapped
 
 
 @overload

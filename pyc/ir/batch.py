@@ -207,7 +207,7 @@ class Batch:
                 found[k] = Operand(self.select(self.mask, x.value, harmless), 0)
         return found
 
-    def under(self, mask: Value) -> Batch:
+    def under(self, mask: Value | None) -> Batch:
         """The same batch, where only the lanes of `mask` take part."""
         found = Batch(self.builder, self.size, mask)
         found._eqn = self._eqn
@@ -245,9 +245,9 @@ class Batch:
             args.append(Operand(builder.param(ArrayType(shape, p.dtype)), 0 if batched else None))
         outs = batch.run(graph, args)
         forced = results or [False] * len(outs)
-        batched = [b or x.axis is not None for b, x in zip(forced, outs, strict=True)]
-        values = [batch.at(x, 0) if b else x.value for b, x in zip(batched, outs, strict=True)]
-        return builder.build(values), batched
+        found = [b or x.axis is not None for b, x in zip(forced, outs, strict=True)]
+        values = [batch.at(x, 0) if b else x.value for b, x in zip(found, outs, strict=True)]
+        return builder.build(values), found
 
 
 # --- the rules of kinds ---------------------------------------------------------------------------

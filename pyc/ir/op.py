@@ -45,6 +45,7 @@ from enum import Enum
 from typing import Any
 
 from pyc.errors import DTypeError, ShapeError
+from pyc.forks import load
 from pyc.frozen import field, frozen
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr
@@ -167,3 +168,12 @@ def batch_together(batch: Any, args: Any, **params: Any) -> Any:
 def batch_rows(batch: Any, args: Any, **params: Any) -> Any:
     """Rule for batches: an operation on the last axis of one argument."""
     return batch.rows(args, **params)
+
+
+def batch_by(module: str, name: str) -> Callable[..., Any]:
+    """The rule for batches `name` of a module of `ir/ops`, which is loaded when it is used."""
+
+    def rule(batch: Any, args: Any, **params: Any) -> Any:
+        return getattr(load(f"pyc.ir.ops.{module}"), name)(batch, args, **params)
+
+    return rule

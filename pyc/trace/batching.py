@@ -13,10 +13,9 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyc import tree
-from pyc import treedef as definition
 from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.frozen import frozen
 from pyc.interpreter import WEAK, current, type_of, weak_type
@@ -24,12 +23,14 @@ from pyc.ir.batch import Batch, Operand
 from pyc.ir.graph import Builder, Graph
 from pyc.ir.types import ArrayType
 from pyc.trace import location
+from pyc.trace.bound import Mapped
 from pyc.trace.capture import tracing
-from pyc.trace.mapped import Mapped
 from pyc.trace.operand_trees import Placed, in_view
 from pyc.trace.trace import Input, Trace
 from pyc.trace.tracer import Tracer
-from pyc.treedef import TreeDef
+
+TreeDef: TypeAlias = tree.TreeDef
+_LEAF = tree.structure(0)
 
 # --- the axes -------------------------------------------------------------------------------------
 
@@ -66,14 +67,14 @@ def _spread(option: str, axes: Any, structure: TreeDef, name: str) -> list[int |
     if type(axes) is structure.kind:
         parts, meta = structure.way.parts(axes, True)
         children = list(parts)
-        like = TreeDef(structure.way, structure.kind, meta, (definition.LEAF,) * len(children))
+        like = TreeDef(structure.way, structure.kind, meta, (_LEAF,) * len(children))
         own = {entry.text: x for entry, x in zip(like.way.entries(like), children, strict=True)}
         entries = list(structure.way.entries(structure))
         if own.keys() == {entry.text for entry in entries}:
             pairs = zip(entries, structure.children, strict=True)
             found = [_spread(option, own[e.text], c, name + e.text) for e, c in pairs]
             return [axis for part in found for axis in part]
-    what = "an array or a number" if structure is definition.LEAF else str(structure)
+    what = "an array or a number" if structure == _LEAF else str(structure)
     raise ArgumentError(
         f"vmap: `{option}` has {axes!r} for `{name}`, which is {what}",
         fix="Write one axis, or None, for all of it; or a tree of the same tuples, lists and "
@@ -89,10 +90,9 @@ def _of_arguments(
     found: list[int | None] = []
     axes = in_axes if type(in_axes) in (tuple, list) else [in_axes] * len(args.children)
     if len(axes) != len(args.children):
-        given = len(args.children)
         raise ArgumentError(
-            f"vmap: `in_axes` has {len(axes)} axes for {given} positional "
-            f"argument{'' if given == 1 else 's'}",
+            f"vmap: positional arguments: `in_axes` is for {len(axes)}, the call has "
+            f"{len(args.children)}",
             fix="Write one for each positional argument; those by keyword are mapped over their "
             "first axis.",
         )
@@ -144,7 +144,7 @@ class _Argument:
         """What one lane of it is."""
         shape = self.type.shape
         shape = (*shape[: self.place], *shape[self.place + 1 :])
-        return Input(ArrayType(shape, self.type.dtype), None, f"lane of {self.name}")
+        return Input(ArrayType(shape, self.type.dtype), None, self.name)
 
     @property
     def size(self) -> int:
@@ -246,6 +246,7 @@ def _call(
         arguments = list(mapped.values())
         size = _size(arguments, axis_size)
         trace = Trace(current())
+        trace.caller = "pyc.vmap"
         with tracing(trace):
             for k, lane in zip(mapped, trace.add_inputs([x.lane for x in arguments]), strict=True):
                 lane.argument = lane.ndim > 0

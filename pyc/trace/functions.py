@@ -20,9 +20,8 @@ import numpy as np
 from pyc.errors import PurityError
 from pyc.reasons import Reason
 from pyc.trace import location, math_views, numpy_module
-from pyc.trace.bound import Bound
+from pyc.trace.bound import Bound, Mapped
 from pyc.trace.concrete import is_traced
-from pyc.trace.mapped import Mapped
 from pyc.trace.modules import MATHEMATICAL, changed_outside, refuse_write
 from pyc.trace.paths import Path
 from pyc.trace.users_code import is_users

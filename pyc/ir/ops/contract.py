@@ -110,6 +110,7 @@ def _dot_batch(
     options = {} if result is None else {"result": result}
     b_free = free_axes(b.lane.rank, b_contract, b_batch)
     a_free = free_axes(a.lane.rank, a_contract, a_batch)
+    pairs: Dimensions
     if not a_batch and b.axis is None and a.axis is not None:
         pairs = (_past(a.axis, a_contract), b_contract), ((), ())
         place = sum(k < a.axis for k in _past(a.axis, a_free))

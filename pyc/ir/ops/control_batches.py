@@ -53,6 +53,7 @@ def _mask(batch: Batch, *graphs: Graph) -> list[Value]:
 
 
 def cond(batch: Batch, args: Operands, *, branches: tuple[Graph, ...]) -> list[Operand]:
+    """A branch that all lanes take, or all branches where the index differs between lanes."""
     index, *operands = args
     if index.axis is not None:
         return _chosen(batch, index, operands, branches)
@@ -72,6 +73,8 @@ def _chosen(
     """The results of all branches, chosen for each lane."""
     number = batch.at(index, 0)
     last = len(branches) - 1
+    if not last:
+        return batch.under(batch.mask).run(branches[0], operands)
     outs: list[Operand] | None = None
     for k, branch in enumerate(branches):
         # The index is clamped: the ends take what is beyond.
@@ -95,7 +98,7 @@ def _chosen(
 # --- while ----------------------------------------------------------------------------------------
 
 
-def while_(
+def while_loop(
     batch: Batch,
     args: Operands,
     *,
@@ -104,6 +107,7 @@ def while_(
     condition_captures: int,
     body_captures: int,
 ) -> list[Operand]:
+    """One loop for all lanes; a value is carried with a batch axis if it gets one in any step."""
     of_condition = args[:condition_captures]
     of_body = args[condition_captures : condition_captures + body_captures]
     carries = args[condition_captures + body_captures :]
@@ -117,9 +121,7 @@ def while_(
     differs = batch.inner(condition, [*captured[0], *flags])[1][0]
     if differs:
         return _while_any(batch, of_condition, of_body, carries, condition, body)
-    mask = _mask(batch, condition, body)
-    if batch.mask is not None:
-        mask = [batch.mask]  # a loop must end where no lane takes part
+    mask = [] if batch.mask is None else [batch.mask]  # it must end where no lane takes part
     test = batch.inner(condition, [*captured[0], *flags], None, bool(mask))[0]
     step = batch.inner(body, [*captured[1], *flags], flags, bool(mask))[0]
     values = batch.bind(
@@ -319,4 +321,4 @@ class _Lanes:
         return outs
 
 
-__all__ = ["cond", "host_call", "scan", "while_"]
+__all__ = ["cond", "host_call", "scan", "while_loop"]

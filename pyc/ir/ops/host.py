@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from pyc.errors import ShapeError
 from pyc.ir.dtype import DType
-from pyc.ir.op import Kind, Op, Types, define
-from pyc.ir.ops import control_batches
+from pyc.ir.op import Kind, Op, Types, batch_by, define
 from pyc.ir.types import ArrayType
 
 ROUTINE = "host_call"
@@ -41,7 +40,7 @@ for _name, _effect in (("host_call", True), ("pure_host_call", False)):
             Kind.LIBRARY,
             _types,
             routine=_routine,
-            batch=control_batches.host_call,
+            batch=batch_by("control_batches", "host_call"),
             effect=_effect,
         )
     )

@@ -61,6 +61,7 @@ def gather(batch: Batch, args: Operands, *, axes: Axes, position: int) -> list[O
 
 
 def scatter(batch: Batch, args: Operands, *, axes: Axes, position: int, mode: str) -> list[Operand]:
+    """Into an array of its own for each lane."""
     x, update, *indices = args
     value, new = batch.at(x, 0), batch.at(update, 0)
     if all(i.axis is None for i in indices):
@@ -169,8 +170,9 @@ def update_slice(batch: Batch, args: Operands, *, starts: Starts, strides: Axes)
         tuple(strides[k] for k in axes),
     )
     new = _ordered(batch, new, (0, *_next(axes), *_next(_others(len(shape), axes))))
-    options = {"axes": (0, *_next(axes)), "position": 0, "mode": "set"}
-    return [batch.operand(batch.bind1("scatter", value, new, *places, **options), 0)]
+    at = (0, *_next(axes))
+    written = batch.bind1("scatter", value, new, *places, axes=at, position=0, mode="set")
+    return [batch.operand(written, 0)]
 
 
 def searchsorted(batch: Batch, args: Operands, *, right: bool, lead: int = 0) -> list[Operand]:

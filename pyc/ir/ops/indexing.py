@@ -30,8 +30,7 @@ from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, select
 from pyc.ir.instructions import INSTRUCTIONS
 from pyc.ir.loops import Accumulate, Body, Buffer, For, If, Kernel, Let, Stmt, Store
 from pyc.ir.loops import Kind as LoopKind
-from pyc.ir.op import Kind, Op, Types, define
-from pyc.ir.ops import index_batches
+from pyc.ir.op import Kind, Op, Types, batch_by, define
 from pyc.ir.ops.shape import Index, Read, clamped, index_op, plus, times
 from pyc.ir.order import MONOIDS
 from pyc.ir.types import ArrayType
@@ -112,7 +111,7 @@ index_op(
     _gather_types,
     _gather_element,
     _gather_reference,
-    batch=index_batches.gather,
+    batch=batch_by("index_batches", "gather"),
     cost=6,
 )
 
@@ -249,14 +248,14 @@ index_op(
     _dynamic_slice_types,
     _dynamic_slice_element,
     _dynamic_slice_reference,
-    batch=index_batches.dynamic_slice,
+    batch=batch_by("index_batches", "dynamic_slice"),
 )
 index_op(
     "update_slice",
     _update_slice_types,
     _update_slice_element,
     _update_slice_reference,
-    batch=index_batches.update_slice,
+    batch=batch_by("index_batches", "update_slice"),
     in_place=0,
     target=_update_slice_target,
 )
@@ -322,7 +321,7 @@ index_op(
     _search_types,
     _search_element,
     _search_reference,
-    batch=index_batches.searchsorted,
+    batch=batch_by("index_batches", "searchsorted"),
     cost=60,
 )
 
@@ -466,7 +465,7 @@ define(
         _scatter_types,
         build=_scatter_build,
         reference=_scatter_reference,
-        batch=index_batches.scatter,
+        batch=batch_by("index_batches", "scatter"),
         kinds="bool int uint float complex",
         in_place=0,
     )
