@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pyc.trace.abstract import ShapeDtype
     from pyc.trace.host_calls import io_callback, pure_callback
     from pyc.uncompiled import eval_shape, interpret, make_graph
+    from pyc.vectorized import vmap
     from pyc.verification import verify
 
 __all__ = [
@@ -70,6 +71,7 @@ __all__ = [
     "threads",
     "tree",
     "verify",
+    "vmap",
     "while_loop",
 ]
 __version__ = "0.1.0"
@@ -82,6 +84,7 @@ _ELSEWHERE = {
     "pyc.trace.host_calls": ("io_callback", "pure_callback"),
     "pyc.kept": ("clear_caches",),
     "pyc.runtime.threads": ("get_num_threads", "set_num_threads", "threads"),
+    "pyc.vectorized": ("vmap",),
     "pyc.uncompiled": ("eval_shape", "interpret", "make_graph"),
 }
 """Public names of the modules that are loaded on demand."""

@@ -76,6 +76,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"compile", "entries", "looks", "programs", "purity", "report", "signature"}
     | {"specialise", "stages"},
     "uncompiled": GLUE | {"eager", "jit"},
+    "vectorized": IR | {"interpreter", "jit", "purity", "trace"},
     "kept": {"cache", "eager", "eager_calls", "jit", "runtime"},
     "verification": GLUE | {"eager", "jit", "lowered"},
     "demo": GLUE | {"__init__", "lax", "jit"},
@@ -85,7 +86,7 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"cli", "__init__"},
     "__init__": GLUE
     | {"debug", "compile", "eager", "explanation", "jit", "lax", "cache", "verification"}
-    | {"kept", "random", "uncompiled"},
+    | {"kept", "random", "uncompiled", "vectorized"},
 }
 """Part of pyc (a module, or a package with all in it) -> the parts that it may import."""
 

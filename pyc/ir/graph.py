@@ -48,9 +48,12 @@ class Raise(Location):
 
 @frozen()
 class HostCall(Location):
-    """The place of a call back into Python. answers: takes the arguments, gives the results."""
+    """The place of a call back into Python. answers: takes the arguments, gives the results; many:
+    makes of a number what answers for as many lanes at once, each argument and result with a first
+    axis more, where the function can do that."""
 
     answers: Callable[[Any], Any] | None = None
+    many: Callable[[int], Any] | None = None
 
 
 @frozen(eq=False)

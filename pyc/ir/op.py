@@ -32,6 +32,8 @@ for:
 
 `types(argument types, **params) -> tuple[ArrayType, ...]` is the type rule; the default is that of
 the kind. It raises ShapeError or DTypeError with the offending types; `trace` adds the user's line.
+`batch(batch, args, **params)` is the rule for many lanes at once (`ir/batch.py`); pointwise ops and
+reductions have that of their kind.
 `reference` is the NumPy function: the oracle within tolerance for tests (exact for index and kernel
 ops), and nothing else.
 """
@@ -43,6 +45,7 @@ from enum import Enum
 from typing import Any
 
 from pyc.errors import DTypeError, ShapeError
+from pyc.forks import load
 from pyc.frozen import field, frozen
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr
@@ -81,7 +84,8 @@ class Op:
     value that is then the result} (both for real types, the value converted to the argument's type
     and compared by its bits);
     effect: must be kept, and in the order of others and of what can fail; widen, fails, failure,
-    in_place, target: see the module docstring; cost: rough instructions per element (for the fusion
+    in_place, target, batch: see the module docstring; spared: {position: value of an argument with
+    which an op that can fail does not}; cost: rough instructions per element (for the fusion
     cost model); samples: extra awkward inputs for the tests, as argument tuples.
     """
 
@@ -103,6 +107,8 @@ class Op:
     failure: Callable[..., Exception] | None = None
     in_place: int | None = None
     target: Callable[..., tuple[Expr, ...]] | None = None
+    batch: Callable[..., Any] | None = None
+    spared: dict[int, Any] = field(default_factory=dict)
     effect: bool = False
     widen: bool = True
     cost: int = 1
@@ -150,5 +156,24 @@ def pointwise_types(
             found = ", ".join(map(str, args))
             raise DTypeError(f"{name}: needs equal types of kind {kinds}, got {found}")
         return (ArrayType(shape, result or first),)
+
+    return rule
+
+
+def batch_together(batch: Any, args: Any, **params: Any) -> Any:
+    """Rule for batches: one element of the result for one of each argument, of equal shapes."""
+    return batch.together(args, **params)
+
+
+def batch_rows(batch: Any, args: Any, **params: Any) -> Any:
+    """Rule for batches: an operation on the last axis of one argument."""
+    return batch.rows(args, **params)
+
+
+def batch_by(module: str, name: str) -> Callable[..., Any]:
+    """The rule for batches `name` of a module of `ir/ops`, which is loaded when it is used."""
+
+    def rule(batch: Any, args: Any, **params: Any) -> Any:
+        return getattr(load(f"pyc.ir.ops.{module}"), name)(batch, args, **params)
 
     return rule

@@ -1,16 +1,23 @@
-"""`Bound`: a jitted method of an object, as a value.
+"""What is made of functions, as values: `Bound`, a jitted method of an object, and `Mapped`, a
+function of one lane as one of many.
 
-What `model.step` is where the class has a jitted `step`: a call puts the object before the other
-arguments. It compares, is copied and is pickled as Python's own bound methods are.
+`Bound` is what `model.step` is where the class has a jitted `step`: a call puts the object before
+the other arguments. It compares, is copied and is pickled as Python's own bound methods are.
+
+`Mapped` is what `pyc.vmap` gives within a trace, and what it compiles outside of one. How a call is
+traced is in `batching.py`, which is loaded by the first one.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
+from collections.abc import Callable
 from typing import Any
 
 from pyc import tree
+from pyc.forks import load
 from pyc.trace import location
 
 _FORWARDED = ("__name__", "__qualname__", "__wrapped__")
@@ -78,6 +85,30 @@ class Bound:
         return self.__func__.explain(self.__self__, *args, measure=measure, **kwargs)
 
 
+class Mapped:
+    """`fun`, mapped over axes of its arguments; see `pyc.vmap` for the axes."""
+
+    def __init__(
+        self, fun: Callable[..., Any], in_axes: Any, out_axes: Any, axis_size: int | None
+    ) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.in_axes = in_axes
+        self.out_axes = out_axes
+        self.axis_size = axis_size
+
+    def __repr__(self) -> str:
+        return f"<mapped {getattr(self.fun, '__name__', self.fun)!s}>"
+
+    def over(self, fun: Callable[..., Any]) -> Mapped:
+        """Another function, mapped over the same axes."""
+        return Mapped(fun, self.in_axes, self.out_axes, self.axis_size)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """The results of all lanes."""
+        return load("pyc.trace.batching").call(self, args, kwargs)
+
+
 tree.METHODS.add(Bound)
 
-__all__ = ["Bound"]
+__all__ = ["Bound", "Mapped"]

@@ -21,6 +21,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.graph import Graph
 from pyc.ir.types import ArrayType
+from pyc.trace.bound import Mapped
 from pyc.trace.capture import tracing
 from pyc.trace.operand_trees import (
     Placed,
@@ -372,22 +373,42 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     """f(x) for each slice x of `xs` along its first axis, stacked along a new first axis.
 
     xs: pytree of arrays with equal first axes; batch_size: slices in one iteration of the loop
-    that runs (the results are the same).
+    that runs, which are mapped over as by `vmap`; what is left over comes last.
     raises ShapeError: the first axes differ, or there is none
     """
     with Placed():
         stepped = apart(xs, "xs")
         size = _scan_length(stepped, None)
+        batch = 1 if batch_size is None else max(_factor("map", batch_size, size), 1)
+        if batch > 1 and size > 1:
+            return _mapped(f, stepped, size, min(batch, size))
         _, ys = _scan(
-            "map",
-            lambda _, x: (None, f(x)),
-            apart(None, "init"),
-            stepped,
-            size,
-            False,
-            _factor("map", batch_size or 1, size),
+            "map", lambda _, x: (None, f(x)), apart(None, "init"), stepped, size, False, 1
         )
         return ys
+
+
+def _mapped(f: Callable[[Any], Any], xs: Tree, size: int, batch: int) -> Any:
+    """The slices in blocks of `batch`, one block in each iteration, and what is left over."""
+    lanes = Mapped(f, 0, 0, None)
+    count, left = divmod(size, batch)
+    whole = [current().lift(x) for x in xs.leaves]
+    parts = []
+    if count == 1:
+        parts.append(lanes(xs.treedef.unflatten([x[:batch] for x in whole])))
+    else:
+        shapes = [(count, batch, *type_of(x).shape[1:]) for x in whole]
+        blocks = [
+            pnp.reshape(x[: count * batch], shape) for x, shape in zip(whole, shapes, strict=True)
+        ]
+        stepped = Tree(blocks, xs.treedef, xs.names, xs.root)
+        _, ys = _scan(
+            "map", lambda _, x: (None, lanes(x)), apart(None, "init"), stepped, count, False, 1
+        )
+        parts.append(tree.map(lambda y: pnp.reshape(y, (size - left, *type_of(y).shape[2:])), ys))
+    if left:
+        parts.append(lanes(xs.treedef.unflatten([x[size - left :] for x in whole])))
+    return parts[0] if len(parts) == 1 else tree.map(lambda *ys: pnp.concat(ys), *parts)
 
 
 __all__ = ["fori_loop", "map", "scan", "while_loop"]

@@ -20,7 +20,7 @@ import numpy as np
 from pyc.errors import PurityError
 from pyc.reasons import Reason
 from pyc.trace import location, math_views, numpy_module
-from pyc.trace.bound import Bound
+from pyc.trace.bound import Bound, Mapped
 from pyc.trace.concrete import is_traced
 from pyc.trace.modules import MATHEMATICAL, changed_outside, refuse_write
 from pyc.trace.paths import Path
@@ -295,6 +295,11 @@ class Functions:
             self._translate(value.pyfunc, path.attribute("pyfunc")), **options
         )
 
+    def mapped(self, value: Mapped, path: Path) -> Any:
+        """The translated function, mapped over the same axes."""
+        self._space.reads.note(path, "same", value)
+        return value.over(self._translate(value.fun, path.attribute("fun")))
+
     def cached(self, value: Any, path: Path) -> Any:
         """The translated function with a cache of the trace's own."""
         self._space.reads.note(path, "same", value)
@@ -324,6 +329,7 @@ RULES: dict[type, Callable[[Functions, Any, Path], Any]] = {
     Bound: Functions.bound,
     functools.partial: Functions.partial,
     type(functools.lru_cache(len)): Functions.cached,
+    Mapped: Functions.mapped,
     np.vectorize: Functions.vectorized,
 }
 """How functions of exact types are translated."""

@@ -17,7 +17,7 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc import tree
 from pyc.errors import DTypeError, ShapeError, TraceError
-from pyc.frozen import frozen
+from pyc.frozen import frozen, replace
 from pyc.interpreter import WEAK, current, is_tracing
 from pyc.ir import dtype as dt
 from pyc.ir.graph import HostCall, Location
@@ -29,17 +29,24 @@ from pyc.trace.trace import Trace
 Array = np.ndarray[Any, Any]
 
 
-def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any) -> Any:
+def pure_callback(
+    callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, vectorized: bool = False
+) -> Any:
     """`callback(*args)`, called with NumPy arrays when the program runs.
 
     callback: a function without an effect, which gives the same for the same arguments: it may be
     called less often than the program says, or not at all if nothing needs the result.
     result_shape_dtypes: tree of `ShapeDtype`s, or of arrays of the shape and dtype of the results.
+    vectorized: under `pyc.vmap`, `callback` is called once for all lanes, each argument and result
+    with a first axis more; else it is called for each lane.
 
     raises TraceError: not a function; when the program runs, what `callback` raises, and ShapeError
     or DTypeError if its results are others than declared
     """
-    return _called("pure_host_call", "pure_callback", callback, result_shape_dtypes, args, {})
+    declared = result_shape_dtypes
+    return _called(
+        "pure_host_call", "pure_callback", callback, declared, args, {}, vectorized=vectorized
+    )
 
 
 def io_callback(
@@ -107,6 +114,11 @@ class _Call:
             return [np.array(False)]
         return self._checked(found)
 
+    def many(self, lanes: int) -> _Call:
+        """The same function for as many lanes at once."""
+        types_ = tuple(ArrayType((lanes, *t.shape), t.dtype) for t in self.types)
+        return replace(self, types=types_)
+
     def _checked(self, found: Any) -> list[Array]:
         leaves, structure = tree.flatten_ordered(found)
         if structure != self.results:
@@ -132,7 +144,13 @@ class _Call:
 
 
 def _called(
-    op: str, name: str, function: Any, declared: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    op: str,
+    name: str,
+    function: Any,
+    declared: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    vectorized: bool = False,
 ) -> Any:
     """The results of a call that stands here in the program, or that is made now."""
     leaves, arguments = tree.flatten_ordered((args, kwargs))
@@ -151,7 +169,11 @@ def _called(
     else:
         assert isinstance(trace, Trace)
         where = place or Location("", 0)
-        at = HostCall(where.file, where.line, where.function, where.column, where.end_column, made)
+        at = HostCall(
+            *(where.file, where.line, where.function, where.column, where.end_column),
+            answers=made,
+            many=made.many if vectorized else None,
+        )
         whole = trace.outermost
         number = whole.host_calls
         whole.host_calls += 1

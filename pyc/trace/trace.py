@@ -88,6 +88,8 @@ class Trace(Interpreter):
         self.may_change = False
         """Whether the user of this trace takes care of `changed` and `lost`; else such a change is
         refused."""
+        self.caller = "pyc.lax"
+        """What the function is given to, for messages."""
         self.unbound: dict[tuple[str, str], tuple[str, str]] = {}
         """Why variables have no value and what to give them, by file and name."""
         self.told: list[Told] = []
@@ -452,10 +454,13 @@ class Trace(Interpreter):
             raise TraceError(
                 lambda: (
                     f"{outer.owner.describe(outer.value)} would be changed in place inside of a "
-                    "function for `pyc.lax`, whose changes would be lost"
+                    f"function for `{self.caller}`, whose changes would be lost"
                 ),
                 fix="Carry it: give it to the function as an operand, change it there and return "
-                "it.",
+                "it."
+                if self.caller == "pyc.lax"
+                else "Return what each lane adds, and combine it outside: "
+                "`total += mapped(x).sum(axis=0)`.",
                 place=location.here(),
             )
 

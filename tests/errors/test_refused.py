@@ -9,13 +9,14 @@ import pytest
 
 from pyc.errors import PycError
 from pyc.jit import jit
-from tests.errors import arguments, draws, others, outside, shapes, traces, types, values
+from tests.errors import arguments, draws, lanes, others, outside, shapes, traces, types, values
 from tests.errors.case import programs
 
 ROOT = Path(__file__).parents[2]
 MODULES = {
     "arguments": arguments,
     "draws": draws,
+    "lanes": lanes,
     "others": others,
     "outside": outside,
     "shapes": shapes,

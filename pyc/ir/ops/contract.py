@@ -13,7 +13,8 @@ plus one rounding to the result type. Complex and bool products are composed in 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from pyc.ir.dtype import DType
 from pyc.ir.element import widened
 from pyc.ir.op import Kind, Op, Types, define
 from pyc.ir.types import ArrayType
+
+if TYPE_CHECKING:
+    from pyc.ir.batch import Batch, Operand
 
 Axes = tuple[int, ...]
 Dimensions = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
@@ -87,12 +91,49 @@ def dot_reference(a: Any, b: Any, *, dimensions: Dimensions, result: DType | Non
         return product.astype((result or dtype).numpy).reshape(shape)
 
 
+def _past(axis: int | None, axes: Axes) -> Axes:
+    """Axes of one lane among those of all lanes, whose batch axis is at `axis`."""
+    return axes if axis is None else tuple(k + (k >= axis) for k in axes)
+
+
+def _dot_batch(
+    batch: Batch,
+    args: Sequence[Operand],
+    *,
+    dimensions: Dimensions,
+    result: DType | None = None,
+) -> list[Operand]:
+    """One larger product where one argument has a batch axis that can be a free one, else a product
+    for each lane; what is the same for all lanes is read by each, not repeated."""
+    a, b = args
+    (a_contract, b_contract), (a_batch, b_batch) = dimensions
+    options = {} if result is None else {"result": result}
+    b_free = free_axes(b.lane.rank, b_contract, b_batch)
+    a_free = free_axes(a.lane.rank, a_contract, a_batch)
+    pairs: Dimensions
+    if not a_batch and b.axis is None and a.axis is not None:
+        pairs = (_past(a.axis, a_contract), b_contract), ((), ())
+        place = sum(k < a.axis for k in _past(a.axis, a_free))
+        product = batch.bind1("dot_general", a.value, b.value, dimensions=pairs, **options)
+        return [batch.operand(product, place)]
+    if not a_batch and a.axis is None and b.axis is not None and not (a_free and b_free):
+        pairs = (_past(b.axis, b_contract), a_contract), ((), ())
+        place = sum(k < b.axis for k in _past(b.axis, b_free))
+        product = batch.bind1("dot_general", b.value, a.value, dimensions=pairs, **options)
+        return [batch.operand(product, place)]
+    left, right = batch.at(a, 0), batch.at(b, 0)
+    contract = _past(0, a_contract), _past(0, b_contract)
+    pairs = contract, ((0, *_past(0, a_batch)), (0, *_past(0, b_batch)))
+    return [batch.operand(batch.bind1("dot_general", left, right, dimensions=pairs, **options), 0)]
+
+
 define(
     Op(
         "dot_general",
         Kind.CONTRACT,
         _dot_types,
         reference=dot_reference,
+        batch=_dot_batch,
         kinds="int uint float",
         cost=2,
     )

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pyc.errors import DTypeError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph, Value
-from pyc.ir.op import Kind, Op, Types, define
+from pyc.ir.op import Kind, Op, Types, batch_by, define
 from pyc.ir.types import ArrayType
 
 
@@ -105,6 +105,6 @@ def _scan_types(
     return (*carried, *stacked)
 
 
-define(Op("cond", Kind.CONTROL, _cond_types))
-define(Op("while", Kind.CONTROL, _while_types))
-define(Op("scan", Kind.CONTROL, _scan_types))
+define(Op("cond", Kind.CONTROL, _cond_types, batch=batch_by("control_batches", "cond")))
+define(Op("while", Kind.CONTROL, _while_types, batch=batch_by("control_batches", "while_loop")))
+define(Op("scan", Kind.CONTROL, _scan_types, batch=batch_by("control_batches", "scan")))

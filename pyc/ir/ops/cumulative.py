@@ -62,7 +62,25 @@ def running(name: str, kinds: str, fold: _Fold, reference: Callable[[Array], Arr
         found = reference(np.ascontiguousarray(turned))[..., :: -1 if reverse else 1]
         return np.ascontiguousarray(np.moveaxis(found, -1, axis))
 
-    return define(Op(name, Kind.KERNEL, rule, build=build, reference=evaluated, kinds=kinds))
+    def batch(batch: Any, args: Any, *, axis: int = -1, reverse: bool = False) -> Any:
+        (x,) = args
+        lanes = 0 if x.axis is None else x.axis
+        along = axis % x.lane.rank
+        along += lanes <= along
+        found = batch.bind(batch.op, batch.at(x, lanes), axis=along, reverse=reverse)
+        return [batch.operand(v, lanes) for v in found]
+
+    return define(
+        Op(
+            name,
+            Kind.KERNEL,
+            rule,
+            build=build,
+            reference=evaluated,
+            batch=batch,
+            kinds=kinds,
+        )
+    )
 
 
 def _kernel(name: str, x: ArrayType, fold: _Fold, axis: int, reverse: bool) -> Kernel:

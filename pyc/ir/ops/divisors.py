@@ -21,7 +21,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.expr import Const, Expr, Load, Var, absolute, apply, maximum, minimum, select
 from pyc.ir.loops import Buffer, Carry, For, Kernel, Let, Store, While
 from pyc.ir.loops import Kind as LoopKind
-from pyc.ir.op import Kind, Op, Types, define, pointwise_types
+from pyc.ir.op import Kind, Op, Types, batch_together, define, pointwise_types
 
 
 def _magnitude(x: Expr) -> Expr:
@@ -76,6 +76,7 @@ def _define(
             pointwise_types(name, "int uint"),
             build=lambda types: _build(name, types, result),
             reference=reference,
+            batch=batch_together,
             kinds="int uint",
         )
     )

@@ -198,6 +198,7 @@ pointwise(
         f"power: an integer is raised to the negative power {value}",
         fix="Convert the base to float first: `x.astype(float) ** y`.",
     ),
+    spared={1: 0},
     cost=200,
 )
 pointwise("fma", "float", lambda x, y, z: fma(x, y, z), _fused)
@@ -417,6 +418,7 @@ pointwise(
     types=_narrow_types,
     fails=_narrow_fails,
     failure=_narrow_failure,
+    spared={0: 0},
     widen=False,
     cost=3,
 )
@@ -464,6 +466,7 @@ pointwise(
     types=_require_types,
     fails=lambda x, bound, *, name: (~bound, const(0, dt.i64)),
     failure=_unbound,
+    spared={1: True},
     widen=False,
     cost=2,
 )
@@ -489,6 +492,7 @@ pointwise(
     types=_check_types,
     fails=lambda ok, value, *, error: (~ok, value),
     failure=lambda value, *, error: RuntimeError(error),
+    spared={0: True},
     effect=True,
     widen=False,
     cost=2,
@@ -534,5 +538,6 @@ pointwise(
     types=_index_types,
     fails=_index_fails,
     failure=_index_failure,
+    spared={0: 0},
     cost=3,
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from pyc.errors import ShapeError
 from pyc.ir.dtype import DType
-from pyc.ir.op import Kind, Op, Types, define
+from pyc.ir.op import Kind, Op, Types, batch_by, define
 from pyc.ir.types import ArrayType
 
 ROUTINE = "host_call"
@@ -34,4 +34,13 @@ def _routine(
 
 
 for _name, _effect in (("host_call", True), ("pure_host_call", False)):
-    define(Op(_name, Kind.LIBRARY, _types, routine=_routine, effect=_effect))
+    define(
+        Op(
+            _name,
+            Kind.LIBRARY,
+            _types,
+            routine=_routine,
+            batch=batch_by("control_batches", "host_call"),
+            effect=_effect,
+        )
+    )

@@ -13,7 +13,8 @@ before, in `pyc.numpy`, with `index_check`, `clip` or `select`.
 * scatter(x, update, *indices; axes, position, mode): x with `update` (of the shape that gather
   would give) stored or combined at the indexed places, in row-major order of `update`, so equal
   indices give one defined result: the last for "set". Runs in place.
-* searchsorted(sorted, values; right): the i64 place of each value in a sorted line.
+* searchsorted(sorted, values; right, lead=0): the i64 place of each value in a sorted line; in a
+  line for each index of the first `lead` axes, which both arguments have.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, select
 from pyc.ir.instructions import INSTRUCTIONS
 from pyc.ir.loops import Accumulate, Body, Buffer, For, If, Kernel, Let, Stmt, Store
 from pyc.ir.loops import Kind as LoopKind
-from pyc.ir.op import Kind, Op, Types, define
+from pyc.ir.op import Kind, Op, Types, batch_by, define
 from pyc.ir.ops.shape import Index, Read, clamped, index_op, plus, times
 from pyc.ir.order import MONOIDS
 from pyc.ir.types import ArrayType
@@ -105,7 +106,14 @@ def _gather_reference(x: Any, *indices: Any, axes: Axes, position: int) -> Any:
     return found.transpose(*order[:position], *range(len(shape)), *order[position:]).copy()
 
 
-index_op("gather", _gather_types, _gather_element, _gather_reference, cost=6)
+index_op(
+    "gather",
+    _gather_types,
+    _gather_element,
+    _gather_reference,
+    batch=batch_by("index_batches", "gather"),
+    cost=6,
+)
 
 
 # --- slices at computed places --------------------------------------------------------------------
@@ -235,12 +243,19 @@ def _update_slice_reference(
     return out
 
 
-index_op("dynamic_slice", _dynamic_slice_types, _dynamic_slice_element, _dynamic_slice_reference)
+index_op(
+    "dynamic_slice",
+    _dynamic_slice_types,
+    _dynamic_slice_element,
+    _dynamic_slice_reference,
+    batch=batch_by("index_batches", "dynamic_slice"),
+)
 index_op(
     "update_slice",
     _update_slice_types,
     _update_slice_element,
     _update_slice_reference,
+    batch=batch_by("index_batches", "update_slice"),
     in_place=0,
     target=_update_slice_target,
 )
@@ -249,9 +264,9 @@ index_op(
 # --- searchsorted ---------------------------------------------------------------------------------
 
 
-def _search_types(args: Types, *, right: bool) -> Types:
+def _search_types(args: Types, *, right: bool, lead: int = 0) -> Types:
     line, values = args
-    if line.rank != 1:
+    if line.rank != lead + 1 or values.shape[:lead] != line.shape[:lead]:
         raise ShapeError(f"searchsorted: needs a sorted line, got {line}")
     if line.dtype is not values.dtype or line.dtype.is_complex:
         raise DTypeError(f"searchsorted: needs equal real types, got {line} and {values}")
@@ -269,9 +284,11 @@ def precedes(a: Expr, b: Expr) -> Expr:
     return less | (b.differs(b) & a.equal(a)) if a.dtype.is_float else less
 
 
-def _search_element(read: Read, index: Index, types: Types, *, right: bool) -> Element:
+def _search_element(
+    read: Read, index: Index, types: Types, *, right: bool, lead: int = 0
+) -> Element:
     """Bisection by falling powers of two, unrolled: a chain of about log2(n) reads."""
-    count = types[0].shape[0]
+    count = types[0].shape[-1]
     value = read(1, index)
     assert isinstance(value, Expr)
     value = comparable(value)
@@ -279,7 +296,7 @@ def _search_element(read: Read, index: Index, types: Types, *, right: bool) -> E
     step = 1 << max(count.bit_length() - 1, 0)
     while count and step:
         probe = place + step
-        element = read(0, (minimum(probe - 1, count - 1),))
+        element = read(0, (*index[:lead], minimum(probe - 1, count - 1)))
         assert isinstance(element, Expr)
         element = comparable(element)
         passes = ~precedes(value, element) if right else precedes(element, value)
@@ -288,13 +305,25 @@ def _search_element(read: Read, index: Index, types: Types, *, right: bool) -> E
     return place
 
 
-def _search_reference(line: Any, values: Any, *, right: bool) -> Any:
+def _search_reference(line: Any, values: Any, *, right: bool, lead: int = 0) -> Any:
+    if lead:
+        out = np.empty(values.shape, np.int64)
+        for k in np.ndindex(line.shape[:lead]):
+            out[k] = _search_reference(line[k], values[k], right=right)
+        return out
     wide = np.float32 if line.dtype.itemsize <= 2 and line.dtype.kind in "fV" else line.dtype
     side: Any = "right" if right else "left"
     return np.asarray(np.searchsorted(line.astype(wide), values.astype(wide), side=side), np.int64)
 
 
-index_op("searchsorted", _search_types, _search_element, _search_reference, cost=60)
+index_op(
+    "searchsorted",
+    _search_types,
+    _search_element,
+    _search_reference,
+    batch=batch_by("index_batches", "searchsorted"),
+    cost=60,
+)
 
 
 # --- scatter --------------------------------------------------------------------------------------
@@ -436,6 +465,7 @@ define(
         _scatter_types,
         build=_scatter_build,
         reference=_scatter_reference,
+        batch=batch_by("index_batches", "scatter"),
         kinds="bool int uint float complex",
         in_place=0,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from pyc.ir.element import Element, choose, convert, literal
 from pyc.ir.expr import Expr, apply, const, maximum, minimum
 from pyc.ir.op import Kind, Op, Types, define
 from pyc.ir.types import ArrayType
+
+if TYPE_CHECKING:
+    from pyc.ir.batch import Batch, Operand
+    from pyc.ir.graph import Value
 
 Index = tuple[Expr, ...]
 Read = Callable[[int, Index], Element]
@@ -117,8 +121,18 @@ def _iota_reference(*, shape: tuple[int, ...], axis: int, dtype: DType) -> Any:
     return np.broadcast_to(line.astype(dtype.numpy).reshape(along), shape).copy()
 
 
-index_op("constant", _constant_types, constant_element, lambda *, value: np.array(value))
-index_op("iota", _iota_types, _iota_element, _iota_reference)
+def _without_arguments(batch: Batch, args: Sequence[Operand], **params: Any) -> list[Operand]:
+    return [batch.operand(v) for v in batch.bind(batch.op, **params)]
+
+
+index_op(
+    "constant",
+    _constant_types,
+    constant_element,
+    lambda *, value: np.array(value),
+    batch=_without_arguments,
+)
+index_op("iota", _iota_types, _iota_element, _iota_reference, batch=_without_arguments)
 
 
 # --- broadcast, transpose, reshape ----------------------------------------------------------------
@@ -215,19 +229,59 @@ def _reshape_element(read: Read, index: Index, types: Types, *, shape: tuple[int
     return read(0, tuple(found))
 
 
+def _broadcast_batch(
+    batch: Batch, args: Sequence[Operand], *, shape: tuple[int, ...]
+) -> list[Operand]:
+    (x,) = args
+    rank = x.lane.rank
+    if x.axis is not None and rank == len(shape):
+        to = (*shape[: x.axis], batch.size, *shape[x.axis :])
+        return [batch.operand(batch.repeated(x.value, to), x.axis)]
+    value = batch.at(x, 0)
+    column = (batch.size, *(1,) * (len(shape) - rank), *value.shape[1:])
+    value = batch.reshaped(value, column)
+    return [batch.operand(batch.repeated(value, (batch.size, *shape)), 0)]
+
+
+def _transpose_batch(
+    batch: Batch, args: Sequence[Operand], *, axes: tuple[int, ...]
+) -> list[Operand]:
+    """The batch axis comes first: it costs no movement of its own."""
+    (x,) = args
+    place = 0 if x.axis is None else x.axis
+    value = batch.at(x, place)
+    order = (place, *(a + (a >= place) for a in axes))
+    return [batch.operand(batch.bind1("transpose", value, axes=order), 0)]
+
+
+def _reshape_batch(
+    batch: Batch, args: Sequence[Operand], *, shape: tuple[int, ...]
+) -> list[Operand]:
+    (x,) = args
+    return [batch.operand(batch.reshaped(batch.at(x, 0), (batch.size, *shape)), 0)]
+
+
 index_op(
     "broadcast",
     _broadcast_types,
     _broadcast_element,
     lambda x, *, shape: np.broadcast_to(x, shape).copy(),
+    batch=_broadcast_batch,
 )
 index_op(
     "transpose",
     _transpose_types,
     _transpose_element,
     lambda x, *, axes: np.transpose(x, axes).copy(),
+    batch=_transpose_batch,
 )
-index_op("reshape", _reshape_types, _reshape_element, lambda x, *, shape: np.reshape(x, shape))
+index_op(
+    "reshape",
+    _reshape_types,
+    _reshape_element,
+    lambda x, *, shape: np.reshape(x, shape),
+    batch=_reshape_batch,
+)
 
 
 # --- slice, reverse, concatenate, pad -------------------------------------------------------------
@@ -337,11 +391,57 @@ def _pad_reference(x: Any, value: Any, *, low: tuple[int, ...], high: tuple[int,
     return out
 
 
-index_op("slice", _slice_types, _slice_element, _slice_reference)
+def _slice_batch(
+    batch: Batch,
+    args: Sequence[Operand],
+    *,
+    start: tuple[int, ...],
+    size: tuple[int, ...],
+    step: tuple[int, ...],
+) -> list[Operand]:
+    (x,) = args
+    place = batch.common(args)
+    parts = {"start": (start, 0), "size": (size, batch.size), "step": (step, 1)}
+    whole = {name: (*t[:place], n, *t[place:]) for name, (t, n) in parts.items()}
+    return [batch.operand(batch.bind1("slice", batch.at(x, place), **whole), place)]
+
+
+def _concatenate_batch(batch: Batch, args: Sequence[Operand], *, axis: int) -> list[Operand]:
+    place = batch.common(args)
+    values = [batch.at(x, place) for x in args]
+    joined = batch.bind1("concatenate", *values, axis=axis + (axis >= place))
+    return [batch.operand(joined, place)]
+
+
+def _pad_batch(
+    batch: Batch, args: Sequence[Operand], *, low: tuple[int, ...], high: tuple[int, ...]
+) -> list[Operand]:
+    """Values that differ between lanes are chosen where a padded array of truths is false."""
+    x, value = args
+    place = batch.common([x]) if value.axis is None else 0
+    widths = {"low": (*low[:place], 0, *low[place:]), "high": (*high[:place], 0, *high[place:])}
+
+    def padded(inside: Value, outside: Value) -> Value:
+        return batch.bind1("pad", inside, outside, **widths)
+
+    inner = batch.at(x, place)
+    if value.axis is None:
+        return [batch.operand(padded(inner, value.value), place)]
+    nothing = batch.filled(0, ArrayType((), inner.dtype))
+    filled = padded(inner, nothing)
+    truth = ArrayType((), dt.b1)
+    held = batch.filled(True, ArrayType(inner.shape, dt.b1))
+    held = padded(held, batch.filled(False, truth))
+    around = batch.per_lane(value.value, filled.shape)
+    return [batch.operand(batch.bind1("select", held, filled, around), 0)]
+
+
+index_op("slice", _slice_types, _slice_element, _slice_reference, batch=_slice_batch)
 index_op(
     "concatenate",
     _concatenate_types,
     _concatenate_element,
     lambda *xs, axis: np.concatenate(xs, axis=axis),
+    batch=_concatenate_batch,
 )
-index_op("pad", _pad_types, _pad_element, _pad_reference)
+index_op("pad", _pad_types, _pad_element, _pad_reference, batch=_pad_batch)

@@ -46,7 +46,7 @@ from pyc.ir.loops import (
     While,
 )
 from pyc.ir.loops import Kind as LoopKind
-from pyc.ir.op import Kind, Op, Types, define
+from pyc.ir.op import Kind, Op, Types, batch_rows, define
 from pyc.ir.types import ArrayType
 
 Array = np.ndarray[Any, Any]
@@ -444,6 +444,7 @@ define(
         _sort_types,
         build=_sort_build,
         reference=_sort_reference,
+        batch=batch_rows,
         kinds=REALS,
     )
 )
@@ -454,6 +455,7 @@ define(
         _argsort_types,
         build=_argsort_build,
         reference=_order,
+        batch=batch_rows,
         kinds=REALS,
     )
 )
@@ -464,6 +466,7 @@ define(
         _top_types,
         build=_top_build,
         reference=_top_reference,
+        batch=batch_rows,
         kinds=REALS,
     )
 )
