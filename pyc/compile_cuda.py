@@ -27,7 +27,7 @@ from pyc.ir.plan import NO_MEMORY, Plan, launches_of
 from pyc.ir.types import ArrayType
 from pyc.lowered import Lowered, failure_of, lower_graph
 from pyc.out_of_memory import Demand
-from pyc.reasons import Reason, record
+from pyc.reasons import ON_HOST, record
 from pyc.runtime import device_program, host_calls
 from pyc.runtime.device_program import DeviceProgram
 from pyc.runtime.specialisation import NativeProgram, Result, Specialisation
@@ -80,7 +80,7 @@ class GpuCompiled:
         self._native: dict[Any, DeviceProgram] = {}
         """What native calls start, by the parameters that come as values and those that stay."""
         for d in lowered.decisions:
-            if d.reason is Reason.FALLBACK_HOST:
+            if d.reason in ON_HOST:
                 record(d.reason, function=self._name, equation=d.equation, detail=d.details)
 
     def _assembled(self, ptx: str) -> bytes:

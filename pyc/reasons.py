@@ -530,8 +530,15 @@ class Reason(Enum):
     )
     FALLBACK_HOST = Entry(
         "PYC2801",
-        "a step runs on the host: the device has no kernel for it, or one that would be slower",
-        "Expected for now; the details name the operation and what is copied.",
+        "a step runs on the host: the device has no kernel for it, or cannot launch it",
+        "The details name the operation and what is copied.",
+    )
+    PLACED_ON_HOST = Entry(
+        "PYC2804",
+        "a step runs on the host: its order leaves so few threads at work that the device would be "
+        "slower, copies included",
+        "Expected of a long loop that steps from one number to the next; the details name what is "
+        "copied.",
     )
     DISPATCH_SLOW_KEYWORDS = Entry(
         "PYC2810",
@@ -612,6 +619,8 @@ class Reason(Enum):
         return self.name.lower()
 
 
+ON_HOST = (Reason.FALLBACK_HOST, Reason.PLACED_ON_HOST)
+"""Why a step of a program on a device runs on the host."""
 BY_CODE: dict[str, Reason] = {r.code: r for r in Reason}
 """Every reason by its code."""
 

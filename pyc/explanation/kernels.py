@@ -14,12 +14,12 @@ from pyc.ir.graph import Eqn
 from pyc.ir.loops import Kernel
 from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, Step
 from pyc.lowered import Lowered, MemoryAnalysis
-from pyc.reasons import Reason
+from pyc.reasons import ON_HOST, Reason
 from pyc.report.sections import BufferRow, KernelRow, Kernels, Memory
 
 CHOICES = (
     *(Reason.KERNEL_NEST, Reason.KERNEL_GENERIC, Reason.KERNEL_STAGES),
-    *(Reason.KERNEL_FEW_THREADS, Reason.FALLBACK_HOST),
+    *(Reason.KERNEL_FEW_THREADS, *ON_HOST),
 )
 COPIES = (
     *(Reason.MEMORY_UPDATE_OPERAND_ALIVE, Reason.MEMORY_UPDATE_OPERAND_IS_ARGUMENT),

@@ -58,7 +58,7 @@ X86_64_V4 = Target("x86-64-v4", _LINUX, "x86-64-v4", _V4, vector_bytes=64)
 def nvptx(capability: int) -> Target:
     """The target of an NVIDIA GPU of compute capability `capability` (90 for 9.0)."""
     arch = f"sm_{capability}a" if capability >= 90 else f"sm_{capability}"
-    ptx = "+ptx80" if capability < 100 else "+ptx86"
+    ptx = "+ptx81" if capability < 100 else "+ptx86"  # 8.1 has parameters beyond 4 KiB
     return Target(
         id=f"sm_{capability}",
         triple="nvptx64-nvidia-cuda",
@@ -71,7 +71,7 @@ def nvptx(capability: int) -> Target:
         registers=65536,
         cache_bytes=0,
         shared_bytes=232448 if capability >= 90 else 166912,
-        parameter_bytes=4096,
+        parameter_bytes=32_764,
         thread_bytes=1 << 19,
         grid=((1 << 31) - 1, (1 << 16) - 1, (1 << 16) - 1),
         cluster_blocks=1 if capability < 90 else 16 if capability < 120 else 8,

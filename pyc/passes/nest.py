@@ -39,7 +39,7 @@ from pyc.ir.plan import ALIGNMENT, STREAMED_BYTES
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter
 from pyc.passes.index import Simplifier
-from pyc.reasons import Reason
+from pyc.reasons import ON_HOST, Reason
 
 LOOP_WORK = 64
 """Iterations that a loop of one element is taken to run."""
@@ -60,7 +60,7 @@ class Stage:
     @property
     def host(self) -> bool:
         """Whether the host runs it, on a target that is a device."""
-        return self.reason is Reason.FALLBACK_HOST
+        return self.reason in ON_HOST
 
 
 @frozen()

@@ -114,7 +114,7 @@ def in_order(
     if host >= device:
         details = work.replace("would run", "runs")
         return (Reason.KERNEL_FEW_THREADS, details) if device >= NAMED_NS else None
-    return Reason.FALLBACK_HOST, f"{work}; on the host {moved} bytes are copied"
+    return Reason.PLACED_ON_HOST, f"{work}; on the host {moved} bytes are copied"
 
 
 class _Amount(NamedTuple):

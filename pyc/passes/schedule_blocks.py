@@ -67,7 +67,7 @@ from pyc.passes.row_clusters import RowClusters
 from pyc.passes.rows import computed_again, too_long
 from pyc.passes.slab_blocks import SlabBlocks
 from pyc.passes.tile_blocks import tiled, transposed_loads
-from pyc.reasons import Reason
+from pyc.reasons import ON_HOST, Reason
 
 THREADS = 256
 """Threads of a block of independent work."""
@@ -108,7 +108,7 @@ class _BlockScheduler:
         stages = self._program(part)
         limits = [exceeded(s.kernel, self.nest.target) for s in stages if not s.host]
         limit = next(filter(None, limits), "")
-        return (self._on_host(part, limit),) if limit else stages
+        return (self._on_host(part, Reason.FALLBACK_HOST, limit),) if limit else stages
 
     def _program(self, part: _Part) -> tuple[Stage, ...]:
         loops, core = peel(part.body)
@@ -150,14 +150,14 @@ class _BlockScheduler:
         if found is None:
             return make()
         reason, details = found
-        if reason is Reason.FALLBACK_HOST:
-            return self._on_host(part, details)
+        if reason in ON_HOST:
+            return self._on_host(part, reason, details)
         return replace(make(), reason=reason, details=details)
 
-    def _on_host(self, part: _Part, details: str) -> Stage:
+    def _on_host(self, part: _Part, reason: Reason, details: str) -> Stage:
         """The part as it came, for the host."""
         stage = self._stage_of(part.suffix, part.body)
-        return replace(stage, reason=Reason.FALLBACK_HOST, details=details)
+        return replace(stage, reason=reason, details=details)
 
     # --- independent work -------------------------------------------------------------------------
 

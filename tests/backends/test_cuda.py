@@ -392,7 +392,6 @@ HOST_PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]]
     "running sums": (running_sums, ((20_000, 7),)),
     "loop and branch": (running_loop, ((20_000,), (20_000,))),
     "long scan": (running, ((20_000,),)),
-    "stack of many": (lambda *xs: pnp.stack(xs), ((10,),) * 600),
 }
 
 
@@ -408,11 +407,20 @@ def test_steps_of_the_host_give_the_bits_of_the_cpu(name: str) -> None:
     arrays = data(*shapes)
     expected = pyc.tree.leaves(pyc.jit(function)(*arrays))
     on_gpu = pyc.jit(function, device="cuda")
-    assert Reason.FALLBACK_HOST in {d.reason for d in on_gpu.lower(*arrays).decisions}
+    assert Reason.PLACED_ON_HOST in {d.reason for d in on_gpu.lower(*arrays).decisions}
     for _ in range(2):
         found = pyc.tree.leaves(on_gpu(*arrays))
         for a, b in zip(expected, found, strict=True):
             assert a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+@pytest.mark.cuda
+def test_a_launch_of_hundreds_of_arrays() -> None:
+    """More parameters than the 4 KiB of older devices."""
+    arrays = data(*((10,),) * 600)
+    on_gpu = pyc.jit(lambda *xs: pnp.stack(xs), device="cuda")
+    assert not {Reason.FALLBACK_HOST} & {d.reason for d in on_gpu.lower(*arrays).decisions}
+    assert on_gpu(*arrays).tobytes() == np.stack(arrays).tobytes()
 
 
 @pytest.mark.cuda

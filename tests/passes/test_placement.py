@@ -32,7 +32,11 @@ from pyc.reasons import Reason
 from tests.ops.cases import cases, pairs
 from tests.ops.test_every_op import graph_of as graph_of_cases
 
-PLACES = {Reason.FALLBACK_HOST: "host", Reason.KERNEL_FEW_THREADS: "few threads"}
+PLACES = {
+    Reason.FALLBACK_HOST: "fallback",
+    Reason.PLACED_ON_HOST: "host",
+    Reason.KERNEL_FEW_THREADS: "few threads",
+}
 
 
 def array(*shape: int, dtype: Any = np.float32) -> Any:
