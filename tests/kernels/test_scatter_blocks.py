@@ -31,6 +31,8 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs of a few updates go through all loops."""
     monkeypatch.setattr(scatter_blocks, "TOGETHER", (5, 2))
     monkeypatch.setattr(scatter_blocks, "THREADS", 32)
+    monkeypatch.setattr(scatter_blocks, "PIECE", 64)
+    monkeypatch.setattr(scatter_blocks, "LONG", 20)
 
 
 class Sample:
