@@ -44,12 +44,12 @@ from pyc.kernels.sort_blocks import Line, Sorter, tile_of, within
 
 THREADS = 256
 WARP = 32
-TOGETHER = (64, 8)
+TOGETHER = (16, 4)
 """Updates of one target that are read before the first of them is combined, in a long run and in a
 shorter one."""
 PIECE = 2048
 """Updates of one target that a block reads at once."""
-LONG = 4096
+LONG = 512
 """Updates behind a block's stretch from which on it does so."""
 OWN_BYTES = 32 << 10
 """Bytes of an operand of which each block has its own in shared memory, where many meet in it."""
