@@ -44,9 +44,13 @@ from pyc.kernels.sort_blocks import Line, Sorter, tile_of, within
 
 THREADS = 256
 WARP = 32
-TOGETHER = (64, 8)
+TOGETHER = (16, 4)
 """Updates of one target that are read before the first of them is combined, in a long run and in a
 shorter one."""
+PIECE = 2048
+"""Updates of one target that a block reads at once."""
+LONG = 512
+"""Updates behind a block's stretch from which on it does so."""
 OWN_BYTES = 32 << 10
 """Bytes of an operand of which each block has its own in shared memory, where many meet in it."""
 OWN_BLOCKS = 264
@@ -163,6 +167,12 @@ class Scatter:
         (found,) = MONOIDS[self.monoid].combine((old,), (new,))
         return found.cast(self.dtype).cast(old.dtype) if self.dtype.is_half else found
 
+    def all_combined(self, old: Expr, news: Sequence[Expr]) -> Expr:
+        """`old` and then the others, one after the other."""
+        for new in news:
+            old = self.combined(old, new)
+        return old
+
     def wide(self, value: Expr) -> Expr:
         """An element in the type that it is combined in."""
         return value.cast(dt.f32) if self.dtype.is_half else value
@@ -213,10 +223,9 @@ class Scatter:
             return For(k, -(-size // THREADS), Kind.SERIAL, body)
 
         def pass_on(at: Expr) -> Stmt:
-            found = Load(own, (at,))
-            return If(
-                found.differs(nothing), (Accumulate(self.x, (at,), found, self.monoid or ""),)
-            )
+            found, monoid = Load(own, (at,)), self.monoid
+            assert monoid is not None
+            return If(found.differs(nothing), (Accumulate(self.x, (at,), found, monoid),))
 
         place = Var("place")
         share = (
@@ -280,71 +289,155 @@ class Scatter:
         )
 
     def _meet(self, keys: DType) -> Kernel:
-        """Combines the rows of each target, which are neighbours."""
-        targets = Buffer("targets", keys, (1, self.rows), role="in")
-        rows = Buffer("rows", dt.i32, (1, self.rows), role="in")
+        """Combines the rows of each target, which are neighbours; or takes the last."""
+        runs = _Runs(self, keys)
         place, number, element = Var("place"), Var("number"), Var("element")
         target = Var("target", keys)
-        where = self.place(target.cast(dt.i64), element)
-        last = self.rows - 1
-
-        def target_at(at: Expr) -> Expr:
-            return Load(targets, (const(0), at))
-
-        def new_at(at: Expr) -> Expr:
-            return self.new(Load(rows, (const(0), at)).cast(dt.i64), element)
-
-        known = target.differs(greatest(keys))
+        if self.monoid is not None and self.kept == 1:
+            return runs.of_blocks()
         if self.monoid is None:
-            following = target_at(minimum(number + 1, last))
-            ends = number.equal(last) | following.differs(target)
-            inner: Body = (Store(self.x, where, new_at(number)),)
+            following = runs.target(minimum(number + 1, runs.last))
+            here = number.equal(runs.last) | following.differs(target)
+            where = self.place(target.cast(dt.i64), element)
+            inner: Body = (Store(self.x, where, runs.new(number, element)),)
         else:
-            before = target_at(maximum(number - 1, 0))
-            ends = number.equal(0) | before.differs(target)
-            inner = self._run(target, where, number, target_at, new_at)
+            here = runs.begins(number, target)
+            inner = runs.of_thread(target, number, element)
         body = (
             *_pair(place, self.kept, number, element),
-            Let(target, target_at(number)),
-            *within([ends & known], inner),
+            Let(target, runs.target(number)),
+            *within([here & runs.known(target)], inner),
         )
-        buffers = (self.x, self.update, targets, rows)
-        return elementwise(self.name, buffers, place, self.rows * self.kept, body)
-
-    def _run(
-        self,
-        target: Expr,
-        where: tuple[Expr],
-        number: Expr,
-        target_at: Callable[[Expr], Expr],
-        new_at: Callable[[Expr], Expr],
-    ) -> Body:
-        """Combines what is at `where` with the rows of `target` from `number` on, one after the
-        other; those of a long run are read several at a time."""
-        total: Expr = self.wide(Load(self.x, where))
-        body: list[Stmt] = []
-        last = self.rows - 1
-        for count in (*TOGETHER, 1):
-            start, after = Var("start"), Var("after")
-            before, combined = Var("before", total.dtype), Var("combined", total.dtype)
-            news = [Var("new", total.dtype) for _ in range(count)]
-            lets = [Let(v, self.wide(new_at(start + k))) for k, v in enumerate(news)]
-            following: Expr = before
-            for new in news:
-                following = self.combined(following, new)
-            end = start + (count - 1)
-            more = (end <= last) & target_at(minimum(end, last)).equal(target)
-            carries = (
-                Carry(start, number, start + count, after),
-                Carry(before, total, following, combined),
-            )
-            body.append(While(carries, more, tuple(lets)))
-            number, total = after, combined
-        return (*body, Store(self.x, where, total.cast(self.dtype)))
+        return elementwise(self.name, runs.buffers, place, self.rows * self.kept, body)
 
     def _one(self, place: Var, count: int, body: Body) -> LaunchSequence:
         kernel = elementwise(self.name, self.buffers, place, count, body)
         return LaunchSequence(self.buffers, (Call(kernel, self.buffers),))
+
+
+class _Runs:
+    """Rows in the order of their targets: those of one target are a run."""
+
+    def __init__(self, scatter: Scatter, keys: DType) -> None:
+        self.scatter = scatter
+        self.keys = keys
+        self.last = scatter.rows - 1
+        self.targets = Buffer("targets", keys, (1, scatter.rows), role="in")
+        self.rows = Buffer("rows", dt.i32, (1, scatter.rows), role="in")
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Those of a kernel that combines them."""
+        return (self.scatter.x, self.scatter.update, self.targets, self.rows)
+
+    def target(self, number: Expr) -> Expr:
+        """The target of a row, by its number in this order."""
+        return Load(self.targets, (const(0), number))
+
+    def new(self, number: Expr, element: Expr) -> Expr:
+        """An element of its update."""
+        return self.scatter.new(Load(self.rows, (const(0), number)).cast(dt.i64), element)
+
+    def known(self, target: Expr) -> Expr:
+        """Whether it is a target at all: rows without one come last."""
+        return target.differs(greatest(self.keys))
+
+    def begins(self, number: Expr, target: Expr) -> Expr:
+        """Whether the row is the first of its run."""
+        return number.equal(0) | self.target(maximum(number - 1, 0)).differs(target)
+
+    def holds(self, number: Expr, target: Expr) -> Expr:
+        """Whether there is such a row, and it has this target."""
+        return (number <= self.last) & self.target(minimum(number, self.last)).equal(target)
+
+    def of_thread(self, target: Expr, number: Expr, element: Expr) -> Body:
+        """One thread combines an element of `target` with the rows from `number` on, one after the
+        other; those of a long run are read several at a time."""
+        scatter = self.scatter
+        where = scatter.place(target.cast(dt.i64), element)
+        total = scatter.wide(Load(scatter.x, where))
+        body: list[Stmt] = []
+        for count in (*TOGETHER, 1):
+            start, after = Var("start"), Var("after")
+            before, combined = Var("before", total.dtype), Var("combined", total.dtype)
+            news = [Var("new", total.dtype) for _ in range(count)]
+            lets = [Let(v, scatter.wide(self.new(start + k, element))) for k, v in enumerate(news)]
+            carries = (
+                Carry(start, number, start + count, after),
+                Carry(before, total, scatter.all_combined(before, news), combined),
+            )
+            body.append(While(carries, self.holds(start + (count - 1), target), tuple(lets)))
+            number, total = after, combined
+        return (*body, Store(scatter.x, where, total.cast(scatter.dtype)))
+
+    def of_blocks(self) -> Kernel:
+        """A thread for each run that begins in a block's stretch of the rows; but for the last one,
+        where it is long: all threads read it, piece by piece."""
+        scatter = self.scatter
+        block, thread, number = Var("block"), Var("thread"), Var("number")
+        first, end = Var("first"), Var("end")
+        final, long = Var("final", self.keys), Var("long", dt.b1)
+        target, start, here = Var("target", self.keys), Var("start"), Var("here", dt.b1)
+        zero = const(0)
+        inside = minimum(number, self.last)
+        alone = self.begins(inside, target) & self.known(target)
+        own = alone & (number <= self.last) & ~(long & target.equal(final))
+        low, high, found, rest = Var("low"), Var("high"), Var("found"), Var("rest")
+        middle, earlier = Var("middle"), Var("earlier", dt.b1)
+        bisect = While(
+            (
+                Carry(low, first, select(earlier, middle + 1, low), found),
+                Carry(high, end, select(earlier, high, middle), rest),
+            ),
+            long & (low < high),
+            (Let(middle, (low + high) >> 1), Let(earlier, self.target(middle) < final)),
+        )
+        where = scatter.place(final.cast(dt.i64), zero)
+        old = scatter.wide(Load(scatter.x, where))
+        piece = Buffer("piece", old.dtype, (PIECE,), Space.SHARED)
+        assert scatter.monoid is not None
+        (nothing,) = neutral(MONOIDS[scatter.monoid], (old.dtype,))
+        position, beyond = Var("position"), Var("beyond")
+        before, after = Var("before", old.dtype), Var("after", old.dtype)
+        now, combined = Var("now", old.dtype), Var("combined", old.dtype)
+        k, part = Var("k"), Var("part")
+        at = k * THREADS + thread
+        new = scatter.wide(self.new(minimum(position + at, self.last), zero))
+        fetch = Store(piece, (at,), select(self.holds(position + at, final), new, nothing))
+        several = TOGETHER[-1]
+        news = [Var("new", old.dtype) for _ in range(several)]
+        lets = tuple(Let(v, Load(piece, (part * several + n,))) for n, v in enumerate(news))
+        carry = Carry(now, before, scatter.all_combined(now, news), combined)
+        whole = While(
+            (
+                Carry(position, start, position + PIECE, beyond),
+                Carry(before, old, combined, after),
+            ),
+            self.holds(position, final),
+            (
+                For(k, PIECE // THREADS, Kind.UNROLL, (fetch,)),
+                Barrier("block"),
+                For(part, PIECE // several, Kind.SERIAL, lets, (carry,)),
+                Barrier("block"),
+            ),
+        )
+        done = Store(scatter.x, where, after.cast(scatter.dtype))
+        inner: Body = (
+            Let(first, block * THREADS),
+            Let(end, minimum(first + (THREADS - 1), self.last)),
+            Let(final, self.target(end)),
+            Let(long, self.known(final) & self.holds(end + LONG, final)),
+            Let(number, first + thread),
+            Let(target, self.target(inside)),
+            If(own, self.of_thread(target, number, zero)),
+            bisect,
+            Let(start, found),
+            Let(here, long & self.begins(start, final)),
+            If(here, (whole, If(thread.equal(0), (done,)))),
+        )
+        blocks = -(-scatter.rows // THREADS)
+        body: Body = (Alloc(piece, (For(thread, THREADS, Kind.THREAD, inner),)),)
+        return Kernel(scatter.name, self.buffers, (For(block, blocks, Kind.GRID, body),))
 
 
 def elementwise(

@@ -89,7 +89,7 @@ def test_the_best(k: int) -> None:
     check(lambda x: pnp.topk(x, k), x)
 
 
-SCATTERS = ("set", "add", "mul", "min", "max")
+SCATTERS = ("set", "add", "multiply", "min", "max")
 NUMBERS = (dt.i8, dt.u16, dt.i32, dt.u64, dt.f16, dt.bf16, dt.f32, dt.f64)
 
 
@@ -107,7 +107,7 @@ def test_updates_of_one_place_meet_in_order(
     check(lambda x, u, i: getattr(x.at[i], mode)(u), x, update, i)
 
 
-@pytest.mark.parametrize("mode", ["set", "add", "mul"])
+@pytest.mark.parametrize("mode", ["set", "add", "multiply"])
 def test_rows_at_places_of_several_axes(mode: str) -> None:
     rng = np.random.default_rng(5)
     x = rng.standard_normal((9, 20, 7, 3)).astype(np.float32)

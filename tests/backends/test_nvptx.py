@@ -14,7 +14,19 @@ from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Load, Shuffle, Var
 from pyc.ir.graph import Builder, Value
-from pyc.ir.loops import Buffer, Fail, For, Kernel, Kind, Let, Store
+from pyc.ir.loops import (
+    Accumulate,
+    Alloc,
+    Body,
+    Buffer,
+    Fail,
+    For,
+    Kernel,
+    Kind,
+    Let,
+    Space,
+    Store,
+)
 from pyc.ir.target import SM_90, Target, nvptx
 from pyc.ir.types import ArrayType
 from pyc.passes.memory import plan
@@ -68,6 +80,43 @@ def test_arithmetic_is_exactly_rounded_and_never_contracted() -> None:
     assert not re.search(r"\.approx|\.ftz|\.full", text)
     assert "div.rn.f32" in text and "sqrt.rn.f32" in text
     assert not re.search(r"\b(add|sub|mul)\.f(32|64)", text), "without .rn the driver may contract"
+
+
+@pytest.mark.parametrize("space", [Space.GLOBAL, Space.SHARED])
+@pytest.mark.parametrize(
+    ("dtype", "monoid", "instruction"),
+    [
+        (dt.i32, "add", r"atom\S*\.add\.u32"),
+        (dt.u64, "minimum", r"atom\S*\.min\.u64"),
+        (dt.i64, "maximum", r"atom\S*\.max\.s64"),
+        (dt.i32, "mul", r"atom\S*\.cas\.b32"),
+        (dt.i8, "add", r"atom\S*\.cas\.b32"),
+        (dt.b1, "or", r"atom\S*\.cas\.b32"),
+        (dt.f32, "minimum", r"atom\S*\.cas\.b32"),
+        (dt.f64, "maximum", r"atom\S*\.cas\.b64"),
+        (dt.f32, "add", None),
+    ],
+    ids=str,
+)
+def test_threads_that_meet_in_memory_accumulate_at_once(
+    space: Space, dtype: DType, monoid: str, instruction: str | None
+) -> None:
+    """What has an order is not: such a kernel has one thread for each element."""
+    own = Buffer("own", dtype, (8,), Space.SHARED)
+    x = Buffer("x", dtype, (8,), role="inout")
+    values = Buffer("values", dtype, (64,), role="in")
+    block, thread = Var("block"), Var("thread")
+    target = x if space is Space.GLOBAL else own
+    meet = Accumulate(target, (thread & 7,), Load(values, (thread,)), monoid)
+    body: Body = (For(thread, 64, Kind.THREAD, (meet,)),)
+    if space is Space.SHARED:
+        body = (Alloc(own, body),)
+    kernel = Kernel("k", (x, values), (For(block, 1, Kind.GRID, body),))
+    text = ptx(module_text((kernel,), SM_90)[0], SM_90)
+    if instruction is None:
+        assert "atom" not in text
+    else:
+        assert re.search(instruction, text)
 
 
 def test_a_product_and_a_sum_stay_two_roundings() -> None:
@@ -214,5 +263,29 @@ CASES: dict[str, tuple[Make, tuple[tuple[tuple[int, ...], DType], ...]]] = {
     "transpose": (
         lambda b, p: [b.bind1("transpose", p[0], axes=(1, 0))],
         (((1000, 516), dt.f32),),
+    ),
+    "sort of rows": (
+        lambda b, p: list(b.bind("sort", p[0], descending=False)),
+        (((64, 1000), dt.f32),),
+    ),
+    "long argsort": (
+        lambda b, p: list(b.bind("argsort", p[0], descending=True)),
+        (((1 << 20,), dt.f32),),
+    ),
+    "long sort of numbers of 64 bits": (
+        lambda b, p: list(b.bind("sort", p[0], descending=False)),
+        (((1 << 20,), dt.i64),),
+    ),
+    "best": (
+        lambda b, p: list(b.bind("top_k", p[0], k=5, descending=True)),
+        (((1 << 20,), dt.f32),),
+    ),
+    "scatter in order": (
+        lambda b, p: [b.bind1("scatter", *p, axes=(0,), position=0, mode="add")],
+        (((5000,), dt.f32), ((1 << 18,), dt.f32), ((1 << 18,), dt.i64)),
+    ),
+    "scatter in shares": (
+        lambda b, p: [b.bind1("scatter", *p, axes=(0,), position=0, mode="max")],
+        (((5000,), dt.f32), ((1 << 18,), dt.f32), ((1 << 18,), dt.i64)),
     ),
 }

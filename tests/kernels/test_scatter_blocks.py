@@ -31,6 +31,8 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs of a few updates go through all loops."""
     monkeypatch.setattr(scatter_blocks, "TOGETHER", (5, 2))
     monkeypatch.setattr(scatter_blocks, "THREADS", 32)
+    monkeypatch.setattr(scatter_blocks, "PIECE", 64)
+    monkeypatch.setattr(scatter_blocks, "LONG", 20)
 
 
 class Sample:
@@ -162,3 +164,12 @@ def test_a_barrier_left_out_is_a_race() -> None:
     broken = list(without_each_barrier(sample.scatter().in_shares(blocks=2)))
     assert len(broken) == 2
     assert all(is_reported(other, sample.memory()) for other in broken)
+
+
+def test_a_barrier_left_out_of_a_long_run_is_a_race() -> None:
+    sample = Sample(dt.f32, "add", (2,), (300,), (0,), 0, 1)
+    sequence = sample.scatter().sorted(Tile(32, 3))
+    meet = sequence.calls[-1]
+    ends = [s for s in without_each_barrier(sequence) if s.calls[-1].kernel is not meet.kernel]
+    assert len(ends) == 2
+    assert all(is_reported(other, sample.memory()) for other in ends)
