@@ -314,8 +314,6 @@ def per_call(call: Callable[[], Any], repeats: int = 7) -> float:
 
 
 ORDERED: dict[str, Callable[..., Any]] = {
-    "sort": lambda x, i: pyc.numpy.sort(x),
-    "scatter": lambda x, i: (x * 2).at[i].add(x),
     "scan": lambda x, i: pyc.scan(lambda c, v: (c * 0.5 + v, c), x[0], x)[0],
 }
 
