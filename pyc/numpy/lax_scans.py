@@ -69,8 +69,8 @@ def associative_scan(
     turn = [flip(x, k) if reverse else x for x, k in zip(arrays, places, strict=True)]
     lengths = {shape_of(x)[k] for x, k in zip(arrays, places, strict=True)}
     if len(lengths) > 1:
-        found = ", ".join(map(type_text, arrays))
-        raise ShapeError(f"associative_scan: lengths along axis {axis} differ: {found}")
+        texts = ", ".join(map(type_text, arrays))
+        raise ShapeError(f"associative_scan: lengths along axis {axis} differ: {texts}")
 
     def combine(a: list[Any], b: list[Any]) -> list[Any]:
         result = fn(treedef.unflatten(a), treedef.unflatten(b))

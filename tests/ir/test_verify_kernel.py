@@ -72,7 +72,7 @@ def test_the_message_names_the_statement():
         ("logical running product", "cumulate complex_mul", "cumulate times", "no monoid times"),
         (
             "logical running product",
-            "v2 = v0 * 2.0:f32",
+            "b1[i0, i1, 1] = v1",
             'barrier "block"',
             "a Barrier in a Cumulate",
         ),
