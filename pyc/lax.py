@@ -15,17 +15,36 @@ Choosing and sorting; see `pyc/numpy/lax_names.py`:
 
 select(pred, on_true, on_false)                select_n(which, *cases)
 sort(operand, dimension, is_stable)            top_k(operand, k, axis=-1)
+
+Running combinations; see `pyc/numpy/lax_scans.py`:
+
+cumsum cumprod cummax cummin cumlogsumexp(operand, axis=0, reverse=False)
+associative_scan(fn, elems, reverse=False, axis=0)
 """
 
 from __future__ import annotations
 
 from pyc.numpy.indexing import dynamic_slice, dynamic_update_slice
 from pyc.numpy.lax_names import select, select_n, sort, top_k
+from pyc.numpy.lax_scans import (
+    associative_scan,
+    cumlogsumexp,
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+)
 from pyc.trace.branches import cond, switch
 from pyc.trace.control import fori_loop, map, scan, while_loop
 
 __all__ = [
+    "associative_scan",
     "cond",
+    "cumlogsumexp",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
     "dynamic_slice",
     "dynamic_update_slice",
     "fori_loop",

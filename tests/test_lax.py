@@ -446,6 +446,18 @@ def test_sort_and_top_k_under_jaxs_names() -> None:
     same(np.take_along_axis(BOARD, places, 0), values)
 
 
+def test_running_combinations_keep_the_type_and_take_an_axis_and_a_direction() -> None:
+    small = np.arange(1, 7, dtype=np.int8).reshape(2, 3)
+    same(everywhere(lambda x: lax.cumsum(x), small), np.cumsum(small, 0, dtype=np.int8))
+    same(everywhere(lambda x: lax.cumprod(x, -1), small), np.cumprod(small, 1, dtype=np.int8))
+    same(everywhere(lambda x: lax.cumsum(x, reverse=True), X), np.cumsum(X[::-1])[::-1])
+    same(everywhere(lambda x: lax.cummax(x, axis=1), BOARD), np.maximum.accumulate(BOARD, 1))
+    expected = np.minimum.accumulate(BOARD[:, ::-1], 1)[:, ::-1]
+    same(everywhere(lambda x: lax.cummin(x, axis=-1, reverse=True), BOARD), expected)
+    found = everywhere(lambda x: lax.cumlogsumexp(x * 400), X)
+    np.testing.assert_allclose(found, np.logaddexp.accumulate(X * 400), rtol=1e-15)
+
+
 def test_names_and_order_of_parameters_are_jaxs() -> None:
     """Code moves over by its imports, calls by keyword too. (JAX's further keywords are left out:
     `operand` of `cond`, `num_keys` of `sort`, `allow_negative_indices` of slices.)"""
@@ -462,6 +474,12 @@ def test_names_and_order_of_parameters_are_jaxs() -> None:
         "select_n": "which *cases",
         "sort": "operand dimension is_stable",
         "top_k": "operand k axis",
+        "cumsum": "operand axis reverse",
+        "cumprod": "operand axis reverse",
+        "cummax": "operand axis reverse",
+        "cummin": "operand axis reverse",
+        "cumlogsumexp": "operand axis reverse",
+        "associative_scan": "fn elems reverse axis",
     }
     assert {*jaxs} == {*lax.__all__}
     for name, expected in jaxs.items():

@@ -288,11 +288,14 @@ class _Block:
         the spans."""
         owner, running = self.owner, self.running
         block, row, span = Var("block"), Var("row"), Var("span")
-        spans = owner.spans
+        spans, number = owner.spans, Var("number")
+        # What the launch before has read last is still in the cache, and is read first.
+        last = const(owner.kept * spans - 1) - block if store and spans > 1 else block
         first_run = span * RUNS + self.warp * self.each
         inner: list[Stmt] = [
-            Let(row, apply("quotient", block, const(spans)) if spans > 1 else block),
-            Let(span, apply("remainder", block, const(spans)) if spans > 1 else const(0)),
+            Let(number, last),
+            Let(row, apply("quotient", number, const(spans)) if spans > 1 else number),
+            Let(span, apply("remainder", number, const(spans)) if spans > 1 else const(0)),
             *owner._positions(owner.loops, row),
             Let(self.start, first_run * RUN + self.thread * PER_THREAD),
         ]
@@ -304,11 +307,11 @@ class _Block:
             folds = self._folds(inner, totals, None)
             before = None
             if self.spans:
-                before = running.bind(inner, _loads(self.spans, block), "before")
+                before = running.bind(inner, _loads(self.spans, number), "before")
             for r, (values, _) in enumerate(runs):
                 inner += self._store(r, values, folds[r], before)
         else:
-            self._folds(inner, totals, lambda total: _stores(self.spans, block, total))
+            self._folds(inner, totals, lambda total: _stores(self.spans, number, total))
         shared = self.shared if self.warps > 1 else []
         whole = surrounded(self.held, tuple(inner))
         blocks = owner.kept * spans
@@ -345,6 +348,7 @@ class _Block:
     ) -> list[Stmt]:
         running, first = self.running, self._first(r)
         body: list[Stmt] = []
+        fold = running.bind(body, fold, "fold")
         for k, value in enumerate(values):
             found = running.before(fold, value)
             if before is not None:
@@ -419,4 +423,4 @@ class _Block:
         if finish is not None:
             return []
         body.append(Barrier("block"))
-        return [running.bind(body, _loads(self.shared, place), "fold") for place in places]
+        return [_loads(self.shared, place) for place in places]

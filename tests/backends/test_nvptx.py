@@ -232,6 +232,11 @@ def test_failures_lower_the_site_and_its_value() -> None:
     assert "min.u64" in text
 
 
+def running(op: str, axis: int) -> Make:
+    """A running combination."""
+    return lambda b, p: [b.bind1(op, p[0], axis=axis, reverse=False)]
+
+
 CASES: dict[str, tuple[Make, tuple[tuple[tuple[int, ...], DType], ...]]] = {
     "chain": (silu, (((4099,), dt.f32), ((4099,), dt.f32))),
     "softmax 1024": (softmax, (((64, 1024), dt.f32),)),
@@ -260,6 +265,10 @@ CASES: dict[str, tuple[Make, tuple[tuple[tuple[int, ...], DType], ...]]] = {
         lambda b, p: [b.bind1("dot_general", p[0], p[1], dimensions=(((1,), (0,)), ((), ())))],
         (((1000, 300), dt.f32), ((300, 500), dt.f32)),
     ),
+    "running sum": (running("cumsum", 1), (((300, 1000), dt.f32),)),
+    "running sum of doubles": (running("cumsum", 1), (((3, 4000), dt.f64),)),
+    "running maximum of columns": (running("cummax", 0), (((4000, 40), dt.f32),)),
+    "running product of columns": (running("cumprod", 0), (((100, 400), dt.f32),)),
     "transpose": (
         lambda b, p: [b.bind1("transpose", p[0], axes=(1, 0))],
         (((1000, 516), dt.f32),),

@@ -579,3 +579,21 @@ def cases_of_two_shapes(x):
 @given(LINE)
 def choice_of_another_shape(x):
     return lax.select(x[:2] > 1, x, x)
+
+
+# --- running combinations -------------------------------------------------------------------------
+
+
+@given(LINE, MATRIX)
+def scan_of_other_lengths(x, m):
+    return lax.associative_scan(lambda a, b: a, (x, m))
+
+
+@given(MATRIX)
+def scan_that_drops_an_axis(m):
+    return lax.associative_scan(lambda a, b: a[0] + b[0], m)
+
+
+@given(LINE)
+def scan_of_a_pair_that_gives_a_number(x):
+    return lax.associative_scan(lambda a, b: a[0] * b[0] + a[1], (x, x))

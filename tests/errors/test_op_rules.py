@@ -115,6 +115,7 @@ REFUSED: dict[str, Callable[[Given], Any]] = {
         reverse=False,
     ),
     "cumsum: number": lambda g: g.bind("cumsum", "f64[]"),
+    "cumsum: axis": lambda g: g.bind("cumsum", "f64[3]", axis=1, reverse=False),
     "cumsum: bools": lambda g: g.bind("cumsum", "b1[3]"),
     "select": lambda g: g.bind("select", "f64[]", "f64[]", "f64[]"),
     "cast": lambda g: g.bind("cast", "c128[]", dtype=dt.f64),

@@ -81,6 +81,22 @@ kernel "sum"(s0) {
 }
 """
 
+LOGICAL_RUNNING_PRODUCT = """\
+kernel "running product"(s0) {
+  b0: in f32[5, s0, 2]
+  b1: out f32[5, s0, 2]
+  for i0 in 0..5 parallel {
+    v0, v1 = cumulate complex_mul (i1 in 0..s0) {
+      %0 = i1 + 0
+      yield b0[i0, %0, 0], b0[i0, %0, 1]
+      v2 = v0 * 2.0:f32
+      b1[i0, i1, 0] = v2
+      b1[i0, i1, 1] = v1
+    }
+  }
+}
+"""
+
 SUM_OF_128_LANES = """\
 kernel "sum of a chunk in 128 lanes"() {
   b0: in f32[5, 1024]
@@ -302,6 +318,7 @@ kernel "take"() {
 ALL = {
     "elementwise": ELEMENTWISE,
     "logical sum": LOGICAL_SUM,
+    "logical running product": LOGICAL_RUNNING_PRODUCT,
     "sum of 128 lanes": SUM_OF_128_LANES,
     "sum of pieces": sum_of_pieces(3),
     "block sum": BLOCK_SUM,

@@ -28,12 +28,13 @@ def refusal(kernel: Kernel | str, **options: bool) -> str:
 def test_valid_kernels_pass(name):
     kernel = parse_kernel(kernels.ALL[name])
     verify(kernel)
-    if name != "logical sum":
+    if not name.startswith("logical"):
         verify(kernel, scheduled=True)
 
 
 def test_a_reduce_is_refused_in_scheduled_kernels():
     assert "a Reduce is left" in refusal(kernels.LOGICAL_SUM, scheduled=True)
+    assert "a Cumulate is left" in refusal(kernels.LOGICAL_RUNNING_PRODUCT, scheduled=True)
     vector = replaced(kernels.LOGICAL_SUM, "0..5 serial", "0..5 vector")
     assert "no longer logical" in refusal(vector)
 
@@ -66,6 +67,22 @@ def test_the_message_names_the_statement():
         ("sum of 128 lanes", "i1 ^ 64", "i1 ^ 128", "shuffles at distance 128"),
         ("sum of 128 lanes", "i1 ^ 64", "i0 ^ 1", "no vector or thread loop around"),
         ("sum of 128 lanes", "0..128 vector", "0..120 vector", "in a loop of 120"),
+        ("logical running product", "0..5 parallel", "0..5 vector", "is no longer logical"),
+        ("logical running product", "cumulate complex_mul", "cumulate add", "add of 2 components"),
+        ("logical running product", "cumulate complex_mul", "cumulate times", "no monoid times"),
+        (
+            "logical running product",
+            "b1[i0, i1, 1] = v1",
+            'barrier "block"',
+            "a Barrier in a Cumulate",
+        ),
+        ("logical running product", "b1[i0, i1, 0]", "b1[i0, i1, 2]", "index 2 of b1 is 2"),
+        (
+            "logical running product",
+            "b1[i0, i1, 1] = v1",
+            "b1[i0, i1, 1] = 1",
+            "stores i64 into f32",
+        ),
         ("scatter", "accumulate add", "accumulate argmax", "no monoid argmax of 1 components"),
         ("scatter", "accumulate add", "accumulate plus", "no monoid plus"),
         ("failing", "b0[i0] >= 10 value", "b0[i0] value", "the condition is i64"),
