@@ -29,6 +29,7 @@ from pyc.frozen import frozen
 from pyc.ir.expr import Expr, Var
 from pyc.ir.graph import Eqn, Graph, Value, has_effect
 from pyc.ir.op import Kind
+from pyc.ir.target import Target
 from pyc.passes.apart import Apart, describe, extents, read_by
 from pyc.passes.fusion import Decision, Fusion, Group
 from pyc.passes.reads import (
@@ -47,8 +48,8 @@ from pyc.reasons import Reason
 GROUP_LIMIT = 2048
 """Instructions per element of the largest kernel that others join: LLVM takes 20 us for each."""
 ROW_LIMIT = 1 << 16
-"""Elements of the longest reduced sequence that shares its kernel with other work, where only
-reductions by themselves are split over tasks."""
+"""Elements of the longest of few reduced sequences that share a kernel with other work on a device:
+what a block of threads walks in no more time than launches take."""
 
 Domain = tuple[int, ...]
 
@@ -68,9 +69,9 @@ class _Place:
 
 
 class _Fuser:
-    def __init__(self, graph: Graph, *, long_rows: bool) -> None:
+    def __init__(self, graph: Graph, *, row_limit: int | None) -> None:
         self.graph = graph
-        self.long_rows = long_rows
+        self.row_limit = row_limit
         self.walker = Walker(graph)
         self.number = {e: k for k, e in enumerate(graph.eqns)}
         found = choose_stored(graph, self.walker)
@@ -363,11 +364,11 @@ class _Fuser:
     def _row_fits(self, domain: tuple[int, ...], reduced: tuple[int, ...]) -> bool:
         """Whether other work may share a kernel with a reduction of this size. Unless the scheduler
         cuts such kernels, long sequences with few siblings have one of their own."""
-        if self.long_rows:
+        if self.row_limit is None:
             return True
         row = prod(domain[p] for p in reduced)
         kept = prod(d for p, d in enumerate(domain) if p not in reduced)
-        return row <= ROW_LIMIT or kept >= 64
+        return row <= self.row_limit or kept >= 64
 
     @staticmethod
     def _shares(group: Group, reads: list[Read]) -> bool:
@@ -502,7 +503,15 @@ def _same(a: Iterable[Expr], b: Iterable[Expr]) -> bool:
     return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
 
 
-def fuse(graph: Graph, *, long_rows: bool = True) -> Fusion:
-    """The groups of `graph`, in execution order. long_rows: whether the scheduler cuts row programs
-    over few long rows into launches whose tasks share the rows."""
-    return _Fuser(graph, long_rows=long_rows).run()
+def row_limit_of(target: Target) -> int | None:
+    """Elements up to which the scheduler of a target makes the most of a program over few rows:
+    on a device what a block of threads, or a cluster of them, walks. None: there is no limit."""
+    if not target.has_blocks:
+        return None
+    return ROW_LIMIT * target.cluster_blocks
+
+
+def fuse(graph: Graph, *, row_limit: int | None = None) -> Fusion:
+    """The groups of `graph`, in execution order. row_limit: elements up to which the scheduler cuts
+    programs over few rows into launches whose tasks share the rows; None: always."""
+    return _Fuser(graph, row_limit=row_limit).run()

@@ -106,11 +106,11 @@ class Branches:
 
 
 class Chains:
-    """The chains of a program, and what follows from them for its loops and branches. long_rows:
+    """The chains of a program, and what follows from them for its loops and branches. row_limit:
     see `fuse`."""
 
-    def __init__(self, *, long_rows: bool) -> None:
-        self._long_rows = long_rows
+    def __init__(self, *, row_limit: int | None) -> None:
+        self._row_limit = row_limit
         self._uses: dict[Graph, Uses] = {}
         self._loops: dict[Eqn, Moves | None] = {}
         self._branches: dict[Eqn, Branches] = {}
@@ -118,7 +118,7 @@ class Chains:
     def uses(self, graph: Graph) -> Uses:
         """The uses of a Graph's values, with its fusion."""
         if graph not in self._uses:
-            self._uses[graph] = Uses(graph, fuse(graph, long_rows=self._long_rows))
+            self._uses[graph] = Uses(graph, fuse(graph, row_limit=self._row_limit))
         return self._uses[graph]
 
     def chain(self, uses: Uses, value: Value) -> Chain:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pyc.frozen import frozen
 from pyc.ir.expr import Expr, Load, Var, apply, const
 from pyc.ir.loops import (
     Alloc,
@@ -19,11 +20,12 @@ from pyc.ir.loops import (
     If,
     Kind,
     Let,
+    Reduce,
     Stmt,
     Store,
 )
 from pyc.ir.order import KEEP
-from pyc.ir.visit import renamed
+from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.reduction_blocks import Components, ThreadReduction, power_above
 from pyc.passes.row_chunks import WARP, WARPS, RowChunks, surrounded
 from pyc.passes.row_regions import Region
@@ -36,6 +38,32 @@ SPLIT_BLOCKS = 2048
 """Blocks of a long reduction from which a warp takes more chunks."""
 FEW_ROWS = 264
 """Long rows fewer than this are cut into blocks."""
+
+
+JOINED_BLOCKS = 256
+"""Blocks of a row whose parts every block of the next launch may join for itself."""
+
+
+@frozen()
+class Left:
+    """What a launch of a split reduction left in memory: the reductions, where their parts are, and
+    what follows once for each row."""
+
+    reduces: tuple[Reduce, ...]
+    scratch: tuple[tuple[Buffer, ...], ...]
+    after: Body
+
+
+def known_results(body: Body, left: Left) -> Body:
+    """Statements that find the results of what was left at hand, where they read them back."""
+    stores = [s for s in left.after if isinstance(s, Store) and isinstance(s.value, Var)]
+    found = {s.buffer: s.value for s in stores}
+
+    def rule(e: Expr) -> Expr:
+        value = found.get(e.buffer) if isinstance(e, Load) else None
+        return e if value is None else value
+
+    return Rewriter(expr=rule).body(body)
 
 
 class RowBlocks(RowChunks):
@@ -74,7 +102,7 @@ class RowBlocks(RowChunks):
                 inner.append(Barrier("block"))
                 inner += self._joined(reduction, part.results, shared, self.warps, thread)
             else:
-                inner += self._store(part, first, thread)
+                inner += self._store(part, first, thread, self.each)
         whole: Body = tuple(inner)
         for w in wraps:
             whole = w(whole)
@@ -106,17 +134,17 @@ class RowBlocks(RowChunks):
 
         return self._walk(chunk, thread, each)
 
-    def _store(self, region: Region, first: Expr, thread: Var) -> list[Stmt]:
-        """A loop over the row that stores."""
+    def _store(self, region: Region, first: Expr, thread: Var, count: int) -> list[Stmt]:
+        """A loop over the row that stores, of so many chunks."""
         place = self._placed(True)
 
         def each(position: Expr, at: Expr, lane: Expr) -> Body:
             return renamed(place(region.body, position, at))
 
-        if self.each == 1:
+        if count == 1:
             return self._walk(first, thread, each)
         step = Var("step")
-        return [For(step, self.each, Kind.SERIAL, tuple(self._walk(first + step, thread, each)))]
+        return [For(step, count, Kind.SERIAL, tuple(self._walk(first + step, thread, each)))]
 
     # --- long reductions --------------------------------------------------------------------------
 
@@ -138,22 +166,27 @@ class RowBlocks(RowChunks):
         """Whether there are too few long rows to have a block each."""
         return self.chunks > WARPS and self.kept < FEW_ROWS
 
+    @property
+    def joins_cheaply(self) -> bool:
+        """Whether every block of the next launch may join what this one leaves, in place of a
+        launch that does it once."""
+        return self.blocks <= JOINED_BLOCKS
+
     def partial(
-        self, place: Var, binding: Sequence[Stmt], scratch: Sequence[Sequence[Buffer]]
+        self,
+        place: Var,
+        binding: Sequence[Stmt],
+        scratch: Sequence[Sequence[Buffer]],
+        before: Left | None = None,
     ) -> list[Stmt]:
-        """The first stage: block (row, number) stores KEEP lanes of its chunks in `scratch`."""
+        """The first stage: block (row, number) stores KEEP lanes of its chunks in `scratch`.
+        before: what the launch before left, joined here first."""
         block, warp, thread = Var("block"), Var("warp"), Var("thread")
-        number = Var("number")
-        inner: list[Stmt] = [
-            Let(place, apply("quotient", block, const(self.blocks))),
-            Let(number, apply("remainder", block, const(self.blocks))),
-            *binding,
-        ]
-        first = (number * SPLIT_WARPS + warp) * self.split_each
+        inner, first = self._share_of(place, binding, before, block, warp, thread)
         wraps: list[Callable[[Body], Body]] = []
         for region, held in zip(self.regions, scratch, strict=True):
             reduction = ThreadReduction([r.dtype for r in region.results], region.monoid)
-            body, lanes, around = self._split_kept(region, reduction, first, thread)
+            body, lanes, around = self._kept(region, reduction, first, self.split_each, thread)
             wraps.append(around)
             inner += body
             shared = self._share(reduction, SPLIT_WARPS * KEEP)
@@ -169,44 +202,70 @@ class RowBlocks(RowChunks):
             whole = w(whole)
         return self._launch(block, self.kept * self.blocks, warp, SPLIT_WARPS, thread, whole)
 
-    def _split_kept(
-        self, region: Region, reduction: ThreadReduction, first: Expr, thread: Var
-    ) -> tuple[list[Stmt], list[Components], Callable[[Body], Body]]:
-        self.covered = self.split_each * SPLIT_WARPS * self.blocks
-        return self._kept(region, reduction, first, self.split_each, thread)
+    def spread(self, place: Var, binding: Sequence[Stmt], before: Left) -> list[Stmt]:
+        """A stage that stores rows: block (row, number) the chunks that it has in `partial`, after
+        it has joined what the launch before left."""
+        block, warp, thread = Var("block"), Var("warp"), Var("thread")
+        inner, first = self._share_of(place, binding, before, block, warp, thread)
+        for region in self.regions:
+            inner += self._store(region, first, thread, self.split_each)
+        return self._launch(block, self.kept * self.blocks, warp, SPLIT_WARPS, thread, tuple(inner))
 
-    def join(
+    def _share_of(
         self,
         place: Var,
         binding: Sequence[Stmt],
-        scratch: Sequence[Sequence[Buffer]],
-        after: Body,
-    ) -> list[Stmt]:
+        before: Left | None,
+        block: Var,
+        warp: Var,
+        thread: Var,
+    ) -> tuple[list[Stmt], Expr]:
+        """Bindings of a block that shares its row, and the first chunk of a warp."""
+        number = Var("number")
+        inner: list[Stmt] = [
+            Let(place, apply("quotient", block, const(self.blocks))),
+            Let(number, apply("remainder", block, const(self.blocks))),
+            *binding,
+        ]
+        self.covered = self.split_each * SPLIT_WARPS * self.blocks
+        if before is not None:
+            inner += self._met(before, place, warp, SPLIT_WARPS, thread)
+            alone = thread.equal(0) & warp.equal(0) & number.equal(0)
+            inner += [s if isinstance(s, Let) else If(alone, (s,)) for s in before.after]
+        return inner, (number * SPLIT_WARPS + warp) * self.split_each
+
+    def join(self, place: Var, binding: Sequence[Stmt], before: Left) -> list[Stmt]:
         """The second stage: a block per row joins its `blocks` vectors of KEEP lanes."""
         self._shared = {}
         block, warp, thread = Var("block"), Var("warp"), Var("thread")
-        groups = min(power_above(self.blocks), 2 * WARPS)
-        warps = max(groups // 2, 1)
-        size = -(-power_above(self.blocks) // groups)
+        warps = max(min(power_above(self.blocks), 2 * WARPS) // 2, 1)
+        inner: list[Stmt] = [Let(place, block), *binding]
+        inner += self._met(before, block, warp, warps, thread)
+        for s in before.after:
+            alone = thread.equal(0) & warp.equal(0)
+            inner.append(s if isinstance(s, Let) else If(alone, (s,)))
+        return self._launch(block, self.kept, warp, warps, thread, tuple(inner))
+
+    def _met(self, before: Left, row: Expr, warp: Var, warps: int, thread: Var) -> list[Stmt]:
+        """Binds the results of reductions in every thread of a block, from what blocks left."""
+        groups = 2 * warps
+        size = max(power_above(self.blocks) // groups, 1)
         lane = apply("remainder", thread, const(KEEP))
         group = warp * 2 + apply("quotient", thread, const(KEEP))
-        inner: list[Stmt] = [Let(place, block), *binding]
-        for region, held in zip(self.regions, scratch, strict=True):
-            reduction = ThreadReduction([r.dtype for r in region.results], region.monoid)
+        inner: list[Stmt] = []
+        for s, held in zip(before.reduces, before.scratch, strict=True):
+            reduction = ThreadReduction([r.dtype for r in s.results], s.monoid)
 
             def part(number: Expr, held: Sequence[Buffer] = held) -> Components:
-                return tuple(Load(b, ((block * self.blocks + number) * KEEP + lane,)) for b in held)
+                return tuple(Load(b, ((row * self.blocks + number) * KEEP + lane,)) for b in held)
 
             body, total = reduction.parts(part, group * size, size, self.blocks)
             lets, total = reduction.bind(total, "part")
             inner += [*body, *lets]
-            shared = self._share(reduction, max(groups, 2) * KEEP)
+            shared = self._share(reduction, groups * KEEP)
             inner += [
                 Store(b, (group * KEEP + lane,), x) for b, x in zip(shared, total, strict=True)
             ]
             inner.append(Barrier("block"))
-            inner += self._joined(reduction, region.results, shared, groups, thread)
-        for s in after:
-            alone = thread.equal(0) & warp.equal(0)
-            inner.append(s if isinstance(s, Let) else If(alone, (s,)))
-        return self._launch(block, self.kept, warp, warps, thread, tuple(inner))
+            inner += self._joined(reduction, s.results, shared, groups, thread)
+        return inner

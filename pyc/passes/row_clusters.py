@@ -48,7 +48,7 @@ ENOUGH_BLOCKS = 64
 
 
 class RowClusters(RowChunks):
-    """The loops of one row program. `held` is None where its rows do not fit."""
+    """The loops of one row program."""
 
     planes: HeldPlanes | None = None
 
@@ -81,10 +81,14 @@ class RowClusters(RowChunks):
                 self.planes = None
 
     @property
+    def possible(self) -> bool:
+        """Whether the rows are long, read more than once, and fit."""
+        return self.chunks > WARPS and self.cluster > 1 and self.planes is not None
+
+    @property
     def worth(self) -> bool:
-        """Whether the program reads rows more often than it must, in enough blocks."""
-        many = self.kept * self.cluster >= ENOUGH_BLOCKS
-        return self.chunks > WARPS and self.cluster > 1 and many and self.planes is not None
+        """Whether that is in enough blocks."""
+        return self.possible and self.kept * self.cluster >= ENOUGH_BLOCKS
 
     def _keep(self, row_buffers: Sequence[Buffer]) -> bool:
         self.planes = held_planes(self.regions, row_buffers, self.position, self.simplify)

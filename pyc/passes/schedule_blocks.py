@@ -62,7 +62,7 @@ from pyc.passes.nest import (
 from pyc.passes.placement import exceeded, in_order
 from pyc.passes.reduction_blocks import ThreadReduction, power_above
 from pyc.passes.region_blocks import Regions, regions_of
-from pyc.passes.row_blocks import RowBlocks
+from pyc.passes.row_blocks import Left, RowBlocks, known_results
 from pyc.passes.row_clusters import RowClusters
 from pyc.passes.rows import computed_again, too_long
 from pyc.passes.slab_blocks import SlabBlocks
@@ -115,6 +115,10 @@ class _BlockScheduler:
         if any(x.extent == 0 for x in loops):
             return ()
         allocated, core = unwrap(core)
+        if is_loop_program(core) and has_regions(core) and not _reads_what_it_stores(core):
+            held = self._rows_held(loops, allocated, self.nest.collapse_rows(core), part)
+            if held is not None:
+                return (held,)
         for buffer in filter(too_long, allocated):
             again = computed_again(core, buffer, self.nest.simplify)
             assert again is not None, "a loop over the row fills each row buffer"
@@ -244,6 +248,30 @@ class _BlockScheduler:
 
     # --- row programs -----------------------------------------------------------------------------
 
+    def _rows_held(
+        self, loops: list[Loop], allocated: list[Buffer], core: Body, part: _Part
+    ) -> Stage | None:
+        """One launch whose blocks hold what they read; None where they have no room for it."""
+        lengths = {n for s in core if (n := row_length(s)) is not None}
+        if len(lengths) != 1 or 0 in lengths:
+            return None
+        (row,) = lengths
+        beside = bool(loops) and loops[-1].extent > 1 and self.nest.contiguous(loops[-1].var, core)
+        if beside and not self.nest.contiguous_rows(core):
+            if row <= COLUMN_ROW:
+                return None
+            slab = SlabBlocks(self.nest.simplify, loops, core, allocated, row, self.nest.target)
+            return None if slab.form is None else self.nest.stage(part.suffix, slab.body())
+        kept = prod(x.extent for x in loops)
+        rest = (allocated, row, kept, self.nest.width(core), self.nest.target)
+        clusters = RowClusters(self.nest.simplify, core, *rest)
+        if not clusters.possible:
+            return None
+        if not clusters.worth and regions_of(loops, allocated, core, self.nest.simplify):
+            return None
+        place = self.nest.simplify.variable("row", kept)
+        return self.nest.stage(part.suffix, clusters.body(place, self._positions(loops, place)))
+
     def _rows_in_blocks(
         self, loops: list[Loop], allocated: list[Buffer], core: Body, part: _Part
     ) -> tuple[Stage, ...]:
@@ -256,9 +284,6 @@ class _BlockScheduler:
         beside = bool(loops) and loops[-1].extent > 1 and self.nest.contiguous(loops[-1].var, core)
         along = self.nest.contiguous_rows(core)
         if beside and not along:
-            slab = SlabBlocks(self.nest.simplify, loops, core, allocated, row, self.nest.target)
-            if row > COLUMN_ROW and slab.form is not None:
-                return (self.nest.stage(part.suffix, slab.body()),)
             if row > SHORT_ROW and kept < ENOUGH and can_split(core):
                 return self._split_columns(loops, core, row, part.suffix)
             apart = None
@@ -271,10 +296,6 @@ class _BlockScheduler:
             return (self._in_threads(loops, allocated, core, part),)
         rest = (allocated, row, kept, self.nest.width(core))
         place = self.nest.simplify.variable("row", kept)
-        clusters = RowClusters(self.nest.simplify, core, *rest, self.nest.target)
-        if clusters.worth:
-            found = clusters.body(place, self._positions(loops, place))
-            return (self.nest.stage(part.suffix, found),)
         rows = RowBlocks(self.nest.simplify, core, *rest)
         if not rows.fits:
             return (self._in_threads(loops, allocated, core, part),)
@@ -292,14 +313,28 @@ class _BlockScheduler:
         """Each group of reductions in launches of its own, then the stores of the row."""
         stages: list[Stage] = []
         kept = prod(x.extent for x in loops)
+        stores = list(apart.stores)
+        left: Left | None = None
         for k, group in enumerate(apart.groups):
             name = f"{suffix}_{k}"
             if loops and loops[-1].extent > 1 and not self.nest.contiguous_rows(group):
                 stages += self._split_columns(loops, group, row, name, apart.results)
                 continue
-            rows = RowBlocks(self.nest.simplify, group, [], row, kept, self.nest.width(group))
-            stages += self._split_rows(rows, loops, group, name, apart.results)
-        for k, (domain, body) in enumerate(apart.stores):
+            rows = self._long_rows(group, row, kept)
+            one, left = self._parts(rows, loops, group, name, apart.results, left)
+            stages.append(one)
+            following = apart.groups[k + 1] if k + 1 < len(apart.groups) else _first_row(stores)
+            if not (rows.joins_cheaply and following and self.nest.contiguous_rows(following)):
+                stages.append(self._joined(rows, loops, left, name, apart.results))
+                left = None
+        if left is not None:
+            body = _first_row(stores)
+            stores.pop(0)
+            place = self.nest.simplify.variable("row", kept)
+            rows = self._long_rows(known_results(body, left), row, kept)
+            nest = rows.spread(place, self._positions(loops, place), left)
+            stages.append(self.nest.stage(f"{suffix}_row", nest, _used_by(left, apart.results)))
+        for k, (domain, body) in enumerate(stores):
             over = [*loops, *domain]
             if loops and not self.nest.contiguous(domain[-1].var, body):
                 over = [*domain, *loops]
@@ -307,6 +342,9 @@ class _BlockScheduler:
             nest = self._grid_nest(over, body)
             stages.append(self.nest.stage(f"{suffix}_row{k}", nest, apart.results))
         return tuple(stages)
+
+    def _long_rows(self, core: Body, row: int, kept: int) -> RowBlocks:
+        return RowBlocks(self.nest.simplify, core, [], row, kept, self.nest.width(core))
 
     def _scratch(self, reduces: Sequence[Reduce], size: int) -> list[list[Buffer]]:
         return [
@@ -318,26 +356,47 @@ class _BlockScheduler:
         ]
 
     def _split_rows(
+        self, rows: RowBlocks, loops: list[Loop], core: Body, suffix: str
+    ) -> tuple[Stage, ...]:
+        """Blocks of chunks in blocks of threads, then a block of threads per row that joins."""
+        one, left = self._parts(rows, loops, core, suffix, (), None)
+        return one, self._joined(rows, loops, left, suffix, ())
+
+    def _parts(
         self,
         rows: RowBlocks,
         loops: list[Loop],
         core: Body,
         suffix: str,
-        results: Sequence[Buffer] = (),
-    ) -> tuple[Stage, ...]:
-        """Blocks of chunks in blocks of threads, then a block of threads per row that joins.
-        results: scratch memory that the core uses."""
+        results: Sequence[Buffer],
+        before: Left | None,
+    ) -> tuple[Stage, Left]:
+        """The launch of the blocks of some reductions, and what it leaves. results: scratch memory
+        that the core uses; before: what the launch before left."""
         kept = prod(x.extent for x in loops)
-        reduces = [s for s in core if isinstance(s, Reduce)]
+        reduces = tuple(s for s in core if isinstance(s, Reduce))
         after = tuple(s for s in core if not isinstance(s, Reduce))
         scratch = self._scratch(reduces, kept * rows.blocks * KEEP)
-        everything = [*results, *(b for held in scratch for b in held)]
+        if before is not None:
+            rows = self._long_rows(known_results(core, before), rows.row, kept)
         place = self.nest.simplify.variable("row", kept)
-        first = rows.partial(place, self._positions(loops, place), scratch)
-        one = self.nest.stage(suffix + "_blocks", first, everything)
-        place = self.nest.simplify.variable("row", kept)
-        second = rows.join(place, self._positions(loops, place), scratch, after)
-        return one, self.nest.stage(suffix + "_join", second, everything)
+        first = rows.partial(place, self._positions(loops, place), scratch, before)
+        left = Left(reduces, tuple(map(tuple, scratch)), after)
+        used = [*_used_by(left, results), *(_used_by(before, ()) if before else ())]
+        return self.nest.stage(suffix + "_blocks", first, used), left
+
+    def _joined(
+        self,
+        rows: RowBlocks,
+        loops: list[Loop],
+        left: Left,
+        suffix: str,
+        results: Sequence[Buffer],
+    ) -> Stage:
+        """The launch that joins what another left."""
+        place = self.nest.simplify.variable("row", prod(x.extent for x in loops))
+        join = rows.join(place, self._positions(loops, place), left)
+        return self.nest.stage(suffix + "_join", join, _used_by(left, results))
 
     def _split_columns(
         self,
@@ -381,6 +440,21 @@ class _BlockScheduler:
             place, self._positions(loops, place), reduces, scratch, after
         )
         return one, self.nest.stage(suffix + "_join", join, everything)
+
+
+def _first_row(stores: Sequence[tuple[tuple[Loop, ...], Body]]) -> Body:
+    """The first of the loops that store, as a statement; nothing if there is none."""
+    if not stores:
+        return ()
+    domain, body = stores[0]
+    for loop in reversed(domain):
+        body = (For(loop.var, loop.extent, Kind.PARALLEL, body),)
+    return body
+
+
+def _used_by(left: Left, results: Sequence[Buffer]) -> list[Buffer]:
+    """Scratch memory of a launch."""
+    return [*results, *(b for held in left.scratch for b in held)]
 
 
 def _written(s: Stmt) -> tuple[Buffer, ...]:

@@ -14,7 +14,7 @@ from pyc.compile import compile_graph
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder
 from pyc.ir.plan import Launch
-from pyc.ir.target import SM_90, X86_64_V3
+from pyc.ir.target import SM_90, X86_64_V3, nvptx
 from pyc.ir.text_kernel import print_kernel
 from pyc.ir.types import ArrayType
 from pyc.passes import optimise
@@ -181,13 +181,15 @@ def test_work_that_a_later_reader_shares_is_not_lost() -> None:
 
 
 def test_a_reduction_over_everything_shares_its_kernel_where_the_scheduler_cuts_it() -> None:
-    """A CPU cuts a program over one long row into launches; a device splits lone reductions only,
-    so what uses them comes after."""
+    """A CPU cuts a program over one long row into launches, a device with clusters one as long as
+    they may hold; without, it splits lone reductions only, so what uses them comes after."""
     graph = optimise(graph_of(lambda x: x / x.sum(), ones(1 << 18)), check=True)
-    for target, kernels in ((X86_64_V3, 1), (SM_90, 2)):
+    for target, kernels, stages in ((X86_64_V3, 1, 3), (SM_90, 1, 2), (nvptx(80), 2, 3)):
         found = plan(graph, target)
         assert len(found.logical) == kernels
-        assert len(found.plan.kernels) == 3
+        assert len(found.plan.kernels) == stages
+    longer = optimise(graph_of(lambda x: x / x.sum(), ones(3 << 20)), check=True)
+    assert len(plan(longer, SM_90).logical) == 2
 
 
 def test_groups_come_after_what_they_need() -> None:

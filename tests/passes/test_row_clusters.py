@@ -71,7 +71,7 @@ def test_other_types(dtype: Any) -> None:
 
 def test_rows_that_fit_nowhere_are_several_launches() -> None:
     (kernel,) = kernels_of(softmax, data((2, 70_000), np.float32), 1)
-    assert len(run_on(kernel, replace(room_for(1), cluster_blocks=8))) == 5
+    assert len(run_on(kernel, replace(room_for(1), cluster_blocks=8))) == 3
 
 
 def test_forms_of_large_programs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,10 +87,30 @@ def test_forms_of_large_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found((64, 1 << 20)) == [64, 16]
     assert found((64, 1 << 17)) == [64, 8]
     assert found((1000, 40_000)) == [1000, 4]
-    assert len(found((1, 1 << 20))) == 5, "too few blocks"
+    assert found((8, 1 << 20)) == [8, 16]
+    assert found((1, 1 << 20)) == [128] * 3, "too few blocks"
     assert len(found((64, 3 << 20))) == 5, "no room"
-    assert len(found((64, 1 << 20), nvptx(80))) == 5, "no clusters"
+    assert len(found((64, 1 << 20), nvptx(80))) == 3, "no clusters"
+    assert len(found((8, 1 << 20), nvptx(80))) == 5, "not fused"
     assert found((64, 1 << 15)) == [64], "registers of a block"
+
+
+def test_few_rows_of_long_expressions_are_not_left_to_one_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is too much to compute again in each launch is held by a cluster, however few there
+    are."""
+    monkeypatch.setattr(row_clusters, "ENOUGH_BLOCKS", 64)
+
+    def step(x: Any) -> Any:
+        return np.tanh(x) * 3 + np.sin(x)
+
+    def heavy(x: Any, axis: int) -> Any:
+        return softmax(step(step(step(step(step(step(x)))))), axis)
+
+    (kernel,) = kernels_of(heavy, data((1, 34_000), np.float32), 1)
+    (found,) = run_on(kernel, SM_90)
+    assert extents([found], Kind.CLUSTER) == [16]
 
 
 @pytest.mark.parametrize("function", [softmax, several], ids=lambda f: f.__name__)
