@@ -157,14 +157,14 @@ def _compiled(
     device: str,
 ) -> _Program:
     """A form compiled for values of these types."""
-    if device == "cpu" and function in _of_elements():
+    if function in _of_elements():
         found = _for_sizes(function, form, types, weak, device)
         if found is not None:
             return found
     traced = _traced(function, form, types, weak)
     run = None
     if traced.graph.results:
-        if any(t.shape for t in types) and device == "cpu":
+        if any(t.shape for t in types):
             one_size(function.__name__, ", ".join(map(str, types)))
         run = compiled(traced.graph, device, f"eager {function.__name__}")
     return _Program(run, traced.found, traced.same)
@@ -180,10 +180,11 @@ def _for_sizes(
     """The form of a function of elements by a program for arrays of any size; None if it has none,
     or is refused: what is wrong with these shapes is for the program for them to say."""
     shapes = collapsed(types)
-    if shapes is None:
+    # A GPU launches nothing for no elements: the program for the shapes knows that.
+    if shapes is None or (device != "cpu" and 0 in shapes.sizes):
         return None
     try:
-        traced, program = _for_any_size(function, form, shapes.types, weak)
+        traced, program = _for_any_size(function, form, shapes.types, weak, device)
     except (PycError, _UnknownShapeError):
         return None
     if not traced.graph.results:
@@ -201,12 +202,13 @@ def _for_any_size(
     form: Any,
     types: tuple[ArrayType, ...],
     weak: tuple[type | None, ...],
+    device: str,
 ) -> tuple[_Traced, Any]:
     """A form traced for stand-ins, and its program for arrays of any size if it has one."""
     traced = _traced(function, form, types, weak)
     program = None
     if traced.graph.results:
-        program = compiled_for_any_size(traced.graph, f"eager {function.__name__}")
+        program = compiled_for_any_size(traced.graph, device, f"eager {function.__name__}")
     return traced, program
 
 

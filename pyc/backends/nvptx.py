@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from pyc.backends.base import KernelLaunch, TensorMap
 from pyc.backends.llvm import INTRINSICS
 from pyc.backends.llvm_addresses import Place
@@ -22,9 +24,11 @@ from pyc.backends.llvm_library import Machine, machine
 from pyc.backends.nvptx_tiles import TileEmitter
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
+from pyc.ir.evaluate_expr import evaluate
 from pyc.ir.expr import Shuffle
 from pyc.ir.loops import (
     Buffer,
+    Extent,
     For,
     Kernel,
     Kind,
@@ -43,30 +47,45 @@ NVPTX_INTRINSICS = (
     "llvm.nvvm.shfl.sync.bfly.i32",
 )
 _BLOCK_REGISTERS = ("ctaid.x", "ctaid.y", "ctaid.z")
+_MOST_BLOCKS = (1 << 31) - 1
 _WARP = 32
 _BUSY_THREADS = 512
 """Threads that a multiprocessor should hold at once: up to 128 registers each."""
 
 
 def launch_of(
-    kernel: Kernel, name: str, shared_bytes: int = 0, maps: tuple[TensorMap, ...] = ()
+    kernel: Kernel,
+    name: str,
+    shared_bytes: int = 0,
+    maps: tuple[TensorMap, ...] = (),
+    sizes: Sequence[int] | None = None,
 ) -> KernelLaunch:
-    """The launch of a kernel with constant extents."""
+    """The launch of a kernel with constant extents of warp and thread loops. sizes: its own, None
+    while they are not known: it has no blocks then where these depend on them."""
     grid: list[int] = []
     warps, threads = 1, 1
     for s in walk(kernel.body):
         if not isinstance(s, For) or s.kind not in (Kind.GRID, Kind.WARP, Kind.THREAD):
             continue
-        if not isinstance(s.extent, int):
-            raise CompileError(f"kernel {kernel.name}: {s.kind.value} loops need constant extents")
         if s.kind is Kind.GRID:
-            grid.append(s.extent)
+            grid.append(_blocks(s.extent, kernel, sizes))
+        elif not isinstance(s.extent, int):
+            raise CompileError(f"kernel {kernel.name}: {s.kind.value} loops need constant extents")
         elif s.kind is Kind.WARP:
             warps = max(warps, s.extent)
         else:
             threads = max(threads, s.extent)
     wide = (*grid, 1, 1, 1)
     return KernelLaunch(name, (wide[0], wide[1], wide[2]), warps * threads, shared_bytes, maps)
+
+
+def _blocks(extent: Extent, kernel: Kernel, sizes: Sequence[int] | None) -> int:
+    if isinstance(extent, int):
+        return extent
+    if sizes is None:
+        return 0
+    env = {v: np.asarray(n, np.int64) for v, n in zip(kernel.sizes, sizes, strict=True)}
+    return int(evaluate([extent], env)[0])
 
 
 class NvptxKernel(TileEmitter):
@@ -118,15 +137,16 @@ class NvptxKernel(TileEmitter):
 
     def hardware_loop(self, loop: For) -> None:
         """Binds the variable of a grid, warp or thread loop to its register."""
-        assert isinstance(loop.extent, int)
         b = self.builder
         if loop.kind is Kind.GRID:
-            value = self._sreg(_BLOCK_REGISTERS[self._grids], loop.extent)
+            most = loop.extent if isinstance(loop.extent, int) else _MOST_BLOCKS
+            value = self._sreg(_BLOCK_REGISTERS[self._grids], most)
             self._grids += 1
             self.bind(loop.var, value)
             self.body(loop.body)
             self._grids -= 1
             return
+        assert isinstance(loop.extent, int)
         self.start_phases()
         thread = self.thread_number()
         if loop.kind is Kind.WARP:
