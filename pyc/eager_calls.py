@@ -46,7 +46,7 @@ from pyc.trace.tracer import Tracer
 _EXPONENTS = ("power", "float_power")
 """Functions that compute other bits for some Python numbers: these are part of the form."""
 _MORE_OF_ELEMENTS = (
-    *("angle", "clip", "imag", "iscomplex", "isclose", "isneginf", "isposinf", "isreal"),
+    *("angle", "astype", "clip", "imag", "iscomplex", "isclose", "isneginf", "isposinf", "isreal"),
     *("nan_to_num", "real", "round", "sinc", "where"),
 )
 """Functions of elements that are no ufuncs of NumPy's."""
