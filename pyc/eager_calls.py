@@ -270,10 +270,12 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
     """
     key = _key(function, args, kwargs)
     quick = None if key is None else _quick.get(key)
+    if quick is _BY_VALUE and key is not None:
+        quick = _quick.get(_with_numbers(key, args))
     exact = function.__name__ in _EXPONENTS
     try:
         if quick is not None:
-            return quick.run(*_values(args, quick.floats))[0]
+            return quick.run(*quick.values(args))[0]
         for fixed in (exact,) if exact else (False, True):
             try:
                 return _call(function, args, kwargs, fixed, key)
@@ -316,21 +318,36 @@ def _key(
 
 @frozen(eq=False)
 class _Quick:
-    """The program of such a call, which has one result, a new array. types: of its arrays, kept so
-    that their identities, which are in the key, stay theirs; floats: it takes Python's."""
+    """The program of such a call, which has one result, a new array. values: its arguments, of
+    those of the call; types: of its arrays, kept so that their identities, which are in the key,
+    stay theirs."""
 
     run: Callable[..., tuple[Any, ...]]
-    types: tuple[Any, ...]
-    floats: bool
+    values: Callable[[Sequence[Any]], list[Any]]
+    types: tuple[Any, ...] = ()
 
 
-def _values(args: Sequence[Any], floats: bool) -> list[Any]:
-    """The values for the holes of such a call. floats: Python's as they are."""
-    found = [x for x in args if type(x) is Array or type(x) is float]
-    return found if floats else [np.array(x) if type(x) is float else x for x in found]
+def _arrays(args: Sequence[Any]) -> list[Any]:
+    return [x for x in args if type(x) is Array]
+
+
+def _and_floats(args: Sequence[Any]) -> list[Any]:
+    return [x for x in args if type(x) is Array or type(x) is float]
+
+
+def _and_numbers(args: Sequence[Any]) -> list[Any]:
+    """Floats as arrays of rank 0."""
+    return [np.array(x) if type(x) is float else x for x in _and_floats(args)]
+
+
+def _with_numbers(key: tuple[Any, ...], args: Sequence[Any]) -> tuple[Any, ...]:
+    """The key of a call whose floats are part of its form."""
+    return (*key, *[repr(x) for x in args if type(x) is float])
 
 
 _quick: dict[tuple[Any, ...], _Quick] = {}
+_BY_VALUE = _Quick(_filled, _arrays)
+"""Stands for the programs of a key of calls whose floats are part of their forms."""
 
 
 def _call(
@@ -355,18 +372,27 @@ def _call(
         if found is not None:
             return _placed(*found, device)
     program = _compiled(function, form, types, weak, device)
-    numbered = exact and float in (key or ())
-    if key is not None and not numbered and program.found == _ARRAY and program.same == (None,):
-        assert program.run is not None
-        if len(_quick) >= PROGRAMS:
-            _quick.clear()
-        held = tuple([x._type for x in args if type(x) is Array])
-        there = device != "cpu"
-        run = natively_on_device(program.run, _values(args, True)) if there else program.run
-        _quick[key] = _Quick(run, held, there)
+    if key is not None and program.found == _ARRAY and program.same == (None,):
+        _remember(key, program.run, args, exact, device)
     results = iter(program.run(*map(dense, values)) if program.run is not None else ())
     outs = [next(results) if k is None else values[k] for k in program.same]
     return _placed(_filled(program.found, iter(outs)), device)
+
+
+def _remember(
+    key: tuple[Any, ...], run: Any, args: Sequence[Any], exact: bool, device: str
+) -> None:
+    """Lets calls of a key find their program at once."""
+    if len(_quick) >= PROGRAMS:
+        _quick.clear()
+    values = _and_numbers if device == "cpu" else _and_floats
+    if exact and float in key:
+        values = _arrays
+        _quick[key] = _BY_VALUE
+        key = _with_numbers(key, args)
+    if device != "cpu":
+        run = natively_on_device(run, values(args))
+    _quick[key] = _Quick(run, values, tuple([x._type for x in args if type(x) is Array]))
 
 
 _steps: dict[Any, int] = {}
