@@ -16,9 +16,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.array import Array, moved, of_host
+from pyc.array import Array, known_type, moved, of_host
 from pyc.device import device_named, devices
 from pyc.errors import DeviceError, IndexOutOfRangeError, PycError, UnsupportedOpError
+from pyc.ir.types import ArrayType
 from pyc.numpy import indexing, on_device
 from pyc.reasons import Reason, record
 from pyc.trace import dispatch, location
@@ -208,11 +209,45 @@ def _seen(self: Array, key: Any) -> Array | None:
     return of_host(found if found.flags.c_contiguous else found.copy())
 
 
+def _copied(self: Array, key: Any) -> Array | None:
+    """A copy of the elements of an array on a GPU at integers, then a slice of neighbours: they lie
+    side by side. None for other keys, for what is refused, and if there is no memory."""
+    items = key if type(key) is tuple else (key,)
+    shape, first = self.shape, 0
+    if len(items) > len(shape):
+        return None
+    size = self.type.size
+    for axis, k in enumerate(items):
+        n = shape[axis]
+        if type(k) is int and -n <= k < n:
+            size //= n
+            first += k % n * size
+        elif type(k) is slice and axis == len(items) - 1:
+            start, stop, step = k.indices(n)
+            if step != 1 or stop <= start:
+                return None
+            first += start * (size // n)
+            size = size // n * (stop - start)
+            shape = (*shape[:axis], stop - start, *shape[axis + 1 :])
+            items = items[:-1]
+        else:
+            return None
+    kind, device = known_type(ArrayType(shape[len(items) :], self.type.dtype)), self._device
+    source = self.address + first * self.type.dtype.itemsize
+    device.enter()
+    try:
+        made = Array(kind, device, device.allocate(kind.nbytes))
+    except MemoryError:  # the program says what needed how much
+        return None
+    device.copy(made.address, source, kind.nbytes)
+    return made
+
+
 def _getitem(self: Array, key: Any) -> Any:
     """The elements at `key`, as NumPy indexes: integers, slices, `...`, None, arrays of integers,
     and masks, whose elements are copied to the host."""
-    if self.device == "cpu" and on_device.is_alone():
-        seen = _seen(self, key)
+    if on_device.is_alone():
+        seen = _seen(self, key) if self.device == "cpu" else _copied(self, key)
         if seen is not None:
             return seen
     items = _with_places(self, key)

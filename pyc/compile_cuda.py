@@ -8,6 +8,7 @@ each parameter of the Graph. NumPy arguments are copied there and results back; 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from pyc.errors import DeviceError, OutOfMemoryError, raises_for_the_program
 from pyc.fingerprint import Document
 from pyc.forks import compiling, may_wait
 from pyc.ir.graph import Graph
-from pyc.ir.plan import NO_MEMORY, Plan, launches_of
+from pyc.ir.plan import NO_MEMORY, Plan, bound, launches_of
 from pyc.ir.types import ArrayType
 from pyc.lowered import Lowered, failure_of, lower_graph
 from pyc.out_of_memory import Demand
@@ -139,6 +140,22 @@ class GpuCompiled:
             site = self.lowered.plan.sites[failed.site]
             raise failure_of(self.lowered.graph, site, failed.value) from None
         return tuple(outs) if stay else tuple(np.asarray(a) for a in outs)
+
+    def bound(self, sizes: Sequence[int], results: tuple[ArrayType, ...], read: int) -> GpuCompiled:
+        """A program for arrays of any size, for sizes. results: the types of its results then;
+        read: bytes of its arguments, which do not matter here."""
+        plan = bound(self.program.plan, sizes)
+        known = {s.kernel: s.known_sizes for s in launches_of(plan.steps)}
+        launches = {
+            k: nvptx.launch_of(plan.kernels[k], x.name, x.shared_bytes, x.maps, known[k])
+            for k, x in self.program.launches.items()
+        }
+        made = copy(self)
+        made.program = self.program.bound(plan, launches)
+        made.results = results
+        made._outs = [(known_type(t), t.nbytes) for t in results]
+        made._native = {}
+        return made
 
     def _out_of_memory(self) -> OutOfMemoryError:
         found = self.lowered.planned

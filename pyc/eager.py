@@ -212,7 +212,7 @@ def _on_the_host(
 
 
 def bound(
-    program: Compiled,
+    program: Any,
     sizes: Sequence[int],
     types: Sequence[ArrayType],
     results: tuple[ArrayType, ...],
@@ -221,27 +221,33 @@ def bound(
     """What `compiled` gives, of a program for arrays of any size. types, results: of its arguments
     and results for these sizes."""
     for_these = program.bound(sizes, results, sum(t.nbytes for t in types))
+    if device not in (None, "cpu"):
+        return for_these  # type: ignore[no-any-return]
     return _on_the_host(for_these, types, device)
 
 
-def compiled_for_any_size(graph: Graph, name: str) -> Compiled | None:
-    """A program for arrays of any size on the host, where stand-ins for extents are in the types
-    of `graph` (`pyc/ir/sizes.py`); None if the Graph is not of the kind that has one."""
+def compiled_for_any_size(graph: Graph, device: str | None, name: str) -> Any:
+    """A program for arrays of any size, where stand-ins for extents are in the types of `graph`
+    (`pyc/ir/sizes.py`), for `bound`; None if the Graph is not of the kind that has one."""
     if not has_any_size(graph):
         return None
+    options = {"extents": "any"}
     try:
-        return compile_graph(graph, name=name, options={"extents": "any"})
+        if device in (None, "cpu"):
+            return compile_graph(graph, name=name, options=options)
+        return gpu_compiler().compile_cuda(graph, device=device, name=name, options=options)
     except NoGenericFormError:
         return None
 
 
 @lru_cache(maxsize=PROGRAMS)
 def _compiled_call(call: _Call, device: str | None) -> Any:
-    if device in (None, "cpu"):
-        found = _any_size_form(call)
-        program = None if found is None else _for_any_size(found[0])
-        if found is not None and program is not None:
-            results = call.op.types(call.types, **call.params)
+    results = call.op.types(call.types, **call.params)
+    found = _any_size_form(call)
+    # A GPU launches nothing for no elements: the program for the shape knows that.
+    if found is not None and (device in (None, "cpu") or results[0].size):
+        program = _for_any_size(found[0], device)
+        if program is not None:
             return bound(program, found[1], call.types, results, device)
     if any(t.shape for t in call.types):
         one_size(call.op.name, ", ".join(map(str, call.types)))
@@ -263,9 +269,9 @@ def _any_size_form(call: _Call) -> tuple[_Call, tuple[int, ...]] | None:
 
 
 @lru_cache(maxsize=PROGRAMS)
-def _for_any_size(call: _Call) -> Compiled | None:
+def _for_any_size(call: _Call, device: str | None) -> Any:
     graph = _graph_of(call)
-    return compiled_for_any_size(graph, _name(graph))
+    return compiled_for_any_size(graph, device, _name(graph))
 
 
 def _moved(

@@ -46,7 +46,7 @@ from pyc.trace.tracer import Tracer
 _EXPONENTS = ("power", "float_power")
 """Functions that compute other bits for some Python numbers: these are part of the form."""
 _MORE_OF_ELEMENTS = (
-    *("angle", "clip", "imag", "iscomplex", "isclose", "isneginf", "isposinf", "isreal"),
+    *("angle", "astype", "clip", "imag", "iscomplex", "isclose", "isneginf", "isposinf", "isreal"),
     *("nan_to_num", "real", "round", "sinc", "where"),
 )
 """Functions of elements that are no ufuncs of NumPy's."""
@@ -157,14 +157,14 @@ def _compiled(
     device: str,
 ) -> _Program:
     """A form compiled for values of these types."""
-    if device == "cpu" and function in _of_elements():
+    if function in _of_elements():
         found = _for_sizes(function, form, types, weak, device)
         if found is not None:
             return found
     traced = _traced(function, form, types, weak)
     run = None
     if traced.graph.results:
-        if any(t.shape for t in types) and device == "cpu":
+        if any(t.shape for t in types):
             one_size(function.__name__, ", ".join(map(str, types)))
         run = compiled(traced.graph, device, f"eager {function.__name__}")
     return _Program(run, traced.found, traced.same)
@@ -180,10 +180,11 @@ def _for_sizes(
     """The form of a function of elements by a program for arrays of any size; None if it has none,
     or is refused: what is wrong with these shapes is for the program for them to say."""
     shapes = collapsed(types)
-    if shapes is None:
+    # A GPU launches nothing for no elements: the program for the shapes knows that.
+    if shapes is None or (device != "cpu" and 0 in shapes.sizes):
         return None
     try:
-        traced, program = _for_any_size(function, form, shapes.types, weak)
+        traced, program = _for_any_size(function, form, shapes.types, weak, device)
     except (PycError, _UnknownShapeError):
         return None
     if not traced.graph.results:
@@ -201,12 +202,13 @@ def _for_any_size(
     form: Any,
     types: tuple[ArrayType, ...],
     weak: tuple[type | None, ...],
+    device: str,
 ) -> tuple[_Traced, Any]:
     """A form traced for stand-ins, and its program for arrays of any size if it has one."""
     traced = _traced(function, form, types, weak)
     program = None
     if traced.graph.results:
-        program = compiled_for_any_size(traced.graph, f"eager {function.__name__}")
+        program = compiled_for_any_size(traced.graph, device, f"eager {function.__name__}")
     return traced, program
 
 
@@ -268,10 +270,12 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
     """
     key = _key(function, args, kwargs)
     quick = None if key is None else _quick.get(key)
+    if quick is _BY_VALUE and key is not None:
+        quick = _quick.get(_with_numbers(key, args))
     exact = function.__name__ in _EXPONENTS
     try:
         if quick is not None:
-            return quick.run(*_values(args, quick.floats))[0]
+            return quick.run(*quick.values(args))[0]
         for fixed in (exact,) if exact else (False, True):
             try:
                 return _call(function, args, kwargs, fixed, key)
@@ -314,21 +318,36 @@ def _key(
 
 @frozen(eq=False)
 class _Quick:
-    """The program of such a call, which has one result, a new array. types: of its arrays, kept so
-    that their identities, which are in the key, stay theirs; floats: it takes Python's."""
+    """The program of such a call, which has one result, a new array. values: its arguments, of
+    those of the call; types: of its arrays, kept so that their identities, which are in the key,
+    stay theirs."""
 
     run: Callable[..., tuple[Any, ...]]
-    types: tuple[Any, ...]
-    floats: bool
+    values: Callable[[Sequence[Any]], list[Any]]
+    types: tuple[Any, ...] = ()
 
 
-def _values(args: Sequence[Any], floats: bool) -> list[Any]:
-    """The values for the holes of such a call. floats: Python's as they are."""
-    found = [x for x in args if type(x) is Array or type(x) is float]
-    return found if floats else [np.array(x) if type(x) is float else x for x in found]
+def _arrays(args: Sequence[Any]) -> list[Any]:
+    return [x for x in args if type(x) is Array]
+
+
+def _and_floats(args: Sequence[Any]) -> list[Any]:
+    return [x for x in args if type(x) is Array or type(x) is float]
+
+
+def _and_numbers(args: Sequence[Any]) -> list[Any]:
+    """Floats as arrays of rank 0."""
+    return [np.array(x) if type(x) is float else x for x in _and_floats(args)]
+
+
+def _with_numbers(key: tuple[Any, ...], args: Sequence[Any]) -> tuple[Any, ...]:
+    """The key of a call whose floats are part of its form."""
+    return (*key, *[repr(x) for x in args if type(x) is float])
 
 
 _quick: dict[tuple[Any, ...], _Quick] = {}
+_BY_VALUE = _Quick(_filled, _arrays)
+"""Stands for the programs of a key of calls whose floats are part of their forms."""
 
 
 def _call(
@@ -353,18 +372,27 @@ def _call(
         if found is not None:
             return _placed(*found, device)
     program = _compiled(function, form, types, weak, device)
-    numbered = exact and float in (key or ())
-    if key is not None and not numbered and program.found == _ARRAY and program.same == (None,):
-        assert program.run is not None
-        if len(_quick) >= PROGRAMS:
-            _quick.clear()
-        held = tuple([x._type for x in args if type(x) is Array])
-        there = device != "cpu"
-        run = natively_on_device(program.run, _values(args, True)) if there else program.run
-        _quick[key] = _Quick(run, held, there)
+    if key is not None and program.found == _ARRAY and program.same == (None,):
+        _remember(key, program.run, args, exact, device)
     results = iter(program.run(*map(dense, values)) if program.run is not None else ())
     outs = [next(results) if k is None else values[k] for k in program.same]
     return _placed(_filled(program.found, iter(outs)), device)
+
+
+def _remember(
+    key: tuple[Any, ...], run: Any, args: Sequence[Any], exact: bool, device: str
+) -> None:
+    """Lets calls of a key find their program at once."""
+    if len(_quick) >= PROGRAMS:
+        _quick.clear()
+    values = _and_numbers if device == "cpu" else _and_floats
+    if exact and float in key:
+        values = _arrays
+        _quick[key] = _BY_VALUE
+        key = _with_numbers(key, args)
+    if device != "cpu":
+        run = natively_on_device(run, values(args))
+    _quick[key] = _Quick(run, values, tuple([x._type for x in args if type(x) is Array]))
 
 
 _steps: dict[Any, int] = {}

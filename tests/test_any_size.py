@@ -4,6 +4,7 @@ give the bytes of a jitted function, which is compiled for its shapes."""
 from __future__ import annotations
 
 import operator
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,13 +21,17 @@ import pyc
 import pyc.ir.target
 import pyc.lowered
 import pyc.numpy as pnp
-from pyc import eager, eager_calls, pipeline, reasons
+from pyc import compile_cuda, eager, eager_calls, pipeline, reasons
+from pyc.backends import nvptx
 from pyc.errors import IntegerRangeError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder
 from pyc.ir.sizes import EXTENTS, collapsed, lines
+from pyc.ir.target import SM_90
 from pyc.ir.types import ArrayType
+from pyc.passes.any_size import plan_any_size
 from pyc.reasons import Reason
+from tests.backends.interpreted_device import InterpretedDevice, install
 
 TYPES = ("bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64")
 TYPES += ("complex64", "complex128", "bfloat16")
@@ -389,6 +394,72 @@ def test_a_kernel_for_any_size(golden: Callable[..., None]) -> None:
         )
         texts += [lowered.as_text("kernels"), lowered.as_text("plan")]
     golden("\n".join(texts))
+
+
+# --- on a GPU -------------------------------------------------------------------------------------
+
+GPU_CASES: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [
+    (lambda x: x + 1.0, [(5,)]),
+    (lambda x: np.sin(x) * 2, [(3, 4)]),
+    (lambda x, y: x + y, [(3, 1, 5), (4, 5)]),
+    (lambda x, y: np.where(x > y, x, y), [(3, 300), (300,)]),
+    (lambda x: x.astype(np.float32), [(1000,)]),
+    (lambda x: np.isnan(x), [(2, 1025)]),
+    (lambda x, y: x * y, [(1, 1), (1,)]),
+    (lambda x: x - 0.5, [(0, 3)]),
+]
+
+
+def agree_on(name: str) -> None:
+    """A device gives the bytes of the CPU."""
+    for function, shapes in GPU_CASES:
+        for extra in (0, 1):
+            grown = [tuple(n + extra if n > 1 else n for n in s) for s in shapes]
+            arrays = [array(s, "float64", k) for k, s in enumerate(grown)]
+            found = function(*(pyc.device_put(a, name) for a in arrays))
+            assert as_bytes(found) == as_bytes(function(*map(on_cpu, arrays)))
+
+
+def test_a_gpu_has_programs_for_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the device of the tests: the same bytes, and for other shapes no other program."""
+    install(InterpretedDevice(), monkeypatch)
+    agree_on("cuda")
+    loaded: list[Any] = []
+    usual = compile_cuda.load
+
+    def noted(plan: Any, *rest: Any) -> Any:
+        loaded.append(plan)
+        return usual(plan, *rest)
+
+    monkeypatch.setattr(compile_cuda, "load", noted)
+    for function, shapes in GPU_CASES[:-1]:
+        other = [tuple(n + 7 if n > 1 else n for n in s) for s in shapes]
+        function(*(pyc.device_put(array(s, "float64"), "cuda") for s in other))
+    assert loaded == []
+
+
+@pytest.mark.cuda
+def test_a_gpu_gives_the_bytes_of_the_cpu() -> None:
+    agree_on("cuda")
+    for n in (1, 2, 255, 256, 257, 100_003):
+        for kind in ("float32", "float16", "uint8", "complex64"):
+            x = array((n,), kind)
+            found = pyc.device_put(x, "cuda") + pyc.device_put(x[:1], "cuda")
+            assert as_bytes(found) == as_bytes(on_cpu(x) + on_cpu(x[:1]))
+
+
+@pytest.mark.parametrize("kind", [dt.f32, dt.f64, dt.u8])
+def test_lines_are_read_in_16_bytes_on_a_gpu(kind: dt.DType) -> None:
+    """A thread each; how many blocks there are, the size says."""
+    builder = Builder()
+    x, y = (builder.param(ArrayType((A,), kind)) for _ in range(2))
+    planned = plan_any_size(builder.build(builder.bind("add", x, y)), SM_90, check=True)
+    text, (launch,) = nvptx.module_text(planned.plan.kernels, SM_90)
+    assert re.search(r"ld.global.nc.(v4.b32|v2.b64)", nvptx.ptx(text, SM_90))
+    assert launch.grid[0] == 0
+    (kernel,) = planned.plan.kernels
+    found = nvptx.launch_of(kernel, "k0", sizes=(1 << 20,))
+    assert found.grid[0] * found.threads * 16 // kind.itemsize == 1 << 20
 
 
 def test_programs_are_forgotten() -> None:

@@ -204,9 +204,12 @@ def test_a_call_is_one_program_and_integers_of_an_index_are_arguments(
     assert device.launched == before + 1, "the number is not spread out first"
     y = x + 2.5
     assert eager_calls._compiled.cache_info().misses == 1 and y.tolist() == (X + 2.5).tolist()
-    rows = list(pyc.device_put(np.arange(20.0).reshape(10, 2), "cuda"))
+    table = pyc.device_put(np.arange(20.0).reshape(2, 10), "cuda")
+    assert [r.tolist() for r in table] == np.arange(20.0).reshape(2, 10).tolist()
+    assert eager_calls._compiled.cache_info().misses == 1, "rows are copied"
+    columns = [table[:, k].tolist() for k in range(10)]
     assert eager_calls._compiled.cache_info().misses == 2
-    assert [r.tolist() for r in rows] == np.arange(20.0).reshape(10, 2).tolist()
+    assert columns == np.arange(20.0).reshape(2, 10).T.tolist()
     pyc.clear_caches()
     assert eager_calls._compiled.cache_info().currsize == 0 and not eager_calls._quick
 
@@ -440,3 +443,46 @@ def test_operations_on_a_gpu_with_checks_go_through_python(monkeypatch: pytest.M
     for _ in range(2):
         check(pnp.take(n, n), np.arange(3), "cuda")
     assert Reason.DISPATCH_SLOW_DEVICE in reasons.counts()
+
+
+@pytest.mark.parametrize(
+    "key",
+    [0, -1, (1,), (1, 2), (0, -3), slice(1, 2), slice(None), slice(-1, None), (1, slice(1, 3))]
+    + [
+        (0, slice(None)),
+        (slice(0, 1), slice(None)),
+        slice(2, 1),
+        slice(0, 99),
+        (1, slice(None, 2)),
+    ],
+)
+def test_parts_that_lie_side_by_side_need_no_program(on: str, key: Any) -> None:
+    x = pyc.device_put(X, on)
+    check(x[key], X[key], on)
+    check(x[key] + 1.5, X[key] + np.float32(1.5), on)
+
+
+@pytest.mark.parametrize("key", [2, -3, (0, 3), (0, 0, 0), (slice(None), 5)])
+def test_places_out_of_range_are_refused(on: str, key: Any) -> None:
+    with pytest.raises(IndexError, match=r"index|indices"):
+        pyc.device_put(X, on)[key]
+
+
+def test_a_part_outlives_its_array(on: str) -> None:
+    x = pyc.device_put(X, on)
+    part = x[1]
+    del x
+    pyc.device_put(X + 9, on)
+    check(part, X[1], on)
+
+
+def test_floats_that_are_part_of_a_form_are_told_apart(on: str) -> None:
+    """Exponents, bounds: zeros of both signs and NaNs too."""
+    x = pyc.device_put(X, on)
+    for _ in range(2):
+        for low, high in [(-1.0, 1.0), (0.0, 1.0), (-0.0, 1.0), (-1.0, 2.0), (float("nan"), 1.0)]:
+            found, wanted = as_numpy(np.clip(x, low, high), on), np.clip(X, low, high)
+            np.testing.assert_array_equal(found, wanted)
+        for exponent in (2.0, 0.5, 3.0, -1.0):
+            with np.errstate(invalid="ignore"):
+                check(x**exponent, X**exponent, on, exact=False)

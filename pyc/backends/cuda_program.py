@@ -65,6 +65,7 @@ class CudaProgram:
         self._maps: dict[tuple[TensorMap, int], Any] = {}
         module = None
         self._image = image  # kernels may be loaded from it late
+        self._image_of: CudaProgram | None = None
         if image:
             module = check(on.driver.cuModuleLoadData(image))
             for number, launch in self.launches.items():
@@ -83,6 +84,13 @@ class CudaProgram:
         self.calls: Mapping[int, Eqn] = {}
         """The calls back into Python, by number, and what answers one."""
         self.answer: Callable[[int, Sequence[np.ndarray[Any, Any]]], list[Any]] | None = None
+
+    def bound(self, plan: Plan, launches: Mapping[int, KernelLaunch]) -> CudaProgram:
+        """The same machine code for one size. plan, launches: with the sizes that were given."""
+        made = CudaProgram(plan, launches, b"", self.device, self.host)
+        made.functions = self.functions
+        made._image_of = self
+        return made
 
     def _function(self, module: Any, launch: KernelLaunch) -> int:
         driver = self.device.driver

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from pyc.backends import llvm_narrow
 from pyc.backends.base import KernelLaunch, TensorMap
 from pyc.backends.llvm import INTRINSICS
@@ -25,9 +27,11 @@ from pyc.backends.nvptx_clusters import CLUSTER_INTRINSICS, ClusterEmitter
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
+from pyc.ir.evaluate_expr import evaluate
 from pyc.ir.expr import Shuffle
 from pyc.ir.loops import (
     Buffer,
+    Extent,
     For,
     Kernel,
     Kind,
@@ -47,25 +51,31 @@ NVPTX_INTRINSICS = (
     "llvm.nvvm.shfl.sync.bfly.i32",
 )
 _BLOCK_REGISTERS = ("ctaid.x", "ctaid.y", "ctaid.z")
+_MOST_BLOCKS = (1 << 31) - 1
 _WARP = 32
 _BUSY_THREADS = 512
 """Threads that a multiprocessor should hold at once: up to 128 registers each."""
 
 
 def launch_of(
-    kernel: Kernel, name: str, shared_bytes: int = 0, maps: tuple[TensorMap, ...] = ()
+    kernel: Kernel,
+    name: str,
+    shared_bytes: int = 0,
+    maps: tuple[TensorMap, ...] = (),
+    sizes: Sequence[int] | None = None,
 ) -> KernelLaunch:
-    """The launch of a kernel with constant extents."""
+    """The launch of a kernel with constant extents of warp and thread loops. sizes: its own, None
+    while they are not known: it has no blocks then where these depend on them."""
     grid: list[int] = []
     cluster, warps, threads = 1, 1, 1
     hardware = (Kind.GRID, Kind.CLUSTER, Kind.WARP, Kind.THREAD)
     for s in walk(kernel.body):
         if not isinstance(s, For) or s.kind not in hardware:
             continue
-        if not isinstance(s.extent, int):
-            raise CompileError(f"kernel {kernel.name}: {s.kind.value} loops need constant extents")
         if s.kind is Kind.GRID:
-            grid.append(s.extent)
+            grid.append(_blocks(s.extent, kernel, sizes))
+        elif not isinstance(s.extent, int):
+            raise CompileError(f"kernel {kernel.name}: {s.kind.value} loops need constant extents")
         elif s.kind is Kind.CLUSTER:
             cluster = s.extent
         elif s.kind is Kind.WARP:
@@ -74,6 +84,15 @@ def launch_of(
             threads = max(threads, s.extent)
     x, y, z = (*grid, 1, 1, 1)[:3]
     return KernelLaunch(name, (x * cluster, y, z), warps * threads, shared_bytes, maps, cluster)
+
+
+def _blocks(extent: Extent, kernel: Kernel, sizes: Sequence[int] | None) -> int:
+    if isinstance(extent, int):
+        return extent
+    if sizes is None:
+        return 0
+    env = {v: np.asarray(n, np.int64) for v, n in zip(kernel.sizes, sizes, strict=True)}
+    return int(evaluate([extent], env)[0])
 
 
 class NvptxKernel(AtomicEmitter, ClusterEmitter):
@@ -142,16 +161,17 @@ class NvptxKernel(AtomicEmitter, ClusterEmitter):
 
     def hardware_loop(self, loop: For) -> None:
         """Binds the variable of a grid, cluster, warp or thread loop to its register."""
-        assert isinstance(loop.extent, int)
         b = self.builder
         if loop.kind is Kind.GRID:
+            most = loop.extent if isinstance(loop.extent, int) else _MOST_BLOCKS
             register = "clusterid.x" if self.clustered else _BLOCK_REGISTERS[self._grids]
-            value = self._sreg(register, loop.extent)
+            value = self._sreg(register, most)
             self._grids += 1
             self.bind(loop.var, value)
             self.body(loop.body)
             self._grids -= 1
             return
+        assert isinstance(loop.extent, int)
         if loop.kind is Kind.CLUSTER:
             self.bind(loop.var, self._sreg("cluster.ctaid.x", loop.extent))
             self.body(loop.body)

@@ -36,7 +36,7 @@ from enum import Enum
 from typing import Union
 
 from pyc.forks import load
-from pyc.frozen import field, frozen
+from pyc.frozen import field, frozen, replace
 from pyc.ir.loops import Kernel
 
 CONTEXT_FIELDS = (
@@ -165,8 +165,8 @@ class Site:
 class Plan:
     """Steps over buffers. peak: bytes of the arena; lower_bound: the most bytes alive at once;
     arguments, results: slots in call order; constants: the bytes of the constant section; given:
-    how many sizes it is bound to, i64 each, for which `given_bytes` are left in front of the
-    constants. The buffers of such a Plan do not say how many bytes they have."""
+    how many sizes it is bound to, i64 each, for which on a CPU `given_bytes` are left in front of
+    the constants. The buffers of such a Plan do not say how many bytes they have."""
 
     kernels: tuple[Kernel, ...]
     buffers: tuple[PlanBuffer, ...]
@@ -188,6 +188,18 @@ class Plan:
         their own."""
         found = ((k, self.buffers[slot]) for k, slot in enumerate(self.results))
         return {k: b.index for k, b in found if b.place is Place.ARGUMENT}
+
+
+def bound(plan: Plan, sizes: Sequence[int]) -> Plan:
+    """A Plan with sizes for those that are given; of launches alone."""
+
+    def known(size: int | Given) -> int:
+        return sizes[size.number] if isinstance(size, Given) else size
+
+    launches = (s for s in plan.steps if isinstance(s, Launch))
+    steps = tuple(replace(s, sizes=tuple(map(known, s.sizes))) for s in launches)
+    assert len(steps) == len(plan.steps)
+    return replace(plan, steps=steps, given=0)
 
 
 def given_bytes(given: int) -> int:

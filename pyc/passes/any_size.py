@@ -34,6 +34,7 @@ from pyc.ir.sizes import EXTENTS, NoGenericFormError
 from pyc.ir.target import Target
 from pyc.ir.verify_kernel import verify
 from pyc.ir.visit import Rewriter, renamed
+from pyc.passes.any_size_blocks import elements_in_blocks
 from pyc.passes.any_size_lines import Locals, reduce_column, reduce_row
 from pyc.passes.fuse import fuse
 from pyc.passes.lower import lower
@@ -76,7 +77,7 @@ def plan_any_size(graph: Graph, target: Target, *, check: bool = False) -> Plann
         steps=(Launch(0, tuple(slots), tuple(Given(k) for k in range(count))),),
         arguments=tuple(arguments.values()),
         results=tuple(results.values()),
-        constants=bytes(given_bytes(count)),
+        constants=b"" if target.has_blocks else bytes(given_bytes(count)),
         sites=tuple(sites),
         given=count,
     )
@@ -93,7 +94,12 @@ def _scheduled(logical: Kernel, target: Target) -> Kernel:
     loops, core = peel(logical.body)
     core, buffers = _of_sizes(core, logical.buffers, sizes)
     extents = [sizes[x.extent] for x in loops]
-    if any(isinstance(s, Reduce) for s in core):
+    body: list[Stmt]
+    if target.has_blocks and not all(isinstance(s, (Store, Fail, Let)) for s in core):
+        raise NoGenericFormError("loops within an element, or a reduction")
+    if target.has_blocks:
+        body = elements_in_blocks(loops, extents, core, width)
+    elif any(isinstance(s, Reduce) for s in core):
         body = _reduction(loops, extents, core, width, task)
     elif any(not isinstance(s, (Store, Fail, Let)) for s in core):
         raise NoGenericFormError("loops within an element")

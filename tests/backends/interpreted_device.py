@@ -141,9 +141,10 @@ class InterpretedDevice:
 
     def _run(self, function: int, values: list[int]) -> None:
         kernel = self.kernels[function]
+        sizes = dict(zip(kernel.sizes, values[len(kernel.buffers) : -1], strict=True))
         arrays = []
         for address, b in zip(values, kernel.buffers, strict=False):
-            shape = tuple(d for d in b.shape if isinstance(d, int))
+            shape = tuple(d if isinstance(d, int) else sizes[d] for d in b.shape)
             nbytes = int(np.prod(shape, dtype=np.int64)) * b.dtype.itemsize
             arrays.append(_bytes(address, nbytes).view(b.dtype.numpy).reshape(shape))
         with self._lock:  # as work of one stream
