@@ -29,8 +29,7 @@ BUSY = 1 << 18
 """Threads that keep the largest device busy."""
 UNDER_WAY = 32
 """Bytes that a thread reads before it needs the first of them: with eight blocks of 256 threads,
-64 KB for a processor of the device, whose memory delivers 30 bytes in the nanosecond. Twice that
-where one read says where the next is."""
+64 KB for a processor of the device, whose memory delivers 30 bytes in the nanosecond."""
 MOST_PLACES = 8
 """Vectors of a thread at most."""
 NEIGHBOURS = 4
@@ -122,10 +121,8 @@ def several(nest: Nest, inner: Loop, core: Body, width: int) -> int:
     )
     if not once:
         return 1
-    places = [n for e in loads for n in postorder(e.index)]
-    waits = 2 if any(isinstance(n, Load) for n in places) else 1
     room = LARGEST // max(instructions(core) * width, 1)
-    return max(min(waits * UNDER_WAY // once, MOST_PLACES, room), 1)
+    return max(min(UNDER_WAY // once, MOST_PLACES, room), 1)
 
 
 def shares_rows(nest: Nest, inner: Loop, core: Body) -> bool:
