@@ -4,10 +4,10 @@
 
 Each workload reads and writes a gibibyte or so. It is right first: at a small and uneven size
 against NumPy and, bit for bit, against the CPU; at full size against torch. Then the copy of half
-its bytes (which moves as many), pyc's kernels into memory that is there, calls of the jitted
-function, which allocate their results, and torch, eager and compiled, are timed by events in turn,
-round after round. torch.compile compiles nothing more after --compile-seconds: it takes longest.
-The bar is 0.9 of the copy's rate for the kernels.
+its bytes (which moves as many), pyc's kernels into memory that is there (a check is waited for),
+calls of the jitted function, which allocate their results and wait for nothing, and torch, eager
+and compiled, are timed by events in turn, round after round. torch.compile compiles nothing more
+after --compile-seconds: it takes longest. The bar is 0.9 of the copy's rate for calls.
 """
 
 from __future__ import annotations
@@ -227,8 +227,8 @@ def measured(work: Workload, torch: Any, compiles: bool) -> dict[str, Any]:
     here, there = on.allocate(moved // 2), on.allocate(moved // 2)
     ways: dict[str, Callable[[], Any]] = {
         "copy": partial(on.copy, there, here, moved // 2),
-        "pyc": partial(compiled.program, arguments, results),
-        "pyc call": partial(jitted, *arrays),
+        "kernels": partial(compiled.program, arguments, results),
+        "pyc": partial(jitted, *arrays),
     }
     if torch is not None:
         tensors = [torch.from_dlpack(a) for a in arrays]

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import gcd, prod
 
-from pyc.ir.expr import Expr, Load, Var, apply, const, postorder
-from pyc.ir.loops import Body, Fail, For, If, Kind, Let, Space, Stmt, Store
+from pyc.ir.dtype import DType
+from pyc.ir.expr import Expr, Load, Var, apply, children, const, postorder
+from pyc.ir.loops import Body, Fail, For, If, Kind, Let, Space, Stmt, Store, walk
 from pyc.ir.order import LANES
 from pyc.ir.visit import renamed
 from pyc.passes.nest import Loop, Nest, accesses, instructions, roots, values_of
@@ -28,8 +29,7 @@ BUSY = 1 << 18
 """Threads that keep the largest device busy."""
 UNDER_WAY = 32
 """Bytes that a thread reads before it needs the first of them: with eight blocks of 256 threads,
-64 KB for a processor of the device, whose memory delivers 30 bytes in the nanosecond. Twice that
-where one read says where the next is."""
+64 KB for a processor of the device, whose memory delivers 30 bytes in the nanosecond."""
 MOST_PLACES = 8
 """Vectors of a thread at most."""
 NEIGHBOURS = 4
@@ -41,10 +41,10 @@ Positions = Callable[[Sequence[Loop], Expr], list[Stmt]]
 
 
 def width_of(nest: Nest, loops: Sequence[Loop], inner: Loop, core: Body) -> int:
-    """Elements of a thread's vector along the last loop: of the widest type among what differs from
-    one to the next."""
+    """Elements of a thread's vector along the last loop: of the widest type among what is read or
+    written and differs from one to the next, and what is computed from it."""
     moving = [b.dtype for b, a in accesses(core) if nest.factor(inner.var, a) != 0]
-    moving += [e.dtype for e in values_of(core)]
+    moving += computed(core)
     widest = max((t.itemsize for t in moving), default=8)
     width = min(nest.target.lanes(widest), LANES, MAX_VECTOR)
     if not nest.contiguous(inner.var, core):
@@ -91,6 +91,21 @@ def element_nest(nest: Nest, loops: Sequence[Loop], core: Body, positions: Posit
     return _apart(nest, total, count, here)
 
 
+def computed(core: Body) -> list[DType]:
+    """The types of values that depend on what was read: where an element comes from does not."""
+    values = values_of(core)
+    wanted = {id(e) for e in values}
+    bound = {s.var for s in walk(core) if isinstance(s, Let)}
+    read: set[int] = set()
+    found = []
+    for e in postorder(values):
+        if isinstance(e, Load) or e in bound or any(id(c) in read for c in children(e)):
+            read.add(id(e))
+            if id(e) in wanted:
+                found.append(e.dtype)
+    return found
+
+
 def several(nest: Nest, inner: Loop, core: Body, width: int) -> int:
     """Vectors that a thread computes so that it has enough bytes under way."""
     if not all(isinstance(s, (Let, Store, Fail)) for s in core):
@@ -106,10 +121,8 @@ def several(nest: Nest, inner: Loop, core: Body, width: int) -> int:
     )
     if not once:
         return 1
-    places = [n for e in loads for n in postorder(e.index)]
-    waits = 2 if any(isinstance(n, Load) for n in places) else 1
     room = LARGEST // max(instructions(core) * width, 1)
-    return max(min(waits * UNDER_WAY // once, MOST_PLACES, room), 1)
+    return max(min(UNDER_WAY // once, MOST_PLACES, room), 1)
 
 
 def shares_rows(nest: Nest, inner: Loop, core: Body) -> bool:

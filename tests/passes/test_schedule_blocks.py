@@ -323,7 +323,7 @@ SEVERAL: dict[str, tuple[Make, tuple[tuple[tuple[int, ...], DType], ...], list[i
         (((40, 100), dt.f32), ((), dt.f32)),
         [8, 8],
     ),
-    "gathered": (gathered, (((70, 60), dt.f32), ((90,), dt.i64)), [4, 4]),
+    "gathered": (gathered, (((70, 60), dt.f32), ((90,), dt.i64)), [2, 2]),
     "rows of a stencil": (stencil, (((40, 230), dt.f32),), [4, 2]),
     "all rows of a stencil": (stencil, (((42, 230), dt.f64),), [4]),
 }

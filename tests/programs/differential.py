@@ -1,4 +1,5 @@
-"""Runs random Graphs through one executor and compares each result with the Graph interpreter.
+"""Runs random Graphs through one executor and compares each result with the Graph interpreter; and
+products of floats, whose bits are a target's own, with their bound.
 
     python -m tests.programs.differential FIRST LAST {optimise,plan,compile,compile-v3,cuda}
 
@@ -31,6 +32,7 @@ from pyc.lowered import failure_of
 from pyc.passes import optimise
 from pyc.passes.memory import plan
 from tests.programs.random_graphs import coverage, random_arguments, random_graph
+from tests.programs.random_products import random_product
 
 Array = np.ndarray[Any, Any]
 
@@ -87,6 +89,26 @@ EVERYWHERE = tuple(sorted({*EXECUTORS} - {"cuda"}))
 """The executors that need no GPU."""
 
 
+PRODUCTS = 8
+"""Every so many seeds there is a product of floats too."""
+SLOW = {"plan": 1 << 15}
+"""Multiplications of a product at most, by executor."""
+
+
+def compare_product(seed: int, executor: str, seen: Counter[str]) -> str:
+    """What is wrong with the product of a seed; empty if nothing is."""
+    product = random_product(seed)
+    if product.work > SLOW.get(executor, product.work):
+        return ""
+    seen.update(coverage(product.graph))
+    try:
+        (found,) = EXECUTORS[executor](product.graph, product.arguments)
+    except Exception:
+        return f"product: {traceback.format_exc()}"
+    wrong = product.wrong(found)
+    return f"product: {wrong}" if wrong else ""
+
+
 def compare(seed: int, executor: str, seen: Counter[str] | None = None) -> str:
     """What is wrong with the program of a seed; empty if nothing is. What the program is made of,
     and the error that it raises, are counted in `seen`."""
@@ -138,6 +160,8 @@ def main(first: int, last: int, executor: str) -> int:
     for seed in range(first, last):
         seen: Counter[str] = Counter()
         finding = compare(seed, executor, seen)
+        if not finding and seed % PRODUCTS == 0:
+            finding = compare_product(seed, executor, seen)
         ends = bool(finding) and not usable(executor)
         report = {"seed": seed, "finding": finding, "coverage": seen, "ends": ends}
         print(json.dumps(report), flush=True)

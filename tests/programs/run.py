@@ -33,6 +33,8 @@ from tests.programs.differential import EXECUTORS
 ROOT = Path(__file__).parents[2]
 SHARD = 50
 """Seeds of a process: starting it costs as much as two or three programs."""
+SHARD_ON_A_GPU = 125
+"""There it costs as much as ten."""
 EXECUTOR_OF = {"cpu": "compile", "cuda": "cuda"}
 """What compiles for a device."""
 PATIENCE = 300.0
@@ -98,15 +100,18 @@ def run(
     seconds are left out. commit: what ran, if it is not what the checkout says."""
     begin = perf_counter()
     record: Record = {"executor": executor, "seeds": [], "findings": {}, "coverage": Counter()}
+    # Small runs still go to all processes.
+    most = SHARD_ON_A_GPU if executor == "cuda" else SHARD
+    size = max(min(most, -(-(last - first) // processes)), 1)
 
     def shard(at: int) -> tuple[int, int, dict[str, str], Counter[str]] | None:
         if perf_counter() - begin > limit:
             return None
-        end = min(at + SHARD, last)
+        end = min(at + size, last)
         return at, end, *run_shard(at, end, executor)
 
     with ThreadPoolExecutor(processes) as pool:
-        for done in pool.map(shard, range(first, last, SHARD)):
+        for done in pool.map(shard, range(first, last, size)):
             if done is None:
                 continue
             at, end, findings, coverage = done

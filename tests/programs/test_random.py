@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pyc.errors import DeviceError
 from pyc.ir.op import OPS
 from tests.programs import differential, run
 from tests.programs.differential import EVERYWHERE, same_bits
+from tests.programs.random_products import random_product
 
 
 @pytest.mark.parametrize("executor", EVERYWHERE)
@@ -48,6 +50,25 @@ def test_a_planted_mistake_is_found() -> None:
     assert not same_bits(np.array([0.0]), np.array([-0.0]))
     assert not same_bits(np.array([np.nan, 1.0]), np.array([np.nan, np.nextafter(1.0, 2.0)]))
     assert not same_bits(np.float32(1.0), np.float64(1.0))
+
+
+@pytest.mark.parametrize("executor", ["optimise", "compile"])
+def test_random_products_are_within_their_bound(executor: str) -> None:
+    seen: Counter[str] = Counter()
+    wrong = {n: differential.compare_product(n, executor, seen) for n in range(100)}
+    assert not any(wrong.values()), {n: words for n, words in wrong.items() if words}
+    assert {key.split(":")[1] for key in seen} == {"f32", "f64", "bf16", "f16"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_planted_mistake_in_a_product_is_found(seed: int) -> None:
+    """One element that is off by one, or NaN, or elements that are not there."""
+    product = random_product(seed)
+    exact = product.exact
+    assert not product.wrong(exact)
+    assert product.wrong(np.where(exact == exact.max(), exact + 1, exact))
+    assert product.wrong(np.where(exact == exact.max(), np.nan, exact))
+    assert product.wrong(exact[..., :0])
 
 
 DIES = """
@@ -99,6 +120,7 @@ def test_a_process_ends_with_the_program_that_costs_it_the_device(
     """All after it would fail for nothing of their own; one that is only wrong ends nothing."""
     monkeypatch.setattr(differential, "gpu", Lost)
     monkeypatch.setattr(differential, "compare", lambda seed, executor, seen: "wrong" * (seed == 2))
+    monkeypatch.setattr(differential, "compare_product", lambda seed, executor, seen: "")
     for executor, seeds in (("cuda", [0, 1, 2]), ("compile", [0, 1, 2, 3, 4])):
         assert differential.main(0, 5, executor) == 1
         reports = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
