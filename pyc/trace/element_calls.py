@@ -1,5 +1,6 @@
-"""`np.vectorize` of traced arrays: the function is traced once and mapped over all elements, or
-over the loop axes that its signature leaves, as NumPy broadcasts them.
+"""`np.vectorize` of traced arrays: its function traced once, and mapped over all elements.
+
+With a signature it is mapped over the loop axes that this leaves. Arguments broadcast as NumPy's.
 
 The types of the results are those that the function gives, whatever the elements are; NumPy takes
 them from the first element.
