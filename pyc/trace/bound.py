@@ -88,6 +88,9 @@ class Bound:
 class Mapped:
     """`fun`, mapped over axes of its arguments; see `pyc.vmap` for the axes."""
 
+    PARTS = ("fun", "in_axes", "out_axes")
+    """The attributes that hold what the user gave."""
+
     def __init__(
         self, fun: Callable[..., Any], in_axes: Any, out_axes: Any, axis_size: int | None
     ) -> None:
@@ -100,9 +103,10 @@ class Mapped:
     def __repr__(self) -> str:
         return f"<mapped {getattr(self.fun, '__name__', self.fun)!s}>"
 
-    def over(self, fun: Callable[..., Any]) -> Mapped:
-        """Another function, mapped over the same axes."""
-        return Mapped(fun, self.in_axes, self.out_axes, self.axis_size)
+    def __deepcopy__(self, memo: dict[int, Any]) -> Mapped:
+        """Itself, as functions are; of a method of an object that is copied, that of the copy."""
+        fun = load("copy").deepcopy(self.fun, memo)
+        return self if fun is self.fun else Mapped(fun, self.in_axes, self.out_axes, self.axis_size)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The results of all lanes."""

@@ -11,7 +11,9 @@ from typing import Any
 import pyc.numpy as pnp
 from pyc.errors import ShapeError
 from pyc.numpy.core import axis_of, to_shape
-from pyc.trace import control, location
+from pyc.trace import location
+from pyc.trace.bound import Mapped
+from pyc.trace.element_calls import vectorized
 
 
 def apply_along_axis(
@@ -31,7 +33,7 @@ def apply_along_axis(
     def call(line: Any) -> Any:
         return pnp.asarray(func1d(line, *args, **kwargs))
 
-    found = control.map(call, pnp.reshape(lines, (-1, x.shape[place])))
+    found = Mapped(call, 0, 0, None)(pnp.reshape(lines, (-1, x.shape[place])))
     found = pnp.reshape(found, around + found.shape[1:])
     rank = len(around)
     inner = tuple(range(rank, found.ndim))
@@ -61,3 +63,6 @@ def fromfunction(
 ) -> Any:
     """`function` of the indices of an array of a shape, one array for each axis."""
     return function(*pnp.indices(to_shape("fromfunction", shape), dtype), **kwargs)
+
+
+__all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "vectorized"]

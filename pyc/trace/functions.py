@@ -298,7 +298,8 @@ class Functions:
     def mapped(self, value: Mapped, path: Path) -> Any:
         """The translated function, mapped over the same axes."""
         self._space.reads.note(path, "same", value)
-        return value.over(self._translate(value.fun, path.attribute("fun")))
+        of = {k: self._translate(getattr(value, k), path.attribute(k)) for k in value.PARTS}
+        return Mapped(**of, axis_size=value.axis_size)
 
     def cached(self, value: Any, path: Path) -> Any:
         """The translated function with a cache of the trace's own."""

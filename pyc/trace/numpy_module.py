@@ -22,7 +22,7 @@ from pyc.errors import DTypeError, PurityError, UnsupportedOpError
 from pyc.interpreter import weak_type
 from pyc.ir import dtype as dt
 from pyc.reasons import Reason
-from pyc.trace import dispatch, location
+from pyc.trace import calling_functions, dispatch, location
 from pyc.trace.concrete import Taken, by_numpy, concrete, is_traced, local
 from pyc.trace.modules import CONVERTERS
 from pyc.trace.parts import Selected
@@ -380,8 +380,7 @@ class _IndexedElements:
 
 
 def vectorize(function: Any = None, **options: Any) -> Any:
-    """`np.vectorize`: refused where it is called with traced values, since it calls the function
-    once for each element."""
+    """`np.vectorize`: of traced values by tracing the function once, for one element."""
     if function is None:
         return lambda f: vectorize(f, **options)
 
@@ -389,12 +388,7 @@ def vectorize(function: Any = None, **options: Any) -> Any:
         (given, keywords), known = concrete((args, named))
         if known:
             return local("np.vectorize", np.vectorize(function, **options)(*given, **keywords))
-        raise UnsupportedOpError(
-            "np.vectorize calls a function once for each element of a traced array",
-            fix="Call the function on the whole array, with `np.where` in place of `if`; or map it "
-            "over the first axis:\n`pyc.lax.map(function, x)`.",
-            place=location.here(),
-        )
+        return calling_functions().vectorized(function, options, args, named)
 
     return elementwise
 

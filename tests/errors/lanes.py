@@ -111,3 +111,38 @@ def array_of_all_lanes_in_place(m):
         return row
 
     return pyc.vmap(lane)(m) + total
+
+
+@given(MATRIX)
+def signature_that_is_none(m):
+    return np.vectorize(np.sum, signature="n->")(m)
+
+
+@given(MATRIX)
+def signature_for_other_arguments(m):
+    return np.vectorize(np.sum, signature="(n),(n)->()")(m)
+
+
+@given(LINE)
+def signature_of_more_axes(x):
+    return np.vectorize(np.sum, signature="(m,n)->()")(x)
+
+
+@given(MATRIX, LINE)
+def signature_whose_axes_differ(m, x):
+    return np.vectorize(np.dot, signature="(n),(n)->()")(m, x)
+
+
+@given(MATRIX)
+def signature_of_other_results(m):
+    return np.vectorize(np.sum, signature="(n)->(),()")(m)
+
+
+@given(MATRIX)
+def signature_of_results_of_other_axes(m):
+    return np.vectorize(np.sort, signature="(n)->()")(m)
+
+
+@given(MATRIX)
+def types_of_other_results(m):
+    return np.vectorize(lambda v: (v, v), otypes=[float])(m)

@@ -182,6 +182,27 @@ def powers_and_conversions_in_a_branch(x, n):
     return y
 
 
+@lanes(X, N)
+def index_out_of_range_that_is_caught(x, n):
+    try:
+        v = x[n]
+    except IndexError:
+        v = -1.0
+    return v
+
+
+@lanes(X, N)
+def loop_that_is_left(x, n):
+    for i in range(n):
+        if x[i % 3] > 0.5:
+            return x[i % 3]
+        if i == 5:
+            break
+    else:
+        return -2.0
+    return 0.0
+
+
 # --- arrays in place, indices ---------------------------------------------------------------------
 
 
@@ -226,6 +247,16 @@ def views_and_aliases(x, n):
     b[:] = x
     a.T[0] += n
     return a, b
+
+
+@lanes(X, N)
+def masks_and_diagonals(x, n):
+    a = x.copy()
+    a[a > 0] = 0
+    a[::2] += n
+    b = np.zeros((3, 3))
+    np.fill_diagonal(b, x)
+    return a, b, x[x > 0].sum(), np.flatnonzero(x > -9)[0]
 
 
 # --- functions of NumPy ---------------------------------------------------------------------------

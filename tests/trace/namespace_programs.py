@@ -132,8 +132,8 @@ def printed(x):
     return x
 
 
-def vectorized(x):
-    return np.vectorize(lambda v: v if v > 1 else 0.0)(x)
+def tested(x):
+    return np.testing.assert_allclose(x, 1)
 
 
 def iterated_in_memory(x):

@@ -386,7 +386,7 @@ refused(
     """,
 )
 refused(
-    "`np.testing`, `np.ma`, `np.nditer`, `np.vectorize` of traced values",
+    "`np.testing`, `np.ma`, `np.nditer` of traced values",
     "PYC1510",
     """
     def f(x):
@@ -660,6 +660,18 @@ works(
     """
     import pyc
     def f(x): return pyc.lax.scan(lambda c, v: (c + np.ones(2) * v, np.zeros(1)), np.zeros(2), x)
+    """,
+)
+works(
+    "`pyc.vmap`; `np.vectorize`, with a signature too, `np.apply_along_axis`: traced once, no loop",
+    """
+    import pyc
+    clipped = np.vectorize(lambda v, top: v if v < top else top)
+    dots = np.vectorize(np.dot, signature="(n),(n)->()")
+    def f(x):
+        rows = np.outer(x, x)
+        return clipped(rows, 1.0), dots(rows, x), np.apply_along_axis(np.sort, 1, rows), (
+            pyc.vmap(lambda r: r / (1 + r.sum()))(rows))
     """,
 )
 works(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import collections
+import copy
+import dataclasses
 import functools
+import pickle
 from typing import Any
 
 import numpy as np
@@ -10,7 +14,7 @@ import pytest
 
 import pyc
 from pyc import lax, tree
-from pyc.errors import TraceError
+from pyc.errors import LeakedTracerError, PurityError, TraceError
 from tests.programs.differential import same_bits
 from tests.trace.lane_programs import PROGRAMS, TABLE, N, X
 
@@ -275,6 +279,65 @@ def test_arrays_of_a_device_stay_there() -> None:
     assert same_bits(np.asarray(found), X * 2)
 
 
+scores_of_columns = pyc.vmap(np.sum, in_axes=1)
+
+
+def test_copies_and_pickles_are_functions() -> None:
+    assert copy.copy(scaled) is scaled and copy.deepcopy(scaled) is scaled
+    assert same_bits(pickle.loads(pickle.dumps(scores_of_columns))(X), scores_of_columns(X))
+
+
+def test_axes_of_registered_classes() -> None:
+    @dataclasses.dataclass
+    class Point:
+        a: Any
+        b: Any
+
+    Pair = collections.namedtuple("Pair", "u v")
+    tree.register_dataclass(Point)
+
+    def f(p):
+        return Point(p.a * 2, p.b.u + p.b.v)
+
+    mapped = pyc.vmap(f, in_axes=(Point(0, Pair(None, 0)),), out_axes=Point(1, 0))
+    found = mapped(Point(X, Pair(1.0, N)))
+    assert type(found) is Point and same_bits(found.a, (X * 2).T) and same_bits(found.b, N + 1.0)
+
+
+def test_what_jit_refuses_is_refused() -> None:
+    def generator(x):
+        yield x
+
+    def prints(x):
+        print("x")
+        return x
+
+    with pytest.raises(PurityError, match="generator"):
+        pyc.vmap(generator)
+    with pytest.raises(PurityError, match="print"):
+        pyc.vmap(prints)(X)
+    with pytest.raises(TypeError, match="expected a function, got int"):
+        pyc.vmap(3)
+    with pytest.raises(TypeError, match="takes 1 positional argument"):
+        pyc.vmap(lambda x: x)(X, X)
+
+
+def test_a_traced_lane_that_is_kept_cannot_be_used() -> None:
+    @pyc.jit
+    def f(x):
+        kept = []
+
+        def lane(v):
+            kept.append(v)
+            return v
+
+        pyc.vmap(lane)(x)
+        return kept[0]
+
+    with pytest.raises(LeakedTracerError):
+        f(X)
+
+
 # --- effects and errors when the program runs -----------------------------------------------------
 
 
@@ -354,6 +417,17 @@ def test_exceptions_name_the_number_of_their_lane_and_the_line() -> None:
     with pytest.raises(IndexError, match=r"index 3 is out of bounds for axis 0 with size 3"):
         pyc.vmap(lambda x, n: x[n])(X, np.minimum(N, 3))
     assert pyc.vmap(raises_for_large)(X, N % 5).shape == (5, 3)
+
+
+def test_declared_checks_tell_what_is_wrong_in_their_lane() -> None:
+    def f(x, n):
+        if n > 2:
+            pyc.debug.check(n < 7, "n is {}, x {:.3f}", n, x[0])
+        return x
+
+    assert pyc.vmap(f)(X, N % 7).shape == (5, 3)
+    with pytest.raises(AssertionError, match=f"n is 7, x {X[3, 0]:.3f}"):
+        pyc.vmap(f)(X, N)
 
 
 def _asserts(x, n):
