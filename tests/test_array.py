@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 import pyc
-import pyc.numpy as pnp
 from pyc import reasons
 from pyc.array import Array, to_device
 from pyc.backends import cuda
