@@ -32,6 +32,7 @@ from pyc.ir.order import RUN, SPAN
 from pyc.passes.cumulation import RUNS, Running, WithinLane, walks_columns
 from pyc.passes.elements import Components
 from pyc.passes.nest import Loop, Nest, Stage
+from pyc.passes.reduction_blocks import power_above
 from pyc.passes.row_chunks import WARP, WARPS, surrounded
 
 PER_THREAD = RUN // WARP
@@ -44,6 +45,10 @@ ENOUGH_ROWS = 256
 """Short rows from which a thread takes each."""
 COLUMNS = 1 << 16
 """Columns from which a thread each keeps the device busy."""
+SHORT_ROWS = 8
+"""Rows of a block where one warp takes a row."""
+WORD_BYTES = 4
+"""Bytes of an element up to which a thread keeps the trees of its runs while others are folded."""
 AT_ONCE = 8
 """Totals that a thread reads at once to fold them."""
 FOLD_WARPS = 8
@@ -277,6 +282,9 @@ class _Block:
         self.warps = -(-runs // self.each)
         assert self.warps <= WARPS
         self.covered = self.each * self.warps
+        self.rows = min(SHORT_ROWS, power_above(owner.kept)) if self.warps == 1 else 1
+        # Registers of a thread hold four runs once, not also what the tree makes of them.
+        self.again = self.warps > 1 and sum(t.itemsize for t in running.types) > WORD_BYTES
         types = list(enumerate(running.types))
         size = self.each * PER_THREAD
         self.held = [Buffer(f"held{k}", t, (size,), Space.REGISTER) for k, t in types]
@@ -289,11 +297,16 @@ class _Block:
         owner, running = self.owner, self.running
         block, row, span = Var("block"), Var("row"), Var("span")
         spans, number = owner.spans, Var("number")
-        # What the launch before has read last is still in the cache, and is read first.
-        last = const(owner.kept * spans - 1) - block if store and spans > 1 else block
-        first_run = span * RUNS + self.warp * self.each
+        place: Expr = block
+        if store and spans > 1:
+            # What the launch before has read last is still in the cache, and is read first.
+            place = const(owner.kept * spans - 1) - block
+        elif self.rows > 1:
+            place = block * self.rows + self.warp
+        first_run: Expr = const(0)
+        if self.warps > 1:
+            first_run = span * RUNS + self.warp * self.each
         inner: list[Stmt] = [
-            Let(number, last),
             Let(row, apply("quotient", number, const(spans)) if spans > 1 else number),
             Let(span, apply("remainder", number, const(spans)) if spans > 1 else const(0)),
             *owner._positions(owner.loops, row),
@@ -301,7 +314,8 @@ class _Block:
         ]
         for r in range(self.each):
             inner += self._load(r)
-        runs = [self._run(inner, r, store=store) for r in range(self.each)]
+        trees = store and not self.again
+        runs = [self._run(inner, r, store=trees) for r in range(self.each)]
         totals = [total for _, total in runs]
         if store:
             folds = self._folds(inner, totals, None)
@@ -309,13 +323,17 @@ class _Block:
             if self.spans:
                 before = running.bind(inner, _loads(self.spans, number), "before")
             for r, (values, _) in enumerate(runs):
-                inner += self._store(r, values, folds[r], before)
+                found = self._run(inner, r, store=True)[0] if self.again else values
+                inner += self._store(r, found, folds[r], before)
         else:
             self._folds(inner, totals, lambda total: _stores(self.spans, number, total))
         shared = self.shared if self.warps > 1 else []
         whole = surrounded(self.held, tuple(inner))
-        blocks = owner.kept * spans
-        return launched(block, blocks, self.warp, self.warps, self.thread, whole, shared)
+        if owner.kept % self.rows:
+            whole = (If(number < owner.kept, whole),)
+        whole = (Let(number, place), *whole)
+        blocks, warps = -(-owner.kept // self.rows) * spans, self.warps * self.rows
+        return launched(block, blocks, self.warp, warps, self.thread, whole, shared)
 
     # --- memory -----------------------------------------------------------------------------------
 

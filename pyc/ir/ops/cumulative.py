@@ -158,13 +158,15 @@ def _extremum(name: str) -> _Fold:
             return x.cast(dt.u8)
         if not x.dtype.is_float:
             return x
-        signed = dt.signed_of(x.dtype.bits)
-        nan = np.iinfo(signed.numpy).max if name == "maximum" else np.iinfo(signed.numpy).min
         wide = x.cast(widened(x.dtype))
-        return select(wide.differs(wide), Const(nan, signed), _flipped(x.bitcast(signed)))
+        signed = dt.signed_of(wide.dtype.bits)
+        nan = np.iinfo(signed.numpy).max if name == "maximum" else np.iinfo(signed.numpy).min
+        return select(wide.differs(wide), Const(nan, signed), _flipped(wide.bitcast(signed)))
 
     def leave(x: Expr, dtype: DType) -> Expr:
-        return _flipped(x).bitcast(dtype) if dtype.is_float else x.cast(dtype)
+        if not dtype.is_float:
+            return x.cast(dtype)
+        return _flipped(x).bitcast(widened(dtype)).cast(dtype)
 
     return _Fold(name, enter, leave)
 
