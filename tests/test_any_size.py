@@ -22,7 +22,7 @@ import pyc.ir.target
 import pyc.lowered
 import pyc.numpy as pnp
 from pyc import compile_cuda, eager, eager_calls, pipeline, reasons
-from pyc.backends import nvptx
+from pyc.backends import nvptx, x86
 from pyc.errors import IntegerRangeError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder
@@ -337,6 +337,30 @@ def test_numpy_arrays_compile_nothing_for_a_new_shape(monkeypatch: pytest.Monkey
         for m, n in [(5, 6), (2, 9), (30, 31)]:
             run(m, n)
     assert found == []
+
+
+def test_large_results_have_a_program_that_passes_by_the_caches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One for all large sizes, whose bytes are those of the program for smaller ones."""
+    x = np.arange(float(eager.STREAMED_BYTES // 8 + 5))
+    with compiled_programs(monkeypatch) as found:
+        for n in (0, 3):
+            whole = np.array(on_cpu(x[n:]) - 0.25)
+            np.testing.assert_array_equal(whole, x[n:] - 0.25)
+    streamed = [p for p in found if p.kernels[0].buffers[-1].streamed]
+    assert len(streamed) == 1
+    assert "!nontemporal" in x86.module(streamed[0], pyc.ir.target.X86_64_V4).text
+
+
+def test_long_lines_are_shared_by_tasks() -> None:
+    """From some millions of elements on, if there are few: worth a program for the shape."""
+    reasons.clear()
+    long = np.ones(eager.SHARED_FROM + 3)
+    assert pnp.sum(long) == long.size
+    assert reasons.counts()[Reason.FALLBACK_ONE_SIZE] == 1
+    assert pnp.sum(long[:-4]) == long.size - 4
+    assert reasons.counts()[Reason.FALLBACK_ONE_SIZE] == 1
 
 
 def test_what_has_no_such_program_says_so() -> None:
