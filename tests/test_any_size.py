@@ -26,6 +26,8 @@ from pyc.backends import nvptx, x86
 from pyc.errors import IntegerRangeError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder
+from pyc.ir.plan import Launch
+from pyc.ir.simulate import run
 from pyc.ir.sizes import EXTENTS, collapsed, lines
 from pyc.ir.target import SM_90
 from pyc.ir.types import ArrayType
@@ -298,6 +300,53 @@ def test_a_check_fails_as_in_jit() -> None:
             x + on_cpu(np.arange(n + 1))
         with pytest.raises(IntegerRangeError):
             x.astype(np.int8) + 1000
+
+
+@pytest.mark.parametrize("target", [pyc.ir.target.X86_64_V3, SM_90], ids=["cpu", "gpu"])
+@pytest.mark.parametrize(
+    ("shapes", "sizes"),
+    [
+        ([(A,), (A,)], (1,)),
+        ([(A,), (A,)], (37,)),
+        ([(A, B), (1, B)], (3, 5)),
+        ([(A, 1, C), (1, B, C)], (3, 4, 17)),
+    ],
+)
+def test_the_kernel_interpreter_runs_elements(
+    target: pyc.ir.target.Target, shapes: list[tuple[int, ...]], sizes: tuple[int, ...]
+) -> None:
+    """It reports races, accesses outside of arrays, and elements that are not written."""
+    builder = Builder()
+    domain = EXTENTS[: len(sizes)]
+    params = [builder.param(ArrayType(s, dt.f64)) for s in shapes]
+    wide = [
+        p if p.shape == domain else builder.bind("broadcast", p, shape=domain)[0] for p in params
+    ]
+    plan = plan_any_size(builder.build(builder.bind("add", *wide)), target, check=True).plan
+    real = dict(zip((1, *EXTENTS), (1, *sizes), strict=False))
+    arrays = [array(tuple(real[n] for n in s), "float64", k) for k, s in enumerate(shapes)]
+    out = np.zeros(sizes)
+    (launch,) = plan.steps
+    assert isinstance(launch, Launch)
+    run(plan.kernels[0], [[*arrays, out][slot] for slot in launch.slots], sizes)
+    np.testing.assert_array_equal(out, arrays[0] + arrays[1])
+
+
+@pytest.mark.parametrize("monoid", ["sum", "argmax"])
+@pytest.mark.parametrize("sizes", [(2, 0), (2, 5), (3, 128), (2, 1100), (2, 7, 3), (1, 1100, 9)])
+def test_the_kernel_interpreter_runs_reductions(monoid: str, sizes: tuple[int, ...]) -> None:
+    builder = Builder()
+    x = builder.param(ArrayType(EXTENTS[: len(sizes)], dt.f64))
+    op = "reduce_sum" if monoid == "sum" else "argmax"
+    graph = builder.build(builder.bind(op, x, axes=(1,)))
+    (kernel,) = plan_any_size(graph, pyc.ir.target.X86_64_V3, check=True).plan.kernels
+    given_array = np.random.default_rng(0).normal(size=sizes)
+    out = np.zeros((sizes[0], *sizes[2:]), np.float64 if monoid == "sum" else np.int64)
+    run(kernel, [given_array, out], sizes)
+    if monoid == "sum":
+        np.testing.assert_allclose(out, given_array.sum(axis=1), atol=1e-12)
+    elif sizes[1]:
+        np.testing.assert_array_equal(out, given_array.argmax(axis=1))
 
 
 # --- nothing is compiled twice --------------------------------------------------------------------
