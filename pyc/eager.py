@@ -28,6 +28,7 @@ from pyc.interpreter import WEAK, Interpreter, native_calls, set_base, type_of
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Graph, freeze, graph_key
 from pyc.ir.op import Kind, Op
+from pyc.ir.plan import STREAMED_BYTES
 from pyc.ir.sizes import NoGenericFormError, collapsed, has_any_size, lines
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
@@ -45,6 +46,9 @@ from pyc.trace.tracer import Tracer
 
 Array = np.ndarray[Any, Any]
 
+SHARED_FROM, FEW_LINES = 1 << 22, 16
+"""Elements from which a reduction to fewer results than these is shared by tasks: a millisecond
+alone."""
 PROGRAMS = 4096
 """Compiled single ops that are kept."""
 
@@ -226,12 +230,17 @@ def bound(
     return _on_the_host(for_these, types, device)
 
 
-def compiled_for_any_size(graph: Graph, device: str | None, name: str) -> Any:
+def compiled_for_any_size(
+    graph: Graph, device: str | None, name: str, *, streamed: bool = False
+) -> Any:
     """A program for arrays of any size, where stand-ins for extents are in the types of `graph`
-    (`pyc/ir/sizes.py`), for `bound`; None if the Graph is not of the kind that has one."""
+    (`pyc/ir/sizes.py`), for `bound`; None if the Graph is not of the kind that has one. streamed:
+    its results are `are_streamed`."""
     if not has_any_size(graph):
         return None
-    options = {"extents": "any"}
+    options: dict[str, Any] = {"extents": "any"}
+    if streamed:
+        options["streamed"] = True
     try:
         if device in (None, "cpu"):
             return compile_graph(graph, name=name, options=options)
@@ -246,7 +255,7 @@ def _compiled_call(call: _Call, device: str | None) -> Any:
     found = _any_size_form(call)
     # A GPU launches nothing for no elements: the program for the shape knows that.
     if found is not None and (device in (None, "cpu") or results[0].size):
-        program = _for_any_size(found[0], device)
+        program = _for_any_size(found[0], device, are_streamed(results, device))
         if program is not None:
             return bound(program, found[1], call.types, results, device)
     if any(t.shape for t in call.types):
@@ -263,15 +272,27 @@ def _any_size_form(call: _Call) -> tuple[_Call, tuple[int, ...]] | None:
         return None if form is None else (_Call(call.op, form.types, call.params), form.sizes)
     if call.op.kind is Kind.REDUCE:
         of = lines(call.types[0], call.params["axes"])
-        if of is not None:
+        if of is not None and not _is_shared(call):
             return _Call(call.op, (of.type,), {**call.params, "axes": (1,)}), of.sizes
     return None
 
 
+def _is_shared(call: _Call) -> bool:
+    """Whether a reduction is of few lines, so long that it is worth a program whose tasks share
+    them: that is made for its shape."""
+    (result,) = call.op.types(call.types, **call.params)
+    return call.types[0].size >= SHARED_FROM and result.size < FEW_LINES
+
+
 @lru_cache(maxsize=PROGRAMS)
-def _for_any_size(call: _Call, device: str | None) -> Any:
+def _for_any_size(call: _Call, device: str | None, streamed: bool) -> Any:
     graph = _graph_of(call)
-    return compiled_for_any_size(graph, device, _name(graph))
+    return compiled_for_any_size(graph, device, _name(graph), streamed=streamed)
+
+
+def are_streamed(results: Sequence[ArrayType], device: str | None) -> bool:
+    """Whether results are so large that stores to them pass by the caches of a CPU."""
+    return device in (None, "cpu") and all(t.nbytes >= STREAMED_BYTES for t in results)
 
 
 def _moved(

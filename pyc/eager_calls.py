@@ -20,6 +20,7 @@ from pyc.array import Array, moved
 from pyc.device import device_named
 from pyc.eager import (
     PROGRAMS,
+    are_streamed,
     bound,
     compiled,
     compiled_for_any_size,
@@ -184,14 +185,16 @@ def _for_sizes(
     if shapes is None or (device != "cpu" and 0 in shapes.sizes):
         return None
     try:
-        traced, program = _for_any_size(function, form, shapes.types, weak, device)
+        traced = _traced_for_any_size(function, form, shapes.types, weak)
+        if not traced.graph.results:
+            return _Program(None, traced.found, traced.same)
+        results = tuple([ArrayType(shapes.shape, r.dtype) for r in traced.graph.results])
+        streamed = are_streamed(results, device)
+        program = _for_any_size(function, form, shapes.types, weak, device, streamed)
     except (PycError, _UnknownShapeError):
         return None
-    if not traced.graph.results:
-        return _Program(None, traced.found, traced.same)
     if program is None:
         return None
-    results = tuple([ArrayType(shapes.shape, r.dtype) for r in traced.graph.results])
     run = bound(program, shapes.sizes, types, results, device)
     return _Program(run, traced.found, traced.same)
 
@@ -203,13 +206,11 @@ def _for_any_size(
     types: tuple[ArrayType, ...],
     weak: tuple[type | None, ...],
     device: str,
-) -> tuple[_Traced, Any]:
-    """A form traced for stand-ins, and its program for arrays of any size if it has one."""
-    traced = _traced(function, form, types, weak)
-    program = None
-    if traced.graph.results:
-        program = compiled_for_any_size(traced.graph, device, f"eager {function.__name__}")
-    return traced, program
+    streamed: bool,
+) -> Any:
+    """A form's program for arrays of any size, if it has one."""
+    graph = _traced_for_any_size(function, form, types, weak).graph
+    return compiled_for_any_size(graph, device, f"eager {function.__name__}", streamed=streamed)
 
 
 @cache
@@ -231,6 +232,17 @@ class _Traced:
     graph: Graph
     found: Any
     same: tuple[int | None, ...]
+
+
+@lru_cache(maxsize=PROGRAMS)
+def _traced_for_any_size(
+    function: Callable[..., Any],
+    form: Any,
+    types: tuple[ArrayType, ...],
+    weak: tuple[type | None, ...],
+) -> _Traced:
+    """A form traced for stand-ins, once for all devices."""
+    return _traced(function, form, types, weak)
 
 
 def _traced(
@@ -462,3 +474,4 @@ def clear() -> None:
     _steps.clear()
     _compiled.cache_clear()
     _for_any_size.cache_clear()
+    _traced_for_any_size.cache_clear()

@@ -124,7 +124,8 @@ class Lowered:
             start = perf_counter()
             compiler = backends.compiler()
             if self.any_size:
-                found = compiler.plan_any_size(graph, self.target, check=check)
+                streamed = self.options.get("streamed", False)
+                found = compiler.plan_any_size(graph, self.target, streamed=streamed, check=check)
             else:
                 found = compiler.plan(
                     graph, self.target, donated=self.donated, trail=self.trail, check=check

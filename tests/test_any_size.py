@@ -22,10 +22,12 @@ import pyc.ir.target
 import pyc.lowered
 import pyc.numpy as pnp
 from pyc import compile_cuda, eager, eager_calls, pipeline, reasons
-from pyc.backends import nvptx
+from pyc.backends import nvptx, x86
 from pyc.errors import IntegerRangeError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder
+from pyc.ir.plan import Launch
+from pyc.ir.simulate import run
 from pyc.ir.sizes import EXTENTS, collapsed, lines
 from pyc.ir.target import SM_90
 from pyc.ir.types import ArrayType
@@ -300,6 +302,53 @@ def test_a_check_fails_as_in_jit() -> None:
             x.astype(np.int8) + 1000
 
 
+@pytest.mark.parametrize("target", [pyc.ir.target.X86_64_V3, SM_90], ids=["cpu", "gpu"])
+@pytest.mark.parametrize(
+    ("shapes", "sizes"),
+    [
+        ([(A,), (A,)], (1,)),
+        ([(A,), (A,)], (37,)),
+        ([(A, B), (1, B)], (3, 5)),
+        ([(A, 1, C), (1, B, C)], (3, 4, 17)),
+    ],
+)
+def test_the_kernel_interpreter_runs_elements(
+    target: pyc.ir.target.Target, shapes: list[tuple[int, ...]], sizes: tuple[int, ...]
+) -> None:
+    """It reports races, accesses outside of arrays, and elements that are not written."""
+    builder = Builder()
+    domain = EXTENTS[: len(sizes)]
+    params = [builder.param(ArrayType(s, dt.f64)) for s in shapes]
+    wide = [
+        p if p.shape == domain else builder.bind("broadcast", p, shape=domain)[0] for p in params
+    ]
+    plan = plan_any_size(builder.build(builder.bind("add", *wide)), target, check=True).plan
+    real = dict(zip((1, *EXTENTS), (1, *sizes), strict=False))
+    arrays = [array(tuple(real[n] for n in s), "float64", k) for k, s in enumerate(shapes)]
+    out = np.zeros(sizes)
+    (launch,) = plan.steps
+    assert isinstance(launch, Launch)
+    run(plan.kernels[0], [[*arrays, out][slot] for slot in launch.slots], sizes)
+    np.testing.assert_array_equal(out, arrays[0] + arrays[1])
+
+
+@pytest.mark.parametrize("monoid", ["sum", "argmax"])
+@pytest.mark.parametrize("sizes", [(2, 0), (2, 5), (3, 128), (2, 1100), (2, 7, 3), (1, 1100, 9)])
+def test_the_kernel_interpreter_runs_reductions(monoid: str, sizes: tuple[int, ...]) -> None:
+    builder = Builder()
+    x = builder.param(ArrayType(EXTENTS[: len(sizes)], dt.f64))
+    op = "reduce_sum" if monoid == "sum" else "argmax"
+    graph = builder.build(builder.bind(op, x, axes=(1,)))
+    (kernel,) = plan_any_size(graph, pyc.ir.target.X86_64_V3, check=True).plan.kernels
+    given_array = np.random.default_rng(0).normal(size=sizes)
+    out = np.zeros((sizes[0], *sizes[2:]), np.float64 if monoid == "sum" else np.int64)
+    run(kernel, [given_array, out], sizes)
+    if monoid == "sum":
+        np.testing.assert_allclose(out, given_array.sum(axis=1), atol=1e-12)
+    elif sizes[1]:
+        np.testing.assert_array_equal(out, given_array.argmax(axis=1))
+
+
 # --- nothing is compiled twice --------------------------------------------------------------------
 
 
@@ -337,6 +386,30 @@ def test_numpy_arrays_compile_nothing_for_a_new_shape(monkeypatch: pytest.Monkey
         for m, n in [(5, 6), (2, 9), (30, 31)]:
             run(m, n)
     assert found == []
+
+
+def test_large_results_have_a_program_that_passes_by_the_caches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One for all large sizes, whose bytes are those of the program for smaller ones."""
+    x = np.arange(float(eager.STREAMED_BYTES // 8 + 5))
+    with compiled_programs(monkeypatch) as found:
+        for n in (0, 3):
+            whole = np.array(on_cpu(x[n:]) - 0.25)
+            np.testing.assert_array_equal(whole, x[n:] - 0.25)
+    streamed = [p for p in found if p.kernels[0].buffers[-1].streamed]
+    assert len(streamed) == 1
+    assert "!nontemporal" in x86.module(streamed[0], pyc.ir.target.X86_64_V4).text
+
+
+def test_long_lines_are_shared_by_tasks() -> None:
+    """From some millions of elements on, if there are few: worth a program for the shape."""
+    reasons.clear()
+    long = np.ones(eager.SHARED_FROM + 3)
+    assert pnp.sum(long) == long.size
+    assert reasons.counts()[Reason.FALLBACK_ONE_SIZE] == 1
+    assert pnp.sum(long[:-4]) == long.size - 4
+    assert reasons.counts()[Reason.FALLBACK_ONE_SIZE] == 1
 
 
 def test_what_has_no_such_program_says_so() -> None:

@@ -448,20 +448,9 @@ def test_operations_on_a_gpu_with_checks_go_through_python(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     "key",
     [
-        0,
-        -1,
-        (1,),
-        (1, 2),
-        (0, -3),
-        slice(1, 2),
-        slice(None),
-        slice(-1, None),
-        (1, slice(1, 3)),
-        (0, slice(None)),
-        (slice(0, 1), slice(None)),
-        slice(2, 1),
-        slice(0, 99),
-        (1, slice(None, 2)),
+        *(0, -1, (1,), (1, 2), (0, -3), slice(1, 2), slice(None), slice(-1, None)),
+        *((1, slice(1, 3)), (0, slice(None)), (slice(0, 1), slice(None)), slice(2, 1)),
+        *(slice(0, 99), (1, slice(None, 2))),
     ],
 )
 def test_parts_that_lie_side_by_side_need_no_program(on: str, key: Any) -> None:

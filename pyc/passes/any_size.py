@@ -29,7 +29,7 @@ from pyc.ir.loops import (
     Stmt,
     Store,
 )
-from pyc.ir.plan import Given, Launch, Place, Plan, PlanBuffer, Site, given_bytes
+from pyc.ir.plan import ALIGNMENT, Given, Launch, Place, Plan, PlanBuffer, Site, given_bytes
 from pyc.ir.sizes import EXTENTS, NoGenericFormError
 from pyc.ir.target import Target
 from pyc.ir.verify_kernel import verify
@@ -43,9 +43,12 @@ from pyc.passes.nest import Loop, Nest, instructions, peel
 from pyc.passes.schedule import ONE_LOOP, TASK_WORK
 
 
-def plan_any_size(graph: Graph, target: Target, *, check: bool = False) -> Planned:
-    """The Plan of an optimised Graph for arrays of any size: its given sizes are those
-    of `EXTENTS` that its results have, in their order. check: verify its kernel.
+def plan_any_size(
+    graph: Graph, target: Target, *, streamed: bool = False, check: bool = False
+) -> Planned:
+    """The Plan of an optimised Graph for arrays of any size: its given sizes are those of `EXTENTS`
+    that its arrays have, in their order. streamed: its results pass by the caches, as each has
+    `plan.STREAMED_BYTES` or more; check: verify its kernel.
 
     raises NoGenericFormError: it takes more than one kernel, or loops for an element
     """
@@ -60,7 +63,7 @@ def plan_any_size(graph: Graph, target: Target, *, check: bool = False) -> Plann
 
     lowered = lower(graph, fusion, fusion.walker, fusion.groups[0], "k0", site)
     arguments = {p: k for k, p in enumerate(graph.params)}
-    kernel = _scheduled(lowered.kernel, target)
+    kernel = _scheduled(_streamed(lowered.kernel) if streamed else lowered.kernel, target)
     if check:
         verify(lowered.kernel)
         verify(kernel, scheduled=True)
@@ -110,6 +113,16 @@ def _scheduled(logical: Kernel, target: Target) -> Kernel:
         else:
             body = _rows(loops, extents, task, vectors.over(const(0), extents[-1]))
     return Kernel(logical.name, buffers, tuple(body), tuple(sizes.values()))
+
+
+def _streamed(kernel: Kernel) -> Kernel:
+    """The kernel with outputs that pass by the caches."""
+    large = {
+        b: replace(b, streamed=True, alignment=ALIGNMENT) for b in kernel.buffers if b.role == "out"
+    }
+    rewriter = Rewriter(buffers=lambda b: large.get(b, b))
+    buffers = tuple(large.get(b, b) for b in kernel.buffers)
+    return replace(kernel, buffers=buffers, body=rewriter.body(kernel.body))
 
 
 def _extents(kernel: Kernel) -> list[int]:

@@ -15,6 +15,9 @@ from pyc.ir.visit import renamed
 from pyc.passes.element_blocks import MAX_VECTOR, THREADS
 from pyc.passes.nest import Loop
 
+SEVERAL = 4
+"""Elements of a thread where positions take divisions."""
+
 
 def elements_in_blocks(
     loops: Sequence[Loop], extents: Sequence[Expr], core: Body, width: int
@@ -34,22 +37,30 @@ def elements_in_blocks(
 
 
 def _positions(loops: Sequence[Loop], extents: Sequence[Expr], core: Body) -> list[Stmt]:
+    """Each thread has elements of several blocks, whose divisions and loads overlap."""
     total = extents[0]
     for n in extents[1:]:
         total = total * n
-    place = Var("place")
+    start, k, place = Var("start"), Var("k"), Var("place")
     rest: Expr = place
     binding: list[Stmt] = []
     for loop, n in zip(reversed(loops[1:]), reversed(extents[1:]), strict=True):
         binding.append(Let(loop.var, apply("remainder", rest, n)))
         rest = apply("quotient", rest, n)
     binding.append(Let(loops[0].var, rest))
-    return _grid(place, total, (If(place < total, (*binding, *core)),))
+    each = (
+        Let(place, start + k * THREADS),
+        If(place < total, (*binding, *core)),
+    )
+    body = (For(k, SEVERAL, Kind.UNROLL, each),)
+    return _grid(start, total, body, SEVERAL)
 
 
-def _grid(place: Var, total: Expr, body: Body) -> list[Stmt]:
-    """A thread for each place < total, and for the places that fill the last block."""
+def _grid(place: Var, total: Expr, body: Body, several: int = 1) -> list[Stmt]:
+    """A thread for each place < total, and for the places that fill the last block; or one for
+    `several` of them, THREADS apart, of which `place` is the first."""
     block, thread = Var("block"), Var("thread")
-    blocks = apply("quotient", total + (THREADS - 1), const(THREADS))
-    bound = (Let(place, block * THREADS + thread), *body)
+    size = several * THREADS
+    blocks = apply("quotient", total + (size - 1), const(size))
+    bound = (Let(place, block * size + thread), *body)
     return [For(block, blocks, Kind.GRID, (For(thread, THREADS, Kind.THREAD, bound),))]
