@@ -160,7 +160,7 @@ def _apart(nest: Nest, total: int, count: int, here: Callable[[Expr], list[Stmt]
         body = all_of_thread(checked=True)
     else:  # checks between the reads would keep them from being under way at once
         whole = (block + 1) * of_block <= total
-        body = (If(whole, all_of_thread(checked=False), all_of_thread(checked=True)),)
+        body = (If(whole, all_of_thread(checked=False), renamed(all_of_thread(checked=True))),)
     return [
         For(block, -(-total // of_block), Kind.GRID, (For(thread, threads, Kind.THREAD, body),))
     ]

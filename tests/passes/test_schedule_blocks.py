@@ -339,6 +339,7 @@ def test_threads_of_large_work_compute_several_vectors(
     monkeypatch.setattr(element_blocks, "BUSY", 64)
     found = check(make, *types)
     assert extents(found, Kind.UNROLL) == counts
+    plan(graph_of(make, *types), SM_90, check=True)
 
 
 # --- barriers -------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Runs random Graphs through one executor and compares each result with the Graph interpreter; and
 products of floats, whose bits are a target's own, with their bound.
 
-    python -m tests.programs.differential FIRST LAST {optimise,plan,compile,compile-v3,cuda}
+    python -m tests.programs.differential FIRST LAST {optimise,plan,compile,compile-v3,cuda,...}
 
 A process of its own, so that an abort of LLVM costs one program: each seed has a line of JSON when
 it is done. `run` does this for many seeds. A GPU that has failed takes no more work from a process,
@@ -14,7 +14,8 @@ import json
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,9 @@ from pyc.device import gpu
 from pyc.errors import DeviceError, PycError
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
-from pyc.ir.target import X86_64_V3
+from pyc.ir.target import SM_90, X86_64_V3, Target
 from pyc.lowered import failure_of
-from pyc.passes import optimise
+from pyc.passes import element_blocks, optimise
 from pyc.passes.memory import plan
 from tests.programs.random_graphs import coverage, random_arguments, random_graph
 from tests.programs.random_products import random_product
@@ -56,9 +57,11 @@ def _optimised(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
     return evaluate(optimise(graph, check=True), list(arguments))
 
 
-def _planned(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
+def _planned(
+    graph: Graph, arguments: Sequence[Array], target: Target = X86_64_V3
+) -> Sequence[Array]:
     graph = optimise(graph, check=True)
-    planned = plan(graph, X86_64_V3, check=True).plan
+    planned = plan(graph, target, check=True).plan
     try:
         return run_plan(planned, arguments, [(v.shape, v.dtype.numpy) for v in graph.results])
     except PlanFailure as error:
@@ -78,20 +81,44 @@ def _compiled_for_the_gpu(graph: Graph, arguments: Sequence[Array]) -> Sequence[
     return compile_cuda(graph)(*arguments)
 
 
+@contextmanager
+def _as_if_large() -> Iterator[None]:
+    """Each thread of a GPU computes as many elements as in programs of millions."""
+    usual, element_blocks.BUSY = element_blocks.BUSY, 1
+    try:
+        yield
+    finally:
+        element_blocks.BUSY = usual
+
+
+def _planned_for_blocks(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
+    """The schedules of a GPU, by the interpreter."""
+    with _as_if_large():
+        return _planned(graph, arguments, SM_90)
+
+
+def _compiled_as_if_large(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
+    with _as_if_large():
+        return compile_cuda(graph)(*arguments)
+
+
 EXECUTORS: dict[str, Callable[[Graph, Sequence[Array]], Sequence[Array]]] = {
     "optimise": _optimised,
     "plan": _planned,
+    "blocks": _planned_for_blocks,
     "compile": _compiled,
     "compile-v3": _compiled_for_avx2,
     "cuda": _compiled_for_the_gpu,
+    "cuda-as-if-large": _compiled_as_if_large,
 }
-EVERYWHERE = tuple(sorted({*EXECUTORS} - {"cuda"}))
+ON_A_GPU = ("cuda", "cuda-as-if-large")
+EVERYWHERE = tuple(sorted({*EXECUTORS} - {*ON_A_GPU}))
 """The executors that need no GPU."""
 
 
 PRODUCTS = 8
 """Every so many seeds there is a product of floats too."""
-SLOW = {"plan": 1 << 15}
+SLOW = {"plan": 1 << 15, "blocks": 1 << 15}
 """Multiplications of a product at most, by executor."""
 
 
@@ -143,7 +170,7 @@ def compare(seed: int, executor: str, seen: Counter[str] | None = None) -> str:
 def usable(executor: str) -> bool:
     """Whether the device still works: a kernel that reads where nothing is, say, ends its use by
     the process."""
-    if executor != "cuda":
+    if executor not in ON_A_GPU:
         return True
     try:
         gpu().finish()

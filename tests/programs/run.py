@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks.runner import machine
 from pyc.device import gpu
 from pyc.ir.op import OPS, Kind
-from tests.programs.differential import EXECUTORS
+from tests.programs.differential import EXECUTORS, ON_A_GPU
 
 ROOT = Path(__file__).parents[2]
 SHARD = 50
@@ -101,7 +101,7 @@ def run(
     begin = perf_counter()
     record: Record = {"executor": executor, "seeds": [], "findings": {}, "coverage": Counter()}
     # Small runs still go to all processes.
-    most = SHARD_ON_A_GPU if executor == "cuda" else SHARD
+    most = SHARD_ON_A_GPU if executor in ON_A_GPU else SHARD
     size = max(min(most, -(-(last - first) // processes)), 1)
 
     def shard(at: int) -> tuple[int, int, dict[str, str], Counter[str]] | None:
@@ -122,7 +122,7 @@ def run(
                 print(f"seed {seed}: {wrong}", flush=True)
     record["seconds"] = round(perf_counter() - begin, 1)
     here = machine()
-    if executor == "cuda":
+    if executor in ON_A_GPU:
         here["device"], here["driver"] = gpu().name, gpu().driver_version
     record["machines"] = [{**here, "commit": commit or here["commit"]}]
     return summed(record)

@@ -30,9 +30,10 @@ def test_random_programs_give_the_interpreters_bits(executor: str) -> None:
 @pytest.mark.cuda
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
-def test_random_programs_on_a_gpu_give_the_interpreters_bits() -> None:
+@pytest.mark.parametrize(("executor", "first"), [("cuda", 0), ("cuda-as-if-large", 320)])
+def test_random_programs_on_a_gpu_give_the_interpreters_bits(executor: str, first: int) -> None:
     """`--seeds 0:10000 --device cuda` is the whole of it."""
-    record = run.run(0, 320, "cuda", 8)
+    record = run.run(first, first + 320, executor, 8)
     assert not record["findings"], record["findings"]
     assert record["programs"] == record["agreed"] == 320 and not run.too_little(record)
 
