@@ -152,21 +152,24 @@ class _Argument:
         return self.type.shape[self.place]
 
 
-def _argument(value: Any, name: str, axis: int) -> _Argument:
+def _argument(value: Any, name: str, axis: int, keyword: bool) -> _Argument:
     """A mapped leaf; ShapeError, DTypeError: it has no such axis."""
+    remedy = "Say that it is the same for all lanes: an entry of `in_axes` that is None."
+    if keyword:
+        remedy = (
+            "Arguments by keyword are mapped over their first axis. Give what is the same for all "
+            "lanes by position,\nwith None in `in_axes`, or in a function around: "
+            "`pyc.vmap(lambda x: f(x, k=k))`."
+        )
     try:
         type = type_of(value)
     except DTypeError:
         raise DTypeError(
-            f"vmap: `{name}`, of type {_kind(value)}, has no axis {axis} to map over",
-            fix=f"{_SAME}: an entry of `in_axes` that is None.",
+            f"vmap: `{name}`, of type {_kind(value)}, has no axis {axis} to map over", fix=remedy
         ) from None
     if not type.shape:
         what = f"a Python {_kind(value)}" if _is_python(value) else str(type)
-        raise ShapeError(
-            f"vmap: `{name}` is {what}, it has no axis {axis} to map over",
-            fix=f"{_SAME}: an entry of `in_axes` that is None.",
-        )
+        raise ShapeError(f"vmap: `{name}` is {what}, it has no axis {axis} to map over", fix=remedy)
     place = _place(axis, len(type.shape))
     if place is None:
         raise ShapeError(
@@ -174,9 +177,6 @@ def _argument(value: Any, name: str, axis: int) -> _Argument:
             fix=f"Axes are from {-len(type.shape)} to {len(type.shape) - 1}.",
         )
     return _Argument(value, name, type, place)
-
-
-_SAME = "Say that it is the same for all lanes"
 
 
 def _is_python(x: Any) -> bool:
@@ -233,13 +233,15 @@ def _call(
         named = _parameters(fun, len(args))
         keywords = list(kwargs)
         names = []
+        by_keyword = []
         for path in tree.paths(structure):
             place, argument, *rest = path
+            by_keyword.append(place.entry == 1)
             root = named[argument.entry] if place.entry == 0 else str(argument.entry)
             names.append(tree.path_text(tuple(rest), root))
         found = _of_arguments(in_axes, structure, named, keywords)
         mapped = {
-            k: _argument(leaf, name, axis)
+            k: _argument(leaf, name, axis, by_keyword[k])
             for k, (leaf, name, axis) in enumerate(zip(leaves, names, found, strict=True))
             if axis is not None
         }

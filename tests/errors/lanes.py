@@ -146,3 +146,8 @@ def signature_of_results_of_other_axes(m):
 @given(MATRIX)
 def types_of_other_results(m):
     return np.vectorize(lambda v: (v, v), otypes=[float])(m)
+
+
+@given(MATRIX)
+def keyword_that_has_no_axis(m):
+    return pyc.vmap(lambda v, mode="slow": v)(m, mode="fast")
