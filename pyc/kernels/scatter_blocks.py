@@ -40,7 +40,7 @@ from pyc.ir.order import MONOIDS, neutral
 from pyc.ir.types import ArrayType
 from pyc.kernels.merging import Tile, greatest
 from pyc.kernels.sequence import Call, LaunchSequence
-from pyc.kernels.sort_blocks import Line, Sorter, tile_of, within
+from pyc.kernels.sort_blocks import MOST_ELEMENTS, Line, Sorter, tile_of, within
 
 THREADS = 256
 WARP = 32
@@ -471,10 +471,11 @@ def scatter_blocks(
     mode: str,
     in_place: bool = False,
 ) -> LaunchSequence | None:
-    """The launches of a scatter into its operand; None for one that is not in place."""
-    if not in_place:
-        return None
+    """The launches of a scatter into its operand; None for one that is not in place, or of more
+    rows than can be sorted."""
     scatter = Scatter(types, axes, position, mode)
+    if not in_place or scatter.rows >= MOST_ELEMENTS:
+        return None
     if scatter.order_free and scatter.rows > 1:
         return scatter.in_shares() if scatter.crowded else scatter.at_once()
     if scatter.rows <= FEW_ROWS.get(mode, FEW):

@@ -6,6 +6,8 @@ other buffers: it is emitted once.
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from pyc.frozen import frozen
 from pyc.ir.loops import Buffer, Kernel
 
@@ -25,3 +27,9 @@ class LaunchSequence:
 
     buffers: tuple[Buffer, ...]
     calls: tuple[Call, ...]
+
+    def __str__(self) -> str:
+        """How many launches, and of which kernels."""
+        parts = [(name, len(list(g))) for name, g in groupby(c.kernel.name for c in self.calls)]
+        names = ", ".join(name if count == 1 else f"{count} x {name}" for name, count in parts)
+        return f"{len(self.calls)} launches: {names}"

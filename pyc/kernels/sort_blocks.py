@@ -53,6 +53,8 @@ FEWER = 1 << 17
 FEW_ITEMS = 3
 """Of a thread where rows are short."""
 MOST_THREADS = 1024
+MOST_ELEMENTS = 1 << 31
+"""Elements of a row whose places fit the memory that they are kept in."""
 ROW_OF_THREAD = 32
 """Elements of a row up to which a thread finds its first ones."""
 
@@ -338,11 +340,13 @@ def sort_blocks(
     k: int | None = None,
     tile: Tile | None = None,
 ) -> LaunchSequence | None:
-    """The launches of a sorting op; None where its logical kernel keeps as many threads busy.
-    tile: instead of the one that is best."""
+    """The launches of a sorting op; None where its logical kernel keeps as many threads busy, and
+    for rows whose places are no i32. tile: instead of the one that is best."""
     (x,) = types
     rows, length = prod(x.shape[:-1]), x.shape[-1]
     count = length if k is None else k
+    if length >= MOST_ELEMENTS:
+        return None
     if tile is None:
         if length <= (RANKED[x.dtype.itemsize] if k is None else ROW_OF_THREAD):
             return None

@@ -192,9 +192,8 @@ class Launches(Slots):
         self, scope: Scope, eqn: Eqn, sequence: LaunchSequence, slots: Sequence[int]
     ) -> None:
         """Launches the calls of `eqn`, whose buffers lie in `slots`."""
-        names = ", ".join(call.kernel.name for call in sequence.calls)
         if len(sequence.calls) > 1:
-            details = f"{eqn.op.name} is {len(sequence.calls)} launches: {names}"
+            details = f"{eqn.op.name} is {sequence}"
             self.decisions.append(Decision(Reason.KERNEL_STAGES, self.numbers[eqn], details))
         own = dict(zip(sequence.buffers, slots, strict=True))
         numbers: dict[Kernel, int] = {}

@@ -23,7 +23,7 @@ from tests.programs.differential import same_bits
 
 Array = np.ndarray[Any, Any]
 
-TYPES = (dt.i8, dt.u16, dt.i32, dt.u64, dt.f16, dt.bf16, dt.f32, dt.f64, dt.c64)
+TYPES = (dt.b1, dt.i8, dt.u16, dt.i32, dt.u64, dt.f16, dt.bf16, dt.f32, dt.f64, dt.c64)
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +101,7 @@ def _real(a: Array) -> Array:
 @st.composite
 def samples(draw: Any) -> Sample:
     dtype = draw(st.sampled_from(TYPES))
-    modes = ("set", "add") if dtype.is_complex else tuple(SCATTER_MODES)
+    modes = {"bool": ("set",), "complex": ("set", "add")}.get(dtype.kind, tuple(SCATTER_MODES))
     shape = tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)))
     axes = tuple(sorted(draw(st.sets(st.sampled_from(range(len(shape))), min_size=1))))
     indices = draw(st.sampled_from([(1,), (7,), (40,), (3, 4)]))

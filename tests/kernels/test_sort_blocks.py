@@ -98,6 +98,12 @@ def test_rounds_of_merging_are_one_kernel() -> None:
     """However many there are: more launches, no more to compile."""
     sequence = check("argsort", elements(4, dt.i32, (1, 120), 1), Tile(4, 3), descending=False)
     assert len(sequence.calls) == 5 and len({c.kernel for c in sequence.calls}) == 3
+    assert str(sequence) == "5 launches: sort_tiles, 4 x merge_lines"
+
+
+def test_lines_whose_places_are_not_kept_are_left_to_the_logical_kernel() -> None:
+    long = (ArrayType((1 << 31,), dt.f32),)
+    assert sort_blocks("sort", long, descending=False) is None
 
 
 def test_few_of_many_need_few_launches() -> None:
