@@ -27,9 +27,9 @@ from pyc.errors import DeviceError, DTypeError, LeakedTracerError, OutOfMemoryEr
 from pyc.interpreter import WEAK, Interpreter, native_calls, set_base, type_of
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Graph, freeze, graph_key
-from pyc.ir.op import Kind, Op
+from pyc.ir.op import OPS, Kind, Op
 from pyc.ir.plan import STREAMED_BYTES
-from pyc.ir.sizes import NoGenericFormError, collapsed, has_any_size, lines
+from pyc.ir.sizes import NoGenericFormError, are_apart, collapsed, has_any_size, lines
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
 from pyc.runtime import dispatch
@@ -386,8 +386,22 @@ class Eager(Interpreter):
             made = _moved(op, args, types, params)
             if made is not None:
                 return (finish(made) if device is None else of_host(made),)
+        if op.kind is Kind.REDUCE and device in (None, "cpu") and are_apart(params["axes"]):
+            return self._of_last_axes(op, args[0], types[0], params)
         executable = _compiled_call(_Call(op, types, params), device)
         return tuple([finish(out) for out in executable(*map(dense, args))])
+
+    def _of_last_axes(
+        self, op: Op, x: Any, type: ArrayType, params: dict[str, Any]
+    ) -> tuple[Any, ...]:
+        """A reduction over axes that are not neighbours, which are made the last ones first: the
+        order is that of the reduced axes, wherever they stand."""
+        op.types((type,), **params)  # raises for what it does not take
+        kept = [a for a in range(type.rank) if a not in params["axes"]]
+        order = (*kept, *params["axes"])
+        (turned,) = self.bind(OPS["transpose"], (x,), {"axes": order})
+        last = tuple(range(len(kept), type.rank))
+        return self.bind(op, (turned,), {**params, "axes": last})
 
     def lift(self, x: Any) -> Any:
         """`x` as a NumPy array or scalar; an `Array` as it is.

@@ -380,6 +380,7 @@ def test_numpy_arrays_compile_nothing_for_a_new_shape(monkeypatch: pytest.Monkey
         x, y = np.ones((m, n), np.float32), np.arange(n)
         pnp.add(x, y), pnp.sum(x, axis=0), pnp.mean(x), pnp.exp(x), pnp.take(x, [0], axis=1)
         pnp.where(pnp.less(x, 1), x, 2), pnp.transpose(x)
+        pnp.max(x.reshape(m, 1, n) + np.ones((m, 2, n), np.float32), axis=(0, 2))
 
     run(3, 4)
     with compiled_programs(monkeypatch) as found:

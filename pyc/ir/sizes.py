@@ -11,6 +11,7 @@ types of a program for arrays of any size, which `passes/any_size.py` makes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 
 from pyc.frozen import frozen
@@ -84,10 +85,15 @@ class Lines:
     sizes: Shape
 
 
+def are_apart(axes: Sequence[int]) -> bool:
+    """Whether increasing axes are not neighbours."""
+    return any(b - a > 1 for a, b in pairwise(axes))
+
+
 def lines(type: ArrayType, axes: Sequence[int]) -> Lines | None:
     """The form of a reduction over neighbouring axes; None for others. An array whose last axis is
     reduced has two axes then, others have three."""
-    if not axes or list(axes) != list(range(axes[0], axes[-1] + 1)):
+    if not axes or are_apart(axes):
         return None
     first, end = axes[0], axes[-1] + 1
     sizes: Shape = (prod(type.shape[:first]), prod(type.shape[first:end]), prod(type.shape[end:]))
