@@ -240,6 +240,7 @@ def measured(work: Workload, torch: Any, compiles: bool) -> dict[str, Any]:
             assert row["from torch"] <= work.tolerance, f"{work.name}: {row['from torch']}"
             del expected, off
             if compiles:
+                torch.compiler.reset()  # it stops after eight functions of one kind
                 fast = torch.compile(partial(work.torch, torch), dynamic=False)
                 ways["torch.compile"] = partial(fast, *tensors)
             row["seconds"] = in_turn(ways)
