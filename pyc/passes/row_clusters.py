@@ -72,7 +72,8 @@ class RowClusters(RowChunks):
         self.warps = FEW_WARPS if self.chunks <= FEW_WARPS * target.cluster_blocks else MANY_WARPS
         self.cluster = -(-self.chunks // self.warps)
         if self.cluster > ANY_CLUSTER:
-            self.cluster = min(power_above(self.cluster), target.cluster_blocks)
+            self.cluster = power_above(self.cluster)
+        self.cluster = min(self.cluster, target.cluster_blocks)
         self.each = power_above(-(-self.chunks // (self.warps * self.cluster)))
         self.covered = self.warps * self.cluster * self.each
         self._step: Expr = const(0)
