@@ -131,7 +131,7 @@ def test_threads_with_several_chunks() -> None:
         ((4096, 4096), 0, (128, 8, 256)),
         ((16384, 1024), 0, (64, 16, 256)),
         ((1024, 100_000), 0, (3125, 2, 256)),
-        ((300, 100_000), 0, (3125, 256)),
+        ((300, 100_000), 0, (3125, 512)),
     ],
 )
 def test_forms_of_large_programs(shape: tuple[int, ...], axis: int, form: tuple[int, ...]) -> None:
