@@ -13,7 +13,19 @@ from pyc.backends.llvm_builder import Value
 from pyc.backends.nvptx_tiles import TileEmitter
 from pyc.frozen import replace
 from pyc.ir.expr import Expr, Load, Var
-from pyc.ir.loops import Barrier, Buffer, Copy, For, Kind, Signal, Space, TileMultiply, Wait, walk
+from pyc.ir.loops import (
+    Barrier,
+    Buffer,
+    Copy,
+    For,
+    Kind,
+    Prefetch,
+    Signal,
+    Space,
+    TileMultiply,
+    Wait,
+    walk,
+)
 
 CLUSTER_INTRINSICS = (
     "llvm.nvvm.read.ptx.sreg.clusterid.x",
@@ -81,7 +93,9 @@ class ClusterEmitter(TileEmitter):
         there = b.emit(f"{call}(ptr addrspace(3) {address}, i32 {number})")
         return self.plain_load(node.buffer, there, self.alignment(part, element), 0, b.scope)
 
-    def device_statement(self, statement: Copy | Barrier | Signal | Wait | TileMultiply) -> None:
+    def device_statement(
+        self, statement: Copy | Prefetch | Barrier | Signal | Wait | TileMultiply
+    ) -> None:
         """The barrier of a cluster, and what blocks have."""
         if not isinstance(statement, Barrier) or statement.scope != "cluster":
             super().device_statement(statement)
