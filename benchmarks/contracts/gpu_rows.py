@@ -2,11 +2,11 @@
 
     python -m benchmarks.contracts.gpu_rows [--json OUT] [--seconds N]
 
-Sums, softmax and layer norm along the first axis, and of few rows of a million elements, in pyc's
-one order of reduction, in the same run as kernels in CUDA C that may add in any order
-(`gpu_rows_free`: compiled by NVRTC for this comparison only), as torch, and as a copy of the same bytes. A
-free kernel is tried in several shapes, each checked against NumPy; the best counts. Times are of
-launches in a CUDA graph, in turn, medians.
+Sums, softmax and layer norm along the first axis, and of few long rows, in pyc's one order of
+reduction, in the same run as kernels in CUDA C that may add in any order (`gpu_rows_free`: compiled
+by NVRTC for this comparison only), as torch, and as a copy of the same bytes. A free kernel is
+tried in several shapes, each checked against torch; the best counts. Times are of launches in CUDA
+graphs; from 128 MB on of launches one after the other, as copies in graphs are slower. Medians.
 """
 
 from __future__ import annotations
