@@ -23,6 +23,9 @@ CLUSTER_INTRINSICS = (
     "llvm.nvvm.mapa.shared.cluster",
 )
 _REMOTE = "ptr addrspace(7)"
+_BUSY_THREADS = 1024
+"""Threads that a multiprocessor should hold at once, of blocks that wait for each other: up to 64
+registers each."""
 
 
 class ClusterEmitter(TileEmitter):
@@ -37,6 +40,8 @@ class ClusterEmitter(TileEmitter):
         loops = [s for s in walk(self.kernel.body) if isinstance(s, For)]
         self._ranks: set[Var] = {s.var for s in loops if s.kind is Kind.CLUSTER}
         self._parts: dict[Buffer, Buffer] = {}
+        if self.clustered and not self._dynamic:
+            self.blocks = max(_BUSY_THREADS // self.threads, 1)
 
     @property
     def clustered(self) -> bool:

@@ -35,16 +35,21 @@ from pyc.passes.reduction_blocks import ROWS, Components, ThreadReduction, power
 from pyc.passes.row_chunks import PER_ROW, WARP, WARPS, RowChunks, _Several, surrounded
 from pyc.passes.row_regions import Region
 
-CLUSTER_WARPS = 16
-"""Warps of a block."""
+FEW_WARPS, MANY_WARPS = 8, 16
+"""Warps of a block, of short rows and of others."""
 IN_REGISTERS = 32
 """Elements of a thread that may stay in registers: those of a chunk."""
 SLOTS = ROWS * PER_ROW
 APART = SLOTS + PER_ROW
 """Elements between the chunks of two threads in shared memory: in this distance 16-byte accesses of
 a warp meet in no bank."""
+ANY_CLUSTER = 8
+"""Blocks up to which a cluster may have any number of them."""
 ENOUGH_BLOCKS = 64
 """Blocks from which a cluster for each row is faster than launches of all blocks."""
+ROOM = 77 << 10
+"""Shared memory of a block of which a multiprocessor has room for three: one alone would load,
+compute and store in turn."""
 
 
 class RowClusters(RowChunks):
@@ -64,8 +69,11 @@ class RowClusters(RowChunks):
     ) -> None:
         super().__init__(simplify, core, row_buffers, row, kept, width)
         self.rows = 1
-        self.warps = CLUSTER_WARPS
-        self.cluster = min(power_above(-(-self.chunks // self.warps)), target.cluster_blocks)
+        self.warps = FEW_WARPS if self.chunks <= FEW_WARPS * target.cluster_blocks else MANY_WARPS
+        self.cluster = -(-self.chunks // self.warps)
+        if self.cluster > ANY_CLUSTER:
+            self.cluster = power_above(self.cluster)
+        self.cluster = min(self.cluster, target.cluster_blocks)
         self.each = power_above(-(-self.chunks // (self.warps * self.cluster)))
         self.covered = self.warps * self.cluster * self.each
         self._step: Expr = const(0)
@@ -87,8 +95,11 @@ class RowClusters(RowChunks):
 
     @property
     def worth(self) -> bool:
-        """Whether that is in enough blocks."""
-        return self.possible and self.kept * self.cluster >= ENOUGH_BLOCKS
+        """Whether that takes less than launches of all blocks that read their rows again."""
+        if not self.possible or self.planes is None or self.each > 1:
+            return False
+        room = self.warps * WARP * APART * self.planes.nbytes <= ROOM
+        return room and self.kept * self.cluster >= ENOUGH_BLOCKS
 
     def _keep(self, row_buffers: Sequence[Buffer]) -> bool:
         self.planes = held_planes(self.regions, row_buffers, self.position, self.simplify)

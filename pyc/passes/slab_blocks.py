@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from math import prod
 
 from pyc.frozen import frozen
-from pyc.ir.expr import Expr, Load, Var, apply, const, minimum
+from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, select
 from pyc.ir.loops import (
     Alloc,
     Barrier,
@@ -42,32 +42,34 @@ from pyc.passes.nest import Loop
 from pyc.passes.reduction_blocks import ROWS, Components, ThreadReduction, power_above
 from pyc.passes.row_regions import Region
 
-SEGMENTS = (128, 64, 32)
-"""Bytes of a row that a slab may take, those that memory is best at first."""
+SEGMENTS = (128, 64)
+"""Bytes of a row that a slab may take. With 32, columns of 65,536 take longer than launches that
+read them three times."""
 MOST_COLUMNS = 64
-ROOMS = (73 << 10, 110 << 10, 226 << 10)
-"""Shared memory of a slab's part in a block: three, two blocks or one on a multiprocessor."""
+ROOMS = (75 << 10, 112 << 10)
+"""Shared memory of a slab's part in a block, for three or two blocks on a multiprocessor: one alone
+would load, compute and store in turn."""
 BUSY_BLOCKS = 264
 """Blocks that keep the largest device busy."""
 CLUSTERS = (1, 2, 4, 8, 16)
 GROUPS = LANES // KEEP
 """Lanes of a chunk that meet in a kept lane."""
-CHUNK_SLOTS = GROUPS * ROWS
-"""Elements of a kept lane of a chunk."""
-AHEAD = 32
-"""Elements that a thread loads before it stores the first of them."""
+AHEAD = 4
+"""Lanes that a thread loads before it stores the first of them."""
 
 
 @frozen()
 class SlabForm:
     """How a slab is cut. columns: of a slab; blocks: of its cluster, `lane_blocks` to the same
-    chunks; each: chunks of a thread; parts: threads of a block with the same column and lane."""
+    chunks; each: chunks of a thread; parts: threads of a block with the same column and lane; rows:
+    elements of a lane of a chunk."""
 
     columns: int
     blocks: int
     lane_blocks: int
     each: int
     parts: int
+    rows: int = ROWS
 
     @property
     def lanes(self) -> int:
@@ -88,20 +90,21 @@ class SlabForm:
     @property
     def slots(self) -> int:
         """Elements of a thread."""
-        return self.each * CHUNK_SLOTS
+        return self.each * GROUPS * self.rows
 
 
-def form_of(chunks: int, columns: int, blocks: int, target: Target) -> SlabForm | None:
-    """The form of slabs of so many columns and chunks over clusters of `blocks`; None if there is
+def form_of(row: int, columns: int, blocks: int, target: Target) -> SlabForm | None:
+    """The form of slabs of so many rows and columns over clusters of `blocks`; None if there is
     none."""
-    chunks = power_above(chunks)
+    chunks = power_above(-(-row // CHUNK))
     lane_blocks = max(blocks // chunks, 1)
     group = max(chunks // blocks, 1)
     if lane_blocks > KEEP or blocks > target.cluster_blocks:
         return None
     beside = columns * (KEEP // lane_blocks)
     each = max(group * beside // target.max_block_threads, 1)
-    form = SlabForm(columns, blocks, lane_blocks, each, group // each)
+    rows = min(-(-row // LANES), ROWS)
+    form = SlabForm(columns, blocks, lane_blocks, each, group // each, rows)
     usable = form.threads % target.warp_size == 0 and form.threads <= target.max_block_threads
     return form if usable and each <= group else None
 
@@ -141,7 +144,6 @@ class SlabBlocks:
     def _choose(self, target: Target) -> SlabForm | None:
         """The widest slab that fits, in the smallest blocks, over the smallest cluster; cut further
         while there are too few blocks."""
-        chunks = -(-self.row // CHUNK)
         nbytes = [b.dtype.itemsize for b in self._planes]
         met = meeting_bytes([p for p in self.parts if isinstance(p, Region)])
         beside = self.loops[-1].extent
@@ -151,7 +153,7 @@ class SlabBlocks:
             columns = min(segment // max(nbytes), MOST_COLUMNS)
             for room in ROOMS:
                 for blocks in CLUSTERS:
-                    form = form_of(chunks, columns, blocks, target)
+                    form = form_of(self.row, columns, blocks, target)
                     if form is None:
                         continue
                     needed = form.slots * form.threads * sum(nbytes) + form.met * met
@@ -296,16 +298,25 @@ class SlabBlocks:
             step = Var("step")
             loads: list[Stmt] = []
             stores: list[Stmt] = []
-            for k in range(AHEAD):
-                group = step * (AHEAD // ROWS) + k // ROWS
-                position = self._clamped(self._start(group) + k % ROWS * LANES)
+            for k in range(AHEAD * form.rows):
+                group = step * AHEAD + k // form.rows
+                position = self._clamped(self._start(group) + k % form.rows * LANES)
                 element = Let(Var("x", node.dtype), node)
                 (moved,) = renamed(Rewriter(variables={self.position: position}).body((element,)))
                 assert isinstance(moved, Let)
                 loads.append(moved)
-                stores.append(Store(self._slabs[plane], (self._at(step * AHEAD + k),), moved.var))
-            body.append(For(step, form.slots // AHEAD, Kind.SERIAL, (*loads, *stores)))
+                at = self._at(step * (AHEAD * form.rows) + k)
+                stores.append(Store(self._slabs[plane], (at,), moved.var))
+            count = self._reached(form.each * GROUPS // AHEAD)
+            body.append(For(step, count, Kind.SERIAL, (*loads, *stores)))
         return body
+
+    def _reached(self, count: int) -> int | Expr:
+        """`count` where the row reaches the chunks of this thread, else 0."""
+        chunks = -(-self.row // CHUNK)
+        if chunks == power_above(chunks):
+            return count
+        return select(self._first < self.row, const(count), const(0))
 
     def _fills(self, region: Region) -> bool:
         """Whether a loop over the row leaves its values in the slab only."""
@@ -327,9 +338,9 @@ class SlabBlocks:
         group = Var("group")
         start = Var("start")
         body: list[Stmt] = [Let(start, self._start(group))]
-        for j in range(ROWS):
+        for j in range(form.rows):
             position: Expr = start + j * LANES
-            inner = self._place(region.body, position, group * ROWS + j)
+            inner = self._place(region.body, position, group * form.rows + j)
             conditions = []
             if self.row % CHUNK:
                 conditions.append(position < self.row)
@@ -338,7 +349,8 @@ class SlabBlocks:
             for condition in conditions:
                 inner = (If(condition, inner),)
             body += inner
-        return [For(group, form.each * GROUPS, Kind.SERIAL, tuple(body))]
+        count = self._reached(form.each * GROUPS)
+        return [For(group, count, Kind.SERIAL, tuple(body))]
 
     # --- reductions -------------------------------------------------------------------------------
 
@@ -352,16 +364,20 @@ class SlabBlocks:
         def rows(group: Expr) -> tuple[list[Stmt], Components]:
             start = Var("start")
             body, total = reduction.fold(
-                ROWS,
+                form.rows,
                 lambda j: self._element(
-                    reduction, region, before, start + j * LANES, group * ROWS + j
+                    reduction, region, before, start + j * LANES, group * form.rows + j
                 ),
                 Kind.UNROLL,
             )
             return [Let(start, self._start(group)), *body], total
 
         levels = [GROUPS << k for k in reversed(range(form.each.bit_length() - 1))]
-        body, total = reduction.nested([*levels, 1, 2, 4], const(0), rows)
+
+        def whole(_: Expr) -> tuple[list[Stmt], Components]:
+            return reduction.nested([*levels, 1, 2, 4], const(0), rows)
+
+        body, total = reduction.fold(self._reached(1), whole)
         self._meetings += 1
         beside = form.columns * form.lanes
         if form.parts > 1:

@@ -191,9 +191,9 @@ def test_clusters_are_part_of_the_code() -> None:
     """A plain launch starts them: their blocks are neighbours along x."""
     (kernel,) = kernels_of(softmax, ((64, 1 << 17), dt.f32))
     launch = launch_of(kernel, "k")
-    assert launch.grid == (512, 1, 1) and launch.cluster == 8
+    assert launch.grid == (1024, 1, 1) and launch.cluster == 16
     text = ptx(module_text((kernel,), SM_90)[0], SM_90)
-    assert ".explicitcluster" in text and ".reqnctapercluster 8" in text
+    assert ".explicitcluster" in text and ".reqnctapercluster 16" in text
     for needed in ("mapa.shared::cluster", "barrier.cluster.arrive", "ld.shared::cluster"):
         assert needed in text, needed
 

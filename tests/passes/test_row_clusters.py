@@ -32,8 +32,9 @@ from tests.passes.test_slab_blocks import (
 @pytest.fixture(autouse=True)
 def few_warps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of two warps, and clusters for few rows: what the interpreter runs in a second."""
-    monkeypatch.setattr(row_clusters, "CLUSTER_WARPS", 2)
-    monkeypatch.setattr(row_clusters, "ENOUGH_BLOCKS", 1)
+    monkeypatch.setattr(row_clusters, "FEW_WARPS", 2)
+    monkeypatch.setattr(row_clusters, "MANY_WARPS", 2)
+    monkeypatch.setattr(row_clusters.RowClusters, "worth", row_clusters.RowClusters.possible)
 
 
 def room_for(chunks: int, itemsize: int = 4) -> Target:
@@ -84,13 +85,14 @@ def test_forms_of_large_programs(monkeypatch: pytest.MonkeyPatch) -> None:
         kernels = list(plan(graph, target).plan.kernels)
         return [e for kind in (Kind.GRID, Kind.CLUSTER) for e in extents(kernels, kind)]
 
-    assert found((64, 1 << 20)) == [64, 16]
-    assert found((64, 1 << 17)) == [64, 8]
-    assert found((1000, 40_000)) == [1000, 4]
-    assert found((8, 1 << 20)) == [8, 16]
-    assert found((1, 1 << 20)) == [128] * 3, "too few blocks"
-    assert len(found((64, 3 << 20))) == 5, "no room"
-    assert len(found((64, 1 << 20), nvptx(80))) == 3, "no clusters"
+    assert found((64, 1 << 18)) == [64, 16]
+    assert found((64, 1 << 17)) == [64, 16]
+    assert found((1000, 40_000)) == [1000, 5]
+    assert found((64, 150_000)) == [64, 16]
+    assert found((8, 1 << 20)) == [1024] * 3, "blocks without neighbours"
+    assert found((1, 1 << 17)) == [16] * 3, "too few blocks"
+    assert len(found((64, 3 << 20))) == 5, "parts too many to be joined by every block"
+    assert len(found((64, 1 << 17), nvptx(80))) == 3, "no clusters"
     assert len(found((8, 1 << 20), nvptx(80))) == 5, "not fused"
     assert found((64, 1 << 15)) == [64], "registers of a block"
 
@@ -100,7 +102,7 @@ def test_few_rows_of_long_expressions_are_not_left_to_one_block(
 ) -> None:
     """What is too much to compute again in each launch is held by a cluster, however few there
     are."""
-    monkeypatch.setattr(row_clusters, "ENOUGH_BLOCKS", 64)
+    monkeypatch.setattr(row_clusters.RowClusters, "worth", False)
 
     def step(x: Any) -> Any:
         return np.tanh(x) * 3 + np.sin(x)
