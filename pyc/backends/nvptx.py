@@ -19,15 +19,17 @@ from pyc.backends.llvm_addresses import Place
 from pyc.backends.llvm_builder import Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_library import Machine, machine
-from pyc.backends.nvptx_tiles import TileEmitter
+from pyc.backends.nvptx_tiles import REGISTERS, TileEmitter, bytes_of
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Shuffle
 from pyc.ir.loops import (
+    Alloc,
     Buffer,
     For,
     Kernel,
     Kind,
+    Space,
     walk,
 )
 from pyc.ir.target import Target
@@ -46,6 +48,8 @@ _BLOCK_REGISTERS = ("ctaid.x", "ctaid.y", "ctaid.z")
 _WARP = 32
 _BUSY_THREADS = 512
 """Threads that a multiprocessor should hold at once: up to 128 registers each."""
+_OTHER_REGISTERS = 40
+"""What a thread needs beside its register buffers."""
 
 
 def launch_of(
@@ -69,6 +73,12 @@ def launch_of(
     return KernelLaunch(name, (wide[0], wide[1], wide[2]), warps * threads, shared_bytes, maps)
 
 
+def _registers_of(threads: int) -> int:
+    """Registers of each of so many threads: a multiprocessor has four quarters, which share warps
+    and registers evenly."""
+    return REGISTERS // (-(-threads // (4 * _WARP)) * 4 * _WARP)
+
+
 class NvptxKernel(TileEmitter):
     """A kernel as a PTX entry: parameters are buffer addresses, sizes, the error
     slot, and the tensor maps of its launch."""
@@ -81,6 +91,14 @@ class NvptxKernel(TileEmitter):
         self.threads = launch_of(kernel, "").threads
         self.blocks = max(_BUSY_THREADS // self.threads, 1)
         self.prepare()
+        while self.blocks > 1 and self._registers() > _registers_of(self.threads * self.blocks):
+            self.blocks -= 1
+
+    def _registers(self) -> int:
+        """What a thread needs at least: its register buffers, and addresses."""
+        made = [s.buffer for s in walk(self.kernel.body) if isinstance(s, Alloc)]
+        held = [b for b in made if b.space is Space.REGISTER and b not in self.accumulators]
+        return sum(-(-bytes_of(b) // 4) for b in held) + _OTHER_REGISTERS
 
     def function(self, name: str) -> str:
         """The text of the entry and its shared arrays."""

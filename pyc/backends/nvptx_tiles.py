@@ -90,7 +90,7 @@ class TileEmitter(KernelEmitter):
         self._barriers = {name: k + 1 for k, name in enumerate(names)}
         self._barrier_threads = {role.name: role.warps * WARP for role in roles}
         made = [s.buffer for s in statements if isinstance(s, Alloc)]
-        shared = sum(_bytes(b) for b in made if b.space is Space.SHARED)
+        shared = sum(bytes_of(b) for b in made if b.space is Space.SHARED)
         self._dynamic = shared > STATIC_SHARED
         if self._dynamic:
             self.blocks = max(self.target.shared_bytes // (shared + KEPT_SHARED), 1)
@@ -105,7 +105,7 @@ class TileEmitter(KernelEmitter):
         alignment = max(buffer.alignment, 16)
         if buffer in self.tiles:
             alignment = max(alignment, SWIZZLE_ALIGNMENT)
-        nbytes = _bytes(buffer)
+        nbytes = bytes_of(buffer)
         b = self.builder
         if self._dynamic:
             start = -(-self.shared_bytes // alignment) * alignment
@@ -488,7 +488,7 @@ def _constant(buffer: Buffer) -> tuple[int, ...]:
     return found
 
 
-def _bytes(buffer: Buffer) -> int:
+def bytes_of(buffer: Buffer) -> int:
     """What a shared buffer takes, its strides counted."""
     shape = _constant(buffer)
     if not all(shape):
