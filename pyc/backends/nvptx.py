@@ -16,12 +16,14 @@ from collections.abc import Sequence
 from pyc.backends.base import KernelLaunch, TensorMap
 from pyc.backends.llvm import INTRINSICS
 from pyc.backends.llvm_addresses import Place
-from pyc.backends.llvm_builder import Value
+from pyc.backends.llvm_builder import Scope, Value, literal
 from pyc.backends.llvm_expr import LARGEST_SIZE
+from pyc.backends.llvm_halves import Halves, constant_of
 from pyc.backends.llvm_library import Machine, machine
 from pyc.backends.nvptx_tiles import REGISTERS, TileEmitter, bytes_of
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
 from pyc.ir.expr import Shuffle
 from pyc.ir.loops import (
     Alloc,
@@ -43,7 +45,10 @@ NVPTX_INTRINSICS = (
     "llvm.nvvm.barrier.cta.sync.aligned.all",
     "llvm.nvvm.bar.warp.sync",
     "llvm.nvvm.shfl.sync.bfly.i32",
+    "llvm.nvvm.rcp.approx.ftz.f",
 )
+ORDINARY = (2.0**-60, 2.0**60)
+"""Between these, neither a quotient nor what is left of a division overflows or is subnormal."""
 _BLOCK_REGISTERS = ("ctaid.x", "ctaid.y", "ctaid.z")
 _WARP = 32
 _BUSY_THREADS = 512
@@ -85,7 +90,7 @@ class NvptxKernel(TileEmitter):
 
     def __init__(self, kernel: Kernel, target: Target, intrinsics: dict[str, str]) -> None:
         super().__init__(kernel, target, intrinsics, NVPTX_INTRINSICS)
-        self.builder.rounds_bf16 = True
+        self.builder.halves = Halves()
         self._grids = 0
         self._inside_warp = False
         self.threads = launch_of(kernel, "").threads
@@ -178,6 +183,55 @@ class NvptxKernel(TileEmitter):
         b.line(f"br label %{done}")
         b.label(done)
 
+    def vector_instruction(
+        self, name: str, dtype: DType, args: Sequence[Value], lanes: int, scope: Scope
+    ) -> str:
+        """Of divisions of a constant, all lanes take the short way together (below)."""
+        b = self.builder
+        if name == "div" and dtype is dt.f32 and scope is b.scope:
+            size = abs(constant_of(args[0].ref) or 0.0)
+            if ORDINARY[0] < size < ORDINARY[1]:
+                return self._divide_constant(args[0].ref, args[1].ref, lanes)
+        return super().vector_instruction(name, dtype, args, lanes, scope)
+
+    def _divide_constant(self, x: str, y: str, lanes: int) -> str:
+        """The exactly rounded quotients of a constant and ordinary numbers: an approximate
+        reciprocal, a step that corrects it, and one that corrects the quotient. The assembler does
+        the same for each number, but with a branch of its own, behind which the others wait."""
+        b = self.builder
+        f32, bits = f"<{lanes} x float>", f"<{lanes} x i1>"
+        fma = b.intrinsic(f"llvm.fma.v{lanes}f32", f32, [f32] * 3)
+        size = b.emit(f"{b.intrinsic(f'llvm.fabs.v{lanes}f32', f32, [f32])}({f32} {y})")
+        least, most = (f"splat (float {literal(e, dt.f32)})" for e in ORDINARY)
+        above = b.emit(f"fcmp ogt {f32} {size}, {least}")
+        below = b.emit(f"fcmp olt {f32} {size}, {most}")
+        good = b.emit(f"and {bits} {above}, {below}")
+        all_good = b.emit(f"extractelement {bits} {good}, i64 0")
+        for lane in range(1, lanes):
+            one = b.emit(f"extractelement {bits} {good}, i64 {lane}")
+            all_good = b.emit(f"and i1 {all_good}, {one}")
+        near = "poison"
+        reciprocal = b.intrinsic("llvm.nvvm.rcp.approx.ftz.f", "float", ["float"])
+        for lane in range(lanes):
+            one = b.emit(f"extractelement {f32} {y}, i64 {lane}")
+            found = b.emit(f"{reciprocal}(float {one})")
+            near = b.emit(f"insertelement {f32} {near}, float {found}, i64 {lane}")
+        back = b.emit(f"fneg {f32} {y}")
+        one = f"splat (float {literal(1.0, dt.f32)})"
+        error = b.emit(f"{fma}({f32} {back}, {f32} {near}, {f32} {one})")
+        exact = b.emit(f"{fma}({f32} {near}, {f32} {error}, {f32} {near})")
+        product = b.emit(f"fmul {f32} {x}, {exact}")
+        rest = b.emit(f"{fma}({f32} {back}, {f32} {product}, {f32} {x})")
+        quick = b.emit(f"{fma}({f32} {rest}, {f32} {exact}, {f32} {product})")
+        start, odd, join = (b.name(name) for name in ("start", "odd", "join"))
+        b.jump(start)
+        b.line(f"br i1 {all_good}, label %{join}, label %{odd}, !prof !1")
+        b.label(odd)
+        slow = b.emit(f"fdiv {f32} {x}, {y}")
+        b.line(f"br label %{join}")
+        b.label(join)
+        return b.emit(f"phi {f32} [ {quick}, %{start} ], [ {slow}, %{odd} ]")
+
     def parallel_range(self, loop: For) -> tuple[Value, Value] | None:
         """All iterations: parallel loops are grid loops here."""
         return None
@@ -265,6 +319,7 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
             'attributes #0 = { nounwind "no-builtins" }',
             "attributes #1 = { convergent nounwind }",
             '!0 = !{!"branch_weights", i32 1, i32 1000000}',
+            '!1 = !{!"branch_weights", i32 1000000, i32 1}',
             "",
         )
     )

@@ -246,10 +246,12 @@ def matmul_tiles(
     number_of_part = Var("part")
     row, column, v, turn = Var("row"), Var("column"), Var("v"), Var("turn")
     threads = CONSUMER.warps * WARP
-    across = width // FOUR
+    # A thread's neighbours are in flight together: what is done with one hides behind the others.
+    each = FOUR if n % (2 * FOUR) or out_type.itemsize > dt.bf16.itemsize else 2 * FOUR
+    across = width // each
     tall = threads // across
     local = turn * tall + apply("quotient", thread, const(across))
-    at = apply("remainder", thread, const(across)) * FOUR
+    at = apply("remainder", thread, const(across)) * each
     product = Load(part, (local, at + v)).cast(product_type)
     index = (*batch, row, column + v)
     value = product if epilogue is None else epilogue.at(index, product)
@@ -257,7 +259,7 @@ def matmul_tiles(
     if n % FOUR:
         stored = For(v, FOUR, Kind.UNROLL, (If(column + v < n, (stored,)),))
     else:
-        stored = For(v, FOUR, Kind.VECTOR, (stored,))
+        stored = For(v, each, Kind.VECTOR, (stored,))
         if n % columns:
             stored = If(column < n, (stored,))
     stores: Body = (
