@@ -1,15 +1,17 @@
 """Matrix products for targets with blocks: tiles in shared memory, accumulators in registers.
 
-    a block has a tile of results, and SLICES groups of threads that share its terms; each thread of
-    a group has PER x PER results of the tile
-      for each block of DEPTH terms:
+    a block has a tile of results, and groups of threads (slices) that share its terms; each thread
+    of a group has some rows and columns of the tile
+      for each block of terms:
         the next tiles of a and b are read into registers, four neighbours at a time
-        PER x PER products for each term of the group, by fma, from shared memory
-        the registers are stored to the other half of shared memory; the threads meet
+        for each term of the group: the next term is read from shared memory, this one's products
+        are added by fma
+        before the last term, the registers are stored to the other half of shared memory, the
+        threads meet, and the first term from there is read
     the groups' sums are added, in a tree, through shared memory
 
-Where one group does it, terms are added in order. The tile depends on the operands' shapes only, and
-so do the bits. Half types are widened where they are read; the accumulator is at least float32, and
+Where one group does it, terms are added in order. The tile depends on shapes and types only, and so
+do the bits. Half types are widened where they are read; the accumulator is at least float32, and
 the result is rounded once.
 """
 
@@ -45,7 +47,7 @@ WARP = 32
 FOUR = 4
 """Neighbouring results of a thread: 16 bytes of float32."""
 WIDE, HIGH = (4, 8), (8, 4)
-"""Threads of a warp along the rows and the columns of a tile: wide, and for tiles that are narrow."""
+"""Threads of a warp along rows and columns of a tile: of one that is wide enough, of others."""
 PAD = 4
 """Elements added to a row of a tile that is stored transposed: fewer bank conflicts."""
 MULTIPROCESSORS = 132
@@ -56,7 +58,8 @@ MULTIPROCESSORS = 132
 class Tile:
     """rows, columns: of a block's results; slices: groups of threads that share the terms, a power
     of two; depth: terms that are brought at a time; down, across: results of a thread along rows
-    and columns; rate: what a multiprocessor does in a time."""
+    and columns; blocks: how many a multiprocessor holds at once, for want of registers; rate: what
+    its warps do in a time, beside those with eight results down and across."""
 
     rows: int
     columns: int
@@ -64,7 +67,8 @@ class Tile:
     depth: int
     down: int
     across: int
-    rate: float
+    blocks: int
+    rate: float = 1.0
 
     @property
     def group(self) -> int:
@@ -83,25 +87,44 @@ class Tile:
 
 
 TILES = (
-    Tile(128, 128, 1, 8, 8, 8, 1.0),
-    Tile(64, 64, 1, 8, 8, 8, 0.9),
-    Tile(64, 64, 4, 32, 8, 8, 0.8),
-    Tile(32, 64, 4, 32, 8, 8, 0.7),
+    Tile(256, 128, 1, 8, 16, 8, 1, 1.15),
+    Tile(128, 128, 1, 8, 8, 8, 2),
+    Tile(64, 128, 1, 8, 8, 8, 4),
+    Tile(64, 64, 2, 16, 8, 8, 3),
+    Tile(32, 64, 4, 32, 8, 8, 3),
+    Tile(64, 32, 4, 32, 8, 8, 3),
+    Tile(32, 64, 2, 32, 4, 4, 3, 0.8),
+    Tile(64, 32, 1, 16, 4, 4, 5, 0.8),
 )
 """For accumulators of 4 bytes."""
-WIDE_TILES = (Tile(64, 64, 1, 16, 4, 4, 1.0),)
+WIDE_TILES = (Tile(64, 64, 1, 16, 4, 4, 2),)
 """For accumulators of 8 bytes."""
+HIDDEN = 1.7
+"""Warps of a multiprocessor with which it reaches half its speed: others work while one waits."""
+STARTING = 24
+"""Terms that take as long as the start and the end of a tile."""
+JOINING = 12
+"""Terms that take as long as a step of adding the slices."""
 
 
-def tile_of(batch: int, m: int, n: int, itemsize: int) -> Tile:
-    """The tile that should be the quickest: the work of the multiprocessor that has most, by its
-    rate. batch: how many products of m x n results; itemsize: of an accumulator."""
+def tile_of(batch: int, m: int, n: int, terms: int, itemsize: int) -> Tile:
+    """The tile that should be the quickest (`cost`). batch: how many products of m x n results;
+    itemsize: of an accumulator."""
+    return min(
+        TILES if itemsize <= FOUR else WIDE_TILES, key=lambda tile: cost(tile, batch, m, n, terms)
+    )
 
-    def cost(tile: Tile) -> float:
-        tiles = batch * -(-m // tile.rows) * -(-n // tile.columns)
-        return -(-tiles // MULTIPROCESSORS) * tile.rows * tile.columns / tile.rate
 
-    return min(TILES if itemsize <= FOUR else WIDE_TILES, key=cost)
+def cost(tile: Tile, batch: int, m: int, n: int, terms: int) -> float:
+    """The time of the multiprocessor that has the most tiles, by how many warps work at once
+    (fitted to an H200)."""
+    tiles = batch * -(-m // tile.rows) * -(-n // tile.columns)
+    busiest = -(-tiles // MULTIPROCESSORS)
+    warps = min(busiest, tile.blocks) * tile.threads / WARP
+    brought = -(-terms // tile.depth) * tile.depth
+    length = brought + STARTING + JOINING * (tile.slices.bit_length() - 1)
+    speed = tile.rate * warps / (warps + HIDDEN)
+    return busiest * tile.rows * tile.columns * length / speed
 
 
 def refusal_of_blocks(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> str:
@@ -132,7 +155,7 @@ class _Side:
         self.count = side * tile.depth // tile.threads
         self.width = min(self.width, self.count)
         self.next = Buffer(f"next_{name}", accumulator, (self.count,), Space.REGISTER)
-        self.fragment = Buffer(f"part_{name}", accumulator, (per,), Space.REGISTER)
+        self.fragment = Buffer(f"part_{name}", accumulator, (2, per), Space.REGISTER)
         self._free: list[Var] = []
         self.shared = self.next
         self.offset = 0
@@ -192,7 +215,9 @@ class _Side:
             first = step * self.width
             if self.operand.along_terms:
                 body += [
-                    Store(self.shared, (start + i * self.pitch,), Load(self.next, (const(first + i),)))
+                    Store(
+                        self.shared, (start + i * self.pitch,), Load(self.next, (const(first + i),))
+                    )
                     for i in range(self.width)
                 ]
                 continue
@@ -201,13 +226,15 @@ class _Side:
             body.append(For(v, self.width, Kind.VECTOR, (store,)))
         return body
 
-    def take(self, half: Expr, k: Expr, start: Expr, apart: int) -> list[Stmt]:
-        """Reads a thread's part of one term: four neighbours, `apart` from each other."""
+    def take(self, half: Expr, k: Expr, start: Expr, apart: int, to: int) -> list[Stmt]:
+        """Reads a thread's part of one term: four neighbours, `apart` from each other. to: which
+        of two places for it."""
         body: list[Stmt] = []
         for part in range(self.per // FOUR):
             v = Var("v")
             place = half * self.size + k * self.pitch + start + (part * apart + self.offset)
-            store = Store(self.fragment, (v + part * FOUR,), Load(self.shared, (place + v,)))
+            here = (const(to), v + part * FOUR)
+            store = Store(self.fragment, here, Load(self.shared, (place + v,)))
             body.append(For(v, FOUR, Kind.VECTOR, (store,)))
         return body
 
@@ -228,14 +255,12 @@ def matmul_blocks(
     b = Operand("b", types[1], b_contract[0], b_batch)
     batch_extents = tuple(types[0].shape[k] for k in a_batch)
     m, n, terms = a.extent, b.extent, a.terms
-    tile = tile or tile_of(prod(batch_extents), m, n, accumulator.itemsize)
+    tile = tile or tile_of(prod(batch_extents), m, n, terms, accumulator.itemsize)
     down, across, depth, slices = tile.down, tile.across, tile.depth, tile.slices
     left = _Side(a, tile.rows, down, tile, accumulator)
     right = _Side(b, tile.columns, across, tile, accumulator)
     lent = slices // 2 * tile.group * down * across
-    shared = Buffer(
-        "shared", accumulator, (max(2 * (left.size + right.size), lent),), Space.SHARED
-    )
+    shared = Buffer("shared", accumulator, (max(2 * (left.size + right.size), lent),), Space.SHARED)
     left.lies(shared, 0)
     right.lies(shared, 2 * left.size)
     product_type = result or types[0].dtype
@@ -266,7 +291,10 @@ def matmul_blocks(
         ),
         Let(slice_number, apply("quotient", thread, const(tile.group))),
         Let(row, apply("quotient", warp, const(warps_across)) * (lanes_down * down) + y * FOUR),
-        Let(column, apply("remainder", warp, const(warps_across)) * (lanes_across * across) + x * FOUR),
+        Let(
+            column,
+            apply("remainder", warp, const(warps_across)) * (lanes_across * across) + x * FOUR,
+        ),
     ]
     rest: Expr = apply("quotient", block, const(wide * high))
     for var, extent in reversed(list(zip(batch, batch_extents, strict=True))):
@@ -281,31 +309,50 @@ def matmul_blocks(
     def write(half: Expr) -> list[Stmt]:
         return left.write(half, thread) + right.write(half, thread)
 
-    steps = -(-terms // depth)
-    step, half, k = Var("step"), Var("half"), Var("k")
-    term = slice_number * (depth // slices) + k
-    products: list[Stmt] = [
-        *left.take(half, term, row, lanes_down * FOUR),
-        *right.take(half, term, column, lanes_across * FOUR),
-    ]
-    for i in range(down):
-        for part in range(across // FOUR):
-            v = Var("v")
-            at = v + (i * across + part * FOUR)
-            p, q = Load(left.fragment, (const(i),)), Load(right.fragment, (v + part * FOUR,))
-            total = Store(sums, (at,), fma(p, q, Load(sums, (at,))))
-            products.append(For(v, FOUR, Kind.VECTOR, (total,)))
-    again = step + 1 < steps
+    steps, own = -(-terms // depth), depth // slices
+    step = Var("step")
+    first_term = slice_number * own
+
+    def take(half: Expr, k: int) -> list[Stmt]:
+        """Reads one of this thread's terms, while those of the one before are multiplied."""
+        term = first_term + k
+        return [
+            *left.take(half, term, row, lanes_down * FOUR, k % 2),
+            *right.take(half, term, column, lanes_across * FOUR, k % 2),
+        ]
+
+    def multiply(k: int) -> list[Stmt]:
+        body: list[Stmt] = []
+        for i in range(down):
+            for part in range(across // FOUR):
+                v = Var("v")
+                at = v + (i * across + part * FOUR)
+                p = Load(left.fragment, (const(k % 2), const(i)))
+                q = Load(right.fragment, (const(k % 2), v + part * FOUR))
+                total = Store(sums, (at,), fma(p, q, Load(sums, (at,))))
+                body.append(For(v, FOUR, Kind.VECTOR, (total,)))
+        return body
+
+    def multiply_all(half: Expr, between: list[Stmt]) -> list[Stmt]:
+        """All terms of a block but the reads of the first; between: done before the last."""
+        body: list[Stmt] = []
+        for k in range(own - 1):
+            body += [*take(half, k + 1), *multiply(k)]
+        return [*body, *between, *multiply(own - 1)]
+
+    half, other = apply("remainder", step, const(2)), Var("other")
+    change = [*write(other), Barrier("block"), *take(other, 0)]
     loop: Body = (
-        Let(half, apply("remainder", step, const(2))),
-        If(again, tuple(read((step + 1) * depth))),
-        For(k, depth // slices, Kind.UNROLL, tuple(products)),
-        If(again, tuple(write(const(1) - half))),
-        Barrier("block"),
+        Let(other, const(1) - half),
+        *read((step + 1) * depth),
+        *multiply_all(half, change),
     )
-    inner += [*read(const(0)), *write(const(0)), Barrier("block")]
-    inner.append(For(step, steps, Kind.SERIAL, loop))
+    inner += [*read(const(0)), *write(const(0)), Barrier("block"), *take(const(0), 0)]
+    if steps > 1:
+        inner.append(For(step, steps - 1, Kind.SERIAL, loop))
+    inner += multiply_all(const((steps - 1) % 2), [])
     if slices > 1:
+        inner.append(Barrier("block"))
         inner += _add_slices(shared, sums, slice_number, mine, tile)
     stores: list[Stmt] = []
     for i in range(down):

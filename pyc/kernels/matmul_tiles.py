@@ -68,6 +68,13 @@ MINIMUM_TERMS = 32
 MINIMUM_RESULTS = 32 * 32
 PITCH_BYTES = 16
 """What the rows of an operand must be a multiple of for the copies."""
+LINE_BYTES = 128
+"""What the copies are quick for."""
+WORTH_ROWS = 1 << 27
+"""Products from which copying an operand into rows is quicker than another nest."""
+LINE_WORK = 1 << 32
+LINE_READS = 1024
+"""Products, and how often an element is read, from which copying into lines is worth while."""
 MAX_RANK = 5
 
 
@@ -80,30 +87,63 @@ def refusal_of_tiles(types: tuple[ArrayType, ...], dimensions: Dimensions, targe
         return f"it is for float16 and bfloat16, not {a.dtype.name}"
     if not is_matrix_product(types, dimensions):
         return NO_MATRIX_PRODUCT
-    (a_contract, b_contract), (a_batch, b_batch) = dimensions
-    left, right = (
-        Operand("", type, axis, batch)
-        for type, axis, batch in ((a, a_contract[0], a_batch), (b, b_contract[0], b_batch))
-    )
+    (_, _), (a_batch, _) = dimensions
+    left, right = operands_of(types, dimensions)
     if left.terms < MINIMUM_TERMS or left.extent * right.extent < MINIMUM_RESULTS:
         return (
             f"{left.extent} x {right.extent} results of {left.terms} terms are few: it needs "
             f"{MINIMUM_RESULTS} results and {MINIMUM_TERMS} terms"
         )
+    if a.rank > MAX_RANK:
+        return f"the copies take operands of {MAX_RANK} axes, not {a.rank}"
+    work = left.extent * right.extent * left.terms * prod(a.shape[k] for k in a_batch)
     for name, operand, type in (("first", left, a), ("second", right, b)):
-        if not _in_rows(operand) or type.rank > MAX_RANK:
-            return f"the {name} operand, {type}, is no stack of matrices whose rows a copy takes"
+        if not _in_rows(operand, PITCH_BYTES) and work < WORTH_ROWS:
+            return (
+                f"the {name} operand, {type}, is no stack of matrices whose rows a copy takes, and "
+                f"{work} products are few: one into rows is worth {WORTH_ROWS}"
+            )
     return ""
 
 
-def _in_rows(operand: Operand) -> bool:
-    """Whether the operand is a stack of matrices whose rows a copy can take."""
-    shape = operand.buffer.shape
-    rank = len(shape)
-    last = shape[-1]
+def operands_of(types: tuple[ArrayType, ...], dimensions: Dimensions) -> tuple[Operand, Operand]:
+    """Both operands of a matrix product, as they lie in memory."""
+    (a_contract, b_contract), (a_batch, b_batch) = dimensions
+    return (
+        Operand("a", types[0], a_contract[0], a_batch),
+        Operand("b", types[1], b_contract[0], b_batch),
+    )
+
+
+def _in_rows(operand: Operand, multiple: int) -> bool:
+    """Whether the operand is a stack of matrices whose rows are a multiple of so many bytes."""
+    last = operand.buffer.shape[-1]
     assert isinstance(last, int)
-    stacked = set(operand.batch) == set(range(rank - 2))
-    return stacked and last * operand.buffer.dtype.itemsize % PITCH_BYTES == 0
+    return operand.stacked and last * operand.buffer.dtype.itemsize % multiple == 0
+
+
+def rows_for_tiles(
+    types: tuple[ArrayType, ...], dimensions: Dimensions
+) -> tuple[tuple[Operand, Operand], tuple[tuple[int, Kernel], ...]]:
+    """What this nest reads for each operand, and the copies into rows that it takes before: the
+    operand's number and a logical kernel over (operand, rows). The asynchronous copies cannot take
+    an operand that is no stack of rows of 16 bytes; rows that are no multiple of 128 take them
+    nearly twice as long, which is worth a copy where an element is read often."""
+    operands = operands_of(types, dimensions)
+    (_, _), (a_batch, _) = dimensions
+    extents = [operand.extent for operand in operands]
+    work = prod(extents) * operands[0].terms * prod(types[0].shape[k] for k in a_batch)
+    copies = []
+    found = []
+    for k, operand in enumerate(operands):
+        often = work >= LINE_WORK and extents[1 - k] >= LINE_READS
+        if _in_rows(operand, LINE_BYTES if often else PITCH_BYTES):
+            found.append(operand)
+            continue
+        rows, copy = operand.in_rows(LINE_BYTES // operand.buffer.dtype.itemsize)
+        found.append(rows)
+        copies.append((k, copy))
+    return (found[0], found[1]), tuple(copies)
 
 
 @frozen()
@@ -141,12 +181,14 @@ def matmul_tiles(
     *,
     dimensions: Dimensions,
     result: DType | None = None,
+    operands: tuple[Operand, Operand] | None = None,
 ) -> Kernel:
-    """The scheduled kernel of `dot_general` over buffers (a, b, the epilogue's, out)."""
-    (a_contract, b_contract), (a_batch, b_batch) = dimensions
+    """The scheduled kernel of `dot_general` over buffers (a, b, the epilogue's, out). operands:
+    what it reads instead of a and b, behind these buffers where it is another buffer."""
+    (_, _), (a_batch, _) = dimensions
     half = types[0].dtype
-    a = Operand("a", types[0], a_contract[0], a_batch)
-    b = Operand("b", types[1], b_contract[0], b_batch)
+    originals = operands_of(types, dimensions)
+    a, b = operands = operands or originals
     batch_extents = tuple(types[0].shape[k] for k in a_batch)
     m, n, terms = a.extent, b.extent, a.terms
     high = -(-m // ROWS)
@@ -286,5 +328,10 @@ def matmul_tiles(
     between = () if epilogue is None else epilogue.buffers
     grid = For(block, prod(batch_extents) * high * wide, Kind.GRID, body)
     phased = (PhasedBarrier(full, 1), PhasedBarrier(free, CONSUMER.warps))
-    buffers = (a.buffer, b.buffer, *between, out)
+    copied = [operand.buffer for operand in operands if operand.buffer.role != "in"]
+    given = [
+        original.buffer if operand.buffer in copied else operand.buffer
+        for original, operand in zip(originals, operands, strict=True)
+    ]
+    buffers = (*given, *between, out, *copied)
     return Kernel("matmul", buffers, (grid,), phased=phased)

@@ -199,8 +199,13 @@ class Launches(Slots):
         if choice.scheduled:
             kernel, places = self._overlaid(choice.kernel, slots)
             self.logical.append(kernel)
-            stage = Stage(kernel, tuple(range(len(places))))
-            self._stages(scope, eqn, (stage,), kernel, places)
+            stages = [
+                replace(stage, positions=(operand,))
+                for operand, copy in choice.copies
+                for stage in schedule_blocks(copy, self.target)
+            ]
+            stages.append(Stage(kernel, tuple(range(len(places)))))
+            self._stages(scope, eqn, stages, kernel, places)
         else:
             self.run(scope, eqn, choice.kernel, slots)
 
