@@ -199,12 +199,14 @@ class Launches(Slots):
         if choice.scheduled:
             kernel, places = self._overlaid(choice.kernel, slots)
             self.logical.append(kernel)
-            stages = [
-                replace(stage, positions=(operand,))
-                for operand, copy in choice.copies
-                for stage in schedule_blocks(copy, self.target)
-            ]
-            stages.append(Stage(kernel, tuple(range(len(places)))))
+            given = len(places)
+            stages = []
+            for k, (operand, copy) in enumerate(choice.copies):
+                own = (operand, given + k)
+                for stage in schedule_blocks(copy, self.target):
+                    positions = tuple(own[p] for p in stage.positions)
+                    stages.append(replace(stage, positions=positions))
+            stages.append(Stage(kernel, tuple(range(len(kernel.buffers)))))
             self._stages(scope, eqn, stages, kernel, places)
         else:
             self.run(scope, eqn, choice.kernel, slots)

@@ -32,7 +32,7 @@ def ptx_of(function: Any, dtype: DType, target: Target = SM_90, count: int = 2) 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_sums_and_products_of_halves_are_instructions(dtype: DType) -> None:
     text = ptx_of(lambda x, y: (x * y + 0.5) - y, dtype)
-    name = f"{dtype.name}x2"
+    name = {dt.f16: "f16x2", dt.bf16: "bf16x2"}[dtype]
     for op in ("add", "sub", "mul"):
         assert f"{op}.rn.{name}" in text
     assert "cvt.rn" not in text and "f32" not in text
@@ -66,9 +66,9 @@ def exactly(value: Fraction, kind: Any) -> Any:
     """The nearest number of a type to a rational, ties to even; zero is positive."""
     near = kind(float(value))  # at most one step off
     bits = {2: np.uint16, 4: np.uint32}[near.itemsize]
-    here = near.view(bits)
-    found = [(here + step).astype(bits).view(kind) for step in (-1, 0, 1) if here or step >= 0]
-    finite = [x for x in found if np.isfinite(x)]
+    here = int(near.view(bits))
+    places = np.array([here + step for step in (-1, 0, 1) if here + step >= 0], bits)
+    finite = [x for x in places.view(kind) if np.isfinite(x)]
     return min(finite, key=lambda x: (abs(Fraction(float(x)) - value), int(x.view(bits)) & 1))
 
 
@@ -99,8 +99,7 @@ def test_the_short_way_to_divide_a_constant_is_exactly_rounded() -> None:
     for x in (np.float32(1), np.float32(2), np.float32(0.3)):
         for y in rng.uniform(1, 2, 300).astype(np.float32) * np.float32(2.0) ** np.float32(40):
             for step in (-1, 0, 1):  # the reciprocal of the hardware is at most an ulp off
-                near = (one / y).view(np.uint32) + np.uint32(step & 0xFFFFFFFF)
-                near = near.astype(np.uint32).view(np.float32)
+                near = np.uint32(int((one / y).view(np.uint32)) + step).view(np.float32)
                 exact = fma(near, fma(-y, near, one), near)
                 product = np.float32(x * exact)
                 assert fma(fma(-y, product, x), exact, product) == x / y
