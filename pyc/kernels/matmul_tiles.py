@@ -280,20 +280,19 @@ def matmul_tiles(
         Barrier("warp"),
         If(apply("eq", lane, const(0)), (Signal(free, (stage,)),)),
     )
-    thread = Var("thread")
-    consumer: list[Stmt] = [
-        For(step, steps, Kind.SERIAL, multiply),
-        Let(thread, warp * WARP + lane),
-    ]
+    consumer: list[Stmt] = [For(step, steps, Kind.SERIAL, multiply)]
     number_of_part = Var("part")
     row, column, v, turn = Var("row"), Var("column"), Var("v"), Var("turn")
-    threads = CONSUMER.warps * WARP
     # A thread's neighbours are in flight together: what is done with one hides behind the others.
     each = FOUR if n % (2 * FOUR) or out_type.itemsize > dt.bf16.itemsize else 2 * FOUR
     across = width // each
-    tall = threads // across
-    local = turn * tall + apply("quotient", thread, const(across))
-    at = apply("remainder", thread, const(across)) * each
+    tall = WARP // across
+    held = ROWS // CONSUMER.warps
+    # A warp stores the rows that it holds: no other has to wait for it.
+    local = (
+        (warp - CONSUMER.first_warp) * held + turn * tall + apply("quotient", lane, const(across))
+    )
+    at = apply("remainder", lane, const(across)) * each
     product = Load(part, (local, at + v)).cast(product_type)
     index = (*batch, row, column + v)
     value = product if epilogue is None else epilogue.at(index, product)
@@ -311,9 +310,9 @@ def matmul_tiles(
     )
     give: Body = (
         Copy(part, (const(0), const(0)), sums, (const(0), number_of_part * width), (ROWS, width)),
-        Barrier(CONSUMER.name),
-        For(turn, ROWS // tall, Kind.SERIAL, stores),
-        Barrier(CONSUMER.name),
+        Barrier("warp"),
+        For(turn, held // tall, Kind.SERIAL, stores),
+        Barrier("warp"),
     )
     consumer.append(For(number_of_part, columns // width, Kind.UNROLL, give))
     body: Body = (

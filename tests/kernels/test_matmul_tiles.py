@@ -171,10 +171,11 @@ def broken(old: str, new: str) -> str:
         ("bytes 24576", "bytes 24578", "deadlock"),
         ("shared phased 8", "shared phased 9", "deadlock"),
         ('                        barrier "warp"\n', "", "race"),
-        ('                        barrier "consumer"\n', "", "race"),
+        ('box (128, 16)\n                        barrier "warp"\n', "box (128, 16)\n", "race"),
+        ('                        barrier "warp"\n                      }', "}", "race"),
         ("box (128, 64) async signal b6[v4]", "box (128, 64) async", "deadlock"),
     ],
-    ids=["free", "full", "bytes", "arrivals", "warp", "consumer", "signal"],
+    ids=["free", "full", "bytes", "arrivals", "warp", "held", "stored", "signal"],
 )
 def test_each_wait_is_needed(old: str, new: str, finding: str) -> None:
     assert finding in broken(old, new)
