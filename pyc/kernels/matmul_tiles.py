@@ -1,7 +1,7 @@
-"""Matrix products of half types by the tensor-core step, for targets that have it.
+"""Matrix products of half types and float64 by the tensor-core step, for targets that have it.
 
     a block has a warp that brings tiles, and two groups of four warps that multiply them
-      producer: for each DEPTH terms, into the next of STAGES pairs of tiles in shared memory,
+      producer: for each block of terms, into the next of STAGES pairs of tiles in shared memory,
                 one thread starts the asynchronous copies when the pair is free
       consumer: waits for the pair, multiplies, frees it; at the end the accumulators go through
                 shared memory, 32 columns at a time, so that neighbouring threads store neighbours
@@ -18,6 +18,7 @@ from math import prod
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
+from pyc.ir.element import widened
 from pyc.ir.expr import Expr, Load, Var, apply, const
 from pyc.ir.loops import (
     Alloc,
@@ -46,8 +47,6 @@ from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, Operand, is_matri
 
 ROWS = 128
 """Rows of a block's tile: 64 for each group of consumer warps."""
-DEPTH = 64
-"""Terms of a pair of tiles: 128 bytes, the width of a swizzled row."""
 GROUP = 4
 """Warps that multiply together."""
 CONSUMERS = 2
@@ -83,8 +82,8 @@ def refusal_of_tiles(types: tuple[ArrayType, ...], dimensions: Dimensions, targe
     a, b = types
     if not target.tile_multiply:
         return "the target has no tensor cores of its kind"
-    if a.dtype not in (dt.f16, dt.bf16):
-        return f"it is for float16 and bfloat16, not {a.dtype.name}"
+    if a.dtype not in (dt.f16, dt.bf16, dt.f64):
+        return f"it is for float16, bfloat16 and float64, not {a.dtype.name}"
     if not is_matrix_product(types, dimensions):
         return NO_MATRIX_PRODUCT
     (_, _), (a_batch, _) = dimensions
@@ -162,7 +161,11 @@ class Shape:
 SHAPES = (Shape(256, 1, 32, 1.0), Shape(128, 2, 16, 0.92), Shape(64, 2, 16, 0.58))
 
 
-def shape_of(tiles: int, extent: int) -> Shape:
+WIDE_SHAPES = (Shape(96, 1, 16, 1.0), Shape(64, 1, 16, 0.9))
+"""For float64."""
+
+
+def shape_of(tiles: int, extent: int, shapes: tuple[Shape, ...] = SHAPES) -> Shape:
     """The shape that should be the quickest: rounds of tiles over the multiprocessors, by the time
     of a tile. tiles: how many tiles of ROWS rows there are for one column of tiles; extent: columns
     of the result."""
@@ -171,7 +174,7 @@ def shape_of(tiles: int, extent: int) -> Shape:
         rounds = -(-tiles * -(-extent // shape.columns) // MULTIPROCESSORS)
         return rounds * shape.columns / shape.rate
 
-    return min(SHAPES, key=cost)
+    return min(shapes, key=cost)
 
 
 def matmul_tiles(
@@ -192,25 +195,28 @@ def matmul_tiles(
     batch_extents = tuple(types[0].shape[k] for k in a_batch)
     m, n, terms = a.extent, b.extent, a.terms
     high = -(-m // ROWS)
-    shape = shape_of(prod(batch_extents) * high, n)
+    shapes = WIDE_SHAPES if half is dt.f64 else SHAPES
+    shape = shape_of(prod(batch_extents) * high, n, shapes)
+    depth = LINE_BYTES // half.itemsize
+    accumulator = widened(half)
     columns, width = shape.columns, shape.part
     wide = -(-n // columns)
-    steps = -(-terms // DEPTH)
-    stage_bytes = (ROWS + columns) * DEPTH * half.itemsize
-    part_bytes = ROWS * (width + PAD) * dt.f32.itemsize
+    steps = -(-terms // depth)
+    stage_bytes = (ROWS + columns) * depth * half.itemsize
+    part_bytes = ROWS * (width + PAD) * accumulator.itemsize
     room = target.shared_bytes // shape.blocks - part_bytes - BARRIER_BYTES
     stages = min(room // stage_bytes, MOST_STAGES)
 
-    left_tile = (ROWS, DEPTH) if a.along_terms else (DEPTH, ROWS)
-    right_tile = (columns, DEPTH) if b.along_terms else (DEPTH, columns)
+    left_tile = (ROWS, depth) if a.along_terms else (depth, ROWS)
+    right_tile = (columns, depth) if b.along_terms else (depth, columns)
     left = Buffer("tile_a", half, (stages, *left_tile), Space.SHARED, alignment=1024)
     right = Buffer("tile_b", half, (stages, *right_tile), Space.SHARED, alignment=1024)
     part = Buffer(
-        "part", dt.f32, (ROWS, width), Space.SHARED, strides=(width + PAD, 1), alignment=128
+        "part", accumulator, (ROWS, width), Space.SHARED, strides=(width + PAD, 1), alignment=128
     )
     full = Buffer("full", dt.i64, (stages,), Space.SHARED)
     free = Buffer("free", dt.i64, (stages,), Space.SHARED)
-    sums = Buffer("sums", dt.f32, (ROWS, columns), Space.REGISTER)
+    sums = Buffer("sums", accumulator, (ROWS, columns), Space.REGISTER)
     product_type = result or half
     out_type = product_type if epilogue is None else epilogue.value.dtype
     out = Buffer("out", out_type, (*batch_extents, m, n), role="out")
@@ -245,7 +251,7 @@ def matmul_tiles(
             left,
             (stage, const(0), const(0)),
             a.buffer,
-            a.index(batch, first_row, step * DEPTH),
+            a.index(batch, first_row, step * depth),
             left_tile,
             asynchronous=True,
             signal=full,
@@ -255,7 +261,7 @@ def matmul_tiles(
             right,
             (stage, const(0), const(0)),
             b.buffer,
-            b.index(batch, first_column, step * DEPTH),
+            b.index(batch, first_column, step * depth),
             right_tile,
             asynchronous=True,
             signal=full,
@@ -272,7 +278,7 @@ def matmul_tiles(
         Wait(full, (stage,), phase),
         TileMultiply(
             *(sums, left, (stage, const(0), const(0)), right, (stage, const(0), const(0))),
-            shape=(ROWS, columns, DEPTH),
+            shape=(ROWS, columns, depth),
             transpose_a=not a.along_terms,
             transpose_b=b.along_terms,
             first=apply("eq", step, const(0)),
