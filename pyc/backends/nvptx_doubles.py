@@ -53,7 +53,7 @@ class DoubleEmitter(KernelEmitter):
         lane = b.emit(f"and i64 {thread}, 31", b.root)
         warp = b.emit(f"sub i64 {b.emit(f'lshr i64 {thread}, 5', b.root)}, {first_warp}", b.root)
         g, t = b.emit(f"lshr i64 {lane}, 2", b.root), b.emit(f"and i64 {lane}, 3", b.root)
-        by_terms = s.transpose_b
+        by_terms = s.transpose_b and not s.transpose_a  # else addresses take too many registers
         left = _Fragments(self, self.shared_address(s.a, s.a_index), g, t, by_terms)
         right = _Fragments(self, self.shared_address(s.b, s.b_index), g, t, by_terms)
         own = b.emit(f"mul i64 {warp}, {_PANEL}", b.root)

@@ -52,7 +52,7 @@ def test_a_product_is_made_of_what_the_hardware_has() -> None:
 
 
 def test_warps_of_a_role_meet_at_a_barrier_of_theirs() -> None:
-    kernel = replaced('barrier "warp"', 'barrier "consumer"')
+    kernel = replaced('barrier "warp"', 'barrier "consumer"')()
     assert "bar.sync 2, 256" in ptx(module_text((kernel,), SM_90)[0], SM_90)
 
 
