@@ -127,7 +127,7 @@ def rows_for_tiles(
     types: tuple[ArrayType, ...], dimensions: Dimensions
 ) -> tuple[tuple[Operand, Operand], tuple[tuple[int, Kernel], ...]]:
     """What this nest reads for each operand, and the copies into rows that it takes before: the
-    operand's number and a logical kernel over (operand, rows). The asynchronous copies cannot take
+    operand's number and a kernel over (operand, rows). The asynchronous copies cannot take
     an operand that is no stack of rows of 16 bytes; rows that are no multiple of 128 take them
     nearly twice as long, which is worth a copy where an element is read often."""
     operands = operands_of(types, dimensions)

@@ -200,12 +200,9 @@ class Launches(Slots):
             kernel, places = self._overlaid(choice.kernel, slots)
             self.logical.append(kernel)
             given = len(places)
-            stages = []
+            stages: list[Stage] = []
             for k, (operand, copy) in enumerate(choice.copies):
-                own = (operand, given + k)
-                for stage in schedule_blocks(copy, self.target):
-                    positions = tuple(own[p] for p in stage.positions)
-                    stages.append(replace(stage, positions=positions))
+                stages.append(Stage(copy, (operand, given + k)))
             stages.append(Stage(kernel, tuple(range(len(kernel.buffers)))))
             self._stages(scope, eqn, stages, kernel, places)
         else:
