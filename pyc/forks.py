@@ -111,6 +111,8 @@ class Beside:
 
     def __init__(self, compute: Callable[[], Any]) -> None:
         """To be made with `compiling`: a fork has it, and then no thread begins."""
+        self.seconds = 0.0
+        """How long it computed."""
         self._compute = compute
         self._result: Any = None
         self._thread = Thread(target=self._run, name="pyc compiles")
@@ -121,10 +123,13 @@ class Beside:
             _beside.remove(self._thread)
 
     def _run(self) -> None:
+        start = time.perf_counter()
         try:
             # An error comes again where the result is computed for want of this one.
             with suppress(Exception):
-                self._result = self._compute()
+                made = self._compute()
+                self.seconds = time.perf_counter() - start
+                self._result = made
         finally:
             _beside.remove(self._thread)
 

@@ -337,6 +337,15 @@ def test_lax_runs_on_the_device(on: str) -> None:
     check(pyc.lax.cond(True, lambda a: a + 1, lambda a: a, x), X + 1, on)
 
 
+def test_bodies_of_lax_read_arrays_around_them(on: str) -> None:
+    x, y = pyc.device_put(X, on), pyc.device_put(Y, on)
+    found = pyc.lax.scan(lambda s, row: (s + y * row, (s * x).sum()), np.zeros(3, np.float32), x)
+    expected = pyc.lax.scan(lambda s, row: (s + Y * row, (s * X).sum()), np.zeros_like(Y), X)
+    check(found, expected, on)
+    inner = pyc.lax.fori_loop(0, 3, lambda i, s: pyc.lax.cond(i > 1, lambda: s + y, lambda: s), y)
+    check(inner, Y * 2, on)
+
+
 def test_results_of_jitted_functions_are_where_their_arguments_are(on: str) -> None:
     x = pyc.device_put(X, on)
     f = pyc.jit(lambda a, b: {"sum": a + b, "first": a[0, 0]})

@@ -26,11 +26,10 @@ from pyc.ir.expr import Expr, Load, Var
 from pyc.ir.loops import (
     Accumulate,
     Alloc,
-    Barrier,
     Body,
     Buffer,
     Carry,
-    Copy,
+    DeviceStatement,
     Fail,
     For,
     If,
@@ -38,12 +37,9 @@ from pyc.ir.loops import (
     Kind,
     Let,
     Reduce,
-    Signal,
     Space,
     Stmt,
     Store,
-    TileMultiply,
-    Wait,
     While,
     expressions,
 )
@@ -90,7 +86,7 @@ class KernelEmitter(RunEmitter):
         """Memory of the block for a local buffer of space SHARED."""
 
     @abstractmethod
-    def device_statement(self, statement: Copy | Barrier | Signal | Wait | TileMultiply) -> None:
+    def device_statement(self, statement: DeviceStatement) -> None:
         """A statement that only some targets have."""
 
     @abstractmethod
@@ -149,7 +145,7 @@ class KernelEmitter(RunEmitter):
         elif isinstance(s, Reduce):
             raise ValueError(f"kernel {self.kernel.name} still has a Reduce: it is not scheduled")
         else:
-            assert isinstance(s, (Copy, Barrier, Signal, Wait, TileMultiply)), s
+            assert isinstance(s, DeviceStatement), s
             self.device_statement(s)
 
     def _alloc(self, s: Alloc) -> None:

@@ -30,10 +30,12 @@ from pyc.ir.loops import (
     Body,
     Buffer,
     Copy,
+    DeviceStatement,
     For,
     If,
     Kernel,
     Kind,
+    Prefetch,
     Role,
     Signal,
     Space,
@@ -213,7 +215,7 @@ class TileEmitter(DoubleEmitter):
         b.label(done)
         self.body(statement.orelse)
 
-    def device_statement(self, statement: Copy | Barrier | Signal | Wait | TileMultiply) -> None:
+    def device_statement(self, statement: DeviceStatement) -> None:
         """Barriers, copies and tile products."""
         s = statement
         if isinstance(s, Barrier):
@@ -224,6 +226,8 @@ class TileEmitter(DoubleEmitter):
             self._wait(s)
         elif isinstance(s, TileMultiply):
             self._multiply(s)
+        elif isinstance(s, Prefetch):
+            raise CompileError(f"kernel {self.kernel.name}: a prefetch has no PTX")
         elif s.asynchronous:
             self._start_copy(s)
         elif s.source in self.accumulators:

@@ -15,7 +15,7 @@ import numpy as np
 from pyc.backends import x86_vectors
 from pyc.backends.llvm import INTRINSICS, KernelEmitter
 from pyc.backends.llvm_addresses import Place
-from pyc.backends.llvm_builder import Scope, Value
+from pyc.backends.llvm_builder import Scope, Value, suffix
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
@@ -23,19 +23,16 @@ from pyc.ir.evaluate_expr import evaluate
 from pyc.ir.expr import Shuffle
 from pyc.ir.loops import (
     Alloc,
-    Barrier,
     Buffer,
-    Copy,
+    DeviceStatement,
     Fail,
     For,
     If,
     Kernel,
     Kind,
     Let,
-    Signal,
+    Prefetch,
     Space,
-    TileMultiply,
-    Wait,
     While,
     walk,
 )
@@ -44,6 +41,7 @@ from pyc.ir.target import Target
 
 X86_INTRINSICS = (
     *INTRINSICS,
+    "llvm.prefetch",
     *x86_vectors.INTRINSICS,
     *("llvm.x86.sse.ldmxcsr", "llvm.x86.sse.sfence", "llvm.x86.sse.stmxcsr"),
 )
@@ -188,8 +186,18 @@ class X86Kernel(KernelEmitter):
         """Refused: a CPU has none."""
         raise ValueError(f"x86 has no shared memory (buffer {buffer.name})")
 
-    def device_statement(self, statement: Copy | Barrier | Signal | Wait | TileMultiply) -> None:
-        """Refused: schedules for a CPU have none."""
+    def device_statement(self, statement: DeviceStatement) -> None:
+        """Prefetches, into the second-level cache; others are refused: schedules for a CPU have
+        none."""
+        if isinstance(statement, Prefetch):
+            b, element = self.builder, self.linear(statement.buffer, statement.index, 0)
+            if element.lanes or element.base is not None:
+                raise ValueError(f"kernel {self.kernel.name}: a prefetch of many elements")
+            address = self.offset(statement.buffer, element, 0, b.scope)
+            pointer = self.places[statement.buffer].pointer
+            head = b.intrinsic(f"llvm.prefetch.{suffix(pointer)}", "void", [pointer, *["i32"] * 3])
+            b.line(f"{head}({pointer} {address}, i32 0, i32 2, i32 1)")
+            return
         raise ValueError(f"x86 has no {type(statement).__name__} (kernel {self.kernel.name})")
 
     def role_branch(self, statement: If) -> None:

@@ -205,6 +205,15 @@ class Accumulate(Stmt):
 
 
 @frozen(eq=False)
+class Prefetch(Stmt):
+    """Says that buffer[index], one element for all lanes, is read soon: a hint without a result.
+    The element may be outside of the buffer, where it says nothing."""
+
+    buffer: Buffer
+    index: tuple[Expr, ...]
+
+
+@frozen(eq=False)
 class Alloc(Stmt):
     """Gives `body` an uninitialised local buffer."""
 
@@ -307,6 +316,10 @@ class Fail(Stmt):
     value: Expr
 
 
+DeviceStatement = Prefetch | Copy | Barrier | Signal | Wait | TileMultiply
+"""Statements that only some targets have."""
+
+
 @frozen(eq=False)
 class Kernel:
     """A loop nest. buffers: the parameters in call order; sizes: i64 parameters that extents use;
@@ -366,6 +379,8 @@ def expressions(s: Stmt) -> tuple[Expr, ...]:
         return (*_symbolic(*(e for _, e in s.domain)), *s.values)
     if isinstance(s, (Store, Accumulate)):
         return (*s.index, s.value)
+    if isinstance(s, Prefetch):
+        return s.index
     if isinstance(s, Alloc):
         return _symbolic(*s.buffer.shape)
     if isinstance(s, Copy):

@@ -340,6 +340,8 @@ class _Parser:
             buffer, index = self._element()
             self._expect(",")
             add(lo.Accumulate(buffer, index, self._expr(), monoid))
+        elif self._maybe("prefetch"):
+            add(lo.Prefetch(*self._element()))
         elif self._maybe("copy"):
             destination, at = self._element()
             self._expect("<-")

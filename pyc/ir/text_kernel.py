@@ -289,6 +289,9 @@ class _Printer:
             *index, value = self._expressions((*s.index, s.value))
             element = self._element(s.buffer, index)
             self._heading(s, start, f"accumulate {s.monoid} {element}, {value}")
+        elif isinstance(s, lo.Prefetch):
+            index = self._expressions(s.index)
+            self._heading(s, start, f"prefetch {self._element(s.buffer, index)}")
         elif isinstance(s, lo.Alloc):
             array = self._array(s.buffer)
             if s.buffer in self._phased:

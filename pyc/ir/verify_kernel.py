@@ -276,6 +276,11 @@ class _Verifier:
                 raise _Broken(s, f"stores {s.value.dtype} into {s.buffer.dtype} {s.buffer.name}")
             if isinstance(s, lo.Accumulate):
                 self._monoid(s, s.monoid, 1)
+        elif isinstance(s, lo.Prefetch):
+            ranges = self._values(s, s.index, around)
+            self._element(s, s.buffer, s.index, ranges, around, box=len(s.index))
+            if self._variation.of(s.index):
+                raise _Broken(s, f"the prefetched element of {s.buffer.name} varies with the lane")
         elif isinstance(s, lo.Alloc):
             self._alloc(s, around)
         elif isinstance(s, lo.Copy):

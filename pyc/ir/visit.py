@@ -23,6 +23,7 @@ from pyc.ir.loops import (
     For,
     If,
     Let,
+    Prefetch,
     Reduce,
     Signal,
     Stmt,
@@ -136,6 +137,8 @@ class Rewriter:
         if isinstance(s, (Store, Accumulate)):
             buffer, index = self.access(s.buffer, s.index)
             return replace(s, buffer=buffer, index=index, value=self.expr(s.value))
+        if isinstance(s, Prefetch):
+            return Prefetch(*self.access(s.buffer, s.index))
         if isinstance(s, Alloc):
             return Alloc(self._buffers(s.buffer), self.body(s.body))
         if isinstance(s, Copy):

@@ -20,7 +20,21 @@ from pyc.frozen import frozen
 from pyc.ir.dtype import DType
 from pyc.ir.element import widened
 from pyc.ir.expr import Apply, Expr, Load, Var, apply, const, fma, minimum, postorder
-from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kernel, Kind, Let, Space, Stmt, Store
+from pyc.ir.loops import (
+    Alloc,
+    Body,
+    Buffer,
+    Carry,
+    For,
+    If,
+    Kernel,
+    Kind,
+    Let,
+    Prefetch,
+    Space,
+    Stmt,
+    Store,
+)
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
@@ -35,6 +49,8 @@ MINIMUM_WORK = 1 << 13
 PARALLEL_WORK = 1 << 20
 PACKED_GROUPS = 2
 """Groups of rows up to which a panel is read where it lies: packing it would cost more."""
+LINE = 64
+"""Bytes of a line of the caches."""
 LIGHT = 4
 """Instructions of an epilogue that is written out for each accumulator; longer ones run over the
 sums of a tile."""
@@ -231,7 +247,8 @@ class _Nest:
             x = self._element(self.a, 0, batch, inside, start + k)
             initial = self._zero() if ends.first else Load(self.sums, (row[r], lane))
             carried.append(Carry(names[r], initial, fma(x, term, names[r]), results[r]))
-        loop = For(k, count, Kind.SERIAL, (), tuple(carried))
+        ahead = self._ahead(batch, first_column, start + k) if not self.packs else ()
+        loop = For(k, count, Kind.SERIAL, ahead, tuple(carried))
         stores: list[Stmt] = []
         for r in range(self.rows):
             if ends.last:
@@ -240,6 +257,18 @@ class _Nest:
                 stores.append(self._sum(row[r], lane, results[r]))
         vector = For(lane, self.width, Kind.VECTOR, (loop, *stores))
         return [*packed, For(group, self.tile // self.rows, Kind.SERIAL, (vector,))]
+
+    def _ahead(self, batch: list[Var], first_column: Expr, term: Expr) -> Body:
+        """Brings a row of the next panel closer: rows are far apart, so the processor does not."""
+        line = LINE // self.b.dtype.itemsize
+        # The last element of each: where rows begin in the middle of a line, the first is here.
+        columns = range(self.width + line - 1, 2 * self.width, line)
+        dimensions = self.dimensions[0][1], self.dimensions[1][1]
+        rank = len(self.b.shape)
+        return tuple(
+            Prefetch(self.b, place_of(rank, *dimensions, batch, first_column + c, term))
+            for c in columns
+        )
 
     def _pack(self, batch: list[Var], first_column: Expr, start: Expr, count: int) -> list[Stmt]:
         """The block's terms of the panel, zero beyond the last column."""

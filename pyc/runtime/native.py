@@ -21,6 +21,7 @@ import re
 import threading
 from collections.abc import Callable
 from functools import cache as memoised
+from time import perf_counter
 from typing import Any
 
 from pyc import cache
@@ -36,6 +37,7 @@ from pyc.runtime import (
     text_threads,
     text_watch,
 )
+from pyc.store import Entry
 
 suspended = ctypes.c_int32(0)
 """How many blocks want calls to go the slow way now; native calls look at it."""
@@ -90,14 +92,21 @@ class Part:
 
     def object_code(self) -> bytes:
         """The compiled `text()`; the part that is needed next is compiled from now on."""
+        return self._compiled()[0]
+
+    def _compiled(self) -> tuple[bytes, float]:
+        """The object code, and the seconds that it took, here or in another thread."""
         beside, self._beside = self._beside, None
         made: bytes | None = beside.result(PATIENCE_SECONDS) if beside is not None else None
+        seconds = beside.seconds if beside is not None else 0.0
         with compiling:
             if made is None:
+                start = perf_counter()
                 made = load("pyc.backends.assemble").assemble(self.text())
+                seconds = perf_counter() - start
             if self._then is not None:
                 self._then._begin()
-        return made
+        return made, seconds
 
     def _begin(self) -> None:
         """Compiles the code beside what the calling thread does next, if that can be."""
@@ -130,9 +139,12 @@ class Part:
             return self._image
         name = f"pyc runtime: {self.name}"
         document: Document = {"runtime": self.text(), "versions": versions(("llvmlite",))}
-        wait = may_wait()
-        made = cache.obtain(document, {}, lambda: {"object": self.object_code()}, name, wait=wait)
-        return self.load(made["object"])
+        with cache.claim(document, {}, name, wait=may_wait()) as found:
+            if isinstance(found, Entry):
+                return self.load(found.payload["object"])
+            code, seconds = self._compiled()
+            cache.store(document, {}, {"object": code}, seconds, name)
+        return self.load(code)
 
 
 def pointer(found: Image, name: str) -> ctypes.c_void_p:

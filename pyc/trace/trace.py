@@ -208,11 +208,6 @@ class Trace(Interpreter):
                 self._scalars[key] = Tracer(self, self.builder.constant(x, WEAK[kind]), kind)
             return self._scalars[key]
         type_of(x)  # raises for what is not an array
-        if isinstance(x, DeviceArray):
-            raise TraceError(
-                f"an array on {x.device} that is not an argument, {x.type}, meets a traced value",
-                fix="Pass it as an argument of the jitted function.",
-            )
         if isinstance(x, np.generic):
             return Tracer(self, self.builder.constant(x, dt.of(x.dtype)))
         return self._array(x)
@@ -228,6 +223,12 @@ class Trace(Interpreter):
             return known[1]
         if self.parent is not None:
             tracer = self._capture(id(array), self.parent.lift(array), type_of(array), None)
+        elif isinstance(array, DeviceArray):
+            raise TraceError(
+                f"an array on {array.device} that is not an argument, {array.type}, meets a traced "
+                "value",
+                fix="Pass it as an argument of the jitted function.",
+            )
         else:
             _check_constant(array)
             tracer = Tracer(self, self.builder.constant(array, dt.of(array.dtype)))

@@ -110,6 +110,7 @@ REFUSED = {
         replaced("box (128, 64) async signal b6[v4]", "box (128, 64)"),
         "from accumulators only",
     ),
+    "a prefetch": (replaced('barrier "warp"', 'prefetch b0[0, 0]\n barrier "warp"'), "no PTX"),
 }
 
 

@@ -47,6 +47,7 @@ from pyc.ir.loops import (
     Kernel,
     Kind,
     Let,
+    Prefetch,
     Space,
     Stmt,
     Store,
@@ -95,6 +96,20 @@ def test_a_masked_tail_touches_only_its_elements(target: Target, n: int, t: DTyp
     data = (normal(n) * 5).astype(t.numpy)
     found = check(Kernel("k", (x, out), body), [data, before], target)
     assert (found[1][n:] == before[n:]).all()
+
+
+@each_target
+def test_prefetches_change_nothing_and_may_reach_out(target: Target) -> None:
+    x = Buffer("x", dt.f32, (9, 64), role="in")
+    out = Buffer("out", dt.f32, (9, 64), role="out")
+    r, k, v = Var("r"), Var("k"), Var("v")
+    ahead = Prefetch(x, (r + 1, k * 1_000_000 - 7))
+    inner = vector(v, 64, serial(k, 3, ahead), Store(out, (r, v), Load(x, (r, v)) + 1.0))
+    kernel = Kernel("k", (x, out), (serial(r, 9, inner),))
+    arrays = [normal(9, 64), normal(9, 64)]
+    check(kernel, arrays, target)
+    text = module(one_kernel_plan(kernel, arrays), target).text
+    assert text.count("call void @llvm.prefetch.p0(") == 1
 
 
 @each_target

@@ -58,6 +58,8 @@ def test_the_message_names_the_statement():
         ("elementwise", "in f32", "local f32", "parameter b0 is local in global memory"),
         ("elementwise", "b2: out", "b3: in c64[s0]\n  b2: out", "is complex"),
         ("elementwise", "in f32[s0]", "in f32[s0] align 12", "is aligned to 12 bytes"),
+        ("elementwise", "b2[v0] = ", "prefetch b0[v0]\nb2[v0] = ", "b0 varies with the lane"),
+        ("elementwise", "b2[v0] = ", "prefetch b0[v0, 1]\nb2[v0] = ", "has 1 axes, the index 2"),
         ("elementwise", "in f32[s0]", "in f32[s0] strides (1, 2)", "has 2 strides"),
         ("elementwise", "in f32[s0]", "in f32[s0] streamed", "is streamed, but may be read"),
         ("sum of 128 lanes", "0..7 serial carry", "0..7 vector carry", "carries no values"),

@@ -124,6 +124,23 @@ def test_a_process_that_has_them_cached_begins_no_thread(tmp_path: Any) -> None:
     run_child(CHILD + "f(x)\nassert not assembled", cache="rw", **cache)
 
 
+def test_the_seconds_of_the_thread_are_those_of_compilation(tmp_path: Any) -> None:
+    tmp_path.chmod(0o700)
+    run_child(
+        CHILD
+        + """
+from pyc import cache
+f(x)
+f(x)
+assert assembled[1] != "MainThread", assembled
+spent = cache.stats().per_function["pyc runtime: calls"].compile_seconds_spent
+assert spent > 0.001, spent
+""",
+        cache="rw",
+        PYC_CACHE_DIR=str(tmp_path),
+    )
+
+
 def test_llvmlite_compiles_in_one_thread() -> None:
     """It crashes in two."""
     run_child(

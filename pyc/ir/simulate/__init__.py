@@ -49,6 +49,7 @@ _LEAVES: Mapping[type, Leaf] = {
     lo.Reduce: statements.reduce,
     lo.Store: statements.store,
     lo.Accumulate: statements.accumulate,
+    lo.Prefetch: statements.prefetch,
     lo.Copy: tiles.copy_box,
     lo.TileMultiply: tiles.multiply,
     lo.Fail: statements.fail,

@@ -44,6 +44,11 @@ def fail(machine: Machine, s: lo.Fail, frame: Frame) -> None:
         machine.outcome.failed = (s.site, int(np.uint64(least[1]).view(np.int64)))
 
 
+def prefetch(machine: Machine, s: lo.Prefetch, frame: Frame) -> None:
+    """Evaluates the index, and nothing else."""
+    compute(machine, s, "", s.index, frame)
+
+
 def reduce(machine: Machine, s: lo.Reduce, frame: Frame) -> None:
     """All elements of the domain at once, along one more lane axis."""
     axis = len(frame.lengths)
