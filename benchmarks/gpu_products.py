@@ -2,10 +2,10 @@
 
     python -m benchmarks.gpu_products [--json OUT]
 
-Correctness first: shapes, layouts and epilogues of all float types against a float64 product of the
-same inputs, with results poisoned beforehand, and twice for equal bits. Then TFLOP/s beside torch's
-(cuBLAS, float32 without TF32) where torch is there: graphs of launches of both in turn, so that no
-host time counts, with idle time between, because the chip slows down under sustained products.
+TFLOP/s beside torch's (cuBLAS, float32 without TF32) where torch is there: graphs of launches of both
+in turn, so that no host time counts, with idle time between, because the chip slows down under
+sustained products. Then shapes, layouts and epilogues of all float types against a float64 product
+of the same inputs, with results poisoned beforehand, and twice for equal bits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -153,8 +153,7 @@ class Product:
         self.on.synchronize()
 
 
-def verify() -> list[dict[str, Any]]:
-    rows = []
+def verify() -> Iterator[dict[str, Any]]:
     shapes = [(128, 256, 64), (130, 264, 72), (64, 64, 640), (1000, 1096, 1032), (256, 1, 64)]
     shapes += [(4097, 4104, 4104), (33, 40, 32), (2048, 2048, 2048), (100, 100, 100), (7, 9, 5)]
     cases = [(*s, "bf16", layout, 0, False) for s in shapes for layout in LAYOUTS]
@@ -192,10 +191,9 @@ def verify() -> list[dict[str, Any]]:
             made.free()
         except Exception as error:
             row["ok"], row["raised"] = False, f"{type(error).__name__}: {error}"[:400]
-        rows.append(row)
         if not row["ok"]:
             print(row, flush=True)
-    return rows
+        yield row
 
 
 def captured(on: Any, run: Callable[[], None]) -> Callable[[], None]:
@@ -283,25 +281,31 @@ def speed(
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="write the results there")
+    parser.add_argument("--json", type=Path, help="write the results there, after each")
     options = parser.parse_args()
     config.update("cache", "off")
-    rows = verify()
-    print(f"{sum(r['ok'] for r in rows)} of {len(rows)} products are right")
     report: dict[str, Any] = {
         "device": gpu().name,
         "target": gpu().target.id,
         "host": platform.processor() or platform.machine(),
-        "products": rows,
+        "products": [],
         "speeds": [],
     }
+
+    def add(kind: str, row: dict[str, Any]) -> None:
+        report[kind].append(row)
+        if options.json:
+            options.json.parent.mkdir(parents=True, exist_ok=True)
+            options.json.write_text(json.dumps(report, indent=1) + "\n")
+
     for case in SPEEDS:
         row = speed(*case)
         print({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
-        report["speeds"].append(row)
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+        add("speeds", row)
+    for row in verify():
+        add("products", row)
+    rows = report["products"]
+    print(f"{sum(r['ok'] for r in rows)} of {len(rows)} products are right")
     return 0 if all(r["ok"] for r in rows) else 1
 
 
