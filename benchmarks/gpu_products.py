@@ -2,8 +2,8 @@
 
     python -m benchmarks.gpu_products [--json OUT]
 
-TFLOP/s beside torch's (cuBLAS, float32 without TF32) where torch is there: graphs of launches of both
-in turn, so that no host time counts, with idle time between, because the chip slows down under
+TFLOP/s beside torch's (cuBLAS, float32 without TF32) where torch is there: graphs of launches of
+both in turn, so that no host time counts, with idle time between, because the chip slows down under
 sustained products. Then shapes, layouts and epilogues of all float types against a float64 product
 of the same inputs, with results poisoned beforehand, and twice for equal bits.
 """

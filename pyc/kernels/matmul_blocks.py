@@ -18,6 +18,7 @@ the result is rounded once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 
 from pyc.frozen import frozen
@@ -95,10 +96,10 @@ TILES = (
     Tile(64, 32, 4, 32, 8, 8, 3, 0.73),
     Tile(64, 32, 2, 16, 8, 8, 6, 0.67),
     Tile(32, 64, 2, 32, 4, 4, 3, 0.69),
-    Tile(64, 32, 1, 16, 4, 4, 6, 0.67),
+    Tile(64, 32, 1, 8, 4, 4, 6, 0.67),
 )
 """For accumulators of 4 bytes."""
-WIDE_TILES = (Tile(64, 64, 1, 16, 4, 4, 2, 1.0),)
+WIDE_TILES = (Tile(64, 64, 1, 8, 4, 4, 2, 1.0),)
 """For accumulators of 8 bytes."""
 WORTH_SLICES = 128
 """Terms from which they are shared out."""
@@ -188,7 +189,7 @@ class _Side:
         last = self.operand.extent - (1 if self.operand.along_terms else self.width)
         for step, var in enumerate(self._free):
             at = first + self._place(thread, step)[0]
-            if self.operand.extent % self.side:
+            if self.operand.extent % self.side and self.width > 1:
                 at = apply("minimum", at, const(last))
             body.append(Let(var, at))
         return body
@@ -202,16 +203,34 @@ class _Side:
         for step, at in enumerate(self._free):
             number = term + self._place(thread, step)[1]
             k = number
-            if self.operand.terms % self.tile.depth:
+            if self.operand.terms % self.tile.depth and self.width > 1:
                 k = apply("minimum", number, const(last))
             v = Var("v")
             place = (at, k + v) if along else (at + v, k)
             value = self.operand.load(batch, *place).cast(accumulator)
-            if self.operand.terms % self.tile.depth:
+            if self.operand.terms % self.tile.depth and self.width > 1:
                 value = select(number <= last, value, 0.0)
-            store = Store(self.next, (v + step * self.width,), value)
-            body.append(For(v, self.width, Kind.VECTOR, (store,)))
+            store: Stmt = Store(self.next, (v + step * self.width,), value)
+            store = For(v, self.width, Kind.VECTOR, (store,))
+            inside = self._inside(at, number)
+            if inside is not None:
+                zero = const(0.0, accumulator)
+                store = If(inside, (store,), (Store(self.next, (const(step),), zero),))
+            body.append(store)
         return body
+
+    def _inside(self, at: Expr, number: Expr) -> Expr | None:
+        """Whether an element that is read by itself is inside of the operand; None: it is. Several
+        are read from the nearest place that is inside, without a branch; for single elements that
+        would take an address each."""
+        if self.width > 1:
+            return None
+        tests = []
+        if self.operand.extent % self.side:
+            tests.append(at < self.operand.extent)
+        if self.operand.terms % self.tile.depth:
+            tests.append(number < self.operand.terms)
+        return reduce(lambda x, y: x & y, tests) if tests else None
 
     def write(self, half: Expr, thread: Expr) -> list[Stmt]:
         """Stores them to one half of shared memory, term by term."""

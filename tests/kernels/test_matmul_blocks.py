@@ -21,6 +21,7 @@ from pyc.kernels.matmul_blocks import (
     Tile,
     matmul_blocks,
     refusal_of_blocks,
+    tile_of,
 )
 
 PLAIN = (((1,), (0,)), ((), ()))
@@ -78,6 +79,17 @@ def test_every_tile_is_right_and_race_free(
     simulate.run(kernel, [x, y, out])
     size = np.abs(left.astype(float)) @ np.abs(right.astype(float))
     assert np.all(np.abs(out - left.astype(float) @ right.astype(float)) <= 1e-6 * size)
+
+
+def test_the_tile_fills_the_device() -> None:
+    large = tile_of(1, 4096, 4096, 4096, 4)
+    assert large.rows * large.columns == max(t.rows * t.columns for t in TILES)
+    few = tile_of(1, 512, 384, 1536, 4)
+    assert few.slices > 1 and few.rows * few.columns < 64 * 64
+    narrow = tile_of(32, 256, 32, 256, 4)
+    assert narrow.columns == 32
+    assert tile_of(1, 512, 384, 64, 4).slices == 1, "few terms are not shared out"
+    assert tile_of(1, 4096, 4096, 4096, 8) in WIDE_TILES
 
 
 def test_one_group_adds_the_terms_in_order() -> None:
