@@ -12,7 +12,6 @@ What has no PTX here is a `CompileError` that names the rule.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
 from math import prod
 
 from pyc.backends.base import TensorMap
@@ -330,7 +329,7 @@ class TileEmitter(DoubleEmitter):
         if shape is None:
             return super().stack_place(buffer)
         self._groups(shape, buffer.dtype)
-        count = self._share(shape)
+        count = TILE_ROWS * shape[1] // (GROUP * WARP)
         address = self.builder.allocate(memory_type(buffer.dtype), count, 64)
         return Place(address, "ptr", self.builder.root)
 
@@ -340,7 +339,7 @@ class TileEmitter(DoubleEmitter):
         role = self._role
         warps = self.threads // WARP if role is None else role.warps
         first = 0 if role is None else role.first_warp
-        if warps % GROUP or first % GROUP or m % (warps // GROUP * TILE_ROWS):
+        if warps % GROUP or first % GROUP or m != warps // GROUP * TILE_ROWS:
             raise CompileError(
                 f"kernel {self.kernel.name}: {m} rows of a tile product need "
                 f"{m // TILE_ROWS * GROUP} warps, from a multiple of {GROUP} on; found {warps}"
@@ -349,11 +348,6 @@ class TileEmitter(DoubleEmitter):
         if n % COLUMNS or n > 256 or k * itemsize != PANEL_BYTES:
             raise CompileError(f"kernel {self.kernel.name}: no tile product of {shape}")
         return warps // GROUP
-
-    def _share(self, shape: tuple[int, int, int]) -> int:
-        """Accumulators of a thread."""
-        warps = self.threads // WARP if self._role is None else self._role.warps
-        return shape[0] * shape[1] // (warps * WARP)
 
     def _group_number(self) -> str:
         """The number of this thread's group in its role, as i64."""
@@ -397,31 +391,26 @@ class TileEmitter(DoubleEmitter):
         if s.first is not None:
             first = self.uniform(s.first)
             add = b.emit(f"select i1 {first.ref}, i32 0, i32 1")
-        count = self._share(s.shape)
-        each = TILE_ROWS * n // (GROUP * WARP)
+        count = TILE_ROWS * n // (GROUP * WARP)
         places = [self._register(s.accumulators, number) for number in range(count)]
         before = [b.emit(f"load float, ptr {p}, align 4") for p in places]
+        registers = "{" + ", ".join(f"${i}" for i in range(count)) + "}"
         turned = f"{int(s.transpose_a)}, {int(not s.transpose_b)}"
         a_step = _step(s.transpose_a)
         b_step = _step(not s.transpose_b)
-        groups = self._groups(s.shape, s.accumulators.dtype)
-        a_block = groups * TILE_ROWS * PANEL_BYTES // 16
         lines = [
             "{ .reg .pred p; .reg .b64 xa, xb;",
             f"setp.ne.b32 p, ${2 * count + 2}, 0;",
             "wgmma.fence.sync.aligned;",
         ]
         for step in range(k // STEP_TERMS):
-            lines.append(f"add.s64 xb, ${2 * count + 1}, {step * b_step};")
-            for block in range(count // each):
-                own = ", ".join(f"${i}" for i in range(block * each, (block + 1) * each))
-                lines += [
-                    f"add.s64 xa, ${2 * count}, {step * a_step + block * a_block};",
-                    f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{half}.{half} {{{own}}}, xa, xb, "
-                    f"{'p' if step == 0 else '1'}, 1, 1, {turned};",
-                ]
-        lines.append("wgmma.commit_group.sync.aligned;")
-        lines.append(f"wgmma.wait_group.sync.aligned {s.pending}; }}")
+            lines += [
+                f"add.s64 xa, ${2 * count}, {step * a_step};",
+                f"add.s64 xb, ${2 * count + 1}, {step * b_step};",
+                f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{half}.{half} {registers}, xa, xb, "
+                f"{'p' if step == 0 else '1'}, 1, 1, {turned};",
+            ]
+        lines += ["wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0; }"]
         tied = [(str(i), f"float {v}") for i, v in enumerate(before)]
         inputs = [("l", f"i64 {d}") for d in operands]
         result = "{" + ", ".join(["float"] * count) + "}"
@@ -458,9 +447,6 @@ class TileEmitter(DoubleEmitter):
             )
         b = self.builder
         destination = s.destination
-        shape = self.accumulators[s.source]
-        groups = self._groups(shape, s.source.dtype)
-        each = TILE_ROWS * shape[1] // (GROUP * WARP)
         pitch, unit = (v.const for v in self.strides(destination)[-2:])
         if unit != 1 or pitch is None or pitch % 2:
             raise CompileError(f"kernel {self.kernel.name}: rows of {destination.name} are no rows")
@@ -476,21 +462,20 @@ class TileEmitter(DoubleEmitter):
         )
         offset = "0"
         for value, stride in terms:
-            scaled = b.emit(f"mul i64 {value}, {stride}", b.root)
-            offset = b.emit(f"add i64 {offset}, {scaled}", b.root)
+            product = b.emit(f"mul i64 {value}, {stride}", b.root)
+            offset = b.emit(f"add i64 {offset}, {product}", b.root)
         element = memory_type(destination.dtype)
         own = b.emit(f"getelementptr {element}, ptr addrspace(3) {start}, i64 {offset}")
-        pieces = product(range(m // (groups * TILE_ROWS)), range(columns // COLUMNS))
-        for block, j in pieces:
+        for j in range(columns // COLUMNS):
             for h in range(2):
-                number = block * each + 4 * (column // COLUMNS + j) + 2 * h
+                number = 4 * (column // COLUMNS + j) + 2 * h
                 pair = "poison"
                 for e in range(2):
                     place = self._register(s.source, number + e)
                     value = b.emit(f"load {element}, ptr {place}, align 4")
                     text = f"insertelement <2 x {element}> {pair}, {element} {value}, i64 {e}"
                     pair = b.emit(text)
-                to = (block * groups * TILE_ROWS + 8 * h) * pitch + COLUMNS * j
+                to = 8 * h * pitch + COLUMNS * j
                 address = b.emit(f"getelementptr {element}, ptr addrspace(3) {own}, i64 {to}")
                 aligned = 2 * destination.dtype.itemsize
                 store = f"store <2 x {element}> {pair}, ptr addrspace(3) {address}"

@@ -288,10 +288,10 @@ class TileMultiply(Stmt):
     shape: (m, n, k). accumulators: a register buffer of f32 of shape (m, n), one logical tile that
     the warps of the enclosing role share; a, b: buffers with the index of the tile's first element.
     transpose_a: a is stored [k, m]; transpose_b: b is stored [n, k]. first: replaces instead of
-    adding. pending: how many products of these accumulators, the last ones, may still read their
-    operands when the statement ends (0: none); before the accumulators are read none may. Of every
-    16 rows of the accumulators one warp of the role holds all, in turn; a `Copy` from them moves a
-    box of the shared tile, of whole columns, each warp what it holds.
+    adding. Meaning is immediate; a target that runs it asynchronously waits before the next
+    statement that reads the accumulators, stores to a or b, or signals. The warps of the role hold
+    equal shares of the accumulators' rows, in order; a `Copy` from the accumulators moves a box of
+    the shared tile, of whole columns, each warp what it holds.
     """
 
     accumulators: Buffer
@@ -303,7 +303,6 @@ class TileMultiply(Stmt):
     transpose_a: bool = False
     transpose_b: bool = False
     first: Expr | None = None
-    pending: int = 0
 
 
 @frozen(eq=False)

@@ -397,9 +397,7 @@ class _Parser:
         m, n, k = self._ints()
         turned = self._maybe("transpose_a"), self._maybe("transpose_b")
         first = self._expr() if self._maybe("first") else None
-        pending = self._int() if self._maybe("pending") else 0
-        tiles = (accumulators, a, a_index, b, b_index)
-        return lo.TileMultiply(*tiles, (m, n, k), *turned, first, pending)
+        return lo.TileMultiply(accumulators, a, a_index, b, b_index, (m, n, k), *turned, first)
 
     def _binding(self) -> None:
         names = [self._name()]

@@ -329,7 +329,6 @@ class _Printer:
             line += " transpose_b" if s.transpose_b else ""
             if first:
                 line += f" first {texts[-1]}"
-            line += f" pending {s.pending}" if s.pending else ""
             self._heading(s, start, line)
         elif isinstance(s, lo.Fail):
             texts = self._expressions((s.condition, s.value))

@@ -53,8 +53,6 @@ CONSUMERS = 2
 CONSUMER = Role("consumer", 0, CONSUMERS * GROUP)
 PRODUCER = Role("producer", CONSUMERS * GROUP, 1)
 WARP = 32
-HELD = 16
-"""Neighbouring rows of accumulators that one warp holds."""
 PAD = 8
 """Elements between the rows of a part: its 64-bit stores meet no bank conflict."""
 FOUR = 4
@@ -127,7 +125,7 @@ def rows_for_tiles(
     types: tuple[ArrayType, ...], dimensions: Dimensions
 ) -> tuple[tuple[Operand, Operand], tuple[tuple[int, Kernel], ...]]:
     """What this nest reads for each operand, and the copies into rows that it takes before: the
-    operand's number and a kernel over (operand, rows). The asynchronous copies cannot take
+    operand's number and a logical kernel over (operand, rows). The asynchronous copies cannot take
     an operand that is no stack of rows of 16 bytes; rows that are no multiple of 128 take them
     nearly twice as long, which is worth a copy where an element is read often."""
     operands = operands_of(types, dimensions)
@@ -163,10 +161,6 @@ class Shape:
 SHAPES = (Shape(256, 1, 32, 1.0), Shape(128, 2, 16, 0.92), Shape(64, 2, 16, 0.58))
 
 
-TURNS = Shape(128, 1, 16, 0.96)
-"""For groups of consumers that take tiles in turn."""
-WORTH_TURNS = 2 * MULTIPROCESSORS
-"""Tiles from which they do: each group has one to store while the other multiplies."""
 WIDE_SHAPES = (Shape(96, 1, 16, 1.0), Shape(64, 1, 16, 0.9))
 """For float64."""
 
@@ -194,302 +188,155 @@ def matmul_tiles(
 ) -> Kernel:
     """The scheduled kernel of `dot_general` over buffers (a, b, the epilogue's, out). operands:
     what it reads instead of a and b, behind these buffers where it is another buffer."""
+    (_, _), (a_batch, _) = dimensions
+    half = types[0].dtype
     originals = operands_of(types, dimensions)
-    made = _Product(types, dimensions, target, epilogue, result, operands or originals)
-    body = made.in_turns() if made.turns else made.together()
-    copied = [e.buffer for e in made.operands if e.buffer.role != "in"]
+    a, b = operands = operands or originals
+    batch_extents = tuple(types[0].shape[k] for k in a_batch)
+    m, n, terms = a.extent, b.extent, a.terms
+    high = -(-m // ROWS)
+    shapes = WIDE_SHAPES if half is dt.f64 else SHAPES
+    shape = shape_of(prod(batch_extents) * high, n, shapes)
+    depth = LINE_BYTES // half.itemsize
+    accumulator = widened(half)
+    columns, width = shape.columns, shape.part
+    wide = -(-n // columns)
+    steps = -(-terms // depth)
+    stage_bytes = (ROWS + columns) * depth * half.itemsize
+    part_bytes = ROWS * (width + PAD) * accumulator.itemsize
+    room = target.shared_bytes // shape.blocks - part_bytes - BARRIER_BYTES
+    stages = min(room // stage_bytes, MOST_STAGES)
+
+    left_tile = (ROWS, depth) if a.along_terms else (depth, ROWS)
+    right_tile = (columns, depth) if b.along_terms else (depth, columns)
+    left = Buffer("tile_a", half, (stages, *left_tile), Space.SHARED, alignment=1024)
+    right = Buffer("tile_b", half, (stages, *right_tile), Space.SHARED, alignment=1024)
+    part = Buffer(
+        "part", accumulator, (ROWS, width), Space.SHARED, strides=(width + PAD, 1), alignment=128
+    )
+    full = Buffer("full", dt.i64, (stages,), Space.SHARED)
+    free = Buffer("free", dt.i64, (stages,), Space.SHARED)
+    sums = Buffer("sums", accumulator, (ROWS, columns), Space.REGISTER)
+    product_type = result or half
+    out_type = product_type if epilogue is None else epilogue.value.dtype
+    out = Buffer("out", out_type, (*batch_extents, m, n), role="out")
+
+    block, warp, lane = Var("block"), Var("warp"), Var("lane")
+    first_row, first_column = Var("first_row"), Var("first_column")
+    batch = [Var(f"n{k}") for k in range(len(batch_extents))]
+
+    where: list[Stmt] = []
+    rest: Expr = apply("quotient", block, const(wide * high))
+    for var, extent in reversed(list(zip(batch, batch_extents, strict=True))):
+        where.append(Let(var, apply("remainder", rest, const(extent))))
+        rest = apply("quotient", rest, const(extent))
+    number = apply("remainder", block, const(wide * high))
+    inside, above = Var("inside"), Var("above")
+    together = apply("minimum", const(high) - above, const(TOGETHER)) if high % TOGETHER else None
+    rows_here = const(TOGETHER) if together is None else together
+    where += [
+        Let(above, apply("quotient", number, const(TOGETHER * wide)) * TOGETHER),
+        Let(inside, apply("remainder", number, const(TOGETHER * wide))),
+        Let(first_row, (above + apply("remainder", inside, rows_here)) * ROWS),
+        Let(first_column, apply("quotient", inside, rows_here) * columns),
+    ]
+
+    step, stage, phase = Var("step"), Var("stage"), Var("phase")
+    bring: Body = (
+        Let(stage, apply("remainder", step, const(stages))),
+        Let(phase, apply("and", apply("quotient", step, const(stages)), const(1))),
+        Wait(free, (stage,), const(1) - phase),
+        Signal(full, (stage,), stage_bytes),
+        Copy(
+            left,
+            (stage, const(0), const(0)),
+            a.buffer,
+            a.index(batch, first_row, step * depth),
+            left_tile,
+            asynchronous=True,
+            signal=full,
+            signal_index=(stage,),
+        ),
+        Copy(
+            right,
+            (stage, const(0), const(0)),
+            b.buffer,
+            b.index(batch, first_column, step * depth),
+            right_tile,
+            asynchronous=True,
+            signal=full,
+            signal_index=(stage,),
+        ),
+    )
+    one_thread = apply("eq", lane, const(0))
+    producer = If(one_thread, (For(step, steps, Kind.SERIAL, bring),))
+
+    step, stage, phase = Var("step"), Var("stage"), Var("phase")
+    multiply: Body = (
+        Let(stage, apply("remainder", step, const(stages))),
+        Let(phase, apply("and", apply("quotient", step, const(stages)), const(1))),
+        Wait(full, (stage,), phase),
+        TileMultiply(
+            *(sums, left, (stage, const(0), const(0)), right, (stage, const(0), const(0))),
+            shape=(ROWS, columns, depth),
+            transpose_a=not a.along_terms,
+            transpose_b=b.along_terms,
+            first=apply("eq", step, const(0)),
+        ),
+        Barrier("warp"),
+        If(apply("eq", lane, const(0)), (Signal(free, (stage,)),)),
+    )
+    consumer: list[Stmt] = [For(step, steps, Kind.SERIAL, multiply)]
+    number_of_part = Var("part")
+    row, column, v, turn = Var("row"), Var("column"), Var("v"), Var("turn")
+    # A thread's neighbours are in flight together: what is done with one hides behind the others.
+    each = FOUR if n % (2 * FOUR) or out_type.itemsize > dt.bf16.itemsize else 2 * FOUR
+    across = width // each
+    tall = WARP // across
+    held = ROWS // CONSUMER.warps
+    # A warp stores the rows that it holds: no other has to wait for it.
+    local = (
+        (warp - CONSUMER.first_warp) * held + turn * tall + apply("quotient", lane, const(across))
+    )
+    at = apply("remainder", lane, const(across)) * each
+    product = Load(part, (local, at + v)).cast(product_type)
+    index = (*batch, row, column + v)
+    value = product if epilogue is None else epilogue.at(index, product)
+    stored: Stmt = Store(out, index, value)
+    if n % FOUR:
+        stored = For(v, FOUR, Kind.UNROLL, (If(column + v < n, (stored,)),))
+    else:
+        stored = For(v, each, Kind.VECTOR, (stored,))
+        if n % columns:
+            stored = If(column < n, (stored,))
+    stores: Body = (
+        Let(row, first_row + local),
+        Let(column, first_column + number_of_part * width + at),
+        If(row < m, (stored,)) if m % ROWS else stored,
+    )
+    give: Body = (
+        Copy(part, (const(0), const(0)), sums, (const(0), number_of_part * width), (ROWS, width)),
+        Barrier("warp"),
+        For(turn, held // tall, Kind.SERIAL, stores),
+        Barrier("warp"),
+    )
+    consumer.append(For(number_of_part, columns // width, Kind.UNROLL, give))
+    body: Body = (
+        *where,
+        If(None, (producer,), role=PRODUCER),
+        If(None, (Alloc(sums, tuple(consumer)),), role=CONSUMER),
+    )
+    body = (For(lane, WARP, Kind.THREAD, body),)
+    body = (For(warp, PRODUCER.warps + CONSUMER.warps, Kind.WARP, body),)
+    for shared in (free, full, part, right, left):
+        body = (Alloc(shared, body),)
+    between = () if epilogue is None else epilogue.buffers
+    grid = For(block, prod(batch_extents) * high * wide, Kind.GRID, body)
+    phased = (PhasedBarrier(full, 1), PhasedBarrier(free, CONSUMER.warps))
+    copied = [operand.buffer for operand in operands if operand.buffer.role != "in"]
     given = [
         original.buffer if operand.buffer in copied else operand.buffer
-        for original, operand in zip(originals, made.operands, strict=True)
+        for original, operand in zip(originals, operands, strict=True)
     ]
-    between = () if epilogue is None else epilogue.buffers
-    buffers = (*given, *between, made.out, *copied)
-    phased = [PhasedBarrier(made.full, 1), PhasedBarrier(made.free, made.readers)]
-    if made.turns:
-        phased.append(PhasedBarrier(made.order, GROUP))
-    return Kernel("matmul", buffers, body, phased=tuple(phased))
-
-
-@frozen()
-class _Tile:
-    """Where a tile of the result stands: batch, first row, first column; lets: what binds them."""
-
-    batch: tuple[Var, ...]
-    row: Var
-    column: Var
-    lets: tuple[Stmt, ...]
-
-
-class _Product:
-    """The parts of the kernel. turns: whether the groups of consumers take tiles in turn, so that
-    one stores while the other multiplies; readers: warps that read a stage."""
-
-    def __init__(
-        self,
-        types: tuple[ArrayType, ...],
-        dimensions: Dimensions,
-        target: Target,
-        epilogue: Epilogue | None,
-        result: DType | None,
-        operands: tuple[Operand, Operand],
-    ) -> None:
-        (_, _), (a_batch, _) = dimensions
-        self.dtype = types[0].dtype
-        self.operands = operands
-        self.a, self.b = operands
-        self.epilogue = epilogue
-        self.batch = tuple(types[0].shape[k] for k in a_batch)
-        self.m, self.n = self.a.extent, self.b.extent
-        self.depth = LINE_BYTES // self.dtype.itemsize
-        self.steps = -(-self.a.terms // self.depth)
-        self.high = -(-self.m // ROWS)
-        stacked = prod(self.batch) * self.high
-        shapes = WIDE_SHAPES if self.dtype is dt.f64 else SHAPES
-        self.shape = shape_of(stacked, self.n, shapes)
-        in_turns = -(-self.n // TURNS.columns) * stacked
-        self.turns = epilogue is not None and self.dtype.is_half and in_turns >= WORTH_TURNS
-        if self.turns:
-            self.shape = TURNS
-        self.readers = GROUP if self.turns else CONSUMER.warps
-        self.wide = -(-self.n // self.shape.columns)
-        self.tiles = stacked * self.wide
-        self.accumulator = widened(self.dtype)
-        parts = CONSUMERS if self.turns else 1
-        pitch = self.shape.part + PAD
-        room = target.shared_bytes // self.shape.blocks - BARRIER_BYTES
-        room -= parts * ROWS * pitch * self.accumulator.itemsize
-        self.stage_bytes = (ROWS + self.shape.columns) * LINE_BYTES
-        stages = min(room // self.stage_bytes, MOST_STAGES)
-        self.stages = stages
-        left, right = (ROWS, self.depth), (self.shape.columns, self.depth)
-        self.left_tile = left if self.a.along_terms else left[::-1]
-        self.right_tile = right if self.b.along_terms else right[::-1]
-        self.left = self._shared("tile_a", (stages, *self.left_tile))
-        self.right = self._shared("tile_b", (stages, *self.right_tile))
-        self.parts = [
-            Buffer(
-                *("part", self.accumulator, (ROWS, self.shape.part), Space.SHARED),
-                strides=(pitch, 1),
-                alignment=128,
-            )
-            for _ in range(parts)
-        ]
-        self.full = Buffer("full", dt.i64, (stages,), Space.SHARED)
-        self.free = Buffer("free", dt.i64, (stages,), Space.SHARED)
-        self.order = Buffer("order", dt.i64, (CONSUMERS,), Space.SHARED)
-        self.product_type = result or self.dtype
-        out_type = self.product_type if epilogue is None else epilogue.value.dtype
-        self.out = Buffer("out", out_type, (*self.batch, self.m, self.n), role="out")
-        self.block, self.warp, self.lane = Var("block"), Var("warp"), Var("lane")
-
-    def _shared(self, name: str, shape: tuple[int, ...]) -> Buffer:
-        return Buffer(name, self.dtype, shape, Space.SHARED, alignment=1024)
-
-    def together(self) -> Body:
-        """Both groups of consumers multiply one tile, one for each block."""
-        tile = self._tile(self.block)
-        step = Var("step")
-        producer = self._one_thread(
-            For(step, self.steps, Kind.SERIAL, self._bring(tile, step, step))
-        )
-        step = Var("step")
-        sums = Buffer("sums", self.accumulator, (ROWS, self.shape.columns), Space.REGISTER)
-        stage = Var("stage")
-        multiply: Body = (
-            *self._stage(step, stage),
-            self._product(sums, stage, step.equal(0)),
-            Barrier("warp"),
-            self._one_thread(Signal(self.free, (stage,))),
-        )
-        stored = self._stores(tile, sums, self.parts[0], CONSUMER)
-        consumer: Body = (For(step, self.steps, Kind.SERIAL, multiply), stored)
-        body: Body = (
-            *tile.lets,
-            If(None, (producer,), role=PRODUCER),
-            If(None, (Alloc(sums, consumer),), role=CONSUMER),
-        )
-        return self._block(body, self.tiles)
-
-    def in_turns(self) -> Body:
-        """A block for each multiprocessor, whose groups of consumers take its tiles in turn: while
-        one stores a tile, the other multiplies the next. Products of a group follow each other
-        without a wait, and a stage is freed when the next product was started. Before its last
-        product a group says that the other may start: it must not be further ahead, where it could
-        take an earlier phase of a stage for its own."""
-        blocks = min(self.tiles, MULTIPROCESSORS)
-        turns = -(-self.tiles // blocks)
-        turn, step = Var("turn"), Var("step")
-        number = self.block + turn * blocks
-        tile = self._tile(number)
-        bring = self._bring(tile, turn * self.steps + step, step)
-        brought: Body = (*tile.lets, For(step, self.steps, Kind.SERIAL, bring))
-        producer = self._one_thread(
-            For(turn, turns, Kind.SERIAL, (If(number < self.tiles, brought),))
-        )
-        body: list[Stmt] = [If(None, (producer,), role=PRODUCER)]
-        for k in range(CONSUMERS):
-            role = Role(f"consumer{k}", k * GROUP, GROUP)
-            body.append(If(None, (self._consumer_in_turns(k, role, blocks, turns),), role=role))
-        return self._block(tuple(body), blocks)
-
-    def _consumer_in_turns(self, k: int, role: Role, blocks: int, turns: int) -> Stmt:
-        pair, step = Var("pair"), Var("step")
-        turn = pair * CONSUMERS + k
-        number = self.block + turn * blocks
-        tile = self._tile(number)
-        sums = Buffer("sums", self.accumulator, (ROWS, self.shape.columns), Space.REGISTER)
-        first = turn * self.steps
-        stage, before, last = Var("stage"), Var("before"), self.steps - 1
-        parity = apply("and", pair if k else pair + 1, const(1))
-        go_on = Signal(self.order, (const(1 - k),))
-        body: list[Stmt] = [*tile.lets, Wait(self.order, (const(k),), parity)]
-        if last:
-            free = (Let(before, self._place(first + step - 1)), Signal(self.free, (before,)))
-            multiply: Body = (
-                *self._stage(first + step, stage),
-                self._product(sums, stage, step.equal(0), pending=1),
-                Barrier("warp"),
-                If(self.lane.equal(0) & (step > 0), free),
-            )
-            body.append(For(step, last, Kind.SERIAL, multiply))
-        stage = Var("stage")
-        body += [
-            self._one_thread(go_on),
-            *self._stage(first + last, stage),
-            self._product(sums, stage, None if last else const(True, dt.b1)),
-            Barrier("warp"),
-        ]
-        freed: list[Stmt] = [Signal(self.free, (stage,))]
-        if last:
-            freed.append(Signal(self.free, (self._place(first + last - 1),)))
-        body.append(self._one_thread(*freed))
-        body.append(self._stores(tile, sums, self.parts[k], role))
-        mine = If(number < self.tiles, (Alloc(sums, tuple(body)),))
-        return For(pair, -(-turns // CONSUMERS), Kind.SERIAL, (mine,))
-
-    def _block(self, body: Body, blocks: int) -> Body:
-        """The body of a block's threads, with what they share."""
-        warps = PRODUCER.warps + CONSUMER.warps
-        body = (For(self.warp, warps, Kind.WARP, (For(self.lane, WARP, Kind.THREAD, body),)),)
-        order = (self.order,) if self.turns else ()
-        for shared in (*order, self.free, self.full, *self.parts, self.right, self.left):
-            body = (Alloc(shared, body),)
-        return (For(self.block, blocks, Kind.GRID, body),)
-
-    def _one_thread(self, *statements: Stmt) -> Stmt:
-        return If(self.lane.equal(0), statements)
-
-    def _tile(self, number: Expr) -> _Tile:
-        """Where tile `number` stands: rows of tiles follow each other, TOGETHER at a time."""
-        batch = tuple(Var(f"n{k}") for k in range(len(self.batch)))
-        row, column = Var("first_row"), Var("first_column")
-        matrix = self.wide * self.high
-        lets: list[Stmt] = []
-        rest: Expr = apply("quotient", number, const(matrix))
-        for var, extent in reversed(list(zip(batch, self.batch, strict=True))):
-            lets.append(Let(var, apply("remainder", rest, const(extent))))
-            rest = apply("quotient", rest, const(extent))
-        number = apply("remainder", number, const(matrix))
-        inside, above = Var("inside"), Var("above")
-        here: Expr = const(TOGETHER)
-        if self.high % TOGETHER:
-            here = apply("minimum", const(self.high) - above, const(TOGETHER))
-        lets += [
-            Let(above, apply("quotient", number, const(TOGETHER * self.wide)) * TOGETHER),
-            Let(inside, apply("remainder", number, const(TOGETHER * self.wide))),
-            Let(row, (above + apply("remainder", inside, here)) * ROWS),
-            Let(column, apply("quotient", inside, here) * self.shape.columns),
-        ]
-        return _Tile(batch, row, column, tuple(lets))
-
-    def _place(self, number: Expr) -> Expr:
-        """The stage of the pair of tiles `number`."""
-        return apply("remainder", number, const(self.stages))
-
-    def _phase(self, number: Expr) -> Expr:
-        return apply("and", apply("quotient", number, const(self.stages)), const(1))
-
-    def _stage(self, number: Expr, stage: Var) -> tuple[Stmt, ...]:
-        """Binds the stage of a pair of tiles, and waits for it."""
-        phase = Var("phase")
-        lets = Let(stage, self._place(number)), Let(phase, self._phase(number))
-        return (*lets, Wait(self.full, (stage,), phase))
-
-    def _bring(self, tile: _Tile, number: Expr, step: Expr) -> Body:
-        """Starts the copies of a pair of tiles when its stage is free."""
-        stage, phase = Var("stage"), Var("phase")
-        zero = const(0)
-        term = step * self.depth
-        copies = [
-            Copy(
-                *(shared, (stage, zero, zero)),
-                *(operand.buffer, operand.index(tile.batch, first, term)),
-                extents,
-                asynchronous=True,
-                signal=self.full,
-                signal_index=(stage,),
-            )
-            for shared, operand, first, extents in (
-                (self.left, self.a, tile.row, self.left_tile),
-                (self.right, self.b, tile.column, self.right_tile),
-            )
-        ]
-        return (
-            Let(stage, self._place(number)),
-            Let(phase, self._phase(number)),
-            Wait(self.free, (stage,), const(1) - phase),
-            Signal(self.full, (stage,), self.stage_bytes),
-            *copies,
-        )
-
-    def _product(
-        self, sums: Buffer, stage: Expr, first: Expr | None, pending: int = 0
-    ) -> TileMultiply:
-        index = (stage, const(0), const(0))
-        return TileMultiply(
-            *(sums, self.left, index, self.right, index),
-            shape=(ROWS, self.shape.columns, self.depth),
-            transpose_a=not self.a.along_terms,
-            transpose_b=self.b.along_terms,
-            first=first,
-            pending=pending,
-        )
-
-    def _stores(self, tile: _Tile, sums: Buffer, part: Buffer, role: Role) -> Stmt:
-        """Stores a tile, some columns at a time, through shared memory. A warp stores the rows that
-        it holds: no other has to wait for it."""
-        width, columns, n = self.shape.part, self.shape.columns, self.n
-        number, row, column = Var("part"), Var("row"), Var("column")
-        v, turn, share = Var("v"), Var("turn"), Var("share")
-        # A thread's neighbours are in flight together: what is done with one hides behind others.
-        each = FOUR if n % (2 * FOUR) or self.out.dtype.itemsize > 2 or self.turns else 2 * FOUR
-        across = width // each
-        tall = WARP // across
-        held = share * (role.warps * HELD) + (self.warp - role.first_warp) * HELD
-        local = held + turn * tall + apply("quotient", self.lane, const(across))
-        at = apply("remainder", self.lane, const(across)) * each
-        product = Load(part, (local, at + v)).cast(self.product_type)
-        index = (*tile.batch, row, column + v)
-        value = product if self.epilogue is None else self.epilogue.at(index, product)
-        stored: Stmt = Store(self.out, index, value)
-        if n % FOUR:
-            stored = For(v, FOUR, Kind.UNROLL, (If(column + v < n, (stored,)),))
-        else:
-            stored = For(v, each, Kind.VECTOR, (stored,))
-            if n % columns:
-                stored = If(column < n, (stored,))
-        stores: Body = (
-            Let(row, tile.row + local),
-            Let(column, tile.column + number * width + at),
-            If(row < self.m, (stored,)) if self.m % ROWS else stored,
-        )
-        inner: Body = (For(turn, HELD // tall, Kind.SERIAL, stores),)
-        shares = ROWS // (role.warps * HELD)
-        inner = (For(share, shares, Kind.SERIAL, inner),)
-        give: Body = (
-            Copy(part, (const(0), const(0)), sums, (const(0), number * width), (ROWS, width)),
-            Barrier("warp"),
-            *inner,
-            Barrier("warp"),
-        )
-        return For(number, columns // width, Kind.UNROLL, give)
+    buffers = (*given, *between, out, *copied)
+    return Kernel("matmul", buffers, (grid,), phased=phased)

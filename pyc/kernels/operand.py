@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from pyc.ir.expr import Const, Expr, Load, Var, apply, const, select
-from pyc.ir.loops import Body, Buffer, For, If, Kernel, Kind, Let, Stmt, Store
+from pyc.ir.loops import Body, Buffer, For, Kernel, Kind, Store
 from pyc.ir.types import ArrayType
 
 Axes = tuple[int, ...]
@@ -14,10 +13,6 @@ Dimensions = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 """((contracted axes of a, of b), (batch axes of a, of b))."""
 
 
-WARP = 32
-MOST_THREADS = 256
-PAIR = 2
-"""Neighbours that a thread copies."""
 NO_MATRIX_PRODUCT = "it is for one contracted axis, one free axis on each side, and elements"
 """Why a nest for matrix products refuses others."""
 
@@ -64,8 +59,8 @@ class Operand:
 
     def in_rows(self, multiple: int) -> tuple[Operand, Kernel]:
         """The operand as a stack of matrices, the contracted axis last if it is last here, whose
-        rows are a multiple of so many elements; and the kernel over (this buffer, that one) that
-        copies it there, a row for each block. What is behind the end of a row is zero."""
+        rows are a multiple of so many elements; and the logical kernel over (this buffer, that one)
+        that copies it there. What is behind the end of a row is zero."""
         shape = self.buffer.shape
         extents = [e for e in shape if isinstance(e, int)]
         last = self.terms if self.along_terms else self.extent
@@ -79,29 +74,16 @@ class Operand:
         rows.buffer = Buffer(rows.buffer.name, type.dtype, type.shape, role="inout")
         rows.extent, rows.terms = self.extent, self.terms
         batch = [Var(f"n{k}") for k in range(len(stack))]
-        row, step, thread, v = Var("row"), Var("step"), Var("thread"), Var("v")
-        threads = min(-(-pitch // (PAIR * WARP)) * WARP, MOST_THREADS)
-        first = (step * threads + thread) * PAIR
-        column: Expr = first + v
-        inside = apply("minimum", column, const(last - 1)) if pitch != last else column
-        slow = apply("remainder", row, const(other))
-        free, term = (slow, inside) if self.along_terms else (inside, slow)
+        slow, fast = Var("row"), Var("column")
+        place = apply("minimum", fast, const(last - 1)) if pitch != last else fast
+        free, term = (slow, place) if self.along_terms else (place, slow)
         value: Expr = self.load(batch, free, term)
         if pitch != last:
-            value = select(column < last, value, Const(0.0, value.dtype))
-        pair = Store(rows.buffer, (*batch, slow, column), value)
-        copied: Stmt = For(v, PAIR, Kind.VECTOR, (pair,))
-        if pitch % (PAIR * threads):
-            copied = If(first < pitch, (copied,))
-        lets: list[Stmt] = []
-        rest: Expr = apply("quotient", row, const(other))
-        for var, extent in reversed(list(zip(batch, stack, strict=True))):
-            lets.append(Let(var, apply("remainder", rest, const(extent))))
-            rest = apply("quotient", rest, const(extent))
-        steps = -(-pitch // (PAIR * threads))
-        body: Body = (*lets, For(step, steps, Kind.SERIAL, (copied,)))
-        body = (For(thread, threads, Kind.THREAD, body),)
-        body = (For(row, prod(stack) * other, Kind.GRID, body),)
+            value = select(fast < last, value, Const(0.0, value.dtype))
+        body: Body = (Store(rows.buffer, (*batch, slow, fast), value),)
+        loops = [*zip(batch, stack, strict=True), (slow, other), (fast, pitch)]
+        for var, extent in reversed(loops):
+            body = (For(var, extent, Kind.PARALLEL, body),)
         name = f"rows_of_{self.buffer.name}"
         return rows, Kernel(name, (self.buffer, rows.buffer), body)
 

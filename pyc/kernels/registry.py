@@ -23,7 +23,7 @@ from pyc.kernels.merged import merged
 from pyc.kernels.operand import Operand
 
 Copies = tuple[tuple[int, Kernel], ...]
-"""Numbers of operands, and scheduled kernels over (the operand, a scratch buffer of the nest)."""
+"""Numbers of operands, and logical kernels over (the operand, a scratch buffer of the nest)."""
 
 
 @frozen()

@@ -202,7 +202,10 @@ class Launches(Slots):
             given = len(places)
             stages: list[Stage] = []
             for k, (operand, copy) in enumerate(choice.copies):
-                stages.append(Stage(copy, (operand, given + k)))
+                own = (operand, given + k)
+                for stage in schedule_blocks(copy, self.target):
+                    positions = tuple(own[p] for p in stage.positions)
+                    stages.append(replace(stage, positions=positions))
             stages.append(Stage(kernel, tuple(range(len(kernel.buffers)))))
             self._stages(scope, eqn, stages, kernel, places)
         else:

@@ -17,9 +17,9 @@ needs_gpu = pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
 BOUNDS = {"bf16": 8e-3, "f16": 1e-3, "f32": 1e-6, "f64": 2e-15}
 LAYOUTS = ("ik,kj", "ki,kj", "ik,jk", "ki,jk")
 SHAPES = {
-    "in turn": (2177, 4104, 72, "bf16"),
-    "in turn, one block of terms": (2050, 4096, 64, "f16"),
-    "together": (300, 520, 200, "bf16"),
+    "many tiles": (2177, 4104, 72, "bf16"),
+    "one block of terms": (2050, 4096, 64, "f16"),
+    "few tiles": (300, 520, 200, "bf16"),
     "odd rows": (515, 1003, 1001, "bf16"),
     "float64": (130, 200, 328, "f64"),
     "float64, odd rows": (515, 1003, 1001, "f64"),

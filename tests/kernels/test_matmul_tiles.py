@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ import pyc.numpy as pnp
 from pyc.ir import dtype as dt
 from pyc.ir import simulate
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Var
-from pyc.ir.loops import If, Kernel, walk
+from pyc.ir.loops import Kernel
 from pyc.ir.parse_kernel import parse_kernel
 from pyc.ir.simulate import SimulationError
 from pyc.ir.target import SM_90, X86_64_V3, nvptx
@@ -150,79 +148,6 @@ def test_tiles_are_as_wide_as_the_device_stays_busy() -> None:
     sides = (1024, 2048, 4096)
     assert [shape_of(n // 128, n).columns for n in sides] == [64, 256, 256]
     assert shape_of(1000, 64).columns == 64
-
-
-class Doubled:
-    """An epilogue that needs no other buffer."""
-
-    def __init__(self, dtype: DType) -> None:
-        self.buffers = ()
-        self.value = Var("product", dtype)
-
-    def at(self, index: Any, product: Any) -> Any:
-        return (product.cast(dt.f32) * 2.0).cast(product.dtype)
-
-
-@pytest.fixture
-def three_multiprocessors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiles, "MULTIPROCESSORS", 3)
-    monkeypatch.setattr(tiles, "WORTH_TURNS", 1)
-
-
-TURNS = {
-    "ik,kj": (PLAIN, (300, 328), (328, 264)),
-    "ki,kj": (FIRST, (40, 200), (40, 400)),
-    "ik,jk": (LAST, (65, 904), (135, 904)),
-}
-
-
-@pytest.mark.usefixtures("three_multiprocessors")
-@pytest.mark.parametrize("layout", TURNS)
-def test_groups_that_take_tiles_in_turn_are_right_and_race_free(layout: str) -> None:
-    dimensions, a, b = TURNS[layout]
-    kernel = matmul_tiles(types_of(a, b, dt.bf16), SM_90, Doubled(dt.bf16), dimensions=dimensions)
-    verify(kernel, scheduled=True)
-    rng = np.random.default_rng(0)
-    x, y = (rng.standard_normal(s).astype(dt.bf16.numpy) for s in (a, b))
-    exact = 2 * np.einsum(f"{layout}->ij", x.astype(float), y.astype(float))
-    out = np.zeros(exact.shape, dt.bf16.numpy)
-    simulate.run(kernel, [x, y, out])
-    size = np.einsum(f"{layout}->ij", np.abs(x.astype(float)), np.abs(y.astype(float)))
-    assert np.all(np.abs(out.astype(float) - exact) <= 8e-3 * size)
-    assert "pending 1" in print_kernel(kernel) or layout == "ki,kj", "one block of terms"
-
-
-def test_a_product_without_an_epilogue_stays_together() -> None:
-    types = types_of((8192, 512), (512, 8192), dt.bf16)
-    names = [
-        {s.role.name for s in walk(kernel.body) if isinstance(s, If) and s.role is not None}
-        for kernel in (
-            matmul_tiles(types, SM_90, dimensions=PLAIN),
-            matmul_tiles(types, SM_90, Doubled(dt.bf16), dimensions=PLAIN),
-        )
-    ]
-    assert names == [{"producer", "consumer"}, {"producer", "consumer0", "consumer1"}]
-
-
-@pytest.mark.usefixtures("three_multiprocessors")
-@pytest.mark.parametrize(
-    ("old", "new", "finding"),
-    [
-        (r"wait b9\[1\] parity \S+ & 1\n", "", "unwritten|race|Phase|phase"),
-        (r"signal b9\[1\]\n", "", "deadlock"),
-        (r"(shape \(128, 128, 64\))\n", r"\1 pending 1\n", "unfinished"),
-        (r"pending 1\n", "pending 2\n", "race"),
-    ],
-    ids=["order", "go on", "the last", "freed too early"],
-)
-def test_each_part_of_taking_turns_is_needed(old: str, new: str, finding: str) -> None:
-    types = types_of((300, 650), (650, 264), dt.bf16)
-    text = print_kernel(matmul_tiles(types, SM_90, Doubled(dt.bf16), dimensions=PLAIN))
-    assert re.search(old, text), text
-    kernel = parse_kernel(re.sub(old, new, text, count=1))
-    x, y = (np.ones(t.shape, t.dtype.numpy) for t in types)
-    with pytest.raises(SimulationError, match=finding):
-        simulate.run(kernel, [x, y, np.zeros((300, 264), x.dtype)])
 
 
 def broken(old: str, new: str) -> str:

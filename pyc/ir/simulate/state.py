@@ -53,8 +53,7 @@ class Shadow:
 class Storage:
     """The elements of a buffer: one instance per lane that made it, `base` being where each starts.
 
-    depth: concurrent loops open when it was made; it is tracked only under further ones. products:
-    of accumulators, those that are still to be added.
+    depth: concurrent loops open when it was made; it is tracked only under further ones.
     """
 
     buffer: Buffer
@@ -65,7 +64,6 @@ class Storage:
     depth: int
     written: Array | None
     shadow: Shadow | None = None
-    products: list[Callable[[], None]] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -21,8 +21,6 @@ from pyc.ir.simulate.state import Array, Frame, Machine, Pending, Storage
 from pyc.ir.simulate.values import compute
 
 WARP = 32
-HELD = 16
-"""Neighbouring rows of accumulators that one warp holds."""
 
 
 @dataclass(slots=True)
@@ -49,8 +47,6 @@ def copy_box(machine: Machine, s: lo.Copy, frame: Frame) -> None:
     if s.destination.role == "in":
         machine.report("store-in", s, f"copies into the input {s.destination.name}")
         return
-    if source.products:
-        machine.report("unfinished", s, f"reads {s.source.name} while products are pending")
     roots = (*s.destination_index, *s.source_index, *s.signal_index)
     values = compute(machine, s, "", roots, frame)
     n, m = len(s.destination_index), len(s.source_index)
@@ -108,15 +104,16 @@ def copy_box(machine: Machine, s: lo.Copy, frame: Frame) -> None:
 
 def _holders(
     machine: Machine, s: lo.Copy, threads: Array | None
-) -> Iterator[tuple[Array | slice, Array | None]]:
-    """Rows of a box and the threads that move them: of accumulators a warp moves what it holds."""
-    if threads is None or s.source not in machine.accumulators or s.extents[0] % HELD:
+) -> Iterator[tuple[slice, Array | None]]:
+    """Rows of a box and the threads that move them: of accumulators each warp moves its share."""
+    warps = len(threads) // WARP if threads is not None else 0
+    if threads is None or s.source not in machine.accumulators or s.extents[0] % max(warps, 1):
         yield slice(None), threads
         return
-    warps = max(len(threads) // WARP, 1)
-    held = np.arange(s.extents[0]) // HELD % warps
+    share = s.extents[0] // warps
     for warp in range(warps):
-        yield held == warp, threads[warp * WARP : (warp + 1) * WARP]
+        rows = slice(warp * share, (warp + 1) * share)
+        yield rows, threads[warp * WARP : (warp + 1) * WARP]
 
 
 def _land(machine: Machine, m: _Move) -> None:
@@ -145,39 +142,32 @@ def multiply(machine: Machine, s: lo.TileMultiply, frame: Frame) -> None:
     count = len(s.a_index)
     zero = (machine.uniform(0, dt.i64),) * 2
     for lane in _executors(machine, s, frame, True, values):
-
-        def add(lane: tuple[int, ...] = lane) -> None:
-            operands = []
-            for buffer, index, shape in (
-                (s.a, values[:count], (k, m) if s.transpose_a else (m, k)),
-                (s.b, values[count : count + len(s.b_index)], (n, k) if s.transpose_b else (k, n)),
-            ):
-                tile = storage_of(buffer, frame)
-                flat, inside = box(machine, s, tile, index, shape, lane)
-                if not inside.all():
-                    message = f"tile {shape} of {buffer.name} reaches out of it"
-                    machine.report("bounds", s, message)
-                if tile.written is not None and not tile.written[flat[inside]].all():
-                    machine.report("unwritten", s, f"reads {buffer.name} before it is written")
-                if tracked(tile, frame):
-                    read_by_all(machine, s, tile, flat[inside], frame, lane)
-                operands.append(tile.flat[flat].reshape(shape).astype(storage.flat.dtype))
-            a, b = operands
-            product = (a.T if s.transpose_a else a) @ (b.T if s.transpose_b else b)
-            places, _ = box(machine, s, storage, zero, (m, n), lane)
-            assert storage.written is not None
-            if not (first and bool(at_lane(values[-1], lane))):
-                if not storage.written[places].all():
-                    name = s.accumulators.name
-                    machine.report("unwritten", s, f"adds to {name} before it is written")
-                product = storage.flat[places].reshape(m, n) + product
-            storage.flat[places] = product.reshape(-1)
-            storage.written[places] = True
-
-        # A product that may be pending is done as late as it may be.
-        storage.products.append(add)
-        while len(storage.products) > s.pending:
-            storage.products.pop(0)()
+        operands = []
+        for buffer, index, shape in (
+            (s.a, values[:count], (k, m) if s.transpose_a else (m, k)),
+            (s.b, values[count : count + len(s.b_index)], (n, k) if s.transpose_b else (k, n)),
+        ):
+            tile = storage_of(buffer, frame)
+            flat, inside = box(machine, s, tile, index, shape, lane)
+            if not inside.all():
+                message = f"tile {shape} of {buffer.name} reaches out of it"
+                machine.report("bounds", s, message)
+            if tile.written is not None and not tile.written[flat[inside]].all():
+                machine.report("unwritten", s, f"reads {buffer.name} before it is written")
+            if tracked(tile, frame):
+                read_by_all(machine, s, tile, flat[inside], frame, lane)
+            operands.append(tile.flat[flat].reshape(shape).astype(storage.flat.dtype))
+        a, b = operands
+        product = (a.T if s.transpose_a else a) @ (b.T if s.transpose_b else b)
+        places, _ = box(machine, s, storage, zero, (m, n), lane)
+        assert storage.written is not None
+        if not (first and bool(at_lane(values[-1], lane))):
+            if not storage.written[places].all():
+                name = s.accumulators.name
+                machine.report("unwritten", s, f"adds to {name} before it is written")
+            product = storage.flat[places].reshape(m, n) + product
+        storage.flat[places] = product.reshape(-1)
+        storage.written[places] = True
 
 
 def _executors(
