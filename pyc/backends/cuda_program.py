@@ -232,6 +232,7 @@ class CudaProgram:
         kind = {
             dt.bf16: kinds.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
             dt.f16: kinds.CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+            dt.f64: kinds.CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
         }[m.dtype]
         rank = len(m.shape)
         strides = [m.dtype.itemsize * prod(m.shape[k + 1 :]) for k in range(rank - 1)]

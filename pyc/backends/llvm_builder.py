@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import Any, Union
 
+from pyc.backends.llvm_halves import Halves
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 
@@ -150,9 +151,9 @@ class Builder:
         type suffixes. LLVM aborts the process on an intrinsic that a target lacks."""
         self.intrinsics = intrinsics
         self.allowed = frozenset(allowed)
-        self.rounds_bf16 = False
-        """Whether the target rounds float32 to bfloat16, to nearest even and subnormals kept, by an
-        instruction of its own. A NaN may change its payload."""
+        self.halves: Halves | None = None
+        """Of targets that round float32 to half types, to nearest even and subnormals kept, and add
+        and multiply these by instructions of their own. A NaN may change its payload."""
         self.count = 0
         self.allocations: list[str] = []
         body: Lines = []

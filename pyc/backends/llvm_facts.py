@@ -85,7 +85,7 @@ def value_range(name: str, dtype: DType, args: Sequence[Value]) -> tuple[int | N
 def divisor(name: str, args: Sequence[Value]) -> int:
     """A divisor of the result, from those of the operands (wrapping keeps powers of two only, and
     only these are asked for)."""
-    if name in ("add", "sub") and len(args) == 2:
+    if name in ("add", "sub", "minimum", "maximum") and len(args) == 2:
         return gcd(args[0].multiple, args[1].multiple)
     if name == "mul":
         return args[0].multiple * args[1].multiple

@@ -20,6 +20,7 @@ from pyc.backends.llvm_builder import (
     splat,
     suffix,
 )
+from pyc.backends.llvm_halves import TYPES
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 
@@ -79,7 +80,11 @@ def _by_kind(signed: str, unsigned: str, real: str) -> Emitter:
     def emit(site: _Site, result: DType, args: Sequence[Value]) -> str:
         kind = args[0].dtype.kind
         name = real if kind == "float" else signed if kind == "int" else unsigned
-        return site.op(f"{name} {site.type(args[0].dtype)} {args[0].ref}, {args[1].ref}")
+        left, right = args[0].ref, args[1].ref
+        ref = site.op(f"{name} {site.type(args[0].dtype)} {left}, {right}")
+        if site.builder.halves is not None and result is dt.f32 and name != "fdiv":
+            site.builder.halves.computed(ref, name, left, right)
+        return ref
 
     return emit
 
@@ -112,6 +117,18 @@ def _abs(site: _Site, result: DType, args: Sequence[Value]) -> str:
     if result.is_float:
         return site.call("llvm.fabs", site.type(result), args[0].ref)
     return site.call("llvm.abs", site.type(result), args[0].ref, tail=", i1 false")
+
+
+def _copysign(site: _Site, result: DType, args: Sequence[Value]) -> str:
+    """By integers where halves have instructions of their own: LLVM would move it behind the
+    rounding to a half, and take it apart there."""
+    if site.builder.halves is None or result is not dt.f32:
+        return site.call("llvm.copysign", site.type(result), *(a.ref for a in args))
+    f32, i32 = site.plain("float"), site.plain("i32")
+    size, sign = (site.op(f"bitcast {f32} {a.ref} to {i32}") for a in args)
+    size = site.op(f"and {i32} {size}, {site.number(0x7FFFFFFF, 'i32')}")
+    sign = site.op(f"and {i32} {sign}, {site.number(-(1 << 31), 'i32')}")
+    return site.op(f"bitcast {i32} {site.op(f'or {i32} {size}, {sign}')} to {f32}")
 
 
 def _divide(site: _Site, result: DType, args: Sequence[Value], remainder: bool) -> str:
@@ -264,7 +281,14 @@ def _cast(site: _Site, result: DType, args: Sequence[Value]) -> str:
     if source.is_half:
         if result is dt.b1:
             return _half_is_nonzero(site, source, x)
-        return _convert(site, dt.f32, result, _widen(site, source, x))
+        if not site.lanes and not x.startswith("%"):
+            bits = int(x).to_bytes(source.itemsize, "little")
+            exact = np.frombuffer(bits, source.numpy)[0].astype(np.float32)
+            return _convert(site, dt.f32, result, literal(exact, dt.f32))
+        wide = _widen(site, source, x)
+        if site.builder.halves is not None:
+            site.builder.halves.widened(wide, source, x)
+        return _convert(site, dt.f32, result, wide)
     return _convert(site, source, result, x)
 
 
@@ -277,6 +301,9 @@ def _convert(site: _Site, source: DType, result: DType, x: str) -> str:
         if result is dt.f16 and source is dt.f64:
             return _narrow_f16(site, _f64_to_f32_odd(site, x))
         x = _convert(site, source, dt.f32, x)
+        own = _half_arithmetic(site, result, x)
+        if own is not None:
+            return own
         return _narrow_f16(site, x) if result is dt.f16 else _NARROW[result](site, x)
     if result is dt.b1:
         if source.is_float:
@@ -345,6 +372,19 @@ def _widen(site: _Site, source: DType, x: str) -> str:
     return _widen_f8(site, source, x)
 
 
+def _half_arithmetic(site: _Site, result: DType, x: str) -> str | None:
+    """A float32 rounded to a half type by the instruction for halves that computes it, if any."""
+    found = site.builder.halves.operation(x, result) if site.builder.halves is not None else None
+    if found is None:
+        return None
+    name, operands = found
+    bits, half = site.plain("i16"), site.plain(TYPES[result])
+    left, right = (
+        site.op(f"bitcast {bits} {e} to {half}") if e.startswith("%") else e for e in operands
+    )
+    return site.op(f"bitcast {half} {site.op(f'{name} {half} {left}, {right}')} to {bits}")
+
+
 def _narrow_f16(site: _Site, x: str) -> str:
     half = site.op(f"fptrunc {site.plain('float')} {x} to {site.plain('half')}")
     return site.op(f"bitcast {site.plain('half')} {half} to {site.plain('i16')}")
@@ -375,7 +415,7 @@ def _narrow_bf16(site: _Site, x: str) -> str:
     """float32 to bfloat16, to nearest even: by integers where the target has no such instruction;
     NaN becomes a quiet NaN."""
     i32, f32 = site.plain("i32"), site.plain("float")
-    if site.builder.rounds_bf16:
+    if site.builder.halves is not None:
         short = site.plain("bfloat")
         return site.op(
             f"bitcast {short} {site.op(f'fptrunc {f32} {x} to {short}')} to {site.plain('i16')}"
@@ -486,7 +526,7 @@ TABLE: dict[str, Emitter] = {
     "ceil": _call("llvm.ceil"),
     "trunc": _call("llvm.trunc"),
     "rint": _call("llvm.rint"),
-    "copysign": _call("llvm.copysign"),
+    "copysign": _copysign,
     "minimum": _call_by_kind("llvm.smin", "llvm.umin", "llvm.minimum"),
     "maximum": _call_by_kind("llvm.smax", "llvm.umax", "llvm.maximum"),
     "quotient": lambda s, r, a: _divide(s, r, a, remainder=False),

@@ -19,22 +19,26 @@ from pyc.backends import llvm_narrow
 from pyc.backends.base import KernelLaunch, TensorMap
 from pyc.backends.llvm import INTRINSICS
 from pyc.backends.llvm_addresses import Place
-from pyc.backends.llvm_builder import Scope, Value
+from pyc.backends.llvm_builder import Scope, Value, literal
 from pyc.backends.llvm_expr import LARGEST_SIZE
+from pyc.backends.llvm_halves import Halves, constant_of
 from pyc.backends.llvm_library import Machine, machine
 from pyc.backends.nvptx_atomics import AtomicEmitter
 from pyc.backends.nvptx_clusters import CLUSTER_INTRINSICS, ClusterEmitter
+from pyc.backends.nvptx_tiles import REGISTERS, bytes_of
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.evaluate_expr import evaluate
 from pyc.ir.expr import Shuffle
 from pyc.ir.loops import (
+    Alloc,
     Buffer,
     Extent,
     For,
     Kernel,
     Kind,
+    Space,
     walk,
 )
 from pyc.ir.target import Target
@@ -49,12 +53,17 @@ NVPTX_INTRINSICS = (
     "llvm.nvvm.barrier.cta.sync.aligned.all",
     "llvm.nvvm.bar.warp.sync",
     "llvm.nvvm.shfl.sync.bfly.i32",
+    "llvm.nvvm.rcp.approx.ftz.f",
 )
+ORDINARY = (2.0**-60, 2.0**60)
+"""Between these, neither a quotient nor what is left of a division overflows or is subnormal."""
 _BLOCK_REGISTERS = ("ctaid.x", "ctaid.y", "ctaid.z")
 _MOST_BLOCKS = (1 << 31) - 1
 _WARP = 32
 _BUSY_THREADS = 512
 """Threads that a multiprocessor should hold at once: up to 128 registers each."""
+_OTHER_REGISTERS = 40
+"""What a thread needs beside its register buffers."""
 
 
 def launch_of(
@@ -95,6 +104,12 @@ def _blocks(extent: Extent, kernel: Kernel, sizes: Sequence[int] | None) -> int:
     return int(evaluate([extent], env)[0])
 
 
+def _registers_of(threads: int) -> int:
+    """Registers of each of so many threads: a multiprocessor has four quarters, which share warps
+    and registers evenly."""
+    return REGISTERS // (-(-threads // (4 * _WARP)) * 4 * _WARP)
+
+
 class NvptxKernel(AtomicEmitter, ClusterEmitter):
     """A kernel as a PTX entry: parameters are buffer addresses, sizes, the error
     slot, and the tensor maps of its launch."""
@@ -103,13 +118,21 @@ class NvptxKernel(AtomicEmitter, ClusterEmitter):
 
     def __init__(self, kernel: Kernel, target: Target, intrinsics: dict[str, str]) -> None:
         super().__init__(kernel, target, intrinsics, NVPTX_INTRINSICS)
-        self.builder.rounds_bf16 = True
+        self.builder.halves = Halves()
         self._grids = 0
         self._inside_warp = False
         launch = launch_of(kernel, "")
         self.threads, self.cluster = launch.threads, launch.cluster
         self.blocks = max(_BUSY_THREADS // self.threads, 1)
         self.prepare()
+        while self.blocks > 1 and self._registers() > _registers_of(self.threads * self.blocks):
+            self.blocks -= 1
+
+    def _registers(self) -> int:
+        """What a thread needs at least: its register buffers, and addresses."""
+        made = [s.buffer for s in walk(self.kernel.body) if isinstance(s, Alloc)]
+        held = [b for b in made if b.space is Space.REGISTER and b not in self.accumulators]
+        return sum(-(-bytes_of(b) // 4) for b in held) + _OTHER_REGISTERS
 
     def function(self, name: str) -> str:
         """The text of the entry and its shared arrays."""
@@ -141,12 +164,6 @@ class NvptxKernel(AtomicEmitter, ClusterEmitter):
     ) -> str:
         """See `llvm_narrow`."""
         return llvm_narrow.emit(self.builder, name, dtype, args, 0, scope)
-
-    def vector_instruction(
-        self, name: str, dtype: DType, args: Sequence[Value], lanes: int, scope: Scope
-    ) -> str:
-        """See `llvm_narrow`."""
-        return llvm_narrow.emit(self.builder, name, dtype, args, lanes, scope)
 
     def _sreg(self, name: str, extent: int) -> Value:
         b = self.builder
@@ -208,6 +225,55 @@ class NvptxKernel(AtomicEmitter, ClusterEmitter):
         b.close()
         b.line(f"br label %{done}")
         b.label(done)
+
+    def vector_instruction(
+        self, name: str, dtype: DType, args: Sequence[Value], lanes: int, scope: Scope
+    ) -> str:
+        """See `llvm_narrow`; of divisions of a constant, all lanes take the short way (below)."""
+        b = self.builder
+        if name == "div" and dtype is dt.f32 and scope is b.scope:
+            size = abs(constant_of(args[0].ref) or 0.0)
+            if ORDINARY[0] < size < ORDINARY[1]:
+                return self._divide_constant(args[0].ref, args[1].ref, lanes)
+        return llvm_narrow.emit(b, name, dtype, args, lanes, scope)
+
+    def _divide_constant(self, x: str, y: str, lanes: int) -> str:
+        """The exactly rounded quotients of a constant and ordinary numbers: an approximate
+        reciprocal, a step that corrects it, and one that corrects the quotient. The assembler does
+        the same for each number, but with a branch of its own, behind which the others wait."""
+        b = self.builder
+        f32, bits = f"<{lanes} x float>", f"<{lanes} x i1>"
+        fma = b.intrinsic(f"llvm.fma.v{lanes}f32", f32, [f32] * 3)
+        size = b.emit(f"{b.intrinsic(f'llvm.fabs.v{lanes}f32', f32, [f32])}({f32} {y})")
+        least, most = (f"splat (float {literal(e, dt.f32)})" for e in ORDINARY)
+        above = b.emit(f"fcmp ogt {f32} {size}, {least}")
+        below = b.emit(f"fcmp olt {f32} {size}, {most}")
+        good = b.emit(f"and {bits} {above}, {below}")
+        all_good = b.emit(f"extractelement {bits} {good}, i64 0")
+        for lane in range(1, lanes):
+            one = b.emit(f"extractelement {bits} {good}, i64 {lane}")
+            all_good = b.emit(f"and i1 {all_good}, {one}")
+        near = "poison"
+        reciprocal = b.intrinsic("llvm.nvvm.rcp.approx.ftz.f", "float", ["float"])
+        for lane in range(lanes):
+            one = b.emit(f"extractelement {f32} {y}, i64 {lane}")
+            found = b.emit(f"{reciprocal}(float {one})")
+            near = b.emit(f"insertelement {f32} {near}, float {found}, i64 {lane}")
+        back = b.emit(f"fneg {f32} {y}")
+        one = f"splat (float {literal(1.0, dt.f32)})"
+        error = b.emit(f"{fma}({f32} {back}, {f32} {near}, {f32} {one})")
+        exact = b.emit(f"{fma}({f32} {near}, {f32} {error}, {f32} {near})")
+        product = b.emit(f"fmul {f32} {x}, {exact}")
+        rest = b.emit(f"{fma}({f32} {back}, {f32} {product}, {f32} {x})")
+        quick = b.emit(f"{fma}({f32} {rest}, {f32} {exact}, {f32} {product})")
+        start, odd, join = (b.name(name) for name in ("start", "odd", "join"))
+        b.jump(start)
+        b.line(f"br i1 {all_good}, label %{join}, label %{odd}, !prof !1")
+        b.label(odd)
+        slow = b.emit(f"fdiv {f32} {x}, {y}")
+        b.line(f"br label %{join}")
+        b.label(join)
+        return b.emit(f"phi {f32} [ {quick}, %{start} ], [ {slow}, %{odd} ]")
 
     def parallel_range(self, loop: For) -> tuple[Value, Value] | None:
         """All iterations: parallel loops are grid loops here."""
@@ -296,6 +362,7 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
             'attributes #0 = { nounwind "no-builtins" }',
             "attributes #1 = { convergent nounwind }",
             '!0 = !{!"branch_weights", i32 1, i32 1000000}',
+            '!1 = !{!"branch_weights", i32 1000000, i32 1}',
             "",
         )
     )

@@ -15,11 +15,12 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from pyc.backends.base import TensorMap
-from pyc.backends.llvm import KernelEmitter
 from pyc.backends.llvm_addresses import Place
 from pyc.backends.llvm_builder import Scope, Value, memory_type
+from pyc.backends.nvptx_doubles import DoubleEmitter
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Const, Expr, Load, Var, postorder
 from pyc.ir.loops import (
     Accumulate,
@@ -65,7 +66,7 @@ REGISTERS = 65536
 _HALVES = {dt.bf16: "bf16", dt.f16: "f16"}
 
 
-class TileEmitter(KernelEmitter):
+class TileEmitter(DoubleEmitter):
     """Emits what the warps of a block do together beyond plain barriers."""
 
     threads: int
@@ -92,8 +93,8 @@ class TileEmitter(KernelEmitter):
         self._barriers = {name: k + 1 for k, name in enumerate(names)}
         self._barrier_threads = {role.name: role.warps * WARP for role in roles}
         made = [s.buffer for s in statements if isinstance(s, Alloc)]
-        shared = sum(_bytes(b) for b in made if b.space is Space.SHARED)
-        shared += sum(_bytes(b) // _constant(b)[0] for b in made if b.space is Space.CLUSTER)
+        shared = sum(bytes_of(b) for b in made if b.space is Space.SHARED)
+        shared += sum(bytes_of(b) // _constant(b)[0] for b in made if b.space is Space.CLUSTER)
         self._dynamic = shared > STATIC_SHARED
         if self._dynamic:
             self.blocks = max(self.target.shared_bytes // (shared + KEPT_SHARED), 1)
@@ -108,7 +109,7 @@ class TileEmitter(KernelEmitter):
         alignment = max(buffer.alignment, 16)
         if buffer in self.tiles:
             alignment = max(alignment, SWIZZLE_ALIGNMENT)
-        nbytes = _bytes(buffer)
+        nbytes = bytes_of(buffer)
         b = self.builder
         if self._dynamic:
             start = -(-self.shared_bytes // alignment) * alignment
@@ -179,10 +180,6 @@ class TileEmitter(KernelEmitter):
         return self.builder.emit(call)
 
     # --- warps ------------------------------------------------------------------------------------
-
-    def thread_number(self) -> Value:
-        """The number of a thread in its block."""
-        raise NotImplementedError
 
     def block_barrier(self) -> None:
         """All threads of the block meet."""
@@ -332,12 +329,12 @@ class TileEmitter(KernelEmitter):
         shape = self.accumulators.get(buffer)
         if shape is None:
             return super().stack_place(buffer)
-        self._groups(shape)
+        self._groups(shape, buffer.dtype)
         count = TILE_ROWS * shape[1] // (GROUP * WARP)
-        address = self.builder.allocate(memory_type(dt.f32), count, 64)
+        address = self.builder.allocate(memory_type(buffer.dtype), count, 64)
         return Place(address, "ptr", self.builder.root)
 
-    def _groups(self, shape: tuple[int, int, int]) -> int:
+    def _groups(self, shape: tuple[int, int, int], accumulator: DType) -> int:
         """Groups of warps that share a tile product."""
         m, n, k = shape
         role = self._role
@@ -348,7 +345,8 @@ class TileEmitter(KernelEmitter):
                 f"kernel {self.kernel.name}: {m} rows of a tile product need "
                 f"{m // TILE_ROWS * GROUP} warps, from a multiple of {GROUP} on; found {warps}"
             )
-        if n % COLUMNS or n > 256 or k * 2 != PANEL_BYTES:
+        itemsize = 8 if accumulator is dt.f64 else 2
+        if n % COLUMNS or n > 256 or k * itemsize != PANEL_BYTES:
             raise CompileError(f"kernel {self.kernel.name}: no tile product of {shape}")
         return warps // GROUP
 
@@ -361,16 +359,25 @@ class TileEmitter(KernelEmitter):
 
     def _register(self, buffer: Buffer, number: int) -> str:
         place = self.places[buffer]
-        return self.builder.emit(f"getelementptr float, ptr {place.address}, i64 {number}")
+        element = memory_type(buffer.dtype)
+        return self.builder.emit(f"getelementptr {element}, ptr {place.address}, i64 {number}")
 
     def _multiply(self, s: TileMultiply) -> None:
         """One statement of assembly: the instructions of a tile's terms, and the wait for them, so
         that nothing can move between the product and the registers it fills."""
         _, n, k = s.shape
         half = _HALVES.get(s.a.dtype)
-        if half is None or s.b.dtype is not s.a.dtype:
+        doubles = s.a.dtype is dt.f64
+        if (half is None and not doubles) or s.b.dtype is not s.a.dtype:
             raise CompileError(f"kernel {self.kernel.name}: no tile product of {s.a.dtype}")
-        self._groups(s.shape)
+        self._groups(s.shape, s.accumulators.dtype)
+        if doubles:
+            places = [
+                self._register(s.accumulators, e) for e in range(TILE_ROWS * n // (GROUP * WARP))
+            ]
+            first_warp = 0 if self._role is None else self._role.first_warp
+            self.multiply_doubles(s, first_warp, places)
+            return
         b = self.builder
         group = b.emit(f"trunc i64 {self._group_number()} to i32", b.root)
         own = b.emit(f"mul i32 {group}, {TILE_ROWS * PANEL_BYTES}", b.root)
@@ -458,18 +465,22 @@ class TileEmitter(KernelEmitter):
         for value, stride in terms:
             product = b.emit(f"mul i64 {value}, {stride}", b.root)
             offset = b.emit(f"add i64 {offset}, {product}", b.root)
-        own = b.emit(f"getelementptr float, ptr addrspace(3) {start}, i64 {offset}")
+        element = memory_type(destination.dtype)
+        own = b.emit(f"getelementptr {element}, ptr addrspace(3) {start}, i64 {offset}")
         for j in range(columns // COLUMNS):
             for h in range(2):
                 number = 4 * (column // COLUMNS + j) + 2 * h
                 pair = "poison"
                 for e in range(2):
                     place = self._register(s.source, number + e)
-                    value = b.emit(f"load float, ptr {place}, align 4")
-                    pair = b.emit(f"insertelement <2 x float> {pair}, float {value}, i64 {e}")
+                    value = b.emit(f"load {element}, ptr {place}, align 4")
+                    text = f"insertelement <2 x {element}> {pair}, {element} {value}, i64 {e}"
+                    pair = b.emit(text)
                 to = 8 * h * pitch + COLUMNS * j
-                address = b.emit(f"getelementptr float, ptr addrspace(3) {own}, i64 {to}")
-                b.line(f"store <2 x float> {pair}, ptr addrspace(3) {address}, align 8")
+                address = b.emit(f"getelementptr {element}, ptr addrspace(3) {own}, i64 {to}")
+                aligned = 2 * destination.dtype.itemsize
+                store = f"store <2 x {element}> {pair}, ptr addrspace(3) {address}"
+                b.line(f"{store}, align {aligned}")
 
 
 def _step(across: bool) -> int:
@@ -493,7 +504,7 @@ def _constant(buffer: Buffer) -> tuple[int, ...]:
     return found
 
 
-def _bytes(buffer: Buffer) -> int:
+def bytes_of(buffer: Buffer) -> int:
     """What a shared buffer takes, its strides counted."""
     shape = _constant(buffer)
     if not all(shape):

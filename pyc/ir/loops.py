@@ -314,8 +314,9 @@ class TileMultiply(Stmt):
     the warps of the enclosing role share; a, b: buffers with the index of the tile's first element.
     transpose_a: a is stored [k, m]; transpose_b: b is stored [n, k]. first: replaces instead of
     adding. Meaning is immediate; a target that runs it asynchronously waits before the next
-    statement that reads the accumulators, stores to a or b, or signals. A `Copy` from the
-    accumulators moves a box of the shared tile, each thread what it holds.
+    statement that reads the accumulators, stores to a or b, or signals. The warps of the role hold
+    equal shares of the accumulators' rows, in order; a `Copy` from the accumulators moves a box of
+    the shared tile, of whole columns, each warp what it holds.
     """
 
     accumulators: Buffer

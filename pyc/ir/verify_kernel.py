@@ -587,7 +587,8 @@ class _Verifier:
         if s.accumulators.shape != (m, n) or s.accumulators.space not in PRIVATE:
             name = s.accumulators.name
             raise _Broken(s, f"accumulators {name} are no register tile of {m} by {n}")
-        if s.accumulators.dtype is not dt.f32 or s.a.dtype is not s.b.dtype:
+        wide = dt.f64 if s.a.dtype is dt.f64 else dt.f32
+        if s.accumulators.dtype is not wide or s.a.dtype is not s.b.dtype:
             types = f"{s.a.dtype} @ {s.b.dtype} into {s.accumulators.dtype}"
             raise _Broken(s, f"tile product of {types}")
         if s.first is not None:

@@ -1,7 +1,7 @@
-"""Matrix products of half types by the tensor-core step, for targets that have it.
+"""Matrix products of half types and float64 by the tensor-core step, for targets that have it.
 
     a block has a warp that brings tiles, and two groups of four warps that multiply them
-      producer: for each DEPTH terms, into the next of STAGES pairs of tiles in shared memory,
+      producer: for each block of terms, into the next of STAGES pairs of tiles in shared memory,
                 one thread starts the asynchronous copies when the pair is free
       consumer: waits for the pair, multiplies, frees it; at the end the accumulators go through
                 shared memory, 32 columns at a time, so that neighbouring threads store neighbours
@@ -18,6 +18,7 @@ from math import prod
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
+from pyc.ir.element import widened
 from pyc.ir.expr import Expr, Load, Var, apply, const
 from pyc.ir.loops import (
     Alloc,
@@ -46,8 +47,6 @@ from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, Operand, is_matri
 
 ROWS = 128
 """Rows of a block's tile: 64 for each group of consumer warps."""
-DEPTH = 64
-"""Terms of a pair of tiles: 128 bytes, the width of a swizzled row."""
 GROUP = 4
 """Warps that multiply together."""
 CONSUMERS = 2
@@ -68,6 +67,13 @@ MINIMUM_TERMS = 32
 MINIMUM_RESULTS = 32 * 32
 PITCH_BYTES = 16
 """What the rows of an operand must be a multiple of for the copies."""
+LINE_BYTES = 128
+"""What the copies are quick for."""
+WORTH_ROWS = 1 << 27
+"""Products from which copying an operand into rows is quicker than another nest."""
+LINE_WORK = 1 << 32
+LINE_READS = 1024
+"""Products, and how often an element is read, from which copying into lines is worth while."""
 MAX_RANK = 5
 
 
@@ -76,34 +82,67 @@ def refusal_of_tiles(types: tuple[ArrayType, ...], dimensions: Dimensions, targe
     a, b = types
     if not target.tile_multiply:
         return "the target has no tensor cores of its kind"
-    if a.dtype not in (dt.f16, dt.bf16):
-        return f"it is for float16 and bfloat16, not {a.dtype.name}"
+    if a.dtype not in (dt.f16, dt.bf16, dt.f64):
+        return f"it is for float16, bfloat16 and float64, not {a.dtype.name}"
     if not is_matrix_product(types, dimensions):
         return NO_MATRIX_PRODUCT
-    (a_contract, b_contract), (a_batch, b_batch) = dimensions
-    left, right = (
-        Operand("", type, axis, batch)
-        for type, axis, batch in ((a, a_contract[0], a_batch), (b, b_contract[0], b_batch))
-    )
+    (_, _), (a_batch, _) = dimensions
+    left, right = operands_of(types, dimensions)
     if left.terms < MINIMUM_TERMS or left.extent * right.extent < MINIMUM_RESULTS:
         return (
             f"{left.extent} x {right.extent} results of {left.terms} terms are few: it needs "
             f"{MINIMUM_RESULTS} results and {MINIMUM_TERMS} terms"
         )
+    if a.rank > MAX_RANK:
+        return f"the copies take operands of {MAX_RANK} axes, not {a.rank}"
+    work = left.extent * right.extent * left.terms * prod(a.shape[k] for k in a_batch)
     for name, operand, type in (("first", left, a), ("second", right, b)):
-        if not _in_rows(operand) or type.rank > MAX_RANK:
-            return f"the {name} operand, {type}, is no stack of matrices whose rows a copy takes"
+        if not _in_rows(operand, PITCH_BYTES) and work < WORTH_ROWS:
+            return (
+                f"the {name} operand, {type}, is no stack of matrices whose rows a copy takes, and "
+                f"{work} products are few: one into rows is worth {WORTH_ROWS}"
+            )
     return ""
 
 
-def _in_rows(operand: Operand) -> bool:
-    """Whether the operand is a stack of matrices whose rows a copy can take."""
-    shape = operand.buffer.shape
-    rank = len(shape)
-    last = shape[-1]
+def operands_of(types: tuple[ArrayType, ...], dimensions: Dimensions) -> tuple[Operand, Operand]:
+    """Both operands of a matrix product, as they lie in memory."""
+    (a_contract, b_contract), (a_batch, b_batch) = dimensions
+    return (
+        Operand("a", types[0], a_contract[0], a_batch),
+        Operand("b", types[1], b_contract[0], b_batch),
+    )
+
+
+def _in_rows(operand: Operand, multiple: int) -> bool:
+    """Whether the operand is a stack of matrices whose rows are a multiple of so many bytes."""
+    last = operand.buffer.shape[-1]
     assert isinstance(last, int)
-    stacked = set(operand.batch) == set(range(rank - 2))
-    return stacked and last * operand.buffer.dtype.itemsize % PITCH_BYTES == 0
+    return operand.stacked and last * operand.buffer.dtype.itemsize % multiple == 0
+
+
+def rows_for_tiles(
+    types: tuple[ArrayType, ...], dimensions: Dimensions
+) -> tuple[tuple[Operand, Operand], tuple[tuple[int, Kernel], ...]]:
+    """What this nest reads for each operand, and the copies into rows that it takes before: the
+    operand's number and a logical kernel over (operand, rows). The asynchronous copies cannot take
+    an operand that is no stack of rows of 16 bytes; rows that are no multiple of 128 take them
+    nearly twice as long, which is worth a copy where an element is read often."""
+    operands = operands_of(types, dimensions)
+    (_, _), (a_batch, _) = dimensions
+    extents = [operand.extent for operand in operands]
+    work = prod(extents) * operands[0].terms * prod(types[0].shape[k] for k in a_batch)
+    copies = []
+    found = []
+    for k, operand in enumerate(operands):
+        often = work >= LINE_WORK and extents[1 - k] >= LINE_READS
+        if _in_rows(operand, LINE_BYTES if often else PITCH_BYTES):
+            found.append(operand)
+            continue
+        rows, copy = operand.in_rows(LINE_BYTES // operand.buffer.dtype.itemsize)
+        found.append(rows)
+        copies.append((k, copy))
+    return (found[0], found[1]), tuple(copies)
 
 
 @frozen()
@@ -122,7 +161,11 @@ class Shape:
 SHAPES = (Shape(256, 1, 32, 1.0), Shape(128, 2, 16, 0.92), Shape(64, 2, 16, 0.58))
 
 
-def shape_of(tiles: int, extent: int) -> Shape:
+WIDE_SHAPES = (Shape(96, 1, 16, 1.0), Shape(64, 1, 16, 0.9))
+"""For float64."""
+
+
+def shape_of(tiles: int, extent: int, shapes: tuple[Shape, ...] = SHAPES) -> Shape:
     """The shape that should be the quickest: rounds of tiles over the multiprocessors, by the time
     of a tile. tiles: how many tiles of ROWS rows there are for one column of tiles; extent: columns
     of the result."""
@@ -131,7 +174,7 @@ def shape_of(tiles: int, extent: int) -> Shape:
         rounds = -(-tiles * -(-extent // shape.columns) // MULTIPROCESSORS)
         return rounds * shape.columns / shape.rate
 
-    return min(SHAPES, key=cost)
+    return min(shapes, key=cost)
 
 
 def matmul_tiles(
@@ -141,34 +184,39 @@ def matmul_tiles(
     *,
     dimensions: Dimensions,
     result: DType | None = None,
+    operands: tuple[Operand, Operand] | None = None,
 ) -> Kernel:
-    """The scheduled kernel of `dot_general` over buffers (a, b, the epilogue's, out)."""
-    (a_contract, b_contract), (a_batch, b_batch) = dimensions
+    """The scheduled kernel of `dot_general` over buffers (a, b, the epilogue's, out). operands:
+    what it reads instead of a and b, behind these buffers where it is another buffer."""
+    (_, _), (a_batch, _) = dimensions
     half = types[0].dtype
-    a = Operand("a", types[0], a_contract[0], a_batch)
-    b = Operand("b", types[1], b_contract[0], b_batch)
+    originals = operands_of(types, dimensions)
+    a, b = operands = operands or originals
     batch_extents = tuple(types[0].shape[k] for k in a_batch)
     m, n, terms = a.extent, b.extent, a.terms
     high = -(-m // ROWS)
-    shape = shape_of(prod(batch_extents) * high, n)
+    shapes = WIDE_SHAPES if half is dt.f64 else SHAPES
+    shape = shape_of(prod(batch_extents) * high, n, shapes)
+    depth = LINE_BYTES // half.itemsize
+    accumulator = widened(half)
     columns, width = shape.columns, shape.part
     wide = -(-n // columns)
-    steps = -(-terms // DEPTH)
-    stage_bytes = (ROWS + columns) * DEPTH * half.itemsize
-    part_bytes = ROWS * (width + PAD) * dt.f32.itemsize
+    steps = -(-terms // depth)
+    stage_bytes = (ROWS + columns) * depth * half.itemsize
+    part_bytes = ROWS * (width + PAD) * accumulator.itemsize
     room = target.shared_bytes // shape.blocks - part_bytes - BARRIER_BYTES
     stages = min(room // stage_bytes, MOST_STAGES)
 
-    left_tile = (ROWS, DEPTH) if a.along_terms else (DEPTH, ROWS)
-    right_tile = (columns, DEPTH) if b.along_terms else (DEPTH, columns)
+    left_tile = (ROWS, depth) if a.along_terms else (depth, ROWS)
+    right_tile = (columns, depth) if b.along_terms else (depth, columns)
     left = Buffer("tile_a", half, (stages, *left_tile), Space.SHARED, alignment=1024)
     right = Buffer("tile_b", half, (stages, *right_tile), Space.SHARED, alignment=1024)
     part = Buffer(
-        "part", dt.f32, (ROWS, width), Space.SHARED, strides=(width + PAD, 1), alignment=128
+        "part", accumulator, (ROWS, width), Space.SHARED, strides=(width + PAD, 1), alignment=128
     )
     full = Buffer("full", dt.i64, (stages,), Space.SHARED)
     free = Buffer("free", dt.i64, (stages,), Space.SHARED)
-    sums = Buffer("sums", dt.f32, (ROWS, columns), Space.REGISTER)
+    sums = Buffer("sums", accumulator, (ROWS, columns), Space.REGISTER)
     product_type = result or half
     out_type = product_type if epilogue is None else epilogue.value.dtype
     out = Buffer("out", out_type, (*batch_extents, m, n), role="out")
@@ -203,7 +251,7 @@ def matmul_tiles(
             left,
             (stage, const(0), const(0)),
             a.buffer,
-            a.index(batch, first_row, step * DEPTH),
+            a.index(batch, first_row, step * depth),
             left_tile,
             asynchronous=True,
             signal=full,
@@ -213,7 +261,7 @@ def matmul_tiles(
             right,
             (stage, const(0), const(0)),
             b.buffer,
-            b.index(batch, first_column, step * DEPTH),
+            b.index(batch, first_column, step * depth),
             right_tile,
             asynchronous=True,
             signal=full,
@@ -230,7 +278,7 @@ def matmul_tiles(
         Wait(full, (stage,), phase),
         TileMultiply(
             *(sums, left, (stage, const(0), const(0)), right, (stage, const(0), const(0))),
-            shape=(ROWS, columns, DEPTH),
+            shape=(ROWS, columns, depth),
             transpose_a=not a.along_terms,
             transpose_b=b.along_terms,
             first=apply("eq", step, const(0)),
@@ -238,18 +286,19 @@ def matmul_tiles(
         Barrier("warp"),
         If(apply("eq", lane, const(0)), (Signal(free, (stage,)),)),
     )
-    thread = Var("thread")
-    consumer: list[Stmt] = [
-        For(step, steps, Kind.SERIAL, multiply),
-        Let(thread, warp * WARP + lane),
-    ]
+    consumer: list[Stmt] = [For(step, steps, Kind.SERIAL, multiply)]
     number_of_part = Var("part")
     row, column, v, turn = Var("row"), Var("column"), Var("v"), Var("turn")
-    threads = CONSUMER.warps * WARP
-    across = width // FOUR
-    tall = threads // across
-    local = turn * tall + apply("quotient", thread, const(across))
-    at = apply("remainder", thread, const(across)) * FOUR
+    # A thread's neighbours are in flight together: what is done with one hides behind the others.
+    each = FOUR if n % (2 * FOUR) or out_type.itemsize > dt.bf16.itemsize else 2 * FOUR
+    across = width // each
+    tall = WARP // across
+    held = ROWS // CONSUMER.warps
+    # A warp stores the rows that it holds: no other has to wait for it.
+    local = (
+        (warp - CONSUMER.first_warp) * held + turn * tall + apply("quotient", lane, const(across))
+    )
+    at = apply("remainder", lane, const(across)) * each
     product = Load(part, (local, at + v)).cast(product_type)
     index = (*batch, row, column + v)
     value = product if epilogue is None else epilogue.at(index, product)
@@ -257,7 +306,7 @@ def matmul_tiles(
     if n % FOUR:
         stored = For(v, FOUR, Kind.UNROLL, (If(column + v < n, (stored,)),))
     else:
-        stored = For(v, FOUR, Kind.VECTOR, (stored,))
+        stored = For(v, each, Kind.VECTOR, (stored,))
         if n % columns:
             stored = If(column < n, (stored,))
     stores: Body = (
@@ -267,9 +316,9 @@ def matmul_tiles(
     )
     give: Body = (
         Copy(part, (const(0), const(0)), sums, (const(0), number_of_part * width), (ROWS, width)),
-        Barrier(CONSUMER.name),
-        For(turn, ROWS // tall, Kind.SERIAL, stores),
-        Barrier(CONSUMER.name),
+        Barrier("warp"),
+        For(turn, held // tall, Kind.SERIAL, stores),
+        Barrier("warp"),
     )
     consumer.append(For(number_of_part, columns // width, Kind.UNROLL, give))
     body: Body = (
@@ -284,5 +333,10 @@ def matmul_tiles(
     between = () if epilogue is None else epilogue.buffers
     grid = For(block, prod(batch_extents) * high * wide, Kind.GRID, body)
     phased = (PhasedBarrier(full, 1), PhasedBarrier(free, CONSUMER.warps))
-    buffers = (a.buffer, b.buffer, *between, out)
+    copied = [operand.buffer for operand in operands if operand.buffer.role != "in"]
+    given = [
+        original.buffer if operand.buffer in copied else operand.buffer
+        for original, operand in zip(originals, operands, strict=True)
+    ]
+    buffers = (*given, *between, out, *copied)
     return Kernel("matmul", buffers, (grid,), phased=phased)

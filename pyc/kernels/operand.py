@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyc.ir.expr import Expr, Load
-from pyc.ir.loops import Buffer
+from pyc.ir.expr import Const, Expr, Load, Var, apply, const, select
+from pyc.ir.loops import Body, Buffer, For, Kernel, Kind, Store
 from pyc.ir.types import ArrayType
 
 Axes = tuple[int, ...]
@@ -51,6 +51,41 @@ class Operand:
         self.extent = type.shape[self.free]
         self.terms = type.shape[contract]
         self.along_terms = contract == type.rank - 1
+
+    @property
+    def stacked(self) -> bool:
+        """Whether it is a stack of matrices: the batch axes are the first ones."""
+        return set(self.batch) == set(range(len(self.buffer.shape) - 2))
+
+    def in_rows(self, multiple: int) -> tuple[Operand, Kernel]:
+        """The operand as a stack of matrices, the contracted axis last if it is last here, whose
+        rows are a multiple of so many elements; and the logical kernel over (this buffer, that one)
+        that copies it there. What is behind the end of a row is zero."""
+        shape = self.buffer.shape
+        extents = [e for e in shape if isinstance(e, int)]
+        last = self.terms if self.along_terms else self.extent
+        other = self.extent if self.along_terms else self.terms
+        pitch = -(-last // multiple) * multiple
+        stack = [extents[axis] for axis in self.batch]
+        rank = len(stack) + 2
+        type = ArrayType((*stack, other, pitch), self.buffer.dtype)
+        contract = rank - 1 if self.along_terms else rank - 2
+        rows = Operand(f"{self.buffer.name}_rows", type, contract, tuple(range(len(stack))))
+        rows.buffer = Buffer(rows.buffer.name, type.dtype, type.shape, role="inout")
+        rows.extent, rows.terms = self.extent, self.terms
+        batch = [Var(f"n{k}") for k in range(len(stack))]
+        slow, fast = Var("row"), Var("column")
+        place = apply("minimum", fast, const(last - 1)) if pitch != last else fast
+        free, term = (slow, place) if self.along_terms else (place, slow)
+        value: Expr = self.load(batch, free, term)
+        if pitch != last:
+            value = select(fast < last, value, Const(0.0, value.dtype))
+        body: Body = (Store(rows.buffer, (*batch, slow, fast), value),)
+        loops = [*zip(batch, stack, strict=True), (slow, other), (fast, pitch)]
+        for var, extent in reversed(loops):
+            body = (For(var, extent, Kind.PARALLEL, body),)
+        name = f"rows_of_{self.buffer.name}"
+        return rows, Kernel(name, (self.buffer, rows.buffer), body)
 
     def index(self, batch: Sequence[Expr], free: Expr, term: Expr) -> tuple[Expr, ...]:
         """Where an element stands."""

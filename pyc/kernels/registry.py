@@ -19,28 +19,34 @@ from pyc.kernels.contraction import Epilogue, contraction
 from pyc.kernels.few_rows import few_rows, refusal_of_few_rows
 from pyc.kernels.matmul import matmul, refusal
 from pyc.kernels.matmul_blocks import matmul_blocks, refusal_of_blocks
-from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles
+from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles, rows_for_tiles
 from pyc.kernels.merged import merged
+from pyc.kernels.operand import Operand
 from pyc.kernels.scatter_blocks import scatter_blocks
 from pyc.kernels.sequence import LaunchSequence
 from pyc.kernels.sort_blocks import sort_blocks
+
+Copies = tuple[tuple[int, Kernel], ...]
+"""Numbers of operands, and logical kernels over (the operand, a scratch buffer of the nest)."""
 
 
 @frozen()
 class Nest:
     """A hand-made nest. refusal: why it does not do a contraction, of (types, dimensions, target);
-    build: its kernel, of (types, target, epilogue, **params); blocks: for targets with blocks."""
+    build: its kernel, of (types, target, epilogue, **params); blocks: for targets with blocks;
+    rows: of (types, dimensions), what it reads of the operands, and copies before it."""
 
     name: str
     blocks: bool
     refusal: Callable[..., str]
     build: Callable[..., Kernel]
+    rows: Callable[..., tuple[tuple[Operand, Operand], Copies]] | None = None
 
 
 NESTS = (
     Nest("matmul", False, refusal, matmul),
     Nest("few_rows", False, refusal_of_few_rows, few_rows),
-    Nest("matmul_tiles", True, refusal_of_tiles, matmul_tiles),
+    Nest("matmul_tiles", True, refusal_of_tiles, matmul_tiles, rows_for_tiles),
     Nest("matmul_blocks", True, refusal_of_blocks, matmul_blocks),
 )
 """The nests for contractions, the fastest first."""
@@ -48,13 +54,14 @@ NESTS = (
 
 @frozen()
 class Choice:
-    """The kernel of a contraction, over buffers (arguments, results). scheduled: by hand; refused:
-    the nests before it in the list, each with why."""
+    """The kernel of a contraction, over buffers (arguments, results, scratch). scheduled: by hand;
+    refused: the nests before it in the list, each with why; copies: what runs before."""
 
     name: str
     kernel: Kernel
     scheduled: bool
     refused: tuple[tuple[str, str], ...]
+    copies: Copies = ()
 
     def __str__(self) -> str:
         """The name, and what was refused for which reason."""
@@ -86,8 +93,11 @@ def choose(
             continue
         why = nest.refusal(nest_types, dimensions, target)
         if not why:
+            copies: Copies = ()
+            if nest.rows is not None:
+                nest_params["operands"], copies = nest.rows(nest_types, dimensions)
             kernel = nest.build(nest_types, target, nest_epilogue, **nest_params)
-            return Choice(nest.name, kernel, True, tuple(refused))
+            return Choice(nest.name, kernel, True, tuple(refused), copies)
         refused.append((nest.name, why))
     return Choice("contraction", contraction(types, epilogue, **params), False, tuple(refused))
 

@@ -239,8 +239,15 @@ class Launches(Slots):
         if choice.scheduled:
             kernel, places = self._overlaid(choice.kernel, slots)
             self.logical.append(kernel)
-            stage = Stage(kernel, tuple(range(len(places))))
-            self._stages(scope, eqn, (stage,), kernel, places)
+            given = len(places)
+            stages: list[Stage] = []
+            for k, (operand, copy) in enumerate(choice.copies):
+                own = (operand, given + k)
+                for stage in schedule_blocks(copy, self.target):
+                    positions = tuple(own[p] for p in stage.positions)
+                    stages.append(replace(stage, positions=positions))
+            stages.append(Stage(kernel, tuple(range(len(kernel.buffers)))))
+            self._stages(scope, eqn, stages, kernel, places)
         else:
             self.run(scope, eqn, choice.kernel, slots)
 

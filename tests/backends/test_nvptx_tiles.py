@@ -46,9 +46,14 @@ def test_a_product_is_made_of_what_the_hardware_has() -> None:
     assert [m.box for m in launch.maps] == [(128, 64), (64, 64)]
     assert code.count("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16") == 4
     assert code.count("cp.async.bulk.tensor.2d") == 5, "one box of a, four panels of b"
-    assert "bar.sync 2, 256" in code
+    assert "bar.warp.sync" in code and "bar.sync 2" not in code
     assert code.count("mbarrier.init") == 8, "four stages of two barriers"
     assert ".minnctapersm 1" in code
+
+
+def test_warps_of_a_role_meet_at_a_barrier_of_theirs() -> None:
+    kernel = replaced('barrier "warp"', 'barrier "consumer"')()
+    assert "bar.sync 2, 256" in ptx(module_text((kernel,), SM_90)[0], SM_90)
 
 
 def test_registers_of_a_role_are_asked_for() -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import pyc.ir.ops  # noqa: F401 - fills the op table
+import pyc
+import pyc.ir.ops
+import pyc.numpy as pnp
 from pyc.ir import dtype as dt
 from pyc.ir import simulate
 from pyc.ir.dtype import DType
@@ -18,7 +20,11 @@ from pyc.ir.target import SM_90, X86_64_V3, nvptx
 from pyc.ir.text_kernel import print_kernel
 from pyc.ir.types import ArrayType
 from pyc.ir.verify_kernel import verify
-from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles, shape_of
+from pyc.kernels import matmul_tiles as tiles
+from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles, rows_for_tiles, shape_of
+from pyc.passes import optimise
+from pyc.passes.memory import plan
+from tests.backends.interpreted_device import on_device
 
 PLAIN = (((1,), (0,)), ((), ()))
 FIRST = (((0,), (0,)), ((), ()))
@@ -77,6 +83,48 @@ def test_what_the_copies_cannot_take_or_is_small_is_left_alone(
     assert refusal_of_tiles(types_of(a, b, dtype), dimensions, SM_90)
 
 
+ODD = {
+    "ik,kj": (PLAIN, (70, 67), (67, 45)),
+    "ki,kj": (FIRST, (67, 70), (67, 48)),
+    "ik,jk": (LAST, (70, 67), (45, 67)),
+    "bik,bkj": (BATCH, (3, 40, 33), (3, 33, 40)),
+    "ibk,bkj": ((((2,), (1,)), ((1,), (0,))), (40, 3, 33), (3, 33, 40)),
+}
+
+
+@pytest.mark.parametrize("layout", ODD)
+def test_operands_that_are_no_rows_are_copied_into_rows(
+    layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dimensions, a, b = ODD[layout]
+    assert refusal_of_tiles(types_of(a, b, dt.bf16), dimensions, SM_90)
+    monkeypatch.setattr(tiles, "WORTH_ROWS", 1)
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal(s).astype(dt.bf16.numpy) for s in (a, b))
+
+    def function(x: Any, y: Any) -> Any:
+        return pnp.einsum(f"{layout}->{'b' * ('b' in layout)}ij", x, y) + 1
+
+    traced = pyc.jit(function).trace(x, y).graph
+    names = [k.name for k in plan(optimise(traced), SM_90).plan.kernels]
+    assert names == [*(f"rows_of_{n}" for n in "ab" if needs_rows(layout, n)), "matmul"]
+    (found,) = on_device(traced, [x, y])
+    exact = np.einsum(f"{layout}->{'b' * ('b' in layout)}ij", *(v.astype(float) for v in (x, y)))
+    assert np.abs(found.astype(float) - (exact + 1)).max() < 0.2
+
+
+def needs_rows(layout: str, name: str) -> bool:
+    return not (layout == "ki,kj" and name == "b") and not (layout.endswith("bkj") and name == "b")
+
+
+def test_rows_of_whole_lines_are_copied_where_they_are_read_often() -> None:
+    half = types_of((4096, 4104), (4104, 4096), dt.bf16)
+    _, copies = rows_for_tiles(half, PLAIN)
+    assert [operand for operand, _ in copies] == [0]
+    assert not rows_for_tiles(types_of((4096, 4104), (4104, 512), dt.bf16), PLAIN)[1]
+    assert not rows_for_tiles(types_of((4096, 4096), (4096, 4096), dt.bf16), PLAIN)[1]
+
+
 def test_the_result_may_be_wider_than_the_operands() -> None:
     types = types_of((70, 64), (64, 48), dt.bf16)
     kernel = matmul_tiles(types, SM_90, dimensions=PLAIN, result=dt.f32)
@@ -123,10 +171,11 @@ def broken(old: str, new: str) -> str:
         ("bytes 24576", "bytes 24578", "deadlock"),
         ("shared phased 8", "shared phased 9", "deadlock"),
         ('                        barrier "warp"\n', "", "race"),
-        ('                        barrier "consumer"\n', "", "race"),
+        ('box (128, 16)\n                        barrier "warp"\n', "box (128, 16)\n", "race"),
+        ('                        barrier "warp"\n                      }', "}", "race"),
         ("box (128, 64) async signal b6[v4]", "box (128, 64) async", "deadlock"),
     ],
-    ids=["free", "full", "bytes", "arrivals", "warp", "consumer", "signal"],
+    ids=["free", "full", "bytes", "arrivals", "warp", "held", "stored", "signal"],
 )
 def test_each_wait_is_needed(old: str, new: str, finding: str) -> None:
     assert finding in broken(old, new)

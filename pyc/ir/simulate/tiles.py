@@ -20,6 +20,8 @@ from pyc.ir.simulate.races import access, cooperate, read_by_all, tracked
 from pyc.ir.simulate.state import Array, Frame, Machine, Pending, Storage
 from pyc.ir.simulate.values import compute
 
+WARP = 32
+
 
 @dataclass(slots=True)
 class _Move:
@@ -60,8 +62,11 @@ def copy_box(machine: Machine, s: lo.Copy, frame: Frame) -> None:
             threads = active_threads(frame) if collective else None
             cooperate(machine, s, source, from_[used], owner, threads, frame, lane, write=False)
             _land(machine, move)
-            to_ = to[to_inside]
-            cooperate(machine, s, destination, to_, owner, threads, frame, lane, write=True)
+            for rows, holders in _holders(machine, s, threads):
+                here = np.zeros(to.shape, np.bool_)
+                here.reshape(s.extents)[rows] = True
+                to_ = to[to_inside & here]
+                cooperate(machine, s, destination, to_, owner, holders, frame, lane, write=True)
             continue
         block = machine.block
         issuer = int(at_lane(frame.inner, lane))
@@ -95,6 +100,20 @@ def copy_box(machine: Machine, s: lo.Copy, frame: Frame) -> None:
                     knowledge=knowledge,
                 )
         (block.drain if phase is None else phase.copies).append(pending)
+
+
+def _holders(
+    machine: Machine, s: lo.Copy, threads: Array | None
+) -> Iterator[tuple[slice, Array | None]]:
+    """Rows of a box and the threads that move them: of accumulators each warp moves its share."""
+    warps = len(threads) // WARP if threads is not None else 0
+    if threads is None or s.source not in machine.accumulators or s.extents[0] % max(warps, 1):
+        yield slice(None), threads
+        return
+    share = s.extents[0] // warps
+    for warp in range(warps):
+        rows = slice(warp * share, (warp + 1) * share)
+        yield rows, threads[warp * WARP : (warp + 1) * WARP]
 
 
 def _land(machine: Machine, m: _Move) -> None:

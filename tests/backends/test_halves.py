@@ -1,0 +1,112 @@
+"""Half types and divisions by instructions of their own on a GPU: where, and why the bits are the
+same."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import pyc
+import pyc.numpy as pnp
+from pyc.backends.llvm_halves import Halves, constant_of
+from pyc.backends.nvptx import ORDINARY, module_text, ptx
+from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
+from pyc.ir.target import SM_90, Target, nvptx
+from pyc.passes import optimise
+from pyc.passes.memory import plan
+
+HALVES = (dt.f16, dt.bf16)
+
+
+def ptx_of(function: Any, dtype: DType, target: Target = SM_90, count: int = 2) -> str:
+    args = [np.ones(4096, dtype.numpy)] * count
+    graph = optimise(pyc.jit(function).trace(*args).graph)
+    return ptx(module_text(plan(graph, target).plan.kernels, target)[0], target)
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_sums_and_products_of_halves_are_instructions(dtype: DType) -> None:
+    text = ptx_of(lambda x, y: (x * y + 0.5) - y, dtype)
+    name = {dt.f16: "f16x2", dt.bf16: "bf16x2"}[dtype]
+    for op in ("add", "sub", "mul"):
+        assert f"{op}.rn.{name}" in text
+    assert "cvt.rn" not in text and "f32" not in text
+
+
+def test_bfloat16_is_fused_from_where_it_has_a_product_and_a_sum() -> None:
+    text = ptx_of(lambda x, y: x * y + y, dt.bf16, nvptx(80))
+    assert "fma.rn.bf16x2" in text and "cvt.rn" not in text
+
+
+def test_what_needs_float32_keeps_it() -> None:
+    text = ptx_of(lambda x, y: x / y, dt.bf16)
+    assert "div.rn.f32" in text and "cvt.rn.bf16x2.f32" in text
+    mixed = ptx_of(lambda x, y: (x.astype(np.float32) + np.float32(0.1)).astype(x.dtype), dt.bf16)
+    assert "add.rn.f32" in mixed  # 0.1 is no bfloat16
+
+
+def test_only_results_over_halves_are_taken() -> None:
+    halves = Halves()
+    halves.widened("%a", dt.bf16, "%h")
+    halves.computed("%s", "fadd", "%a", "%other")
+    halves.computed("%t", "fmul", "%a", "splat (float 0x3FE0000000000000)")
+    assert halves.operation("%s", dt.bf16) is None
+    assert halves.operation("%t", dt.bf16) == ("fmul", ("%h", "splat (bfloat 0xR3F00)"))
+    assert halves.operation("%t", dt.f16) is None
+    assert constant_of("splat (float 0x3FE0000000000000)") == 0.5
+    assert constant_of("%a") is None
+
+
+def exactly(value: Fraction, kind: Any) -> Any:
+    """The nearest number of a type to a rational, ties to even; zero is positive."""
+    near = kind(float(value))  # at most one step off
+    bits = {2: np.uint16, 4: np.uint32}[near.itemsize]
+    here = int(near.view(bits))
+    places = np.array([here + step for step in (-1, 0, 1) if here + step >= 0], bits)
+    finite = [x for x in places.view(kind) if np.isfinite(x)]
+    return min(finite, key=lambda x: (abs(Fraction(float(x)) - value), int(x.view(bits)) & 1))
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_rounding_a_sum_or_product_twice_is_rounding_it_once(dtype: DType) -> None:
+    kind: Any = ml_dtypes.bfloat16 if dtype is dt.bf16 else np.float16
+    rng = np.random.default_rng(0)
+    small = np.finfo(np.float16).smallest_subnormal if kind is np.float16 else 2.0**-133
+    scales = [1.0, float(small) * 100, 2.0**-70 if kind is not np.float16 else 2.0**-12]
+    for scale in scales:
+        x, y = (np.abs(rng.standard_normal(1500)) * scale for _ in range(2))
+        for a, b in zip(x.astype(kind), y.astype(kind), strict=True):
+            p, q = Fraction(float(a)), Fraction(float(b))
+            assert kind(np.float32(a) + np.float32(b)) == exactly(p + q, kind)
+            assert kind(np.float32(a) * np.float32(b)) == exactly(p * q, kind)
+
+
+def fma(a: np.float32, b: np.float32, c: np.float32) -> np.float32:
+    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    if exact < 0:
+        return np.float32(-exactly(-exact, np.float32))
+    return np.float32(exactly(exact, np.float32))
+
+
+def test_the_short_way_to_divide_a_constant_is_exactly_rounded() -> None:
+    rng = np.random.default_rng(1)
+    one = np.float32(1)
+    for x in (np.float32(1), np.float32(2), np.float32(0.3)):
+        for y in rng.uniform(1, 2, 300).astype(np.float32) * np.float32(2.0) ** np.float32(40):
+            for step in (-1, 0, 1):  # the reciprocal of the hardware is at most an ulp off
+                near = np.uint32(int((one / y).view(np.uint32)) + step).view(np.float32)
+                exact = fma(near, fma(-y, near, one), near)
+                product = np.float32(x * exact)
+                assert fma(fma(-y, product, x), exact, product) == x / y
+
+
+def test_divisions_of_a_constant_share_a_branch() -> None:
+    shared = ptx_of(lambda x: 1 / (1 + pnp.exp(-x)), dt.f32, count=1)
+    assert shared.count("rcp.approx.ftz.f32") == 4
+    assert "rcp.approx" not in ptx_of(lambda x: 1e-30 / x, dt.f32, count=1)
+    assert ORDINARY[0] * ORDINARY[1] == 1
