@@ -24,6 +24,7 @@ from pyc.ir.types import ArrayType
 
 if TYPE_CHECKING:
     from pyc.backends.cuda import Device
+    from pyc.backends.verdicts import Verdict
 
 _types: dict[ArrayType, ArrayType] = {}
 _MOST_TYPES = 4096
@@ -48,6 +49,8 @@ class Host:
     def synchronize(self) -> None:
         """Nothing: work is done at once."""
 
+    settle = synchronize
+
     def free(self, address: int, nbytes: int | None = None) -> None:
         """Nothing: the memory is its owner's."""
 
@@ -62,7 +65,7 @@ class Array:
     functions of `pyc.numpy` of arrays."""
 
     # Native code reads the first three: CPython places them in the order of their names.
-    __slots__ = ("__weakref__", "_address", "_device", "_type", "_whose")
+    __slots__ = ("__weakref__", "_address", "_device", "_type", "_verdict", "_whose")
 
     __array_priority__ = 100
 
@@ -72,6 +75,7 @@ class Array:
         owner: keeps the memory, if it is not the array's own: the NumPy array of one on the CPU
         """
         self._whose = owner
+        self._verdict: Verdict | None = None
         self._type = type
         self._device = device
         self._address: int | None = address
@@ -120,8 +124,9 @@ class Array:
             return found
         return self._address
 
-    def _deleted(self) -> DonationError:
-        return DonationError(
+    def _deleted(self) -> Exception:
+        failure = self._verdict.error if self._verdict is not None else None
+        return failure or DonationError(
             f"this array on {self.device}, {self._type}, was donated to a call: its elements "
             "are gone",
             fix="Use what that call returned; or copy the array before the call, or do not "
@@ -159,10 +164,12 @@ class Array:
         return self._device.label
 
     def block_until_ready(self) -> Array:
-        """Waits until the elements are computed; returns the array."""
+        """Waits until the elements are computed; returns the array. Raises what a check says that
+        has failed on the device."""
         _ = self.address  # raises if it is deleted
         self._device.enter()
-        self._device.synchronize()
+        self._device.settle()
+        _ = self.address  # another thread may have seen that it failed
         return self
 
     def duplicate(self) -> Array:
@@ -212,6 +219,8 @@ class Array:
         self._device.enter()
         host = np.empty(self.shape, self.dtype)
         self._device.download(host, address)
+        self._device.ledger.judge()
+        _ = self.address  # another thread may have seen that it failed
         return host if dtype is None else host.astype(dtype, copy=False)
 
     def __buffer__(self, flags: int) -> memoryview:
@@ -261,7 +270,7 @@ class Array:
         device = given._device
         if device is not HOST and stream != -1:
             device.enter()
-            device.synchronize()
+            device.settle()
         return load("pyc.dlpack").export(
             given.address,
             given.shape,
@@ -333,7 +342,9 @@ class Array:
 
     def __repr__(self) -> str:
         if self._address is None:
-            return f"Array(<deleted>, {self._type}, device={self.device!r})"
+            failed = self._verdict is not None and self._verdict.error is not None
+            word = "failed" if failed else "deleted"
+            return f"Array(<{word}>, {self._type}, device={self.device!r})"
         text = np.array2string(self.__array__(), separator=", ", threshold=20, prefix="Array(")
         return f"Array({text}, dtype={self.dtype.name}, device={self.device!r})"
 

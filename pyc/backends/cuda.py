@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyc.backends import cuda_binding
+from pyc.backends.verdicts import Ledger
 from pyc.errors import DeviceError, OutOfMemoryError
 from pyc.ir.target import Target
 from pyc.ir.target import nvptx as target_of
@@ -102,6 +103,7 @@ class Device:
         self.name = (name.decode() if isinstance(name, bytes) else str(name)).partition("\0")[0]
         self.driver_version = int(check(driver.cuDriverGetVersion()))
         self.stream = check(driver.cuStreamCreate(1))
+        self.ledger = Ledger(self)
         self._kept: list[list[int]] = [[] for _ in range(SMALL + 1)]
         # Called by address: a launch costs half of what it does through the package.
         self.launch = _LAUNCH(self.function("cuLaunchKernel"))
@@ -186,6 +188,11 @@ class Device:
     def synchronize(self) -> None:
         """Waits for all work of the stream."""
         check(self.driver.cuStreamSynchronize(self.stream))
+
+    def settle(self) -> None:
+        """Waits for all work of the stream, and raises what a check says that has failed."""
+        self.synchronize()
+        self.ledger.judge()
 
     def finish(self) -> None:
         """Waits for all work of the device, on streams of other libraries too."""

@@ -19,6 +19,7 @@ from pyc import compile_cuda, eager, eager_calls
 from pyc import device as devices
 from pyc.backends.base import HostStep, KernelLaunch, SiteFailed
 from pyc.backends.cuda_program import CudaProgram
+from pyc.backends.verdicts import Ledger
 from pyc.compile_host import HostStep as NativeStep
 from pyc.frozen import replace
 from pyc.ir.graph import Graph
@@ -55,6 +56,7 @@ class InterpretedDevice:
         self.launched = self.replayed = self.changed = 0
         self.context = 0
         self.refusal: BaseException | None = None
+        self.ledger = Ledger(self)
         self._lock = Lock()
         self._functions: dict[str, Any] = {}
         self._graphs: dict[int, list[int]] = {}
@@ -83,6 +85,10 @@ class InterpretedDevice:
         """Nothing: work is done at once."""
 
     finish = synchronize
+
+    def settle(self) -> None:
+        """Raises what a check says that has failed."""
+        self.ledger.judge()
 
     def allocate(self, nbytes: int) -> int:
         """The address of poisoned memory."""
