@@ -49,10 +49,16 @@ class Host:
     def synchronize(self) -> None:
         """Nothing: work is done at once."""
 
-    settle = synchronize
-
     def free(self, address: int, nbytes: int | None = None) -> None:
         """Nothing: the memory is its owner's."""
+
+    @property
+    def ledger(self) -> Host:
+        """Calls on the CPU raise themselves what fails: there is no `Ledger`."""
+        return self
+
+    def judge(self, own: Verdict | None = None) -> None:
+        """Nothing: see `ledger`."""
 
 
 HOST: Any = Host()
@@ -168,7 +174,8 @@ class Array:
         has failed on the device."""
         _ = self.address  # raises if it is deleted
         self._device.enter()
-        self._device.settle()
+        self._device.synchronize()
+        self._device.ledger.judge(self._verdict)
         _ = self.address  # another thread may have seen that it failed
         return self
 
@@ -219,7 +226,7 @@ class Array:
         self._device.enter()
         host = np.empty(self.shape, self.dtype)
         self._device.download(host, address)
-        self._device.ledger.judge()
+        self._device.ledger.judge(self._verdict)
         _ = self.address  # another thread may have seen that it failed
         return host if dtype is None else host.astype(dtype, copy=False)
 
@@ -270,7 +277,8 @@ class Array:
         device = given._device
         if device is not HOST and stream != -1:
             device.enter()
-            device.settle()
+            device.synchronize()
+            device.ledger.judge(given._verdict)
         return load("pyc.dlpack").export(
             given.address,
             given.shape,

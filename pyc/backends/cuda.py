@@ -189,11 +189,6 @@ class Device:
         """Waits for all work of the stream."""
         check(self.driver.cuStreamSynchronize(self.stream))
 
-    def settle(self) -> None:
-        """Waits for all work of the stream, and raises what a check says that has failed."""
-        self.synchronize()
-        self.ledger.judge()
-
     def finish(self) -> None:
         """Waits for all work of the device, on streams of other libraries too."""
         check(self.driver.cuCtxSynchronize())

@@ -86,10 +86,6 @@ class InterpretedDevice:
 
     finish = synchronize
 
-    def settle(self) -> None:
-        """Raises what a check says that has failed."""
-        self.ledger.judge()
-
     def allocate(self, nbytes: int) -> int:
         """The address of poisoned memory."""
         size = max(nbytes, 16)

@@ -140,6 +140,16 @@ def test_whoever_waits_first_raises_and_good_results_are_kept(gpu: InterpretedDe
     assert before.tolist() == after.tolist() == [2, 4, 14]
 
 
+def test_a_result_tells_of_its_own_failure_first(gpu: InterpretedDevice) -> None:
+    f = pyc.jit(pick)
+    x = put(VALUES, gpu)
+    first, second = (f(x, put(np.array([0, k]), gpu)) for k in (20, 30))
+    with pytest.raises(IndexError, match="index 30 is out"):
+        second.tolist()
+    with pytest.raises(IndexError, match="index 20 is out"):
+        first.tolist()
+
+
 def test_each_failure_is_raised(gpu: InterpretedDevice) -> None:
     """In the order of the calls, with the value and the line of each."""
     f = pyc.jit(pick)
