@@ -20,8 +20,10 @@ from pyc.backends.llvm_builder import Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_library import Machine, machine
 from pyc.backends.nvptx_tiles import TileEmitter
+from pyc.backends.ptx_early import begins_early, marker, waiting_first
 from pyc.backends.same_kernels import representatives
 from pyc.errors import CompileError
+from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Shuffle
 from pyc.ir.loops import (
@@ -81,6 +83,7 @@ class NvptxKernel(TileEmitter):
         self._inside_warp = False
         self.threads = launch_of(kernel, "").threads
         self.blocks = max(_BUSY_THREADS // self.threads, 1)
+        self.early = begins_early(kernel, target)
         self.prepare()
 
     def function(self, name: str) -> str:
@@ -97,6 +100,8 @@ class NvptxKernel(TileEmitter):
             parameters.append(f"i64 %n{k}")
             self.bind(size, Value(f"%n{k}", dt.i64, b.root, low=0, high=LARGEST_SIZE))
         parameters.append("ptr addrspace(1) %error")
+        if self.early:
+            b.line(marker())
         self.body(self.kernel.body)
         b.line("br label %leave")
         b.label("leave")
@@ -240,7 +245,8 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
         kernel, name = kernels[k], f"k{k}"
         emitter = NvptxKernel(kernel, target, intrinsics)
         functions.append(emitter.function(name))
-        made[k] = launch_of(kernel, name, emitter.shared_bytes, tuple(emitter.maps))
+        launch = launch_of(kernel, name, emitter.shared_bytes, tuple(emitter.maps))
+        made[k] = replace(launch, early=emitter.early)
     text = "\n".join(
         (
             f'target triple = "{target.triple}"',
@@ -258,4 +264,4 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
 
 def ptx(text: str, target: Target) -> str:
     """PTX of an LLVM module; equal text gives equal PTX."""
-    return _machine(target).assembly_of(text, 2)
+    return waiting_first(_machine(target).assembly_of(text, 2))
