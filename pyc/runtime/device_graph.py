@@ -94,9 +94,7 @@ class Graph:
         self._memory = 0
 
     def _call(self, name: str, *arguments: Any, version: int = INTERFACE) -> None:
-        function = self._on.function(name, version)
-        status = ctypes.CFUNCTYPE(ctypes.c_int)(function)(*arguments)
-        check((self._on.driver.CUresult(status),)) if status else None
+        _call(self._on, name, *arguments, version=version)
 
     def ready(self, items: Sequence[Item], copied: int, owner: Any) -> int:
         """The graph of some items, ready to be replayed; it lives as long as `owner`. copied: bytes
@@ -115,7 +113,7 @@ class Graph:
         finally:
             if self._memory:
                 on.free(self._memory, copied)
-        weakref.finalize(owner, _destroy, on, self._call, ready, self._root).atexit = False
+        weakref.finalize(owner, _destroy, on, ready, self._root).atexit = False
         assert ready.value is not None
         return ready.value
 
@@ -245,7 +243,14 @@ def rows_of(items: Sequence[Item]) -> int:
     return count
 
 
-def _destroy(on: Device, call: Any, ready: Any, graph: Any) -> None:
+def _call(on: Device, name: str, *arguments: Any, version: int = INTERFACE) -> None:
+    """Calls a function of the driver by its address; DeviceError if it refuses."""
+    status = ctypes.CFUNCTYPE(ctypes.c_int)(on.function(name, version))(*arguments)
+    if status:
+        check((on.driver.CUresult(status),))
+
+
+def _destroy(on: Device, ready: Any, graph: Any) -> None:
     on.enter()
-    call("cuGraphExecDestroy", ready)
-    call("cuGraphDestroy", graph)
+    _call(on, "cuGraphExecDestroy", ready)
+    _call(on, "cuGraphDestroy", graph)

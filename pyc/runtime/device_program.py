@@ -88,10 +88,11 @@ class DeviceProgram:
             return program.launches[step.kernel].early
 
         if len(rows) >= REPLAYED:
-            graph = self._keep(Graph(on, rows, fill, early, made.table))
+            graph = Graph(on, rows, fill, early, made.table)
             copies = [s for s in walk_items(items) if isinstance(s, Copy)]
             copied = max((plan.buffers[s.destination].nbytes for s in copies), default=0)
             made.graph = graph.ready(items, copied, self)
+            self._kept.append(graph.kept)
         else:
             for row, step in zip(rows, items, strict=True):
                 assert isinstance(step, (Launch, Copy)), "others have several rows"

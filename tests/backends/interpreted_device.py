@@ -68,6 +68,7 @@ class InterpretedDevice:
         self._lock = Lock()
         self._functions: dict[str, Any] = {}
         self._graphs: dict[int, list[int]] = {}
+        self._made = 0
         self._nodes: dict[int, tuple[int, list[int]]] = {}
         self._edges: set[tuple[int, int]] = set()
         self._handles: dict[int, int] = {}
@@ -212,7 +213,8 @@ class InterpretedDevice:
         self.copy(to, source, nbytes)
 
     def _graph_create(self, to: int, flags: int) -> None:
-        number = _W.from_address(to).value = 1 + len(self._graphs)
+        self._made += 1
+        number = _W.from_address(to).value = self._made
         self._graphs[number] = []
 
     def _graph_add(
@@ -308,7 +310,9 @@ class InterpretedDevice:
                 self.copy(*values)
 
     def _graph_destroy(self, graph: int) -> None:
-        self._graphs.pop(graph, None)
+        for node in self._graphs.pop(graph, ()):
+            if node in self._conditional:
+                self._graph_destroy(self._conditional[node][2])
 
 
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], Any, ...]] = {

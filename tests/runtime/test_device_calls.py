@@ -19,7 +19,7 @@ from pyc.array import Array, to_device
 from pyc.backends import ptx_early
 from pyc.errors import OutOfMemoryError
 from pyc.reasons import Reason
-from pyc.runtime import device_program, dispatch
+from pyc.runtime import device_program, device_steps, dispatch
 from tests.backends.interpreted_device import InterpretedDevice, loaded
 
 X = np.array([[1.5, -2.0, 0.0], [4.0, 3.0, -0.25]], np.float32)
@@ -152,11 +152,11 @@ def test_loops_of_known_length_are_started_whole(
 def test_a_loop_of_many_steps_goes_through_python(
     gpu: InterpretedDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device_program, "MOST_STEPS", 6)
+    monkeypatch.setattr(device_steps, "MOST_STEPS", 6)
     f = pyc.jit(heat)
     with reasons.collecting() as found:
         f(put(np.ones(3000), gpu))
-    assert "they are more than 6" in " ".join(str(e.details.get("detail")) for e in found)
+    assert "its steps are more than 6" in " ".join(str(e.details.get("detail")) for e in found)
 
 
 def test_only_launches_with_other_addresses_are_told(gpu: InterpretedDevice) -> None:
@@ -331,11 +331,6 @@ def test_a_refusal_of_the_driver_is_an_error(
 
 SLOW: dict[str, tuple[Callable[..., Any], Callable[[Any], tuple[Any, ...]], str]] = {
     "host": (lambda x: np.sort(x), lambda on: (put(np.zeros(3000), on),), "runs on the host"),
-    "loop": (
-        lambda x: lax.while_loop(lambda v: v.sum() < 1e9, lambda v: v @ v, x),
-        lambda on: (put(np.ones((20, 20)), on),),
-        "the host decides which steps run",
-    ),
     "numpy": (lambda x, y: x + y, lambda on: (put(X, on), X), "is copied to cuda:0"),
 }
 
