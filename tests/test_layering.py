@@ -76,7 +76,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"compile", "entries", "looks", "programs", "purity", "report", "signature"}
     | {"specialise", "stages"},
     "uncompiled": GLUE | {"eager", "jit"},
-    "kept": {"cache", "eager", "eager_calls", "jit", "runtime"},
+    "kept": {"backends", "cache", "eager", "eager_calls", "jit", "runtime"},
     "verification": GLUE | {"eager", "jit", "lowered"},
     "demo": GLUE | {"__init__", "lax", "jit"},
     "cli": GLUE

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pyc import config
 from pyc.backends import cuda_binding
 from pyc.backends.verdicts import Ledger
 from pyc.errors import DeviceError, OutOfMemoryError
@@ -22,8 +23,6 @@ from pyc.reasons import Reason
 
 _NO_CONTEXT = 201
 """The driver's status for a call of a thread that uses no device."""
-KEPT_BYTES = 1 << 30
-"""Bytes of freed memory that the driver keeps for later allocations."""
 SMALL = 20
 """Pieces up to 2 ** SMALL bytes are kept when they are freed: a driver call takes a microsecond."""
 KEPT_PIECES = 64
@@ -111,9 +110,11 @@ class Device:
         self._kept: list[list[int]] = [[] for _ in range(SMALL + 1)]
         # Called by address: a launch costs half of what it does through the package.
         self.launch = _LAUNCH(self.function("cuLaunchKernel"))
-        pool = check(driver.cuDeviceGetDefaultMemPool(handle))
+        self.pool = check(driver.cuDeviceGetDefaultMemPool(handle))
         kept = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-        check(driver.cuMemPoolSetAttribute(pool, kept, driver.cuuint64_t(KEPT_BYTES)))
+        most = driver.cuuint64_t(config.current().device_kept_bytes)
+        check(driver.cuMemPoolSetAttribute(self.pool, kept, most))
+        self._pinned: dict[int, int] = {}
 
     def function(self, name: str, version: int = INTERFACE) -> int:
         """The address of a C function of the driver as it is from a version of its interface on;
@@ -152,11 +153,48 @@ class Device:
 
     def pinned(self, nbytes: int) -> int:
         """The address of memory of the host that copies need not wait for."""
-        return int(check(self.driver.cuMemHostAlloc(max(nbytes, 1), 0)))
+        address = int(check(self.driver.cuMemHostAlloc(max(nbytes, 1), 0)))
+        self._pinned[address] = nbytes
+        return address
 
     def unpin(self, address: int) -> None:
         """Frees what `pinned` gave, once no copy uses it."""
         self.driver.cuMemFreeHost(address)
+        del self._pinned[address]
+
+    def memory_stats(self) -> dict[str, int]:
+        """Bytes of the device's memory. bytes_in_use: of arrays and programs, at most
+        peak_bytes_in_use so far; bytes_kept: free, and kept for later; bytes_reserved: what the
+        process has of the device, for pyc's arrays; bytes_free, bytes_limit: of the device, for
+        all processes; pinned_bytes: of the host's memory."""
+        self.enter()
+        attribute = self.driver.CUmemPool_attribute
+
+        def ask(name: str) -> int:
+            wanted = getattr(attribute, f"CU_MEMPOOL_ATTR_{name}")
+            return int(check(self.driver.cuMemPoolGetAttribute(self.pool, wanted)))
+
+        pieces = sum(len(kept) << power for power, kept in enumerate(self._kept))
+        used, reserved = ask("USED_MEM_CURRENT"), ask("RESERVED_MEM_CURRENT")
+        free, total = check(self.driver.cuMemGetInfo())
+        return {
+            "bytes_in_use": used - pieces,
+            "peak_bytes_in_use": ask("USED_MEM_HIGH"),
+            "bytes_kept": reserved - used + pieces,
+            "bytes_reserved": reserved,
+            "bytes_free": int(free),
+            "bytes_limit": int(total),
+            "pinned_bytes": sum(self._pinned.values()),
+        }
+
+    def trim(self) -> None:
+        """Gives the memory that is kept for later back, once the device has done its work."""
+        self.enter()
+        for pieces in self._kept:
+            while pieces:
+                check(self.driver.cuMemFreeAsync(pieces.pop(), self.stream))
+        self.synchronize()
+        check(self.driver.cuMemPoolTrimTo(self.pool, 0))
 
     def upload(self, address: int, array: np.ndarray[Any, Any]) -> None:
         """Copies a C-ordered array to the device."""
@@ -206,6 +244,11 @@ def _power(nbytes: int) -> int:
 
 _devices: dict[int, Device] = {}
 _lock = Lock()
+
+
+def devices_in_use() -> list[Device]:
+    """The GPUs that this process has used."""
+    return list(_devices.values())
 
 
 def device(ordinal: int = 0) -> Device:

@@ -28,6 +28,8 @@ saved, and may lose more by ordinary loads."""
 _ENTRY = re.compile(r"^\.visible \.entry .*?^\{\n.*?^\}$", re.MULTILINE | re.DOTALL)
 _MARKED = re.compile(rf"^\t// begin inline asm\n\t{re.escape(WAIT)}\n\t// end inline asm\n", re.M)
 
+_DECLARATIONS = re.compile(r"(?:(?:\t\.(?:reg|shared|local)\b.*|\t//.*|\s*)\n)*")
+
 
 def begins_early(kernel: Kernel, target: Target) -> bool:
     """Whether a kernel is worth it: it runs so short that its launch counts."""
@@ -43,7 +45,8 @@ def marker() -> str:
 
 
 def waiting_first(ptx: str) -> str:
-    """PTX in which each entry with the marker waits before it does anything else."""
+    """PTX in which each entry with the marker waits before it does anything else: its declarations
+    come first, as in all that LLVM writes."""
     return _ENTRY.sub(lambda found: _entry(found.group()), ptx)
 
 
@@ -51,5 +54,9 @@ def _entry(text: str) -> str:
     unmarked, count = _MARKED.subn("", text)
     if not count:
         return text
-    head, _, body = unmarked.partition("\n{\n")
-    return f"{head}\n{{\n\t{WAIT}\n{body.replace('ld.global.nc.', 'ld.global.')}"
+    head, brace, body = unmarked.partition("\n{\n")
+    declared = _DECLARATIONS.match(body)
+    assert declared is not None
+    begin = declared.end()
+    rest = body[begin:].replace("ld.global.nc.", "ld.global.")
+    return f"{head}{brace}{body[:begin]}\t{WAIT}\n{rest}"
