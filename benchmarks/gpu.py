@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import pyc
+from benchmarks.gpu_start import starts
 from pyc import config
 from pyc.backends.cuda import check
 from pyc.backends.cuda_program import CudaProgram
@@ -450,6 +451,7 @@ def main() -> int:
         for shape in ([(4096, 4096)], [(65536, 4096)], [(million, 64)], [(million, 1)]):
             name = f"along axis 0 of {shape[0]}"
             cases.append((f"softmax {name}", lambda x: softmax(x, 0), shape))
+        report["starts"] = starts()
         report["calls"] = calls()
         report["placements"] = placements()
         speeds = []
