@@ -1,6 +1,6 @@
 """GPU kernels against the CPU's bits, and against the device's own copy.
 
-    python benchmarks/gpu.py [--quick] [--json OUT]
+    python -m benchmarks.gpu [--quick] [--json OUT]
 
 Correctness first: each program runs on the CPU and on the GPU from the same Graph, and pointwise
 and reduction results must be equal bit for bit (any NaN equals any NaN); contractions within their

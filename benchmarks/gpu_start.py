@@ -2,9 +2,9 @@
 
     python -m benchmarks.gpu_start [--json OUT]
 
-Milliseconds: `import` of NumPy and pyc; `context`, what the driver takes until it is ready; `first`,
-the first result of a program of several kernels from the moment that the driver is ready, tracing
-and all; `total`, from the start of Python to that result. Medians over processes.
+Milliseconds: `import` of NumPy and pyc; `context`, what the driver takes until it is ready;
+`first`, the first result of a program of several kernels from then on, tracing and all; `total`,
+from the start of Python to that result. Medians over processes.
 """
 
 from __future__ import annotations
