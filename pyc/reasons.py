@@ -583,7 +583,7 @@ class Reason(Enum):
         "PYC2817",
         "calls of a program on a GPU go through Python, some microseconds each",
         "Nothing if a call takes long. Else see the detail: put arrays on the device once with "
-        "`pyc.device_put`; steps of the host are waited for.",
+        "`pyc.device_put`; loops of unknown length and steps of the host are waited for.",
     )
 
     @property

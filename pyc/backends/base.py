@@ -47,14 +47,13 @@ class KernelLaunch:
     """How a kernel is launched on a device with blocks. grid: blocks along x, y, z; threads: of a
     block; shared_bytes: shared memory to give it beside its own arrays. Its parameters are the
     buffers' addresses, the sizes, the error slot's address, and `maps` as they stand (128 bytes
-    each). early: it waits itself for the kernel before, so it may be launched while that runs."""
+    each)."""
 
     name: str
     grid: tuple[int, int, int]
     threads: int
     shared_bytes: int = 0
     maps: tuple[TensorMap, ...] = ()
-    early: bool = False
 
 
 class Codegen(ABC):

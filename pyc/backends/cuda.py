@@ -31,8 +31,6 @@ OUT_OF_MEMORY = 2
 """The driver's status for an allocation that failed."""
 INTERFACE = 12000
 """Version of the driver's interface whose functions are called by address."""
-EDGE_DATA = 12030
-"""The version from which on edges of a graph say more than that one node follows another."""
 _LAUNCH = ctypes.CFUNCTYPE(
     ctypes.c_int,
     ctypes.c_void_p,
@@ -105,8 +103,6 @@ class Device:
         self.driver_version = int(check(driver.cuDriverGetVersion()))
         self.stream = check(driver.cuStreamCreate(1))
         self.ledger = Ledger(self)
-        self.conditions: Any = None
-        """See `backends/conditions`."""
         self._kept: list[list[int]] = [[] for _ in range(SMALL + 1)]
         # Called by address: a launch costs half of what it does through the package.
         self.launch = _LAUNCH(self.function("cuLaunchKernel"))
@@ -116,10 +112,9 @@ class Device:
         check(driver.cuMemPoolSetAttribute(self.pool, kept, most))
         self._pinned: dict[int, int] = {}
 
-    def function(self, name: str, version: int = INTERFACE) -> int:
-        """The address of a C function of the driver as it is from a version of its interface on;
-        DeviceError if it has none of that name."""
-        address, _ = check(self.driver.cuGetProcAddress(name.encode(), version, 0))
+    def function(self, name: str) -> int:
+        """The address of a C function of the driver; DeviceError if it has none of that name."""
+        address, _ = check(self.driver.cuGetProcAddress(name.encode(), INTERFACE, 0))
         return int(address)
 
     def enter(self) -> None:

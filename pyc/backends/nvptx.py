@@ -20,10 +20,8 @@ from pyc.backends.llvm_builder import Value
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_library import Machine, machine
 from pyc.backends.nvptx_tiles import TileEmitter
-from pyc.backends.ptx_early import begins_early, marker, waiting_first
 from pyc.backends.same_kernels import representatives
 from pyc.errors import CompileError
-from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Shuffle
 from pyc.ir.loops import (
@@ -83,7 +81,6 @@ class NvptxKernel(TileEmitter):
         self._inside_warp = False
         self.threads = launch_of(kernel, "").threads
         self.blocks = max(_BUSY_THREADS // self.threads, 1)
-        self.early = begins_early(kernel, target)
         self.prepare()
 
     def function(self, name: str) -> str:
@@ -100,8 +97,6 @@ class NvptxKernel(TileEmitter):
             parameters.append(f"i64 %n{k}")
             self.bind(size, Value(f"%n{k}", dt.i64, b.root, low=0, high=LARGEST_SIZE))
         parameters.append("ptr addrspace(1) %error")
-        if self.early:
-            b.line(marker())
         self.body(self.kernel.body)
         b.line("br label %leave")
         b.label("leave")
@@ -245,8 +240,7 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
         kernel, name = kernels[k], f"k{k}"
         emitter = NvptxKernel(kernel, target, intrinsics)
         functions.append(emitter.function(name))
-        launch = launch_of(kernel, name, emitter.shared_bytes, tuple(emitter.maps))
-        made[k] = replace(launch, early=emitter.early)
+        made[k] = launch_of(kernel, name, emitter.shared_bytes, tuple(emitter.maps))
     text = "\n".join(
         (
             f'target triple = "{target.triple}"',
@@ -264,4 +258,4 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
 
 def ptx(text: str, target: Target) -> str:
     """PTX of an LLVM module; equal text gives equal PTX."""
-    return waiting_first(_machine(target).assembly_of(text, 2))
+    return _machine(target).assembly_of(text, 2)

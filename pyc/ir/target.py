@@ -21,8 +21,7 @@ class Target:
     a tile should fit in (0: none); shared_bytes: shared memory of one block; parameter_bytes: of
     one launch; thread_bytes: private memory of one thread; grid: blocks of one launch along each
     axis; tile_multiply: whether it has the tensor-core step on tiles in shared memory (wgmma:
-    capability 9.0 alone); early_launch: whether a kernel may begin before the one that it depends
-    on has ended, and wait for its results itself.
+    capability 9.0 alone).
     """
 
     id: str
@@ -41,7 +40,6 @@ class Target:
     thread_bytes: int = 0
     grid: tuple[int, ...] = ()
     tile_multiply: bool = False
-    early_launch: bool = False
 
     def lanes(self, itemsize: int) -> int:
         """Elements of `itemsize` bytes in one vector."""
@@ -76,7 +74,6 @@ def nvptx(capability: int) -> Target:
         thread_bytes=1 << 19,
         grid=((1 << 31) - 1, (1 << 16) - 1, (1 << 16) - 1),
         tile_multiply=capability == 90,
-        early_launch=capability >= 90,
     )
 
 

@@ -7,24 +7,67 @@ needs. Programs whose steps the host takes part in have none: `problem` says why
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from pyc.backends.conditions import CONDITIONAL
+from pyc.backends.cuda import Device, check
 from pyc.backends.cuda_program import CudaProgram, LaunchCall, launch_call, slots
+from pyc.frozen import replace
 from pyc.ir.loops import Fail, walk
-from pyc.ir.plan import ARGUMENT_BYTES, Copy, Launch, Place
-from pyc.runtime import device_calls, device_steps
+from pyc.ir.plan import ARGUMENT_BYTES, Copy, Launch, Loop, Place, Step
+from pyc.runtime import device_calls
 from pyc.runtime.device_calls import Map, Program, Row
-from pyc.runtime.device_graph import Graph, rows_of
-from pyc.runtime.device_steps import Choice, While, walk_items, written_out
 
-REPLAYED = 1
-"""Launches of a program from which on they are replayed as one graph, which the driver starts in
-half of the time that it needs for a launch."""
+REPLAYED = 2
+"""Launches of a program from which on they are replayed as one graph."""
+MOST_STEPS = 4096
+"""Launches and copies of a program that is started natively, at most."""
 _MAP_BYTES, _MAP_ALIGNMENT = 128, 64
+_ON_DEVICE = 2
+"""CU_MEMORYTYPE_DEVICE of the driver's interface."""
 _UNAIMED = 1 << 20
 """Where a tensor map's array is until its first launch: as aligned as any."""
+
+
+class _NodeParameters(ctypes.Structure):
+    """CUDA_KERNEL_NODE_PARAMS of the driver's interface."""
+
+    _fields_ = (
+        *(("function", ctypes.c_void_p), ("grid", ctypes.c_uint32 * 3)),
+        *(("block", ctypes.c_uint32 * 3), ("shared_bytes", ctypes.c_uint32)),
+        *(("parameters", ctypes.c_void_p), ("extra", ctypes.c_void_p)),
+        *(("kernel", ctypes.c_void_p), ("context", ctypes.c_void_p)),
+    )
+
+
+def flat(steps: Sequence[Step]) -> list[Launch | Copy] | None:
+    """Launches and copies in their order, those of loops of known length written out with the
+    buffers that each iteration has; None if the host decides which steps run, or they are too
+    many."""
+    found: list[Launch | Copy] = []
+    now: dict[int, int] = {}
+    """The slot whose address a slot has, if it is another one's."""
+
+    def add(steps: Sequence[Step]) -> bool:
+        for step in steps:
+            if isinstance(step, Launch):
+                slots = tuple(now.get(s, s) for s in step.slots)
+                found.append(step if slots == step.slots else replace(step, slots=slots))
+            elif isinstance(step, Copy):
+                to, source = (now.get(s, s) for s in (step.destination, step.source))
+                found.append(Copy(to, source))
+            elif not isinstance(step, Loop) or step.times is None:
+                return False
+            else:
+                for _ in range(step.times):
+                    if not add(step.body) or len(found) > MOST_STEPS:
+                        return False
+                    for a, b in step.rotate:
+                        now[a], now[b] = now.get(b, b), now.get(a, a)
+        return True
+
+    return found if add(steps) else None
 
 
 def problem(program: CudaProgram) -> str | None:
@@ -33,15 +76,8 @@ def problem(program: CudaProgram) -> str | None:
         return "it calls Python functions back"
     if program.host:
         return "a step runs on the host"
-    items = written_out(program.plan)
-    if items is None:
-        return (
-            f"its steps are more than {device_steps.MOST_STEPS}, or a loop of unknown length "
-            "carries much"
-        )
-    asks = any(isinstance(item, (While, Choice)) for item in walk_items(items))
-    if asks and program.device.driver_version < CONDITIONAL:
-        return "the host decides which steps run: the driver is older than CUDA 12.4"
+    if flat(program.plan.steps) is None:
+        return f"the host decides which steps run, or they are more than {MOST_STEPS}"
     return None
 
 
@@ -76,27 +112,14 @@ class DeviceProgram:
             setattr(made, f"f_{name}", on.function(function))
         made.context, made.stream = int(on.context), int(on.stream)
         self._places(program, numbers, fixed, ahead)
-        items = written_out(plan)
-        assert items is not None, "there was a problem"
-        rows = self._keep((device_calls.Launch * rows_of(items))())
-        made.launches, made.launch_count = _at(rows), len(rows)
-
-        def fill(row: device_calls.Launch, step: Launch | Copy) -> None:
+        steps = flat(plan.steps)
+        assert steps is not None, "there was a problem"
+        launches = self._keep((device_calls.Launch * len(steps))())
+        for row, step in zip(launches, steps, strict=True):
             self._launch(program, row, step)
-
-        def early(step: Launch) -> bool:
-            return program.launches[step.kernel].early
-
-        if len(rows) >= REPLAYED:
-            graph = Graph(on, rows, fill, early, made.table)
-            copies = [s for s in walk_items(items) if isinstance(s, Copy)]
-            copied = max((plan.buffers[s.destination].nbytes for s in copies), default=0)
-            made.graph = graph.ready(items, copied, self)
-            self._kept.append(graph.kept)
-        else:
-            for row, step in zip(rows, items, strict=True):
-                assert isinstance(step, (Launch, Copy)), "others have several rows"
-                fill(row, step)
+        made.launches, made.launch_count = _at(launches), len(steps)
+        if len(steps) >= REPLAYED:
+            made.graph = _graph(self, launches, on)
 
     @property
     def address(self) -> int:
@@ -197,3 +220,55 @@ _FUNCTIONS = {
 
 def _at(memory: Any) -> int:
     return ctypes.addressof(memory)
+
+
+def _graph(owner: DeviceProgram, launches: Any, on: Device) -> int:
+    """A graph of the launches, one behind the other, ready to be replayed."""
+
+    def call(name: str, *arguments: Any) -> None:
+        status = ctypes.CFUNCTYPE(ctypes.c_int)(on.function(name))(*arguments)
+        check((on.driver.CUresult(status),)) if status else None
+
+    word = ctypes.c_void_p
+    graph, ready, before = word(), word(), word()
+    # Copies must be between memory that there is; the first call tells them theirs.
+    nbytes = max((x.nbytes for x in launches if not x.function), default=0)
+    memory = on.allocate(nbytes) if nbytes else 0
+    call("cuGraphCreate", ctypes.byref(graph), ctypes.c_uint(0))
+    try:
+        for k, launch in enumerate(launches):
+            node = word()
+            count = ctypes.c_size_t(1 if k else 0)
+            names = ctypes.byref(node), graph, ctypes.byref(before), count
+            if launch.function:
+                parameters = owner._keep(_NodeParameters())
+                parameters.function, parameters.parameters = launch.function, launch.parameters
+                parameters.grid[:], parameters.block[:] = launch.grid[:], (launch.threads, 1, 1)
+                parameters.shared_bytes = launch.shared_bytes
+                call("cuGraphAddKernelNode", *names, ctypes.byref(parameters))
+            else:
+                parameters = owner._keep(device_calls.CopyParameters())
+                parameters.from_kind = parameters.to_kind = _ON_DEVICE
+                parameters.source = parameters.destination = memory
+                parameters.nbytes, parameters.rows, parameters.layers = launch.nbytes, 1, 1
+                context = word(int(on.context))
+                call("cuGraphAddMemcpyNode", *names, ctypes.byref(parameters), context)
+            launch.node, launch.node_parameters = node.value, _at(parameters)
+            before = node
+        flags = ctypes.c_ulonglong(0)
+        call("cuGraphInstantiate", ctypes.byref(ready), graph, flags)
+    except BaseException:
+        call("cuGraphDestroy", graph)
+        raise
+    finally:
+        if memory:
+            on.free(memory, nbytes)
+    weakref.finalize(owner, _destroy, on, call, ready, graph).atexit = False
+    assert ready.value is not None
+    return ready.value
+
+
+def _destroy(on: Device, call: Any, ready: Any, graph: Any) -> None:
+    on.enter()
+    call("cuGraphExecDestroy", ready)
+    call("cuGraphDestroy", graph)

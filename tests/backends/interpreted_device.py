@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from threading import Lock
 from typing import Any
 
@@ -18,11 +17,8 @@ import numpy as np
 
 from pyc import compile_cuda, eager, eager_calls
 from pyc import device as devices
-from pyc.backends import conditions
 from pyc.backends.base import HostStep, KernelLaunch, SiteFailed
-from pyc.backends.cuda import EDGE_DATA, INTERFACE
 from pyc.backends.cuda_program import CudaProgram
-from pyc.backends.ptx_early import begins_early
 from pyc.backends.verdicts import Ledger
 from pyc.compile_host import HostStep as NativeStep
 from pyc.frozen import replace
@@ -42,8 +38,6 @@ _W, _I = ctypes.c_uint64, ctypes.c_uint32
 _REFUSED = 999
 """The status of a function that raised: the driver's for an unknown error."""
 _POISON = 0xCB
-_CONDITIONS, _SET_FLAG, _SET_CASE = 1 << 40, 1 << 41, 1 << 42
-"""The module of `backends/conditions` and its kernels."""
 
 
 class InterpretedDevice:
@@ -59,33 +53,23 @@ class InterpretedDevice:
         self.driver = self
         self.kernels: dict[int, Kernel] = {}
         self.memory: dict[int, Array] = {}
-        self.early: dict[int, bool] = {}
-        self.driver_version = conditions.CONDITIONAL
-        self.launched = self.replayed = self.changed = self.overlapped = 0
+        self.launched = self.replayed = self.changed = 0
         self.context = 0
         self.refusal: BaseException | None = None
         self.ledger = Ledger(self)
         self._lock = Lock()
         self._functions: dict[str, Any] = {}
         self._graphs: dict[int, list[int]] = {}
-        self._made = 0
         self._nodes: dict[int, tuple[int, list[int]]] = {}
-        self._edges: set[tuple[int, int]] = set()
-        self._handles: dict[int, int] = {}
-        self._conditional: dict[int, tuple[int, int, int]] = {}
-        self._bodies: list[Any] = []
-        self.conditions: Any = None
 
     # --- what the driver's package has --------------------------------------------------------
 
     def cuModuleLoadData(self, image: bytes) -> tuple[int, int]:
         """The module is the number of the first of its kernels."""
-        return 0, _CONDITIONS if image.strip(b"\0").decode() == conditions.TEXT else int(image)
+        return 0, int(image)
 
     def cuModuleGetFunction(self, module: int, name: bytes) -> tuple[int, int]:
         """Kernels are named k0, k1 ..."""
-        if module == _CONDITIONS:
-            return 0, _SET_FLAG if name.decode() == conditions.SET_FLAG else _SET_CASE
         return 0, module + int(name[1:])
 
     def cuModuleUnload(self, module: int) -> tuple[int]:
@@ -144,25 +128,12 @@ class InterpretedDevice:
 
     def _parameters(self, function: int, pointers: int) -> list[int]:
         """The values of the parameters, as the driver copies them."""
-        if function in (_SET_FLAG, _SET_CASE):
-            count = 2 if function == _SET_FLAG else 4
-        else:
-            kernel = self.kernels[function]
-            count = len(kernel.buffers) + len(kernel.sizes) + 1
+        kernel = self.kernels[function]
+        count = len(kernel.buffers) + len(kernel.sizes) + 1
         addresses = (ctypes.c_void_p * count).from_address(pointers)
         return [ctypes.c_uint64.from_address(a or 0).value for a in addresses]
 
     def _run(self, function: int, values: list[int]) -> None:
-        if function in (_SET_FLAG, _SET_CASE):
-            handle, address, *more = values
-            assert handle in self._handles
-            if function == _SET_FLAG:
-                self._handles[handle] = int(_bytes(address, 1)[0])
-            else:
-                number, last = more
-                index = int(_bytes(address, 8).view(np.int64)[0])
-                self._handles[handle] = min(max(index, 0), last) == number
-            return
         kernel = self.kernels[function]
         arrays = []
         for address, b in zip(values, kernel.buffers, strict=False):
@@ -180,10 +151,9 @@ class InterpretedDevice:
 
     # --- what native code calls by address ----------------------------------------------------
 
-    def function(self, name: str, version: int = INTERFACE) -> int:
+    def function(self, name: str) -> int:
         """The address of a C function that does here what the driver's does; KeyError for others.
         What it raises is kept in `refusal`."""
-        name = name if version == INTERFACE else f"{name}_{version}"
         if name not in self._functions:
             method, *types = _FUNCTIONS[name]
 
@@ -213,15 +183,16 @@ class InterpretedDevice:
         self.copy(to, source, nbytes)
 
     def _graph_create(self, to: int, flags: int) -> None:
-        self._made += 1
-        number = _W.from_address(to).value = self._made
+        number = _W.from_address(to).value = 1 + len(self._graphs)
         self._graphs[number] = []
 
     def _graph_add(
         self, to: int, graph: int, before: int, count: int, parameters: int, copies: bool = False
     ) -> None:
         nodes = self._graphs[graph]
-        assert not before and not count
+        assert count == len(nodes[-1:]) and (
+            not count or _W.from_address(before).value == nodes[-1]
+        )
         number = _W.from_address(to).value = 1 + len(self._nodes)
         nodes.append(number)
         if copies:
@@ -230,7 +201,7 @@ class InterpretedDevice:
             self._graph_change(graph, number, parameters)
 
     def _graph_change(self, graph: int, node: int, parameters: int) -> None:
-        assert any(node in nodes for nodes in self._graphs.values())
+        assert node in self._graphs[graph]
         function, pointers = (_W.from_address(parameters + at).value for at in (0, 40))
         self.changed += node in self._nodes
         self._nodes[node] = function, self._parameters(function, pointers)
@@ -239,80 +210,26 @@ class InterpretedDevice:
         self._graph_add(*arguments[:5], copies=True)
 
     def _graph_move(self, graph: int, node: int, parameters: int, context: int) -> None:
-        assert any(node in nodes for nodes in self._graphs.values())
+        assert node in self._graphs[graph]
         self.changed += node in self._nodes
         words = [_W.from_address(parameters + 8 * k).value for k in range(25)]
         assert (words[4], words[15], words[23], words[24]) == (2, 2, 1, 1)
         self._nodes[node] = 0, [words[17], words[6], words[22]]
 
-    def _graph_edge(self, graph: int, source: int, to: int, count: int) -> None:
-        assert count == 1
-        first, second = (_W.from_address(at).value for at in (source, to))
-        nodes = self._graphs[graph]
-        assert nodes.index(second) == nodes.index(first) + 1, "one node follows the other"
-        self._edges.add((first, second))
-
-    def _graph_early_edge(self, graph: int, source: int, to: int, data: int, count: int) -> None:
-        assert self.driver_version >= EDGE_DATA
-        self._graph_edge(graph, source, to, count)
-        assert _W.from_address(data).value == 2 | 1 << 16, "launch order, programmatic"
-        first, second = (self._nodes[_W.from_address(at).value][0] for at in (source, to))
-        assert first and second and self.early[second], "only kernels that wait begin early"
-        self.overlapped += 1
-
-    def _graph_handle(self, to: int, graph: int, context: int, value: int, flags: int) -> None:
-        assert graph in self._graphs and context == self.context and value == flags == 0
-        number = _W.from_address(to).value = 1 + len(self._handles)
-        self._handles[number] = 0
-
-    def _graph_conditional(
-        self, to: int, graph: int, before: int, data: int, count: int, parameters: int
-    ) -> None:
-        kind, handle, form, bodies, context = (
-            _W.from_address(parameters + at).value for at in (0, 16, 24, 32, 40)
-        )
-        assert kind == 13 and form >> 32 == 1 and not bodies and context == self.context
-        assert count == 1 and not data and handle in self._handles
-        number = _W.from_address(to).value = 1 + len(self._nodes)
-        self._nodes[number] = 0, []
-        body = _W()
-        self._bodies.append(body)
-        self._graph_create(ctypes.addressof(body), 0)
-        _W.from_address(parameters + 32).value = ctypes.addressof(body)
-        self._conditional[number] = form & 1, handle, body.value
-        self._graphs[graph].append(number)
-        self._graph_edge(graph, before, to, 1)
-
     def _graph_ready(self, to: int, graph: int, flags: int) -> None:
-        nodes = self._graphs[graph]
-        for node in nodes:
-            if node in self._conditional:
-                self._graph_ready(ctypes.addressof(_W()), self._conditional[node][2], flags)
-        assert all(pair in self._edges for pair in pairwise(nodes))
         _W.from_address(to).value = graph
 
     def _graph_replay(self, graph: int, stream: int) -> None:
         self.replayed += 1
-        self._replay(graph)
-
-    def _replay(self, graph: int) -> None:
         for node in self._graphs[graph]:
             function, values = self._nodes[node]
-            if node in self._conditional:
-                repeats, handle, body = self._conditional[node]
-                while self._handles[handle]:
-                    self._replay(body)
-                    if not repeats:
-                        break
-            elif function:
+            if function:
                 self._run(function, values)
             else:
                 self.copy(*values)
 
     def _graph_destroy(self, graph: int) -> None:
-        for node in self._graphs.pop(graph, ()):
-            if node in self._conditional:
-                self._graph_destroy(self._conditional[node][2])
+        self._graphs.pop(graph, None)
 
 
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], Any, ...]] = {
@@ -327,13 +244,6 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Any, ...]] = {
     "cuGraphAddKernelNode": (InterpretedDevice._graph_add, _W, _W, _W, _W, _W),
     "cuGraphAddMemcpyNode": (InterpretedDevice._graph_add_copy, _W, _W, _W, _W, _W, _W),
     "cuGraphExecMemcpyNodeSetParams": (InterpretedDevice._graph_move, _W, _W, _W, _W),
-    "cuGraphAddDependencies": (InterpretedDevice._graph_edge, _W, _W, _W, _W),
-    f"cuGraphAddDependencies_{EDGE_DATA}": (InterpretedDevice._graph_early_edge, *[_W] * 5),
-    f"cuGraphConditionalHandleCreate_{EDGE_DATA}": (
-        InterpretedDevice._graph_handle,
-        *(_W, _W, _W, _I, _I),
-    ),
-    f"cuGraphAddNode_{EDGE_DATA}": (InterpretedDevice._graph_conditional, *[_W] * 6),
     "cuGraphInstantiate": (InterpretedDevice._graph_ready, _W, _W, _W),
     "cuGraphExecKernelNodeSetParams": (InterpretedDevice._graph_change, _W, _W, _W),
     "cuGraphLaunch": (InterpretedDevice._graph_replay, _W, _W),
@@ -358,10 +268,8 @@ def loaded(program: Plan, on: InterpretedDevice) -> CudaProgram:
     launches: dict[int, KernelLaunch] = {}
     for number, kernel in enumerate(program.kernels):
         if number not in host:
-            early = begins_early(kernel, on.target)
-            launches[number] = KernelLaunch(f"k{len(launches)}", (1, 1, 1), 32, early=early)
+            launches[number] = KernelLaunch(f"k{len(launches)}", (1, 1, 1), 32)
             on.kernels[first + len(launches) - 1] = kernel
-            on.early[first + len(launches) - 1] = early
     image = str(first).encode() if launches else b""
     return CudaProgram(program, launches, image, on, host)  # type: ignore[arg-type]
 

@@ -10,7 +10,6 @@ import pytest
 import pyc
 from pyc.runtime import dispatch
 from tests.runtime.test_device_checks import READS
-from tests.runtime.test_device_loops import PROGRAMS
 
 pytestmark = pytest.mark.cuda
 
@@ -18,40 +17,6 @@ pytestmark = pytest.mark.cuda
 def native(f: Any) -> int:
     """How many calls of a jitted function were native."""
     return sum(dispatch.native_calls(f, s) for s in dispatch.specialisations(f))
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_loops_of_unknown_length_run_on_the_device(name: str) -> None:
-    """With other arguments at each call, which the nodes in the loops are told."""
-    function, arguments = PROGRAMS[name]
-    f = pyc.jit(function)
-    kept = []
-    for k in range(5):
-        given = arguments(k)
-        found = f(*(pyc.device_put(x) if isinstance(x, np.ndarray) else x for x in given))
-        kept.append((found, pyc.jit(function)(*given)))
-    for found, expected in kept:
-        for y, z in zip(pyc.tree.leaves(found), pyc.tree.leaves(expected), strict=True):
-            np.testing.assert_allclose(np.asarray(y), z, rtol=1e-9)
-    assert native(f) >= 3
-
-
-@pytest.mark.parametrize("size", [64, 1000, 40_000])
-def test_kernels_that_begin_early_see_what_the_one_before_stored(size: int) -> None:
-    """Each reads what all threads of the one before have written, at another place."""
-
-    def turned(x: Any) -> Any:
-        for k in range(40):
-            x = np.roll(x, size // 3 + k).cumsum()[::-1] % 1009
-        return x
-
-    f = pyc.jit(turned, loops="unroll")
-    for seed in range(6):
-        x = np.random.default_rng(seed).integers(0, 1000, size)
-        for _ in range(3):
-            found = f(pyc.device_put(x))
-        np.testing.assert_array_equal(np.asarray(found), turned(x))
-    assert native(f)
 
 
 @pytest.mark.parametrize("read", READS)

@@ -81,7 +81,7 @@ def test_a_product_and_a_sum_stay_two_roundings() -> None:
 
 
 def test_operands_move_in_16_bytes() -> None:
-    text = ptx_of(silu, ((1 << 20,), dt.f32), ((1 << 20,), dt.f32))
+    text = ptx_of(silu, ((4096,), dt.f32), ((4096,), dt.f32))
     assert text.count("ld.global.nc.v4") == 2
     assert text.count("st.global.v4") == 1
     assert not re.search(r"\b(ld|st)\.(global|local)\S*\.f32|\.local\.", text)
