@@ -1,6 +1,6 @@
 """GPU kernels against the CPU's bits, and against the device's own copy.
 
-    python benchmarks/gpu.py [--quick] [--json OUT]
+    python -m benchmarks.gpu [--quick] [--json OUT]
 
 Correctness first: each program runs on the CPU and on the GPU from the same Graph, and pointwise
 and reduction results must be equal bit for bit (any NaN equals any NaN); contractions within their
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import pyc
+from benchmarks.gpu_start import starts
 from pyc import config
 from pyc.backends.cuda import check
 from pyc.backends.cuda_program import CudaProgram
@@ -447,6 +448,7 @@ def main() -> int:
         for shape in ([(4096, 4096)], [(65536, 4096)], [(million, 64)], [(million, 1)]):
             name = f"along axis 0 of {shape[0]}"
             cases.append((f"softmax {name}", lambda x: softmax(x, 0), shape))
+        report["starts"] = starts()
         report["calls"] = calls()
         report["placements"] = placements()
         speeds = []

@@ -24,6 +24,7 @@ from pyc.ir.types import ArrayType
 
 if TYPE_CHECKING:
     from pyc.backends.cuda import Device
+    from pyc.backends.verdicts import Verdict
 
 _types: dict[ArrayType, ArrayType] = {}
 _MOST_TYPES = 4096
@@ -53,6 +54,14 @@ class Host:
     def free(self, address: int, nbytes: int | None = None) -> None:
         """Nothing: the memory is its owner's."""
 
+    @property
+    def ledger(self) -> Host:
+        """Calls on the CPU raise themselves what fails: there is no `Ledger`."""
+        return self
+
+    def judge(self, own: Verdict | None = None) -> None:
+        """Nothing: see `ledger`."""
+
 
 HOST: Any = Host()
 ON_HOST = 0
@@ -64,7 +73,7 @@ class Array:
     functions of `pyc.numpy` of arrays."""
 
     # Native code reads the first three: CPython places them in the order of their names.
-    __slots__ = ("__weakref__", "_address", "_device", "_type", "_whose")
+    __slots__ = ("__weakref__", "_address", "_device", "_type", "_verdict", "_whose")
 
     __array_priority__ = 100
 
@@ -74,6 +83,7 @@ class Array:
         owner: keeps the memory, if it is not the array's own: the NumPy array of one on the CPU
         """
         self._whose = owner
+        self._verdict: Verdict | None = None
         self._type = type
         self._device = device
         self._address: int | None = address
@@ -122,8 +132,9 @@ class Array:
             return found
         return self._address
 
-    def _deleted(self) -> DonationError:
-        return DonationError(
+    def _deleted(self) -> Exception:
+        failure = self._verdict.error if self._verdict is not None else None
+        return failure or DonationError(
             f"this array on {self.device}, {self._type}, was donated to a call: its elements "
             "are gone",
             fix="Use what that call returned; or copy the array before the call, or do not "
@@ -161,10 +172,13 @@ class Array:
         return self._device.label
 
     def block_until_ready(self) -> Array:
-        """Waits until the elements are computed; returns the array."""
+        """Waits until the elements are computed; returns the array. Raises what a check says that
+        has failed on the device."""
         _ = self.address  # raises if it is deleted
         self._device.enter()
         self._device.synchronize()
+        self._device.ledger.judge(self._verdict)
+        _ = self.address  # another thread may have seen that it failed
         return self
 
     def duplicate(self) -> Array:
@@ -214,6 +228,8 @@ class Array:
         self._device.enter()
         host = np.empty(self.shape, self.dtype)
         self._device.download(host, address)
+        self._device.ledger.judge(self._verdict)
+        _ = self.address  # another thread may have seen that it failed
         return host if dtype is None else host.astype(dtype, copy=False)
 
     def __buffer__(self, flags: int) -> memoryview:
@@ -264,6 +280,7 @@ class Array:
         if device is not HOST and stream != -1:
             device.enter()
             device.synchronize()
+            device.ledger.judge(given._verdict)
         return load("pyc.dlpack").export(
             given.address,
             given.shape,
@@ -335,7 +352,9 @@ class Array:
 
     def __repr__(self) -> str:
         if self._address is None:
-            return f"Array(<deleted>, {self._type}, device={self.device!r})"
+            failed = self._verdict is not None and self._verdict.error is not None
+            word = "failed" if failed else "deleted"
+            return f"Array(<{word}>, {self._type}, device={self.device!r})"
         text = np.array2string(self.__array__(), separator=", ", threshold=20, prefix="Array(")
         return f"Array({text}, dtype={self.dtype.name}, device={self.device!r})"
 

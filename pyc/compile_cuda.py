@@ -18,13 +18,15 @@ from pyc.array import Array, known_type, to_device
 from pyc.backends import cuda, nvptx
 from pyc.backends.base import SiteFailed
 from pyc.backends.cuda_program import CudaProgram
+from pyc.backends.verdicts import Checks
 from pyc.compile_host import HostStep
 from pyc.device import gpu
 from pyc.errors import DeviceError, OutOfMemoryError, raises_for_the_program
 from pyc.fingerprint import Document
 from pyc.forks import compiling, may_wait
+from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
-from pyc.ir.plan import NO_MEMORY, Plan, bound, launches_of
+from pyc.ir.plan import NO_MEMORY, Plan, Site, bound, launches_of
 from pyc.ir.types import ArrayType
 from pyc.lowered import Lowered, failure_of, lower_graph
 from pyc.out_of_memory import Demand
@@ -77,6 +79,11 @@ class GpuCompiled:
         self._donated = lowered.donated
         self.program.calls = host_calls.calls_of(lowered.traced)
         self.program.answer = host_calls.answer
+        self._checks: Checks | None = None
+        if self.program.error_bytes:
+            self._checks = Checks(
+                device, self.program.error_bytes // 8, _failures(lowered.graph, lowered.plan.sites)
+            )
         self._outs = [(known_type(t), t.nbytes) for t in self.results]
         self._native: dict[Any, DeviceProgram] = {}
         """What native calls start, by the parameters that come as values and those that stay."""
@@ -132,8 +139,12 @@ class GpuCompiled:
                 given[self.taken[k]] if k in self.taken else Array(t, on, on.allocate(nbytes))
                 for k, (t, nbytes) in enumerate(self._outs)
             ]
+            verdict = self._checks.verdict() if self._checks is not None and stay else None
+            words = 0 if verdict is None else verdict.address
             with host_calls.answering(self.program.calls):
-                self.program.run(addresses, [a.address for a in outs])
+                self.program.run(addresses, [a.address for a in outs], words)
+            if verdict is not None:
+                verdict.covers(outs)
         except MemoryError as error:
             raise self._out_of_memory() from error
         except SiteFailed as failed:
@@ -183,23 +194,39 @@ class GpuCompiled:
             return why
         places = {number: a.address for number, a in fixed.items()}
         key = frozenset(numbers), tuple(places.items())
+        if not key[0].isdisjoint(self._donated):
+            return "a number is donated"
+        ahead = self._ahead()
         if key not in self._native:
-            self._native[key] = DeviceProgram(self.program, key[0], places)
+            self._native[key] = DeviceProgram(self.program, key[0], places, len(ahead))
         started = self._native[key]
         return NativeProgram(
             entry=started.entry,
             externals=started.address,
-            results=tuple(Result(t.dtype, t.shape, maker=self._maker(t)) for t, _ in self._outs),
+            results=(*ahead, *(self._made(k, t) for k, (t, _) in enumerate(self._outs))),
             failed=self._failed,
             parallel=False,
             device=self.device,
+            finish=_finish(len(ahead), self._checks is not None) if ahead else None,
             keep=(self, started, *fixed.values()),
         )
 
-    def _maker(self, type: ArrayType) -> Callable[[], Array]:
-        """What makes a result."""
+    def _ahead(self) -> tuple[Result, ...]:
+        """What native calls make besides results: the verdict, if there are checks, and what holds
+        the memory of each donated array that no result has, until the call has begun."""
+        held = [k for k in self._donated if k not in self.taken.values()]
+        types = [(k, self.lowered.graph.params[k].type) for k in held]
+        found = [Result(t.dtype, t.shape, k, _taken_over) for k, t in types]
+        if self._checks is not None:
+            found.insert(0, Result(dt.u64, (), maker=self._checks.verdict))
+        return tuple(found)
+
+    def _made(self, number: int, type: ArrayType) -> Result:
+        """How a native call makes a result."""
+        if number in self.taken:
+            return Result(type.dtype, type.shape, self.taken[number], _taken_over)
         on, nbytes = self.device, type.nbytes
-        return lambda: Array(type, on, on.allocate(nbytes))
+        return Result(type.dtype, type.shape, maker=lambda: Array(type, on, on.allocate(nbytes)))
 
     @raises_for_the_program
     def _failed(self, specialisation: Specialisation, code: int, site: int, value: int) -> Any:
@@ -208,6 +235,29 @@ class GpuCompiled:
             raise self._out_of_memory()
         cuda.check((self.device.driver.CUresult(value),))
         raise AssertionError(f"the driver's status {value} is no failure")
+
+
+def _taken_over(donated: Array) -> Array:
+    """An array with the memory of one that a call is given for good."""
+    return Array(donated.type, donated._device, donated.surrender())
+
+
+def _finish(ahead: int, judged: bool) -> Callable[[tuple[Any, ...]], Sequence[Any]]:
+    """What makes the results of a native call of all that it has made. judged: the first of what
+    stands ahead of them is their verdict."""
+
+    def finish(made: tuple[Any, ...]) -> Sequence[Any]:
+        results = made[ahead:]
+        if judged:
+            made[0].covers(results)
+        return results
+
+    return finish
+
+
+def _failures(graph: Graph, sites: Sequence[Site]) -> Callable[[int, int], Exception]:
+    """What a failed site with its value means."""
+    return lambda site, value: failure_of(graph, sites[site], value)
 
 
 def _usable(device: str) -> cuda.Device:

@@ -119,6 +119,12 @@ class Settings:
     debug: bool = _setting(
         False, _switch, "verify the program after every pass, keep pyc's frames in tracebacks"
     )
+    device_kept_bytes: int = _setting(
+        0,
+        read_bytes,
+        "bytes (or 500MB, 2GB) of freed memory kept on each GPU; 0: a quarter of its memory. Read "
+        "when it is first used",
+    )
     dump_dir: str = _setting("", _text, "write the text of every level there; empty: nowhere")
     num_threads: int = _setting(0, _count, "threads of the worker pool; 0: as many as are usable")
     purity: str = _setting(

@@ -32,6 +32,13 @@ class DeviceInfo:
     def __str__(self) -> str:
         return f"{self.kind}:{self.id}"
 
+    def memory_stats(self) -> dict[str, int]:
+        """Bytes of the memory of a GPU by what it is used for: bytes_in_use, peak_bytes_in_use,
+        bytes_kept (free, kept for later: `pyc.clear_caches` gives it back), bytes_reserved (for
+        pyc's arrays in all), bytes_free, bytes_limit (of the device, for all processes) and
+        pinned_bytes (of the host's). Empty for the CPU: its arrays are NumPy's."""
+        return {} if self.kind == "cpu" else gpu(str(self)).memory_stats()
+
 
 def devices(kind: str | None = None) -> list[DeviceInfo]:
     """The devices of this machine, the CPU first; of one kind only if given. Asking for GPUs loads

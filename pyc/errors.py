@@ -234,6 +234,10 @@ class PurityWarning(UserWarning):
     """What `purity="warn"` gives in place of a `PurityError`."""
 
 
+class UnreadFailureWarning(UserWarning):
+    """A check failed on a GPU in a call of which no result was read until the process ended."""
+
+
 class ShapeError(PycError, ValueError):
     """Shapes that do not fit together, or an axis that does not exist."""
 

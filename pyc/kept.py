@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyc import eager, eager_calls
+from pyc.backends import gpus_in_use
 from pyc.cache import memory
 from pyc.jit import jitted_functions
 from pyc.runtime import pool
@@ -17,3 +18,5 @@ def clear_caches() -> None:
     eager_calls.clear()
     memory.clear()
     pool.clear()
+    for device in gpus_in_use():
+        device.trim()

@@ -520,6 +520,11 @@ class Reason(Enum):
         "an array that was pickled from a device that is not here is on the CPU",
         "Put it where it is to be: `x.to_device(device)`.",
     )
+    DEVICE_FAILURE_UNREAD = Entry(
+        "PYC2705",
+        "a check failed on a device in a call of which no result was read until the process ended",
+        "Read a result, or wait for it with `block_until_ready`, where the error should be raised.",
+    )
 
     # fallback: slower but correct routes
     LLVM_UNKNOWN_RELEASE = Entry(
@@ -585,7 +590,7 @@ class Reason(Enum):
         "PYC2817",
         "calls of a program on a GPU go through Python, some microseconds each",
         "Nothing if a call takes long. Else see the detail: put arrays on the device once with "
-        "`pyc.device_put`; checks, loops of unknown length and steps of the host are waited for.",
+        "`pyc.device_put`; loops of unknown length and steps of the host are waited for.",
     )
 
     FALLBACK_ONE_SIZE = Entry(

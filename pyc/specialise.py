@@ -90,8 +90,6 @@ def specialise(
     trails = _check_order(signature, call, args, kwargs)
     static = signature.static_positions
     device = compiled.device
-    if device is not None and donated:
-        raise NotNativeError(Reason.DISPATCH_SLOW_DEVICE, "an array is donated")
     found = _Arguments(kept, donated, device)
     fixed = [k in static for k in range(len(args))]
     fixed += [name in signature.static_names for name in kwargs]
@@ -117,12 +115,15 @@ def specialise(
     program = compiled.native_program({*found.numbers, *looks.numbers}, looks.fixed)
     if not isinstance(program, NativeProgram):
         raise NotNativeError(Reason.DISPATCH_SLOW_DEVICE, program)
+    wrap = None if plain else _wrap(out_tree, compiled.results if gives_arrays else None)
+    if program.finish is not None:
+        wrap = _finished(program.finish, out_tree)
     return of_program(
         program,
         tuple(arguments),
         keywords=tuple(kwargs),
-        as_tuple=None if plain else True,
-        wrap=None if plain else _wrap(out_tree, compiled.results if gives_arrays else None),
+        as_tuple=None if wrap is None else True,
+        wrap=wrap,
         valid=native_calls,
         looks=tuple(looks.looks),
     )
@@ -138,6 +139,14 @@ def _wrap(out_tree: tree.TreeDef, types: Sequence[ArrayType] | None) -> Callable
         return lambda results: made(results)[0]
     shaped = out_tree.maker()
     return lambda results: shaped(tuple(made(results)))
+
+
+def _finished(finish: Callable[[tuple[Any, ...]], Sequence[Any]], out_tree: tree.TreeDef) -> Any:
+    """The same where the program makes its results of what the entry has."""
+    if out_tree == tree.structure(0):
+        return lambda made: finish(made)[0]
+    shaped = out_tree.maker()
+    return lambda made: shaped(tuple(finish(made)))
 
 
 def _check_order(
@@ -206,7 +215,8 @@ class _Arguments:
         kind = type(x)
         if self._device is not None and isinstance(x, (DeviceArray, np.ndarray)):
             slot, _ = self._next()
-            return array_on_device(x, self._device, slot, f"an argument of type {kind.__name__}")
+            there = array_on_device(x, self._device, slot, f"an argument of type {kind.__name__}")
+            return replace(there, donated=slot in self._donated)
         if kind is np.ndarray:
             slot, _ = self._next()
             return replace(_array(x), slot=slot, donated=slot in self._donated)
@@ -268,7 +278,7 @@ class _Arguments:
             return
         leaf = self._leaf(x)
         if leaf is not None:
-            if isinstance(leaf, ArrayArgument) and leaf.donated:
+            if isinstance(leaf, (ArrayArgument, DeviceArgument)) and leaf.donated:
                 raise NotNativeError(Reason.DISPATCH_SLOW_ARGUMENT, "a donated dataclass")
             self._look(source, leaf)
         elif kind in (tuple, list, dict):

@@ -77,7 +77,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"specialise", "stages"},
     "uncompiled": GLUE | {"eager", "jit"},
     "vectorized": IR | {"interpreter", "jit", "purity", "trace"},
-    "kept": {"cache", "eager", "eager_calls", "jit", "runtime"},
+    "kept": {"backends", "cache", "eager", "eager_calls", "jit", "runtime"},
     "verification": GLUE | {"eager", "jit", "lowered"},
     "demo": GLUE | {"__init__", "lax", "jit"},
     "cli": GLUE

@@ -6,6 +6,7 @@ first use, so that a process that finds all its code in the cache never loads th
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from typing import Any
 
@@ -41,6 +42,12 @@ def cuda_binding() -> Any:
 def cuda_driver() -> Any:
     """`pyc.backends.cuda`, the module of the GPUs of this machine."""
     return load("pyc.backends.cuda")
+
+
+def gpus_in_use() -> list[Any]:
+    """The GPUs that this process has used, if any; loads nothing."""
+    driver = sys.modules.get("pyc.backends.cuda")
+    return driver.devices_in_use() if driver is not None else []
 
 
 def gpu_compiler() -> Any:

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from pyc import config
 from pyc.backends import cuda_binding
+from pyc.backends.verdicts import Ledger
 from pyc.errors import DeviceError, OutOfMemoryError
 from pyc.ir.target import Target
 from pyc.ir.target import nvptx as target_of
@@ -106,13 +108,16 @@ class Device:
         self.name = (name.decode() if isinstance(name, bytes) else str(name)).partition("\0")[0]
         self.driver_version = int(check(driver.cuDriverGetVersion()))
         self.stream = check(driver.cuStreamCreate(1))
+        self.ledger = Ledger(self)
         self._kept: list[list[int]] = [[] for _ in range(SMALL + 1)]
         # Called by address: a launch costs half of what it does through the package.
         self.launch = _LAUNCH(self.function("cuLaunchKernel"))
-        pool = check(driver.cuDeviceGetDefaultMemPool(handle))
-        most = int(check(driver.cuDeviceTotalMem(handle))) // KEPT_SHARE
+        self.pool = check(driver.cuDeviceGetDefaultMemPool(handle))
         kept = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-        check(driver.cuMemPoolSetAttribute(pool, kept, driver.cuuint64_t(most)))
+        most = config.current().device_kept_bytes
+        most = most or int(check(driver.cuDeviceTotalMem(handle))) // KEPT_SHARE
+        check(driver.cuMemPoolSetAttribute(self.pool, kept, driver.cuuint64_t(most)))
+        self._pinned: dict[int, int] = {}
 
     def function(self, name: str) -> int:
         """The address of a C function of the driver; DeviceError if it has none of that name."""
@@ -150,11 +155,48 @@ class Device:
 
     def pinned(self, nbytes: int) -> int:
         """The address of memory of the host that copies need not wait for."""
-        return int(check(self.driver.cuMemHostAlloc(max(nbytes, 1), 0)))
+        address = int(check(self.driver.cuMemHostAlloc(max(nbytes, 1), 0)))
+        self._pinned[address] = nbytes
+        return address
 
     def unpin(self, address: int) -> None:
         """Frees what `pinned` gave, once no copy uses it."""
         self.driver.cuMemFreeHost(address)
+        del self._pinned[address]
+
+    def memory_stats(self) -> dict[str, int]:
+        """Bytes of the device's memory. bytes_in_use: of arrays and programs, at most
+        peak_bytes_in_use so far; bytes_kept: free, and kept for later; bytes_reserved: what the
+        process has of the device, for pyc's arrays; bytes_free, bytes_limit: of the device, for
+        all processes; pinned_bytes: of the host's memory."""
+        self.enter()
+        attribute = self.driver.CUmemPool_attribute
+
+        def ask(name: str) -> int:
+            wanted = getattr(attribute, f"CU_MEMPOOL_ATTR_{name}")
+            return int(check(self.driver.cuMemPoolGetAttribute(self.pool, wanted)))
+
+        pieces = sum(len(kept) << power for power, kept in enumerate(self._kept))
+        used, reserved = ask("USED_MEM_CURRENT"), ask("RESERVED_MEM_CURRENT")
+        free, total = check(self.driver.cuMemGetInfo())
+        return {
+            "bytes_in_use": used - pieces,
+            "peak_bytes_in_use": ask("USED_MEM_HIGH"),
+            "bytes_kept": reserved - used + pieces,
+            "bytes_reserved": reserved,
+            "bytes_free": int(free),
+            "bytes_limit": int(total),
+            "pinned_bytes": sum(self._pinned.values()),
+        }
+
+    def trim(self) -> None:
+        """Gives the memory that is kept for later back, once the device has done its work."""
+        self.enter()
+        for pieces in self._kept:
+            while pieces:
+                check(self.driver.cuMemFreeAsync(pieces.pop(), self.stream))
+        self.synchronize()
+        check(self.driver.cuMemPoolTrimTo(self.pool, 0))
 
     def upload(self, address: int, array: np.ndarray[Any, Any]) -> None:
         """Copies a C-ordered array to the device."""
@@ -223,6 +265,11 @@ def _power(nbytes: int) -> int:
 
 _devices: dict[int, Device] = {}
 _lock = Lock()
+
+
+def devices_in_use() -> list[Device]:
+    """The GPUs that this process has used."""
+    return list(_devices.values())
 
 
 def device(ordinal: int = 0) -> Device:

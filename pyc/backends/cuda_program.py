@@ -121,17 +121,19 @@ class CudaProgram:
         self.device.enter()
         self.run(arguments, results)
 
-    def run(self, arguments: Sequence[int], results: Sequence[int]) -> None:
-        """The same for a thread that uses the device already."""
+    def run(self, arguments: Sequence[int], results: Sequence[int], error: int = 0) -> None:
+        """The same for a thread that uses the device already. error: the address of the words that
+        checks lower, which the caller reads later; without it they are waited for."""
         try:
             frame = self._free.pop()
         except IndexError:
             frame = _Frame(self)
         blank = False
         try:
-            frame.fill(arguments, results)
+            frame.fill(arguments, results, error)
             self._steps(self.plan.steps, frame)
-            frame.raise_failed()
+            if not error:
+                frame.raise_failed()
             blank = True
         except SiteFailed:
             frame.blank()
@@ -296,12 +298,10 @@ class _Frame:
         count = len(plan.buffers)
         self.addresses = (ctypes.c_uint64 * (count + 1))()
         self._initial = (ctypes.c_uint64 * (count + 1))()
-        self._error = program.own(program.error_bytes) if program.error_bytes else 0
+        self._program = program
+        self._own_error = self._error = 0
         self._failed = program.pin(program.error_bytes).view(np.int64)
         self._staged: dict[int, list[np.ndarray[Any, Any]]] = {}
-        if self._error:
-            self.blank()
-        self._initial[count] = self._error
         for k, b in enumerate(plan.buffers):
             if b.place is Place.CONSTANT:
                 self._initial[k] = program.constants + b.index
@@ -317,8 +317,13 @@ class _Frame:
             if not step.host:
                 self._calls[id(step)] = launch_call(program, step, self.addresses)
 
-    def fill(self, arguments: Sequence[int], results: Sequence[int]) -> None:
-        """Puts in the table what a call starts with."""
+    def fill(self, arguments: Sequence[int], results: Sequence[int], error: int) -> None:
+        """Puts in the table what a call starts with. error: words that are the call's, or 0: the
+        frame's own are."""
+        if self._failed.size:
+            self._error = error or self._error_slot()
+            self._initial[len(self._plan.buffers)] = self._error
+            self.addresses[len(self._plan.buffers)] = self._error
         if self._plan.peak and not self._arena:
             self._place_arena(self._device.allocate(self._plan.peak))
             self._stale = True
@@ -330,6 +335,12 @@ class _Frame:
             table[slot] = arguments[k]
         for slot, k in self._outputs:
             table[slot] = results[k]
+
+    def _error_slot(self) -> int:
+        if not self._own_error:
+            self._error = self._own_error = self._program.own(self._failed.nbytes)
+            self.blank()
+        return self._own_error
 
     def _place_arena(self, address: int) -> None:
         self._arena = address

@@ -26,6 +26,7 @@ from pyc.backends.llvm_library import Machine, machine
 from pyc.backends.nvptx_atomics import AtomicEmitter
 from pyc.backends.nvptx_clusters import CLUSTER_INTRINSICS, ClusterEmitter
 from pyc.backends.nvptx_tiles import REGISTERS, bytes_of
+from pyc.backends.same_kernels import representatives
 from pyc.errors import CompileError
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
@@ -344,15 +345,17 @@ def _machine(target: Target) -> Machine:
 
 
 def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[KernelLaunch, ...]]:
-    """The LLVM text of some kernels, and how each is launched."""
+    """The LLVM text of some kernels, and how each is launched. Equal kernels are one function: the
+    code of what runs again and again is then where the device fetches it from soonest."""
     intrinsics: dict[str, str] = {}
     functions: list[str] = []
-    launches: list[KernelLaunch] = []
-    for k, kernel in enumerate(kernels):
-        name = f"k{k}"
+    made: dict[int, KernelLaunch] = {}
+    same = representatives(kernels)
+    for k in sorted(set(same)):
+        kernel, name = kernels[k], f"k{k}"
         emitter = NvptxKernel(kernel, target, intrinsics)
         functions.append(emitter.function(name))
-        launches.append(launch_of(kernel, name, emitter.shared_bytes, tuple(emitter.maps)))
+        made[k] = launch_of(kernel, name, emitter.shared_bytes, tuple(emitter.maps))
     text = "\n".join(
         (
             f'target triple = "{target.triple}"',
@@ -366,7 +369,7 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
             "",
         )
     )
-    return text, tuple(launches)
+    return text, tuple(made[k] for k in same)
 
 
 def ptx(text: str, target: Target) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from pyc.backends.cuda import Device, check
 from pyc.backends.cuda_program import CudaProgram, LaunchCall, launch_call, slots
 from pyc.frozen import replace
+from pyc.ir.loops import Fail, walk
 from pyc.ir.plan import ARGUMENT_BYTES, Copy, Launch, Loop, Place, Step
 from pyc.runtime import device_calls
 from pyc.runtime.device_calls import Map, Program, Row
@@ -73,8 +74,6 @@ def problem(program: CudaProgram) -> str | None:
     """Why the calls of a program go through Python, or None."""
     if program.calls:
         return "it calls Python functions back"
-    if program.error_bytes:
-        return "it has checks, whose outcome is waited for"
     if program.host:
         return "a step runs on the host"
     if flat(program.plan.steps) is None:
@@ -86,11 +85,16 @@ class DeviceProgram:
     """What native calls of a program start; the program has no `problem`.
 
     numbers: parameters that come as values of up to 16 bytes; fixed: addresses of those that never
-    change.
+    change; ahead: how many places stand before those of the results: the first is the words that
+    checks lower.
     """
 
     def __init__(
-        self, program: CudaProgram, numbers: Collection[int], fixed: Mapping[int, int]
+        self,
+        program: CudaProgram,
+        numbers: Collection[int],
+        fixed: Mapping[int, int],
+        ahead: int = 0,
     ) -> None:
         plan, on = program.plan, program.device
         on.enter()
@@ -107,7 +111,7 @@ class DeviceProgram:
         for name, function in _FUNCTIONS.items():
             setattr(made, f"f_{name}", on.function(function))
         made.context, made.stream = int(on.context), int(on.stream)
-        self._places(program, numbers, fixed)
+        self._places(program, numbers, fixed, ahead)
         steps = flat(plan.steps)
         assert steps is not None, "there was a problem"
         launches = self._keep((device_calls.Launch * len(steps))())
@@ -136,7 +140,11 @@ class DeviceProgram:
         return _at(rows), len(places)
 
     def _places(
-        self, program: CudaProgram, numbers: Collection[int], fixed: Mapping[int, int]
+        self,
+        program: CudaProgram,
+        numbers: Collection[int],
+        fixed: Mapping[int, int],
+        ahead: int,
     ) -> None:
         plan, made = program.plan, self._program
         given = slots(plan, Place.ARGUMENT)
@@ -152,7 +160,10 @@ class DeviceProgram:
             made.number_address = program.own(nbytes)
             for place, (slot, _) in enumerate(values):
                 self._table[slot] = made.number_address + ARGUMENT_BYTES * place
-        made.results, made.result_count = self._rows([*slots(plan, Place.RESULT)])
+        results = [(slot, k + ahead) for slot, k in slots(plan, Place.RESULT)]
+        if program.error_bytes:
+            results.append((len(plan.buffers), 0))
+        made.results, made.result_count = self._rows(results)
         made.pieces, made.piece_count = self._rows([*slots(plan, Place.ARENA)])
         made.arena_bytes = plan.peak
 
@@ -180,8 +191,11 @@ class DeviceProgram:
             call.pointers[call.first_map + k] = at
             maps[k].map, maps[k].place = at, slot
         row.maps, row.map_count = _at(maps), len(call.maps)
-        fixed = {slot for slot, b in enumerate(program.plan.buffers) if b.place is Place.CONSTANT}
-        self._watch(row, sorted({*step.slots} - fixed))
+        buffers = program.plan.buffers
+        used = {slot for slot in step.slots if buffers[slot].place is not Place.CONSTANT}
+        if any(isinstance(s, Fail) for s in walk(program.plan.kernels[step.kernel].body)):
+            used.add(len(buffers))
+        self._watch(row, sorted(used))
 
     def _watch(self, row: device_calls.Launch, places: Sequence[int]) -> None:
         """A row whose node is changed with the addresses in these places."""

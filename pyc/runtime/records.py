@@ -167,6 +167,11 @@ class _Steps:
             self._array(argument, slot, where)
         elif isinstance(argument, DeviceArgument):
             self.kept.append(argument)
+            # What arrays have in their slots are numbers of their own: one array, one number.
+            if slot != MAXIMUM_SLOTS:
+                self._arrays[slot] = 1
+            if argument.donated:
+                self._donated[slot] = where
             same = {"identity": id(argument.type), "more": id(argument.device), "low": id(int)}
             self._add("device", **where, slot=slot, type=id(argument.kind), **same)
         else:
@@ -337,7 +342,8 @@ def make_record(specialisation: Specialisation, following: Record | None) -> Rec
         row.dimensions, row.maker = ctypes.addressof(shape), id(maker) if maker else None
         if result.taken is not None:
             row.rank = plan.owned[result.taken] - len(specialisation.arguments)
-            row.dimensions, row.maker = None, id(np.ndarray)
+            row.dimensions, row.maker = None, id(maker) if result.maker else id(np.ndarray)
+            row.descriptor = None if result.maker else row.descriptor
     made = Record()
     names = tuple(map(intern, specialisation.keywords))
     valid = specialisation.valid or _ALWAYS_VALID

@@ -7,7 +7,7 @@ leaves of the arguments take the entry's 16-byte slots in order, depth first, th
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Union
 
@@ -38,12 +38,14 @@ class ArrayArgument:
 @frozen()
 class DeviceArgument:
     """An array on a device: an object of exactly this class whose first three fields are its
-    address, an int, which goes to the slot as that object; the very device; the very type."""
+    address, an int, which goes to the slot as that object; the very device; the very type.
+    donated: it is no other argument that has a slot."""
 
     kind: type
     device: Any
     type: Any
     slot: int = NEXT
+    donated: bool = False
 
 
 @frozen()
@@ -221,12 +223,13 @@ class Look:
 class Result:
     """A fresh C-ordered array of this dtype and shape; of rank 0, a NumPy scalar. taken: the slot
     of the donated array, of this dtype and shape, that is returned instead; maker: makes the array
-    instead, an object whose first field is what the entry takes as its place."""
+    instead, of the donated one if there is one, an object whose first field is what the entry takes
+    as its place."""
 
     dtype: DType
     shape: tuple[int, ...]
     taken: int | None = None
-    maker: Callable[[], Any] | None = None
+    maker: Callable[..., Any] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -237,7 +240,8 @@ class Result:
 @frozen()
 class NativeProgram:
     """What a compiled program has for native calls: see `Specialisation`. device: where its arrays
-    are, None for the host."""
+    are, None for the host; finish: makes the program's results of the tuple of `results`, where
+    there are others among them that only the entry needs."""
 
     entry: int
     results: tuple[Result, ...]
@@ -248,6 +252,7 @@ class NativeProgram:
     release: bool = False
     parallel: bool = True
     device: Any = None
+    finish: Callable[[tuple[Any, ...]], Sequence[Any]] | None = None
     keep: Any = None
 
 

@@ -81,7 +81,8 @@ end:
 }
 
 ; Allocates the results: arrays, and 16 bytes of `scalars` each for those of rank 0; donated arrays
-; are among `values`. False if a Python error is set; nothing is then left allocated.
+; are among `values`: they are results, or what their maker makes of them is. False if a Python
+; error is set; nothing is then left allocated.
 define internal i1 @allocate(ptr %record, ptr %objects, ptr %addresses, ptr %scalars, ptr %values)
     alwaysinline nounwind {
 entry:
@@ -114,8 +115,15 @@ make:
 take:
   %donated.at = getelementptr ptr, ptr %values, i64 %rank
   %donated = load ptr, ptr %donated.at
+  %is.made = icmp eq ptr %descriptor, null
+  br i1 %is.made, label %call.taker, label %keep.donated
+keep.donated:
   %hold.donated = load ptr, ptr @f_Py_IncRef
   call void %hold.donated(ptr %donated)
+  br label %array
+call.taker:
+  %call.one = load ptr, ptr @f_PyObject_CallOneArg
+  %remade = call ptr %call.one(ptr %maker, ptr %donated)
   br label %array
 call.maker:
   %call = load ptr, ptr @f_PyObject_CallNoArgs
@@ -134,7 +142,8 @@ new:
                               ptr null, ptr null, i32 0, ptr null)
   br label %array
 array:
-  %object = phi ptr [%made, %call.maker], [%created, %new], [%donated, %take]
+  %object = phi ptr [%made, %call.maker], [%created, %new], [%donated, %keep.donated],
+                [%remade, %call.taker]
   %failed = icmp eq ptr %object, null
   br i1 %failed, label %undo, label %filled
 filled:

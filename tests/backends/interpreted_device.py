@@ -20,6 +20,7 @@ from pyc import compile_cuda, eager, eager_calls
 from pyc import device as devices
 from pyc.backends.base import HostStep, KernelLaunch, SiteFailed
 from pyc.backends.cuda_program import CudaProgram
+from pyc.backends.verdicts import Ledger
 from pyc.compile_host import HostStep as NativeStep
 from pyc.frozen import replace
 from pyc.ir.graph import Graph
@@ -57,6 +58,7 @@ class InterpretedDevice:
         self.launched = self.replayed = self.changed = 0
         self.context = 0
         self.refusal: BaseException | None = None
+        self.ledger = Ledger(self)
         self._lock = Lock()
         self._functions: dict[str, Any] = {}
         self._graphs: dict[int, list[int]] = {}

@@ -72,6 +72,69 @@ def test_small_pieces_of_memory_are_kept_and_given_again() -> None:
     assert freed[-1] == first, "memory of unknown size goes to the driver"
 
 
+def test_memory_is_told_by_what_it_is_used_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is made of the driver's figures; that a GPU agrees is shown with one."""
+    freed: list[int] = []
+
+    class Attributes:
+        CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 5000
+        CU_MEMPOOL_ATTR_USED_MEM_HIGH = 9000
+        CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 20000
+
+    class Driver:
+        CUmemPool_attribute = Attributes
+        trimmed = False
+
+        def cuCtxSetCurrent(self, context: int) -> tuple[int]:
+            return (0,)
+
+        def cuMemPoolGetAttribute(self, pool: int, attribute: int) -> tuple[int, int]:
+            return 0, attribute
+
+        def cuMemGetInfo(self) -> tuple[int, int, int]:
+            return 0, 70000, 90000
+
+        def cuMemFreeAsync(self, address: int, stream: int) -> tuple[int]:
+            freed.append(address)
+            return (0,)
+
+        def cuStreamSynchronize(self, stream: int) -> tuple[int]:
+            return (0,)
+
+        def cuMemPoolTrimTo(self, pool: int, nbytes: int) -> tuple[int]:
+            self.trimmed = not nbytes
+            return (0,)
+
+    on = object.__new__(cuda.Device)
+    on.driver, on.stream, on.context, on.pool = Driver(), 0, 0, 0
+    on._kept = [[] for _ in range(cuda.SMALL + 1)]
+    on._kept[9], on._kept[10], on._pinned = [1, 2], [3], {4: 100, 5: 20}
+    expected = {"bytes_in_use": 5000 - 2048, "peak_bytes_in_use": 9000, "bytes_kept": 17048}
+    expected |= {"bytes_reserved": 20000, "bytes_free": 70000, "bytes_limit": 90000}
+    assert on.memory_stats() == expected | {"pinned_bytes": 120}
+    monkeypatch.setattr(cuda, "_devices", {0: on})
+    pyc.clear_caches()
+    assert sorted(freed) == [1, 2, 3] and on.driver.trimmed and not any(on._kept)
+    (cpu,) = pyc.devices("cpu")
+    assert cpu.memory_stats() == {}
+
+
+@pytest.mark.cuda
+def test_the_memory_of_a_gpu_is_told() -> None:
+    (info, *_) = pyc.devices("cuda")
+    before = info.memory_stats()
+    x = pyc.device_put(np.zeros(1 << 24, np.float32))
+    during = info.memory_stats()
+    assert during["bytes_in_use"] - before["bytes_in_use"] >= 1 << 26
+    assert during["peak_bytes_in_use"] >= during["bytes_in_use"]
+    assert during["bytes_reserved"] >= during["bytes_in_use"] + during["bytes_kept"] - 1024
+    assert 0 < during["bytes_free"] < during["bytes_limit"]
+    x.delete()
+    pyc.clear_caches()
+    after = info.memory_stats()
+    assert after["bytes_in_use"] <= before["bytes_in_use"] and after["bytes_kept"] < 1 << 26
+
+
 def softmax(x: Any) -> Any:
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyc.backends.nvptx import module_text
 from pyc.backends.same_kernels import representatives
 from pyc.backends.x86 import module
 from pyc.frozen import replace
-from pyc.ir.target import X86_64_V3
+from pyc.ir.target import SM_90, X86_64_V3
 from pyc.ir.text_kernel import print_kernel
 from pyc.jit import jit
+from pyc.passes import optimise
+from pyc.passes.memory import plan
 from tests.passes.programs import planned
 
 RNG = np.random.default_rng(5)
@@ -35,6 +38,25 @@ def test_the_layers_of_a_network_are_compiled_once() -> None:
     assert texts[0].count("define internal void @k") == texts[1].count("define internal void @k")
     exact = layers(x.astype(np.float64), [w.astype(np.float64) for w in WEIGHTS])
     np.testing.assert_allclose(jit(layers)(x, WEIGHTS), exact, rtol=1e-4, atol=1e-4)
+
+
+def test_equal_kernels_of_a_gpu_are_one_entry_and_launch_that() -> None:
+    """Fifty copies of a product were fifty pieces of code, each fetched from memory when it ran."""
+    x = np.ones((16, 16), np.float32)
+
+    def products(x: Any, w: Any) -> Any:
+        for _ in range(5):
+            x = x @ w
+        return np.tanh(x)
+
+    graph = jit(products, loops="unroll").trace(x, x).graph
+    kernels = plan(optimise(graph), SM_90).plan.kernels
+    text, launches = module_text(kernels, SM_90)
+    distinct = set(representatives(kernels))
+    assert 1 < len(distinct) < len(kernels) == len(launches)
+    names = [launch.name for launch in launches]
+    assert len(set(names)) == len(distinct) == text.count("define ptx_kernel")
+    assert names[0] == names[1] != names[-1]
 
 
 def test_names_do_not_count_and_all_else_does() -> None:

@@ -306,7 +306,6 @@ def test_a_refusal_of_the_driver_is_an_error(
 
 
 SLOW: dict[str, tuple[Callable[..., Any], Callable[[Any], tuple[Any, ...]], str]] = {
-    "checks": (lambda x, i: x[i], lambda on: (put(X, on), put(np.int64(1), on)), "has checks"),
     "host": (
         lambda x: lax.scan(lambda s, e: (s * 0.5 + e, s), 0.0, x)[1],
         lambda on: (put(np.zeros(20_000), on),),
