@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
+from pyc import tree
 from pyc.array import Array, moved
 from pyc.device import device_named
 from pyc.eager import (
@@ -287,10 +288,10 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
     exact = function.__name__ in _EXPONENTS
     try:
         if quick is not None:
-            return quick.run(*quick.values(args))[0]
+            return _judged(quick.run(*quick.values(args))[0])
         for fixed in (exact,) if exact else (False, True):
             try:
-                return _call(function, args, kwargs, fixed, key)
+                return _judged(_call(function, args, kwargs, fixed, key))
             except (TraceError, _UnknownShapeError):  # it needs the value of a number, or elements
                 continue
         return _op_by_op(function, args, kwargs)
@@ -298,6 +299,17 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         # A program is shared by calls from many lines: this is the one that has failed.
         error.place = location.here()
         raise
+
+
+def _judged(found: Any) -> Any:
+    """What a call has made, once its checks have held: only now its line is known."""
+    if type(found) is Array and found._verdict is None:
+        return found
+    for array in tree.leaves(found):
+        if type(array) is Array and array._verdict is not None:
+            array._device.synchronize()
+            array._device.ledger.judge(array._verdict, others=False)
+    return found
 
 
 _PLAIN = (int, bool, str, type(None))

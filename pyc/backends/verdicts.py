@@ -184,17 +184,20 @@ class Ledger:
         return len(self._calls)
 
     @raises_for_the_program
-    def judge(self, own: Verdict | None = None) -> None:
+    def judge(self, own: Verdict | None = None, others: bool = True) -> None:
         """Raises what the first call says whose checks failed; all calls so far are done. The
         failures of others are raised by the next ones who ask, in whatever thread: what they read
-        may have been computed from results of those calls. own: the verdict to look at first."""
+        may have been computed from results of those calls. own: the verdict to look at first;
+        others: look at others too."""
         with self._judging:
-            failed = self._first_failure(own)
+            failed = self._first_failure(own, others)
         if failed is not None:
             raise failed
 
-    def _first_failure(self, own: Verdict | None = None) -> Exception | None:
+    def _first_failure(self, own: Verdict | None = None, others: bool = True) -> Exception | None:
         calls = [call for call in self._calls.values() if call.begun]
+        if not others:
+            calls = [call for call in calls if own is not None and call is own._call]
         if own is not None:
             calls.sort(key=lambda call: call is not own._call)
         slabs: dict[int, np.ndarray[Any, Any]] = {}
