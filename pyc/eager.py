@@ -193,7 +193,10 @@ def natively_on_device(program: Any, values: Sequence[Any]) -> Callable[..., tup
         else DeviceArgument(DeviceArray, x._device, x._type)
         for x in values
     )
-    dispatch.add(found, of_program(native, arguments, as_tuple=True, valid=native_calls))
+    dispatch.add(
+        found,
+        of_program(native, arguments, as_tuple=True, wrap=native.finish, valid=native_calls),
+    )
     return found
 
 

@@ -432,7 +432,7 @@ def test_operations_on_a_gpu_are_called_natively(monkeypatch: pytest.MonkeyPatch
     assert device.refusal is None
 
 
-def test_operations_on_a_gpu_with_checks_go_through_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operations_on_a_gpu_with_checks_are_native(monkeypatch: pytest.MonkeyPatch) -> None:
     install(InterpretedDevice(), monkeypatch)
     reasons.clear()
     x = pyc.device_put(I, "cuda")
@@ -440,9 +440,11 @@ def test_operations_on_a_gpu_with_checks_go_through_python(monkeypatch: pytest.M
         check(pnp.take(x, np.array([0, 1]), axis=0), I, "cuda")
     assert Reason.DISPATCH_SLOW_DEVICE not in reasons.counts()
     n = pyc.device_put(np.arange(3), "cuda")
-    for _ in range(2):
+    for _ in range(3):
         check(pnp.take(n, n), np.arange(3), "cuda")
-    assert Reason.DISPATCH_SLOW_DEVICE in reasons.counts()
+        with pytest.raises(IndexError, match="index 3 is out of bounds"):
+            pnp.take(n, n + 1)
+    assert Reason.DISPATCH_SLOW_DEVICE not in reasons.counts()
 
 
 @pytest.mark.parametrize(

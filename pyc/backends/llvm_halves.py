@@ -48,7 +48,7 @@ class Halves:
         """The instruction that gives `ref` rounded to `dtype`, and its operands: registers with a
         half's bits, or literals of `TYPES[dtype]`; None if there is none."""
         found = self._results.get(ref)
-        if found is None:
+        if found is None or dtype not in TYPES:
             return None
         name, left, right = found
         operands = self._half(left, dtype), self._half(right, dtype)

@@ -58,6 +58,8 @@ def test_only_results_over_halves_are_taken() -> None:
     assert halves.operation("%s", dt.bf16) is None
     assert halves.operation("%t", dt.bf16) == ("fmul", ("%h", "splat (bfloat 0xR3F00)"))
     assert halves.operation("%t", dt.f16) is None
+    halves.computed("%u", "fadd", "splat (float 0x3FE0000000000000)", "%a")
+    assert halves.operation("%u", dt.f8e5m2) is None  # no type of the hardware's
     assert constant_of("splat (float 0x3FE0000000000000)") == 0.5
     assert constant_of("%a") is None
 
