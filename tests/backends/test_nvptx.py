@@ -177,7 +177,7 @@ def test_text_does_not_depend_on_the_run() -> None:
 @pytest.mark.parametrize("target", [nvptx(80), nvptx(89), SM_90], ids=lambda t: t.id)
 def test_each_capability_is_named(target: Target) -> None:
     text = ptx(module_text(kernels_of(silu, ((64,), dt.f32), ((64,), dt.f32)), target)[0], target)
-    assert f".target {target.cpu}" in text and ".version 8.0" in text
+    assert f".target {target.cpu}" in text and ".version 8.1" in text
 
 
 def test_launches_follow_from_the_loops() -> None:
