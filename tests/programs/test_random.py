@@ -10,11 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyc.backends import cuda
+from pyc.backends import cuda, nvptx
 from pyc.errors import DeviceError
 from pyc.ir.op import OPS
+from pyc.ir.plan import launches_of
+from pyc.ir.target import SM_90
+from pyc.passes import optimise
+from pyc.passes.memory import plan
 from tests.programs import differential, run
 from tests.programs.differential import EVERYWHERE, same_bits
+from tests.programs.random_graphs import random_graph
 from tests.programs.random_products import random_product
 
 
@@ -36,6 +41,16 @@ def test_random_programs_on_a_gpu_give_the_interpreters_bits(executor: str, firs
     record = run.run(first, first + 320, executor, 8)
     assert not record["findings"], record["findings"]
     assert record["programs"] == record["agreed"] == 320 and not run.too_little(record)
+
+
+@pytest.mark.parametrize("first", range(0, 200, 25))
+def test_random_programs_have_ptx(first: int) -> None:
+    """Without a GPU: what the emitter refuses, and what LLVM does."""
+    for seed in range(first, first + 25):
+        planned = plan(optimise(random_graph(seed)), SM_90).plan
+        on_device = {s.kernel for s in launches_of(planned.steps) if not s.host}
+        text = nvptx.module_text([planned.kernels[k] for k in sorted(on_device)], SM_90)[0]
+        assert nvptx.ptx(text, SM_90).count(".entry") <= len(on_device), seed
 
 
 @pytest.mark.slow
