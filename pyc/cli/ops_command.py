@@ -63,7 +63,8 @@ def markdown() -> str:
         "",
         "Made by `python -m pyc ops --markdown`. Programs are Graphs of these operations;",
         "`pyc.numpy`, `pyc.lax` and operators are made of them. Each runs in the interpreters,",
-        "on the CPU and on a GPU (what a GPU leaves to the host has the reason `fallback_host`).",
+        "on the CPU and on a GPU (what runs on the host there has the reason `fallback_host` or",
+        "`placed_on_host`).",
         "",
         *(f"* {kind}: {names}" for kind, names in types.items()),
     ]

@@ -37,8 +37,6 @@ from pyc.passes.row_regions import Region
 
 FEW_WARPS, MANY_WARPS = 8, 16
 """Warps of a block, of short rows and of others."""
-IN_REGISTERS = 32
-"""Elements of a thread that may stay in registers: those of a chunk."""
 SLOTS = ROWS * PER_ROW
 APART = SLOTS + PER_ROW
 """Elements between the chunks of two threads in shared memory: in this distance 16-byte accesses of
