@@ -52,7 +52,7 @@ def usages(
     return assemble(ptx(module_text(kernels, target)[0], target), arch, folder).usages
 
 
-SPILLS = 128
+SPILLS = 100
 """The most bytes that a kernel of one op may spill, in cases as small as these: each is at its
 bound of registers so that many of its blocks run at once."""
 
