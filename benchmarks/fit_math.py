@@ -377,6 +377,7 @@ CONSTANTS: dict[str, tuple[mp.mpf, int]] = {
     "HALF_PI": (mp.pi / 2, 3),
     "PI": (mp.pi, 2),
     "TWO_OVER_PI": (2 / mp.pi, 1),
+    "ROOT_HALF": (mp.sqrt(mp.mpf(1) / 2), 2),
     "CBRT2": (mp.cbrt(2), 1),
     "CBRT4": (mp.cbrt(4), 1),
 }

@@ -18,12 +18,12 @@ import statistics
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 import pyc
+from benchmarks.gpu_calls import calls, per_call
 from benchmarks.gpu_start import starts
 from pyc import config
 from pyc.backends.cuda import check
@@ -35,7 +35,6 @@ from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.passes import optimise, placement
 from pyc.passes.memory import plan
-from pyc.runtime import dispatch
 
 Array = np.ndarray[Any, Any]
 
@@ -244,76 +243,6 @@ def speed(name: str, function: Callable[..., Any], shapes: list[tuple[int, ...]]
     return row
 
 
-def calls() -> list[dict[str, Any]]:
-    """Microseconds of one call with `pyc.Array` in and out, waiting for none of them: of the jitted
-    function, of its compiled program, and of the launches alone; and of a call that waits."""
-
-    def four(x: Any) -> Any:
-        parts = x.reshape(8, 2)
-        return x * 2, parts @ parts.T, parts.sum(axis=1), (x + 1).reshape(2, 8).T * 1.0
-
-    def fifty(x: Any, w: Any) -> Any:
-        for _ in range(50):
-            x = x @ w
-        return x
-
-    def heat(x: Any) -> Any:
-        return pyc.fori_loop(
-            0, 1000, lambda _, v: v + 0.1 * (np.roll(v, 1) + np.roll(v, -1) - 2 * v), x
-        )
-
-    programs: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
-        ("1000 heat steps", heat, (np.ones((256, 256), np.float32),)),
-        ("one kernel", lambda x: x * 2 + 1, (np.ones(16, np.float32),)),
-        ("several kernels", four, (np.ones(16, np.float32),)),
-        ("one kernel and a number", lambda x, k: x * k + 1, (np.ones(16, np.float32), 2.0)),
-        ("50 kernels", fifty, (np.ones((16, 16), np.float32), np.eye(16, dtype=np.float32))),
-        ("a check", lambda x, i: x[i] * 2, (np.ones(16, np.float32), np.arange(16))),
-        ("a step of the host", lambda x: pyc.numpy.sort(x), (np.ones(400, np.float32),)),
-    ]
-    rows = []
-    for name, function, inputs in programs:
-        jitted = pyc.jit(function, loops="unroll")
-        arrays = [x if isinstance(x, float) else pyc.device_put(x) for x in inputs]
-        compiled = jitted.compile(*arrays).program
-        there = [pyc.device_put(a) for a in arrays]
-        addresses = [a.address for a in there]
-        kept = compiled(*arrays)
-        results = [a.address for a in kept]
-        ways: dict[str, Callable[[], Any]] = {
-            "call": lambda jitted=jitted, arrays=arrays: jitted(*arrays),
-            "compiled": lambda compiled=compiled, arrays=arrays: compiled(*arrays),
-            "launches": lambda p=compiled.program, a=addresses, r=results: p(a, r),
-            "call that waits": lambda jitted=jitted, arrays=arrays: pyc.block_until_ready(
-                jitted(*arrays)
-            ),
-        }
-        row: dict[str, Any] = {"program": name, "kernels": len(compiled.program.launches)}
-        for way, call in ways.items():
-            row[way] = 1e6 * per_call(call)
-        row["native"] = bool(dispatch.specialisations(jitted))
-        print(f"{name:20} " + ", ".join(f"{w} {row[w]:.1f} us" for w in ways), flush=True)
-        rows.append(row)
-    return rows
-
-
-def per_call(call: Callable[[], Any], repeats: int = 7) -> float:
-    """Median seconds of one of many calls, the device's own work included where it is longer."""
-    on = gpu()
-
-    def run(count: int) -> float:
-        on.synchronize()
-        start = perf_counter()
-        for _ in range(count):
-            call()
-        on.synchronize()
-        return (perf_counter() - start) / count
-
-    run(1)
-    count = int(min(max(0.01 / run(2), 1), 500))
-    return statistics.median(run(count) for _ in range(repeats))
-
-
 ORDERED: dict[str, Callable[..., Any]] = {
     "scan": lambda x, i: pyc.scan(lambda c, v: (c * 0.5 + v, c), x[0], x)[0],
 }
@@ -350,7 +279,7 @@ def placements() -> list[dict[str, Any]]:
                 placement.HOST_STEP_NS = cost
                 _, program = load(plan(graph, on.target).plan, on)
 
-                row[where] = 1e6 * per_call(waiting(program, addresses, results))
+                row[where] = 1e6 * per_call(waiting(program, addresses, results))[0]
             placement.HOST_STEP_NS = kept
             row["chosen"] = "host" if load(plan(graph, on.target).plan, on)[1].host else "device"
             for address in (*addresses, *results):

@@ -1,11 +1,12 @@
 """Matrix products on a GPU: right within their bound, and as fast as cuBLAS?
 
-    python -m benchmarks.gpu_products [--json OUT]
+    python -m benchmarks.gpu_products [--only speeds|products] [--json OUT]
 
 TFLOP/s beside torch's (cuBLAS, float32 without TF32) where torch is there: graphs of launches of
 both in turn, so that no host time counts, with idle time between, because the chip slows down under
 sustained products. Then shapes, layouts and epilogues of all float types against a float64 product
-of the same inputs, with results poisoned beforehand, and twice for equal bits.
+of the same inputs, results poisoned beforehand, and twice for equal bits. With --only the other of
+the two stays as it is in OUT.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import pyc
+from benchmarks.runner import machine
 from pyc import config
 from pyc.backends.cuda import check
 from pyc.compile_cuda import load
@@ -59,6 +60,8 @@ SPEEDS = [
     (1000, 1001, 1003, "f32", "ik,kj", 0, False),
     *((s, s, s, "f32", "ik,kj", 4096, False) for s in (16, 32, 64)),
     *((s, s, s, "f64", "ik,kj", 0, False) for s in (1024, 4096)),
+    (4096, 4096, 4096, "f64", "ik,jk", 0, False),
+    (515, 203, 1001, "f64", "ik,kj", 0, False),
 ]
 """Rows, columns, terms, type, layout, stacked products, with bias and GELU."""
 
@@ -281,16 +284,20 @@ def speed(
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=("speeds", "products"))
     parser.add_argument("--json", type=Path, help="write the results there, after each")
     options = parser.parse_args()
     config.update("cache", "off")
     report: dict[str, Any] = {
         "device": gpu().name,
         "target": gpu().target.id,
-        "host": platform.processor() or platform.machine(),
+        "machine": machine(),
         "products": [],
         "speeds": [],
     }
+    if options.only and options.json and options.json.exists():
+        kept = "products" if options.only == "speeds" else "speeds"
+        report[kept] = json.loads(options.json.read_text())[kept]
 
     def add(kind: str, row: dict[str, Any]) -> None:
         report[kind].append(row)
@@ -298,11 +305,11 @@ def main() -> int:
             options.json.parent.mkdir(parents=True, exist_ok=True)
             options.json.write_text(json.dumps(report, indent=1) + "\n")
 
-    for case in SPEEDS:
+    for case in SPEEDS if options.only != "products" else ():
         row = speed(*case)
         print({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
         add("speeds", row)
-    for row in verify():
+    for row in verify() if options.only != "speeds" else ():
         add("products", row)
     rows = report["products"]
     print(f"{sum(r['ok'] for r in rows)} of {len(rows)} products are right")

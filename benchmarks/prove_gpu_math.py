@@ -24,7 +24,7 @@ BLOCK = 1 << 26
 
 def differing(name: str, stride: int) -> tuple[int, int]:
     """(inputs compared, inputs whose results differ)."""
-    function = getattr(pyc.numpy, name)
+    function = getattr(pyc.numpy, name, None) or getattr(pyc.scipy.special, name)
     on_cpu = pyc.jit(lambda x: function(x))
     on_gpu = pyc.jit(lambda x: function(x), device="cuda")
     compared = wrong = 0

@@ -45,6 +45,7 @@ from pyc.ir.expr import (
     select,
 )
 from pyc.ir.ops import scalar_math
+from pyc.ir.ops.floating import scaled_twice
 
 mp.mp.prec = 200
 Array = np.ndarray[Any, Any]
@@ -92,6 +93,7 @@ class Emitter:
         self.count = 0
         self.declared: dict[str, str] = {}
         self.block = "loop"
+        self.products: dict[int, Expr] = {}
 
     def vec(self, t: DType) -> str:
         """The vector type of `t`."""
@@ -134,6 +136,13 @@ class Emitter:
                 scope[id(node)] = self.const(node)
                 continue
             assert isinstance(node, Apply), node
+            if node.name == "scale":  # by its meaning, the products
+                products = self.products.setdefault(id(node), scaled_twice(*node.args))
+                if id(products) in scope:
+                    scope[id(node)] = scope[id(products)]
+                else:
+                    stack += [(node, False), (products, False)]
+                continue
             operands = node.args
             if node.name == "rare_select":
                 operands = (node.args[0], node.args[2])
@@ -384,12 +393,11 @@ class Worst:
                 self.at = tuple(float(a[k]).hex() for a in inputs)
 
 
-def prove_f32(name: str, stride: int) -> Result:
+def prove_f32(name: str, function: Callable[[Expr], Expr], stride: int) -> Result:
     """Run the f32 function of one argument over every `stride`-th of the 2^32 inputs."""
     start = time.perf_counter()
     bits = Var("bits", dt.u32)
     x = bits.bitcast(dt.f32)
-    function = UNARY[name]
     kernel = Kernel(ulp_error(function(x), function(x.cast(dt.f64))), [bits])
     worst = Worst()
 
@@ -402,15 +410,14 @@ def prove_f32(name: str, stride: int) -> Result:
 
     _in_two_threads(work)
     method = "every input" if stride == 1 else f"every {stride}th input"
-    return _result(name, "f32", method, worst, start)
+    return result_of(name, "f32", method, worst, start)
 
 
-def prove_f32_pairs(name: str, samples: int) -> Result:
+def prove_f32_pairs(name: str, function: Callable[[Expr, Expr], Expr], samples: int) -> Result:
     """Run the f32 function of two arguments over all pairs of exponents (and signs of the first),
     `samples` random mantissas each, plus exact and near-one mantissas."""
     start = time.perf_counter()
     x, y = Var("x", dt.f32), Var("y", dt.f32)
-    function = BINARY[name]
     kernel = Kernel(ulp_error(function(x, y), function(x.cast(dt.f64), y.cast(dt.f64))), [x, y])
     worst = Worst()
 
@@ -427,7 +434,7 @@ def prove_f32_pairs(name: str, samples: int) -> Result:
             worst.add(kernel(a, b), a, b)
 
     _in_two_threads(work)
-    return _result(name, "f32", f"all exponent pairs, {samples} mantissas each", worst, start)
+    return result_of(name, "f32", f"all exponent pairs, {samples} mantissas each", worst, start)
 
 
 def _in_two_threads(work: Callable[[int], None]) -> None:
@@ -437,7 +444,7 @@ def _in_two_threads(work: Callable[[int], None]) -> None:
             done.result()
 
 
-def _result(name: str, dtype: str, method: str, worst: Worst, start: float) -> Result:
+def result_of(name: str, dtype: str, method: str, worst: Worst, start: float) -> Result:
     mean = worst.total / max(worst.inputs, 1)
     seconds = round(time.perf_counter() - start, 1)
     return Result(name, dtype, method, worst.error, worst.at, mean, worst.inputs, seconds)
@@ -542,7 +549,7 @@ def prove_f64(name: str, count: int) -> Result:
         ulps_f64(v, exact_value(name, *row)) for v, row in zip(values.tolist(), rows, strict=True)
     ]
     worst.add(np.array(errors), *arrays)
-    return _result(name, "f64", "samples against mpmath", worst, start)
+    return result_of(name, "f64", "samples against mpmath", worst, start)
 
 
 # --- speed ----------------------------------------------------------------------------------------
@@ -584,23 +591,25 @@ def _best(call: Callable[[], object]) -> float:
 # --- the report -----------------------------------------------------------------------------------
 
 
-def write_table(results: Sequence[Result], path: Path) -> None:
-    """Replace the table between the markers of `path` by `results`."""
+def write_table(
+    results: Sequence[Result], path: Path, names: Sequence[str], begin: str, end: str
+) -> None:
+    """Replace the table between the markers `begin` and `end` of `path` by `results`."""
     rows = {(r.function, r.dtype): r for r in results}
     lines = [
         "| function | type | max ULP | mean ULP | at | inputs | method |",
         "|---|---|---|---|---|---|---|",
     ]
-    for name in [*UNARY, *BINARY]:
+    for name in names:
         for t in ("f32", "f64"):
             r = rows.get((name, t))
             if r is not None:
                 cells = [name, t, f"{r.maximum:.3f}", f"{r.mean:.3f}", ", ".join(r.at)]
                 lines.append(f"| {' | '.join([*cells, f'{r.inputs:,}', r.method])} |")
     text = path.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    path.write_text("\n".join([before + BEGIN, *lines, END + after]))
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    path.write_text("\n".join([before + begin, *lines, end + after]))
 
 
 def main() -> None:
@@ -622,9 +631,9 @@ def main() -> None:
     results = {(r["function"], r["dtype"]): Result(**{**r, "at": tuple(r["at"])}) for r in stored}
     for name in names:
         if name in BINARY:
-            first = prove_f32_pairs(name, options.mantissas)
+            first = prove_f32_pairs(name, BINARY[name], options.mantissas)
         else:
-            first = prove_f32(name, options.stride)
+            first = prove_f32(name, UNARY[name], options.stride)
         for result in (first, prove_f64(name, options.samples)):
             results[name, result.dtype] = result
             print(
@@ -635,7 +644,7 @@ def main() -> None:
         if options.write:
             ordered = [results[key] for key in sorted(results)]
             RESULTS.write_text(json.dumps([asdict(r) for r in ordered], indent=1) + "\n")
-            write_table(ordered, NUMERICS)
+            write_table(ordered, NUMERICS, [*UNARY, *BINARY], BEGIN, END)
 
 
 if __name__ == "__main__":

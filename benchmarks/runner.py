@@ -25,7 +25,7 @@ from typing import Any
 from pyc.runtime.threads import set_num_threads
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("numpy", "llvmlite", "numba", "jax", "jaxlib", "torch", "ml-dtypes")
+PACKAGES = ("numpy", "llvmlite", "scipy-openblas32", "numba", "jax", "jaxlib", "torch", "ml-dtypes")
 
 Time = dict[str, float]
 

@@ -12,6 +12,7 @@ with collector.seldom():  # nearly all that the import makes stays
     from pyc.array import Array
     from pyc.device import (
         block_until_ready,
+        default_device,
         device_count,
         device_get,
         device_put,
@@ -24,7 +25,7 @@ with collector.seldom():  # nearly all that the import makes stays
     collector.keep()
 
 if TYPE_CHECKING:
-    from pyc import debug, lax, random
+    from pyc import debug, lax, random, scipy
     from pyc.explanation import explain
     from pyc.kept import clear_caches
     from pyc.lax import cond, fori_loop, scan, switch, while_loop
@@ -45,6 +46,7 @@ __all__ = [
     "cond",
     "config",
     "debug",
+    "default_device",
     "device_count",
     "device_get",
     "device_put",
@@ -66,6 +68,7 @@ __all__ = [
     "random",
     "reasons",
     "scan",
+    "scipy",
     "set_num_threads",
     "switch",
     "threads",
@@ -91,7 +94,7 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("debug", "lax", "random"):
+    if name in ("debug", "lax", "random", "scipy"):
         return load(f"pyc.{name}")
     for module, names in _ELSEWHERE.items():
         if name in names:

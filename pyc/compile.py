@@ -25,6 +25,7 @@ from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.ir.loops import While, walk
+from pyc.ir.ops.host import ROUTINE
 from pyc.ir.plan import (
     CANCELLED,
     NO_MEMORY,
@@ -143,8 +144,15 @@ class _Loaded:
 
 def _loaded(program: Program) -> _Loaded:
     """The program, mapped."""
-    routines = host_calls().ROUTINES if program.code.externals else None
+    routines = {name: address(name) for name in program.code.externals}
     return _Loaded(program, Cpu(routines).load(program.code, program.plan))
+
+
+def address(routine: str) -> int:
+    """The address of an external routine."""
+    if routine == ROUTINE:
+        return int(host_calls().ROUTINES[routine])
+    return int(load("pyc.backends.lapack").address(routine))
 
 
 class Compiled:
@@ -173,7 +181,7 @@ class Compiled:
     @property
     def calls_back(self) -> bool:
         """Whether it calls Python functions."""
-        return bool(self._loaded.program.code.externals)
+        return ROUTINE in self._loaded.program.code.externals
 
     @property
     def release(self) -> bool:

@@ -2,7 +2,8 @@
 
 `GpuCompiled` is to a GPU what `compile.Compiled` is to the CPU: it is called with one array for
 each parameter of the Graph. NumPy arguments are copied there and results back; if an argument is a
-`pyc.Array`, the results are. Machine code from the driver is kept in the disk cache by the PTX.
+`pyc.Array`, the results are. The cache keeps programs whole, with machine code from the driver: a
+process that finds one neither plans nor emits.
 """
 
 from __future__ import annotations
@@ -13,56 +14,112 @@ from typing import Any
 
 import numpy as np
 
-from pyc import array_methods, cache  # noqa: F401 - completes the class of the results
+from pyc import array_methods, backends, cache  # noqa: F401 - completes the class of results
 from pyc.array import Array, known_type, to_device
-from pyc.backends import cuda, nvptx
+from pyc.backends import cuda, launching
 from pyc.backends.base import SiteFailed
+from pyc.backends.conditions import Running
 from pyc.backends.cuda_program import CudaProgram
-from pyc.backends.verdicts import Checks
-from pyc.compile_host import HostStep
+from pyc.backends.launching import KernelLaunch
+from pyc.backends.verdicts import Checks, Verdict
+from pyc.compile_host import HostStep, host_kernel, host_routines
 from pyc.device import gpu
+from pyc.device_code import DeviceCode
 from pyc.errors import DeviceError, OutOfMemoryError, raises_for_the_program
 from pyc.fingerprint import Document
 from pyc.forks import compiling, may_wait
+from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
-from pyc.ir.plan import NO_MEMORY, Plan, Site, bound, launches_of
+from pyc.ir.plan import NO_MEMORY, Library, Plan, launches_of
+from pyc.ir.target import OLDEST
 from pyc.ir.types import ArrayType
 from pyc.lowered import Lowered, failure_of, lower_graph
 from pyc.out_of_memory import Demand
-from pyc.reasons import ON_HOST, record
+from pyc.reasons import BY_CODE, ON_HOST, record
 from pyc.runtime import device_program, host_calls
 from pyc.runtime.device_program import DeviceProgram
 from pyc.runtime.specialisation import NativeProgram, Result, Specialisation
-
-OLDEST = 80
-"""The oldest compute capability that kernels are made for, times ten."""
-
-
-def load(
-    plan: Plan,
-    device: cuda.Device,
-    assemble: Callable[[str], bytes] = cuda.cubin,
-    name: str = "",
-) -> tuple[str, CudaProgram]:
-    """The PTX of a Plan's kernels, and the Plan on a device, with its steps of the host compiled
-    for this processor. assemble: PTX -> machine code; name: for the cache's statistics."""
-    device.enter()
-    arguments = {s.kernel: len(s.slots) for s in launches_of(plan.steps) if s.host}
-    host = {k: HostStep(plan.kernels[k], count, name) for k, count in arguments.items()}
-    numbers = [k for k in range(len(plan.kernels)) if k not in host]
-    if not numbers:
-        return "", CudaProgram(plan, {}, b"", device, host)
-    with compiling:
-        text, launches = nvptx.module_text([plan.kernels[k] for k in numbers], device.target)
-        ptx = nvptx.ptx(text, device.target)
-    loaded = dict(zip(numbers, launches, strict=True))
-    return ptx, CudaProgram(plan, loaded, assemble(ptx), device, host)
 
 
 def code_facts(device: cuda.Device) -> Document:
     """What the machine code of a device relies on."""
     return {"target": device.target.id, "driver": device.driver_version}
+
+
+def load(plan: Plan, device: cuda.Device) -> tuple[str, CudaProgram]:
+    """The PTX of a Plan's kernels, and the Plan on a device, compiled now."""
+    code = emitted(plan, device)
+    return code.ptx, _loaded(code, device, "")
+
+
+def emitted(plan: Plan, device: cuda.Device) -> DeviceCode:
+    """A Plan as machine code of a device, compiled now."""
+    device.enter()
+    arguments = {s.kernel: len(s.slots) for s in launches_of(plan.steps) if s.host}
+    numbers = [k for k in range(len(plan.kernels)) if k not in arguments]
+    ptx, image = "", b""
+    launches: tuple[KernelLaunch, ...] = ()
+    with compiling:
+        host = tuple((k, host_kernel(plan.kernels[k], n)) for k, n in arguments.items())
+        if numbers:
+            emitter = backends.gpu_emitter()
+            text, launches = emitter.module_text([plan.kernels[k] for k in numbers], device.target)
+            ptx = emitter.ptx(text, device.target)
+            image = cuda.cubin(ptx)
+    loaded = tuple(zip(numbers, launches, strict=True))
+    return DeviceCode(ptx, image, replace(plan, kernels=()), loaded, host, ())
+
+
+def code_of(lowered: Lowered, device: cuda.Device) -> DeviceCode:
+    """A program as machine code of a device, compiled now."""
+    planned = lowered.planned
+    return replace(
+        emitted(planned.plan, device),
+        results=lowered.graph.types,
+        unused=planned.unused,
+        largest=planned.largest,
+        on_host=tuple(
+            (d.reason.code, d.equation, d.details) for d in planned.decisions if d.reason in ON_HOST
+        ),
+    )
+
+
+def obtained(lowered: Lowered, device: cuda.Device) -> tuple[DeviceCode, CudaProgram]:
+    """A program on a device, from the cache or compiled now."""
+    payload = cache.obtain(
+        lowered.key_document,
+        lowered.target_facts,
+        lambda: code_of(lowered, device).payload(),
+        lowered.name,
+        lowered.arguments,
+        wait=may_wait(),
+    )
+    code = DeviceCode.of_payload(payload)
+    return code, _loaded(code, device, lowered.name)
+
+
+def obtained_plan(
+    document: Document, make: Callable[[], Plan], device: cuda.Device, name: str
+) -> CudaProgram:
+    """A Plan on a device that no Graph is behind, from the cache or compiled now. document: for its
+    key; make: makes it; name: for the cache's statistics."""
+    payload = cache.obtain(
+        document,
+        code_facts(device),
+        lambda: emitted(make(), device).payload(),
+        name,
+        wait=may_wait(),
+    )
+    return _loaded(DeviceCode.of_payload(payload), device, name)
+
+
+def _loaded(code: DeviceCode, device: cuda.Device, name: str) -> CudaProgram:
+    """name: under which the cache counts steps of the host."""
+    host: dict[int | Library, launching.HostStep] = {}
+    host.update((k, HostStep(kernel, name)) for k, kernel in code.host)
+    host.update(host_routines(code.plan, name).items())
+    return CudaProgram(code.plan, dict(code.launches), code.image, device, host)
 
 
 class GpuCompiled:
@@ -72,35 +129,26 @@ class GpuCompiled:
         self.lowered = lowered
         self.device = device
         self._name = lowered.name
-        self.ptx, self.program = load(lowered.plan, device, self._assembled, self._name)
-        self.results = lowered.graph.types
-        self.taken = lowered.plan.taken()
-        self.unused = lowered.planned.unused
+        self.code, self.program = obtained(lowered, device)
+        self.results = self.code.results
+        self.taken = self.code.plan.taken()
+        self.unused = self.code.unused
         self._donated = lowered.donated
         self.program.calls = host_calls.calls_of(lowered.traced)
         self.program.answer = host_calls.answer
         self._checks: Checks | None = None
         if self.program.error_bytes:
-            self._checks = Checks(
-                device, self.program.error_bytes // 8, _failures(lowered.graph, lowered.plan.sites)
-            )
+            self._checks = Checks(device, self.program.error_bytes // 8, self._failure)
         self._outs = [(known_type(t), t.nbytes) for t in self.results]
+        self._loops = device_program.runs_loops(self.program)
         self._native: dict[Any, DeviceProgram] = {}
         """What native calls start, by the parameters that come as values and those that stay."""
-        for d in lowered.decisions:
-            if d.reason in ON_HOST:
-                record(d.reason, function=self._name, equation=d.equation, detail=d.details)
+        for reason, equation, details in self.code.on_host:
+            record(BY_CODE[reason], function=self._name, equation=equation, detail=details)
 
-    def _assembled(self, ptx: str) -> bytes:
-        """Machine code of PTX, from the cache or by the driver."""
-        made = cache.obtain(
-            {"ptx": ptx},
-            code_facts(self.device),
-            lambda: {"cubin": cuda.cubin(ptx)},
-            self._name,
-            wait=may_wait(),
-        )
-        return bytes(made["cubin"])
+    def _failure(self, site: int, value: int) -> Exception:
+        """What a failed site with its value means."""
+        return failure_of(self.lowered.graph, self.code.plan.sites[site], value)
 
     @property
     def key(self) -> str:
@@ -114,7 +162,7 @@ class GpuCompiled:
 
     def as_text(self, stage: str = "ptx") -> str:
         """The text of one level, "ptx" included."""
-        return self.ptx if stage == "ptx" else self.lowered.as_text(stage)
+        return self.code.ptx if stage == "ptx" else self.lowered.as_text(stage)
 
     def memory_analysis(self) -> Any:
         """See `Lowered.memory_analysis`."""
@@ -139,40 +187,50 @@ class GpuCompiled:
                 given[self.taken[k]] if k in self.taken else Array(t, on, on.allocate(nbytes))
                 for k, (t, nbytes) in enumerate(self._outs)
             ]
-            verdict = self._checks.verdict() if self._checks is not None and stay else None
-            words = 0 if verdict is None else verdict.address
-            with host_calls.answering(self.program.calls):
-                self.program.run(addresses, [a.address for a in outs], words)
+            judged = self._checks is not None and (stay or self._loops)
+            verdict = self._checks.verdict() if judged and self._checks is not None else None
+            places = [a.address for a in outs]
+            if self._loops:
+                self._run_loops(addresses, places, verdict)
+            else:
+                with host_calls.answering(self.program.calls):
+                    self.program.run(addresses, places, 0 if verdict is None else verdict.address)
             if verdict is not None:
                 verdict.covers(outs)
         except MemoryError as error:
             raise self._out_of_memory() from error
         except SiteFailed as failed:
-            site = self.lowered.plan.sites[failed.site]
-            raise failure_of(self.lowered.graph, site, failed.value) from None
+            raise self._failure(failed.site, failed.value) from None
         return tuple(outs) if stay else tuple(np.asarray(a) for a in outs)
+
+    def _run_loops(
+        self, arguments: Sequence[int], results: Sequence[int], verdict: Verdict | None
+    ) -> None:
+        """Runs the program as native calls do, and waits for it."""
+        running = self.device.conditions.begin()
+        ahead = [running.address] if verdict is None else [verdict.address, running.address]
+        started = self._started(frozenset(), {})
+        code, status = started.run(arguments, ahead, results)
+        if code:
+            self._refused(code, status)
+        _finished(running, verdict)
 
     def bound(self, sizes: Sequence[int], results: tuple[ArrayType, ...], read: int) -> GpuCompiled:
         """A program for arrays of any size, for sizes. results: the types of its results then;
         read: bytes of its arguments, which do not matter here."""
-        plan = bound(self.program.plan, sizes)
-        known = {s.kernel: s.known_sizes for s in launches_of(plan.steps)}
-        launches = {
-            k: nvptx.launch_of(plan.kernels[k], x.name, x.shared_bytes, x.maps, known[k])
-            for k, x in self.program.launches.items()
-        }
         made = copy(self)
-        made.program = self.program.bound(plan, launches)
+        made.program = self.program.bound(sizes)
         made.results = results
         made._outs = [(known_type(t), t.nbytes) for t in results]
         made._native = {}
+        made._loops = device_program.runs_loops(made.program)
         return made
 
     def _out_of_memory(self) -> OutOfMemoryError:
-        found = self.lowered.planned
-        demand = Demand(found.plan.peak, self.results, self.taken, found.largest)
+        plan = self.program.plan
+        demand = Demand(plan.peak, self.results, self.taken, self.code.largest)
         why = f"which {self.device.label} could not allocate"
-        return self.lowered.out_of_memory(demand, why, found.plan)
+        return self.lowered.out_of_memory(demand, why, plan)
 
     @property
     def calls(self) -> Any:
@@ -192,14 +250,11 @@ class GpuCompiled:
         why = device_program.problem(self.program)
         if why is not None:
             return why
-        places = {number: a.address for number, a in fixed.items()}
-        key = frozenset(numbers), tuple(places.items())
-        if not key[0].isdisjoint(self._donated):
+        if any(k in self._donated for k in numbers):
             return "a number is donated"
+        places = {number: a.address for number, a in fixed.items()}
+        started = self._started(frozenset(numbers), places)
         ahead = self._ahead()
-        if key not in self._native:
-            self._native[key] = DeviceProgram(self.program, key[0], places, len(ahead))
-        started = self._native[key]
         return NativeProgram(
             entry=started.entry,
             externals=started.address,
@@ -207,16 +262,26 @@ class GpuCompiled:
             failed=self._failed,
             parallel=False,
             device=self.device,
-            finish=_finish(len(ahead), self._checks is not None) if ahead else None,
+            finish=_finish(len(ahead), self._checks is not None, self._loops) if ahead else None,
             keep=(self, started, *fixed.values()),
         )
 
+    def _started(self, numbers: frozenset[int], fixed: Mapping[int, int]) -> DeviceProgram:
+        """What calls start whose `numbers` come as values and for which `fixed` stay."""
+        key = numbers, tuple(fixed.items())
+        if key not in self._native:
+            self._native[key] = DeviceProgram(self.program, numbers, fixed, len(self._ahead()))
+        return self._native[key]
+
     def _ahead(self) -> tuple[Result, ...]:
-        """What native calls make besides results: the verdict, if there are checks, and what holds
-        the memory of each donated array that no result has, until the call has begun."""
+        """What native calls make besides results: the verdict, if there are checks, what ends
+        their loops, and what holds the memory of each donated array that no result has, until the
+        call has begun."""
         held = [k for k in self._donated if k not in self.taken.values()]
-        types = [(k, self.lowered.graph.params[k].type) for k in held]
+        types = [(k, self.lowered.traced.params[k].type) for k in held]
         found = [Result(t.dtype, t.shape, k, _taken_over) for k, t in types]
+        if self._loops:
+            found.insert(0, Result(dt.u32, (), maker=self.device.conditions.begin))
         if self._checks is not None:
             found.insert(0, Result(dt.u64, (), maker=self._checks.verdict))
         return tuple(found)
@@ -231,6 +296,10 @@ class GpuCompiled:
     @raises_for_the_program
     def _failed(self, specialisation: Specialisation, code: int, site: int, value: int) -> Any:
         """What a native call does that the driver has refused: it raises."""
+        self._refused(code, value)
+
+    def _refused(self, code: int, value: int) -> None:
+        """Raises what an entry has returned, with the driver's status."""
         if code == NO_MEMORY:
             raise self._out_of_memory()
         cuda.check((self.device.driver.CUresult(value),))
@@ -242,22 +311,30 @@ def _taken_over(donated: Array) -> Array:
     return Array(donated.type, donated._device, donated.surrender())
 
 
-def _finish(ahead: int, judged: bool) -> Callable[[tuple[Any, ...]], Sequence[Any]]:
+def _finish(ahead: int, judged: bool, loops: bool) -> Callable[[tuple[Any, ...]], Sequence[Any]]:
     """What makes the results of a native call of all that it has made. judged: the first of what
-    stands ahead of them is their verdict."""
+    stands ahead of them is their verdict; loops: the next one is what ends its loops."""
 
     def finish(made: tuple[Any, ...]) -> Sequence[Any]:
         results = made[ahead:]
-        if judged:
-            made[0].covers(results)
+        verdict = made[0] if judged else None
+        if verdict is not None:
+            verdict.covers(results)
+        if loops:
+            _finished(made[1 if judged else 0], verdict)
         return results
 
     return finish
 
 
-def _failures(graph: Graph, sites: Sequence[Site]) -> Callable[[int, int], Exception]:
-    """What a failed site with its value means."""
-    return lambda site, value: failure_of(graph, sites[site], value)
+def _finished(running: Running, verdict: Verdict | None) -> None:
+    """Waits for a call whose loops run on the device. Interrupted, nothing is left of it."""
+    try:
+        running.finish()
+    except BaseException:
+        if verdict is not None:
+            verdict.void()
+        raise
 
 
 def _usable(device: str) -> cuda.Device:
@@ -282,8 +359,9 @@ def lower_cuda(
 ) -> Lowered:
     """The optimised program and its Plan for a GPU; DeviceError if there is none. The rest as in
     `lower_graph`."""
-    target = _usable(device).target
-    return lower_graph(graph, target=target, options=options, name=name, arguments=arguments)
+    on = _usable(device)
+    told: dict[str, Any] = {"options": options, "name": name, "arguments": arguments}
+    return lower_graph(graph, target=on.target, facts=code_facts(on), **told)
 
 
 def compile_cuda(

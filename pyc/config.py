@@ -69,6 +69,20 @@ def _switch(value: Any) -> bool:
     return found
 
 
+def device_parts(name: str) -> tuple[str, int] | None:
+    """The kind and number of the device called "cpu", "cuda" or "cuda:N"; None for other names."""
+    kind, colon, number = name.partition(":")
+    known = number.isdecimal() and (kind == "cuda" or int(number) == 0) if colon else True
+    return (kind, int(number or 0)) if kind in ("cpu", "cuda") and known else None
+
+
+def _device(value: Any) -> str:
+    name = str(value)
+    if name and device_parts(name) is None:
+        raise ValueError(f"must be cpu, cuda or cuda:N, got {value!r}")
+    return name
+
+
 def _count(value: Any) -> int:
     try:
         number = int(value)
@@ -118,6 +132,12 @@ class Settings:
     )
     debug: bool = _setting(
         False, _switch, "verify the program after every pass, keep pyc's frames in tracebacks"
+    )
+    default_device: str = _setting(
+        "",
+        _device,
+        "where functions run of which neither `jit` nor an argument says it, and `device_put` puts "
+        "arrays: cpu, cuda, cuda:N; empty: functions on the CPU, arrays on the first GPU",
     )
     device_kept_bytes: int = _setting(
         0,
@@ -219,6 +239,9 @@ _process: list[Settings] = [from_environment(os.environ)]
 _overrides: ContextVar[dict[str, Any] | None] = ContextVar("pyc_config", default=None)
 
 
+_blocks: list[dict[str, Any]] = []
+"""What the blocks of `using` change that are open now, in any thread or context."""
+
 _listeners: list[Callable[[], object]] = []
 
 
@@ -236,6 +259,19 @@ def current() -> Settings:
     """The settings that hold here."""
     changes = _overrides.get()
     return _process[0] if changes is None else replace(_process[0], **changes)
+
+
+def value(name: str) -> Any:
+    """The value of one setting that holds here."""
+    changes = _overrides.get()
+    if changes is not None and name in changes:
+        return changes[name]
+    return getattr(_process[0], name)
+
+
+def anywhere(name: str) -> list[Any]:
+    """The values of a setting that hold now in some thread or context."""
+    return [getattr(_process[0], name), *(c[name] for c in tuple(_blocks) if name in c)]
 
 
 def check(name: str, value: Any) -> None:
@@ -261,10 +297,12 @@ def using(**changes: Any) -> Iterator[Settings]:
     """
     checked = {name: _read(name, value) for name, value in changes.items()}
     token = _overrides.set({**(_overrides.get() or {}), **checked})
+    _blocks.append(checked)
     try:
         _tell()
         yield current()
     finally:
+        _blocks[:] = [c for c in _blocks if c is not checked]
         _overrides.reset(token)
         _tell()
 

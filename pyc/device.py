@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyc import backends, tree
+from pyc import backends, config, tree
 from pyc.array import HOST, Array, known_type, moved, of_host
 from pyc.backends.host import host_target
 from pyc.errors import DeviceError
@@ -74,15 +76,25 @@ def device_count(kind: str | None = None) -> int:
 def parse(name: str) -> tuple[str, int]:
     """The kind and number of the device called `name`: "cpu", "cuda" or "cuda:N". DeviceError for
     other names; whether there is one is not looked at."""
-    kind, colon, number = str(name).partition(":")
-    known = number.isdecimal() and (kind == "cuda" or int(number) == 0) if colon else True
-    if kind not in ("cpu", "cuda") or not known:
+    found = config.device_parts(str(name))
+    if found is None:
         raise DeviceError(f"unknown device {name!r}", fix='Devices are "cpu", "cuda" and "cuda:N".')
-    return kind, int(number or 0)
+    return found
+
+
+def full_name(device: str | DeviceInfo) -> str:
+    """A device as its arrays name it, "cpu" or "cuda:N"; DeviceError as `parse`."""
+    kind, number = parse(str(device))
+    return kind if kind == "cpu" else f"{kind}:{number}"
 
 
 def gpu(name: str = "cuda") -> Device:
     """The GPU called "cuda" or "cuda:N"; DeviceError with the reason if there is none."""
+    with load("pyc.ahead").loading():
+        return _gpu(name)
+
+
+def _gpu(name: str) -> Device:
     _, number = parse(name)
     cuda = backends.cuda_driver()
     why = cuda.problem()
@@ -109,13 +121,30 @@ def device_named(name: str | DeviceInfo) -> Device:
     return found
 
 
-def device_put(x: Any, device: str | DeviceInfo = "cuda") -> Any:
-    """The arrays and numbers of a tree as `Array`s on a device, copied through the host from
-    another; what is there already stays as it is.
+@contextmanager
+def default_device(device: str | DeviceInfo | None) -> Iterator[None]:
+    """Inside the block, in this thread and context, jitted functions run there of which neither
+    `jit` nor an argument says where, and `device_put` puts arrays there. Results of functions of
+    NumPy's arrays are NumPy's as ever. None: as without a default. For good:
+    `pyc.config.update("default_device", "cuda")`.
+
+    raises DeviceError: there is no device of such a name; whether the machine has it is seen when
+    it is needed
+    """
+    name = "" if device is None else str(device)
+    if name:
+        parse(name)
+    with config.using(default_device=name):
+        yield
+
+
+def device_put(x: Any, device: str | DeviceInfo | None = None) -> Any:
+    """The arrays and numbers of a tree as `Array`s on a device (by default the `default_device`, or
+    the first GPU), copied through the host from another; what is there already stays as it is.
 
     raises DeviceError: there is no such device, or no such elements on devices
     """
-    on = device_named(device)
+    on = device_named(device or config.value("default_device") or "cuda")
     return tree.map(lambda leaf: moved(leaf, on), x)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from pyc.array import of_host, on_host
 from pyc.backends import gpu_compiler
 from pyc.compile import Compiled, compile_graph
 from pyc.errors import DeviceError, DTypeError, LeakedTracerError, OutOfMemoryError
+from pyc.forks import load
+from pyc.frozen import replace
 from pyc.interpreter import WEAK, Interpreter, native_calls, set_base, type_of
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Graph, freeze, graph_key
@@ -43,6 +45,9 @@ from pyc.runtime.specialisation import (
 )
 from pyc.trace import location
 from pyc.trace.tracer import Tracer
+
+if TYPE_CHECKING:
+    from pyc.ir.shares import Shares
 
 Array = np.ndarray[Any, Any]
 
@@ -234,16 +239,23 @@ def bound(
 
 
 def compiled_for_any_size(
-    graph: Graph, device: str | None, name: str, *, streamed: bool = False
+    graph: Graph,
+    device: str | None,
+    name: str,
+    *,
+    streamed: bool = False,
+    shared: Shares | None = None,
 ) -> Any:
     """A program for arrays of any size, where stand-ins for extents are in the types of `graph`
     (`pyc/ir/sizes.py`), for `bound`; None if the Graph is not of the kind that has one. streamed:
-    its results are `are_streamed`."""
+    its results are `are_streamed`; shared: how a reduction on a GPU is."""
     if not has_any_size(graph):
         return None
     options: dict[str, Any] = {"extents": "any"}
     if streamed:
         options["streamed"] = True
+    if shared is not None:
+        options["shared"] = [shared.each, int(shared.parts > 0)]
     try:
         if device in (None, "cpu"):
             return compile_graph(graph, name=name, options=options)
@@ -255,19 +267,24 @@ def compiled_for_any_size(
 @lru_cache(maxsize=PROGRAMS)
 def _compiled_call(call: _Call, device: str | None) -> Any:
     results = call.op.types(call.types, **call.params)
-    found = _any_size_form(call)
+    on_host = device in (None, "cpu")
+    found = _any_size_form(call, on_host)
     # A GPU launches nothing for no elements: the program for the shape knows that.
-    if found is not None and (device in (None, "cpu") or results[0].size):
-        program = _for_any_size(found[0], device, are_streamed(results, device))
+    if found is not None and (on_host or 0 not in found[1]):
+        form, sizes = found
+        on_blocks = call.op.kind is Kind.REDUCE and not on_host
+        walks = load("pyc.ir.shares").shares(sizes) if on_blocks else None
+        program = _for_any_size(form, device, are_streamed(results, device), walks)
         if program is not None:
-            return bound(program, found[1], call.types, results, device)
+            given = sizes if walks is None else (*sizes, walks.parts)
+            return bound(program, given, call.types, results, device)
     if any(t.shape for t in call.types):
         one_size(call.op.name, ", ".join(map(str, call.types)))
     graph = _graph_of(call)
     return compiled(graph, device, _name(graph))
 
 
-def _any_size_form(call: _Call) -> tuple[_Call, tuple[int, ...]] | None:
+def _any_size_form(call: _Call, on_host: bool) -> tuple[_Call, tuple[int, ...]] | None:
     """The call with stand-ins for the extents, and what they stand for; None if it has no such
     form."""
     if call.op.kind is Kind.POINTWISE:
@@ -275,7 +292,7 @@ def _any_size_form(call: _Call) -> tuple[_Call, tuple[int, ...]] | None:
         return None if form is None else (_Call(call.op, form.types, call.params), form.sizes)
     if call.op.kind is Kind.REDUCE:
         of = lines(call.types[0], call.params["axes"])
-        if of is not None and not _is_shared(call):
+        if of is not None and not (on_host and _is_shared(call)):
             return _Call(call.op, (of.type,), {**call.params, "axes": (1,)}), of.sizes
     return None
 
@@ -287,10 +304,19 @@ def _is_shared(call: _Call) -> bool:
     return call.types[0].size >= SHARED_FROM and result.size < FEW_LINES
 
 
+def _for_any_size(call: _Call, device: str | None, streamed: bool, walks: Shares | None) -> Any:
+    """The program for arrays of any size, if there is one: in how many parts a reduction is shared
+    is one of the sizes."""
+    shared = None if walks is None else replace(walks, parts=min(walks.parts, 1))
+    return _made_for_any_size(call, device, streamed, shared)
+
+
 @lru_cache(maxsize=PROGRAMS)
-def _for_any_size(call: _Call, device: str | None, streamed: bool) -> Any:
+def _made_for_any_size(
+    call: _Call, device: str | None, streamed: bool, shared: Shares | None
+) -> Any:
     graph = _graph_of(call)
-    return compiled_for_any_size(graph, device, _name(graph), streamed=streamed)
+    return compiled_for_any_size(graph, device, _name(graph), streamed=streamed, shared=shared)
 
 
 def are_streamed(results: Sequence[ArrayType], device: str | None) -> bool:
@@ -298,19 +324,18 @@ def are_streamed(results: Sequence[ArrayType], device: str | None) -> bool:
     return device in (None, "cpu") and all(t.nbytes >= STREAMED_BYTES for t in results)
 
 
-def _moved(
+def _by_numpy(
     op: Op, args: Sequence[Any], types: tuple[ArrayType, ...], params: dict[str, Any]
 ) -> Array | None:
-    """The result of an operation that moves elements of arrays on the host, which its reference
-    does exactly, whatever the shapes are; None if there is no memory for it. So with indices that
-    are checked for one length of an axis; None if they are out of range.
+    """The result of an operation on arrays of the host that its reference gives to the bit,
+    whatever the shapes are; None if it does not for these, or if there is no memory for it.
 
     raises ShapeError or DTypeError: the operation does not take these types
     """
     op.types(types, **params)
     assert op.reference is not None
     arrays = [np.asarray(a) for a in args]
-    if op.name == "index_check" and not _are_inside(arrays[0], params["bound"]):
+    if not op.is_exactly_numpys(*arrays, **params):
         return None
     try:
         made = np.asarray(op.reference(*arrays, **params))
@@ -319,11 +344,6 @@ def _moved(
         return np.array(made, made.dtype.newbyteorder("="), order="C", copy=True)
     except MemoryError:  # the program says what needed how much
         return None
-
-
-def _are_inside(indices: Array, bound: int) -> bool:
-    low = 0 if indices.dtype.kind == "u" else -bound
-    return bool(((indices >= low) & (indices < bound)).all())
 
 
 def _graph_of(call: _Call) -> Graph:
@@ -372,7 +392,7 @@ def _name(graph: Graph) -> str:
 def clear() -> None:
     """Forgets the compiled ops."""
     _compiled_call.cache_clear()
-    _for_any_size.cache_clear()
+    _made_for_any_size.cache_clear()
     _compiled_program.cache_clear()
 
 
@@ -385,11 +405,16 @@ class Eager(Interpreter):
             return (finish(np.array(params["value"])),)
         types = tuple([type_of(a) for a in args])
         device = device_of(args)
-        if device in (None, "cpu") and (op.kind is Kind.INDEX or op.name == "index_check"):
-            made = _moved(op, args, types, params)
+        if device in (None, "cpu") and (op.kind is Kind.INDEX or op.exact is not None):
+            made = _by_numpy(op, args, types, params)
             if made is not None:
                 return (finish(made) if device is None else of_host(made),)
-        if op.kind is Kind.REDUCE and device in (None, "cpu") and are_apart(params["axes"]):
+        if op.view is not None and device not in (None, "cpu"):
+            (type,) = op.types(types, **params)
+            seen = load("pyc.movement").copied(args[0], type, *op.view(types, **params))
+            if seen is not None:
+                return (seen,)
+        if op.kind is Kind.REDUCE and are_apart(params["axes"]):
             return self._of_last_axes(op, args[0], types[0], params)
         executable = _compiled_call(_Call(op, types, params), device)
         return tuple([finish(out) for out in executable(*map(dense, args))])

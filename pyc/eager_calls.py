@@ -284,11 +284,12 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
     key = _key(function, args, kwargs)
     quick = None if key is None else _quick.get(key)
     if quick is _BY_VALUE and key is not None:
-        quick = _quick.get(_with_numbers(key, args))
+        quick = _quick.get(_with_numbers(key, (*args, *kwargs.values())))
     exact = function.__name__ in _EXPONENTS
     try:
         if quick is not None:
-            return _judged(quick.run(*quick.values(args))[0])
+            given = (*args, *kwargs.values()) if kwargs else args
+            return _judged(quick.run(*quick.values(given))[0])
         for fixed in (exact,) if exact else (False, True):
             try:
                 return _judged(_call(function, args, kwargs, fixed, key))
@@ -334,17 +335,22 @@ def _key(
             return None
     for name, x in kwargs.items():
         kind = type(x)
-        if kind not in _PLAIN:
+        if kind is Array:
+            key += name, id(x._type), id(x._device)
+        elif kind is float:
+            key += name, float
+        elif kind in _PLAIN:
+            key += name, kind, x
+        else:
             return None
-        key += name, kind, x
     return tuple(key)
 
 
 @frozen(eq=False)
 class _Quick:
     """The program of such a call, which has one result, a new array. values: its arguments, of
-    those of the call; types: of its arrays, kept so that their identities, which are in the key,
-    stay theirs."""
+    those of the call, by position and then by name; types: of its arrays, kept so that their
+    identities, which are in the key, stay theirs."""
 
     run: Callable[..., tuple[Any, ...]]
     values: Callable[[Sequence[Any]], list[Any]]
@@ -391,13 +397,13 @@ def _call(
         return _op_by_op(function, args, kwargs)
     types = tuple([type_of(v) for v in values])
     weak = tuple([type(v) if type(v) in WEAK else None for v in values])
-    if device == "cpu" and function not in _of_elements():
-        found = _in_steps((function, form, types, weak), function, args, kwargs)
+    if function not in _of_elements():
+        found = _in_steps((function, form, types, weak, device), function, args, kwargs)
         if found is not None:
             return _placed(*found, device)
     program = _compiled(function, form, types, weak, device)
     if key is not None and program.found == _ARRAY and program.same == (None,):
-        _remember(key, program.run, args, exact, device)
+        _remember(key, program.run, (*args, *kwargs.values()), exact, device)
     results = iter(program.run(*map(dense, values)) if program.run is not None else ())
     outs = [next(results) if k is None else values[k] for k in program.same]
     return _placed(_filled(program.found, iter(outs)), device)
@@ -456,7 +462,7 @@ def _op_by_op(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping
         with on_device.op_by_op():
             found = function(*args, **kwargs)
     except ConcretizationError:
-        theirs = _numpys().get(function)
+        theirs = pnp.TO_NUMPY.get(function)
         if theirs is None:
             raise
         on_host = [x.needed() if type(x) is Array else x for x in values]
@@ -465,14 +471,10 @@ def _op_by_op(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping
     return _placed(found, device)
 
 
-@cache
-def _numpys() -> Mapping[Any, Callable[..., Any]]:
-    """Functions of pyc.numpy, to NumPy's."""
-    return {ours: theirs for theirs, ours in pnp.FROM_NUMPY.items()}
-
-
 def _placed(x: Any, device: str) -> Any:
     """A result with every array of it on the device."""
+    if isinstance(x, tuple) and hasattr(x, "_make"):
+        return x._make(_placed(v, device) for v in x)
     if type(x) in (tuple, list):
         return type(x)(_placed(v, device) for v in x)
     if type(x) is np.ndarray or isinstance(x, np.generic):

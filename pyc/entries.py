@@ -21,10 +21,11 @@ from pyc.array import is_fixed, moved, of_host
 from pyc.donation import check_donated
 from pyc.eager import dense, finish
 from pyc.errors import TraceError
+from pyc.forks import load
 from pyc.frozen import frozen
-from pyc.interpreter import native_calls
 from pyc.ir.graph import Graph
 from pyc.ir.text_graph import print_graph
+from pyc.lowered import Lowered, lower_graph
 from pyc.runtime.specialisation import Specialisation
 from pyc.signature import Call
 from pyc.trace import location
@@ -61,6 +62,21 @@ class Traced:
     def captures(self) -> tuple[str, ...]:
         """Where the hidden arguments are read at each call, as Python code."""
         return self.guards.names
+
+    def lower(self, target: str | None = None) -> Lowered:
+        """The optimised program and its plan for a target, whether this machine is one or not:
+        "native", "x86-64-v3", "x86-64-v4", "sm_90" ...; by default for this processor.
+
+        raises ArgumentError: there is no such target
+        """
+        chosen = None if target is None else load("pyc.targets").named(target)
+        return lower_graph(
+            self.graph,
+            target=chosen,
+            options={"donated": list(self.donated)} if self.donated else {},
+            name=self.name,
+            arguments=[*(x.name for x in self.inputs), *self.captures],
+        )
 
     def as_text(self) -> str:
         """The text of the graph, with the user's lines in the margin."""
@@ -196,7 +212,8 @@ class NativeWay:
     def is_stale(self) -> bool:
         """Whether calls came through Python although there is a native way, which looks for the
         same objects where equal ones are enough."""
-        return self.specialisation is not None and native_calls.value != 0
+        found = self.specialisation
+        return found is not None and found.valid is not None and found.valid.value != 0
 
 
 def given_at_trace(traced: Traced) -> list[Any]:

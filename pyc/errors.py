@@ -23,6 +23,8 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
+from numpy.linalg import LinAlgError
+
 Text = str | Callable[[], str]
 """A text, or a function that makes it when it is needed."""
 
@@ -245,6 +247,13 @@ class ShapeError(PycError, ValueError):
     remedy = "Compare the shapes and axes that the message names; reshape, transpose or broadcast."
 
 
+class AxisError(ShapeError, IndexError):
+    """An axis that an array does not have."""
+
+    code = "PYC1301"
+    remedy = "Axes are counted from 0, or from the end: -1 is the last one."
+
+
 class DTypeError(PycError, TypeError):
     """An element type that is not supported, or does not fit the operation."""
 
@@ -278,6 +287,13 @@ class NumericsError(PycError):
 
     code = "PYC1330"
     remedy = "The message names the operation that made the first such value, and its inputs."
+
+
+class LinearAlgebraError(PycError, LinAlgError):
+    """A matrix has no such factorisation, inverse or solution, or its iteration does not end."""
+
+    code = "PYC1360"
+    remedy = "Check the matrix: its rank, its symmetry, NaN and infinities in it."
 
 
 class DonationError(PycError):

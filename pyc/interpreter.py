@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from pyc import config
 from pyc.errors import DTypeError
 from pyc.forks import hold, in_child
 from pyc.ir import dtype as dt
@@ -87,6 +88,9 @@ def is_tracing() -> bool:
 native_calls = ctypes.c_int32(1)
 """0 while any thread traces: jitted functions called then must be inlined into the trace, so calls
 may not bypass Python. (Calls of other threads take the slower way meanwhile.)"""
+undirected_calls = ctypes.c_int32(1)
+"""The same for calls of which neither `jit` nor an argument says where they run: 0 also while
+anybody's default device is another than the CPU."""
 
 # Re-entrant, as a signal handler may call a jitted function wherever Python runs.
 _lock = RLock()
@@ -99,11 +103,29 @@ def _forget_threads() -> None:
     mine = get_ident()
     for thread in [thread for thread in _traces if thread != mine]:
         del _traces[thread]
-    native_calls.value = int(not _traces)
+    _settle()
 
+
+def _settle() -> None:
+    with _lock:
+        native_calls.value = int(not _traces)
+        at_home = all(name in _HOSTS for name in config.anywhere("default_device"))
+        undirected_calls.value = int(not _traces and at_home)
+
+
+_HOSTS = ("", "cpu", "cpu:0")
+"""Default devices for which functions run on the CPU."""
 
 hold(_lock)
 in_child(_forget_threads)
+config.listen(_settle)
+_settle()
+
+
+def elsewhere() -> str | None:
+    """The default device here, "cuda:N", if it is not the CPU."""
+    name = config.value("default_device")
+    return None if name in _HOSTS else "cuda:" + (name.partition(":")[2] or "0")
 
 
 def _count(change: int) -> None:
@@ -112,7 +134,7 @@ def _count(change: int) -> None:
         _traces[thread] += change
         if not _traces[thread]:
             del _traces[thread]
-        native_calls.value = int(not _traces)
+        _settle()
 
 
 @contextmanager

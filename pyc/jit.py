@@ -107,7 +107,8 @@ class Jitted(Dispatcher):
         asked = static_argnums, static_argnames, name, device, loops, purity
         self._made = fun, *asked, donate_argnums, donate_argnames
         self._signature = Signature(
-            fun, name, static_argnums, static_argnames, donate_argnums, donate_argnames
+            *(fun, name, static_argnums, static_argnames, donate_argnums, donate_argnames),
+            directed=device is not None,
         )
         self._programs = Programs(fun, name, self._signature, device, loops, purity, self._drop)
         self._forms: dict[Hashable, NativeWay] = {}

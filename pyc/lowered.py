@@ -25,6 +25,7 @@ from pyc.frozen import frozen
 from pyc.ir.expr import Apply, postorder
 from pyc.ir.graph import Graph, equations_of
 from pyc.ir.loops import expressions, walk
+from pyc.ir.ops.linalg import NAMES, PACKAGE
 from pyc.ir.plan import ADDRESSABLE_BYTES, Place, Plan, Site
 from pyc.ir.sizes import has_any_size
 from pyc.ir.target import Target
@@ -39,6 +40,11 @@ STAGES = ("traced", "graph", "logical", "kernels", "plan", "decisions")
 """The levels of a `Lowered`, and why they are what they are."""
 _LIBRARIES = ("llvmlite",)
 """Distributions whose version decides the code."""
+
+
+def _lapack(graph: Graph) -> tuple[str, ...]:
+    """The package of the routines that a Graph calls, if it does."""
+    return (PACKAGE,) if any(e.op.name in NAMES for e in equations_of(graph)) else ()
 
 
 @frozen()
@@ -84,6 +90,7 @@ class Lowered:
         options: Document,
         name: str,
         arguments: Sequence[str] = (),
+        facts: Document | None = None,
     ) -> None:
         """name, arguments: of the function and its parameters, for reports; see `lower_graph`."""
         self.traced = traced
@@ -91,6 +98,7 @@ class Lowered:
         self.options = options
         self.name = name
         self.arguments = tuple(arguments)
+        self._facts = facts
         self.timings: dict[str, float] = {}
         self.trail: list[Made] | None = None
         """For reports: gets what each group of equations became, if set before it is planned."""
@@ -124,8 +132,14 @@ class Lowered:
             start = perf_counter()
             compiler = backends.compiler()
             if self.any_size:
-                streamed = self.options.get("streamed", False)
-                found = compiler.plan_any_size(graph, self.target, streamed=streamed, check=check)
+                streamed, shared = self.options.get("streamed", False), self.options.get("shared")
+                found = compiler.plan_any_size(
+                    graph,
+                    self.target,
+                    streamed=streamed,
+                    shared=None if shared is None else compiler.Shares(*shared),
+                    check=check,
+                )
             else:
                 found = compiler.plan(
                     graph, self.target, donated=self.donated, trail=self.trail, check=check
@@ -176,7 +190,7 @@ class Lowered:
                 "graph": print_graph(self.traced),
                 "options": self.options,
                 "sources": cache.source_digest(),
-                "versions": versions(_LIBRARIES),
+                "versions": versions(_LIBRARIES + _lapack(self.traced)),
             }
         return self._document
 
@@ -188,7 +202,7 @@ class Lowered:
     @property
     def target_facts(self) -> Document:
         """The facts of the target that the code relies on."""
-        return {"target": self.target.id, "features": self.target.features}
+        return self._facts or {"target": self.target.id, "features": self.target.features}
 
     def as_text(self, stage: str = "graph") -> str:
         """The text of one level ("traced", "graph", "logical", "kernels" or "plan"), or of the
@@ -272,11 +286,13 @@ def lower_graph(
     options: Document | None = None,
     name: str = "",
     arguments: Sequence[str] = (),
+    facts: Document | None = None,
 ) -> Lowered:
     """The first half of the pipeline. target: default this machine's, or PYC_TARGET; arguments: the
-    names of the Graph's parameters, for reports."""
+    names of the Graph's parameters, for reports; facts: what the code relies on, if that is not
+    what the target says."""
     target = target or host_target(config.current().target)
-    lowered = Lowered(graph, target, options or {}, name, arguments)
+    lowered = Lowered(graph, target, options or {}, name, arguments, facts)
     dump(lowered, name, STAGES)
     return lowered
 

@@ -3,6 +3,7 @@
     optimise      Graph -> Graph      all Graph passes
     plan          Graph -> Planned    fusion, lowering, scheduling, memory
     plan_any_size Graph -> Planned    the same for arrays of any size
+    plan_strided  ... -> Plan         copies with strides, of any size
     host_plan     Kernel -> Plan      a step of the host in a Plan of a device
     compile_plan  Plan -> Code        LLVM text and object code
     assembly      Code -> text
@@ -15,21 +16,25 @@ from __future__ import annotations
 from pyc.backends.base import Code
 from pyc.backends.x86 import X86
 from pyc.ir.plan import Plan
+from pyc.ir.shares import Shares
 from pyc.ir.target import Target
 from pyc.ir.text_kernel import print_kernel
 from pyc.ir.text_plan import print_plan
 from pyc.passes import optimise
 from pyc.passes.any_size import plan_any_size
+from pyc.passes.any_size_strided import plan_strided
 from pyc.passes.host_plan import host_plan
 from pyc.passes.memory import plan
 
 __all__ = [
+    "Shares",
     "assembly",
     "compile_plan",
     "host_plan",
     "optimise",
     "plan",
     "plan_any_size",
+    "plan_strided",
     "print_kernel",
     "print_plan",
 ]

@@ -19,11 +19,12 @@ from pyc import collector, config, tree
 from pyc import compile as compiler
 from pyc.array import is_fixed
 from pyc.backends import gpu_compiler
+from pyc.device import parse
 from pyc.eager import device_of
 from pyc.entries import Entry, Traced, given_at_trace, is_same_number
 from pyc.errors import DTypeError, PycError
-from pyc.forks import may_wait
-from pyc.interpreter import WEAK, type_of
+from pyc.forks import load, may_wait
+from pyc.interpreter import WEAK, elsewhere, type_of
 from pyc.lowered import Lowered, lower_graph
 from pyc.purity import watching
 from pyc.reasons import Reason, record
@@ -107,6 +108,9 @@ class Programs:
     def _compiled(self, call: Call, tries: int = 2) -> tuple[Entry, list[Any]]:
         """A new program for a call; one thread makes it, the other ones wait."""
         with _alone(self.lock), collector.seldom():
+            kind, number = parse(self._device or elsewhere() or "cpu")
+            if kind == "cuda":
+                load("pyc.ahead").device(number)
             known = self.entries.get(call.key, ())
             for entry in known:
                 hidden = entry.hidden(call)
@@ -255,10 +259,10 @@ class Programs:
         return made
 
     def on(self, leaves: Sequence[Any]) -> str:
-        """The device that was asked for, or that the arguments are on."""
+        """The device that was asked for, or that the arguments are on, or the default one."""
         if self._device is not None:
             return self._device
-        return device_of(leaves) or "cpu"
+        return device_of(leaves) or elsewhere() or "cpu"
 
     def _told(self, traced: Traced) -> dict[str, Any]:
         """What reports say of a program."""

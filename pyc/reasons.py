@@ -165,6 +165,11 @@ class Reason(Enum):
         "compiled again: a number argument, whose value the program depends on, has another one",
         "Use the number in array operations only, or call with few different values.",
     )
+    COMPILE_NEW_DEVICE = Entry(
+        "PYC2109",
+        "compiled again: the arguments are on another device, or the default device is another",
+        "Nothing: each device has a program of its own.",
+    )
     LOOP_UNROLLED = Entry(
         "PYC2110",
         "a loop was traced iteration by iteration: it cannot be one loop of the program",
@@ -477,7 +482,7 @@ class Reason(Enum):
 
     # kernel: which code was chosen
     KERNEL_NEST = Entry(
-        "PYC2601", "a contraction runs in a nest of loops made by hand for its kind", _NOTHING
+        "PYC2601", "an operation runs in a nest of loops made by hand for its kind", _NOTHING
     )
     KERNEL_GENERIC = Entry(
         "PYC2602",
@@ -590,7 +595,7 @@ class Reason(Enum):
         "PYC2817",
         "calls of a program on a GPU go through Python, some microseconds each",
         "Nothing if a call takes long. Else see the detail: put arrays on the device once with "
-        "`pyc.device_put`; loops of unknown length and steps of the host are waited for.",
+        "`pyc.device_put`; steps of the host are waited for.",
     )
 
     FALLBACK_ONE_SIZE = Entry(

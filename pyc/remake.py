@@ -12,24 +12,27 @@ from pyc.backends import cuda
 from pyc.backends.assemble import assemble
 from pyc.cache import CannotRemakeError
 from pyc.compile import program_of
-from pyc.compile_cuda import code_facts
-from pyc.compile_host import host_step
+from pyc.compile_cuda import code_facts, code_of, emitted
+from pyc.compile_host import host_routine, host_step
 from pyc.device import gpu
 from pyc.errors import DeviceError
 from pyc.fingerprint import Document
 from pyc.forks import compiling
-from pyc.ir.parse_kernel import parse_kernel
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 from pyc.ir.text_graph import parse_graph
 from pyc.lowered import Lowered
+from pyc.movement import Form
 
 _TARGETS = {target.id: target for target in (X86_64_V3, X86_64_V4)}
 
 
 def _program(document: Document, facts: Document) -> Document:
-    """A program for the CPU, from its Graph."""
-    graph = parse_graph(document["graph"])
-    return program_of(Lowered(graph, _target(facts), document["options"], "")).payload()
+    """A program, from its Graph: of a GPU by the driver that made it."""
+    graph, options = parse_graph(document["graph"]), document["options"]
+    if "driver" not in facts:
+        return program_of(Lowered(graph, _target(facts), options, "")).payload()
+    device = _gpu(facts)
+    return code_of(Lowered(graph, device.target, options, ""), device).payload()
 
 
 def _runtime(document: Document, facts: Document) -> Document:
@@ -40,12 +43,23 @@ def _runtime(document: Document, facts: Document) -> Document:
 
 def _host_step(document: Document, facts: Document) -> Document:
     """A step of the host in a program for a GPU, from its kernel."""
-    kernel = parse_kernel(document["host step"])
-    return host_step(kernel, document["arguments"], _target(facts))
+    return host_step(document, _target(facts))
 
 
-def _gpu_code(document: Document, facts: Document) -> Document:
-    """Machine code of a GPU, from PTX, by the driver that made it."""
+def _host_routine(document: Document, facts: Document) -> Document:
+    """A routine of LAPACK in a program for a GPU, from its Plan."""
+    return host_routine(document, _target(facts))
+
+
+def _strided(document: Document, facts: Document) -> Document:
+    """A copy with strides on a GPU, by the driver that made it."""
+    bits, *flipped = document["strided"]
+    device = _gpu(facts)
+    return emitted(Form(bits, tuple(flipped)).plan(device.target), device).payload()
+
+
+def _gpu(facts: Document) -> cuda.Device:
+    """The GPU that machine code with these facts is for."""
     try:
         device = gpu("cuda")
         device.enter()
@@ -54,7 +68,7 @@ def _gpu_code(document: Document, facts: Document) -> Document:
     here = code_facts(device)
     if here != facts:
         raise CannotRemakeError(f"made for {facts}, here is {here}")
-    return {"cubin": cuda.cubin(document["ptx"])}
+    return device
 
 
 def _target(facts: Document) -> Target:
@@ -68,5 +82,6 @@ MAKERS: dict[str, Callable[[Document, Document], Document]] = {
     "graph": _program,
     "runtime": _runtime,
     "host step": _host_step,
-    "ptx": _gpu_code,
+    "host routine": _host_routine,
+    "strided": _strided,
 }

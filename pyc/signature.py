@@ -22,7 +22,7 @@ from pyc.array import Array
 from pyc.errors import DTypeError, PycError
 from pyc.forks import load
 from pyc.frozen import frozen
-from pyc.interpreter import WEAK, current, type_of
+from pyc.interpreter import WEAK, current, elsewhere, type_of
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason
 from pyc.trace import location
@@ -139,7 +139,8 @@ class _Names:
 
 
 class Signature:
-    """The parameters of a function. name: of the function, in messages.
+    """The parameters of a function. name: of the function, in messages; directed: whether it is
+    said where it runs, whatever the arguments are.
 
     raises ValueError: a static or donated parameter that it does not have, or one that is both
     """
@@ -152,8 +153,11 @@ class Signature:
         static_argnames: tuple[str, ...],
         donate_argnums: tuple[int, ...] = (),
         donate_argnames: tuple[str, ...] = (),
+        *,
+        directed: bool = False,
     ) -> None:
         self.name = name
+        self.directed = directed
         self._signature = _signature_of(fun, follow_wrapped=False)
         known = _signature_of(fun, follow_wrapped=True)
         parameters = None if known is None else [*known.parameters.values()]
@@ -223,6 +227,9 @@ class Signature:
         args, kwargs, static = self.split(*given)
         leaves, treedef = tree.flatten_ordered((args, kwargs))
         keys: list[Hashable] = []
+        where = None
+        if not self.directed and not any(type(leaf) is Array for leaf in leaves):
+            where = elsewhere()
         for k, leaf in enumerate(leaves):
             key = _leaf_key(leaf)
             if key is None:
@@ -237,7 +244,7 @@ class Signature:
                     raise _not_an_argument(self.name, name, leaf)
             keys.append(key)
         fixed = tuple((place, _strict_key(value, self.name_of(place))) for place, value in static)
-        return Call((treedef, tuple(keys), fixed), leaves, treedef, static, given)
+        return Call((treedef, tuple(keys), fixed, where), leaves, treedef, static, given)
 
     def name_of(self, place: int | str) -> str:
         """The name of a static argument."""
@@ -380,6 +387,7 @@ def _what_to_pass(leaf: Any, name: str) -> str:
 def reason(key: Any, known: Iterable[Any]) -> Reason:
     """Why a signature is compiled: what sets it apart from the nearest of those known."""
     order = (
+        Reason.COMPILE_NEW_DEVICE,
         Reason.COMPILE_NEW_SHAPE,
         Reason.COMPILE_NEW_DTYPE,
         Reason.COMPILE_NEW_STATIC,
@@ -390,8 +398,8 @@ def reason(key: Any, known: Iterable[Any]) -> Reason:
 
 
 def _difference(key: Any, other: Any) -> Reason:
-    treedef, leaves, static = key
-    other_treedef, other_leaves, other_static = other
+    treedef, leaves, static, _ = key
+    other_treedef, other_leaves, other_static, _ = other
     if treedef != other_treedef or len(static) != len(other_static):
         return Reason.COMPILE_NEW_STRUCTURE
     differing = [(a, b) for a, b in zip(leaves, other_leaves, strict=True) if a != b]
@@ -399,7 +407,8 @@ def _difference(key: Any, other: Any) -> Reason:
         return Reason.COMPILE_NEW_STATIC
     if any(_dtype_key(a) != _dtype_key(b) for a, b in differing):
         return Reason.COMPILE_NEW_DTYPE
-    return Reason.COMPILE_NEW_SHAPE
+    alike = all(a[:2] == b[:2] for a, b in differing)
+    return Reason.COMPILE_NEW_DEVICE if alike else Reason.COMPILE_NEW_SHAPE
 
 
 def _is_static_key(key: Any) -> bool:

@@ -19,7 +19,7 @@ from pyc.array import Array as DeviceArray
 from pyc.array import maker_of_host
 from pyc.compile import Compiled
 from pyc.frozen import replace
-from pyc.interpreter import WEAK, native_calls
+from pyc.interpreter import WEAK, native_calls, undirected_calls
 from pyc.ir import dtype as dt
 from pyc.ir.types import ArrayType
 from pyc.looks import (
@@ -112,6 +112,7 @@ def specialise(
         isinstance(a, DeviceArgument) for a in [*found.leaves, *(k.found for k in looks.looks)]
     ):
         raise NotNativeError(Reason.DISPATCH_SLOW_DEVICE, "no argument is there")
+    directed = signature.directed or found.gives_arrays or device is not None
     program = compiled.native_program({*found.numbers, *looks.numbers}, looks.fixed)
     if not isinstance(program, NativeProgram):
         raise NotNativeError(Reason.DISPATCH_SLOW_DEVICE, program)
@@ -124,7 +125,7 @@ def specialise(
         keywords=tuple(kwargs),
         as_tuple=None if wrap is None else True,
         wrap=wrap,
-        valid=native_calls,
+        valid=native_calls if directed else undirected_calls,
         looks=tuple(looks.looks),
     )
 

@@ -499,13 +499,13 @@ def test_a_gpu_has_programs_for_any_size(monkeypatch: pytest.MonkeyPatch) -> Non
     install(InterpretedDevice(), monkeypatch)
     agree_on("cuda")
     loaded: list[Any] = []
-    usual = compile_cuda.load
+    usual = compile_cuda.obtained
 
-    def noted(plan: Any, *rest: Any) -> Any:
-        loaded.append(plan)
-        return usual(plan, *rest)
+    def noted(lowered: Any, on: Any) -> Any:
+        loaded.append(lowered)
+        return usual(lowered, on)
 
-    monkeypatch.setattr(compile_cuda, "load", noted)
+    monkeypatch.setattr(compile_cuda, "obtained", noted)
     for function, shapes in GPU_CASES[:-1]:
         other = [tuple(n + 7 if n > 1 else n for n in s) for s in shapes]
         function(*(pyc.device_put(array(s, "float64"), "cuda") for s in other))
@@ -531,13 +531,12 @@ def test_lines_are_read_in_16_bytes_on_a_gpu(kind: dt.DType) -> None:
     text, (launch,) = nvptx.module_text(planned.plan.kernels, SM_90)
     assert re.search(r"ld.global.nc.(v4.b32|v2.b64)", nvptx.ptx(text, SM_90))
     assert launch.grid[0] == 0
-    (kernel,) = planned.plan.kernels
-    found = nvptx.launch_of(kernel, "k0", sizes=(1 << 20,))
+    found = launch.bound((1 << 20,))
     assert found.grid[0] * found.threads * 16 // kind.itemsize == 1 << 20
 
 
 def test_programs_are_forgotten() -> None:
     np.sin(on_cpu(np.ones(3)))
     pyc.clear_caches()
-    assert eager._for_any_size.cache_info().currsize == 0
+    assert eager._made_for_any_size.cache_info().currsize == 0
     assert eager_calls._for_any_size.cache_info().currsize == 0

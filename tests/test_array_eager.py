@@ -432,6 +432,30 @@ def test_operations_on_a_gpu_are_called_natively(monkeypatch: pytest.MonkeyPatch
     assert device.refusal is None
 
 
+def test_numbers_by_name_are_values_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy hands `np.clip(x, -1.0, 1.0)` on as `clip(x, a_min=-1.0, a_max=1.0)`."""
+    install(InterpretedDevice(), monkeypatch)
+    x = pyc.device_put(X, "cuda")
+    for low, high in [(-1.0, 1.0), (0.25, 3.5), (-2.5, -0.5)]:
+        check(np.clip(x, low, high), np.clip(X, low, high), "cuda")
+        check(np.clip(x, a_min=low, a_max=high), np.clip(X, low, high), "cuda")
+        check(np.clip(x, None, high), np.clip(X, None, high), "cuda")
+        check(np.clip(a_max=high, a=x, a_min=x), np.clip(X, X, high), "cuda")
+    for key, quick in eager_calls._quick.items():
+        if key[0] is pnp.clip:
+            (made,) = dispatch.specialisations(quick.run)
+            assert dispatch.native_calls(quick.run, made) >= 2
+    forms = [key[1:] for key in eager_calls._quick if key[0] is pnp.clip]
+    assert len(forms) == 4
+
+
+def test_zeros_of_other_signs_by_name_are_other_numbers() -> None:
+    """Of functions whose program depends on a number, as powers do."""
+    x = pyc.device_put(np.array([0.5, 2.0]), "cpu")
+    for exponent in (2.0, -0.0, 0.0, 0.5, 2.0):
+        check(pnp.power(x, y=exponent), np.power([0.5, 2.0], exponent), "cpu")
+
+
 def test_operations_on_a_gpu_with_checks_are_native(monkeypatch: pytest.MonkeyPatch) -> None:
     install(InterpretedDevice(), monkeypatch)
     reasons.clear()

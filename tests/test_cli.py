@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -199,10 +200,17 @@ def test_the_page_of_operations_is_up_to_date(run) -> None:
 def test_operations_are_listed_with_their_types(run) -> None:
     status, out, err = run("ops")
     assert (status, err) == (0, "")
-    lines = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line[:1] == " "}
+    functions, _, operations = out.partition("operations of elements\n")
+    lines = {x.split()[0]: x.split()[1:] for x in operations.splitlines() if x[:1] == " "}
     assert {*lines} == {*OPS}
     assert lines["bitwise_and"][:2] == ["bool", "int8"] and "float32" not in lines["bitwise_and"]
     assert lines["while"] == ["any"]
+    rows = {x.split()[0]: x.split()[1:] for x in functions.splitlines() if x[:1] == " "}
+    assert {name for name in pyc.numpy.__all__ if inspect.isfunction(getattr(pyc.numpy, name))} <= {
+        *rows
+    }
+    assert rows["gcd"] == ["bool", "int", "uint"] and rows["linalg.norm"][-1] == "complex"
+    assert rows["zeros"] == ["no", "arrays"]
 
 
 # --- cache ----------------------------------------------------------------------------------------

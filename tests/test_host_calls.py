@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import pyc
-from pyc import cache, compile_cuda, reasons
+from pyc import cache, reasons
 from pyc.array import to_device
 from pyc.errors import DTypeError, LeakedTracerError, ShapeError, TraceError
 from pyc.jit import jit
 from pyc.reasons import Reason
 from pyc.runtime import dispatch
-from tests.backends.interpreted_device import InterpretedDevice, loaded
+from tests.backends.interpreted_device import InterpretedDevice, install
 
 seen: list[Any] = []
 
@@ -509,10 +509,7 @@ def test_verify_and_donation_know_them() -> None:
 
 def test_a_gpu_calls_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     device = InterpretedDevice()
-    monkeypatch.setattr(compile_cuda, "gpu", lambda name: device)
-    monkeypatch.setattr(
-        compile_cuda, "load", lambda plan, on, assemble, name="": ("", loaded(plan, on))
-    )
+    install(device, monkeypatch)
 
     @jit
     def f(x: Any) -> Any:

@@ -36,10 +36,12 @@ ALLOWED: dict[str, set[str]] = {
     "tree": {"treedef"},
     "treedef": set(),
     "numpy": IR | {"interpreter", "array", "device", "tree"},
-    "trace": IR | {"interpreter", "numpy", "tree", "array"},
+    "trace": IR | {"interpreter", "numpy", "tree", "array", "device"},
     "purity": IR | {"runtime", "trace"},
     "lax": IR | {"interpreter", "numpy", "trace", "tree"},
-    "random": IR | {"interpreter", "jit", "numpy", "trace"},
+    "compositions": {"interpreter", "jit", "trace"},
+    "random": IR | {"compositions", "interpreter", "numpy", "trace"},
+    "scipy": IR | {"compositions", "interpreter", "numpy", "trace"},
     "debug": {"trace"},
     "kernels": IR,
     "passes": IR | {"kernels"},
@@ -49,6 +51,7 @@ ALLOWED: dict[str, set[str]] = {
     "cache": {"fingerprint", "store"},
     "dlpack": IR,
     "array": IR | {"backends", "runtime"},
+    "ahead": {"backends", "cache"},
     "device": IR | {"array", "backends", "tree"},
     "runtime": IR | {"backends", "store", "cache", "fingerprint"},
     "pipeline": IR | {"backends", "passes"},
@@ -56,8 +59,11 @@ ALLOWED: dict[str, set[str]] = {
     "lowered": GLUE | {"out_of_memory"},
     "compile": GLUE | {"lowered", "out_of_memory"},
     "compile_host": GLUE | {"compile"},
-    "compile_cuda": GLUE | {"array_methods", "compile_host", "lowered", "out_of_memory"},
-    "remake": GLUE | {"compile", "compile_cuda", "compile_host", "lowered"},
+    "device_code": IR | {"backends", "fingerprint"},
+    "compile_cuda": GLUE
+    | {"array_methods", "compile_host", "device_code", "lowered", "out_of_memory"},
+    "movement": GLUE,
+    "remake": GLUE | {"compile", "compile_cuda", "compile_host", "lowered", "movement"},
     "eager": GLUE | {"compile"},
     "report": set(),
     "explanation": GLUE
@@ -68,7 +74,8 @@ ALLOWED: dict[str, set[str]] = {
     "looks": IR | {"array", "interpreter", "runtime", "trace"},
     "specialise": GLUE | {"compile", "compile_cuda", "looks", "signature"},
     "donation": {"array", "trace"},
-    "entries": GLUE | {"compile", "compile_cuda", "donation", "eager", "signature"},
+    "targets": IR | {"backends"},
+    "entries": GLUE | {"compile", "compile_cuda", "donation", "eager", "lowered", "signature"},
     "programs": GLUE
     | {"compile", "compile_cuda", "eager", "entries", "lowered", "purity", "signature"},
     "stages": GLUE | {"entries", "lowered", "programs", "signature"},
@@ -77,16 +84,16 @@ ALLOWED: dict[str, set[str]] = {
     | {"specialise", "stages"},
     "uncompiled": GLUE | {"eager", "jit"},
     "vectorized": IR | {"interpreter", "jit", "purity", "trace"},
-    "kept": {"backends", "cache", "eager", "eager_calls", "jit", "runtime"},
+    "kept": {"backends", "cache", "eager", "eager_calls", "jit", "movement", "runtime"},
     "verification": GLUE | {"eager", "jit", "lowered"},
     "demo": GLUE | {"__init__", "lax", "jit"},
     "cli": GLUE
     | {"__init__", "compile", "compile_cuda", "entries", "explanation", "jit", "demo", "lax"}
-    | {"lowered", "report"},
+    | {"lowered", "report", "targets"},
     "__main__": {"cli", "__init__"},
     "__init__": GLUE
     | {"debug", "compile", "eager", "explanation", "jit", "lax", "cache", "verification"}
-    | {"kept", "random", "uncompiled", "vectorized"},
+    | {"kept", "random", "scipy", "uncompiled", "vectorized"},
 }
 """Part of pyc (a module, or a package with all in it) -> the parts that it may import."""
 

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import pyc
-from pyc import compile_cuda
 from pyc.array import to_device
 from pyc.errors import OutOfMemoryError
 from pyc.jit import jit
-from tests.backends.interpreted_device import InterpretedDevice, loaded
+from tests.backends.interpreted_device import InterpretedDevice, install
 
 
 def too_large_a_result(x: Any) -> Any:
@@ -105,10 +104,7 @@ def test_memory_that_is_not_there(size: int, tmp_path: Any, golden: Any) -> None
 
 def test_a_gpu_without_room(monkeypatch: pytest.MonkeyPatch, golden: Any) -> None:
     device = InterpretedDevice()
-    monkeypatch.setattr(compile_cuda, "gpu", lambda name: device)
-    monkeypatch.setattr(
-        compile_cuda, "load", lambda plan, on, assemble, name="": ("", loaded(plan, on))
-    )
+    install(device, monkeypatch)
 
     def doubled(x: Any) -> Any:
         return np.sort(x * 2, axis=0) + 1

@@ -11,7 +11,7 @@ import pytest
 
 import pyc
 
-MODULES = (pyc, pyc.numpy, pyc.numpy.linalg, pyc.lax, pyc.debug, pyc.random, pyc.ir)
+MODULES = (pyc, pyc.numpy, pyc.numpy.fft, pyc.numpy.linalg, pyc.lax, pyc.debug, pyc.random, pyc.ir)
 NAMES = [(module, name) for module in MODULES for name in module.__all__]
 IDS = [f"{module.__name__}.{name}" for module, name in NAMES]
 

@@ -90,7 +90,7 @@ def test_a_start_loads_nothing_that_few_programs_need(tmp_path: Path) -> None:
     assert {"pyc.trace.rewrite", "pyc.trace.rolled", "pyc.trace.carry"} & set(found) == set()
 
 
-MODULES = 132
+MODULES = 134
 """Modules of pyc that a warm start may load, some 0.2 ms each."""
 
 FILES = """
@@ -140,3 +140,68 @@ assert called.dtype == pnp.bfloat16 and called[0] == 2
 def test_types_that_numpy_lacks_come_when_they_are_needed(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     run(tmp_path, EXTENSIONS)
+
+
+ON_A_GPU = """
+import sys
+import numpy as np
+import pyc
+import pyc.ahead
+from tests.backends.silent_driver import install
+
+install()
+pyc.ahead.PATIENCE_SECONDS = 60
+before = set(sys.modules)
+pyc.device_put(np.ones(1))
+ready = set(sys.modules)
+
+@pyc.jit(device="cuda")
+def f(x, w):
+    for _ in range(3):
+        x = np.tanh(x @ w)
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+f(np.ones((64, 64), np.float32), np.ones((64, 64), np.float32))
+print(*sorted(ready - before), "|", *sorted(set(sys.modules) - ready))
+"""
+
+
+def test_a_call_on_a_gpu_finds_what_it_needs_loaded(tmp_path: Path) -> None:
+    """While the driver begins, which takes longer, another thread loads it: 25 to 50 ms of a call
+    that takes 15. The compiler, its passes and LLVM are needed in the first process alone."""
+    tmp_path.chmod(0o700)
+    compiled = run(tmp_path, ON_A_GPU).split("|")[1].split()
+    assert {"pyc.pipeline", "pyc.backends.nvptx"} <= set(compiled)
+    ready, after = run(tmp_path, ON_A_GPU).split("|")
+    assert "pyc.compile_cuda" in ready.split() and after.split() == []
+    assert not [m for m in ready.split() if m.startswith(("pyc.passes", "pyc.kernels", "llvm"))]
+
+
+BY_A_CALL = """
+import time
+import numpy as np
+import pyc
+from pyc.backends import gpus_in_use
+from pyc.programs import Programs
+from tests.backends.silent_driver import install
+
+driver, usual, seen = install(), Programs.traced, []
+type(driver).waits = 0.5
+
+def traced(self, *arguments):
+    deadline = time.monotonic() + 5
+    while not driver.begun and time.monotonic() < deadline:
+        time.sleep(0.01)
+    seen.append((driver.begun, len(gpus_in_use())))
+    return usual(self, *arguments)
+
+Programs.traced = traced
+pyc.jit(lambda x: x * 2, device="cuda")(np.ones(3))
+print(*seen, driver.begun, len(gpus_in_use()))
+"""
+
+
+def test_the_driver_begins_while_a_function_is_traced(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    assert run(tmp_path, BY_A_CALL) == "(1, 0) 1 1"

@@ -1,11 +1,12 @@
 """Programs over columns and over few long rows, beside the fastest kernels in any order.
 
-    python -m benchmarks.contracts.gpu_rows [--json OUT] [--seconds N]
+    python -m benchmarks.contracts.gpu_rows [--json OUT] [--seconds N] [--only 0,5] [--commit C]
 
 Sums, softmax and layer norm along the first axis, and of few long rows, in pyc's one order of
 reduction, in the same run as kernels in CUDA C that may add in any order (`gpu_rows_free`: compiled
 by NVRTC for this comparison only), as torch, and as a copy of the same bytes. A free kernel is
-tried in several shapes, each checked against torch; the best counts. Times are of launches in CUDA
+tried in several shapes, each checked against torch; the best counts. pyc's results are compared
+with the CPU's first: they are the same bits. Times are of launches in CUDA
 graphs; from 128 MB on of launches one after the other, as copies in graphs are slower. Medians.
 """
 
@@ -28,6 +29,7 @@ import numpy as np
 
 import pyc
 from benchmarks.contracts.gpu_rows_free import FREE
+from benchmarks.runner import machine
 from pyc import config
 from pyc.backends.cuda import check
 from pyc.compile_cuda import load
@@ -276,12 +278,20 @@ class Case:
             to = self.out.data_ptr()
         return self._timed(lambda: self.on.copy(to, at, half), self.launches > 4)
 
-    def pyc(self) -> tuple[float, int]:
+    def pyc(self, bits: bool = False) -> tuple[float, int]:
+        """Seconds and launches of pyc's program. bits: compares its result with the CPU's first."""
         function, axis = OPS[self.op], self.axis
-        made = pyc.jit(lambda x: function(x, axis)).trace(np.empty(self.shape, np.float32))
+        jitted = pyc.jit(lambda x: function(x, axis))
+        made = jitted.trace(np.empty(self.shape, np.float32))
         _, program = load(plan(optimise(made.graph), self.on.target).plan, self.on)
         given = [self.x.data_ptr()], [self.out.data_ptr()]
         program(*given)
+        if bits:
+            self.on.synchronize()
+            found = self.out.cpu().numpy().view(np.uint32)
+            wanted = np.ascontiguousarray(jitted(self.x.cpu().numpy())).reshape(-1)
+            if not np.array_equal(found, wanted.view(np.uint32)):
+                raise ValueError("pyc's bits are not the CPU's")
         if not self._right():
             raise ValueError("pyc's result is wrong")
         run = self._timed(lambda: program(*given), self.launches > 4)
@@ -342,7 +352,10 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the results there")
     parser.add_argument("--seconds", type=float, default=600, help="start no case after these")
     parser.add_argument("--compile", action="store_true", help="torch.compile too")
+    parser.add_argument("--only", help="numbers of the cases, as 0,5")
+    parser.add_argument("--commit", default=machine()["commit"], help="what is measured")
     options = parser.parse_args()
+    chosen = {int(n) for n in options.only.split(",")} if options.only else set(range(len(CASES)))
     config.update("cache", "off")
     torch = importlib.import_module("torch")
     begun = time.monotonic()
@@ -351,16 +364,20 @@ def main() -> int:
         "target": gpu().target.id,
         "host": platform.processor() or platform.machine(),
         "torch": torch.__version__,
+        "commit": options.commit,
         "cases": [],
     }
-    for op, shape, axis in CASES:
+    for number, (op, shape, axis) in enumerate(CASES):
+        if number not in chosen:
+            continue
         if time.monotonic() - begun > options.seconds:
             break
         row: dict[str, Any] = {"program": OPS[op].__name__, "shape": shape, "axis": axis}
         try:
             case = Case(torch, op, shape, axis)
             row["copy us"] = 1e6 * case.copy()
-            seconds, row["kernels"] = case.pyc()
+            seconds, row["kernels"] = case.pyc(bits=True)
+            row["bits of the CPU"] = True
             row["pyc us"] = 1e6 * seconds
             row["torch us"] = 1e6 * case.peer(case._torch)
             if options.compile:

@@ -53,3 +53,8 @@ def gpus_in_use() -> list[Any]:
 def gpu_compiler() -> Any:
     """`pyc.compile_cuda`, the module that compiles and runs Graphs on a GPU."""
     return load("pyc.compile_cuda")
+
+
+def gpu_emitter() -> Any:
+    """`pyc.backends.nvptx`, which turns kernels into PTX."""
+    return load("pyc.backends.nvptx")

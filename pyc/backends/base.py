@@ -10,10 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-
 from pyc.frozen import frozen
-from pyc.ir.dtype import DType
 from pyc.ir.plan import Plan
 from pyc.ir.target import Target
 
@@ -28,34 +25,6 @@ class Code:
     externals: tuple[str, ...]
     parallel: bool
     llvm: str
-
-
-@frozen()
-class TensorMap:
-    """What a copy engine knows of a parameter. buffer: its number; dtype, shape: of all of it, in
-    rows; box: the elements of one copy along each axis, 128 bytes along the last one, which land
-    swizzled."""
-
-    buffer: int
-    dtype: DType
-    shape: tuple[int, ...]
-    box: tuple[int, ...]
-
-
-@frozen()
-class KernelLaunch:
-    """How a kernel is launched on a device with blocks. grid: blocks along x, y, z; threads: of a
-    block; shared_bytes: shared memory to give it beside its own arrays; cluster: blocks along x
-    that run at the same time. Its parameters are the
-    buffers' addresses, the sizes, the error slot's address, and `maps` as they stand (128 bytes
-    each)."""
-
-    name: str
-    grid: tuple[int, int, int]
-    threads: int
-    shared_bytes: int = 0
-    maps: tuple[TensorMap, ...] = ()
-    cluster: int = 1
 
 
 class Codegen(ABC):
@@ -85,19 +54,6 @@ class Driver(ABC, Generic[E_]):
     def run(self, executable: E_, arguments: Sequence[Any], results: Sequence[Any]) -> None:
         """Runs the entry once. arguments: arrays and scalars in call order; results: C-ordered
         arrays that are filled. Raises `SiteFailed` or `KeyboardInterrupt`."""
-
-
-class HostStep(ABC):
-    """A kernel of a device's Plan that the host runs."""
-
-    @abstractmethod
-    def memory(self, nbytes: int) -> np.ndarray[Any, Any]:
-        """Bytes of undefined values for a buffer."""
-
-    @abstractmethod
-    def run(self, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
-        """Runs the kernel on buffers of bytes, in the order of its parameters. Raises `SiteFailed`
-        or `KeyboardInterrupt`."""
 
 
 class SiteFailed(Exception):

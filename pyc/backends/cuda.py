@@ -9,16 +9,19 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
+from itertools import count as count_up
 from threading import Lock
+from time import sleep
 from typing import Any
 
 import numpy as np
 
 from pyc import config
 from pyc.backends import cuda_binding
+from pyc.backends.conditions import Conditions
 from pyc.backends.verdicts import Ledger
 from pyc.errors import DeviceError, OutOfMemoryError
-from pyc.ir.target import Target
+from pyc.ir.target import Target, of_multiprocessors
 from pyc.ir.target import nvptx as target_of
 from pyc.reasons import Reason
 
@@ -35,8 +38,16 @@ BUSY_BYTES, BUSY_FILLS = 1 << 27, 8
 """What is filled before work is timed: for some 0.3 ms, in which a hundred launches are started."""
 OUT_OF_MEMORY = 2
 """The driver's status for an allocation that failed."""
+_NOT_READY = 600
+"""The driver's status for work that is not done."""
+_NO_TIMES = 2
+"""CU_EVENT_DISABLE_TIMING."""
+_EAGER_POLLS, _LONGEST_PAUSE = 100, 2e-4
+"""How often a mark is asked for before there are pauses, and the seconds of the longest one."""
 INTERFACE = 12000
 """Version of the driver's interface whose functions are called by address."""
+EDGE_DATA = 12030
+"""The version from which on edges of a graph say more than that one node follows another."""
 _LAUNCH = ctypes.CFUNCTYPE(
     ctypes.c_int,
     ctypes.c_void_p,
@@ -103,12 +114,16 @@ class Device:
         capability = 10 * int(check(driver.cuDeviceGetAttribute(major, handle)))
         capability += int(check(driver.cuDeviceGetAttribute(minor, handle)))
         self.capability = capability
-        self.target: Target = target_of(capability)
+        count = attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+        multiprocessors = int(check(driver.cuDeviceGetAttribute(count, handle)))
+        self.target: Target = of_multiprocessors(target_of(capability), multiprocessors)
         name = check(driver.cuDeviceGetName(128, handle))
         self.name = (name.decode() if isinstance(name, bytes) else str(name)).partition("\0")[0]
         self.driver_version = int(check(driver.cuDriverGetVersion()))
         self.stream = check(driver.cuStreamCreate(1))
         self.ledger = Ledger(self)
+        self.conditions = Conditions(self)
+        self._beside: Any = None
         self._kept: list[list[int]] = [[] for _ in range(SMALL + 1)]
         # Called by address: a launch costs half of what it does through the package.
         self.launch = _LAUNCH(self.function("cuLaunchKernel"))
@@ -119,10 +134,19 @@ class Device:
         check(driver.cuMemPoolSetAttribute(self.pool, kept, driver.cuuint64_t(most)))
         self._pinned: dict[int, int] = {}
 
-    def function(self, name: str) -> int:
-        """The address of a C function of the driver; DeviceError if it has none of that name."""
-        address, _ = check(self.driver.cuGetProcAddress(name.encode(), INTERFACE, 0))
+    def function(self, name: str, version: int = INTERFACE) -> int:
+        """The address of a C function of the driver as it is from a version of its interface on;
+        DeviceError if it has none of that name."""
+        address, _ = check(self.driver.cuGetProcAddress(name.encode(), version, 0))
+        if not int(address):
+            raise DeviceError(f"the CUDA driver has no {name} of version {version}")
         return int(address)
+
+    def load(self, text: str, name: str) -> int:
+        """A kernel of PTX, for good."""
+        self.enter()
+        module = check(self.driver.cuModuleLoadData(text.encode() + b"\0"))
+        return int(check(self.driver.cuModuleGetFunction(module, name.encode())))
 
     def enter(self) -> None:
         """Makes this thread use the device."""
@@ -233,6 +257,36 @@ class Device:
     def synchronize(self) -> None:
         """Waits for all work of the stream."""
         check(self.driver.cuStreamSynchronize(self.stream))
+
+    def mark(self) -> Any:
+        """A mark behind all work of the stream so far."""
+        mark = check(self.driver.cuEventCreate(_NO_TIMES))
+        check(self.driver.cuEventRecord(mark, self.stream))
+        return mark
+
+    def poll(self, mark: Any) -> None:
+        """Waits for the work before a mark, and for signals, whose handlers may raise."""
+        for k in count_up():
+            (status,) = self.driver.cuEventQuery(mark)
+            if int(status) != _NOT_READY:
+                check((status,))
+                return
+            if k >= _EAGER_POLLS:
+                sleep(min(1e-6 * k, _LONGEST_PAUSE))
+
+    def wait(self, mark: Any) -> None:
+        """Waits for the work before a mark."""
+        check(self.driver.cuEventSynchronize(mark))
+
+    def unmark(self, mark: Any) -> None:
+        """Gives a mark back."""
+        self.driver.cuEventDestroy(mark)
+
+    def interrupt(self, address: int) -> None:
+        """Sets a word to 1 while the stream is at work."""
+        if self._beside is None:
+            self._beside = check(self.driver.cuStreamCreate(1))
+        check(self.driver.cuMemsetD32Async(address, 1, 1, self._beside))
 
     def timed(self, work: Callable[[], None]) -> float:
         """The seconds of what `work` starts, by the device's clock. The device is kept busy before,

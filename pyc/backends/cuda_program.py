@@ -17,14 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyc.backends.base import HostStep, KernelLaunch, SiteFailed, TensorMap
+from pyc.backends.base import SiteFailed
 from pyc.backends.cuda import Device, check
-from pyc.errors import CompileError
+from pyc.backends.launching import HostStep, KernelLaunch, TensorMap
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Eqn
-from pyc.ir.loops import Fail, walk
 from pyc.ir.ops.host import ROUTINE
-from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, Step, launches_of
+from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, Step, bound, launches_of
 
 _NO_SITE = -1
 """The error slot's site while nothing has failed: the largest unsigned number."""
@@ -40,7 +39,7 @@ _KEPT_MAPS = 256
 
 class CudaProgram:
     """A Plan loaded on a device. launches: of its kernels by number, with machine code that holds
-    them; host: what runs the kernels that are steps of the host.
+    them; host: what runs the kernels that are steps of the host, and the routines of LAPACK.
 
     Calls are asynchronous but for loops, branches, checks and steps of the host, and may run at the
     same time in several threads: each has a `_Frame` of its own while it lasts.
@@ -52,7 +51,7 @@ class CudaProgram:
         launches: Mapping[int, KernelLaunch],
         image: bytes,
         on: Device,
-        host: Mapping[int, HostStep] | None = None,
+        host: Mapping[int | Library, HostStep] | None = None,
     ) -> None:
         on.enter()
         self.plan = plan
@@ -76,8 +75,7 @@ class CudaProgram:
         if plan.constants:
             self.constants = self.own(len(plan.constants))
             on.upload(self.constants, np.frombuffer(plan.constants, np.uint8))
-        device_kernels = [k for n, k in enumerate(plan.kernels) if n in self.launches]
-        sites = [s.site for k in device_kernels for s in walk(k.body) if isinstance(s, Fail)]
+        sites = [site for launch in self.launches.values() for site in launch.sites]
         # The lowest failed site, then the lowest value (as unsigned) of each site.
         self.error_bytes = 8 * (2 + max(sites)) if sites else 0
         self._free: list[_Frame] = []
@@ -85,12 +83,20 @@ class CudaProgram:
         """The calls back into Python, by number, and what answers one."""
         self.answer: Callable[[int, Sequence[np.ndarray[Any, Any]]], list[Any]] | None = None
 
-    def bound(self, plan: Plan, launches: Mapping[int, KernelLaunch]) -> CudaProgram:
-        """The same machine code for one size. plan, launches: with the sizes that were given."""
+    def bound(self, sizes: Sequence[int]) -> CudaProgram:
+        """The same machine code for these sizes."""
+        plan = bound(self.plan, sizes)
+        known = {s.kernel: s.known_sizes for s in launches_of(plan.steps)}
+        launches = {k: launch.bound(known[k]) for k, launch in self.launches.items()}
         made = CudaProgram(plan, launches, b"", self.device, self.host)
         made.functions = self.functions
         made._image_of = self
         return made
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it is a program for arrays of any size, for one of them."""
+        return self._image_of is not None
 
     def _function(self, module: Any, launch: KernelLaunch) -> int:
         driver = self.device.driver
@@ -166,7 +172,7 @@ class CudaProgram:
             elif step.routine == ROUTINE:
                 self._host_call(step, frame)
             else:
-                raise CompileError(f"a library routine in a program for a GPU: {step.routine}")
+                self._host_step(step, frame)
 
     def _loop(self, step: Loop, frame: _Frame) -> None:
         flag = np.empty(1, np.uint8)
@@ -180,21 +186,25 @@ class CudaProgram:
             for a, b in step.rotate:
                 frame.swap(a, b)
 
-    def _host_step(self, step: Launch, frame: _Frame) -> None:
-        """Runs a kernel on the host, on copies of its buffers; slots of one buffer share a copy.
-        What failed on the device before is raised first, as the CPU would."""
-        on, host = self.device, self.host[step.kernel]
+    def host_of(self, step: Launch | Library) -> HostStep:
+        """What runs a step of the host."""
+        return self.host[step.kernel if isinstance(step, Launch) else step]
+
+    def _host_step(self, step: Launch | Library, frame: _Frame) -> None:
+        """Runs a kernel or a routine on the host, on copies of its buffers; slots of one buffer
+        share a copy, but for workspace. What failed on the device before is raised first, as the
+        CPU would."""
+        on, host = self.device, self.host_of(step)
         copies: dict[tuple[int, int], np.ndarray[Any, Any]] = {}
         written: dict[tuple[int, int], np.ndarray[Any, Any]] = {}
         arrays = []
         staged, pinned = frame.staged(step, self)
-        buffers = self.plan.kernels[step.kernel].buffers
-        for slot, buffer, memory in zip(step.slots, buffers, staged, strict=False):
+        for slot, role, memory in zip(step.slots, host.roles, staged, strict=False):
             key = frame.addresses[slot], memory.nbytes
-            copy = copies.setdefault(key, memory)
-            if buffer.role != "out":
+            copy = memory if role == "work" else copies.setdefault(key, memory)
+            if role in ("in", "inout"):
                 on.read(copy, key[0])
-            if buffer.role != "in":
+            if role in ("out", "inout"):
                 written[key] = copy
             arrays.append(copy)
         frame.read_failed()
@@ -382,7 +392,9 @@ class _Frame:
             site = int(self._failed[0])
             raise SiteFailed(site, int(self._failed[1 + site]))
 
-    def staged(self, step: Launch, program: CudaProgram) -> tuple[list[np.ndarray[Any, Any]], bool]:
+    def staged(
+        self, step: Launch | Library, program: CudaProgram
+    ) -> tuple[list[np.ndarray[Any, Any]], bool]:
         """Memory of the host for each slot of a step, and whether it is pinned: small one is, and
         is kept with the frame."""
         found = self._staged.get(id(step))
@@ -390,7 +402,7 @@ class _Frame:
             return found, True
         sizes = [self._plan.buffers[slot].nbytes for slot in step.slots]
         if sum(sizes) > PINNED_BYTES:
-            return [program.host[step.kernel].memory(n) for n in sizes], False
+            return [program.host_of(step).memory(n) for n in sizes], False
         found = self._staged[id(step)] = [program.pin(n) for n in sizes]
         return found, True
 

@@ -76,8 +76,8 @@ class KernelEmitter(RunEmitter):
 
     @abstractmethod
     def hardware_loop(self, loop: For) -> None:
-        """A loop of kind grid, cluster, warp or thread: binds its variable (`bind`) and emits its
-        body."""
+        """A loop of kind grid, cluster, group, warp or thread: binds its variable (`bind`) and
+        emits its body."""
 
     @abstractmethod
     def parallel_range(self, loop: For) -> tuple[Value, Value] | None:
@@ -174,7 +174,7 @@ class KernelEmitter(RunEmitter):
     # --- loops ------------------------------------------------------------------------------------
 
     def _for(self, s: For) -> None:
-        if s.kind in (Kind.GRID, Kind.CLUSTER, Kind.WARP, Kind.THREAD):
+        if s.kind in (Kind.GRID, Kind.CLUSTER, Kind.GROUP, Kind.WARP, Kind.THREAD):
             self.hardware_loop(s)
         elif s.kind is Kind.VECTOR and s.extent != 1:
             self._vector_loop(s)

@@ -18,6 +18,7 @@ from pyc.ir.dtype import DType
 from pyc.ir.instructions import INSTRUCTIONS
 
 I64_LOW, I64_HIGH = -(1 << 63), (1 << 63) - 1
+_LARGEST_POWER = 1 << 63
 _FOLDED = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
 
@@ -84,9 +85,9 @@ def value_range(name: str, dtype: DType, args: Sequence[Value]) -> tuple[int | N
 
 def divisor(name: str, args: Sequence[Value]) -> int:
     """A divisor of the result, from those of the operands (wrapping keeps powers of two only, and
-    only these are asked for)."""
+    only these are asked for; a chain of squares would double its digits with each)."""
     if name in ("add", "sub", "minimum", "maximum") and len(args) == 2:
         return gcd(args[0].multiple, args[1].multiple)
     if name == "mul":
-        return args[0].multiple * args[1].multiple
+        return gcd(args[0].multiple * args[1].multiple, _LARGEST_POWER)
     return 1

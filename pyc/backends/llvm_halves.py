@@ -51,10 +51,19 @@ class Halves:
         if found is None or dtype not in TYPES:
             return None
         name, left, right = found
+        if name == "fdiv":  # halves have no such instruction
+            return None
         operands = self._half(left, dtype), self._half(right, dtype)
         if operands[0] is None or operands[1] is None:
             return None
         return name, (operands[0], operands[1])
+
+    def quotient(self, ref: str, dtype: DType) -> tuple[str, str] | None:
+        """The float32 operands of the division that `ref` is, if both are values of `dtype`."""
+        name, left, right = self._results.get(ref, ("", "", ""))
+        if name != "fdiv" or self._half(left, dtype) is None or self._half(right, dtype) is None:
+            return None
+        return left, right
 
     def _half(self, ref: str, dtype: DType) -> str | None:
         """A float32 operand as a half, if it is one: its register or a literal."""

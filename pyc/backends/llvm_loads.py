@@ -163,6 +163,13 @@ class LoadEmitter(AddressEmitter):
             return self._load_reversed(buffer, element, piece, scope)
         if element.base is not None and 2 <= element.stride <= 5 and mask is None:
             return self._load_strided(buffer, element, piece, scope)
+        if element.base is not None and -5 <= element.stride <= -2 and mask is None:
+            # From the other end, where the lanes run forwards, and turned round.
+            last = element.stride * (self.lockstep.extent - 1)
+            first = self.scalar("add", dt.i64, [element.base, self.index(last)])
+            forwards = self.make_sequence(first, -element.stride)
+            other = self.lockstep.count - 1 - piece
+            return self._reverse(self._load_strided(buffer, forwards, other, scope), scope)
         if mask is None and not self.gathers:
             return self._load_each(buffer, element, piece, scope)
         pointers = self.pointers(buffer, element, piece, scope)

@@ -120,21 +120,33 @@ class MemoryEmitter(LoadEmitter):
         b.line(f"{head}({type} {text}, {many} align {size} {pointers}, {masks} {lanes})")
 
     def store_interleaved(
-        self, buffer: Buffer, element: Value, even: Value, odd: Value, piece: int
+        self, buffer: Buffer, element: Value, values: Sequence[Value], piece: int
     ) -> None:
-        """Stores even[k], odd[k] to elements 2 k and 2 k + 1 behind a sequence of stride 2."""
+        """Stores values[j][k] to element j + n k behind a sequence of stride n, the number of
+        values, which is a power of two: n whole vectors."""
         assert self.lockstep is not None and element.base is not None
         b, width = self.builder, self.lockstep.width
         pointer, type = self.places[buffer].pointer, memory_type(buffer.dtype, width)
-        first, second = self._to_memory(even), self._to_memory(odd)
-        for half in range(2):
-            places = range(half * width, (half + 1) * width)
-            order = [f"i32 {at // 2 + width * (at % 2)}" for at in places]
-            mixed = b.emit(
-                f"shufflevector {type} {first}, {type} {second}, "
-                f"<{width} x i32> <{', '.join(order)}>"
-            )
-            at = (2 * piece + half) * width
+        halves = [
+            ", ".join(f"i32 {(half * width + k) // 2 + width * (k % 2)}" for k in range(width))
+            for half in range(2)
+        ]
+        lines = [[self._to_memory(v)] for v in values]
+        while len(lines) > 1:
+            # Each with the one half as many values further on: these lie between in the end.
+            half = len(lines) // 2
+            lines = [
+                [
+                    b.emit(
+                        f"shufflevector {type} {x}, {type} {y}, <{width} x i32> <{order}>",
+                    )
+                    for x, y in zip(lines[k], lines[k + half], strict=True)
+                    for order in halves
+                ]
+                for k in range(half)
+            ]
+        for number, mixed in enumerate(lines[0]):
+            at = (len(values) * piece + number) * width
             address = self.offset(buffer, element.base, at, b.scope)
             alignment = self.alignment(buffer, element.base, at)
             b.line(f"store {type} {mixed}, {pointer} {address}, align {alignment}")

@@ -53,39 +53,40 @@ class RunEmitter(MemoryEmitter):
                 for e in expressions(run[0]):
                     self.any_form(e, piece)
         for piece in range(self.lockstep.count):
-            waiting: Store | None = None
+            waiting: list[Store] = []
             for s in pieces:
-                if isinstance(s, Let):
-                    self.bindings[s.var].pieces[piece] = self.varying(s.value, piece)
-                elif waiting is None:
-                    waiting = s
-                elif self._store_both(waiting, s, piece):
-                    waiting = None
-                else:
-                    self.store_piece(waiting.buffer, waiting.index, waiting.value, piece)
-                    waiting = s
-            if waiting is not None:
-                self.store_piece(waiting.buffer, waiting.index, waiting.value, piece)
+                if isinstance(s, Store):
+                    waiting.append(s)
+                    continue
+                self._store_all(waiting, piece)
+                waiting = []
+                self.bindings[s.var].pieces[piece] = self.varying(s.value, piece)
+            self._store_all(waiting, piece)
         for _, binding in varying:
             binding.expr = None
 
     def disturbs(self, run: Sequence[Let | Store], s: Let | Store) -> bool:
         """Whether `s` may not join `run` piece by piece: one stores what the other loads or stores,
-        other than each lane its own element."""
-        stores: list[Store] = [x for x in (*run, s) if isinstance(x, Store)]
-        if not stores:
-            return False
-        loads = [found for x in dict.fromkeys((*run, s)) for found in self._loads_of(x)]
+        other than each lane its own element. Those of `run` do not disturb one another."""
+        added = [s] if isinstance(s, Store) else []
+        stores: list[Store] = [x for x in run if isinstance(x, Store)]
+        if any(self._reads(stores, *found) for found in self._loads_of(s)):
+            return True
+        every = (found for x in (*run, *added) for found in self._loads_of(x))
+        if added and any(self._reads(added, *found) for found in every):
+            return True
+        return any(self._may_meet(a, b) for a in added for b in stores if a is not b)
+
+    @staticmethod
+    def _reads(stores: Sequence[Store], load: Load, moves: bool) -> bool:
+        """Whether a load may read what another lane stores."""
         for store in stores:
-            for load, moves in loads:
-                if load.buffer is store.buffer:
-                    if moves or not _same_index(load.index, store.index):
-                        return True
-                elif load.buffer.may_alias and store.buffer.may_alias:
+            if load.buffer is store.buffer:
+                if moves or not _same_index(load.index, store.index):
                     return True
-        return any(
-            self._may_meet(a, b) for k, a in enumerate(stores) for b in stores[:k] if a is not b
-        )
+            elif load.buffer.may_alias and store.buffer.may_alias:
+                return True
+        return False
 
     def _loads_of(self, s: Let | Store) -> list[tuple[Load, bool]]:
         """The loads of a statement, and whether its lanes are moved. Kept, since every statement of
@@ -96,17 +97,36 @@ class RunEmitter(MemoryEmitter):
             self._loads[s] = [(n, moves) for n in nodes if isinstance(n, Load)]
         return self._loads[s]
 
-    def _store_both(self, a: Store, b: Store, piece: int) -> bool:
-        """Stores two vectors to even and odd elements (real and imaginary parts) as two whole
-        vectors; False if they are not such a pair."""
-        if a.buffer is not b.buffer or self.mask_of(piece) is not None:
+    def _store_all(self, stores: Sequence[Store], piece: int) -> None:
+        """Stores one after the other, those to neighbouring elements together."""
+        done = 0
+        while done < len(stores):
+            count = next(
+                (n for n in (8, 4, 2) if self._together(stores[done : done + n], n, piece)), 1
+            )
+            if count == 1:
+                s = stores[done]
+                self.store_piece(s.buffer, s.index, s.value, piece)
+            else:
+                together = stores[done : done + count]
+                values = [self.varying(s.value, piece) for s in together]
+                element = self._element(together[0], piece)
+                self.store_interleaved(together[0].buffer, element, values, piece)
+            done += count
+
+    def _together(self, stores: Sequence[Store], count: int, piece: int) -> bool:
+        """Whether `count` stores are to neighbours (real and imaginary parts, what a butterfly
+        gives), each lane's behind those of the lane before."""
+        if len(stores) < count or self.mask_of(piece) is not None:
             return False
-        element = self._element(a, piece)
-        if self._distance(element, self._element(b, piece)) != (1, 2) or element.stride != 2:
+        first = self._element(stores[0], piece)
+        if first.base is None or first.stride != count:
             return False
-        even, odd = self.varying(a.value, piece), self.varying(b.value, piece)
-        self.store_interleaved(a.buffer, element, even, odd, piece)
-        return True
+        return all(
+            s.buffer is stores[0].buffer
+            and self._distance(first, self._element(s, piece)) == (k, count)
+            for k, s in enumerate(stores)
+        )
 
     def _may_meet(self, a: Store, b: Store) -> bool:
         """Whether two stores may write one element from different lanes."""

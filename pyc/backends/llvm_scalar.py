@@ -82,7 +82,7 @@ def _by_kind(signed: str, unsigned: str, real: str) -> Emitter:
         name = real if kind == "float" else signed if kind == "int" else unsigned
         left, right = args[0].ref, args[1].ref
         ref = site.op(f"{name} {site.type(args[0].dtype)} {left}, {right}")
-        if site.builder.halves is not None and result is dt.f32 and name != "fdiv":
+        if site.builder.halves is not None and result is dt.f32:
             site.builder.halves.computed(ref, name, left, right)
         return ref
 
@@ -365,11 +365,25 @@ def _widen(site: _Site, source: DType, x: str) -> str:
         half = site.op(f"bitcast {site.plain('i16')} {x} to {site.plain('half')}")
         return site.op(f"fpext {site.plain('half')} {half} to {site.plain('float')}")
     i32 = site.plain("i32")
+    if source is dt.bf16 and site.builder.halves is not None and site.lanes % 2 == 0 < site.lanes:
+        return _widen_pairs(site, x)
     if source is dt.bf16:
         bits = site.op(f"zext {site.plain('i16')} {x} to {i32}")
         bits = site.op(f"shl {i32} {bits}, {site.number(16, 'i32')}")
         return site.op(f"bitcast {i32} {bits} to {site.plain('float')}")
     return _widen_f8(site, source, x)
+
+
+def _widen_pairs(site: _Site, x: str) -> str:
+    """bfloat16 lanes as float32 where registers hold two: one instruction for each."""
+    pairs, words = site.lanes // 2, f"<{site.lanes // 2} x i32>"
+    both = site.op(f"bitcast <{site.lanes} x i16> {x} to {words}")
+    low = site.op(f"shl {words} {both}, splat (i32 16)")
+    high = site.op(f"and {words} {both}, splat (i32 {-(1 << 16)})")
+    order = ", ".join(f"i32 {k // 2 + k % 2 * pairs}" for k in range(site.lanes))
+    mask = f"<{site.lanes} x i32> <{order}>"
+    bits = site.op(f"shufflevector {words} {low}, {words} {high}, {mask}")
+    return site.op(f"bitcast <{site.lanes} x i32> {bits} to <{site.lanes} x float>")
 
 
 def _half_arithmetic(site: _Site, result: DType, x: str) -> str | None:

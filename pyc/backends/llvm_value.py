@@ -57,6 +57,8 @@ class ValueEmitter:
         self.builder = builder
         self.lockstep: Lockstep | None = None
         self._derived: dict[tuple[object, ...], Value] = {}
+        self.spread: dict[str, Value] = {}
+        """The scalars that all lanes of a vector are, by its register."""
 
     def scalar_instruction(
         self, name: str, dtype: DType, args: Sequence[Value], scope: Scope
@@ -208,6 +210,7 @@ class ValueEmitter:
         ref = self.builder.emit(text, place)
         result = Value(ref, value.dtype, place, width, low=value.low, high=value.high)
         self._derived[key] = result
+        self.spread[ref] = value
         return result
 
     def _materialise(

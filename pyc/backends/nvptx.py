@@ -12,11 +12,10 @@ An intrinsic that LLVM cannot select ends the process, hence the whitelist.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
+from math import prod
 
 from pyc.backends import llvm_narrow
-from pyc.backends.base import KernelLaunch, TensorMap
+from pyc.backends.launching import KernelLaunch, TensorMap
 from pyc.backends.llvm import INTRINSICS
 from pyc.backends.llvm_addresses import Place
 from pyc.backends.llvm_builder import Scope, Value, literal
@@ -24,18 +23,29 @@ from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_halves import Halves, constant_of
 from pyc.backends.llvm_library import Machine, machine
 from pyc.backends.nvptx_atomics import AtomicEmitter
-from pyc.backends.nvptx_clusters import CLUSTER_INTRINSICS, ClusterEmitter
+from pyc.backends.nvptx_clusters import CLUSTER_INTRINSICS
+from pyc.backends.nvptx_division import (
+    ORDINARY,
+    divide_bfloat16,
+    divide_constant,
+    quick_or_exact,
+)
+from pyc.backends.nvptx_groups import GroupEmitter
 from pyc.backends.nvptx_tiles import REGISTERS, bytes_of
+from pyc.backends.ptx_early import begins_early, marker, waiting_first
 from pyc.backends.same_kernels import representatives
 from pyc.errors import CompileError
+from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.ir.evaluate_expr import evaluate
 from pyc.ir.expr import Shuffle
+from pyc.ir.formula import formula
 from pyc.ir.loops import (
     Alloc,
+    Barrier,
     Buffer,
     Extent,
+    Fail,
     For,
     Kernel,
     Kind,
@@ -55,16 +65,23 @@ NVPTX_INTRINSICS = (
     "llvm.nvvm.bar.warp.sync",
     "llvm.nvvm.shfl.sync.bfly.i32",
     "llvm.nvvm.rcp.approx.ftz.f",
+    "llvm.minnum",
+    "llvm.maxnum",
 )
-ORDINARY = (2.0**-60, 2.0**60)
-"""Between these, neither a quotient nor what is left of a division overflows or is subnormal."""
+STREAMED_BYTES = 1 << 25
+"""Bytes of a result of which nothing is kept in the second cache for what follows."""
 _BLOCK_REGISTERS = ("ctaid.x", "ctaid.y", "ctaid.z")
 _MOST_BLOCKS = (1 << 31) - 1
 _WARP = 32
 _BUSY_THREADS = 512
 """Threads that a multiprocessor should hold at once: up to 128 registers each."""
+_MEETING_THREADS = 768
+"""The same of blocks whose threads meet, which load, compute and store in turn: while one waits
+others work."""
 _OTHER_REGISTERS = 40
 """What a thread needs beside its register buffers."""
+_WAITING_REGISTERS = 24
+"""The same of blocks that wait for each other: what one computes is done in any order."""
 
 
 def launch_of(
@@ -72,37 +89,34 @@ def launch_of(
     name: str,
     shared_bytes: int = 0,
     maps: tuple[TensorMap, ...] = (),
-    sizes: Sequence[int] | None = None,
 ) -> KernelLaunch:
-    """The launch of a kernel with constant extents of warp and thread loops. sizes: its own, None
-    while they are not known: it has no blocks then where these depend on them."""
-    grid: list[int] = []
-    cluster, warps, threads = 1, 1, 1
-    hardware = (Kind.GRID, Kind.CLUSTER, Kind.WARP, Kind.THREAD)
+    """The launch of a kernel with constant extents of warp and thread loops. It has no blocks where
+    these depend on sizes, until it is `bound` to them."""
+    grid: list[Extent] = []
+    cluster, group, warps, threads = 1, 1, 1, 1
+    hardware = (Kind.GRID, Kind.CLUSTER, Kind.GROUP, Kind.WARP, Kind.THREAD)
     for s in walk(kernel.body):
         if not isinstance(s, For) or s.kind not in hardware:
             continue
         if s.kind is Kind.GRID:
-            grid.append(_blocks(s.extent, kernel, sizes))
+            grid.append(s.extent)
         elif not isinstance(s.extent, int):
             raise CompileError(f"kernel {kernel.name}: {s.kind.value} loops need constant extents")
         elif s.kind is Kind.CLUSTER:
             cluster = s.extent
+        elif s.kind is Kind.GROUP:
+            group = s.extent
         elif s.kind is Kind.WARP:
             warps = max(warps, s.extent)
         else:
             threads = max(threads, s.extent)
+    sites = tuple(sorted({s.site for s in walk(kernel.body) if isinstance(s, Fail)}))
     x, y, z = (*grid, 1, 1, 1)[:3]
-    return KernelLaunch(name, (x * cluster, y, z), warps * threads, shared_bytes, maps, cluster)
-
-
-def _blocks(extent: Extent, kernel: Kernel, sizes: Sequence[int] | None) -> int:
-    if isinstance(extent, int):
-        return extent
-    if sizes is None:
-        return 0
-    env = {v: np.asarray(n, np.int64) for v, n in zip(kernel.sizes, sizes, strict=True)}
-    return int(evaluate([extent], env)[0])
+    made = KernelLaunch(name, (0, 0, 0), warps * threads, shared_bytes, maps, cluster, sites)
+    if isinstance(x, int) and isinstance(y, int) and isinstance(z, int):
+        return replace(made, grid=(x * cluster * group, y, z))
+    along_x, *others = (formula(extent, kernel.sizes) for extent in (x, y, z))
+    return replace(made, blocks=(("mul", along_x, cluster), *others))
 
 
 def _registers_of(threads: int) -> int:
@@ -111,7 +125,7 @@ def _registers_of(threads: int) -> int:
     return REGISTERS // (-(-threads // (4 * _WARP)) * 4 * _WARP)
 
 
-class NvptxKernel(AtomicEmitter, ClusterEmitter):
+class NvptxKernel(AtomicEmitter, GroupEmitter):
     """A kernel as a PTX entry: parameters are buffer addresses, sizes, the error
     slot, and the tensor maps of its launch."""
 
@@ -122,18 +136,30 @@ class NvptxKernel(AtomicEmitter, ClusterEmitter):
         self.builder.halves = Halves()
         self._grids = 0
         self._inside_warp = False
+        self._reciprocals: dict[str, tuple[Value, Value, Value]] = {}
         launch = launch_of(kernel, "")
         self.threads, self.cluster = launch.threads, launch.cluster
-        self.blocks = max(_BUSY_THREADS // self.threads, 1)
+        loops = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.GROUP]
+        self.group = next((s.extent for s in loops if isinstance(s.extent, int)), 1)
+        meets = any(isinstance(s, Barrier) and s.scope == "block" for s in walk(kernel.body))
+        self.blocks = max((_MEETING_THREADS if meets else _BUSY_THREADS) // self.threads, 1)
+        self.early = begins_early(kernel, target)
         self.prepare()
-        while self.blocks > 1 and self._registers() > _registers_of(self.threads * self.blocks):
+        needed = self._registers()
+        while self.blocks > self.least_blocks:
+            if needed <= _registers_of(self.threads * self.blocks):
+                break
             self.blocks -= 1
 
     def _registers(self) -> int:
-        """What a thread needs at least: its register buffers, and addresses."""
-        made = [s.buffer for s in walk(self.kernel.body) if isinstance(s, Alloc)]
-        held = [b for b in made if b.space is Space.REGISTER and b not in self.accumulators]
-        return sum(-(-bytes_of(b) // 4) for b in held) + _OTHER_REGISTERS
+        """What a thread needs at least: its register buffers, and addresses. Where blocks wait for
+        each other, of the buffers only those that threads have while they meet."""
+        made = [s for s in walk(self.kernel.body) if isinstance(s, Alloc)]
+        if self.waits:
+            made = [s for s in made if any(isinstance(x, Barrier) for x in walk(s.body))]
+        buffers = [s.buffer for s in made if s.buffer not in self.accumulators]
+        held = sum(-(-bytes_of(b) // 4) for b in buffers if b.space is Space.REGISTER)
+        return held + (_WAITING_REGISTERS if self.waits else _OTHER_REGISTERS)
 
     def function(self, name: str) -> str:
         """The text of the entry and its shared arrays."""
@@ -141,7 +167,9 @@ class NvptxKernel(AtomicEmitter, ClusterEmitter):
         b = self.builder
         parameters: list[str] = []
         for k, buffer in enumerate(self.kernel.buffers):
-            facts = "" if buffer.may_alias else " noalias"
+            # What other blocks store meanwhile is not this one's alone.
+            shared = self.grouped and buffer.role == "inout"
+            facts = "" if buffer.may_alias or shared else " noalias"
             facts += " readonly" if buffer.role == "in" and not buffer.may_alias else ""
             parameters.append(f"ptr addrspace(1){facts} align {buffer.alignment} %p{k}")
             self.places[buffer] = Place(f"%p{k}", "ptr addrspace(1)", b.root)
@@ -149,6 +177,8 @@ class NvptxKernel(AtomicEmitter, ClusterEmitter):
             parameters.append(f"i64 %n{k}")
             self.bind(size, Value(f"%n{k}", dt.i64, b.root, low=0, high=LARGEST_SIZE))
         parameters.append("ptr addrspace(1) %error")
+        if self.early:
+            b.line(marker())
         self.body(self.kernel.body)
         b.line("br label %leave")
         b.label("leave")
@@ -173,6 +203,10 @@ class NvptxKernel(AtomicEmitter, ClusterEmitter):
         wide = b.emit(f"zext i32 {narrow} to i64", b.root)
         return Value(wide, dt.i64, b.root, low=0, high=extent - 1)
 
+    def block_number(self) -> Value:
+        """The number of a block among all of a launch."""
+        return self._sreg("ctaid.x", _MOST_BLOCKS)
+
     def thread_number(self) -> Value:
         """The number of a thread in its block."""
         return self._sreg("tid.x", self.threads)
@@ -184,14 +218,18 @@ class NvptxKernel(AtomicEmitter, ClusterEmitter):
             most = loop.extent if isinstance(loop.extent, int) else _MOST_BLOCKS
             register = "clusterid.x" if self.clustered else _BLOCK_REGISTERS[self._grids]
             value = self._sreg(register, most)
+            if self.grouped:
+                value = self.group_number(self.block_number())
             self._grids += 1
             self.bind(loop.var, value)
             self.body(loop.body)
             self._grids -= 1
             return
         assert isinstance(loop.extent, int)
-        if loop.kind is Kind.CLUSTER:
-            self.bind(loop.var, self._sreg("cluster.ctaid.x", loop.extent))
+        if loop.kind in (Kind.CLUSTER, Kind.GROUP):
+            clustered = loop.kind is Kind.CLUSTER
+            rank = self._sreg("cluster.ctaid.x", loop.extent) if clustered else None
+            self.bind(loop.var, rank or self.rank(self.block_number()))
             self.body(loop.body)
             return
         self.start_phases()
@@ -230,51 +268,70 @@ class NvptxKernel(AtomicEmitter, ClusterEmitter):
     def vector_instruction(
         self, name: str, dtype: DType, args: Sequence[Value], lanes: int, scope: Scope
     ) -> str:
-        """See `llvm_narrow`; of divisions of a constant, all lanes take the short way (below)."""
+        """See `llvm_narrow`; the lanes of some divisions share a branch (`nvptx_division`)."""
         b = self.builder
-        if name == "div" and dtype is dt.f32 and scope is b.scope:
+        here = scope is b.scope
+        if name == "div" and dtype is dt.f32 and here:
             size = abs(constant_of(args[0].ref) or 0.0)
             if ORDINARY[0] < size < ORDINARY[1]:
-                return self._divide_constant(args[0].ref, args[1].ref, lanes)
+                return divide_constant(b, args[0].ref, args[1].ref, lanes)
+            divisor = self.spread.get(args[1].ref)
+            if divisor is not None:
+                return self._divide_by_one(args[0].ref, args[1].ref, divisor, lanes)
+        if name == "cast" and dtype is dt.bf16 and args[0].dtype is dt.f32 and here:
+            operands = b.halves.quotient(args[0].ref, dt.bf16) if b.halves is not None else None
+            if operands is not None:
+                args = [Value(divide_bfloat16(b, *operands, lanes), dt.f32, scope, lanes)]
         return llvm_narrow.emit(b, name, dtype, args, lanes, scope)
 
-    def _divide_constant(self, x: str, y: str, lanes: int) -> str:
-        """The exactly rounded quotients of a constant and ordinary numbers: an approximate
-        reciprocal, a step that corrects it, and one that corrects the quotient. The assembler does
-        the same for each number, but with a branch of its own, behind which the others wait."""
+    def _divide_by_one(self, x: str, y: str, divisor: Value, lanes: int) -> str:
+        """The exactly rounded quotients of ordinary numbers by one, `divisor`, of which `y` is the
+        vector: what the assembler does for each of them, but the reciprocal once, and with one
+        branch."""
         b = self.builder
-        f32, bits = f"<{lanes} x float>", f"<{lanes} x i1>"
+        place = b.placement(divisor.scope)
+        key = divisor.ref
+        if key not in self._reciprocals or not self._reciprocals[key][0].scope.open:
+            self._reciprocals[key] = self._reciprocal(divisor, place)
+        exact, negative, usual = self._reciprocals[key]
+        f32 = f"<{lanes} x float>"
         fma = b.intrinsic(f"llvm.fma.v{lanes}f32", f32, [f32] * 3)
-        size = b.emit(f"{b.intrinsic(f'llvm.fabs.v{lanes}f32', f32, [f32])}({f32} {y})")
-        least, most = (f"splat (float {literal(e, dt.f32)})" for e in ORDINARY)
-        above = b.emit(f"fcmp ogt {f32} {size}, {least}")
-        below = b.emit(f"fcmp olt {f32} {size}, {most}")
-        good = b.emit(f"and {bits} {above}, {below}")
-        all_good = b.emit(f"extractelement {bits} {good}, i64 0")
-        for lane in range(1, lanes):
-            one = b.emit(f"extractelement {bits} {good}, i64 {lane}")
-            all_good = b.emit(f"and i1 {all_good}, {one}")
-        near = "poison"
-        reciprocal = b.intrinsic("llvm.nvvm.rcp.approx.ftz.f", "float", ["float"])
-        for lane in range(lanes):
-            one = b.emit(f"extractelement {f32} {y}, i64 {lane}")
-            found = b.emit(f"{reciprocal}(float {one})")
-            near = b.emit(f"insertelement {f32} {near}, float {found}, i64 {lane}")
-        back = b.emit(f"fneg {f32} {y}")
-        one = f"splat (float {literal(1.0, dt.f32)})"
-        error = b.emit(f"{fma}({f32} {back}, {f32} {near}, {f32} {one})")
-        exact = b.emit(f"{fma}({f32} {near}, {f32} {error}, {f32} {near})")
-        product = b.emit(f"fmul {f32} {x}, {exact}")
+        size = b.emit(f"{b.intrinsic(f'llvm.fabs.v{lanes}f32', f32, [f32])}({f32} {x})")
+        ends = []
+        for which in ("minnum", "maxnum"):
+            call = b.intrinsic(f"llvm.{which}.f32", "float", ["float", "float"])
+            found = b.emit(f"extractelement {f32} {size}, i64 0")
+            for lane in range(1, lanes):
+                one = b.emit(f"extractelement {f32} {size}, i64 {lane}")
+                found = b.emit(f"{call}(float {found}, float {one})")
+            ends.append(found)
+        above = b.emit(f"fcmp ogt float {ends[0]}, {literal(ORDINARY[0], dt.f32)}")
+        below = b.emit(f"fcmp olt float {ends[1]}, {literal(ORDINARY[1], dt.f32)}")
+        good = b.emit(f"and i1 {b.emit(f'and i1 {above}, {below}')}, {usual.ref}")
+        times, back = (self._splat(v, lanes).ref for v in (exact, negative))
+        product = b.emit(f"fmul {f32} {x}, {times}")
         rest = b.emit(f"{fma}({f32} {back}, {f32} {product}, {f32} {x})")
-        quick = b.emit(f"{fma}({f32} {rest}, {f32} {exact}, {f32} {product})")
-        start, odd, join = (b.name(name) for name in ("start", "odd", "join"))
-        b.jump(start)
-        b.line(f"br i1 {all_good}, label %{join}, label %{odd}, !prof !1")
-        b.label(odd)
-        slow = b.emit(f"fdiv {f32} {x}, {y}")
-        b.line(f"br label %{join}")
-        b.label(join)
-        return b.emit(f"phi {f32} [ {quick}, %{start} ], [ {slow}, %{odd} ]")
+        quick = b.emit(f"{fma}({f32} {rest}, {f32} {times}, {f32} {product})")
+        return quick_or_exact(b, good, quick, x, y, lanes)
+
+    def _reciprocal(self, y: Value, place: Scope) -> tuple[Value, Value, Value]:
+        """The reciprocal of a number as divisions take it, the number negated, and whether it is an
+        ordinary one."""
+        b = self.builder
+        near = b.intrinsic("llvm.nvvm.rcp.approx.ftz.f", "float", ["float"])
+        fma = b.intrinsic("llvm.fma.f32", "float", ["float"] * 3)
+        fabs = b.intrinsic("llvm.fabs.f32", "float", ["float"])
+        back = b.emit(f"fneg float {y.ref}", place)
+        found = b.emit(f"{near}(float {y.ref})", place)
+        one = literal(1.0, dt.f32)
+        error = b.emit(f"{fma}(float {back}, float {found}, float {one})", place)
+        exact = b.emit(f"{fma}(float {found}, float {error}, float {found})", place)
+        size = b.emit(f"{fabs}(float {y.ref})", place)
+        above = b.emit(f"fcmp ogt float {size}, {literal(ORDINARY[0], dt.f32)}", place)
+        below = b.emit(f"fcmp olt float {size}, {literal(ORDINARY[1], dt.f32)}", place)
+        usual = b.emit(f"and i1 {above}, {below}", place)
+        values = ((exact, dt.f32), (back, dt.f32), (usual, dt.b1))
+        return tuple(Value(ref, dtype, place) for ref, dtype in values)  # type: ignore[return-value]
 
     def parallel_range(self, loop: For) -> tuple[Value, Value] | None:
         """All iterations: parallel loops are grid loops here."""
@@ -287,6 +344,37 @@ class NvptxKernel(AtomicEmitter, ClusterEmitter):
     def store_metadata(self, buffer: Buffer, alignment: int, nbytes: int) -> str:
         """Nothing: plain stores."""
         return ""
+
+    def store_lanes(
+        self, buffer: Buffer, element: Value, value: Value, piece: int, mask: Value | None
+    ) -> None:
+        """See `MemoryEmitter`; 16 bytes of a large result leave the cache first."""
+        assert self.lockstep is not None
+        b, width = self.builder, self.lockstep.width
+        whole = width * 4 == 16 and buffer.dtype is dt.f32 and element.base is not None
+        if whole and mask is None and element.stride == 1 and self._streams(buffer):
+            assert element.base is not None
+            if self.alignment(buffer, element.base, piece * width) >= 16:
+                address = self.offset(buffer, element.base, piece * width, b.scope)
+                parts = [
+                    b.emit(f"extractelement <4 x float> {value.ref}, i64 {k}") for k in range(4)
+                ]
+                given = ", ".join(f"float {p}" for p in parts)
+                text = "st.global.cs.v4.f32 [$0], {$1, $2, $3, $4};"
+                pointer = self.places[buffer].pointer
+                b.line(
+                    f'call void asm sideeffect "{text}", "l,f,f,f,f"({pointer} {address}, {given})'
+                )
+                return
+        super().store_lanes(buffer, element, value, piece, mask)
+
+    def _streams(self, buffer: Buffer) -> bool:
+        """Whether a buffer is a result too large to stay in the second cache, of blocks that hold
+        what they read until they store it."""
+        sizes = [d for d in buffer.shape if isinstance(d, int)]
+        known = len(sizes) == len(buffer.shape)
+        large = known and prod(sizes) * buffer.dtype.itemsize >= STREAMED_BYTES
+        return self.waits and large and buffer.role == "out" and not buffer.may_alias
 
     def block_barrier(self) -> None:
         """All threads of the block meet."""
@@ -355,7 +443,8 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
         kernel, name = kernels[k], f"k{k}"
         emitter = NvptxKernel(kernel, target, intrinsics)
         functions.append(emitter.function(name))
-        made[k] = launch_of(kernel, name, emitter.shared_bytes, tuple(emitter.maps))
+        launch = launch_of(kernel, name, emitter.shared_bytes, tuple(emitter.maps))
+        made[k] = replace(launch, early=emitter.early)
     text = "\n".join(
         (
             f'target triple = "{target.triple}"',
@@ -374,4 +463,4 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
 
 def ptx(text: str, target: Target) -> str:
     """PTX of an LLVM module; equal text gives equal PTX."""
-    return _machine(target).assembly_of(text, 2)
+    return waiting_first(_machine(target).assembly_of(text, 2))

@@ -12,8 +12,8 @@ from pyc.backends.llvm_addresses import Place
 from pyc.backends.llvm_builder import Value
 from pyc.backends.nvptx_tiles import TileEmitter
 from pyc.frozen import replace
-from pyc.ir.expr import Expr, Load, Var
-from pyc.ir.loops import Barrier, Buffer, DeviceStatement, For, Kind, Space, walk
+from pyc.ir.expr import Expr, Load, Var, postorder
+from pyc.ir.loops import Barrier, Buffer, DeviceStatement, For, Kind, Space, expressions, walk
 
 CLUSTER_INTRINSICS = (
     "llvm.nvvm.read.ptx.sreg.clusterid.x",
@@ -23,9 +23,13 @@ CLUSTER_INTRINSICS = (
     "llvm.nvvm.mapa.shared.cluster",
 )
 _REMOTE = "ptr addrspace(7)"
-_BUSY_THREADS = 1024
+BUSY_THREADS = 1024
 """Threads that a multiprocessor should hold at once, of blocks that wait for each other: up to 64
 registers each."""
+MORE_THREADS = 1536
+"""The same where little is computed of an element: up to 40 registers each."""
+LITTLE = 96
+"""Instructions of one statement that are little."""
 
 
 class ClusterEmitter(TileEmitter):
@@ -41,7 +45,13 @@ class ClusterEmitter(TileEmitter):
         self._ranks: set[Var] = {s.var for s in loops if s.kind is Kind.CLUSTER}
         self._parts: dict[Buffer, Buffer] = {}
         if self.clustered and not self._dynamic:
-            self.blocks = max(_BUSY_THREADS // self.threads, 1)
+            self.blocks = self.busy_blocks()
+
+    def busy_blocks(self) -> int:
+        """Blocks that wait for each other of which a multiprocessor has the right number."""
+        work = max(len(postorder(expressions(s))) for s in walk(self.kernel.body))
+        threads = MORE_THREADS if work <= LITTLE else BUSY_THREADS
+        return max(threads // self.threads, 1)
 
     @property
     def clustered(self) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from pyc.backends.base import TensorMap
+from pyc.backends.launching import TensorMap
 from pyc.backends.llvm_addresses import Place
 from pyc.backends.llvm_builder import Scope, Value, memory_type
 from pyc.backends.nvptx_doubles import DoubleEmitter
@@ -34,6 +34,7 @@ from pyc.ir.loops import (
     If,
     Kernel,
     Kind,
+    Last,
     Prefetch,
     Role,
     Signal,
@@ -97,7 +98,8 @@ class TileEmitter(DoubleEmitter):
         shared += sum(bytes_of(b) // _constant(b)[0] for b in made if b.space is Space.CLUSTER)
         self._dynamic = shared > STATIC_SHARED
         if self._dynamic:
-            self.blocks = max(self.target.shared_bytes // (shared + KEPT_SHARED), 1)
+            room = self.target.shared_bytes + KEPT_SHARED
+            self.blocks = max(room // (shared + KEPT_SHARED), 1)
         _check_accesses(statements, self.tiles, set(self.accumulators))
         _check_copies(self.kernel)
 
@@ -226,8 +228,8 @@ class TileEmitter(DoubleEmitter):
             self._wait(s)
         elif isinstance(s, TileMultiply):
             self._multiply(s)
-        elif isinstance(s, Prefetch):
-            raise CompileError(f"kernel {self.kernel.name}: a prefetch has no PTX")
+        elif isinstance(s, (Prefetch, Last)):
+            raise CompileError(f"kernel {self.kernel.name}: {type(s).__name__} has no PTX here")
         elif s.asynchronous:
             self._start_copy(s)
         elif s.source in self.accumulators:

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from pyc.backends import lapack
 from pyc.ir.evaluate import evaluate
 from pyc.ir.loops import Buffer, Kernel
 from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, Step
+from pyc.ir.routines import is_lapack
 from pyc.ir.simulate import SimulationError
 from pyc.ir.simulate import run as run_kernel
 
@@ -89,7 +91,9 @@ class _Machine:
             self._loop(step)
         else:
             assert isinstance(step, Library)
-            raise NotImplementedError(f"library routine {step.routine}")
+            if not is_lapack(step.routine):
+                raise NotImplementedError(f"library routine {step.routine}")
+            lapack.run(step.routine, step.integers, [self.bytes_of(k) for k in step.slots])
 
     def _launch(self, step: Launch) -> None:
         kernel = self.plan.kernels[step.kernel]

@@ -82,6 +82,11 @@ class Verdict:
         call.results = tuple(map(weakref.ref, given))
         call.begun = True
 
+    def void(self) -> None:
+        """The call was ended before its time, and all its work is done: what its words say means
+        nothing."""
+        self._call.checks.void(self._call)
+
     @property
     def error(self) -> Exception | None:
         """What is wrong with the results, if it is known that the call failed."""
@@ -145,6 +150,11 @@ class Checks:
             return False
         return True
 
+    def void(self, call: _Call) -> None:
+        """Nobody is told of a call."""
+        if self._ledger.close_call(call) and self.claim(call):
+            self.clear(call.address)
+
     def clear(self, address: int) -> None:
         """Frees words that have been lowered."""
         self._on.fill(address, 0xFF, 8 * self.words)
@@ -177,6 +187,14 @@ class Ledger:
         """A call with checks begins."""
         self._calls.pop(call.address, None)  # nobody has read it: its failure shows in this one
         self._calls[call.address] = call
+
+    def close_call(self, call: _Call) -> bool:
+        """A call is looked at no more; False if that has happened already."""
+        with self._judging:
+            if self._calls.get(call.address) is not call:
+                return False
+            del self._calls[call.address]
+            return True
 
     @property
     def open_calls(self) -> int:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyc.backends.x86_kernel import OFFSET, outermost_parallel, task_count
+from pyc.backends.x86_library import LibraryFunction
 from pyc.ir import plan as plans
 from pyc.ir.expr import Apply, Const, Expr, Var, postorder
 from pyc.ir.loops import Fail, Kernel, While, walk
 from pyc.ir.plan import CANCELLED, Place, Plan
+from pyc.ir.routines import describe, is_lapack
 from pyc.ir.target import Target
 
 _MODE_FLAGS, _DEFAULT_MODE = 0x3F, 0x1F80
@@ -31,6 +33,7 @@ class Entry:
         self.lines: list[str] = []
         self.constants: list[str] = []
         self.externals: list[str] = []
+        self.functions: list[str] = []
         self.count = 0
         self.rotated: dict[int, str] = {}
         self.addresses: dict[int, str] = {}
@@ -86,7 +89,7 @@ class Entry:
         self.line("br label %leave")
         self._callers_mode()
         body = "\n".join(self.lines)
-        parts = [*self.constants]
+        parts = [*self.constants, *self.functions]
         if self.copies:
             parts.append(_copy_function(self.width))
         parts.append(
@@ -179,28 +182,7 @@ class Entry:
             return
         addresses = [f"ptr {self.slot(k)}" for k in s.slots]
         self._fill(["ptr %context", *addresses, *(f"i64 {n}" for n in sizes)])
-        function = f"@k{self.same[s.kernel]}"
-        direct = f"call void {function}(ptr %frame, i64 0, i64 {tasks})"
-        if tasks == "1":
-            self.line(direct)
-        else:
-            self.spreads = True
-            spread, serial, done = (self.name(p) for p in ("spread", "serial", "done"))
-            parallel = self.field("parallel")
-            alone = self.emit(f"icmp eq ptr {parallel}, null")
-            if tasks.startswith("%"):
-                few = self.emit(f"icmp slt i64 {tasks}, 2")
-                alone = self.emit(f"or i1 {alone}, {few}")
-            self.line(f"br i1 {alone}, label %{serial}, label %{spread}")
-            self.label(spread)
-            pool = self.field("pool")
-            arguments = f"ptr {pool}, ptr {function}, ptr %frame, i64 {tasks}"
-            self.line(f"call void {parallel}({arguments})")
-            self.line(f"br label %{done}")
-            self.label(serial)
-            self.line(direct)
-            self.line(f"br label %{done}")
-            self.label(done)
+        self._run(f"@k{self.same[s.kernel]}", tasks)
         statements = list(walk(kernel.body))
         if any(isinstance(x, Fail) for x in statements):
             site = self.field("error_site", "i64")
@@ -209,6 +191,30 @@ class Entry:
             self._leave_if(failed, self.emit(f"add i32 {number}, 1"))
         if any(isinstance(x, While) for x in statements):
             self._poll()
+
+    def _run(self, function: str, tasks: str) -> None:
+        """Calls a function of a range of tasks with the frame, by the workers if there are any."""
+        direct = f"call void {function}(ptr %frame, i64 0, i64 {tasks})"
+        if tasks == "1":
+            self.line(direct)
+            return
+        self.spreads = True
+        spread, serial, done = (self.name(p) for p in ("spread", "serial", "done"))
+        parallel = self.field("parallel")
+        alone = self.emit(f"icmp eq ptr {parallel}, null")
+        if tasks.startswith("%"):
+            few = self.emit(f"icmp slt i64 {tasks}, 2")
+            alone = self.emit(f"or i1 {alone}, {few}")
+        self.line(f"br i1 {alone}, label %{serial}, label %{spread}")
+        self.label(spread)
+        pool = self.field("pool")
+        arguments = f"ptr {pool}, ptr {function}, ptr %frame, i64 {tasks}"
+        self.line(f"call void {parallel}({arguments})")
+        self.line(f"br label %{done}")
+        self.label(serial)
+        self.line(direct)
+        self.line(f"br label %{done}")
+        self.label(done)
 
     def _size(self, size: int | plans.Given) -> str:
         """A size of a launch: a number, or one of those in front of the constants."""
@@ -256,12 +262,32 @@ class Entry:
         flag = self.emit(f"load volatile i32, ptr {self.field('cancel')}, align 4")
         self._leave_if(self.emit(f"icmp ne i32 {flag}, 0"), str(CANCELLED))
 
+    def _external(self, routine: str) -> int:
+        """The place of a routine in the context's table."""
+        if routine not in self.externals:
+            self.externals.append(routine)
+        return self.externals.index(routine)
+
+    def _lapack(self, s: plans.Library) -> None:
+        """A step of LAPACK: its matrices are tasks."""
+        step = describe(s.routine, s.integers)
+        if not step.matrices:
+            return
+        name = f"library{len(self.functions)}"
+        function = LibraryFunction(name, step, len(s.slots), self._external)
+        self.functions.append(function.text())
+        self.copies = True
+        self._fill(["ptr %context", *(f"ptr {self.slot(k)}" for k in s.slots)])
+        self._run(f"@{name}", str(step.tasks))
+        self._poll()
+
     def _library(self, s: plans.Library) -> None:
         """A non-zero answer of the routine ends the call with that answer."""
-        if s.routine not in self.externals:
-            self.externals.append(s.routine)
+        if is_lapack(s.routine):
+            self._lapack(s)
+            return
         table = self.field("externals")
-        offset = 8 * self.externals.index(s.routine)
+        offset = 8 * self._external(s.routine)
         address = self.emit(f"getelementptr i8, ptr {table}, i64 {offset}")
         routine = self.emit(f"load ptr, ptr {address}, align 8")
         self._fill([f"ptr {self.slot(k)}" for k in s.slots])
@@ -373,4 +399,4 @@ def _rotated(s: plans.Step) -> tuple[int, ...]:
 def _frame_fields(plan: Plan, s: plans.Step) -> int:
     if isinstance(s, plans.Launch):
         return 1 + len(s.slots) + len(s.sizes)
-    return max(len(s.slots), 1) if isinstance(s, plans.Library) else 1
+    return 1 + len(s.slots) if isinstance(s, plans.Library) else 1

@@ -18,21 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from pyc.backends.host import host_target
+from pyc import targets
 from pyc.compile import compile_graph
-from pyc.compile_cuda import OLDEST
 from pyc.config import closest
 from pyc.entries import Traced
 from pyc.errors import CommandError
 from pyc.forks import load
 from pyc.ir import dtype as dt
-from pyc.ir.target import X86_64_V3, X86_64_V4, Target, nvptx
+from pyc.ir.target import Target
 from pyc.ir.types import parse_type
 from pyc.jit import jit
 from pyc.lowered import lower_graph
 
 STAGES = ("traced", "graph", "logical", "kernels", "plan", "decisions", "llvm", "asm", "ptx")
-_CPUS = {target.id: target for target in (X86_64_V3, X86_64_V4)}
 _TYPES = {t.name: t.short for t in dt.ALL}
 """The names of types in the text of a level, by NumPy's names."""
 _WRITTEN = (
@@ -50,13 +48,15 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("function", metavar="FILE:FUNC", help="a file and a function in it")
     parser.add_argument("--args", default="", help='such as "f32[8,8], i64[], 3"')
     parser.add_argument("--stage", choices=STAGES, default="graph", help="default: graph")
-    parser.add_argument("--target", help=f"native, {', '.join(_CPUS)}, or a GPU such as sm_90")
+    parser.add_argument(
+        "--target", help=f"native, {', '.join(targets.CPUS)}, or a GPU such as sm_90"
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the text of a stage."""
-    target = None if options.target is None else target_of(options.target)
+    target = None if options.target is None else targets.named(options.target)
     if (options.stage == "ptx") != (target is not None and target.has_blocks) and (
         options.stage in ("ptx", "asm")
     ):
@@ -84,21 +84,6 @@ def run(options: argparse.Namespace) -> int:
         print("no decisions: all is fused, and nothing is copied or moved to the host")
     sys.stdout.write(text)
     return 0
-
-
-def target_of(name: str) -> Target:
-    """The target of that name; CommandError: there is none."""
-    gpu = re.fullmatch(r"sm_(\d{2,3})a?", name)
-    if gpu is not None and int(gpu[1]) >= OLDEST:
-        return nvptx(int(gpu[1]))
-    if name == "native":
-        return host_target()
-    if name not in _CPUS:
-        raise CommandError(
-            f"there is no target {name!r}",
-            fix=f"There are native, {', '.join(_CPUS)}, and GPUs from sm_{OLDEST} on, as sm_90.",
-        )
-    return _CPUS[name]
 
 
 def _for_target(traced: Traced, stage: str, target: Target) -> str:

@@ -1,4 +1,5 @@
-"""`python -m pyc ops`: the operations that programs are made of, and the types that they take."""
+"""`python -m pyc ops`: the functions of `pyc.numpy`, the operations that programs are made of, and
+the types that they take."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyc.ir.ops  # noqa: F401 - fills the table
+from pyc.cli import functions_table
 from pyc.ir import dtype as dt
 from pyc.ir.op import OPS, Kind, Op
 
@@ -17,14 +19,14 @@ GROUPS = {
     Kind.REDUCE: "that reduce",
     Kind.CONTRACT: "products",
     Kind.KERNEL: "with a kernel of their own",
-    Kind.LIBRARY: "calls of Python",
+    Kind.LIBRARY: "of LAPACK, and calls of Python",
     Kind.CONTROL: "control flow",
 }
 
 
 def add_parser(commands: Any) -> None:
     """Adds `ops` to the command line."""
-    parser = commands.add_parser("ops", help="the operations of programs, and their types")
+    parser = commands.add_parser("ops", help="functions and operations, and their types")
     parser.add_argument("--markdown", action="store_true", help="as docs/ops.md")
     parser.set_defaults(run=run)
 
@@ -35,6 +37,9 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.write(markdown())
         return 0
     width = max(map(len, OPS))
+    print("functions of pyc.numpy")
+    for row in functions_table.rows():
+        print(f"  {row.name:{width}}  {' '.join(row.kinds) or 'no arrays'}")
     for kind, ops in grouped():
         print(f"operations {GROUPS[kind]}")
         for op in ops:
@@ -59,15 +64,28 @@ def markdown() -> str:
     kinds = [*dict.fromkeys(dtype.kind for dtype in dt.ALL)]
     types = {k: ", ".join(f"`{d.name}`" for d in dt.ALL if d.kind == k) for k in kinds}
     lines = [
-        "# Operations",
+        "# Functions and operations",
         "",
-        "Made by `python -m pyc ops --markdown`. Programs are Graphs of these operations;",
-        "`pyc.numpy`, `pyc.lax` and operators are made of them. Each runs in the interpreters,",
-        "on the CPU and on a GPU (what runs on the host there has the reason `fallback_host` or",
-        "`placed_on_host`).",
+        "Made by `python -m pyc ops --markdown`. Programs are Graphs of operations; `pyc.numpy`,",
+        "`pyc.lax` and operators are made of them. Each runs in the interpreters, on CPUs and on",
+        "GPUs; what runs on the host there has the reason `fallback_host` or `placed_on_host`.",
+        "Those of LAPACK take numbers of 32 and 64 bits a part.",
         "",
         *(f"* {kind}: {names}" for kind, names in types.items()),
+        "",
+        "## Functions of `pyc.numpy`",
+        "",
+        "The types are those of arrays that a function was traced with to make this page; in a row",
+        "without any it takes numbers, functions, dtypes or arrays of several kinds. NumPy's",
+        "function of the same name, where there is one, does the same on traced values.",
+        "",
+        f"| function | NumPy | {' | '.join(kinds)} |",
+        f"| --- | --- |{' --- |' * len(kinds)}",
     ]
+    for row in functions_table.rows():
+        cells = ("x" if k in row.kinds else "" for k in kinds)
+        theirs = "x" if row.is_numpys else ""
+        lines.append(f"| `{row.name}` | {theirs} | {' | '.join(cells)} |")
     for kind, ops in grouped():
         lines += ["", f"## Operations {GROUPS[kind]}", ""]
         lines.append(f"| operation | {' | '.join(kinds)} |")

@@ -13,6 +13,8 @@ from pyc.explanation.traced import iterations_of
 from pyc.ir.graph import Eqn
 from pyc.ir.loops import Kernel
 from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, Step
+from pyc.ir.routines import describe as described
+from pyc.ir.routines import is_lapack
 from pyc.lowered import Lowered, MemoryAnalysis
 from pyc.reasons import ON_HOST, Reason
 from pyc.report.sections import BufferRow, KernelRow, Kernels, Memory
@@ -190,7 +192,7 @@ class _Writers:
             if isinstance(step, Copy):
                 self.makes(step.destination, f"a copy of {self.names[step.source]}", written)
             elif isinstance(step, Library):
-                for slot in step.slots:
+                for slot in _made(step):
                     self.makes(slot, f"made by {step.routine}", written)
             elif isinstance(step, Loop):
                 self.walk((*step.condition, *step.body), written)
@@ -221,3 +223,11 @@ class _Writers:
         """Notes that something writes a buffer."""
         self.makers.setdefault(slot, words)
         written.add(slot)
+
+
+def _made(step: Library) -> tuple[int, ...]:
+    """The slots that a routine writes; of a call of Python, which does not say, all of them."""
+    if not is_lapack(step.routine):
+        return step.slots
+    roles = described(step.routine, step.integers).roles
+    return tuple(slot for slot, role in zip(step.slots, roles, strict=True) if role == "out")

@@ -79,9 +79,11 @@ def _outermost(body: Body) -> list[For]:
 
 def _device(loops: list[For]) -> list[str]:
     extents = {kind: [s.extent for s in loops if s.kind is kind] for kind in Kind}
-    parts = [f"{_size([*extents[Kind.GRID], *extents[Kind.CLUSTER]])} blocks"]
+    parts = [f"{_size([*extents[Kind.GRID], *extents[Kind.CLUSTER], *extents[Kind.GROUP]])} blocks"]
     if extents[Kind.CLUSTER]:
         parts[0] += f" in clusters of {_size(extents[Kind.CLUSTER])}"
+    if extents[Kind.GROUP]:
+        parts[0] += f" in groups of {_size(extents[Kind.GROUP])}"
     threads = _size([*extents[Kind.WARP][:1], *extents[Kind.THREAD][:1]])
     if extents[Kind.THREAD]:
         parts.append(f"{threads} threads each")

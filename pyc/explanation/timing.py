@@ -19,6 +19,7 @@ import numpy as np
 from pyc.explanation.native import Bench, Timed
 from pyc.frozen import frozen, replace
 from pyc.ir.loops import Buffer, Kernel, While, walk
+from pyc.ir.ops.host import ROUTINE
 from pyc.ir.plan import (
     Branch,
     Copy,
@@ -52,8 +53,11 @@ class Times:
 
 def why_not(plan: Plan) -> str:
     """Why a Plan's kernels cannot be timed here; empty if they can."""
-    if any(isinstance(s, Library) for s in walk_steps(plan.steps)):
+    routines = {s.routine for s in walk_steps(plan.steps) if isinstance(s, Library)}
+    if ROUTINE in routines:
         return "the program calls Python functions back, which a report does not do"
+    if routines:
+        return "the program calls LAPACK, whose steps are not timed one by one"
     return ""
 
 

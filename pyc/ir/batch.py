@@ -175,6 +175,7 @@ class Batch:
         hidden = self.mask is not None and is_masked(eqn)
         if hidden and eqn.op.spared:
             args = self._spared(eqn.op, args)
+            hidden = False  # with these arguments it shows nothing of the lanes left out
         elif not (hidden or any(x.axis is not None for x in args)):
             return [Operand(v) for v in self.builder.repeat(eqn, tuple([x.value for x in args]))]
         if all(x.axis is None for x in args) and not hidden:

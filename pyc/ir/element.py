@@ -104,9 +104,12 @@ def scalar_of(op: Op, args: Sequence[Element], params: Mapping[str, Any]) -> Ele
     assert op.scalar is not None, f"{op} is not pointwise"
     types = tuple(ArrayType((), dtype_of(a)) for a in args)
     (out,) = op.types(types, **params)
+    scalar = op.scalar
+    if op.of_bfloat16 is not None and all(dtype_of(a) is dt.bf16 for a in args):
+        scalar = op.of_bfloat16
     if op.widen:
         args = tuple(_widen(a) for a in args)
-    return _typed(op, op.scalar(*args, **params), out.dtype)
+    return _typed(op, scalar(*args, **params), out.dtype)
 
 
 def fails_of(

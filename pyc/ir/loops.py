@@ -14,6 +14,7 @@
            | Alloc(buffer, body)
            | Copy(destination, source, extents, asynchronous, signal)
            | Barrier(scope)                          all threads of the scope arrive and wait
+           | Last(var)                               whether this block of a group is the last here
            | Signal(buffer, index, bytes) | Wait(buffer, index, parity)   phased barriers
            | TileMultiply(accumulators, a, b, shape, ...)                  the tensor-core step
            | Fail(site, condition, value)            writes the error slot
@@ -29,6 +30,9 @@ Meaning of a loop kind:
 * cluster: the blocks of a cluster, which run at the same time: right inside of the one grid loop,
   which then numbers clusters. Its blocks share `cluster` buffers: element [r, ...] lies in block
   r's own memory, that block alone stores it, and any may load it. They meet at barriers "cluster".
+* group: blocks that meet in global memory, right inside of the one grid loop, which then numbers
+  groups. A block of a group may wait for the others (barriers "group": a device must hold a group
+  at once, `Target.group_blocks`), or leave what follows to the one that comes `Last`.
 * warp, thread: the warps of a block, and the threads of a warp (or of the block, where no warp loop
   encloses it). Threads share `shared` buffers and meet at `Barrier`s. Extents are constants.
 
@@ -66,6 +70,7 @@ class Kind(Enum):
     VECTOR = "vector"
     GRID = "grid"
     CLUSTER = "cluster"
+    GROUP = "group"
     WARP = "warp"
     THREAD = "thread"
 
@@ -271,9 +276,18 @@ class Copy(Stmt):
 
 @frozen(eq=False)
 class Barrier(Stmt):
-    """All threads of `scope` ("block", "warp", "cluster" or the name of a role) arrive and wait."""
+    """All threads of `scope` ("block", "warp", "cluster", "group" or the name of a role) arrive and
+    wait. Each then knows what all of them stored before."""
 
     scope: str
+
+
+@frozen(eq=False)
+class Last(Stmt):
+    """Binds `var` (b1): true in the block of a group that comes here last, which then knows what
+    all of them stored before; false in the others, which do not wait. A barrier of each block."""
+
+    var: Var
 
 
 @frozen(eq=False)
@@ -340,7 +354,7 @@ class Fail(Stmt):
     value: Expr
 
 
-DeviceStatement = Prefetch | Copy | Barrier | Signal | Wait | TileMultiply
+DeviceStatement = Prefetch | Copy | Barrier | Last | Signal | Wait | TileMultiply
 """Statements that only some targets have."""
 
 

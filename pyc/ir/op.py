@@ -23,11 +23,15 @@ for:
              components (default: the element), `finish(components, **params)` the result; through
              `element.components_of` and `element.result_of`, which widen half types to float32.
 * contract   params["dimensions"]; see `ops/contract.py`.
-* kernel     `build(types, **params) -> Kernel` makes a logical kernel over (arguments, results).
+* kernel     `build(types, **params) -> Kernel` makes a logical kernel over (arguments, results);
+             without it, `kernels.registry` has launches for every target.
              Further buffers of the kernel ("inout") are scratch, which the planner provides.
              With `in_place` = 0, `build(types, in_place=True, **params)` has argument 0 as an
              "inout" buffer that is also the result (no separate result buffer).
-* library    `routine(types, **params) -> (name, integers)`.
+* library    `routine(types, **params) -> LibraryStep`: what is called with the arguments, the
+             results and the workspace that it asks for. `overwrites` says which results the routine
+             may make where an argument of the same type lies, {result: argument}: elsewhere it
+             makes them from a copy of its own.
 * control    params hold closed Graphs; `trace`, the interpreters and `passes` know these few ops.
 
 `types(argument types, **params) -> tuple[ArrayType, ...]` is the type rule; the default is that of
@@ -75,6 +79,15 @@ class Complex:
     im: Expr
 
 
+@frozen()
+class LibraryStep:
+    """A call of a routine. integers: what it is told; workspace: bytes of each further buffer."""
+
+    routine: str
+    integers: tuple[int, ...]
+    workspace: tuple[int, ...] = ()
+
+
 @frozen(eq=False)
 class Op:
     """One operation; see the module docstring. Compares by identity.
@@ -84,9 +97,14 @@ class Op:
     value that is then the result} (both for real types, the value converted to the argument's type
     and compared by its bits);
     effect: must be kept, and in the order of others and of what can fail; widen, fails, failure,
-    in_place, target, batch: see the module docstring; spared: {position: value of an argument with
-    which an op that can fail does not}; cost: rough instructions per element (for the fusion
-    cost model); samples: extra awkward inputs for the tests, as argument tuples.
+    in_place, overwrites, target, batch: see the module docstring; spared: {position: value of an
+    argument with which an op that can fail does not}; exact: of an op of elements,
+    `exact(*arrays, **params)`: whether `reference` gives the result for these, to the bit and
+    without a failure; of_bfloat16: a shorter `scalar`, of the same bits once rounded, for arguments
+    of bfloat16; view: of an op whose result is its argument seen with other strides,
+    `view(types, **params)`: the first element and the strides, in elements of the argument in C
+    order; cost: rough instructions per element (for the fusion cost model); samples: extra awkward
+    inputs for the tests, as argument tuples.
     """
 
     name: str
@@ -98,7 +116,7 @@ class Op:
     prepare: Callable[..., tuple[Expr, ...]] | None = None
     finish: Callable[..., Expr] | None = None
     build: Callable[..., Any] | None = None
-    routine: Callable[..., tuple[str, tuple[int, ...]]] | None = None
+    routine: Callable[..., LibraryStep] | None = None
     reference: Callable[..., Any] | None = None
     kinds: str = ""
     unit: dict[int, Any] = field(default_factory=dict)
@@ -106,16 +124,26 @@ class Op:
     fails: Callable[..., tuple[Expr, Expr]] | None = None
     failure: Callable[..., Exception] | None = None
     in_place: int | None = None
+    overwrites: dict[int, int] = field(default_factory=dict)
     target: Callable[..., tuple[Expr, ...]] | None = None
     batch: Callable[..., Any] | None = None
     spared: dict[int, Any] = field(default_factory=dict)
+    exact: Callable[..., bool] | None = None
+    view: Callable[..., tuple[int, tuple[int, ...]]] | None = None
     effect: bool = False
     widen: bool = True
+    of_bfloat16: Callable[..., Any] | None = None
     cost: int = 1
     samples: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         return self.name
+
+    def is_exactly_numpys(self, *arrays: Any, **params: Any) -> bool:
+        """Whether `reference` gives the result for these arrays, to the bit."""
+        if self.kind is Kind.INDEX:
+            return True
+        return self.exact is not None and self.exact(*arrays, **params)
 
 
 OPS: dict[str, Op] = {}

@@ -418,6 +418,9 @@ class _Parser:
             return
         if not self._maybe("reduce"):
             (name,) = names
+            if self._maybe("last"):
+                self._stack[-1].body.append(lo.Last(self._bind(name, dt.b1)))
+                return
             value = self._expr()
             self._stack[-1].body.append(lo.Let(self._bind(name, value.dtype), value))
             return

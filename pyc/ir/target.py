@@ -1,13 +1,14 @@
 """`Target`: the facts about a machine that may shape code.
 
 It holds only what follows from ids (processor features, compute capability): core counts, affinity
-and measured bandwidth are run-time values, never here, so that equal targets give equal code. Two
-Targets with equal fields are the same cache key. Passes read facts; none asks for the name.
+and measured bandwidth are run-time values, never here, so that equal targets give equal code (but
+that a part of a GPU is another target than a whole one: `of_multiprocessors`). Two Targets with
+equal fields are the same cache key. Passes read facts; none asks for the name.
 """
 
 from __future__ import annotations
 
-from pyc.frozen import frozen
+from pyc.frozen import frozen, replace
 
 
 @frozen()
@@ -20,8 +21,11 @@ class Target:
     tasks; task_bytes: work of one parallel task worth a hand-over; cache_bytes: per-core cache that
     a tile should fit in (0: none); shared_bytes: shared memory of one block; parameter_bytes: of
     one launch; thread_bytes: private memory of one thread; grid: blocks of one launch along each
-    axis; cluster_blocks: of one cluster (1: there are none); tile_multiply: whether it has the
-    tensor-core step on tiles in shared memory (wgmma: capability 9.0 alone).
+    axis; cluster_blocks: of one cluster (1: there are none); group_blocks: blocks of one launch
+    that surely run at the same time (1: unknown), one on a multiprocessor; tile_multiply: whether
+    it has the tensor-core step on tiles in shared memory (wgmma: capability 9.0 alone);
+    early_launch: whether a kernel may begin before the one that it depends on has ended, and wait
+    for its results itself.
     """
 
     id: str
@@ -40,7 +44,9 @@ class Target:
     thread_bytes: int = 0
     grid: tuple[int, ...] = ()
     cluster_blocks: int = 1
+    group_blocks: int = 1
     tile_multiply: bool = False
+    early_launch: bool = False
 
     def lanes(self, itemsize: int) -> int:
         """Elements of `itemsize` bytes in one vector."""
@@ -75,8 +81,20 @@ def nvptx(capability: int) -> Target:
         thread_bytes=1 << 19,
         grid=((1 << 31) - 1, (1 << 16) - 1, (1 << 16) - 1),
         cluster_blocks=1 if capability < 90 else 16 if capability < 120 else 8,
+        group_blocks=64 if capability in (90, 100) else 1,
         tile_multiply=capability == 90,
+        early_launch=capability >= 90,
     )
 
 
+def of_multiprocessors(target: Target, count: int) -> Target:
+    """The target of a GPU with so many multiprocessors: one that is too small for groups of blocks
+    (a part of a GPU) is another target than the whole."""
+    if count >= target.group_blocks:
+        return target
+    return replace(target, id=f"{target.id}-ungrouped", group_blocks=1)
+
+
 SM_90 = nvptx(90)
+OLDEST = 80
+"""The oldest compute capability of GPUs that kernels are made for, times ten."""

@@ -19,6 +19,7 @@
         alloc b1: array [phased 2] { statement* }        phased: arrivals that end a phase
         copy b1[expr, ...] <- b0[expr, ...] box (64, 64) [async] [signal b2[expr]]
         barrier "block"
+        v0 = last                                        (of the blocks of a group)
         signal b2[expr] [bytes extent]
         wait b2[expr] parity expr
         multiply b3 += b1[expr, ...] @ b2[expr, ...] shape (64, 64, 16) [transpose_a] [transpose_b]
@@ -321,6 +322,8 @@ class _Printer:
             self._heading(s, start, line)
         elif isinstance(s, lo.Barrier):
             self._heading(s, start, f"barrier {quoted(s.scope)}")
+        elif isinstance(s, lo.Last):
+            self._heading(s, start, f"{self._bind(s.var)} = last")
         elif isinstance(s, lo.Signal):
             *index, size = self._expressions((*s.index, s.bytes))
             head = f"signal {self._element(s.buffer, index)}"

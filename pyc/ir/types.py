@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from pyc.frozen import frozen
@@ -32,6 +33,20 @@ class ArrayType:
 
     def __str__(self) -> str:
         return f"{self.dtype.short}[{','.join(map(str, self.shape))}]"
+
+
+Strides = tuple[int, ...]
+"""How many elements lie between neighbours along each axis."""
+
+
+def row_major(shape: Sequence[int]) -> Strides:
+    """The strides of an array in C order: (12, 4, 1) of (2, 3, 4)."""
+    found: list[int] = []
+    step = 1
+    for n in reversed(shape):
+        found.append(step)
+        step *= n
+    return tuple(reversed(found))
 
 
 def parse_type(text: str) -> ArrayType:

@@ -14,7 +14,7 @@ from pyc.ir.loops import Body, Buffer, Extent, Kernel, Kind, Space
 LANES = (Kind.VECTOR, Kind.WARP, Kind.THREAD)
 """Loops whose iterations run in lock-step, as lanes or threads."""
 
-_APART = (Kind.CLUSTER, *LANES)
+_APART = (Kind.CLUSTER, Kind.GROUP, *LANES)
 """Loops whose iterations may differ by what they hold."""
 
 PRIVATE = (Space.STACK, Space.REGISTER)
@@ -25,13 +25,15 @@ class Variation:
     """The variables of lanes (vector, warp, thread) and of blocks that each value may differ by.
 
     A load from a private buffer differs by every lane around the allocation, one from a shared
-    buffer by the block of a cluster; one from memory that all share differs as its index does.
-    Carried values make it a fixpoint.
+    buffer by the block of a cluster or group; one from memory that all share differs as its index
+    does. Carried values make it a fixpoint.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self._of: dict[Var, frozenset[Var]] = {}
         self._private: dict[Buffer, frozenset[Var]] = {}
+        loops = [s for s in lo.walk(kernel.body) if isinstance(s, lo.For)]
+        self._blocks = frozenset(s.var for s in loops if s.kind is Kind.GROUP)
         while True:
             before = dict(self._of), dict(self._private)
             self._body(kernel.body, frozenset(), frozenset())
@@ -71,6 +73,8 @@ class Variation:
                     self._private[s.buffer] = self._private.get(s.buffer, frozenset()) | lanes
             elif isinstance(s, lo.Let):
                 self._add(s.var, self.of([s.value]))
+            elif isinstance(s, lo.Last):
+                self._add(s.var, self._blocks)
             elif isinstance(s, (lo.Reduce, lo.Cumulate)):
                 for result in s.results:
                     self._add(result, self.of(lo.expressions(s)))

@@ -41,7 +41,9 @@ WARP = 32
 MAX_GRID = 3
 
 _THREADS = (Kind.WARP, Kind.THREAD)
-_CONSTANT_EXTENT = (Kind.UNROLL, Kind.CLUSTER, *LANES)
+_TOGETHER = (Kind.CLUSTER, Kind.GROUP)
+_CONSTANT_EXTENT = (Kind.UNROLL, *_TOGETHER, *LANES)
+_REPEATED = (Kind.SERIAL, Kind.UNROLL, Kind.VECTOR)
 _SIZE_LIMIT = 1 << 62
 
 
@@ -109,7 +111,8 @@ class _Verifier:
         self._has_threads = any(isinstance(s, lo.For) and s.kind is Kind.THREAD for s in statements)
         self._grids = any(isinstance(s, lo.For) and s.kind is Kind.GRID for s in statements)
         self._lane_extents: dict[Kind, int] = {}
-        self._clusters = [s for s in statements if isinstance(s, lo.For) and s.kind is Kind.CLUSTER]
+        self._blocks = [s for s in statements if isinstance(s, lo.For) and s.kind in _TOGETHER]
+        self._scopes = tuple(s.kind.value for s in self._blocks)
         self._accumulators = {s.accumulators for s in statements if isinstance(s, lo.TileMultiply)}
         for s in statements:
             if isinstance(s, lo.If) and s.role is not None:
@@ -126,8 +129,8 @@ class _Verifier:
                 raise _Broken(None, f"parameter {b.name} is {b.role} in {b.space.value} memory")
             self._make(None, b)
         self._body(self.kernel.body, _Around())
-        if self._clusters:
-            self._clustered()
+        if self._blocks:
+            self._grouped(self._blocks[0])
         for phased in self.kernel.phased:
             b = phased.buffer
             if b not in self._made or b.space is not Space.SHARED or b.dtype is not dt.i64:
@@ -135,19 +138,24 @@ class _Verifier:
             if phased.arrivals < 1 or not all(isinstance(d, int) for d in b.shape):
                 raise _Broken(None, f"phased barriers {b.name} need a constant shape and arrivals")
 
-    def _clustered(self) -> None:
-        """What the blocks of a cluster may not do."""
-        if len(self._clusters) > 1:
-            raise _Broken(self._clusters[1], "a second cluster loop")
+    def _grouped(self, blocks: lo.For) -> None:
+        """What the blocks of a cluster or group may not do."""
+        name = blocks.kind.value
+        if len(self._blocks) > 1:
+            raise _Broken(self._blocks[1], f"a second {self._scopes[1]} loop")
         threads = 1
         for extent in self._lane_extents.values():
             threads *= extent
         if threads % WARP:
-            raise _Broken(self._clusters[0], f"blocks of a cluster have {threads} threads")
+            raise _Broken(blocks, f"blocks of a {name} have {threads} threads")
         for s in lo.walk(self.kernel.body):
             role = isinstance(s, lo.If) and s.role is not None
             if role or isinstance(s, (lo.Copy, lo.Signal, lo.Wait, lo.TileMultiply)):
-                raise _Broken(s, "not in the blocks of a cluster")
+                raise _Broken(s, f"not in the blocks of a {name}")
+            repeats = isinstance(s, lo.While) or getattr(s, "kind", None) in _REPEATED
+            again = [x for b in lo.bodies(s) for x in lo.walk(b) if isinstance(x, lo.Last)]
+            if repeats and again:
+                raise _Broken(again[0], "blocks come here last once, not again in a loop")
 
     # -- binding and expressions
 
@@ -311,6 +319,12 @@ class _Verifier:
             self._copy(s, around)
         elif isinstance(s, lo.Barrier):
             self._barrier(s, around)
+        elif isinstance(s, lo.Last):
+            self._meets(s, around)
+            if "group" not in self._scopes:
+                raise _Broken(s, "the last block of a group, where there is none")
+            self._converged(s, around, (Kind.GROUP, *_THREADS))
+            self._bind(s, s.var, dt.b1)
         elif isinstance(s, (lo.Signal, lo.Wait)):
             self._meets(s, around)
             if s.buffer not in self._phased:
@@ -393,8 +407,10 @@ class _Verifier:
                 raise _Broken(s, f"more than {MAX_GRID} grid loops")
         if kind is Kind.PARALLEL and (self._grids or any(k in LANES for k in kinds)):
             raise _Broken(s, "a parallel loop in a kernel of blocks, or inside of lanes")
-        if kind is Kind.CLUSTER and kinds != (Kind.GRID,):
-            raise _Broken(s, "a cluster loop stands right inside of one grid loop")
+        if kind in _TOGETHER and kinds != (Kind.GRID,):
+            raise _Broken(s, f"{name} stands right inside of one grid loop")
+        if kind is Kind.GROUP and not isinstance(around.loops[0].extent, int):
+            raise _Broken(s, "the number of groups must be a constant")
         if kind not in _THREADS:
             return
         if any(k in (Kind.VECTOR, Kind.THREAD, kind) for k in kinds):
@@ -503,13 +519,13 @@ class _Verifier:
             raise _Broken(s, f"allocates {b.name}, whose role is {b.role}")
         lanes = [k for k in around.kinds() if k in LANES]
         if b.space is Space.CLUSTER:
-            extents = [loop.extent for loop in self._clusters]
+            extents = [loop.extent for loop in self._blocks if loop.kind is Kind.CLUSTER]
             if Kind.GRID not in around.kinds() or Kind.CLUSTER in around.kinds() or lanes:
                 raise _Broken(s, f"{b.name} of a cluster is allocated between grid and cluster")
             if not b.shape or [b.shape[0]] != extents:
                 raise _Broken(s, f"{b.name} of a cluster has no part for each block")
-        if b.space is Space.SHARED and self._clusters and Kind.CLUSTER not in around.kinds():
-            raise _Broken(s, f"shared {b.name} is allocated outside of the cluster loop")
+        if b.space is Space.SHARED and not {k.kind for k in self._blocks} <= {*around.kinds()}:
+            raise _Broken(s, f"shared {b.name} is allocated outside of the {self._scopes[0]} loop")
         if b.space is Space.SHARED and lanes:
             raise _Broken(s, f"shared {b.name} is allocated inside of a {lanes[-1].value} loop")
         if self._has_threads and b.space in PRIVATE and not around.in_threads():
@@ -526,8 +542,7 @@ class _Verifier:
             raise _Broken(s, "threads meet outside of the thread loop")
 
     def _barrier(self, s: lo.Barrier, around: _Around) -> None:
-        scopes = ("block", "warp", *(("cluster",) if self._clusters else ()), *self._roles)
-        if s.scope not in scopes:
+        if s.scope not in ("block", "warp", *self._scopes, *self._roles):
             raise _Broken(s, f"no scope {s.scope}: it is a block, a warp or a role")
         if Kind.VECTOR in around.kinds():
             raise _Broken(s, "threads meet inside of a vector loop")
@@ -541,6 +556,7 @@ class _Verifier:
             if not first <= low < high <= first + warps:
                 raise _Broken(s, f"threads outside of role {s.scope} arrive")
         kinds = {"warp": (Kind.THREAD,), "cluster": (Kind.CLUSTER, *_THREADS)}
+        kinds["group"] = (Kind.GROUP, *_THREADS)
         self._converged(s, around, kinds.get(s.scope, _THREADS))
 
     def _converged(self, s: Stmt, around: _Around, kinds: tuple[Kind, ...]) -> None:

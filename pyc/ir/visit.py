@@ -23,6 +23,7 @@ from pyc.ir.loops import (
     Fail,
     For,
     If,
+    Last,
     Let,
     Prefetch,
     Reduce,
@@ -167,7 +168,7 @@ class Rewriter:
             return replace(s, a=a, a_index=a_index, b=b, b_index=b_index, first=first)
         if isinstance(s, Fail):
             return Fail(s.site, self.expr(s.condition), self.expr(s.value))
-        assert isinstance(s, Barrier)
+        assert isinstance(s, (Barrier, Last))
         return s
 
 
@@ -192,7 +193,7 @@ def bound(s: Stmt) -> tuple[Var, ...]:
         return (s.var, *(v for c in s.carried for v in (c.var, c.result)))
     if isinstance(s, While):
         return tuple(v for c in s.carried for v in (c.var, c.result))
-    if isinstance(s, Let):
+    if isinstance(s, (Let, Last)):
         return (s.var,)
     if isinstance(s, Cumulate):
         return (s.var, *s.results)
@@ -218,6 +219,8 @@ def _bind(body: Body, fresh: Mapping[Var, Var]) -> Body:
             s = Alloc(s.buffer, _bind(s.body, fresh))
         elif isinstance(s, Let):
             s = Let(fresh[s.var], s.value)
+        elif isinstance(s, Last):
+            s = Last(fresh[s.var])
         elif isinstance(s, Reduce):
             s = replace(s, results=tuple(fresh[r] for r in s.results))
         elif isinstance(s, Cumulate):

@@ -99,7 +99,11 @@ TILES = (
     Tile(64, 32, 1, 8, 4, 4, 6, 0.67),
 )
 """For accumulators of 4 bytes."""
-WIDE_TILES = (Tile(64, 64, 1, 8, 4, 4, 2, 1.0),)
+WIDE_TILES = (
+    Tile(64, 64, 1, 8, 4, 4, 2, 1.0),
+    Tile(32, 32, 4, 32, 4, 4, 2, 0.83),
+    Tile(32, 32, 2, 16, 4, 4, 4, 0.84),
+)
 """For accumulators of 8 bytes."""
 WORTH_SLICES = 128
 """Terms from which they are shared out."""
@@ -368,15 +372,24 @@ def matmul_blocks(
 
     half, other = apply("remainder", step, const(2)), Var("other")
     change = [*write(other), Barrier("block"), *take(other, 0)]
+    # Where a tile may lie partly outside of the result, its stores are conditional. The compiler
+    # would move products that stand before them into their branches and keep the fragments of all
+    # terms for it: so all products are in the loop there, whose last step brings the last tile
+    # again, for nobody.
+    conditional = slices == 1 and bool(m % tile.rows or n % tile.columns)
+    following = step + 1
+    if conditional:
+        following = apply("minimum", following, const(steps - 1))
     loop: Body = (
         Let(other, const(1) - half),
-        *read((step + 1) * depth),
+        *read(following * depth),
         *multiply_all(half, change),
     )
     inner += [*read(const(0)), *write(const(0)), Barrier("block"), *take(const(0), 0)]
     if steps > 1:
-        inner.append(For(step, steps - 1, Kind.SERIAL, loop))
-    inner += multiply_all(const((steps - 1) % 2), [])
+        inner.append(For(step, steps if conditional else steps - 1, Kind.SERIAL, loop))
+    if steps == 1 or not conditional:
+        inner += multiply_all(const((steps - 1) % 2), [])
     if slices > 1:
         inner.append(Barrier("block"))
         inner += _add_slices(shared, sums, slice_number, mine, tile)

@@ -5,6 +5,7 @@
                 one thread starts the asynchronous copies when the pair is free
       consumer: waits for the pair, multiplies, frees it; at the end the accumulators go through
                 shared memory, 32 columns at a time, so that neighbouring threads store neighbours
+    blocks of the widest tiles go from tile to tile: the producer is at the next one meanwhile
 
 Half products are exact in the float32 accumulators; their sums are the hardware's, so that the
 error is bounded (docs/numerics.md) and the bits are the same in every run on one device, but not
@@ -13,6 +14,7 @@ those of another device. What a tile has outside of the operands is zero.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 from pyc.frozen import frozen
@@ -52,6 +54,9 @@ GROUP = 4
 CONSUMERS = 2
 CONSUMER = Role("consumer", 0, CONSUMERS * GROUP)
 PRODUCER = Role("producer", CONSUMERS * GROUP, 1)
+RICH_CONSUMER = Role("consumer", 0, CONSUMERS * GROUP, registers=232)
+POOR_PRODUCER = Role("producer", CONSUMERS * GROUP, GROUP, registers=40)
+"""Of blocks that go from tile to tile: registers are given by four warps at a time."""
 WARP = 32
 PAD = 8
 """Elements between the rows of a part: its 64-bit stores meet no bank conflict."""
@@ -148,14 +153,20 @@ def rows_for_tiles(
 @frozen()
 class Shape:
     """How a block works. columns: of its tile; blocks: how many a multiprocessor holds at once, so
-    that one multiplies while another stores; part: columns that are stored at a time; rate: columns
-    that a multiprocessor does in the time of one column of the widest tile (measured on an H200:
-    the narrower the tile, the more often operands are read)."""
+    that one multiplies while another stores; where it is one, that goes from tile to tile, and
+    brings the next one's operands while it stores; part: columns that are stored at a time; rate:
+    columns that a multiprocessor does in the time of one column of the widest tile (measured on an
+    H200: the narrower the tile, the more often operands are read)."""
 
     columns: int
     blocks: int
     part: int
     rate: float
+
+    @property
+    def roles(self) -> tuple[Role, Role]:
+        """The producer and the consumer."""
+        return (POOR_PRODUCER, RICH_CONSUMER) if self.blocks == 1 else (PRODUCER, CONSUMER)
 
 
 SHAPES = (Shape(256, 1, 32, 1.0), Shape(128, 2, 16, 0.92), Shape(64, 2, 16, 0.58))
@@ -175,6 +186,35 @@ def shape_of(tiles: int, extent: int, shapes: tuple[Shape, ...] = SHAPES) -> Sha
         return rounds * shape.columns / shape.rate
 
     return min(shapes, key=cost)
+
+
+class _Tile:
+    """The tile with a number: its row, column and place in the stack, bound by `where`; before: the
+    steps that its block has done before it."""
+
+    def __init__(
+        self, number: Expr, before: Expr, batch: tuple[int, ...], high: int, wide: int, columns: int
+    ) -> None:
+        self.before = before
+        self.row, self.column = Var("first_row"), Var("first_column")
+        self.batch = [Var(f"n{k}") for k in range(len(batch))]
+        tile, within, above, inside = Var("tile"), Var("within"), Var("above"), Var("inside")
+        where: list[Stmt] = [Let(tile, number)]
+        rest: Expr = apply("quotient", tile, const(wide * high))
+        for var, extent in reversed(list(zip(self.batch, batch, strict=True))):
+            where.append(Let(var, apply("remainder", rest, const(extent))))
+            rest = apply("quotient", rest, const(extent))
+        rows_here: Expr = const(TOGETHER)
+        if high % TOGETHER:
+            rows_here = apply("minimum", const(high) - above, rows_here)
+        where += [
+            Let(within, apply("remainder", tile, const(wide * high))),
+            Let(above, apply("quotient", within, const(TOGETHER * wide)) * TOGETHER),
+            Let(inside, apply("remainder", within, const(TOGETHER * wide))),
+            Let(self.row, (above + apply("remainder", inside, rows_here)) * ROWS),
+            Let(self.column, apply("quotient", inside, rows_here) * columns),
+        ]
+        self.where = tuple(where)
 
 
 def matmul_tiles(
@@ -222,116 +262,129 @@ def matmul_tiles(
     out = Buffer("out", out_type, (*batch_extents, m, n), role="out")
 
     block, warp, lane = Var("block"), Var("warp"), Var("lane")
-    first_row, first_column = Var("first_row"), Var("first_column")
-    batch = [Var(f"n{k}") for k in range(len(batch_extents))]
+    tiles = prod(batch_extents) * high * wide
+    blocks = min(tiles, MULTIPROCESSORS) if shape.blocks == 1 else tiles
+    producing, consuming = shape.roles
 
-    where: list[Stmt] = []
-    rest: Expr = apply("quotient", block, const(wide * high))
-    for var, extent in reversed(list(zip(batch, batch_extents, strict=True))):
-        where.append(Let(var, apply("remainder", rest, const(extent))))
-        rest = apply("quotient", rest, const(extent))
-    number = apply("remainder", block, const(wide * high))
-    inside, above = Var("inside"), Var("above")
-    together = apply("minimum", const(high) - above, const(TOGETHER)) if high % TOGETHER else None
-    rows_here = const(TOGETHER) if together is None else together
-    where += [
-        Let(above, apply("quotient", number, const(TOGETHER * wide)) * TOGETHER),
-        Let(inside, apply("remainder", number, const(TOGETHER * wide))),
-        Let(first_row, (above + apply("remainder", inside, rows_here)) * ROWS),
-        Let(first_column, apply("quotient", inside, rows_here) * columns),
-    ]
+    def of_each_tile(body: Callable[[_Tile], Body]) -> Body:
+        """What a role does for the tiles of its block."""
+        extents = (batch_extents, high, wide, columns)
+        if blocks == tiles:
+            tile = _Tile(block, const(0), *extents)
+            return (*tile.where, *body(tile))
+        turn = Var("turn")
+        count: Expr = const(tiles // blocks)
+        if tiles % blocks:
+            count = apply("quotient", const(tiles - 1) - block, const(blocks)) + 1
+        tile = _Tile(turn * blocks + block, turn * steps, *extents)
+        return (For(turn, count, Kind.SERIAL, (*tile.where, *body(tile))),)
 
-    step, stage, phase = Var("step"), Var("stage"), Var("phase")
-    bring: Body = (
-        Let(stage, apply("remainder", step, const(stages))),
-        Let(phase, apply("and", apply("quotient", step, const(stages)), const(1))),
-        Wait(free, (stage,), const(1) - phase),
-        Signal(full, (stage,), stage_bytes),
-        Copy(
-            left,
-            (stage, const(0), const(0)),
-            a.buffer,
-            a.index(batch, first_row, step * depth),
-            left_tile,
-            asynchronous=True,
-            signal=full,
-            signal_index=(stage,),
-        ),
-        Copy(
-            right,
-            (stage, const(0), const(0)),
-            b.buffer,
-            b.index(batch, first_column, step * depth),
-            right_tile,
-            asynchronous=True,
-            signal=full,
-            signal_index=(stage,),
-        ),
-    )
+    def ring(tile: _Tile, step: Var) -> tuple[Var, Var, Body]:
+        """The stage of a step, the phase of its barriers, and the statements that bind them."""
+        stage, phase, number = Var("stage"), Var("phase"), tile.before + step
+        bound: Body = (
+            Let(stage, apply("remainder", number, const(stages))),
+            Let(phase, apply("and", apply("quotient", number, const(stages)), const(1))),
+        )
+        return stage, phase, bound
+
+    def bring(tile: _Tile) -> Body:
+        step = Var("step")
+        stage, phase, bound = ring(tile, step)
+        body: Body = (
+            *bound,
+            Wait(free, (stage,), const(1) - phase),
+            Signal(full, (stage,), stage_bytes),
+            *(
+                Copy(
+                    shared,
+                    (stage, const(0), const(0)),
+                    operand.buffer,
+                    operand.index(tile.batch, first, step * depth),
+                    extents,
+                    asynchronous=True,
+                    signal=full,
+                    signal_index=(stage,),
+                )
+                for shared, operand, first, extents in (
+                    (left, a, tile.row, left_tile),
+                    (right, b, tile.column, right_tile),
+                )
+            ),
+        )
+        return (For(step, steps, Kind.SERIAL, body),)
+
     one_thread = apply("eq", lane, const(0))
-    producer = If(one_thread, (For(step, steps, Kind.SERIAL, bring),))
+    if producing.warps > 1:
+        one_thread = one_thread & apply("eq", warp, const(producing.first_warp))
+    producer = If(one_thread, of_each_tile(bring))
 
-    step, stage, phase = Var("step"), Var("stage"), Var("phase")
-    multiply: Body = (
-        Let(stage, apply("remainder", step, const(stages))),
-        Let(phase, apply("and", apply("quotient", step, const(stages)), const(1))),
-        Wait(full, (stage,), phase),
-        TileMultiply(
-            *(sums, left, (stage, const(0), const(0)), right, (stage, const(0), const(0))),
-            shape=(ROWS, columns, depth),
-            transpose_a=not a.along_terms,
-            transpose_b=b.along_terms,
-            first=apply("eq", step, const(0)),
-        ),
-        Barrier("warp"),
-        If(apply("eq", lane, const(0)), (Signal(free, (stage,)),)),
-    )
-    consumer: list[Stmt] = [For(step, steps, Kind.SERIAL, multiply)]
-    number_of_part = Var("part")
-    row, column, v, turn = Var("row"), Var("column"), Var("v"), Var("turn")
     # A thread's neighbours are in flight together: what is done with one hides behind the others.
     each = FOUR if n % (2 * FOUR) or out_type.itemsize > dt.bf16.itemsize else 2 * FOUR
     across = width // each
     tall = WARP // across
     held = ROWS // CONSUMER.warps
-    # A warp stores the rows that it holds: no other has to wait for it.
-    local = (
-        (warp - CONSUMER.first_warp) * held + turn * tall + apply("quotient", lane, const(across))
-    )
-    at = apply("remainder", lane, const(across)) * each
-    product = Load(part, (local, at + v)).cast(product_type)
-    index = (*batch, row, column + v)
-    value = product if epilogue is None else epilogue.at(index, product)
-    stored: Stmt = Store(out, index, value)
-    if n % FOUR:
-        stored = For(v, FOUR, Kind.UNROLL, (If(column + v < n, (stored,)),))
-    else:
-        stored = For(v, each, Kind.VECTOR, (stored,))
-        if n % columns:
-            stored = If(column < n, (stored,))
-    stores: Body = (
-        Let(row, first_row + local),
-        Let(column, first_column + number_of_part * width + at),
-        If(row < m, (stored,)) if m % ROWS else stored,
-    )
-    give: Body = (
-        Copy(part, (const(0), const(0)), sums, (const(0), number_of_part * width), (ROWS, width)),
-        Barrier("warp"),
-        For(turn, held // tall, Kind.SERIAL, stores),
-        Barrier("warp"),
-    )
-    consumer.append(For(number_of_part, columns // width, Kind.UNROLL, give))
+
+    def multiply_and_store(tile: _Tile) -> Body:
+        step = Var("step")
+        stage, phase, bound = ring(tile, step)
+        multiply: Body = (
+            *bound,
+            Wait(full, (stage,), phase),
+            TileMultiply(
+                *(sums, left, (stage, const(0), const(0)), right, (stage, const(0), const(0))),
+                shape=(ROWS, columns, depth),
+                transpose_a=not a.along_terms,
+                transpose_b=b.along_terms,
+                first=apply("eq", step, const(0)),
+            ),
+            Barrier("warp"),
+            If(apply("eq", lane, const(0)), (Signal(free, (stage,)),)),
+        )
+        number_of_part = Var("part")
+        row, column, v, turn = Var("row"), Var("column"), Var("v"), Var("turn")
+        # A warp stores the rows that it holds: no other has to wait for it.
+        own = (warp - CONSUMER.first_warp) * held
+        local = own + turn * tall + apply("quotient", lane, const(across))
+        at = apply("remainder", lane, const(across)) * each
+        product = Load(part, (local, at + v)).cast(product_type)
+        index = (*tile.batch, row, column + v)
+        value = product if epilogue is None else epilogue.at(index, product)
+        stored: Stmt = Store(out, index, value)
+        if n % FOUR:
+            stored = For(v, FOUR, Kind.UNROLL, (If(column + v < n, (stored,)),))
+        else:
+            stored = For(v, each, Kind.VECTOR, (stored,))
+            if n % columns:
+                stored = If(column < n, (stored,))
+        stores: Body = (
+            Let(row, tile.row + local),
+            Let(column, tile.column + number_of_part * width + at),
+            If(row < m, (stored,)) if m % ROWS else stored,
+        )
+        columns_of_part = (const(0), number_of_part * width)
+        give: Body = (
+            Copy(part, (const(0), const(0)), sums, columns_of_part, (ROWS, width)),
+            Barrier("warp"),
+            For(turn, held // tall, Kind.SERIAL, stores),
+            Barrier("warp"),
+        )
+        body: Body = (
+            For(step, steps, Kind.SERIAL, multiply),
+            For(number_of_part, columns // width, Kind.UNROLL, give),
+        )
+        return (Alloc(sums, body),)
+
     body: Body = (
-        *where,
-        If(None, (producer,), role=PRODUCER),
-        If(None, (Alloc(sums, tuple(consumer)),), role=CONSUMER),
+        If(None, (producer,), role=producing),
+        If(None, of_each_tile(multiply_and_store), role=consuming),
     )
     body = (For(lane, WARP, Kind.THREAD, body),)
-    body = (For(warp, PRODUCER.warps + CONSUMER.warps, Kind.WARP, body),)
+    body = (For(warp, producing.warps + consuming.warps, Kind.WARP, body),)
     for shared in (free, full, part, right, left):
         body = (Alloc(shared, body),)
+    grid = For(block, blocks, Kind.GRID, body)
     between = () if epilogue is None else epilogue.buffers
-    grid = For(block, prod(batch_extents) * high * wide, Kind.GRID, body)
     phased = (PhasedBarrier(full, 1), PhasedBarrier(free, CONSUMER.warps))
     copied = [operand.buffer for operand in operands if operand.buffer.role != "in"]
     given = [

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
 from pyc.ir.expr import Const, Expr, Load, Var, apply, const, select
 from pyc.ir.loops import Body, Buffer, For, Kernel, Kind, Store
 from pyc.ir.types import ArrayType
+
+TOGETHER_BYTES = 16
+"""What a thread reads at once."""
 
 Axes = tuple[int, ...]
 Dimensions = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
@@ -74,14 +78,19 @@ class Operand:
         rows.buffer = Buffer(rows.buffer.name, type.dtype, type.shape, role="inout")
         rows.extent, rows.terms = self.extent, self.terms
         batch = [Var(f"n{k}") for k in range(len(stack))]
-        slow, fast = Var("row"), Var("column")
-        place = apply("minimum", fast, const(last - 1)) if pitch != last else fast
+        # Neighbours are copied together where the end of a row does not part them.
+        together = gcd(last, multiple, TOGETHER_BYTES // type.dtype.itemsize)
+        slow, group, member = Var("row"), Var("group"), Var("member")
+        groups = last // together
+        within = apply("minimum", group, const(groups - 1)) if pitch != last else group
+        place = within * together + member
         free, term = (slow, place) if self.along_terms else (place, slow)
         value: Expr = self.load(batch, free, term)
         if pitch != last:
-            value = select(fast < last, value, Const(0.0, value.dtype))
-        body: Body = (Store(rows.buffer, (*batch, slow, fast), value),)
-        loops = [*zip(batch, stack, strict=True), (slow, other), (fast, pitch)]
+            value = select(group < groups, value, Const(0.0, value.dtype))
+        body: Body = (Store(rows.buffer, (*batch, slow, group * together + member), value),)
+        loops = [*zip(batch, stack, strict=True), (slow, other)]
+        loops += [(group, pitch // together), (member, together)]
         for var, extent in reversed(loops):
             body = (For(var, extent, Kind.PARALLEL, body),)
         name = f"rows_of_{self.buffer.name}"

@@ -17,8 +17,10 @@ from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue, contraction
 from pyc.kernels.few_rows import few_rows, refusal_of_few_rows
+from pyc.kernels.fourier import fourier
 from pyc.kernels.matmul import matmul, refusal
 from pyc.kernels.matmul_blocks import matmul_blocks, refusal_of_blocks
+from pyc.kernels.matmul_threads import matmul_threads, refusal_of_threads
 from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles, rows_for_tiles
 from pyc.kernels.merged import merged
 from pyc.kernels.operand import Operand
@@ -47,6 +49,7 @@ NESTS = (
     Nest("matmul", False, refusal, matmul),
     Nest("few_rows", False, refusal_of_few_rows, few_rows),
     Nest("matmul_tiles", True, refusal_of_tiles, matmul_tiles, rows_for_tiles),
+    Nest("matmul_threads", True, refusal_of_threads, matmul_threads),
     Nest("matmul_blocks", True, refusal_of_blocks, matmul_blocks),
 )
 """The nests for contractions, the fastest first."""
@@ -111,9 +114,15 @@ SEQUENCES: Mapping[str, Callable[..., LaunchSequence | None]] = {
 """Ops that are launches of their own on targets with blocks, of (types, **params)."""
 
 
+EVERYWHERE: Mapping[str, Callable[..., LaunchSequence]] = {"fft": fourier}
+"""Ops that are launches of their own on every target, of (types, target, **params)."""
+
+
 def sequence_of(
-    op: str, types: tuple[ArrayType, ...], params: Mapping[str, Any]
+    op: str, types: tuple[ArrayType, ...], params: Mapping[str, Any], target: Target
 ) -> LaunchSequence | None:
-    """The launches that do an op on a target with blocks; None: its logical kernel does it."""
-    make = SEQUENCES.get(op)
+    """The launches that do an op on a target; None: its logical kernel does it."""
+    if op in EVERYWHERE:
+        return EVERYWHERE[op](types, target, **params)
+    make = SEQUENCES.get(op) if target.has_blocks else None
     return None if make is None else make(types, **params)

@@ -1,12 +1,15 @@
 """Several launches that do one op: kernels with the buffers that each is called with.
 
-Kernels here are scheduled, for targets with blocks. One kernel may be called several times, with
+Kernels here are scheduled, for one target. One kernel may be called several times, with
 other buffers: it is emitted once.
 """
 
 from __future__ import annotations
 
 from itertools import groupby
+from typing import Any
+
+import numpy as np
 
 from pyc.frozen import frozen
 from pyc.ir.loops import Buffer, Kernel
@@ -22,11 +25,12 @@ class Call:
 
 @frozen()
 class LaunchSequence:
-    """The launches of an op, in order. buffers: its arguments and results, in this order; what
-    else the calls name is scratch memory."""
+    """The launches of an op, in order. buffers: its arguments and results, in this order; tables:
+    buffers that hold known numbers; what else the calls name is scratch memory."""
 
     buffers: tuple[Buffer, ...]
     calls: tuple[Call, ...]
+    tables: tuple[tuple[Buffer, np.ndarray[Any, Any]], ...] = ()
 
     def __str__(self) -> str:
         """How many launches, and of which kernels."""

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as _numpy
 
+from pyc.forks import load as _load
 from pyc.ir import dtype as _dtype
-from pyc.numpy import linalg
+from pyc.numpy import on_demand as _on_demand
 from pyc.numpy.creation import (
     arange,
     array,
@@ -274,7 +275,6 @@ from pyc.numpy.places import (
     ravel_multi_index,
     tril_indices_from,
     triu_indices_from,
-    unique,
     unravel_index,
 )
 from pyc.numpy.sorting import (
@@ -329,14 +329,71 @@ nan = _numpy.nan
 newaxis = None
 pi = _numpy.pi
 
+__array_api_version__ = "2025.12"
+
 if TYPE_CHECKING:
-    from ml_dtypes import bfloat16 as bfloat16
+    from ml_dtypes import bfloat16
+
+    from pyc.numpy import fft, linalg
+    from pyc.numpy.bits import frexp, ldexp, packbits, spacing, unpackbits
+    from pyc.numpy.grids import (
+        diag_indices,
+        ix_,
+        mask_indices,
+        mgrid,
+        ogrid,
+        tril_indices,
+        triu_indices,
+    )
+    from pyc.numpy.histograms import histogram2d, histogram_bin_edges, histogramdd
+    from pyc.numpy.information import __array_namespace_info__
+    from pyc.numpy.missing_values import nancumprod, nanmedian, nanpercentile, nanquantile
+    from pyc.numpy.orders import argpartition, lexsort, partition, trim_zeros
+    from pyc.numpy.polynomials import (
+        poly,
+        polyadd,
+        polyder,
+        polydiv,
+        polyint,
+        polymul,
+        polysub,
+        vander,
+    )
+    from pyc.numpy.samples import array_equiv, geomspace, piecewise, real_if_close, unwrap
+    from pyc.numpy.sets import (
+        intersect1d,
+        setdiff1d,
+        setxor1d,
+        union1d,
+        unique,
+        unique_all,
+        unique_counts,
+        unique_inverse,
+        unique_values,
+    )
+    from pyc.numpy.windows import bartlett, blackman, hamming, hanning, i0, kaiser
+
+    apply_along_axis: Callable[..., Any]
+    apply_over_axes: Callable[..., Any]
+    copyto: Callable[..., Any]
+    fill_diagonal: Callable[..., Any]
+    fromfunction: Callable[..., Any]
+    place: Callable[..., Any]
+    put: Callable[..., Any]
+    put_along_axis: Callable[..., Any]
+    putmask: Callable[..., Any]
+    vectorize: Callable[..., Any]
 else:
 
     def __getattr__(name: str) -> Any:
-        """`bfloat16`: a type of ml_dtypes, which is imported for those who ask."""
+        """`bfloat16`, a type of ml_dtypes, and what `on_demand` names, are loaded for those who
+        ask."""
         if name == "bfloat16":
             return _dtype.bf16.numpy.type
+        if name in _on_demand.MODULE_OF:
+            return _loaded(name)
+        if name in _on_demand.NAMESPACES:
+            return _namespace(name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
@@ -344,6 +401,7 @@ else:
 
 
 __all__ = [
+    "__array_namespace_info__",
     "abs",
     "absolute",
     "acos",
@@ -356,6 +414,8 @@ __all__ = [
     "angle",
     "any",
     "append",
+    "apply_along_axis",
+    "apply_over_axes",
     "arange",
     "arccos",
     "arccosh",
@@ -366,11 +426,13 @@ __all__ = [
     "arctanh",
     "argmax",
     "argmin",
+    "argpartition",
     "argsort",
     "argwhere",
     "around",
     "array",
     "array_equal",
+    "array_equiv",
     "array_split",
     "asarray",
     "ascontiguousarray",
@@ -384,6 +446,7 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "average",
+    "bartlett",
     "bfloat16",
     "bincount",
     "bitwise_and",
@@ -394,6 +457,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "blackman",
     "block",
     "bool_",
     "broadcast_arrays",
@@ -415,6 +479,7 @@ __all__ = [
     "convolve",
     "copy",
     "copysign",
+    "copyto",
     "corrcoef",
     "correlate",
     "cos",
@@ -432,6 +497,7 @@ __all__ = [
     "degrees",
     "delete",
     "diag",
+    "diag_indices",
     "diag_indices_from",
     "diagflat",
     "diagonal",
@@ -457,6 +523,8 @@ __all__ = [
     "extract",
     "eye",
     "fabs",
+    "fft",
+    "fill_diagonal",
     "finfo",
     "fix",
     "flatnonzero",
@@ -472,18 +540,27 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "frexp",
     "from_dlpack",
+    "fromfunction",
     "full",
     "full_like",
     "gcd",
+    "geomspace",
     "gradient",
     "greater",
     "greater_equal",
+    "hamming",
+    "hanning",
     "heaviside",
     "histogram",
+    "histogram2d",
+    "histogram_bin_edges",
+    "histogramdd",
     "hsplit",
     "hstack",
     "hypot",
+    "i0",
     "identity",
     "iinfo",
     "imag",
@@ -496,6 +573,7 @@ __all__ = [
     "int64",
     "int8",
     "interp",
+    "intersect1d",
     "invert",
     "isclose",
     "iscomplex",
@@ -507,11 +585,15 @@ __all__ = [
     "isneginf",
     "isposinf",
     "isreal",
+    "ix_",
+    "kaiser",
     "kron",
     "lcm",
+    "ldexp",
     "left_shift",
     "less",
     "less_equal",
+    "lexsort",
     "linalg",
     "linspace",
     "log",
@@ -525,6 +607,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logspace",
+    "mask_indices",
     "matmul",
     "matrix_transpose",
     "matvec",
@@ -533,6 +616,7 @@ __all__ = [
     "mean",
     "median",
     "meshgrid",
+    "mgrid",
     "min",
     "minimum",
     "mod",
@@ -543,11 +627,15 @@ __all__ = [
     "nan_to_num",
     "nanargmax",
     "nanargmin",
+    "nancumprod",
     "nancumsum",
     "nanmax",
     "nanmean",
+    "nanmedian",
     "nanmin",
+    "nanpercentile",
     "nanprod",
+    "nanquantile",
     "nanstd",
     "nansum",
     "nanvar",
@@ -556,25 +644,41 @@ __all__ = [
     "nextafter",
     "nonzero",
     "not_equal",
+    "ogrid",
     "ones",
     "ones_like",
     "outer",
+    "packbits",
     "pad",
+    "partition",
     "percentile",
     "permute_dims",
     "pi",
+    "piecewise",
+    "place",
+    "poly",
+    "polyadd",
+    "polyder",
+    "polydiv",
+    "polyint",
+    "polymul",
+    "polysub",
     "polyval",
     "positive",
     "pow",
     "power",
     "prod",
     "ptp",
+    "put",
+    "put_along_axis",
+    "putmask",
     "quantile",
     "rad2deg",
     "radians",
     "ravel",
     "ravel_multi_index",
     "real",
+    "real_if_close",
     "reciprocal",
     "remainder",
     "repeat",
@@ -589,6 +693,8 @@ __all__ = [
     "round",
     "searchsorted",
     "select",
+    "setdiff1d",
+    "setxor1d",
     "sign",
     "signbit",
     "sin",
@@ -596,6 +702,7 @@ __all__ = [
     "sinh",
     "sliding_window_view",
     "sort",
+    "spacing",
     "split",
     "sqrt",
     "square",
@@ -617,8 +724,11 @@ __all__ = [
     "trapezoid",
     "tri",
     "tril",
+    "tril_indices",
     "tril_indices_from",
+    "trim_zeros",
     "triu",
+    "triu_indices",
     "triu_indices_from",
     "true_divide",
     "trunc",
@@ -626,13 +736,22 @@ __all__ = [
     "uint32",
     "uint64",
     "uint8",
+    "union1d",
     "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+    "unpackbits",
     "unravel_index",
     "unstack",
+    "unwrap",
+    "vander",
     "var",
     "vdot",
     "vecdot",
     "vecmat",
+    "vectorize",
     "vsplit",
     "vstack",
     "where",
@@ -641,21 +760,64 @@ __all__ = [
 ]
 
 give_keywords(globals(), __all__, _numpy)
-give_keywords(vars(linalg), linalg.__all__, _numpy.linalg, "linalg.")
 
 
-def _table() -> dict[Any, Callable[..., Any]]:
-    """NumPy's functions and ufuncs, by object, to ours."""
-    found: dict[Any, Callable[..., Any]] = {}
+FROM_NUMPY: dict[Any, Callable[..., Any]] = {}
+"""NumPy's functions and ufuncs, by object, and ours, as far as these are loaded."""
+TO_NUMPY: dict[Callable[..., Any], Any] = {}
+"""The other way; of several names of one function, the last."""
+
+
+def _enter_pair(theirs: Any, ours: Callable[..., Any]) -> None:
+    FROM_NUMPY[theirs] = ours
+    TO_NUMPY[ours] = theirs
+
+
+def _enter(name: str) -> None:
+    """Notes what NumPy calls by a name, and what we do."""
+    theirs, ours = getattr(_numpy, name, None), globals().get(name)
+    if ours is not None and callable(theirs) and not isinstance(theirs, type):
+        _enter_pair(theirs, ours)
+
+
+def _enter_all() -> None:
     for name in __all__:
-        theirs, ours = getattr(_numpy, name, None), globals().get(name)
-        if ours is not None and callable(theirs) and not isinstance(theirs, type):
-            found[theirs] = ours
-    for name in linalg.__all__:
-        found.setdefault(getattr(_numpy.linalg, name), getattr(linalg, name))
-    found[_numpy.lib.stride_tricks.sliding_window_view] = sliding_window_view
+        _enter(name)
+    _enter_pair(_numpy.lib.stride_tricks.sliding_window_view, sliding_window_view)
+
+
+_enter_all()
+
+
+def _loaded(name: str) -> Any:
+    """A function that is loaded on demand, with all of its module."""
+    module = _on_demand.MODULE_OF[name]
+    names = _on_demand.MODULES[module]
+    members = {each: getattr(_load(module), each) for each in names}
+    give_keywords(members, names, _numpy)
+    for each, found in members.items():
+        globals().setdefault(each, found)
+        _enter(each)
+    return globals()[name]
+
+
+def _namespace(name: str) -> Any:
+    """A module of functions that is loaded on demand."""
+    module, theirs = _load(_on_demand.NAMESPACES[name]), getattr(_numpy, name)
+    for each in module.__all__:
+        _enter_pair(getattr(theirs, each), getattr(module, each))
+    return module
+
+
+def counterpart(function: Any) -> Callable[..., Any] | None:
+    """What a NumPy function or ufunc called on a traced value runs; None if there is nothing."""
+    found = FROM_NUMPY.get(function)
+    if found is None:
+        name = getattr(function, "__name__", "")
+        if name in _on_demand.MODULE_OF and getattr(_numpy, name, None) is function:
+            _loaded(name)
+        space = (getattr(function, "__module__", None) or "").removeprefix("numpy.")
+        if space in _on_demand.NAMESPACES:
+            _namespace(space)
+        found = FROM_NUMPY.get(function)
     return found
-
-
-FROM_NUMPY: dict[Any, Callable[..., Any]] = _table()
-"""What a NumPy function called on a traced value runs."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import DTypeError, IntegerRangeError, ShapeError
+from pyc.errors import AxisError, DTypeError, IntegerRangeError, ShapeError
 from pyc.interpreter import (
     WEAK,
     bind1,
@@ -269,13 +269,13 @@ def operands(name: str, *items: Any, dtype: DType | None = None) -> list[Any]:
 
 
 def axis_of(name: str, axis: Any, rank: int) -> int:
-    """An axis counted from the front; ShapeError (as NumPy's AxisError) if there is none."""
+    """An axis counted from the front; AxisError if there is none."""
     try:
         found = axis.__index__()
     except AttributeError:
         raise DTypeError(f"{name}: an axis must be an integer, got {axis!r}") from None
     if not -rank <= found < rank:
-        raise ShapeError(f"{name}: axis {found} is out of bounds for an array of rank {rank}")
+        raise AxisError(f"{name}: axis {found} is out of bounds for an array of rank {rank}")
     return int(found % rank)
 
 

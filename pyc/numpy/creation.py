@@ -31,8 +31,24 @@ _SMALL = 64 * 1024
 """Bytes of data written out in a program; larger ones are computed or are arguments."""
 
 
-def asarray(x: Any, dtype: Any = None) -> Any:
-    """`x` as an array: any shape, its own dtype or `dtype`. Lists may hold traced values."""
+def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None) -> Any:
+    """`x` as an array: any shape, its own dtype or `dtype`. Lists may hold traced values.
+
+    copy: True for an array of its own, False for an error where one is needed
+    raises ArgumentError: no copy may be made, and one is needed
+    """
+    found = _as_array(x, dtype)
+    if copy:
+        return current().copy(found)
+    if copy is False and found is not x:
+        raise ArgumentError(
+            "asarray: `copy=False`, and an array of these elements needs a copy",
+            fix="Leave `copy` out, or pass an array that has the dtype.",
+        )
+    return found
+
+
+def _as_array(x: Any, dtype: Any) -> Any:
     kind = None if dtype is None else to_dtype(dtype)
     x = value(x, kind)
     if weak_type(x) is not None:
@@ -200,6 +216,7 @@ def indices(dimensions: Any, dtype: Any = np.int64) -> Any:
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """Ones on diagonal k of an (N, M) array, zeros elsewhere."""
     shape = to_shape("eye", (N, N if M is None else M))
+    k = _diagonal(k, *shape)
     row, column = iota(shape, 0, dt.i64), iota(shape, 1, dt.i64)
     moved = bind1("add", row, broadcast(literal(k, dt.i64), shape))
     return cast(bind1("eq", moved, column), to_dtype(dtype or np.float64))
@@ -210,13 +227,18 @@ def identity(n: int, dtype: Any = None) -> Any:
     return eye(n, dtype=dtype)
 
 
+def _diagonal(k: int, rows: int, columns: int) -> int:
+    """The number of a diagonal of a matrix; one beyond its corners is the first that is."""
+    return max(-rows, min(operator.index(k), columns))
+
+
 def _triangle(name: str, x: Any, k: int, test: str) -> Any:
-    k = operator.index(k)
     x = value(x)
     shape = shape_of(x)
     if len(shape) < 2:
         raise ShapeError(f"{name}: needs an array of rank 2 or more, got {type_of(x)}")
     rank = len(shape)
+    k = _diagonal(k, *shape[-2:])
     row, column = iota(shape, rank - 2, dt.i64), iota(shape, rank - 1, dt.i64)
     keep = bind1(test, column, bind1("add", row, broadcast(literal(k, dt.i64), shape)))
     zero = broadcast(literal(0, type_of(x).dtype), shape)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import DTypeError
-from pyc.numpy.core import result_dtype, to_dtype, value
+from pyc.ir.dtype import DType
+from pyc.numpy.core import dtype_of, result_dtype, to_dtype, value
 
 bool_ = np.bool_
 int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
@@ -54,11 +55,34 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     return found is to_dtype(kind)
 
 
-def finfo(dtype: Any) -> Any:
-    """Limits of a float type."""
-    return to_dtype(dtype).real.limits
+class FloatLimits:
+    """Limits of a real float type, as Python's floats and integers: bits, eps, max, min,
+    smallest_normal, dtype and the others of NumPy's `finfo`."""
+
+    def __init__(self, limits: Any) -> None:
+        self._limits = limits
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        found = getattr(self._limits, name)
+        return float(found) if isinstance(found, np.generic) else found
+
+    def __repr__(self) -> str:
+        return repr(self._limits)
+
+
+def finfo(dtype: Any) -> FloatLimits:
+    """Limits of a float type, of that of an array, or of the parts of a complex type."""
+    return FloatLimits(_type_asked(dtype).real.limits)
 
 
 def iinfo(dtype: Any) -> Any:
-    """Limits of an integer type."""
-    return np.iinfo(to_dtype(dtype).numpy)
+    """Limits of an integer type, or of that of an array."""
+    return np.iinfo(_type_asked(dtype).numpy)
+
+
+def _type_asked(x: Any) -> DType:
+    """The type that a dtype is, or that an array has."""
+    is_type = isinstance(x, (type, np.dtype, str, DType))
+    return to_dtype(x) if is_type else dtype_of(value(x))

@@ -314,11 +314,10 @@ def fmax(x: Any, y: Any) -> Any:
     return bind1("fmax" if dtype_of(x).is_float else "maximum", x, y)
 
 
-def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
-    """x held within [a_min, a_max]; either bound may be None. Python integers beyond what the type
-    of x holds are no bounds, as in NumPy."""
-    low = a_min if a_min is not None else min
-    high = a_max if a_max is not None else max
+def clip(x: Any, min: Any = None, max: Any = None) -> Any:
+    """x held within [min, max]; either bound may be None. Python integers beyond what the type of x
+    holds are no bounds, as in NumPy."""
+    low, high = min, max
     x = value(x)
     if dtype_of(x).is_integer and weak_type(x) is None:
         low, high = _within(low, dtype_of(x), maximum), _within(high, dtype_of(x), minimum)
@@ -564,9 +563,10 @@ def modf(x: Any) -> tuple[Any, Any]:
     return copysign(rest, x), whole
 
 
-def angle(x: Any) -> Any:
-    """The argument of a complex number; integers give float64."""
+def angle(x: Any, deg: bool = False) -> Any:
+    """The argument of a complex number, in radians or degrees; integers give float64."""
     x = value(x)
     if dtype_of(x).kind != "complex":
         x = cast(x, dt.f64 if dtype_of(x) is dt.b1 else floating(x))
-    return arctan2(imag(x), real(x))
+    found = arctan2(imag(x), real(x))
+    return multiply(found, 180 / np.pi) if deg else found

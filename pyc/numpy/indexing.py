@@ -390,6 +390,8 @@ def update(
             assert combine is not None
             scatter_mode, new = "set", cast(combine(old, new), dtype_of(x))
     boxed = _boxed(x, plan)
+    if boxed is not x and not inner and scatter_mode == "set" and mode in _INSIDE:
+        return _set_box(x, plan, new, dict(zip(axes, indices, strict=True)))
     sizes = [size for k, (_, size, _) in enumerate(plan.box) if k not in axes]
     kept = (*sizes[:position], *inner, *sizes[position:])
     changed = bind1(
@@ -448,20 +450,27 @@ def _value_like(values: Any, old: Any, x: Any, how: str) -> Any:
     return broadcast(new, shape_of(old))
 
 
-def _set_box(x: Any, plan: _Plan, new: Any) -> Any:
-    """x with its box replaced by `new` (of the shape of x[key])."""
-    sizes = tuple(size for _, size, _ in plan.box)
+_INSIDE = ("raise", "clip", "wrap")
+"""Modes by which each index is within its axis."""
+
+
+def _set_box(x: Any, plan: _Plan, new: Any, places: dict[int, Any] | None = None) -> Any:
+    """x with its box replaced by `new` (of the shape of x[key]). places: i64 of rank 0 by axis,
+    where the box has one element at a computed place."""
+    moving = places or {}
+    box = [(0, 1, 1) if k in moving else part for k, part in enumerate(plan.box)]
+    sizes = tuple(size for _, size, _ in box)
     if 0 in sizes:
         return x
     new = reshape(new, sizes)
-    backwards = [k for k, (_, size, step) in enumerate(plan.box) if step < 0 and size > 1]
+    backwards = [k for k, (_, size, step) in enumerate(box) if step < 0 and size > 1]
     if backwards:
         new = reverse(new, backwards)
-    starts = tuple(
-        start + (size - 1) * step if step < 0 else start for start, size, step in plan.box
-    )
-    strides = tuple(step if step > 0 else -step for _, _, step in plan.box)
-    return bind1("update_slice", x, new, starts=starts, strides=strides)
+    fixed = [start + (size - 1) * step if step < 0 else start for start, size, step in box]
+    starts = tuple(None if k in moving else start for k, start in enumerate(fixed))
+    strides = tuple(abs(step) for _, _, step in box)
+    ordered = [moving[k] for k in sorted(moving)]
+    return bind1("update_slice", x, new, *ordered, starts=starts, strides=strides)
 
 
 def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:

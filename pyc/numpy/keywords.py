@@ -1,7 +1,11 @@
-"""Keyword arguments that NumPy's functions take and pyc's do not.
+"""Keyword arguments that NumPy's functions take and pyc's do not, and `device=`.
 
-One that asks for nothing (`where=True`, `order="C"`, `out=None`) is ignored, any other is refused
-by name with what to write instead. What NumPy does not take either stays Python's own TypeError.
+A new array is NumPy's outside of a trace, of rank 0 too, unless a GPU is named: then it is an
+`Array` there. A program runs on one device, so a traced function names none.
+
+Of NumPy's keyword arguments one that asks for nothing (`where=True`, `order="C"`, `out=None`) is
+ignored, any other is refused by name with what to write instead. What NumPy does not take either
+stays Python's own TypeError.
 """
 
 from __future__ import annotations
@@ -14,8 +18,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from pyc.array import Array, moved
+from pyc.device import device_named
 from pyc.errors import UnsupportedOpError
 from pyc.forks import load
+from pyc.interpreter import is_tracing
 from pyc.numpy import on_device
 from pyc.numpy.core import separated
 
@@ -61,8 +68,21 @@ _VIEWS = frozenset(
     )
 )
 """Functions whose results may share memory with their arguments, as in NumPy."""
-_OWN_FORM = ("from_dlpack",)
+_OWN_FORM = (
+    *("copyto", "fill_diagonal", "from_dlpack", "place", "put", "put_along_axis", "putmask"),
+    *("apply_along_axis", "apply_over_axes", "fromfunction", "vectorize"),
+)
 """Functions that take what they name only."""
+
+_MAKERS = (
+    *("arange", "array", "asarray", "empty", "empty_like", "eye", "full", "full_like", "identity"),
+    *("fft.fftfreq", "fft.rfftfreq", "linspace", "ones", "ones_like", "zeros", "zeros_like"),
+)
+"""Functions that make arrays: they take `device=`, and give arrays of rank 0."""
+_CONVERTERS = ("astype",)
+"""Functions that take `device=`, and give scalars for scalars."""
+_OF_ARRAYS = ("broadcast_to", "flip", "permute_dims", "reshape", "squeeze", "transpose")
+"""Functions that take no `device=`, and give arrays of rank 0."""
 
 _FIXES = {
     "out": "Use what the function returns: `y = np.{name}(...)`.",
@@ -102,6 +122,13 @@ def refuse(shown: str, function: str, name: str) -> NoReturn:
     raise UnsupportedOpError(
         f"{shown}: the argument `{name}` cannot be traced", fix=fix_of(function, name)
     )
+
+
+def _placed(found: Any, device: Any) -> Any:
+    """A new array where it was asked for: "cpu" leaves NumPy's as they are."""
+    if device is None or (type(found) is not Array and str(device) in ("cpu", "cpu:0")):
+        return found
+    return moved(found, device_named(device))
 
 
 @cache
@@ -156,14 +183,23 @@ def explained(
     *,
     separate: bool = False,
     more: tuple[str, ...] = (),
+    takes_device: bool = False,
+    gives_arrays: bool = False,
 ) -> Callable[..., Any]:
     """`function` with NumPy's keyword arguments taken or refused by name. separate: its results
-    share memory with none of its arguments; more: what it takes of `_MASKED`."""
+    share memory with none of its arguments; more: what it takes of `_MASKED`; takes_device: it
+    takes `device=`; gives_arrays: of rank 0, too, in place of scalars."""
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
+        device = kwargs.pop("device", None) if takes_device else None
+        if device is not None and is_tracing():
+            raise UnsupportedOpError(
+                f"{shown}: `device` in a traced function",
+                fix="Leave it out: the arrays of a program are on the device that it runs on.",
+            )
         if on_device.is_whole(args, kwargs):
-            return on_device.run(run, args, kwargs)
+            return _placed(on_device.run(run, args, kwargs), device)
         try:
             found = function(*args, **kwargs)
         except TypeError as error:
@@ -181,14 +217,17 @@ def explained(
                 found = load("pyc.numpy.masked").reduced(function.__name__, **bound, **asked)
             else:
                 found = function(*args, **kwargs)
-        return separated(found, args) if separate else found
+        found = separated(found, args) if separate else found
+        if gives_arrays and isinstance(found, np.generic) and not is_tracing():
+            found = np.asarray(found)
+        return found if device is None else _placed(found, device)
 
-    if more:
+    if more or takes_device:
         own = parameters(function) or ()
         named = inspect.Parameter.KEYWORD_ONLY
         new = [
             inspect.Parameter(k, named, default=True if k == "where" else None, annotation=Any)
-            for k in more
+            for k in (*more, *(("device",) if takes_device else ()))
         ]
         run.__signature__ = inspect.Signature([*own, *new])  # type: ignore[attr-defined]
     return run
@@ -214,4 +253,6 @@ def give_keywords(
             getattr(theirs, name, None),
             separate=separate,
             more=() if path else _MASKED.get(name, ()),
+            takes_device=path + name in (*_MAKERS, *_CONVERTERS),
+            gives_arrays=path + name in (*_MAKERS, *_OF_ARRAYS),
         )

@@ -1,7 +1,7 @@
-"""`pyc.numpy.linalg`: what of linear algebra is products, sums and reshaping.
+"""`pyc.numpy.linalg`: linear algebra under NumPy's names; here are products, norms and reshaping.
 
 Axes follow the array API: matrices lie in the last two axes, vectors in the last. Factorisations
-and solvers are not here yet.
+and solvers have modules of their own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import DTypeError, ShapeError
+from pyc.errors import ArgumentError, DTypeError, LinearAlgebraError, ShapeError
 from pyc.interpreter import is_number
 from pyc.ir import dtype as dt
 from pyc.numpy import manipulation
@@ -26,27 +26,71 @@ from pyc.numpy.core import (
     type_text,
 )
 from pyc.numpy.creation import asarray, eye
-from pyc.numpy.elementwise import absolute, add, power, sqrt, square
+from pyc.numpy.elementwise import absolute, add, divide, multiply, power, sqrt, square
 from pyc.numpy.elementwise import imag as imag_part
 from pyc.numpy.elementwise import real as real_part
+from pyc.numpy.factorisations import (
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    matrices,
+    qr,
+    svd,
+    svdvals,
+)
+from pyc.numpy.keywords import give_keywords
 from pyc.numpy.linear_algebra import cross as cross_product
 from pyc.numpy.linear_algebra import matmul, outer, tensordot, vecdot
+from pyc.numpy.logic import isnan, logical_and, logical_not, not_equal, where
 from pyc.numpy.manipulation import matrix_transpose
+from pyc.numpy.solvers import (
+    det,
+    inv,
+    inverse,
+    lstsq,
+    matrix_rank,
+    pinv,
+    slogdet,
+    solve,
+    tensorinv,
+    tensorsolve,
+)
+from pyc.numpy.statistics import any as any_true
 from pyc.numpy.statistics import max as greatest
 from pyc.numpy.statistics import min as least
 from pyc.numpy.statistics import sum as total
 
 __all__ = [
+    "cholesky",
+    "cond",
     "cross",
+    "det",
     "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
     "multi_dot",
     "norm",
     "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "vecdot",
     "vector_norm",
@@ -59,7 +103,7 @@ def _floats(x: Any) -> Any:
     return x if dtype_of(x).kind in ("float", "complex") else cast(x, dt.f64)
 
 
-def _matrices(name: str, x: Any) -> Any:
+def _stacked(name: str, x: Any) -> Any:
     x = asarray(x)
     if len(shape_of(x)) < 2:
         raise ShapeError(f"{name}: needs rank 2 or more, got {type_text(x)}")
@@ -68,7 +112,7 @@ def _matrices(name: str, x: Any) -> Any:
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """The diagonals of the last two axes: (..., m, n) -> (..., k)."""
-    return manipulation.diagonal(_matrices("diagonal", x), offset, -2, -1)
+    return manipulation.diagonal(_stacked("diagonal", x), offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
@@ -163,22 +207,32 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of the matrices in the last two axes: "fro", 1, -1, inf or -inf."""
-    return _matrix_norm(_matrices("matrix_norm", x), ord, (-2, -1), keepdims)
+    """The norm of the matrices in the last two axes: "fro", 1, -1, inf, -inf, 2, -2 or "nuc"."""
+    return _matrix_norm(_stacked("matrix_norm", x), ord, (-2, -1), keepdims)
 
 
 def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
     x = _floats(x)
     if ord in ("fro", None):
         return vector_norm(x, axis=axes, keepdims=keepdims)
+    if ord in (2, -2, "nuc"):
+        values = svdvals(manipulation.moveaxis(x, axes, (-2, -1)))
+        chosen: dict[Any, Any] = {2: greatest, -2: least, "nuc": total}
+        found = chosen[ord](values, axis=-1)
+        shape = tuple(1 if k in _places(axes, x) else n for k, n in enumerate(shape_of(x)))
+        return manipulation.reshape(found, shape) if keepdims else found
     if ord not in (1, -1, np.inf, -np.inf):
-        raise DTypeError(
-            f"norm: ord {ord!r} of matrices needs singular values, which pyc does not have yet",
-            fix='Use "fro", 1, -1, inf or -inf.',
+        raise ArgumentError(
+            f"norm: there is no norm {ord!r} of matrices",
+            fix='Use "fro", "nuc", 1, -1, 2, -2, inf or -inf.',
         )
     summed = axes[0] if ord in (1, -1) else axes[1]
     lines = total(absolute(x), axis=summed, keepdims=True)
     return (greatest if ord in (1, np.inf) else least)(lines, axis=axes, keepdims=keepdims)
+
+
+def _places(axes: tuple[int, int], x: Any) -> tuple[int, ...]:
+    return tuple(k % len(shape_of(x)) for k in axes)
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
@@ -202,15 +256,21 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
-    """The matrices in the last two axes to the power n >= 0, by squaring."""
-    x = _matrices("matrix_power", x)
+    """The matrices in the last two axes to the power n, by squaring; of their inverses if n < 0.
+
+    raises LinearAlgebraError: not square matrices; when the program runs: n < 0, and a singular
+    matrix
+    """
+    x = matrices("matrix_power", x)
+    n = structural(n)
     *_, rows, columns = shape_of(x)
     if rows != columns:
-        raise ShapeError(f"matrix_power: needs square matrices, got {type_text(x)}")
-    if n < 0:
-        raise DTypeError(
-            "matrix_power: negative powers need an inverse, which pyc does not have yet"
+        raise LinearAlgebraError(
+            f"matrix_power: needs square matrices, got {type_text(x)}",
+            fix="Matrices lie in the last two axes: give an array (..., n, n).",
         )
+    if n < 0:
+        x, n = inv(x), -n
     if n == 0:
         return broadcast(eye(rows, dtype=dtype_of(x).numpy), shape_of(x))
     result = None
@@ -220,3 +280,40 @@ def matrix_power(x: Any, n: int, /) -> Any:
         n >>= 1
         x = matmul(x, x) if n else x
     return result
+
+
+def cond(x: Any, p: Any = None) -> Any:
+    """The condition numbers of matrices in a norm, of singular ones inf: (..., m, n) -> (...).
+
+    p: None or 2 for the ratio of the greatest and the least singular value, -2 for the other way
+    round, or another `ord` of `norm`, for square matrices
+
+    raises LinearAlgebraError: rank 1 or less, or matrices that are not square or empty
+    """
+    x = _floats(matrices("cond", x))
+    p = structural(p)
+    rows, columns = shape_of(x)[-2:]
+    if not rows or not columns:
+        raise LinearAlgebraError(f"cond: there is no condition of an empty array, {type_text(x)}")
+    if p in (None, 2, -2):
+        values = svdvals(x)
+        ends = values[..., 0], values[..., -1]
+        found = divide(*(ends[::-1] if p == -2 else ends))
+    else:
+        if rows != columns:
+            raise LinearAlgebraError(
+                f"cond: needs square matrices for the norm {p!r}, got {type_text(x)}",
+                fix="Use None, 2 or -2.",
+            )
+        turned, info = inverse(x)
+        turned = where(not_equal(info, 0)[..., None, None], np.nan, turned)
+        size = _matrix_norm(x, p, (-2, -1), False)
+        found = multiply(size, _matrix_norm(cast(turned, dtype_of(x)), p, (-2, -1), False))
+    # What is not NaN itself has an infinite condition where the ratio is NaN.
+    given = any_true(isnan(x), axis=(-2, -1))
+    return where(
+        logical_and(isnan(found), logical_not(given)), cast(np.inf, dtype_of(found)), found
+    )
+
+
+give_keywords(globals(), __all__, np.linalg, "linalg.")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from pyc.errors import ConcretizationError, DTypeError
 from pyc.interpreter import bind1, weak_type
 from pyc.ir import dtype as dt
@@ -15,8 +17,10 @@ from pyc.numpy.core import (
     broadcast,
     broadcast_shape,
     cast,
+    constant,
     dtype_of,
     fits,
+    known_elements,
     literal,
     named,
     operands,
@@ -79,10 +83,10 @@ greater_equal = _comparison("greater_equal", "ge", "x >= y.")
 
 
 def _logical(name: str, op: str, summary: str) -> Function:
-    def function(*xs: Any) -> Any:
-        values = [cast(value(x), dt.b1) for x in xs]
-        shape = broadcast_shape(name, [shape_of(x) for x in values])
-        return bind1(op, *(broadcast(x, shape) for x in values))
+    def function(x: Any, y: Any) -> Any:
+        values = [cast(value(v), dt.b1) for v in (x, y)]
+        shape = broadcast_shape(name, [shape_of(v) for v in values])
+        return bind1(op, *(broadcast(v, shape) for v in values))
 
     return named(function, name, summary)
 
@@ -93,7 +97,10 @@ logical_or = _logical("logical_or", "logical_or", "Either is non-zero.")
 
 logical_xor = _logical("logical_xor", "logical_xor", "Exactly one is non-zero.")
 
-logical_not = _logical("logical_not", "logical_not", "x is zero.")
+
+def logical_not(x: Any) -> Any:
+    """x is zero."""
+    return bind1("logical_not", cast(value(x), dt.b1))
 
 
 def of_integers(name: str, summary: str, kinds: str = "bool int uint") -> Function:
@@ -175,8 +182,11 @@ def isposinf(x: Any) -> Any:
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """x where the condition is non-zero, else y; the three broadcast together. NumPy's form
-    without x and y is a ConcretizationError: see `nonzero`."""
+    """x where the condition is non-zero, else y; the three broadcast together. Without x and y the
+    places where it is non-zero, as `nonzero`: ConcretizationError for a traced condition."""
+    known = known_elements(value(condition)) if x is None and y is None else None
+    if known is not None and known.ndim:
+        return tuple(map(constant, np.nonzero(known)))
     if x is None or y is None:
         raise ConcretizationError(
             "where: without `x` and `y`, the number of places depends on data",

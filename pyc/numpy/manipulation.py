@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
-from pyc.interpreter import bind1, current, type_of
+from pyc.interpreter import bind1, current, is_tracing, type_of
 from pyc.numpy.core import (
     axes_of,
     axis_of,
@@ -41,9 +41,26 @@ from pyc.numpy.core import (
 from pyc.numpy.creation import asarray
 
 
-def reshape(x: Any, shape: Any = None, *, newshape: Any = None) -> Any:
-    """`x` in row-major order under another shape; one dimension may be -1."""
+def reshape(x: Any, shape: Any = None, *, newshape: Any = None, copy: bool | None = None) -> Any:
+    """`x` in row-major order under another shape; one dimension may be -1.
+
+    copy: True for an array of its own, False for an error where a NumPy array needs a copy
+    raises ShapeError: the shape is of another number of elements; ArgumentError: no copy may be
+    made, and one is needed
+    """
     x = asarray(x)
+    found = _reshaped(x, shape, newshape)
+    if copy:
+        return current().copy(found)
+    if copy is False and type(x) is np.ndarray and not is_tracing():
+        try:
+            return np.reshape(x, shape_of(found), copy=False)
+        except ValueError:
+            raise ArgumentError("reshape: `copy=False`, and this array needs a copy") from None
+    return found
+
+
+def _reshaped(x: Any, shape: Any, newshape: Any) -> Any:
     wanted = shape if shape is not None else newshape
     wanted = structural(wanted) if getattr(wanted, "ndim", 0) else wanted
     items = list(wanted) if isinstance(wanted, (tuple, list)) else [wanted]
@@ -355,13 +372,14 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
         x, axis = ravel(x), 0
     shape = shape_of(x)
     place = axis_of("repeat", axis, len(shape))
+    kind = getattr(repeats, "dtype", np.dtype(np.float64))
     repeats = structural(repeats)
     if hasattr(repeats, "type"):
         raise ConcretizationError(
             "repeat: a traced number of repeats would make the shape depend on data",
             fix="Pass `repeats` as a Python number or a list, or make it a static argument.",
         )
-    counts = np.asarray(repeats)
+    counts = np.asarray(repeats, None if np.size(repeats) else kind)
     if counts.dtype.kind not in "iu" or counts.ndim > 1:
         raise DTypeError(f"repeat: needs integers, got {repeats!r}")
     if counts.size and counts.min() < 0:

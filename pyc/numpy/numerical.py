@@ -12,6 +12,7 @@ from pyc.numpy.core import (
     broadcast,
     cast,
     dtype_of,
+    known_elements,
     operands,
     part,
     shape_of,
@@ -23,7 +24,7 @@ from pyc.numpy.creation import asarray, iota
 from pyc.numpy.elementwise import add, clip, conj, divide, isclose, multiply, sqrt, subtract
 from pyc.numpy.indexing import gather
 from pyc.numpy.linear_algebra import matmul
-from pyc.numpy.logic import equal, less, where
+from pyc.numpy.logic import equal, isnan, less, logical_and, logical_or, where
 from pyc.numpy.manipulation import concat, diagonal, flip, pad, reshape, swapaxes
 from pyc.numpy.sorting import searchsorted
 from pyc.numpy.statistics import all as all_true
@@ -196,23 +197,31 @@ def allclose(
     return all_true(isclose(a, b, rtol, atol, equal_nan))
 
 
-def array_equal(a1: Any, a2: Any) -> Any:
-    """The shapes and all elements are equal; a traced bool inside `jit`."""
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """The shapes and all elements are equal, NaN and NaN too with `equal_nan`; a traced bool inside
+    `jit`."""
     a, b = asarray(a1), asarray(a2)
     if shape_of(a) != shape_of(b):
         return asarray(False)
-    return all_true(equal(a, b))
+    same = equal(a, b)
+    if equal_nan:
+        same = logical_or(same, logical_and(isnan(a), isnan(b)))
+    return all_true(same)
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
     """How often each number 0 ... length - 1 occurs in a line of integers, or the sums of weights.
 
-    length: the length of the result (or `minlength`); it cannot depend on data, so an element of
-    `length` or more is an IndexOutOfRangeError when the program runs
+    length: the length of the result (or `minlength`, of which known elements make more where they
+    need it); it cannot depend on traced ones: one of `length` or more is an IndexOutOfRangeError
+    when the program runs
     """
     x = _line("bincount", x)
     (size,) = to_shape("bincount", minlength if length is None else length)
-    if size < 1:
+    known = known_elements(x) if length is None and dtype_of(x).is_integer else None
+    if known is not None:
+        size = max(size, int(known.max()) + 1 if known.size else 0)
+    elif size < 1:
         raise ConcretizationError(
             "bincount: the length of the result depends on data",
             fix="Give `minlength=`: one more than the greatest number there can be.",

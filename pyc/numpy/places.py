@@ -1,13 +1,13 @@
 """Places in arrays: index tables of a shape, numbers of places, places of elements, counts in bins.
 
-Tables of a shape are constants. Functions whose result has a length that depends on data are
-refused with what to write instead.
+Tables of a shape are constants. What has a length that depends on data needs `size=` for
+traced elements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from pyc.errors import (
     ConcretizationError,
     DTypeError,
     ShapeError,
-    UnsupportedOpError,
 )
 from pyc.interpreter import bind1, is_number
 from pyc.ir import dtype as dt
@@ -37,10 +36,11 @@ from pyc.numpy.core import (
 )
 from pyc.numpy.creation import asarray, linspace
 from pyc.numpy.elementwise import add, conj, divide, floor_divide, multiply, remainder, subtract
-from pyc.numpy.logic import equal, greater_equal, isnan, less_equal, logical_and, where
-from pyc.numpy.manipulation import ravel, reshape
+from pyc.numpy.indexing import gather
+from pyc.numpy.logic import equal, greater_equal, isnan, less, less_equal, logical_and, where
+from pyc.numpy.manipulation import ravel, reshape, stack
 from pyc.numpy.numerical import convolve
-from pyc.numpy.sorting import searchsorted
+from pyc.numpy.sorting import nonzero, searchsorted
 from pyc.numpy.statistics import all as all_true
 from pyc.numpy.statistics import argmax, argmin
 from pyc.numpy.statistics import max as greatest
@@ -141,45 +141,85 @@ def nanargmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     return _nan_place("nanargmin", argmin, x, axis, keepdims, np.inf)
 
 
-def _refuse_count(name: str, fix: str) -> NoReturn:
-    raise ConcretizationError(f"{name}: the number of elements found depends on data", fix=fix)
+def _found(name: str, x: Any, size: int | None, fix: str) -> tuple[Any, ...]:
+    """The places of what is not zero, the first `size` if there is one."""
+    if size is None and known_elements(x) is None:
+        raise ConcretizationError(
+            f"{name}: the number of elements found depends on data",
+            fix=f"Give the most there can be: {fix}; or work with `where(mask, x, other)`, which "
+            "keeps the shape.",
+        )
+    places: tuple[Any, ...] = nonzero(x, size=size)
+    return places
 
 
-def flatnonzero(a: Any) -> NoReturn:
-    """ConcretizationError: the length of the result depends on data."""
-    _refuse_count(
-        "flatnonzero",
-        "Give the most there can be: `pyc.numpy.nonzero(x.ravel(), size=n)[0]`; or work with "
-        "`where(mask, x, other)`, which keeps the shape.",
-    )
+def flatnonzero(a: Any, *, size: int | None = None) -> Any:
+    """The places of what is not zero in the flattened array, int64. size: how many at most, which
+    traced elements need; places beyond the number found are the number of elements.
+
+    raises ConcretizationError: traced elements without `size`
+    """
+    x = ravel(asarray(a))
+    return _found("flatnonzero", x, size, "`pyc.numpy.flatnonzero(x, size=n)`")[0]
 
 
-def argwhere(a: Any) -> NoReturn:
-    """ConcretizationError: the length of the result depends on data."""
-    _refuse_count(
-        "argwhere",
-        "Give the most there can be: `pyc.numpy.nonzero(x, size=n)`; or work with "
-        "`where(mask, x, other)`, which keeps the shape.",
-    )
+def argwhere(a: Any, *, size: int | None = None) -> Any:
+    """The places of what is not zero as the rows of a matrix, (number, rank), int64. size: how many
+    at most, which traced elements need; rows beyond the number found are the shape of `a`.
+
+    raises ConcretizationError: traced elements without `size`
+    """
+    x = asarray(a)
+    if not shape_of(x):
+        found = argwhere(reshape(x, (1,)), size=size)
+        return part(found, 1, 0, 0)
+    return stack(_found("argwhere", x, size, "`pyc.numpy.argwhere(x, size=n)`"), 1)
 
 
-def extract(condition: Any, arr: Any) -> NoReturn:
-    """ConcretizationError: the length of the result depends on data."""
-    _refuse_count("extract", "Work with `where(condition, x, other)`, which keeps the shape.")
+def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+    """The elements of `arr` where `condition`, flattened, is not zero. size: how many at most,
+    which a traced condition needs; `fill_value` stands behind the last.
+
+    raises ConcretizationError: a traced condition without `size`
+    """
+    mask, x = ravel(asarray(condition)), ravel(asarray(arr))
+    places = _found("extract", mask, size, "`pyc.numpy.extract(mask, x, size=n)`")
+    return _taken(x, mask, 0, places, size, fill_value)
 
 
-def compress(condition: Any, a: Any, axis: int | None = None) -> NoReturn:
-    """ConcretizationError: the length of the result depends on data."""
-    _refuse_count("compress", "Work with `where(condition, x, other)`, which keeps the shape.")
+def compress(
+    condition: Any,
+    a: Any,
+    axis: int | None = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = 0,
+) -> Any:
+    """The slices of `a` along an axis (the elements of the flattened array if None) where a line of
+    conditions is not zero. size: how many at most, which a traced condition needs; `fill_value`
+    stands behind the last.
+
+    raises ConcretizationError: a traced condition without `size`; ShapeError: it is no line
+    """
+    mask, x = asarray(condition), asarray(a)
+    if len(shape_of(mask)) != 1:
+        raise ShapeError(f"compress: the condition must be a line, got {type_text(mask)}")
+    x, axis = (ravel(x), 0) if axis is None else (x, axis)
+    place = axis_of("compress", axis, len(shape_of(x)))
+    fix = "`pyc.numpy.compress(mask, x, size=n)`"
+    return _taken(x, mask, place, _found("compress", mask, size, fix), size, fill_value)
 
 
-def unique(ar: Any, *args: Any, **options: Any) -> NoReturn:
-    """ConcretizationError: the length of the result depends on data."""
-    _refuse_count(
-        "unique",
-        "For small integers count them: `np.bincount(x, minlength=n)`; else sort, and mark where "
-        "an element differs\nfrom the one before.",
-    )
+def _taken(
+    x: Any, mask: Any, axis: int, places: tuple[Any, ...], size: int | None, fill_value: Any
+) -> Any:
+    """The slices of `x` at places of an axis; `fill_value` for those beyond the mask."""
+    (at,) = places
+    before = (slice(None),) * axis
+    if size is None:
+        return gather(x, (*before, at))
+    at = where(less(at, shape_of(mask)[0]), at, shape_of(x)[axis])
+    return gather(x, (*before, at), mode="fill", fill_value=fill_value)
 
 
 # --- counts in bins -------------------------------------------------------------------------------
@@ -196,7 +236,7 @@ def histogram(
     raises ArgumentError: known edges that are not ascending
     """
     x = ravel(asarray(a))
-    edges = _edges(x, bins, range)
+    edges = edges_of_bins(x, bins, range)
     count = shape_of(edges)[0] - 1
     common = result_dtype(x, edges)
     values, borders = cast(x, common), cast(edges, common)
@@ -229,9 +269,13 @@ def _weight_type(weights: Any) -> Any:
     return dt.i64 if kind is dt.b1 else kind
 
 
-def _edges(x: Any, bins: Any, range: Any) -> Any:
+def edges_of_bins(x: Any, bins: Any, range: Any) -> Any:
+    """The edges of bins for a line; see `histogram`."""
     if isinstance(bins, str):
-        raise UnsupportedOpError(
+        known = known_elements(x)
+        if known is not None:
+            return constant(np.histogram_bin_edges(known, bins, structural(range)))
+        raise ConcretizationError(
             f"histogram: bins={bins!r} makes a number of bins that depends on data",
             fix="Give the number of bins, or their edges.",
         )
@@ -282,5 +326,5 @@ def _turned(x: Any) -> Any:
 __all__ = [
     *("argwhere", "compress", "correlate", "diag_indices_from", "extract", "flatnonzero"),
     *("histogram", "nanargmax", "nanargmin", "ravel_multi_index", "tril_indices_from"),
-    *("triu_indices_from", "unique", "unravel_index"),
+    *("triu_indices_from", "unravel_index"),
 ]

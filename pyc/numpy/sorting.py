@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -15,7 +16,9 @@ from pyc.numpy.core import (
     axis_of,
     broadcast,
     cast,
+    constant,
     dtype_of,
+    known_elements,
     literal,
     operands,
     shape_of,
@@ -96,7 +99,7 @@ def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The middle of the sorted axes (all if None), the mean of two where there are two; NaN if any
     is, and of no elements."""
     x = asarray(x)
-    ordered, wide = _ordered("median", x, axis)
+    ordered, wide = ordered_axes("median", x, axis)
     count = shape_of(ordered)[-1]
     if not dtype_of(x).is_float:
         ordered = cast(ordered, dt.f64)
@@ -110,7 +113,7 @@ def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return bind1("reshape", found, shape=wide) if keepdims else found
 
 
-def _ordered(name: str, x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+def ordered_axes(name: str, x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     """`x` with the axes (all if None) as a sorted last one, and its shape with these axes as 1."""
     if dtype_of(x).is_complex:
         raise DTypeError(f"{name}: complex numbers have no order, got {type_text(x)}")
@@ -129,16 +132,25 @@ def quantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any
     NumPy's: a float's own where q is a Python number, any type's own where q is 0 or 1 as integers,
     else that of x and q together. Where a fraction falls on an element it is that element, beside
     infinite ones too (NumPy's formula gives NaN)."""
-    return _quantiles("quantile", asarray(x), q, 1, axis, keepdims)
+    return quantiles_of("quantile", asarray(x), q, 1, axis, keepdims, _between)
 
 
 def percentile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """`quantile` with q in percent."""
-    return _quantiles("percentile", asarray(x), q, 100, axis, keepdims)
+    return quantiles_of("percentile", asarray(x), q, 100, axis, keepdims, _between)
 
 
-def _quantiles(name: str, x: Any, q: Any, whole: int, axis: Any, keepdims: bool) -> Any:
-    """Quantiles at fractions q / whole."""
+def quantiles_of(
+    name: str,
+    x: Any,
+    q: Any,
+    whole: int,
+    axis: Any,
+    keepdims: bool,
+    between: Callable[[Any, float], Any],
+) -> Any:
+    """Quantiles at fractions q / whole. between: the element at a fraction of the sorted last axis
+    of an array."""
     numbers = structural(q)
     if hasattr(numbers, "type"):
         raise ConcretizationError(
@@ -149,7 +161,7 @@ def _quantiles(name: str, x: Any, q: Any, whole: int, axis: Any, keepdims: bool)
     if not ((fractions >= 0) & (fractions <= 1)).all():
         raise ArgumentError(f"{name}: fractions must lie in [0, {whole}], got {q}")
     kind = np.dtype(q.dtype) if hasattr(q, "dtype") else np.asarray(numbers).dtype
-    ordered, wide = _ordered(name, x, axis)
+    ordered, wide = ordered_axes(name, x, axis)
     count = shape_of(ordered)[-1]
     if count == 0:
         raise ShapeError(f"{name}: no elements along axis {axis} of {type_text(x)}")
@@ -160,9 +172,7 @@ def _quantiles(name: str, x: Any, q: Any, whole: int, axis: Any, keepdims: bool)
         strong = dt.of(kind if kind.kind == "f" else np.dtype(np.float64))
         assert strong is not None, "NumPy's floats are pyc's"
         ordered = cast(ordered, dt.promote(dtype_of(x), strong))
-    last = gather(ordered, (..., count - 1))
-    number = equal(last, last)
-    found = [where(number, _between(ordered, count, p), last) for p in fractions.reshape(-1)]
+    found = [between(ordered, float(p)) for p in fractions.reshape(-1)]
     if keepdims:
         found = [bind1("reshape", each, shape=wide) for each in found]
     if fractions.ndim == 0:
@@ -171,9 +181,15 @@ def _quantiles(name: str, x: Any, q: Any, whole: int, axis: Any, keepdims: bool)
     return bind1("reshape", together, shape=(*fractions.shape, *shape_of(together)[1:]))
 
 
-def _between(ordered: Any, count: int, fraction: float) -> Any:
-    """The element at a fraction of the last axis, between its two neighbours."""
-    at = float(fraction) * (count - 1)
+def _between(ordered: Any, fraction: float) -> Any:
+    """The element at a fraction of the last axis, between its two neighbours; NaN if any is."""
+    count = shape_of(ordered)[-1]
+    last = gather(ordered, (..., count - 1))
+    return where(equal(last, last), _at_fraction(ordered, count, fraction), last)
+
+
+def _at_fraction(ordered: Any, count: int, fraction: float) -> Any:
+    at = fraction * (count - 1)
     low = int(at)
     below, part = gather(ordered, (..., low)), at - low
     if not part:
@@ -186,11 +202,13 @@ def _between(ordered: Any, count: int, fraction: float) -> Any:
     return add(below, multiply(apart, part))
 
 
-def searchsorted(a: Any, v: Any, side: str = "left") -> Any:
-    """Where each of `v` would go in the ascending line `a`, int64."""
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Where each of `v` would go in the ascending line `a`, int64. sorter: the indices that sort
+    `a`, if it is not."""
     if side not in ("left", "right"):
         raise ArgumentError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
     line, values = asarray(a), asarray(v)
+    line = line if sorter is None else gather(line, asarray(sorter))
     kind = dtype_of(operands("searchsorted", _stand_in(line), _stand_in(values))[0])
     return bind1("searchsorted", cast(line, kind), cast(values, kind), right=side == "right")
 
@@ -219,8 +237,14 @@ def isin(
 
 def nonzero(x: Any, *, size: int | None = None) -> tuple[Any, ...]:
     """The indices of the first `size` non-zero elements in row-major order, int64, one array for
-    each axis; places beyond the number found hold the array's shape. ConcretizationError without
-    `size`: the number found depends on data."""
+    each axis; places beyond the number found hold the array's shape. Without `size` all of them,
+    for elements that are known, such as those outside of a trace; ConcretizationError for traced
+    ones: their number depends on data."""
+    known = known_elements(asarray(x)) if size is None else None
+    if known is not None:
+        if not known.ndim:
+            raise ShapeError("nonzero: an array of rank 0 has no places; use `atleast_1d`")
+        return tuple(map(constant, np.nonzero(known)))
     if size is None:
         raise ConcretizationError(
             "nonzero: the number of non-zero elements depends on data",

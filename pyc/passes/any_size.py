@@ -11,9 +11,10 @@ ones and a masked one for the rest, in tasks of about `schedule.TASK_WORK`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from pyc.frozen import replace
-from pyc.ir.expr import Expr, Var, apply, const, maximum, minimum
+from pyc.ir.expr import Expr, Load, Var, apply, const, maximum, minimum, postorder
 from pyc.ir.graph import Eqn, Graph
 from pyc.ir.loops import (
     Body,
@@ -28,14 +29,18 @@ from pyc.ir.loops import (
     Reduce,
     Stmt,
     Store,
+    expressions,
+    walk,
 )
 from pyc.ir.plan import ALIGNMENT, Given, Launch, Place, Plan, PlanBuffer, Site, given_bytes
+from pyc.ir.shares import Shares
 from pyc.ir.sizes import EXTENTS, NoGenericFormError
 from pyc.ir.target import Target
 from pyc.ir.verify_kernel import verify
 from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.any_size_blocks import elements_in_blocks
 from pyc.passes.any_size_lines import Locals, reduce_column, reduce_row
+from pyc.passes.any_size_reductions import Reductions
 from pyc.passes.fuse import fuse
 from pyc.passes.lower import lower
 from pyc.passes.memory import Planned
@@ -44,11 +49,17 @@ from pyc.passes.schedule import ONE_LOOP, TASK_WORK
 
 
 def plan_any_size(
-    graph: Graph, target: Target, *, streamed: bool = False, check: bool = False
+    graph: Graph,
+    target: Target,
+    *,
+    streamed: bool = False,
+    shared: Shares | None = None,
+    check: bool = False,
 ) -> Planned:
     """The Plan of an optimised Graph for arrays of any size: its given sizes are those of `EXTENTS`
     that its arrays have, in their order. streamed: its results pass by the caches, as each has
-    `plan.STREAMED_BYTES` or more; check: verify its kernel.
+    `plan.STREAMED_BYTES` or more; shared: how a reduction is, on a target with blocks: in how many
+    parts is given behind the sizes; check: verify its kernels.
 
     raises NoGenericFormError: it takes more than one kernel, or loops for an element
     """
@@ -63,23 +74,38 @@ def plan_any_size(
 
     lowered = lower(graph, fusion, fusion.walker, fusion.groups[0], "k0", site)
     arguments = {p: k for k, p in enumerate(graph.params)}
-    kernel = _scheduled(_streamed(lowered.kernel) if streamed else lowered.kernel, target)
+    logical = _streamed(lowered.kernel) if streamed else lowered.kernel
+    kernels = _reduced(logical, shared) if shared else [_scheduled(logical, target)]
     if check:
         verify(lowered.kernel)
-        verify(kernel, scheduled=True)
+        for kernel in kernels:
+            verify(kernel, scheduled=True)
     buffers = [
         PlanBuffer(0, Place.ARGUMENT, k, scalar=not p.shape) for k, p in enumerate(graph.params)
     ]
     buffers += [PlanBuffer(0, Place.RESULT, k) for k in range(len(graph.results))]
     results = {r: len(arguments) + k for k, r in enumerate(graph.results)}
     slots = [arguments[v] for v in lowered.inputs] + [results[v] for v in lowered.outputs]
-    count = len(kernel.sizes)
+    places = {b.name: slot for b, slot in zip(logical.buffers, slots, strict=True)}
+    peak = 0
+    for b in (b for kernel in kernels for b in kernel.buffers if b.name not in places):
+        places[b.name] = len(buffers)
+        nbytes = prod(d for d in b.shape if isinstance(d, int)) * b.dtype.itemsize
+        buffers.append(PlanBuffer(nbytes, Place.ARENA, peak, last=len(kernels) - 1))
+        peak += -(-nbytes // ALIGNMENT) * ALIGNMENT
+    count = len(kernels[0].sizes)
+    given = tuple(Given(k) for k in range(count))
     plan = Plan(
-        kernels=(kernel,),
+        kernels=tuple(kernels),
         buffers=tuple(buffers),
-        steps=(Launch(0, tuple(slots), tuple(Given(k) for k in range(count))),),
+        steps=tuple(
+            Launch(k, tuple(places[b.name] for b in kernel.buffers), given)
+            for k, kernel in enumerate(kernels)
+        ),
         arguments=tuple(arguments.values()),
         results=tuple(results.values()),
+        peak=peak,
+        lower_bound=peak,
         constants=b"" if target.has_blocks else bytes(given_bytes(count)),
         sites=tuple(sites),
         given=count,
@@ -113,6 +139,35 @@ def _scheduled(logical: Kernel, target: Target) -> Kernel:
         else:
             body = _rows(loops, extents, task, vectors.over(const(0), extents[-1]))
     return Kernel(logical.name, buffers, tuple(body), tuple(sizes.values()))
+
+
+def _reduced(logical: Kernel, shared: Shares) -> list[Kernel]:
+    """The kernels of a reduction on a target with blocks."""
+    sizes = {e: Var(f"n{k}") for k, e in enumerate(_extents(logical))}
+    parts = Var("parts")
+    loops, core = peel(logical.body)
+    core, buffers = _of_sizes(core, logical.buffers, sizes)
+    extents = [sizes[x.extent] for x in loops]
+    reduce = next((s for s in core if isinstance(s, Reduce)), None)
+    if reduce is None or not all(isinstance(s, (Store, Let, Reduce)) for s in core):
+        raise NoGenericFormError("more than a reduction")
+    ((_, n),) = reduce.domain
+    assert isinstance(n, Expr)
+    made = Reductions(loops, extents, core, n, shared, parts)
+    found: list[Kernel] = []
+    for k, body in enumerate(made.kernels()):
+        used = _named(tuple(body))
+        known = tuple(b for b in (*buffers, *made.scratch) if b in used)
+        name = logical.name if not k else f"{logical.name}_join"
+        found.append(Kernel(name, known, tuple(body), (*sizes.values(), parts)))
+    return found
+
+
+def _named(body: Body) -> set[Buffer]:
+    """The buffers that statements load from or store to."""
+    roots = [e for s in walk(body) for e in expressions(s)]
+    found = {n.buffer for n in postorder(roots) if isinstance(n, Load)}
+    return found | {s.buffer for s in walk(body) if isinstance(s, Store)}
 
 
 def _streamed(kernel: Kernel) -> Kernel:

@@ -105,13 +105,7 @@ class ColumnJoin:
                 )
                 body += lets
                 kept.append(names)
-            distance = KEEP // 2
-            while distance:
-                kept = [
-                    reduction.monoid.combine(kept[k], kept[k + distance]) for k in range(distance)
-                ]
-                distance //= 2
-            body += [Let(r, v) for r, v in zip(s.results, kept[0], strict=True)]
+            body += [Let(r, v) for r, v in zip(s.results, reduction.halves(kept), strict=True)]
         alone = thread < self.columns
         if inside is not None:
             alone = alone & inside

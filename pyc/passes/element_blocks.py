@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from math import gcd, prod
 
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Expr, Load, Var, apply, children, const, postorder
+from pyc.ir.expr import Apply, Expr, Load, Var, apply, children, const, postorder
 from pyc.ir.loops import Body, Fail, For, If, Kind, Let, Space, Stmt, Store, walk
 from pyc.ir.order import LANES
-from pyc.ir.visit import renamed
+from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.nest import Loop, Nest, accesses, instructions, roots, values_of
 from pyc.passes.reduction_blocks import power_above
 
@@ -25,6 +25,8 @@ THREADS = 256
 """Threads of a block."""
 MAX_VECTOR = 16
 """Elements of a thread's vector at most."""
+BRANCHING = frozenset(("div", "rare_select"))
+"""Instructions with a branch, behind which the compiler leaves reads that stand there."""
 BUSY = 1 << 18
 """Threads that keep the largest device busy."""
 UNDER_WAY = 32
@@ -36,6 +38,8 @@ NEIGHBOURS = 4
 """Vectors one below the other that share what they read."""
 LARGEST = 512
 """Instructions of a thread, over all its elements, up to which it computes several vectors."""
+
+CHOICES = frozenset(("select", "rare_select"))
 
 Positions = Callable[[Sequence[Loop], Expr], list[Stmt]]
 
@@ -58,6 +62,7 @@ def element_nest(nest: Nest, loops: Sequence[Loop], core: Body, positions: Posit
     """The grid. positions: binds variables of loops to a row-major number."""
     inner = loops[-1] if loops else Loop(nest.simplify.variable("one", 1), 1)
     outer = list(loops[:-1])
+    core = reads_first(core)
     width = width_of(nest, loops, inner, core)
     vectors = -(-inner.extent // width)
     total = vectors * prod(x.extent for x in outer)
@@ -89,6 +94,43 @@ def element_nest(nest: Nest, loops: Sequence[Loop], core: Body, positions: Posit
         rows = min(max(count, NEIGHBOURS), MOST_PLACES)
         return _one_below_the_other(nest, outer, vectors, rows, vector, positions)
     return _apart(nest, total, count, here)
+
+
+def reads_first(core: Body) -> Body:
+    """`core` with what it reads in any case bound before all else, where its work has branches."""
+    if not all(isinstance(s, (Let, Store, Fail)) for s in core):
+        return core
+    whole = postorder(roots(core))
+    if not any(isinstance(e, Apply) and e.name in BRANCHING for e in whole):
+        return core
+    written = {s.buffer for s in core if isinstance(s, Store)}
+    bound = {s.var for s in core if isinstance(s, Let)}
+    sure = made_in_any_case(roots(core))
+    depends: set[int] = set()
+    variables: dict[int, Var] = {}
+    reads = []
+    for e in whole:
+        if isinstance(e, Load) or e in bound or any(id(c) in depends for c in children(e)):
+            free = id(e) in sure and not any(id(c) in depends for c in children(e))
+            depends.add(id(e))
+            if isinstance(e, Load) and free and e.buffer not in written:
+                variables[id(e)] = Var("read", e.dtype)
+                reads.append(Let(variables[id(e)], e))
+    rewriter = Rewriter(expr=lambda e: variables.get(id(e), e))
+    return (*reads, *rewriter.body(core)) if len(reads) > 1 else core
+
+
+def made_in_any_case(values: Sequence[Expr]) -> set[int]:
+    """The nodes of some expressions that are not only below a choice, which may leave them out."""
+    found: set[int] = set()
+    stack = list(values)
+    while stack:
+        e = stack.pop()
+        if id(e) not in found:
+            found.add(id(e))
+            choice = isinstance(e, Apply) and e.name in CHOICES
+            stack += children(e)[:1] if choice else children(e)
+    return found
 
 
 def computed(core: Body) -> list[DType]:

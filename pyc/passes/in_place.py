@@ -3,6 +3,7 @@
 A *link* is an equation that may write a result where one of its operands lies:
 
 * an update (slice store, scatter) writes its operand's buffer;
+* a routine of a library factors a matrix where it lies;
 * a loop over whole arrays keeps a carry in the buffer of its initial value;
 * a branch makes a result in the buffer of an operand, if in every case it can.
 
@@ -146,6 +147,9 @@ class Chains:
         """The position of the operand that result k may overwrite."""
         if eqn.op.in_place is not None:
             return eqn.op.in_place, False
+        if k in eqn.op.overwrites:
+            position = eqn.op.overwrites[k]
+            return (position, False) if eqn.args[position].type == eqn.outs[k].type else None
         if eqn.op.kind is not Kind.CONTROL:
             return None
         if eqn.op.name == "cond":

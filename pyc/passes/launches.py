@@ -13,16 +13,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyc.frozen import replace
+from pyc.ir import dtype as dt
 from pyc.ir.graph import Eqn, Value
 from pyc.ir.loops import Buffer, Kernel
 from pyc.ir.op import Kind
 from pyc.ir.plan import STREAMED_BYTES, Launch, Library, Place
+from pyc.ir.routines import is_lapack
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.ir.verify_kernel import verify
 from pyc.ir.visit import Rewriter
 from pyc.kernels.registry import choose, sequence_of
 from pyc.kernels.sequence import LaunchSequence
+from pyc.kernels.small_matrices import small_matrices
 from pyc.passes.fusion import Decision, Group
 from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.nest import Stage
@@ -181,12 +184,15 @@ class Launches(Slots):
         slots: Sequence[int],
     ) -> None:
         """Launches what an op builds itself, or what does the same on this target."""
-        found = sequence_of(eqn.op.name, types, params) if self.target.has_blocks else None
-        if found is not None and not any(exceeded(c.kernel, self.target) for c in found.calls):
+        found = sequence_of(eqn.op.name, types, params, self.target)
+        build = eqn.op.build
+        if found is not None and not (
+            build and any(exceeded(c.kernel, self.target) for c in found.calls)
+        ):
             self.sequence(scope, eqn, found, slots)
             return
-        assert eqn.op.build is not None
-        self.run(scope, eqn, eqn.op.build(types, **params), slots)
+        assert build is not None
+        self.run(scope, eqn, build(types, **params), slots)
 
     def sequence(
         self, scope: Scope, eqn: Eqn, sequence: LaunchSequence, slots: Sequence[int]
@@ -196,6 +202,7 @@ class Launches(Slots):
             details = f"{eqn.op.name} is {sequence}"
             self.decisions.append(Decision(Reason.KERNEL_STAGES, self.numbers[eqn], details))
         own = dict(zip(sequence.buffers, slots, strict=True))
+        own.update((buffer, self.constant_slot(table)) for buffer, table in sequence.tables)
         numbers: dict[Kernel, int] = {}
         for call in sequence.calls:
             for buffer in call.arguments:
@@ -210,8 +217,10 @@ class Launches(Slots):
             arguments = tuple(own[b] for b in call.arguments)
             scope.steps.append(Launch(numbers[call.kernel], arguments))
 
-    def opaque(self, scope: Scope, group: Group, eqn: Eqn) -> None:
+    def opaque(self, scope: Scope, number: int, group: Group, eqn: Eqn) -> None:
         """Adds an equation with a kernel or a routine of its own."""
+        for k in eqn.op.overwrites:
+            self._overwritten(scope, number, eqn, k)
         for out in group.outputs:
             if out not in scope.slot:
                 wanted = scope.wanted.get(out)
@@ -226,9 +235,7 @@ class Launches(Slots):
         slots = [self.where(scope, v) for v in (*eqn.args, *between, *group.outputs)]
         types = tuple(a.type for a in eqn.args)
         if eqn.op.kind is Kind.LIBRARY:
-            assert eqn.op.routine is not None
-            routine, integers = eqn.op.routine(types, **eqn.params)
-            scope.steps.append(Library(routine, tuple(slots), integers))
+            self._library(scope, eqn, types, slots)
             return
         if eqn.op.kind is Kind.KERNEL:
             self._built(scope, eqn, types, eqn.params, slots)
@@ -250,6 +257,38 @@ class Launches(Slots):
             self._stages(scope, eqn, stages, kernel, places)
         else:
             self.run(scope, eqn, choice.kernel, slots)
+
+    def _library(
+        self, scope: Scope, eqn: Eqn, types: tuple[ArrayType, ...], slots: Sequence[int]
+    ) -> None:
+        """Adds the call of a routine, with workspace of its own; or the kernel that does the same
+        for many small matrices."""
+        small = small_matrices(eqn.op.name, types, tuple(o.type for o in eqn.outs), eqn.params)
+        if small is not None:
+            self.decisions.append(Decision(Reason.KERNEL_NEST, self.numbers[eqn], small.name))
+            self.run(scope, eqn, small, slots)
+            return
+        assert eqn.op.routine is not None
+        step = eqn.op.routine(types, **eqn.params)
+        workspace = (self.new_slot(ArrayType((n,), dt.u8)) for n in step.workspace)
+        scope.steps.append(Library(step.routine, (*slots, *workspace), step.integers))
+        if self.target.has_blocks and is_lapack(step.routine):
+            copied = sum(self.slots[slot].nbytes for slot in slots)
+            details = f"{eqn.op.name} on {', '.join(map(str, types))}: {copied} bytes are copied"
+            self.decisions.append(Decision(Reason.FALLBACK_HOST, self.numbers[eqn], details))
+
+    def _overwritten(self, scope: Scope, number: int, eqn: Eqn, k: int) -> None:
+        """Puts a result of a routine where an argument lies that is dead afterwards."""
+        operand, out = eqn.args[eqn.op.overwrites[k]], eqn.outs[k]
+        source = self.where(scope, operand)
+        wanted = scope.wanted.get(out)
+        if (
+            out.type == operand.type
+            and wanted in (None, source)
+            and self.overwrites(scope, number, eqn, operand)
+        ):
+            scope.slot[out] = source
+        assert wanted != source or out in scope.slot, f"{eqn.op} would overwrite what is read"
 
     def update(self, scope: Scope, number: int, group: Group, eqn: Eqn) -> None:
         """An update in its operand's buffer where that is dead, else in a copy."""

@@ -191,7 +191,7 @@ class _Planner(Launches):
         elif eqn.op.in_place is not None:
             self.update(scope, number, group, eqn)
         else:
-            self.opaque(scope, group, eqn)
+            self.opaque(scope, number, group, eqn)
 
     # --- control flow -----------------------------------------------------------------------------
 

@@ -54,6 +54,14 @@ class ThreadReduction:
             level = pairs + ([level[-1]] if len(level) % 2 else [])
         return level[0]
 
+    def halves(self, values: Sequence[Components]) -> Components:
+        """The halves step over a power of two of values."""
+        level = list(values)
+        while len(level) > 1:
+            apart = len(level) // 2
+            level = [self.monoid.combine(level[k], level[k + apart]) for k in range(apart)]
+        return level[0]
+
     def pick(self, condition: Expr, values: Components) -> Components:
         """`values` where the condition holds, else neutral."""
         return tuple(select(condition, v, e) for v, e in zip(values, self.neutral, strict=True))
@@ -141,7 +149,7 @@ class ThreadReduction:
         return [*body, *(Let(r, v) for r, v in zip(results, total, strict=True))]
 
     def parts(
-        self, part: Value, first: Expr, size: int, count: int
+        self, part: Value, first: Expr, size: int, count: int | Expr
     ) -> tuple[list[Stmt], Components]:
         """The pairwise tree of part(first .. first + size), a power of two, of which those from
         `count` on are neutral."""

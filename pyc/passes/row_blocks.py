@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pyc.frozen import frozen
+from pyc.frozen import frozen, replace
+from pyc.ir import dtype as dt
 from pyc.ir.expr import Expr, Load, Var, apply, const
 from pyc.ir.loops import (
     Alloc,
@@ -19,6 +20,7 @@ from pyc.ir.loops import (
     For,
     If,
     Kind,
+    Last,
     Let,
     Reduce,
     Stmt,
@@ -36,10 +38,10 @@ SPLIT_CHUNKS = 16
 """Chunks of one of these warps at most."""
 SPLIT_BLOCKS = 2048
 """Blocks of a long reduction from which a warp takes more chunks."""
+FEW_CHUNKS, BUSY_BLOCKS = 4, 256
+"""Chunks that a warp takes as long as there are so many blocks."""
 FEW_ROWS = 264
 """Long rows fewer than this are cut into blocks."""
-
-
 JOINED_BLOCKS = 256
 """Blocks of a row whose parts every block of the next launch may join for itself."""
 
@@ -150,16 +152,22 @@ class RowBlocks(RowChunks):
 
     @property
     def split_each(self) -> int:
-        """Chunks of one warp of a split reduction: by the row alone."""
+        """Chunks of one warp of a split reduction: several where there are blocks enough."""
         each = 1
-        while each < SPLIT_CHUNKS and -(-self.chunks // (SPLIT_WARPS * each)) > SPLIT_BLOCKS // 2:
+        while each < FEW_CHUNKS and self.kept * self._blocks_of(2 * each) >= BUSY_BLOCKS:
+            each *= 2
+        while each < SPLIT_CHUNKS and self._blocks_of(each) > SPLIT_BLOCKS // 2:
             each *= 2
         return each
+
+    def _blocks_of(self, each: int) -> int:
+        """Blocks of a row whose warps have so many chunks."""
+        return -(-self.chunks // (SPLIT_WARPS * each))
 
     @property
     def blocks(self) -> int:
         """Blocks of a split reduction."""
-        return -(-self.chunks // (SPLIT_WARPS * self.split_each))
+        return self._blocks_of(self.split_each)
 
     @property
     def worth_splitting(self) -> bool:
@@ -178,11 +186,45 @@ class RowBlocks(RowChunks):
         binding: Sequence[Stmt],
         scratch: Sequence[Sequence[Buffer]],
         before: Left | None = None,
+        *,
+        turned: bool = False,
     ) -> list[Stmt]:
         """The first stage: block (row, number) stores KEEP lanes of its chunks in `scratch`.
-        before: what the launch before left, joined here first."""
-        block, warp, thread = Var("block"), Var("warp"), Var("thread")
+        before: what the launch before left, joined here first; turned: the last chunks first."""
+        start, block, warp, thread = Var("start"), Var("block"), Var("warp"), Var("thread")
+        count = self.kept * self.blocks
         inner, first = self._share_of(place, binding, before, block, warp, thread)
+        inner += self._left_by(block, first, scratch, warp, thread)
+        bound = Let(block, count - 1 - start if turned else start)
+        return self._launch(start, count, warp, SPLIT_WARPS, thread, (bound, *inner))
+
+    def joined_by_last(self, place: Var, binding: Sequence[Stmt], left: Left) -> list[Stmt]:
+        """All in one launch: the blocks of a row leave what `partial` does, and the one that comes
+        last joins it."""
+        row, number, warp, thread = Var("group"), Var("number"), Var("warp"), Var("thread")
+        block, last = Var("block"), Var("last", dt.b1)
+        self.covered = self.split_each * SPLIT_WARPS * self.blocks
+        inner: list[Stmt] = [Let(place, row), Let(block, row * self.blocks + number), *binding]
+        first = (number * SPLIT_WARPS + warp) * self.split_each
+        inner += self._left_by(block, first, left.scratch, warp, thread)
+        joined = self._met(left, row, warp, SPLIT_WARPS, thread)
+        alone = thread.equal(0) & warp.equal(0)
+        joined += [s if isinstance(s, Let) else If(alone, (s,)) for s in left.after]
+        inner += [Last(last), If(last, tuple(joined))]
+        blocks = self._launch(number, self.blocks, warp, SPLIT_WARPS, thread, tuple(inner))
+        group = (replace(s, kind=Kind.GROUP) for s in blocks if isinstance(s, For))
+        return [For(row, self.kept, Kind.GRID, tuple(group))]
+
+    def _left_by(
+        self,
+        block: Expr,
+        first: Expr,
+        scratch: Sequence[Sequence[Buffer]],
+        warp: Var,
+        thread: Var,
+    ) -> list[Stmt]:
+        """What a block stores in `scratch` of its chunks, those of a warp from `first` on."""
+        inner: list[Stmt] = []
         wraps: list[Callable[[Body], Body]] = []
         for region, held in zip(self.regions, scratch, strict=True):
             reduction = ThreadReduction([r.dtype for r in region.results], region.monoid)
@@ -200,7 +242,7 @@ class RowBlocks(RowChunks):
         whole: Body = tuple(inner)
         for w in wraps:
             whole = w(whole)
-        return self._launch(block, self.kept * self.blocks, warp, SPLIT_WARPS, thread, whole)
+        return list(whole)
 
     def spread(self, place: Var, binding: Sequence[Stmt], before: Left) -> list[Stmt]:
         """A stage that stores rows: block (row, number) the chunks that it has in `partial`, after
@@ -248,24 +290,12 @@ class RowBlocks(RowChunks):
 
     def _met(self, before: Left, row: Expr, warp: Var, warps: int, thread: Var) -> list[Stmt]:
         """Binds the results of reductions in every thread of a block, from what blocks left."""
-        groups = 2 * warps
-        size = max(power_above(self.blocks) // groups, 1)
-        lane = apply("remainder", thread, const(KEEP))
-        group = warp * 2 + apply("quotient", thread, const(KEEP))
         inner: list[Stmt] = []
         for s, held in zip(before.reduces, before.scratch, strict=True):
             reduction = ThreadReduction([r.dtype for r in s.results], s.monoid)
 
-            def part(number: Expr, held: Sequence[Buffer] = held) -> Components:
+            def left(number: Expr, lane: Expr, held: Sequence[Buffer] = held) -> Components:
                 return tuple(Load(b, ((row * self.blocks + number) * KEEP + lane,)) for b in held)
 
-            body, total = reduction.parts(part, group * size, size, self.blocks)
-            lets, total = reduction.bind(total, "part")
-            inner += [*body, *lets]
-            shared = self._share(reduction, groups * KEEP)
-            inner += [
-                Store(b, (group * KEEP + lane,), x) for b, x in zip(shared, total, strict=True)
-            ]
-            inner.append(Barrier("block"))
-            inner += self._joined(reduction, s.results, shared, groups, thread)
+            inner += self._found(reduction, s.results, left, self.blocks, warp, warps, thread)
         return inner

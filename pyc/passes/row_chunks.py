@@ -19,6 +19,7 @@ from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Load, Shuffle, Var, apply, const, minimum, postorder
 from pyc.ir.loops import (
     Alloc,
+    Barrier,
     Body,
     Buffer,
     For,
@@ -169,16 +170,20 @@ class RowChunks:
         thread: Expr,
         each: Callable[[Expr, Expr, Expr], Body],
         slot: int = 0,
+        part: range = range(ROWS),
     ) -> list[Stmt]:
         """each(position, slot, lane number within the thread) for this thread's elements of a
-        chunk, in the order of the sequence; elements beyond the row are left out."""
+        chunk, in the order of the sequence; elements beyond the row are left out. part: of the
+        chunk's rows of LANES."""
         known = self.chunks == 1
         rows = min(ROWS, -(-self.row // LANES)) if known else ROWS
         ragged = self.row % CHUNK != 0
 
         def pieces(guarded: bool) -> list[Stmt]:
             body: list[Stmt] = []
-            for j in range(rows):
+            for j in part:
+                if j >= rows:
+                    break
                 for q in range(PER_ROW // self.vector):
                     body += self._piece(chunk, thread, each, slot, j, q, guarded)
             return body
@@ -358,6 +363,31 @@ class RowChunks:
                 self._shared[key] = Buffer(name, t, (size,), Space.SHARED)
             found.append(self._shared[key])
         return found
+
+    def _found(
+        self,
+        reduction: ThreadReduction,
+        results: Sequence[Var],
+        left: Callable[[Expr, Expr], Components],
+        count: int,
+        warp: Var,
+        warps: int,
+        thread: Var,
+    ) -> list[Stmt]:
+        """Binds `results` in every thread of a block, from what `count` blocks left: left(number,
+        lane) for each kept lane."""
+        groups = 2 * warps
+        size = max(power_above(count) // groups, 1)
+        lane = apply("remainder", thread, const(KEEP))
+        group = warp * 2 + apply("quotient", thread, const(KEEP))
+
+        body, total = reduction.parts(lambda number: left(number, lane), group * size, size, count)
+        lets, total = reduction.bind(total, "part")
+        shared = self._share(reduction, groups * KEEP)
+        at = (group * KEEP + lane,)
+        body += [*lets, *(Store(b, at, x) for b, x in zip(shared, total, strict=True))]
+        body.append(Barrier("block"))
+        return [*body, *self._joined(reduction, results, shared, groups, thread)]
 
     def _joined(
         self,

@@ -1,10 +1,11 @@
-"""Programs over long rows for clusters of blocks: a row stays in their shared memory.
+"""Programs over long rows for clusters and groups of blocks: a row stays in their shared memory.
 
 Takes the regions of a row program whose rows are contiguous and too long for the registers of a
 block, and returns one launch that reads each input once: a cluster for each row, of which a warp
 has `each` neighbouring chunks of the documented order (`row_chunks`). What does not fit in shared
 memory, the last of a thread's chunks, stays in registers. A reduction meets in the warp, in the
-block, and in each other's memory.
+block, and in each other's memory. Rows that are too long for a cluster have a group of blocks,
+which meets in global memory.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Expr, Load, Var, apply, const
+from pyc.ir.expr import Expr, Load, Var, const
 from pyc.ir.loops import (
     Alloc,
     Barrier,
@@ -26,7 +27,7 @@ from pyc.ir.loops import (
     Stmt,
     Store,
 )
-from pyc.ir.order import KEEP
+from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import renamed
 from pyc.passes.held_planes import HeldPlanes, held_planes, meeting_bytes
@@ -38,15 +39,18 @@ from pyc.passes.row_regions import Region
 FEW_WARPS, MANY_WARPS = 8, 16
 """Warps of a block, of short rows and of others."""
 SLOTS = ROWS * PER_ROW
-APART = SLOTS + PER_ROW
-"""Elements between the chunks of two threads in shared memory: in this distance 16-byte accesses of
-a warp meet in no bank."""
+"""Elements of a thread in a chunk."""
+AHEAD = 4
+"""Rows of a chunk that a thread loads before it stores the first of them: with fewer registers,
+more blocks load at a time."""
 ANY_CLUSTER = 8
 """Blocks up to which a cluster may have any number of them."""
 ENOUGH_BLOCKS = 64
 """Blocks from which a cluster for each row is faster than launches of all blocks."""
-ROOM = 77 << 10
-"""Shared memory of a block of which a multiprocessor has room for three: one alone would load,
+BESIDE = 3
+"""Blocks of a group that a multiprocessor surely holds at once."""
+ROOM = 76_800
+"""Shared memory of a block of which a multiprocessor has room for `BESIDE`: one alone would load,
 compute and store in turn."""
 
 
@@ -64,39 +68,68 @@ class RowClusters(RowChunks):
         kept: int,
         width: int,
         target: Target,
+        grouped: bool = False,
     ) -> None:
+        """grouped: a row has a group of blocks instead of a cluster."""
         super().__init__(simplify, core, row_buffers, row, kept, width)
         self.rows = 1
-        self.warps = FEW_WARPS if self.chunks <= FEW_WARPS * target.cluster_blocks else MANY_WARPS
-        self.cluster = -(-self.chunks // self.warps)
-        if self.cluster > ANY_CLUSTER:
-            self.cluster = power_above(self.cluster)
-        self.cluster = min(self.cluster, target.cluster_blocks)
-        self.each = power_above(-(-self.chunks // (self.warps * self.cluster)))
+        self.grouped = grouped
+        if grouped:
+            self._grouped(target)
+        else:
+            self._clustered(target)
         self.covered = self.warps * self.cluster * self.each
         self._step: Expr = const(0)
         self._in_registers = False
         self._whole: dict[tuple[int, int, DType], Buffer] = {}
+        self._boards = 0
+        self._scope = "group" if grouped else "cluster"
         if self.planes is not None:
-            chunk = self.warps * WARP * APART * self.planes.nbytes
-            room = target.shared_bytes - (self.warps + 1) * KEEP * meeting_bytes(self.regions)
+            chunk = self.warps * CHUNK * self.planes.nbytes
+            room = target.shared_bytes
+            if grouped:
+                room = ROOM
+            room -= (3 * self.warps + 1) * KEEP * meeting_bytes(self.regions)
             self.in_memory = min(room // chunk, self.each)
             alone = len(self.planes.planes) == 1 and self.planes.nbytes <= 4
             beyond = self.each - self.in_memory
             if beyond > (1 if alone and self.each > 1 else 0):
                 self.planes = None
 
+    def _clustered(self, target: Target) -> None:
+        """Chooses the warps of a block, and the blocks of a cluster."""
+        most = target.cluster_blocks
+        self.warps = FEW_WARPS if self.chunks <= FEW_WARPS * most else MANY_WARPS
+        self.cluster = -(-self.chunks // self.warps)
+        if self.cluster > ANY_CLUSTER:
+            self.cluster = power_above(self.cluster)
+        self.cluster = min(self.cluster, most)
+        self.each = power_above(-(-self.chunks // (self.warps * self.cluster)))
+
+    def _grouped(self, target: Target) -> None:
+        """Chooses the warps of a block, a chunk for each: as few as a group may be large."""
+        self._most = target.group_blocks * BESIDE
+        self.warps = FEW_WARPS if self.chunks <= FEW_WARPS * self._most else MANY_WARPS
+        self.cluster = -(-self.chunks // self.warps)
+        self.each = 1
+
     @property
     def possible(self) -> bool:
         """Whether the rows are long, read more than once, and fit."""
+        if self.grouped and (self._most <= BESIDE or self.cluster > self._most):
+            return False
         return self.chunks > WARPS and self.cluster > 1 and self.planes is not None
 
     @property
     def worth(self) -> bool:
         """Whether that takes less than launches of all blocks that read their rows again."""
-        if not self.possible or self.planes is None or self.each > 1:
+        if not self.possible or self.planes is None:
             return False
-        room = self.warps * WARP * APART * self.planes.nbytes <= ROOM
+        if self.grouped:
+            return True
+        if self.each > 1:
+            return False
+        room = self.warps * CHUNK * self.planes.nbytes <= ROOM
         return room and self.kept * self.cluster >= ENOUGH_BLOCKS
 
     def _keep(self, row_buffers: Sequence[Buffer]) -> bool:
@@ -115,9 +148,12 @@ class RowClusters(RowChunks):
         return self._slabs[plane], self._at(slot)
 
     def _at(self, slot: Expr) -> Expr:
-        """Where a thread has an element of its chunk number `_step`."""
-        number = self._warp * WARP + self._thread
-        return (self._step * (self.warps * WARP) + number) * APART + slot
+        """Where a thread has an element of its chunk number `_step`: in the order of the chunk."""
+        form = self.simplify.linear(slot)
+        piece = int(form.constant) // self.vector
+        within = piece * WARP * self.vector + (slot - piece * self.vector)
+        chunk = (self._step * self.warps + self._warp) * CHUNK
+        return chunk + self._thread * self.vector + within
 
     def _walk(
         self,
@@ -125,12 +161,13 @@ class RowClusters(RowChunks):
         thread: Expr,
         each: Callable[[Expr, Expr, Expr], Body],
         slot: int = 0,
+        part: range = range(ROWS),
     ) -> list[Stmt]:
-        found = super()._walk(chunk, thread, each, slot)
+        found = super()._walk(chunk, thread, each, slot, part)
         if self.in_memory == self.each:
             return found
         self._in_registers = True
-        beyond = super()._walk(chunk, thread, each, slot)
+        beyond = super()._walk(chunk, thread, each, slot, part)
         self._in_registers = False
         return [If(self._step < self.in_memory, tuple(found), tuple(beyond))]
 
@@ -139,7 +176,7 @@ class RowClusters(RowChunks):
     def body(self, place: Var, binding: Sequence[Stmt]) -> list[Stmt]:
         """The kernel: `place` numbers the rows, `binding` binds the kept variables by it."""
         assert self.planes is not None
-        size = self.in_memory * self.warps * WARP * APART
+        size = self.in_memory * self.warps * CHUNK
         self._slabs = [
             Buffer(f"slab{k}", b.dtype, (size,), Space.SHARED)
             for k, b in enumerate(self.planes.planes)
@@ -151,6 +188,7 @@ class RowClusters(RowChunks):
             ]
         block, rank, warp, thread = Var("block"), Var("rank"), Var("warp"), Var("thread")
         self._rank, self._warp, self._thread = rank, warp, thread
+        self._block = block * self.cluster
         first = Var("first")
         inner: list[Stmt] = [
             Let(place, block),
@@ -159,9 +197,8 @@ class RowClusters(RowChunks):
         ]
         for node, plane in self.planes.filled:
             inner += self._fill(node, plane, first, thread)
-        last = max(k for k, p in enumerate(self.parts) if isinstance(p, Region) and p.monoid)
         wraps: list[Callable[[Body], Body]] = []
-        for number, part in enumerate(self.parts):
+        for part in self.parts:
             if isinstance(part, Let):
                 inner.append(part)
             elif not isinstance(part, Region):
@@ -171,11 +208,11 @@ class RowClusters(RowChunks):
                 body, wrap = self._reduced(part, first)
                 inner += body
                 wraps.append(wrap)
-                if number == last:
-                    # A block stays while others read what it left.
-                    inner.append(Barrier("cluster"))
             else:
                 inner += self._stored(part, first)
+        if not self.grouped:
+            # A block stays while others read what it left.
+            inner.append(Barrier("cluster"))
         whole: Body = tuple(inner)
         for w in wraps:
             whole = w(whole)
@@ -183,9 +220,17 @@ class RowClusters(RowChunks):
         whole = (For(thread, WARP, Kind.THREAD, whole),)
         whole = (For(warp, self.warps, Kind.WARP, whole),)
         whole = surrounded([*self._slabs, *self._shared.values()], whole)
+        if self.grouped:
+            whole = (For(rank, self.cluster, Kind.GROUP, whole),)
+            return [For(block, self.kept, Kind.GRID, whole)]
         whole = (For(rank, self.cluster, Kind.CLUSTER, whole),)
         whole = surrounded(list(self._whole.values()), whole)
         return [For(block, self.kept, Kind.GRID, whole)]
+
+    @property
+    def scratch(self) -> list[Buffer]:
+        """Memory in which the blocks of a group meet."""
+        return list(self._whole.values()) if self.grouped else []
 
     def _over_chunks(self, make: Callable[[Expr], list[Stmt]]) -> list[Stmt]:
         """make(number among the thread's chunks) for each."""
@@ -199,21 +244,28 @@ class RowClusters(RowChunks):
     def _fill(self, node: Load, plane: int, first: Expr, thread: Var) -> list[Stmt]:
         """Loads an input's part of the row, a chunk at a time."""
         place = self._placed(False)
-        ahead = Buffer("ahead", node.dtype, (SLOTS,), Space.REGISTER)
+        ahead = Buffer("ahead", node.dtype, (AHEAD * PER_ROW,), Space.REGISTER)
 
-        def load(position: Expr, at: Expr, lane: Expr) -> Body:
-            (let,) = place((Let(Var("x", node.dtype), node),), position, at)
-            assert isinstance(let, Let)
-            return (Store(ahead, (at,), let.value),)
+        def rows(step: Expr, part: range) -> list[Stmt]:
+            skipped = part[0] * PER_ROW
 
-        def keep(position: Expr, at: Expr, lane: Expr) -> Body:
-            if self._in_registers:
-                return (Store(self.registers[plane], (at,), Load(ahead, (at,))),)
-            return (Store(self._slabs[plane], (self._at(at),), Load(ahead, (at,))),)
+            def load(position: Expr, at: Expr, lane: Expr) -> Body:
+                (let,) = place((Let(Var("x", node.dtype), node),), position, at)
+                assert isinstance(let, Let)
+                return (Store(ahead, (at - skipped,), let.value),)
+
+            def keep(position: Expr, at: Expr, lane: Expr) -> Body:
+                x = Load(ahead, (at - skipped,))
+                if self._in_registers:
+                    return (Store(self.registers[plane], (at,), x),)
+                return (Store(self._slabs[plane], (self._at(at),), x),)
+
+            loads = super(RowClusters, self)._walk(first + step, thread, load, 0, part)
+            return [*loads, *self._walk(first + step, thread, keep, 0, part)]
 
         def make(step: Expr) -> list[Stmt]:
-            loads = super(RowClusters, self)._walk(first + step, thread, load)
-            return [*loads, *self._walk(first + step, thread, keep)]
+            parts = (range(j, min(j + AHEAD, ROWS)) for j in range(0, ROWS, AHEAD))
+            return [s for part in parts for s in rows(step, part)]
 
         return [Alloc(ahead, tuple(self._over_chunks(make)))]
 
@@ -236,10 +288,19 @@ class RowClusters(RowChunks):
         body.append(Barrier("block"))
         joined, total = self._together(reduction, shared, self.warps, thread)
         whole = self._board(reduction)
-        stores = [Store(b, (self._rank, thread), x) for b, x in zip(whole, total, strict=True)]
-        body += [*joined, If(warp.equal(0) & (thread < KEEP), tuple(stores)), Barrier("cluster")]
-        joined, total = self._across(reduction, whole, thread)
-        return [*body, *joined, *self._halved(reduction, region.results, total, thread)], wrap
+        at: tuple[Expr, ...] = (self._rank, thread)
+        if self.grouped:
+            at = ((self._block + self._rank) * KEEP + thread,)
+        stores = [Store(b, at, x) for b, x in zip(whole, total, strict=True)]
+        body += [*joined, If(warp.equal(0) & (thread < KEEP), tuple(stores)), Barrier(self._scope)]
+
+        def left(number: Expr, lane: Expr) -> Components:
+            if self.grouped:
+                return tuple(Load(b, ((self._block + number) * KEEP + lane,)) for b in whole)
+            return tuple(Load(b, (number, lane)) for b in whole)
+
+        found = (reduction, region.results, left, self.cluster, warp, self.warps, thread)
+        return [*body, *self._found(*found)], wrap
 
     def _kept(
         self, region: Region, reduction: ThreadReduction, first: Expr, each: int, thread: Var
@@ -268,24 +329,15 @@ class RowClusters(RowChunks):
     def _board(self, reduction: ThreadReduction) -> list[Buffer]:
         """Memory of the cluster in which a reduction meets, two pieces in turn."""
         found: list[Buffer] = []
+        self._boards += 1
         for k, t in enumerate(reduction.types):
-            key = self._meetings % 2, k, t
+            key = self._boards % 2, k, t
             if key not in self._whole:
                 name = f"whole{len(self._whole)}"
-                self._whole[key] = Buffer(name, t, (self.cluster, KEEP), Space.CLUSTER)
+                buffer = Buffer(name, t, (self.cluster, KEEP), Space.CLUSTER)
+                if self.grouped:
+                    size = self.kept * self.cluster * KEEP
+                    buffer = Buffer(name, t, (size,), role="inout")
+                self._whole[key] = buffer
             found.append(self._whole[key])
         return found
-
-    def _across(
-        self, reduction: ThreadReduction, whole: Sequence[Buffer], thread: Var
-    ) -> tuple[list[Stmt], Components]:
-        """Lane (thread mod KEEP) over the blocks of the cluster."""
-        lane = apply("remainder", thread, const(KEEP))
-        body: list[Stmt] = []
-        found: list[Components] = []
-        for k in range(self.cluster):
-            lets, names = reduction.bind(tuple(Load(b, (const(k), lane)) for b in whole), "part")
-            body += lets
-            found.append(names)
-        lets, total = reduction.bind(reduction.tree(found), "lane")
-        return [*body, *lets], total

@@ -264,13 +264,16 @@ class _BlockScheduler:
             return None if slab.form is None else self.nest.stage(part.suffix, slab.body())
         kept = prod(x.extent for x in loops)
         rest = (allocated, row, kept, self.nest.width(core), self.nest.target)
-        clusters = RowClusters(self.nest.simplify, core, *rest)
-        if not clusters.possible:
+        found = [RowClusters(self.nest.simplify, core, *rest, grouped=g) for g in (False, True)]
+        worth = [c for c in found if c.worth]
+        possible = [c for c in found if c.possible and not c.grouped]
+        if not worth and regions_of(loops, allocated, core, self.nest.simplify):
             return None
-        if not clusters.worth and regions_of(loops, allocated, core, self.nest.simplify):
-            return None
-        place = self.nest.simplify.variable("row", kept)
-        return self.nest.stage(part.suffix, clusters.body(place, self._positions(loops, place)))
+        for rows in (*worth, *possible):
+            place = self.nest.simplify.variable("row", kept)
+            body = rows.body(place, self._positions(loops, place))
+            return self.nest.stage(part.suffix, body, rows.scratch)
+        return None
 
     def _rows_in_blocks(
         self, loops: list[Loop], allocated: list[Buffer], core: Body, part: _Part
@@ -317,11 +320,13 @@ class _BlockScheduler:
         left: Left | None = None
         for k, group in enumerate(apart.groups):
             name = f"{suffix}_{k}"
+            # Each launch starts where the one before ended: what it read last may still be near.
+            turned = (len(apart.groups) - k) % 2 == 1
             if loops and loops[-1].extent > 1 and not self.nest.contiguous_rows(group):
-                stages += self._split_columns(loops, group, row, name, apart.results)
+                stages += self._split_columns(loops, group, row, name, apart.results, turned=turned)
                 continue
             rows = self._long_rows(group, row, kept)
-            one, left = self._parts(rows, loops, group, name, apart.results, left)
+            one, left = self._parts(rows, loops, group, name, apart.results, left, turned)
             stages.append(one)
             following = apart.groups[k + 1] if k + 1 < len(apart.groups) else _first_row(stores)
             if not (rows.joins_cheaply and following and self.nest.contiguous_rows(following)):
@@ -358,9 +363,15 @@ class _BlockScheduler:
     def _split_rows(
         self, rows: RowBlocks, loops: list[Loop], core: Body, suffix: str
     ) -> tuple[Stage, ...]:
-        """Blocks of chunks in blocks of threads, then a block of threads per row that joins."""
-        one, left = self._parts(rows, loops, core, suffix, (), None)
-        return one, self._joined(rows, loops, left, suffix, ())
+        """Blocks of chunks in blocks of threads, the last of which to come joins those of a row."""
+        kept = prod(x.extent for x in loops)
+        reduces = tuple(s for s in core if isinstance(s, Reduce))
+        after = tuple(s for s in core if not isinstance(s, Reduce))
+        scratch = self._scratch(reduces, kept * rows.blocks * KEEP)
+        left = Left(reduces, tuple(map(tuple, scratch)), after)
+        place = self.nest.simplify.variable("row", kept)
+        body = rows.joined_by_last(place, self._positions(loops, place), left)
+        return (self.nest.stage(suffix, body, _used_by(left, ())),)
 
     def _parts(
         self,
@@ -370,9 +381,10 @@ class _BlockScheduler:
         suffix: str,
         results: Sequence[Buffer],
         before: Left | None,
+        turned: bool,
     ) -> tuple[Stage, Left]:
         """The launch of the blocks of some reductions, and what it leaves. results: scratch memory
-        that the core uses; before: what the launch before left."""
+        that the core uses; before: what the launch before left; turned: the last chunks first."""
         kept = prod(x.extent for x in loops)
         reduces = tuple(s for s in core if isinstance(s, Reduce))
         after = tuple(s for s in core if not isinstance(s, Reduce))
@@ -380,7 +392,7 @@ class _BlockScheduler:
         if before is not None:
             rows = self._long_rows(known_results(core, before), rows.row, kept)
         place = self.nest.simplify.variable("row", kept)
-        first = rows.partial(place, self._positions(loops, place), scratch, before)
+        first = rows.partial(place, self._positions(loops, place), scratch, before, turned=turned)
         left = Left(reduces, tuple(map(tuple, scratch)), after)
         used = [*_used_by(left, results), *(_used_by(before, ()) if before else ())]
         return self.nest.stage(suffix + "_blocks", first, used), left
@@ -405,9 +417,11 @@ class _BlockScheduler:
         row: int,
         suffix: str,
         results: Sequence[Buffer] = (),
+        *,
+        turned: bool = False,
     ) -> tuple[Stage, ...]:
         """A thread per kept position, kept lane and block of chunks; then what joins them.
-        results: scratch memory that the core uses."""
+        results: scratch memory that the core uses; turned: the last chunks first."""
         kept = prod(x.extent for x in loops)
         chunks = -(-row // CHUNK)
         size = power_above(chunks)
@@ -419,10 +433,11 @@ class _BlockScheduler:
         everything = [*results, *(b for held in scratch for b in held)]
         place = self.nest.simplify.variable("place", blocks * KEEP * kept)
         position, lane, block = Var("position"), Var("kept"), Var("first")
+        number = apply("quotient", place, const(KEEP * kept))
         body: list[Stmt] = [
             Let(position, apply("remainder", place, const(kept))),
             Let(lane, apply("remainder", apply("quotient", place, const(kept)), const(KEEP))),
-            Let(block, apply("quotient", place, const(KEEP * kept))),
+            Let(block, blocks - 1 - number if turned else number),
             *self._positions(loops, position),
         ]
         for s, held in zip(reduces, scratch, strict=True):
@@ -430,7 +445,8 @@ class _BlockScheduler:
             reduction = ThreadReduction(found.types, s.monoid)
             inner, total = reduction.kept_lane(found.value, found.n, lane, block * size, size)
             body += inner
-            body += [Store(b, (place,), x) for b, x in zip(held, total, strict=True)]
+            at = (block * KEEP + lane) * kept + position if turned else place
+            body += [Store(b, (at,), x) for b, x in zip(held, total, strict=True)]
         one = self.nest.stage(
             suffix + "_blocks", self._grid(place, blocks * KEEP * kept, body), everything
         )

@@ -7,9 +7,9 @@ blocks of a cluster, hold a slab of neighbouring columns from the first region t
 A thread has one column and one kept lane of `each` neighbouring chunks of the documented order, 64
 elements a chunk, in every region, so that what is held needs no barrier: element `slot` of thread t
 is at slot * threads + t. The threads of a block have its columns side by side, then its kept lanes,
-then its chunks; the blocks of a cluster share the chunks and, where there are fewer chunks than
-blocks, the kept lanes. A reduction meets in this order: chunks of a thread, of a block (shared
-memory), of the cluster (each other's memory), then the kept lanes.
+then its chunks; the blocks of a cluster share the kept lanes, so that little passes between them. A
+reduction meets in this order: chunks of a thread, of a block (shared memory), then the kept lanes,
+which each block gathers from the others' memory.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ BUSY_BLOCKS = 264
 CLUSTERS = (1, 2, 4, 8, 16)
 GROUPS = LANES // KEEP
 """Lanes of a chunk that meet in a kept lane."""
+TOGETHER = 4
+"""Elements of a column that are stored in one step: divisions by one number share a reciprocal."""
 AHEAD = 4
 """Lanes that a thread loads before it stores the first of them."""
 
 
 @frozen()
 class SlabForm:
-    """How a slab is cut. columns: of a slab; blocks: of its cluster, `lane_blocks` to the same
-    chunks; each: chunks of a thread; parts: threads of a block with the same column and lane; rows:
-    elements of a lane of a chunk."""
+    """How a slab is cut. columns: of a slab; blocks: of its cluster; each: chunks of a thread;
+    parts: threads of a block with the same column and lane; rows: elements of a lane of a chunk."""
 
     columns: int
     blocks: int
-    lane_blocks: int
     each: int
     parts: int
     rows: int = ROWS
@@ -74,7 +74,7 @@ class SlabForm:
     @property
     def lanes(self) -> int:
         """Kept lanes of a block."""
-        return KEEP // self.lane_blocks
+        return KEEP // self.blocks
 
     @property
     def threads(self) -> int:
@@ -97,16 +97,13 @@ def form_of(row: int, columns: int, blocks: int, target: Target) -> SlabForm | N
     """The form of slabs of so many rows and columns over clusters of `blocks`; None if there is
     none."""
     chunks = power_above(-(-row // CHUNK))
-    lane_blocks = max(blocks // chunks, 1)
-    group = max(chunks // blocks, 1)
-    if lane_blocks > KEEP or blocks > target.cluster_blocks:
+    if blocks > min(KEEP, target.cluster_blocks):
         return None
-    beside = columns * (KEEP // lane_blocks)
-    each = max(group * beside // target.max_block_threads, 1)
+    each = max(chunks * columns * (KEEP // blocks) // target.max_block_threads, 1)
     rows = min(-(-row // LANES), ROWS)
-    form = SlabForm(columns, blocks, lane_blocks, each, group // each, rows)
+    form = SlabForm(columns, blocks, each, chunks // each, rows)
     usable = form.threads % target.warp_size == 0 and form.threads <= target.max_block_threads
-    return form if usable and each <= group else None
+    return form if usable and each <= chunks else None
 
 
 class SlabBlocks:
@@ -211,25 +208,27 @@ class SlabBlocks:
         self._first = Var("first")
         inner: list[Stmt] = [*self._bound(block, rank, thread), *self._fill()]
         regions = [p for p in self.parts if isinstance(p, Region)]
-        last = max((k for k, r in enumerate(self.parts) if isinstance(r, Region) and r.monoid))
         alone = thread < form.columns
         if form.blocks > 1:
             alone = alone & rank.equal(0)
         if self._ragged:
             alone = alone & self._inside
         waiting: list[Region] = []
-        for number, part in enumerate(self.parts):
+        for part in self.parts:
             if isinstance(part, Let):
                 inner.append(part)
             elif not isinstance(part, Region):
                 inner.append(If(alone, (part,)))
             elif part.monoid:
-                inner += self._reduced(part, waiting, number == last)
+                inner += self._reduced(part, waiting)
                 waiting = []
             elif self._fills(part) and self._next_reduces(regions, part):
                 waiting.append(part)
             else:
                 inner += self._walked(part)
+        if form.blocks > 1:
+            # A block stays while others read what it left.
+            inner.append(Barrier("cluster"))
         whole: Body = (For(thread, form.threads, Kind.THREAD, tuple(inner)),)
         shared = list(self._shared.values())
         for b in (*self._slabs, *(b for b in shared if b.space is Space.SHARED)):
@@ -270,9 +269,7 @@ class SlabBlocks:
         lane = apply("remainder", apply("quotient", thread, const(form.columns)), const(form.lanes))
         chunk = apply("quotient", thread, const(beside)) * form.each
         if form.blocks > 1:
-            group = form.each * form.parts
-            lane = apply("remainder", rank, const(form.lane_blocks)) * form.lanes + lane
-            chunk = apply("quotient", rank, const(form.lane_blocks)) * group + chunk
+            lane = rank * form.lanes + lane
         body.append(Let(self._lane, lane))
         body.append(Let(self._first, chunk * CHUNK + self._lane))
         return body
@@ -338,25 +335,23 @@ class SlabBlocks:
         group = Var("group")
         start = Var("start")
         body: list[Stmt] = [Let(start, self._start(group))]
-        for j in range(form.rows):
-            position: Expr = start + j * LANES
-            inner = self._place(region.body, position, group * form.rows + j)
-            conditions = []
+        together = TOGETHER if form.rows % TOGETHER == 0 else 1
+        for j in range(0, form.rows, together):
+            row = Var("row")
+            position: Expr = start + (j + row) * LANES
+            inner = self._place(region.body, position, group * form.rows + (j + row))
             if self.row % CHUNK:
-                conditions.append(position < self.row)
-            if self._ragged:
-                conditions.append(self._inside)
-            for condition in conditions:
-                inner = (If(condition, inner),)
-            body += inner
+                inner = (If(position < self.row, inner),)
+            step: Stmt = For(row, together, Kind.VECTOR, inner)
+            body.append(If(self._inside, (step,)) if self._ragged else step)
         count = self._reached(form.each * GROUPS)
         return [For(group, count, Kind.SERIAL, tuple(body))]
 
     # --- reductions -------------------------------------------------------------------------------
 
-    def _reduced(self, region: Region, before: Sequence[Region], last: bool) -> list[Stmt]:
+    def _reduced(self, region: Region, before: Sequence[Region]) -> list[Stmt]:
         """Binds the results of a reduction in every thread. before: loops over the row that fill
-        what it reads, done along with it; last: no other reduction follows."""
+        what it reads, done along with it."""
         form = self.form
         assert form is not None
         reduction = ThreadReduction([r.dtype for r in region.results], region.monoid)
@@ -395,7 +390,7 @@ class SlabBlocks:
             body += self._left(reduction, joined, reduction.tree(found))
         else:
             body += self._left(reduction, [], total)
-        return [*body, *self._gathered(reduction, region, last)]
+        return [*body, *self._gathered(reduction, region)]
 
     def _element(
         self,
@@ -448,8 +443,8 @@ class SlabBlocks:
         body = (*before, *(Store(b, index, x) for b, x in zip(whole, total, strict=True)))
         return list(body) if beside == form.threads else [If(self._thread < beside, body)]
 
-    def _gathered(self, reduction: ThreadReduction, region: Region, last: bool) -> list[Stmt]:
-        """Joins the blocks of the cluster, then the kept lanes."""
+    def _gathered(self, reduction: ThreadReduction, region: Region) -> list[Stmt]:
+        """Gathers the kept lanes from the blocks of the cluster, and joins them."""
         form = self.form
         assert form is not None
         body: list[Stmt] = [Barrier("cluster" if form.blocks > 1 else "block")]
@@ -459,33 +454,21 @@ class SlabBlocks:
             count = KEEP * form.columns
             step = Var("step")
             number: Expr = step * form.threads + self._thread
-            inner: list[Stmt] = []
-            found: list[Components] = []
-            lane = apply("quotient", number, const(form.columns))
             beside = form.columns * form.lanes
+            rank = apply("quotient", number, const(beside))
             within = apply("remainder", number, const(beside))
-            offset = apply("quotient", lane, const(form.lanes))
-            for k in range(form.blocks // form.lane_blocks):
-                rank = offset + k * form.lane_blocks
-                lets, names = reduction.bind(tuple(Load(b, (rank, within)) for b in whole), "part")
-                inner += lets
-                found.append(names)
-            total = reduction.tree(found)
+            inner, total = reduction.bind(tuple(Load(b, (rank, within)) for b in whole), "lane")
             inner += [Store(b, (number,), x) for b, x in zip(lanes, total, strict=True)]
             steps = -(-count // form.threads)
             if count % form.threads:
                 inner = [If(number < count, tuple(inner))]
             body.append(For(step, steps, Kind.SERIAL, tuple(inner)))
-            # The last barrier is the cluster's: a block stays while others read its part.
-            body.append(Barrier("cluster" if last else "block"))
+            body.append(Barrier("block"))
         kept: list[Components] = []
         for k in range(KEEP):
             place = self._column + k * form.columns
             lets, names = reduction.bind(tuple(Load(b, (place,)) for b in lanes), "kept")
             body += lets
             kept.append(names)
-        distance = KEEP // 2
-        while distance:
-            kept = [reduction.monoid.combine(kept[k], kept[k + distance]) for k in range(distance)]
-            distance //= 2
-        return [*body, *(Let(r, v) for r, v in zip(region.results, kept[0], strict=True))]
+        total = reduction.halves(kept)
+        return [*body, *(Let(r, v) for r, v in zip(region.results, total, strict=True))]

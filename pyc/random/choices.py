@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
+from pyc.compositions import public, run
 from pyc.errors import ArgumentError, ShapeError
 from pyc.interpreter import type_of
 from pyc.ir import dtype as dt
@@ -15,7 +16,6 @@ from pyc.numpy import core
 from pyc.random.arguments import REAL, check_broadcast, is_known, key_of, parameter, shape_of
 from pyc.random.distributions import Shape, Sizes, below, fraction, gumbel_numbers
 from pyc.random.generator import drawn
-from pyc.random.programs import public, run
 
 
 @public
@@ -28,9 +28,9 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     key = key_of("permutation", key)
     values = _population("permutation", "x", x)
     if isinstance(values, int):
-        return run("permutation", _order, key, fixed=((max(values, 0),),))
+        return run("random.permutation", _order, key, fixed=((max(values, 0),),))
     place = core.axis_of("random.permutation", axis, values.ndim)
-    return run("permutation", _shuffled, key, values, fixed=(place, bool(independent)))
+    return run("random.permutation", _shuffled, key, values, fixed=(place, bool(independent)))
 
 
 @public
@@ -67,8 +67,8 @@ def choice(
         )
     fixed = sizes, count, bool(replace)
     if known:
-        return run("choice", _places, key, weights, fixed=fixed)
-    return run("choice", _chosen, key, values, weights, fixed=(place, *fixed))
+        return run("random.choice", _places, key, weights, fixed=fixed)
+    return run("random.choice", _chosen, key, values, weights, fixed=(place, *fixed))
 
 
 @public
@@ -91,7 +91,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Sizes | None = Non
             f"random.categorical: axis {place} of `logits` has no elements",
             fix="There must be at least one to choose.",
         )
-    return run("categorical", _greatest, key, values, fixed=(place, sizes))
+    return run("random.categorical", _greatest, key, values, fixed=(place, sizes))
 
 
 def _population(name: str, argument: str, x: Any) -> Any:

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
+from pyc.compositions import public, run
 from pyc.errors import ArgumentError
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.random.arguments import REAL, WHOLE, dtype_of, is_known, key_of, parameter, shape_of
 from pyc.random.generator import blocks, blocks_of, drawn, pairs, together
-from pyc.random.programs import public, run
 
 DIGITS = {dt.f16: 11, dt.bf16: 8, dt.f32: 24, dt.f64: 53}
 """Types of real numbers, and the digits of their mantissas."""
@@ -36,7 +36,7 @@ Sizes = int | Sequence[int]
 def bits(key: Any, shape: Sizes = (), dtype: Any = np.uint32) -> Any:
     """Random bits: unsigned integers, each value as likely as any other."""
     kind = dtype_of("bits", dtype, dt.u32, UNSIGNED)
-    return run("bits", _bits, key_of("bits", key), fixed=(shape_of("bits", shape), kind))
+    return run("random.bits", _bits, key_of("bits", key), fixed=(shape_of("bits", shape), kind))
 
 
 @public
@@ -52,10 +52,10 @@ def uniform(
     sizes = shape_of("uniform", shape)
     key = key_of("uniform", key)
     if _is_number(minval, 0) and _is_number(maxval, 1):
-        return run("uniform", _uniform, key, fixed=(sizes, kind))
+        return run("random.uniform", _uniform, key, fixed=(sizes, kind))
     low = parameter("uniform", "minval", minval, REAL, sizes)
     high = parameter("uniform", "maxval", maxval, REAL, sizes)
-    return run("uniform", _between, key, low, high, fixed=(sizes, kind))
+    return run("random.uniform", _between, key, low, high, fixed=(sizes, kind))
 
 
 @public
@@ -64,7 +64,12 @@ def normal(key: Any, shape: Sizes = (), dtype: Any = float) -> Any:
     the generation of random normal deviates", 1958); none is beyond 9.5, or 6.8 for types other
     than float64. For complex types the two parts are independent, each with variance 1/2."""
     kind = dtype_of("normal", dtype, dt.f64, {**DIGITS, **PARTS})
-    return run("normal", _normal, key_of("normal", key), fixed=(shape_of("normal", shape), kind))
+    return run(
+        "random.normal",
+        normal_numbers,
+        key_of("normal", key),
+        fixed=(shape_of("normal", shape), kind),
+    )
 
 
 @public
@@ -72,7 +77,7 @@ def exponential(key: Any, shape: Sizes = (), dtype: Any = float) -> Any:
     """Real numbers of the exponential distribution with mean 1, zero or greater, by inversion."""
     kind = dtype_of("exponential", dtype, dt.f64, DIGITS)
     fixed = shape_of("exponential", shape), kind
-    return run("exponential", _exponential, key_of("exponential", key), fixed=fixed)
+    return run("random.exponential", _exponential, key_of("exponential", key), fixed=fixed)
 
 
 @public
@@ -80,7 +85,10 @@ def gumbel(key: Any, shape: Sizes = (), dtype: Any = float) -> Any:
     """Real numbers of the standard Gumbel distribution, finite, by inversion."""
     kind = dtype_of("gumbel", dtype, dt.f64, DIGITS)
     return run(
-        "gumbel", gumbel_numbers, key_of("gumbel", key), fixed=(shape_of("gumbel", shape), kind)
+        "random.gumbel",
+        gumbel_numbers,
+        key_of("gumbel", key),
+        fixed=(shape_of("gumbel", shape), kind),
     )
 
 
@@ -93,7 +101,11 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Sizes | None = None) -> Any:
     key = key_of("bernoulli", key)
     sizes = pnp.asarray(p).shape if shape is None else shape_of("bernoulli", shape)
     return run(
-        "bernoulli", _bernoulli, key, parameter("bernoulli", "p", p, REAL, sizes), fixed=(sizes,)
+        "random.bernoulli",
+        _bernoulli,
+        key,
+        parameter("bernoulli", "p", p, REAL, sizes),
+        fixed=(sizes,),
     )
 
 
@@ -111,7 +123,9 @@ def randint(key: Any, shape: Sizes, minval: Any, maxval: Any, dtype: Any = int) 
     sizes = shape_of("randint", shape)
     low, _ = _end("minval", minval, kind, sizes)
     high, beyond = _end("maxval", maxval, kind, sizes)
-    return run("randint", _randint, key_of("randint", key), low, high, beyond, fixed=(sizes, kind))
+    return run(
+        "random.randint", _randint, key_of("randint", key), low, high, beyond, fixed=(sizes, kind)
+    )
 
 
 def _is_number(x: Any, value: int) -> bool:
@@ -175,7 +189,8 @@ def _between(key: Any, low: Any, high: Any, shape: Shape, kind: dt.DType) -> Any
     return pnp.maximum(inside, low)
 
 
-def _normal(key: Any, shape: Shape, kind: dt.DType) -> Any:
+def normal_numbers(key: Any, shape: Shape, kind: dt.DType) -> Any:
+    """What `normal` gives."""
     part = PARTS.get(kind, kind)
     wide, split = part is dt.f64, kind is part
     words: Any = blocks(key, blocks_of(shape, (1 if wide else 2) * (1 + split)))

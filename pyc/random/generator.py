@@ -2,9 +2,10 @@
 
 Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011. A block is four
 words of 32 bits, a function of a counter of four words and a key of two. The counter of block n is
-(n's low word, n's high word, 0, what the block is for), so words of numbers, of `split` and of
-`fold_in` have nothing in common. An array takes its words from blocks in order, word after word: a
-longer one begins with the elements of a shorter one.
+(n's low word, n's high word, 0, what the block is for), so words of numbers, of `split`, of
+`fold_in` and of trials have nothing in common. Trial t of element n is block n with t as its third
+word. An array takes its words from blocks in order, word after word: a longer one begins with the
+elements of a shorter one.
 
 Everything here is made of traced operations on `uint32` and `uint64`, without loops: it fuses with
 what uses it, also inside of loops of the program.
@@ -24,7 +25,7 @@ MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 ROUNDS = 10
 HALF = np.uint64(32)
-NUMBERS, SPLIT, FOLD = np.uint32(0), np.uint32(1), np.uint32(2)
+NUMBERS, SPLIT, FOLD, TRIALS = np.uint32(0), np.uint32(1), np.uint32(2), np.uint32(3)
 """What a block is for."""
 
 Words = tuple[Any, Any, Any, Any]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
+from pyc.compositions import public, run
 from pyc.interpreter import is_tracing
 from pyc.random.arguments import is_known, key_of, shape_of, whole_number
 from pyc.random.generator import FOLD, SPLIT, blocks, halves, philox
-from pyc.random.programs import public, run
 
 
 @public
@@ -24,7 +24,7 @@ def key(seed: Any) -> Any:
     value = whole_number("key", "seed", seed)
     if is_known(seed) and not is_tracing():
         return np.array([int(value) & 0xFFFFFFFF, int(value) >> 32], np.uint32)
-    return run("key", _key, value)
+    return run("random.key", _key, value)
 
 
 @public
@@ -34,7 +34,7 @@ def split(key: Any, num: Any = 2) -> Any:
 
     raises ArgumentError: `key` is no key
     """
-    return run("split", _split, key_of("split", key), fixed=(shape_of("split", num),))
+    return run("random.split", split_keys, key_of("split", key), fixed=(shape_of("split", num),))
 
 
 @public
@@ -44,14 +44,17 @@ def fold_in(key: Any, data: Any) -> Any:
     data: an integer of at most 64 bits; one below zero counts as its two's complement
     raises ArgumentError: `key` is no key, or `data` no such integer
     """
-    return run("fold_in", _fold_in, key_of("fold_in", key), whole_number("fold_in", "data", data))
+    return run(
+        "random.fold_in", _fold_in, key_of("fold_in", key), whole_number("fold_in", "data", data)
+    )
 
 
 def _key(seed: Any) -> Any:
     return pnp.stack(halves(seed))
 
 
-def _split(key: Any, shape: tuple[int, ...]) -> Any:
+def split_keys(key: Any, shape: tuple[int, ...]) -> Any:
+    """What `split` gives."""
     words = blocks(key, prod(shape), SPLIT)
     return pnp.stack(words[:2], axis=-1).reshape(*shape, 2)
 

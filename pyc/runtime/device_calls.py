@@ -5,11 +5,11 @@
 has the form of every entry (`pyc.ir.plan`), so the dispatcher runs it as it runs code of the CPU.
 What it starts is a `Program`, whose address stands where a program of the CPU has its externals:
 the table of buffer addresses, rows that say which argument, result or piece of the arena goes to
-which place of it, and the launches and copies in order. Nothing is waited for. Arguments and
+which place of it, and the launches and copies in order. Nothing is waited for here. Arguments and
 results are `pyc.Array`s, whose address is a Python int; numbers are copied to the device together.
 
-With several launches the calls replay a CUDA graph of them: a launch whose addresses are others
-than at the last call is told so before (CUDA driver API, "Graph Management").
+Calls replay a CUDA graph of the launches (`device_graph`): a launch whose addresses are others than
+at the last call is told so before.
 
 The interpreter's lock is held from the first write to the table to the last launch, which copies
 its parameters, so one table serves all threads; what they start runs in the order of the stream.

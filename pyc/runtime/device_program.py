@@ -7,67 +7,23 @@ needs. Programs whose steps the host takes part in have none: `problem` says why
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from pyc.backends.cuda import Device, check
 from pyc.backends.cuda_program import CudaProgram, LaunchCall, launch_call, slots
-from pyc.frozen import replace
-from pyc.ir.loops import Fail, walk
-from pyc.ir.plan import ARGUMENT_BYTES, Copy, Launch, Loop, Place, Step
-from pyc.runtime import device_calls
+from pyc.ir.plan import ARGUMENT_BYTES, CONTEXT_FIELDS, Copy, Launch, Loop, Place, walk_steps
+from pyc.runtime import device_calls, device_steps
 from pyc.runtime.device_calls import Map, Program, Row
+from pyc.runtime.device_graph import Graph, rows_of
+from pyc.runtime.device_steps import Choice, While, walk_items, written_out
 
-REPLAYED = 2
-"""Launches of a program from which on they are replayed as one graph."""
-MOST_STEPS = 4096
-"""Launches and copies of a program that is started natively, at most."""
+REPLAYED, REPLAYED_BOUND = 1, 2
+"""Launches of a program from which on they are replayed as one graph: the driver starts one in half
+of the time that it needs for a launch, but takes 50 us to make it. That is as long as thirty calls
+save, and programs for arrays of any size are bound for each shape that comes along."""
 _MAP_BYTES, _MAP_ALIGNMENT = 128, 64
-_ON_DEVICE = 2
-"""CU_MEMORYTYPE_DEVICE of the driver's interface."""
 _UNAIMED = 1 << 20
 """Where a tensor map's array is until its first launch: as aligned as any."""
-
-
-class _NodeParameters(ctypes.Structure):
-    """CUDA_KERNEL_NODE_PARAMS of the driver's interface."""
-
-    _fields_ = (
-        *(("function", ctypes.c_void_p), ("grid", ctypes.c_uint32 * 3)),
-        *(("block", ctypes.c_uint32 * 3), ("shared_bytes", ctypes.c_uint32)),
-        *(("parameters", ctypes.c_void_p), ("extra", ctypes.c_void_p)),
-        *(("kernel", ctypes.c_void_p), ("context", ctypes.c_void_p)),
-    )
-
-
-def flat(steps: Sequence[Step]) -> list[Launch | Copy] | None:
-    """Launches and copies in their order, those of loops of known length written out with the
-    buffers that each iteration has; None if the host decides which steps run, or they are too
-    many."""
-    found: list[Launch | Copy] = []
-    now: dict[int, int] = {}
-    """The slot whose address a slot has, if it is another one's."""
-
-    def add(steps: Sequence[Step]) -> bool:
-        for step in steps:
-            if isinstance(step, Launch):
-                slots = tuple(now.get(s, s) for s in step.slots)
-                found.append(step if slots == step.slots else replace(step, slots=slots))
-            elif isinstance(step, Copy):
-                to, source = (now.get(s, s) for s in (step.destination, step.source))
-                found.append(Copy(to, source))
-            elif not isinstance(step, Loop) or step.times is None:
-                return False
-            else:
-                for _ in range(step.times):
-                    if not add(step.body) or len(found) > MOST_STEPS:
-                        return False
-                    for a, b in step.rotate:
-                        now[a], now[b] = now.get(b, b), now.get(a, a)
-        return True
-
-    return found if add(steps) else None
 
 
 def problem(program: CudaProgram) -> str | None:
@@ -76,17 +32,38 @@ def problem(program: CudaProgram) -> str | None:
         return "it calls Python functions back"
     if program.host:
         return "a step runs on the host"
-    if flat(program.plan.steps) is None:
-        return f"the host decides which steps run, or they are more than {MOST_STEPS}"
-    return None
+    items = written_out(program.plan)
+    if items is None:
+        return (
+            f"its steps are more than {device_steps.MOST_STEPS}, or a loop of unknown length "
+            "carries much"
+        )
+    asks = any(isinstance(item, (While, Choice)) for item in walk_items(items))
+    refusal = program.device.conditions.refusal if asks else ""
+    return f"the host decides which steps run: {refusal}" if refusal else None
+
+
+def runs_loops(program: CudaProgram) -> bool:
+    """Whether loops of unknown length run on the device, so that calls are waited for: whoever
+    interrupts one ends them."""
+    if not any(isinstance(s, Loop) and s.times is None for s in walk_steps(program.plan.steps)):
+        return False
+    return problem(program) is None
+
+
+_AHEAD = 0, 1
+"""Where addresses stand behind those of the buffers: of the words that checks lower, and of the
+word that ends loops."""
+_ENTRY = ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 3)
+"""An entry, called with the interpreter's lock held."""
 
 
 class DeviceProgram:
     """What native calls of a program start; the program has no `problem`.
 
     numbers: parameters that come as values of up to 16 bytes; fixed: addresses of those that never
-    change; ahead: how many places stand before those of the results: the first is the words that
-    checks lower.
+    change; ahead: how many places stand before those of the results: the first are the words that
+    checks lower, if there are checks, and the word that ends loops, if any run on the device.
     """
 
     def __init__(
@@ -98,11 +75,13 @@ class DeviceProgram:
     ) -> None:
         plan, on = program.plan, program.device
         on.enter()
+        self._ahead = ahead
+        self._named = bool(program.error_bytes), runs_loops(program)
         self.entry = device_calls.CODE.image().address("start")
         self._kept: list[Any] = [program]
         self._known: dict[Launch | Copy, device_calls.Launch] = {}
         made = self._program = Program()
-        words = ctypes.c_uint64 * (len(plan.buffers) + 1)
+        words = ctypes.c_uint64 * (len(plan.buffers) + 2)
         self._table, self._last = self._keep(words()), self._keep(words())
         for k, b in enumerate(plan.buffers):
             if b.place is Place.CONSTANT:
@@ -112,14 +91,28 @@ class DeviceProgram:
             setattr(made, f"f_{name}", on.function(function))
         made.context, made.stream = int(on.context), int(on.stream)
         self._places(program, numbers, fixed, ahead)
-        steps = flat(plan.steps)
-        assert steps is not None, "there was a problem"
-        launches = self._keep((device_calls.Launch * len(steps))())
-        for row, step in zip(launches, steps, strict=True):
+        items = written_out(plan)
+        assert items is not None, "there was a problem"
+        rows = self._keep((device_calls.Launch * rows_of(items))())
+        made.launches, made.launch_count = _at(rows), len(rows)
+
+        def fill(row: device_calls.Launch, step: Launch | Copy) -> None:
             self._launch(program, row, step)
-        made.launches, made.launch_count = _at(launches), len(steps)
-        if len(steps) >= REPLAYED:
-            made.graph = _graph(self, launches, on)
+
+        def early(step: Launch) -> bool:
+            return program.launches[step.kernel].early
+
+        if len(rows) >= (REPLAYED_BOUND if program.is_bound else REPLAYED):
+            sizes = [b.nbytes for b in plan.buffers]
+            graph = Graph(on, rows, fill, early, made.table, sizes, len(sizes) + 1)
+            copies = [s for s in walk_items(items) if isinstance(s, Copy)]
+            copied = max((plan.buffers[s.destination].nbytes for s in copies), default=0)
+            made.graph = graph.ready(items, copied, self)
+            self._kept.append(graph.kept)
+        else:
+            for row, step in zip(rows, items, strict=True):
+                assert isinstance(step, (Launch, Copy)), "others have several rows"
+                fill(row, step)
 
     @property
     def address(self) -> int:
@@ -130,6 +123,21 @@ class DeviceProgram:
     def replays(self) -> bool:
         """Whether its launches are replayed as a graph."""
         return bool(self._program.graph)
+
+    def run(
+        self, arguments: Sequence[int], ahead: Sequence[int], results: Sequence[int]
+    ) -> tuple[int, int]:
+        """Starts a call from Python, all parameters being arrays, by addresses. What the entry
+        returns, and the driver's status if it has refused."""
+        made = [*ahead, *[0] * (self._ahead - len(ahead)), *results]
+        slots = (ctypes.c_uint64 * (2 * len(arguments)))()
+        for k, address in enumerate(arguments):
+            slots[2 * k] = id(address)
+        places = (ctypes.c_uint64 * len(made))(*map(id, made))
+        context = (ctypes.c_int64 * len(CONTEXT_FIELDS))()
+        context[CONTEXT_FIELDS.index("externals")] = self.address
+        code = _ENTRY(self.entry)(_at(context), _at(slots), _at(places))
+        return code, context[CONTEXT_FIELDS.index("error_value")]
 
     def _keep(self, memory: Any) -> Any:
         self._kept.append(memory)
@@ -161,8 +169,9 @@ class DeviceProgram:
             for place, (slot, _) in enumerate(values):
                 self._table[slot] = made.number_address + ARGUMENT_BYTES * place
         results = [(slot, k + ahead) for slot, k in slots(plan, Place.RESULT)]
-        if program.error_bytes:
-            results.append((len(plan.buffers), 0))
+        first = len(plan.buffers)
+        named = [place for place, is_there in zip(_AHEAD, self._named, strict=True) if is_there]
+        results += [(first + place, k) for k, place in enumerate(named)]
         made.results, made.result_count = self._rows(results)
         made.pieces, made.piece_count = self._rows([*slots(plan, Place.ARENA)])
         made.arena_bytes = plan.peak
@@ -193,7 +202,7 @@ class DeviceProgram:
         row.maps, row.map_count = _at(maps), len(call.maps)
         buffers = program.plan.buffers
         used = {slot for slot in step.slots if buffers[slot].place is not Place.CONSTANT}
-        if any(isinstance(s, Fail) for s in walk(program.plan.kernels[step.kernel].body)):
+        if program.launches[step.kernel].sites:
             used.add(len(buffers))
         self._watch(row, sorted(used))
 
@@ -220,55 +229,3 @@ _FUNCTIONS = {
 
 def _at(memory: Any) -> int:
     return ctypes.addressof(memory)
-
-
-def _graph(owner: DeviceProgram, launches: Any, on: Device) -> int:
-    """A graph of the launches, one behind the other, ready to be replayed."""
-
-    def call(name: str, *arguments: Any) -> None:
-        status = ctypes.CFUNCTYPE(ctypes.c_int)(on.function(name))(*arguments)
-        check((on.driver.CUresult(status),)) if status else None
-
-    word = ctypes.c_void_p
-    graph, ready, before = word(), word(), word()
-    # Copies must be between memory that there is; the first call tells them theirs.
-    nbytes = max((x.nbytes for x in launches if not x.function), default=0)
-    memory = on.allocate(nbytes) if nbytes else 0
-    call("cuGraphCreate", ctypes.byref(graph), ctypes.c_uint(0))
-    try:
-        for k, launch in enumerate(launches):
-            node = word()
-            count = ctypes.c_size_t(1 if k else 0)
-            names = ctypes.byref(node), graph, ctypes.byref(before), count
-            if launch.function:
-                parameters = owner._keep(_NodeParameters())
-                parameters.function, parameters.parameters = launch.function, launch.parameters
-                parameters.grid[:], parameters.block[:] = launch.grid[:], (launch.threads, 1, 1)
-                parameters.shared_bytes = launch.shared_bytes
-                call("cuGraphAddKernelNode", *names, ctypes.byref(parameters))
-            else:
-                parameters = owner._keep(device_calls.CopyParameters())
-                parameters.from_kind = parameters.to_kind = _ON_DEVICE
-                parameters.source = parameters.destination = memory
-                parameters.nbytes, parameters.rows, parameters.layers = launch.nbytes, 1, 1
-                context = word(int(on.context))
-                call("cuGraphAddMemcpyNode", *names, ctypes.byref(parameters), context)
-            launch.node, launch.node_parameters = node.value, _at(parameters)
-            before = node
-        flags = ctypes.c_ulonglong(0)
-        call("cuGraphInstantiate", ctypes.byref(ready), graph, flags)
-    except BaseException:
-        call("cuGraphDestroy", graph)
-        raise
-    finally:
-        if memory:
-            on.free(memory, nbytes)
-    weakref.finalize(owner, _destroy, on, call, ready, graph).atexit = False
-    assert ready.value is not None
-    return ready.value
-
-
-def _destroy(on: Device, call: Any, ready: Any, graph: Any) -> None:
-    on.enter()
-    call("cuGraphExecDestroy", ready)
-    call("cuGraphDestroy", graph)

@@ -4,7 +4,8 @@ What only a trace needs is behind lazy doors, so that `import pyc` does not load
 translates what a traced function reads, `name_views()` has the names that it sees, `class_views()`,
 `library_views()` and `math_views()` its classes, modules that are not the user's and `math`;
 `rewriting()` makes loops and branches ops; `known_values()` evaluates what Python asks for,
-`concrete_values()` hands it to NumPy; `calling_functions()` calls the user's functions for NumPy's;
+`concrete_values()` hands it to NumPy; `calling_functions()` calls the user's functions for NumPy's,
+`writing()` writes into arrays for them, `combining()` combines elements by ufuncs;
 `selecting()` indexes by traced masks, `selections()` has what they select; `insides()` compares
 objects of libraries; `strangers()` knows operands of other kinds, `strays()` errors that traced
 values cause elsewhere, `modular()` powers of integers, `filters()` comprehensions of which data
@@ -37,6 +38,16 @@ def absent_methods() -> Any:
 def calling_functions() -> Any:
     """`pyc.trace.callbacks`, NumPy functions that call a function of the user's."""
     return load("pyc.trace.callbacks")
+
+
+def writing() -> Any:
+    """`pyc.trace.in_place`, NumPy functions that write into their first argument."""
+    return load("pyc.trace.in_place")
+
+
+def combining() -> Any:
+    """`pyc.trace.ufunc_methods`, `reduce` and its kin of ufuncs that have no operation for them."""
+    return load("pyc.trace.ufunc_methods")
 
 
 def selections() -> Any:

@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import Any
 
 import pyc.numpy as pnp
-from pyc.errors import IndexOutOfRangeError, TraceError
+from pyc.errors import IndexOutOfRangeError, LinearAlgebraError, TraceError
 from pyc.interpreter import bind1, current, is_tracing
 from pyc.ir import dtype as dt
 from pyc.ir.op import Kind, Op
@@ -30,6 +30,10 @@ from pyc.trace.trace import Trace
 _REMEDY = (
     "Ask before it is done: `if i < len(x):`; or say what is meant: `x.at[i].get(mode=...)`, "
     "`np.clip(i, 0, len(x) - 1)`."
+)
+_OF_MATRICES = (
+    "Ask before it is done: `np.linalg.det(a) != 0`, `np.linalg.eigvalsh(a)[0] > 0`, with "
+    "`pyc.cond`;\nor catch it around the call of the jitted function."
 )
 
 
@@ -163,11 +167,11 @@ def _within(checks: _Checks, index: Any, bound: int) -> Any:
 
 
 def _refusal(error: type[BaseException]) -> TraceError:
-    name = next(c.__name__ for c in error.__mro__ if c.__module__ == "builtins")
+    name = next(c.__name__ for c in error.__mro__ if not c.__module__.startswith("pyc."))
     return TraceError(
         f"whether {name} is raised here depends on a traced value, and a `try` or `with` around it "
         "may catch it",
-        fix=_REMEDY,
+        fix=_OF_MATRICES if error is LinearAlgebraError else _REMEDY,
         place=location.here(),
     )
 

@@ -5,6 +5,7 @@ The function is traced once and mapped over the parts, where NumPy calls it for 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +21,13 @@ def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
     """The results of `func1d(line, *args, **kwargs)` for the lines of `arr` along an axis, the
-    axes of a result in the place of that axis."""
+    axes of a result in the place of that axis.
+
+    raises ShapeError: there is no line
+
+    >>> apply_along_axis(lambda line: line.sum(), 1, [[1, 2], [3, 4]]).tolist()
+    [3, 7]
+    """
     x = pnp.asarray(arr)
     place = axis_of("apply_along_axis", axis, x.ndim)
     lines = pnp.moveaxis(x, place, -1)
@@ -41,7 +48,13 @@ def apply_along_axis(
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
-    """`a` after `a = func(a, axis)` for one axis after the other, each kept with length 1."""
+    """`a` after `a = func(a, axis)` for one axis after the other, each kept with length 1.
+
+    raises ShapeError: the function gives another rank
+
+    >>> apply_over_axes(pnp.sum, [[1, 2], [3, 4]], (0, 1)).tolist()
+    [[10]]
+    """
     found = pnp.asarray(a)
     rank = found.ndim
     for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
@@ -58,11 +71,49 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     return found
 
 
+def vectorize(
+    pyfunc: Callable[..., Any] | None = None,
+    otypes: Any = None,
+    doc: str | None = None,
+    excluded: Any = None,
+    cache: bool = False,
+    signature: str | None = None,
+) -> Callable[..., Any]:
+    """`pyfunc` of one element as a function of arrays, which broadcast together: it is traced once
+    and mapped over all elements, or with a `signature` such as "(m,n),(n)->(m)" over the axes that
+    this does not name; a decorator without `pyfunc`.
+
+    otypes: the dtypes of the results; excluded: places and names of arguments that are given as
+    they are; doc: the documentation of the result; cache: nothing changes, it is called once
+    raises ArgumentError: a signature that is none, or of another number of arguments or results;
+    ShapeError: arguments that do not have the axes that it names, or do not broadcast
+
+    >>> vectorize(lambda a, b: a * b + 1)([1, 2], 3).tolist()
+    [4, 7]
+    """
+    del cache
+    options = {"otypes": otypes, "excluded": excluded, "signature": signature}
+    if pyfunc is None:
+        return functools.partial(vectorize, doc=doc, **options)
+    function = pyfunc
+
+    def elementwise(*args: Any, **kwargs: Any) -> Any:
+        return vectorized(function, options, args, kwargs)
+
+    functools.update_wrapper(elementwise, function)
+    elementwise.__doc__ = doc or function.__doc__
+    return elementwise
+
+
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
 ) -> Any:
-    """`function` of the indices of an array of a shape, one array for each axis."""
+    """`function` of the indices of an array of a shape, one array for each axis.
+
+    >>> fromfunction(lambda i, j: i + j, (2, 2)).tolist()
+    [[0.0, 1.0], [1.0, 2.0]]
+    """
     return function(*pnp.indices(to_shape("fromfunction", shape), dtype), **kwargs)
 
 
-__all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "vectorized"]
+__all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "vectorize", "vectorized"]

@@ -20,9 +20,19 @@ import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, DTypeError, TraceError, UnsupportedOpError
 from pyc.interpreter import is_concrete, is_tracing, type_of, weak_type
 from pyc.ir import dtype as dt
-from pyc.numpy import keywords
+from pyc.numpy import keywords, on_device
 from pyc.numpy.core import to_dtype, value
-from pyc.trace import calling_functions, concrete_values, location, selecting, selections, updating
+from pyc.trace import (
+    calling_functions,
+    combining,
+    concrete_values,
+    location,
+    math_views,
+    selecting,
+    selections,
+    updating,
+    writing,
+)
 from pyc.trace.parts import Selected
 
 Function = Callable[..., Any]
@@ -43,43 +53,11 @@ _ACCUMULATIONS: dict[Any, str] = {
 }
 
 
-def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    _check_casting("np.copyto", casting)
-    _change(dst, updating.copied_to(dst, src, where), "np.copyto")
-
-
-def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    a.put(ind, v, mode=mode)
-
-
-def _putmask(a: Any, mask: Any, values: Any) -> None:
-    _change(a, updating.with_mask_put(a, mask, values), "np.putmask")
-
-
-def _place(arr: Any, mask: Any, vals: Any) -> None:
-    _change(arr, updating.with_placed(arr, mask, vals), "np.place")
-
-
-def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    if wrap:
-        _refuse_argument("np.fill_diagonal", "wrap")
-    _change(a, updating.with_diagonal(a, val), "np.fill_diagonal")
-
-
-def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
-    _change(arr, updating.with_elements(arr, indices, values, axis), "np.put_along_axis")
-
-
-_IN_PLACE: dict[Any, Function] = {
-    np.copyto: _copyto,
-    np.put: _put,
-    np.putmask: _putmask,
-    np.place: _place,
-    np.fill_diagonal: _fill_diagonal,
-    np.put_along_axis: _put_along_axis,
-}
-"""NumPy functions that write into their first argument."""
-_AT = {
+_IN_PLACE = frozenset(
+    (np.copyto, np.put, np.putmask, np.place, np.fill_diagonal, np.put_along_axis)
+)
+"""NumPy functions that write into their first argument; `pyc.trace.in_place` has them."""
+_AT: dict[Any, str] = {
     np.add: "add",
     np.subtract: "subtract",
     np.multiply: "multiply",
@@ -90,27 +68,7 @@ _AT = {
 
 
 def _change(array: Any, new: Any, what: str) -> None:
-    """Changes a traced array in place; TraceError for a NumPy array, which holds elements, and
-    UnsupportedOpError for an `Array`, or if there is no trace."""
-    if is_concrete(array):
-        if not is_tracing():
-            _refuse(
-                f"{what} would write an array on a device into a NumPy array in place",
-                "Use what the function returns: `y = np.add(x, 1)`, `a = a + x`; or copy it: "
-                "`a[...] = np.asarray(x)`.",
-            )
-        raise TraceError(
-            f"{what} would write traced values into a NumPy array in place",
-            fix="Make the array with `pyc.numpy` (`zeros`, `full`, ...), or make a new one: "
-            "`x.at[index].set(values)`, `pyc.numpy.where`.",
-            place=location.here(),
-        )
-    array.change(new, what, "`x.at[index].set(values)`, `pyc.numpy.where`")
-
-
-def _check_casting(name: str, casting: str) -> None:
-    if casting != "same_kind":
-        _refuse_argument(name, "casting")
+    writing().change(array, new, what)
 
 
 def _shape(x: Any) -> tuple[int, ...]:
@@ -193,10 +151,9 @@ _CALLING: dict[Any, Function] = {
 """NumPy functions that call a function of the user's."""
 
 
-@cache
-def table() -> Mapping[Any, Function]:
-    """NumPy's functions and ufuncs, and what stands for them in pyc.numpy."""
-    return {**pnp.FROM_NUMPY, **_FACTS, **_CALLING}
+def counterpart(function: Any) -> Function | None:
+    """What stands for a function or ufunc of NumPy; None if nothing does."""
+    return _CALLING.get(function) or _FACTS.get(function) or pnp.counterpart(function)
 
 
 def _cannot() -> str:
@@ -260,18 +217,37 @@ def call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any])
 
 
 def _call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    ours = table().get(function)
-    in_place = _IN_PLACE.get(function)
-    if in_place is not None:
+    if function in _IN_PLACE:
         if args and is_concrete(args[0]):
             _change(args[0], None, name_of(function))
-        return in_place(*args, **kwargs)
+        return getattr(writing(), function.__name__)(*args, **kwargs)
+    ours = counterpart(function)
     if ours is None:
         _refuse(f"{name_of(function)} {_cannot()}: pyc.numpy has no such function")
+    places = _places(function, ours, len(args), tuple(kwargs))
+    if places is not None:
+        given = (*args, *kwargs.values())
+        return ours(*[given[k] for k in places[0]], **{name: given[k] for name, k in places[1]})
     out, args, kwargs = _without_out(function, args, kwargs)
     positional, named = _arranged(function, ours, args, kwargs)
     found = ours(*positional, **named)
     return found if out is None else _given(out, found, f"{name_of(function)}: `out=`")
+
+
+@cache
+def _places(
+    theirs: Any, ours: Function, count: int, names: tuple[str, ...]
+) -> tuple[list[int], list[tuple[str, int]]] | None:
+    """Which of so many arguments, and of those with these names behind them, `ours` takes by
+    position, and which by what name; None if that depends on what they are."""
+    given = dict(zip(names, range(count, count + len(names)), strict=True))
+    try:
+        out, args, kwargs = _without_out(theirs, range(count), given)
+        positional, named = _arranged(theirs, ours, args, kwargs)
+    except UnsupportedOpError:
+        return None
+    known = len(positional) + len(named) == count + len(names)
+    return ([*positional], [*named.items()]) if out is None and known else None
 
 
 def _without_out(
@@ -412,16 +388,10 @@ def _call_ufunc(
     name = f"np.{ufunc.__name__}"
     out = next((o for o in options.get("out", ()) if o is not None), None)
     if method == "at":
-        if ufunc not in _AT or len(inputs) != 3:
-            _refuse(f"{name}.at {_cannot()}")
-        array, key, values = inputs
-        if is_concrete(array):
+        array, key, *values = inputs
+        if is_concrete(array) or not is_tracing():
             _change(array, None, f"{name}.at")
-        how = _AT[ufunc]
-        new = (
-            array.at[key].add(-values) if how == "subtract" else getattr(array.at[key], how)(values)
-        )
-        _change(array, new, f"{name}.at")
+        _change(array, _changed_at(name, ufunc, array, key, values), f"{name}.at")
         return None
     if out is not None:
         if is_concrete(out):
@@ -446,9 +416,10 @@ def _call_ufunc(
         )
     rest = {k: v for k, v in options.items() if k != "out" and not keywords.changes_nothing(k, v)}
     if method == "__call__":
-        ours = table().get(ufunc)
+        ours = counterpart(ufunc)
         if ours is None and getattr(np, ufunc.__name__, None) is not ufunc:
-            _refuse_foreign(ufunc.__name__)
+            ours = math_views().counterpart(ufunc) or _refuse_foreign(ufunc.__name__)
+            inputs = math_views().as_its_loop_takes(ufunc, inputs)
         if ours is None:
             _refuse(f"{name} {_cannot()}: pyc.numpy has no such function")
         dtype = rest.pop("dtype", None)
@@ -460,22 +431,46 @@ def _call_ufunc(
             _refuse_argument(f"{name}.outer", next(iter(rest), "inputs"))
         x, y = (pnp.asarray(v) for v in inputs)
         return call_ufunc(ufunc, "__call__", (pnp.reshape(x, x.shape + (1,) * y.ndim), y), {})
-    known = {"reduce": _REDUCTIONS, "accumulate": _ACCUMULATIONS}.get(method, {})
-    if ufunc not in known:
+    if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature or counterpart(ufunc) is None:
         _refuse(f"{name}.{method} {_cannot()}")
-    (x,) = inputs
+    for option in rest:
+        if option not in _OPTIONS[method]:
+            _refuse_argument(f"{name}.{method}", option)
     if method == "reduce" and rest.get("keepdims") is False:
         del rest["keepdims"]
     axis = rest.pop("axis", None) if "axis" in options else 0
-    allowed = {"keepdims", "where"} if method == "reduce" else set()
-    if ufunc in (np.add, np.multiply, np.maximum, np.minimum) and method == "reduce":
-        allowed.add("initial")
-    if ufunc in (np.add, np.multiply):
-        allowed.add("dtype")
-    for option in rest:
-        if option not in allowed:
-            _refuse_argument(f"{name}.{method}", option)
-    return getattr(pnp, known[ufunc])(x, axis=axis, **rest)
+    known = {"reduce": _REDUCTIONS, "accumulate": _ACCUMULATIONS}.get(method, {})
+    if ufunc in known:
+        allowed = {"keepdims", "where"} if method == "reduce" else set()
+        if ufunc in (np.add, np.multiply, np.maximum, np.minimum) and method == "reduce":
+            allowed.add("initial")
+        if ufunc in (np.add, np.multiply):
+            allowed.add("dtype")
+        if rest.keys() <= allowed:
+            (x,) = inputs
+            return getattr(pnp, known[ufunc])(x, axis=axis, **rest)
+    run = getattr(combining(), method)
+    return on_device.run(run, (ufunc.__name__, *inputs), {"axis": axis, **rest})
+
+
+_OPTIONS = {
+    "reduce": ("axis", "dtype", "keepdims", "initial", "where"),
+    "accumulate": ("axis", "dtype"),
+    "reduceat": ("axis", "dtype"),
+}
+"""What methods of ufuncs take beside their inputs and `out`."""
+
+
+def _changed_at(name: str, ufunc: np.ufunc, array: Any, key: Any, values: Sequence[Any]) -> Any:
+    """A traced array after `ufunc.at(array, key, *values)`."""
+    how = _AT.get(ufunc) if len(values) == 1 else None
+    if how is None:
+        if ufunc.nin != 1 + len(values) or ufunc.nout != 1 or counterpart(ufunc) is None:
+            _refuse(f"{name}.at {_cannot()}")
+        return combining().changed_at(ufunc.__name__, array, key, *values)
+    if how == "subtract":
+        return array.at[key].add(-values[0])
+    return getattr(array.at[key], how)(values[0])
 
 
 def _in_type(ufunc: np.ufunc, ours: Function, inputs: Sequence[Any], dtype: Any) -> Any:
@@ -501,4 +496,4 @@ def _in_type(ufunc: np.ufunc, ours: Function, inputs: Sequence[Any], dtype: Any)
     return found
 
 
-__all__ = ["call_function", "call_ufunc", "table"]
+__all__ = ["call_function", "call_ufunc", "counterpart"]

@@ -22,7 +22,7 @@ from pyc.reasons import Reason
 from pyc.trace import location, math_views, numpy_module
 from pyc.trace.bound import Bound, Mapped
 from pyc.trace.concrete import is_traced
-from pyc.trace.modules import MATHEMATICAL, changed_outside, refuse_write
+from pyc.trace.modules import MATHEMATICAL, OF_LINALG, changed_outside, refuse_write
 from pyc.trace.paths import Path
 from pyc.trace.users_code import is_users
 from pyc.trace.views import View
@@ -321,7 +321,10 @@ def is_mathematical(function: Any) -> bool:
     """Whether a function is of `math` or its kin, or a ufunc of another library than NumPy."""
     if isinstance(function, np.ufunc):
         return getattr(np, function.__name__, None) is not function
-    return getattr(function, "__module__", None) in MATHEMATICAL
+    module = getattr(function, "__module__", None) or ""
+    if module.startswith("scipy.linalg."):  # others are NumPy code, which is traced
+        return getattr(function, "__name__", "") in OF_LINALG
+    return module in MATHEMATICAL or module.startswith("scipy.special.")
 
 
 RULES: dict[type, Callable[[Functions, Any, Path], Any]] = {

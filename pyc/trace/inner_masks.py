@@ -16,6 +16,7 @@ from pyc.numpy import indexing
 from pyc.numpy.core import cast, value
 from pyc.trace import location
 from pyc.trace.parts import Selected
+from pyc.trace.trace import CONSTANT_BYTES
 from pyc.trace.tracer import Tracer
 from pyc.trace.updating import fits
 
@@ -28,7 +29,7 @@ _FIX = (
 def place_of(parts: Sequence[Any]) -> int | None:
     """Where in an index of slices the one traced mask is; None if it is first, or of another
     form."""
-    masks = [n for n, k in enumerate(parts) if is_mask(k) and k.needed() is None]
+    masks = [n for n, k in enumerate(parts) if is_mask(k) and is_open(k)]
     others = [k for n, k in enumerate(parts) if n not in masks]
     if len(masks) != 1 or not masks[0]:
         return None
@@ -38,6 +39,13 @@ def place_of(parts: Sequence[Any]) -> int | None:
 def is_mask(key: Any) -> bool:
     """Whether `key` is a traced array of bools."""
     return type(key) is Tracer and key.type.dtype is dt.b1 and bool(key.type.shape)
+
+
+def is_open(mask: Tracer) -> bool:
+    """Whether what a mask selects is not known while the function is traced, or too much for a
+    constant of the program."""
+    found = mask.needed()
+    return found is None or int(found.sum()) * 8 > CONSTANT_BYTES
 
 
 def refuse() -> NoReturn:
@@ -97,4 +105,4 @@ def _axes_behind(array: Tracer, parts: Sequence[Any], place: int, rank: int) -> 
     return array.ndim - place - rank
 
 
-__all__ = ["is_mask", "place_of", "refuse", "stored"]
+__all__ = ["is_mask", "is_open", "place_of", "refuse", "stored"]

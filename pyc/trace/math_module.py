@@ -18,6 +18,9 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.errors import UnsupportedOpError
+from pyc.forks import load
+from pyc.interpreter import type_of, weak_type
+from pyc.numpy.core import value
 from pyc.trace import dispatch, location, statistics_module
 from pyc.trace.concrete import concrete, is_traced
 from pyc.trace.tracer import Tracer
@@ -127,9 +130,6 @@ _CMATH: dict[str, Callable[..., Any]] = {
     )
 } | {"phase": _complex(pnp.angle), "log": _complex_log}
 
-_SPECIAL = ("cbrt", "erf", "erfc", "exp2", "expm1", "log1p", "sinc")
-"""Functions of `scipy.special` that pyc.numpy has by the same name and meaning."""
-
 
 def _view(function: Any, ours: Callable[..., Any] | None, module: str) -> Callable[..., Any]:
     """`function` for traced values too."""
@@ -167,31 +167,58 @@ def _table(module: ModuleType) -> dict[str, Any]:
     }
 
 
-def _special(value: np.ufunc) -> Any:
-    """A ufunc of `scipy.special`: that of pyc.numpy where there is one, else for known values."""
-    name = value.__name__
-    ours = getattr(pnp, name) if name in _SPECIAL else None
+def counterpart(function: Any) -> Callable[..., Any] | None:
+    """The function of `pyc.scipy` of the name of one of `scipy.special` or `scipy.linalg`; None if
+    it is another function, or there is none."""
+    name = getattr(function, "__name__", "")
+    for part in ("special", "linalg"):
+        theirs = sys.modules.get(f"scipy.{part}")
+        if theirs is not None and getattr(theirs, name, None) is function:
+            ours = load(f"pyc.scipy.{part}")
+            found: Callable[..., Any] | None = getattr(ours, name) if name in ours.__all__ else None
+            return found
+    return None
+
+
+def as_its_loop_takes(ufunc: np.ufunc, inputs: Sequence[Any]) -> list[Any]:
+    """Arguments of a ufunc of `scipy.special` in the types that it computes in: those of the first
+    of its loops that they fit, which is often float64 beside anything but float32. Types that NumPy
+    does not know stay."""
+    values = [value(x) for x in inputs]
+    kinds = [weak_type(x) or type_of(x).dtype.numpy for x in values]
+    try:
+        found = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
+    except TypeError:
+        return values
+    return [pnp.astype(pnp.asarray(x), kind) for x, kind in zip(values, found, strict=False)]
+
+
+def _special(function: Any) -> Any:
+    """A function of `scipy.special`: that of pyc where there is one, else for known values."""
+    if not isinstance(function, np.ufunc):
+        return _view(function, counterpart(function), "scipy.special")
 
     def traced(*args: Any, **options: Any) -> Any:
-        if ours is not None and is_traced(args) and not options:
-            return ours(*args)
-        return dispatch.call_ufunc(value, "__call__", args, options)
+        return dispatch.call_ufunc(function, "__call__", args, options)
 
-    return update_wrapper(traced, value)
+    return update_wrapper(traced, function)
 
 
-def member(name: str, value: Any) -> Any:
-    """What stands for an attribute of one of these modules; `value` for others."""
+def member(name: str, found: Any) -> Any:
+    """What stands for an attribute of one of these modules; the value itself for others."""
     functions = FunctionType, BuiltinFunctionType, np.ufunc
-    return answer(value) if isinstance(value, functions) else value
+    return answer(found) if isinstance(found, functions) else found
 
 
 def answer(value: Any) -> Any:
-    """What stands for a function of these modules; `value` for others."""
+    """What stands for a function of these modules; the value itself for others."""
+    special = sys.modules.get("scipy.special")
+    if special is not None and getattr(special, value.__name__, None) is value:
+        return _special(value)
+    if (getattr(value, "__module__", None) or "").startswith("scipy.linalg."):
+        return _view(value, counterpart(value), "scipy.linalg")
     if isinstance(value, np.ufunc):
-        special = sys.modules.get("scipy.special")
-        own = special is not None and getattr(special, value.__name__, None) is value
-        return _special(value) if own else value
+        return value
     module = sys.modules.get(value.__module__ or "")
     if module is None or module.__name__ not in _OURS:
         return value

@@ -177,9 +177,11 @@ where the array was changed that may share its memory; see `Tracer.lose`."""
 
 
 class Owner(Protocol):
-    """The trace of a tracer. open: until its Graph is built."""
+    """The trace of a tracer. open: until its Graph is built; runs: the slices that masks stand
+    for."""
 
     open: bool
+    runs: dict[Value, Any]
 
     def describe(self, value: Value) -> str:
         """What `value` is, for messages: where it was made, or which argument it is."""

@@ -19,6 +19,10 @@ STANDS_FOR = "__pyc_stands_for__"
 """The attribute of a metaclass that says which one it stands for."""
 MATHEMATICAL = ("math", "cmath", "statistics", "scipy.special")
 """Modules of functions of numbers that pyc has too."""
+OF_LINALG = frozenset(
+    ("cho_factor", "cho_solve", "expm", "lu", "lu_factor", "lu_solve", "solve_triangular")
+)
+"""Functions of `scipy.linalg` that pyc has too."""
 
 
 class _Converters(dict[type, Callable[..., Any]]):

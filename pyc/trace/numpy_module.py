@@ -38,7 +38,7 @@ _GENERATORS = ("Generator", "RandomState", "BitGenerator")
 def _of_numpy(function: Any) -> bool:
     """Whether a function is one of NumPy's public ones, or traced like one."""
     module = getattr(function, "__module__", None) or ""
-    return module.partition(".")[0] == "numpy" or function in dispatch.table()
+    return module.partition(".")[0] == "numpy" or dispatch.counterpart(function) is not None
 
 
 @cache
@@ -83,7 +83,7 @@ class UfuncView:
         self.__wrapped__ = ufunc
         self.__name__ = ufunc.__name__
         self.__doc__ = ufunc.__doc__
-        self._ours = dispatch.table().get(ufunc)
+        self._ours = dispatch.counterpart(ufunc)
 
     def __repr__(self) -> str:
         return repr(self.__wrapped__)
@@ -338,32 +338,13 @@ def _piece(name: str, piece: Any) -> Any:
 
 
 class _Grid:
-    """`np.mgrid[...]` and `np.ogrid[...]`."""
+    """`np.mgrid[...]` and `np.ogrid[...]`, which are those of pyc.numpy."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getitem__(self, key: Any) -> Any:
-        slices = key if isinstance(key, tuple) else (key,)
-        bounds, known = concrete(tuple((s.start, s.stop, s.step) for s in slices))
-        if not known:
-            raise UnsupportedOpError(
-                f"np.{self._name} with a traced bound has a shape that depends on data",
-                fix="Use a size that is known: `x.shape[0]`, or a static argument.",
-                place=location.here(),
-            )
-        lines = [np.r_[slice(*b)] for b in bounds]
-        if not isinstance(key, tuple):
-            return local(f"np.{self._name}", lines[0])
-        if self._name == "mgrid":
-            common = np.result_type(*lines)
-            axes = (local("np.mgrid", line.astype(common)) for line in lines)
-            return pnp.stack(pnp.meshgrid(*axes, indexing="ij"))
-        ranks = range(len(lines))
-        return tuple(
-            local("np.ogrid", line.reshape([-1 if k == n else 1 for n in ranks]))
-            for k, line in enumerate(lines)
-        )
+        return getattr(pnp, self._name)[key]
 
 
 class _IndexedElements:

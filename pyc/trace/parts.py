@@ -4,7 +4,7 @@ mask selects."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import pyc.numpy as pnp
 from pyc.interpreter import current
@@ -35,6 +35,10 @@ class Selected(Sized):
     def selection(self) -> Any:
         """It as an array."""
         return self
+
+    def refuse(self, use: str) -> NoReturn:
+        """ConcretizationError for a use that needs to know its length."""
+        raise NotImplementedError
 
 
 class Flat:

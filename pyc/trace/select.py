@@ -15,9 +15,11 @@ import pyc.numpy as pnp
 from pyc.interpreter import current, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy import indexing
-from pyc.trace import inner_masks, location
+from pyc.numpy.core import cast
+from pyc.trace import inner_masks, location, runs
+from pyc.trace.masks import check_shape, stored_under
 from pyc.trace.parts import Selected
-from pyc.trace.selection import Selection, check_shape, first_of, is_integer, stored_under
+from pyc.trace.selection import Selection, first_of, is_integer
 from pyc.trace.tracer import Tracer
 
 # --- masks ----------------------------------------------------------------------------------------
@@ -27,7 +29,7 @@ def selects(key: Any) -> bool:
     """Whether an index selects elements by a traced mask, or by the elements of a selection."""
     _, parts = _taken_apart(key)
     return any(isinstance(k, Selected) for k in parts) or (
-        (bool(parts) and inner_masks.is_mask(parts[0]) and parts[0].needed() is None)
+        (bool(parts) and inner_masks.is_mask(parts[0]) and inner_masks.is_open(parts[0]))
         or inner_masks.place_of(parts) is not None
     )
 
@@ -46,12 +48,13 @@ def taken(array: Tracer, key: Any) -> Any:
     before, parts = _taken_apart(key)
     if inner_masks.place_of(parts) is not None:
         inner_masks.refuse()
-    if inner_masks.is_mask(parts[0]) and parts[0].needed() is not None:
+    if inner_masks.is_mask(parts[0]) and not inner_masks.is_open(parts[0]):
         return indexing.getitem(array, key)
     if inner_masks.is_mask(parts[0]):
         part = indexing.getitem(array, before) if before else array
         check_shape(part, parts[0])
-        found = Selection(current().copy(current().lift(part)), _own(parts[0]))
+        elements, run = current().copy(current().lift(part)), runs.known_run(parts[0])
+        found = Selection(elements, _own(parts[0]), run=run)
         return found[(slice(None), *parts[1:])] if len(parts) > 1 else found
     first = _only_selections(parts)
     places = [first.aligned(k).filled(0) if isinstance(k, Selection) else k for k in parts]
@@ -77,6 +80,10 @@ def stored(array: Tracer, key: Any, new: Any) -> Any:
         changed = stored_under(part, parts[0], parts[1:], new)
         return indexing.update(array, before, changed) if before else changed
     if not selects(key):
+        places = indexing.getitem(array, key).shape
+        plain = new.selection().of_length(places[-new.ndim]) if len(places) >= new.ndim else None
+        if plain is not None:
+            return indexing.update(array, key, cast(plain, array.type.dtype))
         new.refuse("an assignment to other places than those under its mask")
     return _scattered(array, before, parts, new, "set")
 
@@ -151,18 +158,9 @@ def _is_of_bools(k: Any) -> bool:
 
 def _range_mask(k: slice, extent: int) -> Any:
     """The mask of the elements that a slice takes of an axis."""
-    at = pnp.arange(extent)
-    inside = pnp.full((extent,), True)
-    if k.start is not None:
-        inside = pnp.logical_and(inside, at >= _from_start(k.start, extent))
-    if k.stop is not None:
-        inside = pnp.logical_and(inside, at < _from_start(k.stop, extent))
-    return inside
-
-
-def _from_start(bound: Any, extent: int) -> Any:
-    wide = pnp.astype(bound, np.int64)
-    return pnp.where(wide < 0, wide + extent, wide)
+    run, mask = runs.run_of_slice(k, extent)
+    runs.remember(mask, run)
+    return mask
 
 
 # --- places of what is not zero -------------------------------------------------------------------

@@ -17,22 +17,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.errors import ConcretizationError, IndexOutOfRangeError, ShapeError, format_place
+from pyc.errors import ConcretizationError, format_place
 from pyc.interpreter import bind1, current, type_of
 from pyc.numpy import indexing
 from pyc.numpy.core import axes_of, broadcast, cast, value
 from pyc.numpy.keywords import changes_nothing
-from pyc.trace import dispatch, location, selected_reductions, updating
+from pyc.trace import dispatch, location, runs, selected_reductions, updating
+from pyc.trace.masks import FIX, same, stored_under, where_selected
 from pyc.trace.parts import Selected
 from pyc.trace.selected_reductions import REDUCTIONS, floats
 from pyc.trace.tracer import Tracer
-
-_FIX = (
-    "What works with it: element-wise functions, `sum`, `mean`, `min`, `max` and their kin, `len`, "
-    "an element,\na loop over it, and `a[mask] = ...` under the same mask. Else write "
-    "`where(mask, x, other)`, which keeps the shape;\n"
-    "for a slice of a known length `pyc.lax.dynamic_slice(x, (i,), (n,))`."
-)
 
 
 def is_integer(k: Any) -> bool:
@@ -40,59 +34,6 @@ def is_integer(k: Any) -> bool:
     if type(k) is Tracer:
         return not k.type.shape and k.type.dtype.is_integer
     return isinstance(k, (int, np.integer)) and not isinstance(k, bool)
-
-
-def stored_under(array: Tracer, mask: Tracer, rest: Sequence[Any], new: Any) -> Any:
-    """`array` after `array[mask][rest] = new`, of a mask of its first axes."""
-    check_shape(array, mask)
-    here = (*[slice(None)] * mask.ndim, *rest)
-    target = indexing.getitem(array, here) if rest else array
-    room = len(target.shape) - mask.ndim
-    if isinstance(new, Selection):
-        if not _same(mask, new.mask):
-            new.refuse("an assignment under another mask")
-        if len(new.rest) > room:
-            new.refuse("an assignment to fewer axes")
-        values = pnp.reshape(new.values, mask.shape + (1,) * (room - len(new.rest)) + new.rest)
-    else:
-        values = value(new)
-        if len(type_of(values).shape) > room:
-            raise ConcretizationError(
-                "assignment under a mask takes as many values as the mask selects, which depends "
-                "on data",
-                fix=_FIX,
-                place=location.here(),
-            )
-    changed = _where(mask, cast(values, target.type.dtype), target)
-    if changed.type.shape != target.type.shape:
-        raise ShapeError(
-            f"an assignment of values of shape {type_of(values).shape[-room:]} to elements of "
-            f"shape {target.type.shape[mask.ndim :]}",
-            place=location.here(),
-        )
-    return indexing.update(array, here, changed) if rest else changed
-
-
-def _same(mask: Any, other: Any) -> bool:
-    """Whether two masks are one value of the program."""
-    lift = current().lift
-    return lift(mask).value is lift(other).value
-
-
-def check_shape(array: Tracer, mask: Tracer) -> None:
-    """IndexOutOfRangeError unless the mask is one of the first axes of the array."""
-    if array.shape[: mask.ndim] != mask.shape:
-        raise IndexOutOfRangeError(
-            f"a mask of shape {mask.shape} does not fit an array of shape {array.shape}",
-            place=location.here(),
-        )
-
-
-def _where(mask: Any, x: Any, y: Any) -> Any:
-    """x where the mask is true, else y: the axes of the mask are the first ones."""
-    rank = max(len(type_of(x).shape), len(type_of(y).shape))
-    wide = pnp.reshape(mask, mask.shape + (1,) * (rank - mask.ndim))
-    return pnp.where(wide, x, y)
 
 
 # --- selections -----------------------------------------------------------------------------------
@@ -139,14 +80,17 @@ def _reduction(name: str) -> Any:
 class Selection(Selected):
     """The elements of `values` that `mask`, of its first axes, selects."""
 
-    __slots__ = ("made", "mask", "values")
+    __slots__ = ("made", "mask", "run", "values")
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, values: Any, mask: Any, made: Any = None) -> None:
+    def __init__(
+        self, values: Any, mask: Any, made: Any = None, run: runs.Run | None = None
+    ) -> None:
         self.values = values
         self.mask = mask
         self.made = made or location.here()
+        self.run = run
 
     # --- what it is -------------------------------------------------------------------------------
 
@@ -191,7 +135,7 @@ class Selection(Selected):
         raise ConcretizationError(
             "what a mask, or a slice with a traced bound, selects is a number of elements that "
             "depends on data",
-            fix=_FIX,
+            fix=FIX,
             place=self.made,
         )
 
@@ -205,7 +149,7 @@ class Selection(Selected):
             f"{use} needs to know how many elements a mask, or a slice with a traced bound, "
             f"selects, which depends on data"
             f"{made}",
-            fix=_FIX,
+            fix=FIX,
             place=location.here(),
         )
 
@@ -217,11 +161,33 @@ class Selection(Selected):
 
     def aligned(self, other: Selection, use: str = "an index") -> Selection:
         """`other`, if it selects the same elements, and has as many axes behind them."""
-        if not _same(self.mask, other.mask):
+        if not other.fits_under(self.mask, self.run):
             self.refuse(f"{use} together with the elements under another mask")
         if len(self.rest) != len(other.rest):
             self.refuse(f"{use} together with a selection of {other.ndim} axes")
-        return other
+        return other.under(self.mask, self.run)
+
+    def fits_under(self, mask: Any, run: runs.Run | None) -> bool:
+        """Whether another mask selects the same elements, or is a run of the same length."""
+        return same(self.mask, mask) or runs.same_length(self.run, run)
+
+    def under(self, mask: Any, run: runs.Run | None) -> Selection:
+        """The selection by a mask that it `fits_under`."""
+        if same(self.mask, mask) or self.run is None or run is None:
+            return self
+        values = runs.moved(self.values, self.run, run, mask.shape[0])
+        return Selection(values, mask, self.made, run)
+
+    def of_length(self, length: int) -> Any:
+        """An array of the elements of a slice that says that it is so long; None for others."""
+        return runs.of_length(self.values, self.run, length)
+
+    def flipped(self) -> Selection:
+        """The elements of a slice in reverse."""
+        if self.run is None:
+            self.refuse("`np.flip`")
+        values = runs.reversed_within(self.values, self.run)
+        return Selection(values, self.mask, self.made, self.run)
 
     def operand(self, x: Any, use: str) -> Any:
         """`x` so that its elements meet those of `values`: a selection, or what broadcasts along
@@ -237,15 +203,15 @@ class Selection(Selected):
     def scattered(self, length: int) -> Any:
         """The values as places in an axis, those not selected behind its end."""
         inside = bind1("index_check", self.filled(0), bound=length, axis=0)
-        return _where(self.mask, inside, length)
+        return where_selected(self.mask, inside, length)
 
     def filled(self, other: Any) -> Any:
         """The values with `other` where they are not selected."""
-        return _where(self.mask, self.values, cast(other, self.values.type.dtype))
+        return where_selected(self.mask, self.values, cast(other, self.values.type.dtype))
 
     def map(self, function: Callable[[Any], Any]) -> Selection:
         """The selection of `function` of the values."""
-        return Selection(function(self.values), self.mask, self.made)
+        return Selection(function(self.values), self.mask, self.made, self.run)
 
     # --- reductions -------------------------------------------------------------------------------
 
@@ -304,13 +270,30 @@ class Selection(Selected):
         return call_function(np.clip, (self, min, max), {})
 
     def dot(self, other: Any) -> Any:
-        """The sum of the products with another selection under the same mask."""
+        """The sum of the products with another selection under the same mask; a product with an
+        array, for a slice of its length."""
+        plain = self._beside(other, 0)
+        if plain is not None:
+            return pnp.matmul(plain, other)
         if not isinstance(other, Selection) or self.rest or other.rest:
             self.refuse("a product of matrices")
         return (self * other).sum()
 
+    def _beside(self, other: Any, axis: int) -> Any:
+        """The elements as an array that meets an axis of another one in a product; None if it
+        cannot."""
+        if isinstance(other, Selection) or not type_of(value(other)).shape:
+            return None
+        return self.of_length(type_of(value(other)).shape[axis])
+
     def __matmul__(self, other: Any) -> Any:
         return self.dot(other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        plain = None if self.rest else self._beside(other, -1)
+        if plain is None:
+            self.refuse("a product of matrices")
+        return pnp.matmul(other, plain)
 
     @property
     def real(self) -> Selection:
@@ -329,16 +312,19 @@ class Selection(Selected):
         if parts and is_integer(parts[0]):
             found = selected_reductions.element(self, parts[0])
             return found[parts[1:]] if parts[1:] else found
+        if isinstance(parts[0], slice) and parts == (slice(None, None, -1),):
+            return self.flipped()
         mask, here = self._place(key)
         found = self.copy().values
         found = indexing.getitem(found, here) if here else found
-        return Selection(current().copy(found), self._narrowed(mask), self.made)
+        run = self.run if mask is None else None
+        return Selection(current().copy(found), self._narrowed(mask), self.made, run)
 
     def __setitem__(self, key: Any, new: Any) -> None:
         """The elements at a mask of them, or a part of each, become `new`, in place."""
         mask, here = self._place(key)
         every = pnp.full(self.mask.shape, True) if mask is None else mask
-        if isinstance(new, Selection) and not _same(self._narrowed(mask), new.mask):
+        if isinstance(new, Selection) and not same(self._narrowed(mask), new.mask):
             self.refuse("an assignment of the elements under another mask")
         given = Selection(new.values, every) if isinstance(new, Selection) else new
         self.values = stored_under(
@@ -353,7 +339,7 @@ class Selection(Selected):
         plain = all(is_integer(k) or isinstance(k, slice) or k is None for k in rest)
         here = (*before, *rest) if rest else ()
         if plain and isinstance(first, Selection) and first.dtype == np.bool_ and not first.rest:
-            if not _same(self.mask, first.mask):
+            if not same(self.mask, first.mask):
                 self.refuse("an index by a mask of other elements")
             return first.values, here
         if plain and isinstance(first, slice) and first == slice(None):
@@ -444,11 +430,29 @@ def _norm(x: Selection, ord: Any = None, axis: Any = None, keepdims: bool = Fals
 
 
 def _dot(a: Any, b: Any) -> Any:
-    return a.dot(b) if isinstance(a, Selection) else b.dot(a)
+    return a.dot(b) if isinstance(a, Selection) else b.__rmatmul__(a)
+
+
+def _as_long(inputs: Sequence[Any]) -> list[Any] | None:
+    """Arguments with slices as arrays, beside an array that is as long; None if they are not."""
+    found = [x for x in inputs if isinstance(x, Selection)]
+    others = [type_of(value(x)).shape for x in inputs if not isinstance(x, Selection)]
+    lengths = {s[0] for s in others if len(s) == found[0].ndim}
+    if len(lengths) != 1 or any(x.ndim != found[0].ndim for x in found):
+        return None
+    (length,) = lengths
+    arrays = [x.of_length(length) if isinstance(x, Selection) else x for x in inputs]
+    return None if any(x is None for x in arrays) else arrays
 
 
 def _array(x: Selection, dtype: Any = None, copy: Any = True) -> Any:
     return x.copy() if dtype is None else x.astype(dtype)
+
+
+def _flip(x: Selection, axis: Any = None) -> Selection:
+    if axis not in (None, 0) or (axis is None and x.rest):
+        x.refuse("`np.flip` of other axes")
+    return x.flipped()
 
 
 def _median(x: Selection, axis: Any = None) -> Any:
@@ -475,6 +479,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.shape: lambda x: x.shape,
     np.ndim: lambda x: x.ndim,
     np.copy: lambda x: x.copy(),
+    np.flip: _flip,
     np.array: _array,
     np.asarray: lambda x, dtype=None: x if dtype is None else x.astype(dtype),
     np.dot: _dot,
@@ -526,7 +531,7 @@ def call_function(function: Any, args: Sequence[Any], kwargs: Any) -> Any:
         for k, x in enumerate(args)
     ]
     values = dispatch.call_function(function, given, kwargs)
-    return Selection(_of_shape(values, found[0]), found[0].mask, found[0].made)
+    return Selection(_of_shape(values, found[0]), found[0].mask, found[0].made, found[0].run)
 
 
 def _whole(x: Any, name: str) -> Any:
@@ -554,13 +559,16 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: Any) -> 
         if ufunc is np.matmul and method == "__call__":
             return _dot(*inputs)
         first.refuse(name)
+    plain = _as_long(inputs)
+    if plain is not None:
+        return dispatch.call_ufunc(ufunc, method, plain, options)
     out = next((o for o in options.get("out", ()) if o is not None), None)
     rest = {k: v for k, v in options.items() if k != "out"}
     given = [first.operand(x, name) for x in inputs]
     values = dispatch.call_ufunc(ufunc, "__call__", given, rest)
     if isinstance(values, tuple):
-        return tuple(Selection(v, first.mask, first.made) for v in values)
-    found = Selection(_of_shape(values, first), first.mask, first.made)
+        return tuple(Selection(v, first.mask, first.made, first.run) for v in values)
+    found = Selection(_of_shape(values, first), first.mask, first.made, first.run)
     if out is None:
         return found
     if not isinstance(out, Selection):

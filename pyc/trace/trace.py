@@ -94,6 +94,8 @@ class Trace(Interpreter):
         """Why variables have no value and what to give them, by file and name."""
         self.told: list[Told] = []
         """The numbers in the texts of exceptions that were made here."""
+        self.runs: dict[Value, Any] = {}
+        """The slices that masks stand for; see `runs`."""
         self.host_calls = 0
         """How many calls back into Python the program has so far."""
         self.refusal: PycError | None = None

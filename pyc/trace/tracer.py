@@ -107,7 +107,11 @@ def _in_place(method: str, symbol: str) -> Any:
         rewrite = f"`a = a {symbol} b`"
         here: Tracer = current().lift(self)
         here.check_writable(f"`{symbol}=`", rewrite)
-        found = getattr(self, method)(other)
+        reflected = isinstance(other, Selected)  # which has the operators of both sides
+        operation = getattr(other, f"__r{method[2:]}") if reflected else getattr(self, method)
+        found = operation(self if reflected else other)
+        if isinstance(found, Selected):
+            found.refuse(f"`{symbol}=` of an array")
         self.change(updating.fitted(f"`{symbol}=`", self, found), f"`{symbol}=`", rewrite)
         return self
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from threading import Lock
+from itertools import pairwise
+from threading import Lock, Thread
 from time import perf_counter
 from typing import Any
 
@@ -18,18 +19,27 @@ import numpy as np
 
 from pyc import compile_cuda, eager, eager_calls
 from pyc import device as devices
-from pyc.backends.base import HostStep, KernelLaunch, SiteFailed
+from pyc.backends import conditions
+from pyc.backends.base import SiteFailed
+from pyc.backends.cuda import EDGE_DATA, INTERFACE
 from pyc.backends.cuda_program import CudaProgram
+from pyc.backends.launching import HostStep, KernelLaunch
+from pyc.backends.ptx_early import begins_early
 from pyc.backends.verdicts import Ledger
 from pyc.compile_host import HostStep as NativeStep
+from pyc.compile_host import host_kernel, host_routines
+from pyc.device_code import DeviceCode
+from pyc.forks import load
 from pyc.frozen import replace
 from pyc.ir.graph import Graph
-from pyc.ir.loops import Kernel
-from pyc.ir.plan import Plan, launches_of
+from pyc.ir.loops import Fail, Kernel, walk
+from pyc.ir.plan import Library, Plan, launches_of
 from pyc.ir.simulate import run
 from pyc.ir.target import SM_90, Target
+from pyc.lowered import Lowered
 from pyc.passes import optimise
 from pyc.passes.memory import plan
+from pyc.reasons import ON_HOST
 
 Array = np.ndarray[Any, Any]
 ALL_ON_HOST: Target = replace(SM_90, parameter_bytes=0)
@@ -39,6 +49,8 @@ _W, _I = ctypes.c_uint64, ctypes.c_uint32
 _REFUSED = 999
 """The status of a function that raised: the driver's for an unknown error."""
 _POISON = 0xCB
+_OF_CONDITIONS = 1 << 40
+"""The first number of the kernels of `backends/conditions`."""
 
 
 class InterpretedDevice:
@@ -55,20 +67,37 @@ class InterpretedDevice:
         self.driver = self
         self.kernels: dict[int, Kernel] = {}
         self.memory: dict[int, Array] = {}
-        self.launched = self.replayed = self.changed = 0
+        self.driver_version = conditions.CONDITIONAL
+        self.launched = self.replayed = self.changed = self.overlapped = 0
         self.context = 0
         self.refusal: BaseException | None = None
         self.ledger = Ledger(self)
         self._lock = Lock()
         self._functions: dict[str, Any] = {}
         self._graphs: dict[int, list[int]] = {}
+        self._made = 0
         self._nodes: dict[int, tuple[int, list[int]]] = {}
+        self._edges: set[tuple[int, int]] = set()
+        self._handles: dict[int, int] = {}
+        self._conditional: dict[int, tuple[int, int, int]] = {}
+        self._bodies: list[Any] = []
+        self.conditions = conditions.Conditions(self)
+        self.deferred = False
+        """Whether graphs with loops run in a thread of their own, as they do beside the host."""
+        self.at_work: Thread | None = None
+        self._of_conditions: list[tuple[str, int]] = []
 
     # --- what the driver's package has --------------------------------------------------------
 
     def cuModuleLoadData(self, image: bytes) -> tuple[int, int]:
-        """The module is the number of the first of its kernels."""
-        return 0, int(image)
+        """The module is the number of the first of its kernels, as the image says, or whose texts
+        the image is made of."""
+        if image.isdigit():
+            return 0, int(image)
+        first = len(self.kernels) + 1
+        for number, text in enumerate(image.decode().split("\0"), first):
+            self.kernels[number] = load("pyc.ir.parse_kernel").parse_kernel(text)
+        return 0, first
 
     def cuModuleGetFunction(self, module: int, name: bytes) -> tuple[int, int]:
         """Kernels are named k0, k1 ..."""
@@ -87,6 +116,29 @@ class InterpretedDevice:
         """Nothing: work is done at once."""
 
     finish = synchronize
+
+    def load(self, text: str, name: str) -> int:
+        """A kernel of `backends/conditions`."""
+        self._of_conditions.append((name, text.count(".param .u64 ")))
+        return _OF_CONDITIONS + len(self._of_conditions) - 1
+
+    def mark(self) -> Thread | None:
+        """What runs beside the host now."""
+        return self.at_work
+
+    def poll(self, mark: Thread | None) -> None:
+        """Waits for it."""
+        while mark is not None and mark.is_alive():
+            mark.join(0.001)
+
+    wait = poll
+
+    def unmark(self, mark: Thread | None) -> None:
+        """Nothing."""
+
+    def interrupt(self, address: int) -> None:
+        """Sets a word to 1."""
+        _bytes(address, 4).view(np.int32)[0] = 1
 
     def timed(self, work: Callable[[], None]) -> float:
         """The seconds of `work` on the host: the kernel interpreter's."""
@@ -136,12 +188,18 @@ class InterpretedDevice:
 
     def _parameters(self, function: int, pointers: int) -> list[int]:
         """The values of the parameters, as the driver copies them."""
-        kernel = self.kernels[function]
-        count = len(kernel.buffers) + len(kernel.sizes) + 1
+        if function >= _OF_CONDITIONS:
+            count = self._of_conditions[function - _OF_CONDITIONS][1]
+        else:
+            kernel = self.kernels[function]
+            count = len(kernel.buffers) + len(kernel.sizes) + 1
         addresses = (ctypes.c_void_p * count).from_address(pointers)
         return [ctypes.c_uint64.from_address(a or 0).value for a in addresses]
 
     def _run(self, function: int, values: list[int]) -> None:
+        if function >= _OF_CONDITIONS:
+            self._condition(self._of_conditions[function - _OF_CONDITIONS][0], values)
+            return
         kernel = self.kernels[function]
         sizes = dict(zip(kernel.sizes, values[len(kernel.buffers) : -1], strict=True))
         arrays = []
@@ -158,11 +216,27 @@ class InterpretedDevice:
             slot[0] = min(int(slot[0]), site)
             slot[1 + site] = min(int(slot[1 + site]), value % 2**64)
 
+    def _condition(self, name: str, values: list[int]) -> None:
+        """Runs a kernel of `backends/conditions`."""
+        if name == "choose":
+            index, *handles = values
+            number = int(_bytes(index, 8).view(np.int64)[0])
+            for k, handle in enumerate(handles):
+                self._handles[handle] = min(max(number, 0), len(handles) - 1) == k
+            return
+        handle, flag, word, *copies = values
+        assert handle in self._handles
+        ended = int(_bytes(word, 4).view(np.int32)[0])
+        for to, source, nbytes in zip(copies[::3], copies[1::3], copies[2::3], strict=True):
+            self.copy(to, source, nbytes)
+        self._handles[handle] = bool(_bytes(flag, 1)[0]) and not ended
+
     # --- what native code calls by address ----------------------------------------------------
 
-    def function(self, name: str) -> int:
+    def function(self, name: str, version: int = INTERFACE) -> int:
         """The address of a C function that does here what the driver's does; KeyError for others.
         What it raises is kept in `refusal`."""
+        name = name if version == INTERFACE else f"{name}_{version}"
         if name not in self._functions:
             method, *types = _FUNCTIONS[name]
 
@@ -192,16 +266,15 @@ class InterpretedDevice:
         self.copy(to, source, nbytes)
 
     def _graph_create(self, to: int, flags: int) -> None:
-        number = _W.from_address(to).value = 1 + len(self._graphs)
+        self._made += 1
+        number = _W.from_address(to).value = self._made
         self._graphs[number] = []
 
     def _graph_add(
         self, to: int, graph: int, before: int, count: int, parameters: int, copies: bool = False
     ) -> None:
         nodes = self._graphs[graph]
-        assert count == len(nodes[-1:]) and (
-            not count or _W.from_address(before).value == nodes[-1]
-        )
+        assert not before and not count
         number = _W.from_address(to).value = 1 + len(self._nodes)
         nodes.append(number)
         if copies:
@@ -210,7 +283,7 @@ class InterpretedDevice:
             self._graph_change(graph, number, parameters)
 
     def _graph_change(self, graph: int, node: int, parameters: int) -> None:
-        assert node in self._graphs[graph]
+        assert any(node in nodes for nodes in self._graphs.values())
         function, pointers = (_W.from_address(parameters + at).value for at in (0, 40))
         self.changed += node in self._nodes
         self._nodes[node] = function, self._parameters(function, pointers)
@@ -219,26 +292,85 @@ class InterpretedDevice:
         self._graph_add(*arguments[:5], copies=True)
 
     def _graph_move(self, graph: int, node: int, parameters: int, context: int) -> None:
-        assert node in self._graphs[graph]
+        assert any(node in nodes for nodes in self._graphs.values())
         self.changed += node in self._nodes
         words = [_W.from_address(parameters + 8 * k).value for k in range(25)]
         assert (words[4], words[15], words[23], words[24]) == (2, 2, 1, 1)
         self._nodes[node] = 0, [words[17], words[6], words[22]]
 
+    def _graph_edge(self, graph: int, source: int, to: int, count: int) -> None:
+        assert count == 1
+        first, second = (_W.from_address(at).value for at in (source, to))
+        nodes = self._graphs[graph]
+        assert nodes.index(second) == nodes.index(first) + 1, "one node follows the other"
+        self._edges.add((first, second))
+
+    def _graph_early_edge(self, graph: int, source: int, to: int, data: int, count: int) -> None:
+        assert self.driver_version >= EDGE_DATA
+        self._graph_edge(graph, source, to, count)
+        assert _W.from_address(data).value == 1 | 1 << 16, "when told, programmatic"
+        first, second = (self._nodes[_W.from_address(at).value][0] for at in (source, to))
+        waits = second >= _OF_CONDITIONS or begins_early(self.kernels[second], self.target)
+        assert first and second and waits, "only kernels that wait begin early"
+        self.overlapped += 1
+
+    def _graph_handle(self, to: int, graph: int, context: int, value: int, flags: int) -> None:
+        assert graph in self._graphs and context == self.context and value == flags == 0
+        number = _W.from_address(to).value = 1 + len(self._handles)
+        self._handles[number] = 0
+
+    def _graph_conditional(
+        self, to: int, graph: int, before: int, data: int, count: int, parameters: int
+    ) -> None:
+        kind, handle, form, bodies, context = (
+            _W.from_address(parameters + at).value for at in (0, 16, 24, 32, 40)
+        )
+        assert kind == 13 and form >> 32 == 1 and not bodies and context == self.context
+        assert count == 1 and not data and handle in self._handles
+        number = _W.from_address(to).value = 1 + len(self._nodes)
+        self._nodes[number] = 0, []
+        body = _W()
+        self._bodies.append(body)
+        self._graph_create(ctypes.addressof(body), 0)
+        _W.from_address(parameters + 32).value = ctypes.addressof(body)
+        self._conditional[number] = form & 1, handle, body.value
+        self._graphs[graph].append(number)
+        self._graph_edge(graph, before, to, 1)
+
     def _graph_ready(self, to: int, graph: int, flags: int) -> None:
+        nodes = self._graphs[graph]
+        for node in nodes:
+            if node in self._conditional:
+                self._graph_ready(ctypes.addressof(_W()), self._conditional[node][2], flags)
+        assert all(pair in self._edges for pair in pairwise(nodes))
         _W.from_address(to).value = graph
 
     def _graph_replay(self, graph: int, stream: int) -> None:
         self.replayed += 1
+        if self.deferred:
+            self.at_work = Thread(target=self._replay, args=(graph,))
+            self.at_work.start()
+        else:
+            self._replay(graph)
+
+    def _replay(self, graph: int) -> None:
         for node in self._graphs[graph]:
             function, values = self._nodes[node]
-            if function:
+            if node in self._conditional:
+                repeats, handle, body = self._conditional[node]
+                while self._handles[handle]:
+                    self._replay(body)
+                    if not repeats:
+                        break
+            elif function:
                 self._run(function, values)
             else:
                 self.copy(*values)
 
     def _graph_destroy(self, graph: int) -> None:
-        self._graphs.pop(graph, None)
+        for node in self._graphs.pop(graph, ()):
+            if node in self._conditional:
+                self._graph_destroy(self._conditional[node][2])
 
 
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], Any, ...]] = {
@@ -253,7 +385,14 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Any, ...]] = {
     "cuGraphAddKernelNode": (InterpretedDevice._graph_add, _W, _W, _W, _W, _W),
     "cuGraphAddMemcpyNode": (InterpretedDevice._graph_add_copy, _W, _W, _W, _W, _W, _W),
     "cuGraphExecMemcpyNodeSetParams": (InterpretedDevice._graph_move, _W, _W, _W, _W),
-    "cuGraphInstantiate": (InterpretedDevice._graph_ready, _W, _W, _W),
+    "cuGraphAddDependencies": (InterpretedDevice._graph_edge, _W, _W, _W, _W),
+    f"cuGraphAddDependencies_{EDGE_DATA}": (InterpretedDevice._graph_early_edge, *[_W] * 5),
+    f"cuGraphConditionalHandleCreate_{EDGE_DATA}": (
+        InterpretedDevice._graph_handle,
+        *(_W, _W, _W, _I, _I),
+    ),
+    f"cuGraphAddNode_{EDGE_DATA}": (InterpretedDevice._graph_conditional, *[_W] * 6),
+    "cuGraphInstantiateWithFlags": (InterpretedDevice._graph_ready, _W, _W, _W),
     "cuGraphExecKernelNodeSetParams": (InterpretedDevice._graph_change, _W, _W, _W),
     "cuGraphLaunch": (InterpretedDevice._graph_replay, _W, _W),
     "cuGraphExecDestroy": (InterpretedDevice._graph_destroy, _W),
@@ -270,33 +409,74 @@ def _bytes(address: int, nbytes: int) -> Array:
 def loaded(program: Plan, on: InterpretedDevice) -> CudaProgram:
     """A Plan on the device, as `compile_cuda.load` does it."""
     counts = {s.kernel: len(s.slots) for s in launches_of(program.steps) if s.host}
-    host: dict[int, HostStep] = {
-        k: NativeStep(program.kernels[k], n, "test") for k, n in counts.items()
+    host: dict[int | Library, HostStep] = {
+        k: NativeStep(host_kernel(program.kernels[k], n), "test") for k, n in counts.items()
     }
+    host.update(host_routines(program, "test"))
     first = len(on.kernels) + 1
     launches: dict[int, KernelLaunch] = {}
     for number, kernel in enumerate(program.kernels):
         if number not in host:
-            launches[number] = KernelLaunch(f"k{len(launches)}", (1, 1, 1), 32)
+            early = begins_early(kernel, on.target)
+            sites = tuple(s.site for s in walk(kernel.body) if isinstance(s, Fail))
+            launch = KernelLaunch(f"k{len(launches)}", (1, 1, 1), 32, sites=sites, early=early)
+            launches[number] = launch
             on.kernels[first + len(launches) - 1] = kernel
     image = str(first).encode() if launches else b""
     return CudaProgram(program, launches, image, on, host)  # type: ignore[arg-type]
 
 
-def install(on: InterpretedDevice, monkeypatch: Any) -> None:
-    """Puts the device where programs and arrays look for a GPU."""
+def obtained(lowered: Lowered, on: InterpretedDevice) -> tuple[DeviceCode, CudaProgram]:
+    """The same of a lowered program, beside the cache."""
+    planned = lowered.planned
+    code = DeviceCode(
+        *("", b"", planned.plan, (), (), lowered.graph.types, planned.unused, planned.largest),
+        on_host=tuple(
+            (d.reason.code, d.equation, d.details) for d in planned.decisions if d.reason in ON_HOST
+        ),
+    )
+    return code, loaded(planned.plan, on)
 
-    def load(plan: Any, on: Any, assemble: Any = None, name: str = "") -> Any:
+
+def install(on: InterpretedDevice, patch: Any, *, cached: bool = False) -> None:
+    """Puts the device where programs and arrays look for a GPU. patch: what sets an attribute, as
+    pytest's `monkeypatch`; cached: programs go through the cache, with the texts of their kernels
+    for machine code."""
+
+    def beside_the_cache(plan: Any, on: Any) -> Any:
         return "", loaded(plan, on)
 
     def gpu(name: str = "cuda") -> Any:
         return on
 
-    monkeypatch.setattr(compile_cuda, "gpu", gpu)
-    monkeypatch.setattr(devices, "gpu", gpu)
-    monkeypatch.setattr(compile_cuda, "load", load)
+    patch.setattr(compile_cuda, "gpu", gpu)
+    patch.setattr(devices, "gpu", gpu)
+
+    def obtained_plan(document: Any, make: Any, on: Any, name: str) -> CudaProgram:
+        return loaded(make(), on)
+
+    if cached:
+        usual = compile_cuda.emitted
+        patch.setattr(compile_cuda, "emitted", lambda plan, on: _with_texts(usual, plan, on))
+        patch.setattr(compile_cuda.cuda, "cubin", lambda ptx: b"none")
+    else:
+        patch.setattr(compile_cuda, "load", beside_the_cache)
+        patch.setattr(compile_cuda, "obtained", obtained)
+        patch.setattr(compile_cuda, "obtained_plan", obtained_plan)
     eager.clear()
     eager_calls.clear()
+
+
+def _with_texts(emitted: Callable[..., DeviceCode], plan: Plan, on: Any) -> DeviceCode:
+    made = emitted(plan, on)
+    text = load("pyc.ir.text_kernel").print_kernel
+    return replace(
+        made,
+        image="\0".join(text(plan.kernels[k]) for k, _ in made.launches).encode(),
+        launches=tuple(
+            (k, replace(x, name=f"k{n}", maps=())) for n, (k, x) in enumerate(made.launches)
+        ),
+    )
 
 
 def call(program: CudaProgram, arguments: Sequence[Array], graph: Graph) -> list[Array]:
@@ -330,5 +510,6 @@ __all__ = [
     "call",
     "install",
     "loaded",
+    "obtained",
     "on_device",
 ]

@@ -153,7 +153,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "softmax": (softmax, (33, 4096)),
     "softmax of long rows": (softmax, (2, 70_000)),
     "softmax of rows in clusters": (softmax, (20, 100_003)),
-    "softmax of rows partly in registers": (softmax, (5, 1 << 20)),
+    "softmax of rows in groups": (softmax, (5, 1 << 20)),
     "variance of columns": (variance, (3000, 37)),
     "sum of many rows": (lambda x: x.sum(axis=0), (300_000, 7)),
     "softmax of columns in clusters": (lambda x: softmax(x.T).T, (65536, 40)),

@@ -12,6 +12,10 @@ import pyc
 import pyc.numpy as pnp
 from pyc.backends import cuda
 from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
+from pyc.passes import optimise
+from tests.backends.interpreted_device import on_device
+from tests.kernels.test_matmul_threads import CASES, LETTERS
 
 needs_gpu = pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
 BOUNDS = {"bf16": 8e-3, "f16": 1e-3, "f32": 1e-6, "f64": 2e-15}
@@ -54,3 +58,22 @@ def test_products_with_an_epilogue(name: str, layout: str) -> None:
     exact = np.tanh(np.einsum(f"{layout}->ij", *wide[:2], optimize=True) + wide[2])
     sizes = np.einsum(f"{layout}->ij", *map(np.abs, wide[:2]), optimize=True) + np.abs(wide[2])
     assert np.all(np.abs(found.astype(np.float64) - exact) <= BOUNDS[kind] * (sizes + 1))
+
+
+@pytest.mark.cuda
+@needs_gpu
+@pytest.mark.parametrize(("dimensions", "a", "b", "dtype"), CASES)
+def test_products_of_few_results_have_the_bits_of_the_interpreter(
+    dimensions: Any, a: tuple[int, ...], b: tuple[int, ...], dtype: DType
+) -> None:
+    """Each result is a row of roundings, which the kernel interpreter does one by one."""
+
+    def product(x: Any, y: Any) -> Any:
+        return np.einsum(LETTERS[dimensions], x, y)
+
+    rng = np.random.default_rng(0)
+    given = [rng.standard_normal(s).astype(dtype.numpy) for s in (a, b)]
+    graph = optimise(pyc.jit(product).trace(*given).graph)
+    (expected,) = on_device(graph, given)
+    found = np.asarray(pyc.jit(product)(*map(pyc.device_put, given)))
+    assert found.tobytes() == expected.tobytes()

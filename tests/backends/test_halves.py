@@ -12,13 +12,16 @@ import pytest
 
 import pyc
 import pyc.numpy as pnp
+from pyc.backends import cuda
 from pyc.backends.llvm_halves import Halves, constant_of
-from pyc.backends.nvptx import ORDINARY, module_text, ptx
+from pyc.backends.nvptx import module_text, ptx
+from pyc.backends.nvptx_division import NORMAL, ORDINARY
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.target import SM_90, Target, nvptx
 from pyc.passes import optimise
 from pyc.passes.memory import plan
+from tests.programs.differential import same_bits
 
 HALVES = (dt.f16, dt.bf16)
 
@@ -44,6 +47,10 @@ def test_bfloat16_is_fused_from_where_it_has_a_product_and_a_sum() -> None:
 
 
 def test_what_needs_float32_keeps_it() -> None:
+    text = ptx_of(lambda x, y: x / y, dt.f16)
+    assert "div.rn.f32" in text and "rcp.approx" not in text
+    wide = ptx_of(lambda x, y: x.astype(np.float32) / y.astype(np.float32), dt.bf16)
+    assert "div.rn.f32" in wide and "rcp.approx" not in wide
     text = ptx_of(lambda x, y: x / y, dt.bf16)
     assert "div.rn.f32" in text and "cvt.rn.bf16x2.f32" in text
     mixed = ptx_of(lambda x, y: (x.astype(np.float32) + np.float32(0.1)).astype(x.dtype), dt.bf16)
@@ -112,3 +119,65 @@ def test_divisions_of_a_constant_share_a_branch() -> None:
     assert shared.count("rcp.approx.ftz.f32") == 4
     assert "rcp.approx" not in ptx_of(lambda x: 1e-30 / x, dt.f32, count=1)
     assert ORDINARY[0] * ORDINARY[1] == 1
+
+
+def rounded_quotient(x: Any, y: Any) -> Any:
+    """x / y in bfloat16, rounded once: float64 has more than twice its digits, and its range."""
+    return (x.astype(np.float64) / y.astype(np.float64)).astype(ml_dtypes.bfloat16)
+
+
+def test_quotients_of_bfloat16_are_far_from_where_they_would_round_the_other_way() -> None:
+    x, y = np.meshgrid(np.arange(128.0, 256), np.arange(128.0, 256))
+    exact = rounded_quotient(x, y)
+    near = np.float32(x) / np.float32(y)
+    for step in range(-8, 9):  # the short way is at most two steps off
+        moved = (near.view(np.int32) + step).view(np.float32)
+        np.testing.assert_array_equal(moved.astype(ml_dtypes.bfloat16), exact)
+
+
+def test_the_short_way_to_divide_bfloat16_takes_no_quotient_that_it_gets_wrong() -> None:
+    """All dividends over divisors of every size, with reciprocals as the hardware gives them: of
+    subnormal numbers infinite, zero where they would be subnormal, an ulp off."""
+    x = np.arange(1 << 16, dtype=np.uint16).view(ml_dtypes.bfloat16).astype(np.float32)
+    codes = [
+        e << 7 | m
+        for e in (0, 1, 2, 3, 64, 126, 127, 128, 250, 252, 253, 254, 255)
+        for m in (0, 1, 2, 77, 126, 127)
+    ]
+    least = np.float32(2.0**-126)
+    with np.errstate(all="ignore"):
+        for code in codes:
+            y = np.array(code, np.uint16).view(ml_dtypes.bfloat16).astype(np.float32)
+            near = np.float32(1) / y if y >= least or np.isnan(y) else np.float32(np.inf)
+            near = np.float32(0) if near < least else near
+            exact = rounded_quotient(x, y)
+            for step in (-1, 0, 1) if 0 < near < np.inf else (0,):
+                reciprocal = (near.view(np.int32) + np.int32(step)).view(np.float32)
+                quick = x * reciprocal
+                size = np.abs(quick)
+                good = (size > NORMAL[0]) & (size < NORMAL[1]) | (quick == x)
+                found = quick.astype(ml_dtypes.bfloat16)
+                assert np.array_equal(found[good].view(np.uint16), exact[good].view(np.uint16))
+                ordinary = (np.abs(x) > 2.0**-60) & (np.abs(x) < 2.0**60) | (x == 0)
+                if 2.0**-60 < y < 2.0**60:
+                    assert good[ordinary].all()
+
+
+def test_divisions_of_bfloat16_share_a_branch() -> None:
+    text = ptx_of(lambda x, y: x / y, dt.bf16)
+    assert text.count("rcp.approx.ftz.f32") == 4 and text.count("div.rn.f32") == 4
+    assert len([line for line in text.splitlines() if "bra" in line.split()[:2]]) <= 2
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_quotients_of_halves_are_those_of_the_cpu(dtype: DType) -> None:
+    """All dividends, over a divisor of each size and sign and a few of its significands."""
+    x = np.arange(1 << 16, dtype=np.uint16)
+    y = np.arange(0, 1 << 16, 149, dtype=np.uint16)
+    shape = (len(y), len(x))
+    x = np.ascontiguousarray(np.broadcast_to(x, shape)).view(dtype.numpy)
+    y = np.ascontiguousarray(np.broadcast_to(y[:, None], shape)).view(dtype.numpy)
+    found = np.asarray(pyc.jit(lambda x, y: x / y, device="cuda")(x, y))
+    assert same_bits(found, pyc.jit(lambda x, y: x / y)(x, y))

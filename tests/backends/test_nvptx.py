@@ -130,7 +130,7 @@ def test_a_product_and_a_sum_stay_two_roundings() -> None:
 
 
 def test_operands_move_in_16_bytes() -> None:
-    text = ptx_of(silu, ((4096,), dt.f32), ((4096,), dt.f32))
+    text = ptx_of(silu, ((1 << 20,), dt.f32), ((1 << 20,), dt.f32))
     assert text.count("ld.global.nc.v4") == 2
     assert text.count("st.global.v4") == 1
     assert not re.search(r"\b(ld|st)\.(global|local)\S*\.f32|\.local\.", text)
@@ -156,7 +156,7 @@ def test_indices_that_may_not_fit_in_32_bits_stay_wide() -> None:
 
 def test_lanes_from_anywhere_are_read_through_the_read_only_path() -> None:
     """They would have to be read before the next store otherwise, whatever it is to."""
-    text = ptx_of(padded, ((64, 64), dt.f32))
+    text = ptx_of(padded, ((2048, 512), dt.f32))
     assert "ld.global.nc" in text and not re.search(r"ld\.global\.[vb]", text)
 
 

@@ -42,13 +42,15 @@ def product(name: str) -> Kernel:
 def test_a_product_is_made_of_what_the_hardware_has() -> None:
     text, (launch,) = module_text((product("wide"),), SM_90)
     code = ptx(text, SM_90)
-    assert launch.threads == 288 and launch.shared_bytes > 48 << 10
+    assert launch.threads == 384 and launch.shared_bytes > 48 << 10
     assert [m.box for m in launch.maps] == [(128, 64), (64, 64)]
     assert code.count("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16") == 4
     assert code.count("cp.async.bulk.tensor.2d") == 5, "one box of a, four panels of b"
     assert "bar.warp.sync" in code and "bar.sync 2" not in code
     assert code.count("mbarrier.init") == 8, "four stages of two barriers"
     assert ".minnctapersm 1" in code
+    assert "setmaxnreg.inc.sync.aligned.u32 232" in code
+    assert "setmaxnreg.dec.sync.aligned.u32 40" in code
 
 
 def test_warps_of_a_role_meet_at_a_barrier_of_theirs() -> None:
@@ -107,7 +109,7 @@ REFUSED = {
     "part of a tile": (replaced("box (128, 64) async", "box (64, 64) async"), "a whole tile"),
     "half of the accumulators": (replaced("box (128, 16)", "box (64, 16)"), "whole columns"),
     "a plain copy": (
-        replaced("box (128, 64) async signal b6[v4]", "box (128, 64)"),
+        replaced("box (128, 64) async signal b6[v6]", "box (128, 64)"),
         "from accumulators only",
     ),
     "a prefetch": (replaced('barrier "warp"', 'prefetch b0[0, 0]\n barrier "warp"'), "no PTX"),

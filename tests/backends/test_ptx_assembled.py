@@ -21,6 +21,7 @@ from pyc.ir.graph import Builder
 from pyc.ir.op import OPS
 from pyc.ir.target import SM_90, Target, nvptx
 from pyc.ir.types import ArrayType
+from pyc.kernels.matmul_blocks import matmul_blocks
 from pyc.passes.memory import plan
 from tests.backends import test_nvptx, test_nvptx_tiles
 from tests.backends.assembler import Usage, assemble, assembles
@@ -100,3 +101,23 @@ def test_budgets(golden: Callable[[str], None], tmp_path: Path) -> None:
         text = ptx(module_text((test_nvptx_tiles.product(name),), SM_90)[0], SM_90)
         lines += [f"sm_90a product, {name}, {u}" for u in assemble(text, "sm_90a", tmp_path).usages]
     golden("\n".join(lines))
+
+
+@assembles
+@pytest.mark.parametrize("dtype", [dt.f64, dt.f32], ids=lambda t: t.name)
+@pytest.mark.parametrize("terms", [7, 16, 40, 1001])
+@pytest.mark.parametrize("turned", [False, True], ids=["rows", "columns"])
+def test_products_of_odd_shapes_spill_nothing(
+    dtype: DType, terms: int, turned: bool, tmp_path: Path
+) -> None:
+    """The stores of a tile that the result does not fill are conditional, and the products before
+    them must not move into their branches: the fragments of every term would be kept for it."""
+    a, b = (terms, 515), (203, terms)
+    contract = ((0,), (1,))
+    if not turned:
+        a, b, contract = a[::-1], b[::-1], ((1,), (0,))
+    types = (ArrayType(a, dtype), ArrayType(b, dtype))
+    kernel = matmul_blocks(types, SM_90, dimensions=(contract, ((), ())))
+    text = ptx(module_text((kernel,), SM_90)[0], SM_90)
+    for usage in assemble(text, "sm_90a", tmp_path).usages:
+        assert not usage.spilled and not usage.stack, str(usage)

@@ -42,7 +42,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "full sum": (lambda x: x.sum(), (ones(100_000),)),
     "transpose": (lambda x: x.T + 0.0, (ones(128, 192),)),
     "gather": (lambda x, i: x[i], (ones(100, 8), np.arange(10))),
-    "tiled matmul": (lambda a, b: a @ b, (ones(64, 32), ones(32, 64))),
+    "product": (lambda a, b: a @ b, (ones(16, 16), ones(16, 16))),
+    "tiled matmul": (lambda a, b: a @ b, (ones(320, 64), ones(64, 320))),
 }
 
 

@@ -198,6 +198,51 @@ def test_strided_loads_read_no_further_than_their_last_element(
 
 
 @each_target
+@pytest.mark.parametrize("stride", [-2, -3, -5])
+@pytest.mark.parametrize("lanes", [4, 16, 64])
+def test_strided_loads_run_backwards(target: Target, stride: int, lanes: int) -> None:
+    """The first and the last element of the array are among those that are read."""
+    count = -stride
+    x = Buffer("x", dt.f32, (lanes * count,), role="in")
+    out = Buffer("out", dt.f32, (count, lanes), role="out")
+    v = Var("v")
+    place = v * stride + count * (lanes - 1)
+    stores = [Store(out, (const(k), v), Load(x, (place + k,))) for k in range(count)]
+    arrays = [normal(lanes * count), np.zeros((count, lanes), np.float32)]
+    kernel = Kernel("k", (x, out), (vector(v, lanes, *stores),))
+    check(kernel, arrays, target)
+    assert "gather" not in module(one_kernel_plan(kernel, arrays), target).text
+
+
+@each_target
+@pytest.mark.parametrize("count", [2, 3, 4, 7, 8])
+@pytest.mark.parametrize("t", [dt.f32, dt.i8, dt.b1, dt.f64], ids=repr)
+@pytest.mark.parametrize("lanes", [4, 32])
+def test_stores_to_neighbours_are_whole_vectors(
+    target: Target, count: int, t: DType, lanes: int
+) -> None:
+    """In every order of the statements, and beside stores that are not of the group."""
+    x = Buffer("x", t, (count, lanes), role="in")
+    out = Buffer("out", t, (count * lanes,), role="inout")
+    other = Buffer("other", t, (lanes,), role="out")
+    data = (normal(count, lanes) * 50).astype(t.numpy)
+    for order in (range(count), reversed(range(count))):
+        v = Var("v")
+        stores = [Store(out, (v * count + k,), Load(x, (const(k), v))) for k in order]
+        stores.insert(1, Store(other, (v,), Load(x, (const(0), v))))
+        stores.append(Store(other, (v,), Load(x, (const(0), v))))
+        kernel = Kernel("k", (x, out, other), (vector(v, lanes, *stores[2:], *stores[:2]),))
+        check(kernel, [data, np.zeros(count * lanes, t.numpy), np.zeros(lanes, t.numpy)], target)
+    v = Var("v")
+    whole = [Store(out, (v * count + k,), Load(x, (const(k), v))) for k in range(count)]
+    kernel = Kernel("k", (x, out), (vector(v, lanes, *whole),))
+    arrays = [data, np.zeros(count * lanes, t.numpy)]
+    check(kernel, arrays, target)
+    scattered = "scatter" in module(one_kernel_plan(kernel, arrays), target).text
+    assert scattered == (count not in (2, 4, 8))
+
+
+@each_target
 @pytest.mark.parametrize("t", [dt.f32, dt.i8, dt.b1, dt.f64], ids=repr)
 @pytest.mark.parametrize("last", [0, 1, 20, 31, 32, 39, 71, 72, 90])
 def test_clamped_loads_repeat_the_last_element(target: Target, last: int, t: DType) -> None:

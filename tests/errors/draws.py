@@ -5,7 +5,7 @@ Keep the lines where they are: the golden files name them.
 
 import numpy as np
 
-from pyc import random
+from pyc import random, scipy
 from tests.errors.case import LINE, MATRIX, PAIRS, given
 
 KEY = np.array([1, 2], np.uint32)
@@ -162,3 +162,59 @@ def categories_of_none(key, logits):
 @given(KEY, PAIRS)
 def complex_logits(key, logits):
     return random.categorical(key, logits)
+
+
+# --- parameters -----------------------------------------------------------------------------------
+
+
+@given(KEY, LINE, MATRIX)
+def parameters_of_shapes_that_do_not_broadcast(key, a, b):
+    return random.beta(key, a, np.ones((2, 7)))
+
+
+@given(KEY, LINE)
+def parameters_beyond_the_shape(key, a):
+    return random.gamma(key, a, (2, 3))
+
+
+@given(KEY)
+def dirichlet_of_a_number(key):
+    return random.dirichlet(key, 0.5)
+
+
+@given(KEY, MATRIX)
+def mean_without_its_covariances(key, m):
+    return random.multivariate_normal(key, np.zeros(2), m)
+
+
+@given(KEY, np.eye(3))
+def means_of_another_length(key, c):
+    return random.multivariate_normal(key, np.zeros(2), c)
+
+
+@given(KEY, np.eye(3))
+def normal_numbers_by_another_method(key, c):
+    return random.multivariate_normal(key, np.zeros(3), c, method="svd")
+
+
+@given(KEY, PAIRS)
+def complex_rates(key, rates):
+    return random.poisson(key, rates)
+
+
+@given(KEY)
+def unsigned_signs(key):
+    return random.rademacher(key, (3,), np.uint8)
+
+
+# --- special functions ----------------------------------------------------------------------------
+
+
+@given(PAIRS)
+def logistic_function_of_complex_numbers(x):
+    return scipy.special.expit(x)
+
+
+@given(PAIRS)
+def softmax_of_complex_numbers(x):
+    return scipy.special.softmax(x)

@@ -148,6 +148,11 @@ def test_types_that_promote_to_none(golden: Any) -> None:
     golden(text_of(lambda: pyc.numpy.add(np.ones(2, small), np.ones(2, np.float16))))
 
 
+def test_a_shape_for_which_an_array_is_copied(golden: Any) -> None:
+    turned = np.ones((2, 3)).T
+    golden(text_of(lambda: pyc.numpy.reshape(turned, 6, copy=False)))
+
+
 def test_a_level_that_there_is_not(golden: Any) -> None:
     lowered = pyc.jit(lambda x: x + 1).lower(np.arange(3.0))
     golden(text_of(lambda: lowered.as_text("code")))
@@ -206,3 +211,9 @@ def test_a_command(
     monkeypatch.chdir(tmp_path)
     assert main(COMMANDS[name]) == 1
     golden(capsys.readouterr().err)
+
+
+def test_a_function_that_the_driver_lacks(golden: Any) -> None:
+    driver = SimpleNamespace(cuGetProcAddress=lambda name, version, flags: (WELL, 0, 1))
+    on: Any = SimpleNamespace(driver=driver)
+    golden(text_of(lambda: cuda.Device.function(on, "cuGraphInstantiateWithFlags")))

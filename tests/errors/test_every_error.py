@@ -30,15 +30,16 @@ ONE_OF_MANY = {
         "cli/ir_command.py",
         "{} has no `{}`{}",
     ): "errors/test_elsewhere/test_a_command[no such function].txt",
+    ("ir/ops/linalg.py", "{}"): "errors/test_refused/test_refused[matrices-singular_equations].txt",
     ("signature.py", "{}: `{}` is {}"): "trace/test_refusals/test_refused_argument[text_array].txt",
     (
         "trace/dispatch.py",
         "{}.at {}",
-    ): "errors/test_refused/test_refused[traces-powers_at_places].txt",
+    ): "errors/test_refused/test_refused[traces-two_results_at_places].txt",
     (
         "trace/dispatch.py",
         "{}.{} {}",
-    ): "errors/test_refused/test_refused[traces-powers_at_places].txt",
+    ): "errors/test_refused/test_refused[traces-two_results_at_places].txt",
     ("trace/memory.py", "{}: {} {}"): "trace/test_refusals/test_refused[output_argument].txt",
     (
         "numpy/core.py",

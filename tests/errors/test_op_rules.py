@@ -56,6 +56,7 @@ def twice() -> Graph:
 
 
 NUMBER = graph(("f64[]",), "f64[]")
+TRANSFORM: dict[str, Any] = {"inverse": False, "scale": 1.0, "real": ""}
 INDEXED: dict[str, Any] = {"axes": (0,), "position": 0}
 
 REFUSED: dict[str, Callable[[Given], Any]] = {
@@ -171,7 +172,29 @@ REFUSED: dict[str, Callable[[Given], Any]] = {
     "pad: widths": lambda g: g.bind("pad", "f64[3]", "f64[]", low=(-1,), high=(1,)),
     "sort: number": lambda g: g.bind("sort", "f64[]", descending=False),
     "sort: complex numbers": lambda g: g.bind("sort", "c128[3]", descending=False),
+    "lu: line": lambda g: g.bind("lu", "f64[3]"),
+    "lu: half floats": lambda g: g.bind("lu", "f16[3,3]"),
+    "cholesky: oblong": lambda g: g.bind("cholesky", "f64[3,4]", upper=False),
+    "lu_solve: batches": lambda g: g.bind("lu_solve", "f64[2,3,3]", "i32[2,3]", "f64[1,3]"),
+    "lu_solve: pivots": lambda g: g.bind("lu_solve", "f64[3,3]", "i64[3]", "f64[1,3]"),
+    "lu_solve: lengths": lambda g: g.bind("lu_solve", "f64[3,3]", "i32[3]", "f64[1,4]"),
+    "qr_columns: taus": lambda g: g.bind("qr_columns", "f64[3,4]", "f64[4]", columns=3),
+    "qr_columns: columns": lambda g: g.bind("qr_columns", "f64[3,4]", "f64[3]", columns=5),
+    "least_squares": lambda g: g.bind("least_squares", "f64[3,4]", "f64[1,3]", "f64[]"),
+    "triangular_solve": lambda g: g.bind(
+        "triangular_solve", "f64[3,3]", "f64[1,4]", upper=True, transposed=False, unit=False
+    ),
     "top_k": lambda g: g.bind("top_k", "f64[3]", k=4, descending=True),
+    "fft: axis": lambda g: g.bind("fft", "c128[8]", axis=1, **TRANSFORM),
+    "fft: odd pairs": lambda g: g.bind("fft", "f64[7]", axis=0, **{**TRANSFORM, "real": "in"}),
+    "fft: pairs of integers": lambda g: g.bind(
+        "fft", "i64[8]", axis=0, **{**TRANSFORM, "real": "in"}
+    ),
+    "fft: real numbers": lambda g: g.bind("fft", "f64[8]", axis=0, **TRANSFORM),
+    "fft: length": lambda g: g.bind("fft", "c64[17]", axis=0, **TRANSFORM),
+    "fft: long pairs": lambda g: g.bind(
+        "fft", "c64[8192,2]", axis=0, **{**TRANSFORM, "real": "out"}
+    ),
 }
 
 

@@ -9,14 +9,30 @@ import pytest
 
 from pyc.errors import PycError
 from pyc.jit import jit
-from tests.errors import arguments, draws, lanes, others, outside, shapes, traces, types, values
+from tests.errors import (
+    arguments,
+    draws,
+    fourier,
+    lanes,
+    matrices,
+    names,
+    others,
+    outside,
+    shapes,
+    traces,
+    types,
+    values,
+)
 from tests.errors.case import programs
 
 ROOT = Path(__file__).parents[2]
 MODULES = {
     "arguments": arguments,
     "draws": draws,
+    "fourier": fourier,
     "lanes": lanes,
+    "matrices": matrices,
+    "names": names,
     "others": others,
     "outside": outside,
     "shapes": shapes,

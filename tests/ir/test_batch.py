@@ -6,6 +6,7 @@ a branch that only some lanes take.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from pyc.ir import dtype as dt
 from pyc.ir.batch import Batch, Operand
 from pyc.ir.evaluate import evaluate
-from pyc.ir.graph import Builder, Graph
+from pyc.ir.graph import Builder, Graph, Value
 from pyc.ir.types import ArrayType
 from tests.programs.differential import same_bits
 from tests.programs.random_graphs import random_arguments, random_graph
@@ -118,6 +119,76 @@ def test_random_programs_in_a_branch_that_some_lanes_take(block: int) -> None:
         rows = [[np.array(int(t)), *row] for t, row in zip(taken, arguments, strict=True)]
         done += check_all(graph, rows)
     assert done
+
+
+def power(builder: Builder, x: Value) -> Value:
+    """`x` squared by an operation that fails for other exponents."""
+    two = builder.bind1("broadcast", builder.constant(np.array(2)), shape=x.shape)
+    return builder.bind1("integer_power", x, two)
+
+
+def factor(builder: Builder, x: Value) -> Value:
+    """The Cholesky factor of `x`, by a library."""
+    return builder.bind("cholesky", x, upper=False)[0]
+
+
+def a_loop(step: Callable[[Builder, Value], Value], x: ArrayType, in_condition: bool) -> Graph:
+    """(x) -> `step` of `x`, twice; also where the condition asks for the step's result."""
+    count = ArrayType((), dt.i64)
+    builder = Builder()
+    number, value = builder.param(count), builder.param(x)
+    test = builder.bind1("lt", number, builder.constant(np.array(2)))
+    if in_condition:
+        made = step(builder, value)
+        same = builder.bind1("eq", made, made)
+        every = builder.bind1("reduce_all", same, axes=tuple(range(len(x.shape))))
+        test = builder.bind1("logical_and", test, every)
+    condition = builder.build([test])
+    builder = Builder()
+    number, value = builder.param(count), builder.param(x)
+    following = builder.bind1("add", number, builder.constant(np.array(1)))
+    body = builder.build([following, step(builder, value)])
+    builder = Builder()
+    start, value = builder.constant(np.array(0)), builder.param(x)
+    outs = builder.bind(
+        "while",
+        start,
+        value,
+        condition=condition,
+        body=body,
+        condition_captures=0,
+        body_captures=0,
+    )
+    return builder.build([outs[1]])
+
+
+STEPS = {
+    "fails": (power, dt.i64, np.array([2, 3, 5])),
+    "library": (factor, dt.f64, np.array([[4.0, 0.0], [0.0, 16.0]])),
+}
+
+
+@pytest.mark.parametrize("in_condition", [False, True], ids=["body", "condition"])
+@pytest.mark.parametrize("name", STEPS)
+def test_a_loop_over_the_same_values_in_a_branch_that_some_lanes_take(
+    name: str, in_condition: bool
+) -> None:
+    """Its steps are masked, though no value that it starts from differs between lanes."""
+    step, dtype, start = STEPS[name]
+    graph = in_a_branch(a_loop(step, ArrayType(start.shape, dtype), in_condition))
+    which = np.array([1, 0, 1])
+    (found,) = evaluate(batched(graph, [0, None]), [which, start])
+    for lane in range(LANES):
+        (expected,) = evaluate(graph, [which[lane], start])
+        assert same_bits(found[lane], expected), f"lane {lane}"
+    assert not same_bits(found[0], start)
+
+
+def test_what_can_fail_stays_the_same_for_all_lanes() -> None:
+    """Under a mask too: a loop over the same values computes them once."""
+    graph = in_a_branch(a_loop(power, ArrayType((3,), dt.i64), False))
+    loops = [e for e in batched(graph, [0, None]).eqns if e.op.name == "while"]
+    assert [out.shape for e in loops for out in e.outs] == [(), (3,)]
 
 
 def check_all(graph: Graph, rows: list[list[Array]]) -> bool:

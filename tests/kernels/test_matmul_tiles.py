@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from pyc.ir.text_kernel import print_kernel
 from pyc.ir.types import ArrayType
 from pyc.ir.verify_kernel import verify
 from pyc.kernels import matmul_tiles as tiles
-from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles, rows_for_tiles, shape_of
+from pyc.kernels.matmul_tiles import Shape, matmul_tiles, refusal_of_tiles, rows_for_tiles, shape_of
 from pyc.passes import optimise
 from pyc.passes.memory import plan
 from tests.backends.interpreted_device import on_device
@@ -150,32 +151,59 @@ def test_tiles_are_as_wide_as_the_device_stays_busy() -> None:
     assert shape_of(1000, 64).columns == 64
 
 
-def broken(old: str, new: str) -> str:
-    """What the kernel interpreter says of a product of 2 rounds of stages in which `old` has
-    become `new`."""
-    types = types_of((128, 640), (640, 64), dt.bf16)
+WAITS = {
+    "free": (r"wait b7\[v\d+\] parity 1 - v\d+\n", "", "race"),
+    "full": (r"wait b6\[v\d+\] parity v\d+\n", "", "unwritten"),
+    "bytes": ("bytes 24576", "bytes 24578", "deadlock"),
+    "arrivals": ("shared phased 8", "shared phased 9", "deadlock"),
+    "warp": (r"\n *barrier \"warp\"(\n *if)", r"\1", "race"),
+    "held": (r"(box \(128, 16\)\n) *barrier \"warp\"\n", r"\1", "race"),
+    "stored": (r"barrier \"warp\"\n( *)}", r"\1}", "race"),
+    "signal": (r"(box \(128, 64\) async) signal b6\[v\d+\]", r"\1", "deadlock"),
+}
+
+
+def one_block_for_all_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiles, "SHAPES", (Shape(64, 1, 16, 1.0),))
+    monkeypatch.setattr(tiles, "MULTIPROCESSORS", 1)
+
+
+@pytest.mark.parametrize("tall", [128, 200], ids=["a tile", "from tile to tile"])
+@pytest.mark.parametrize("name", WAITS)
+def test_each_wait_is_needed(name: str, tall: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the kernel interpreter says of a product of 2 rounds of stages without it."""
+    if tall > 128:
+        one_block_for_all_tiles(monkeypatch)
+    types = types_of((tall, 640), (640, 64), dt.bf16)
     text = print_kernel(matmul_tiles(types, SM_90, dimensions=PLAIN))
-    assert old in text
-    kernel: Kernel = parse_kernel(text.replace(old, new, 1))
+    old, new, finding = WAITS[name]
+    changed, found = re.subn(old, new, text, count=1)
+    assert found == 1
+    kernel: Kernel = parse_kernel(changed)
     x, y = (np.ones(t.shape, t.dtype.numpy) for t in types)
     with pytest.raises(SimulationError) as caught:
-        simulate.run(kernel, [x, y, np.zeros((128, 64), x.dtype)])
-    return str(caught.value)
+        simulate.run(kernel, [x, y, np.zeros((tall, 64), x.dtype)])
+    assert finding in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "finding"),
-    [
-        ("wait b7[v4] parity 1 - v5\n", "", "race"),
-        ("wait b6[v6] parity v7\n", "", "unwritten"),
-        ("bytes 24576", "bytes 24578", "deadlock"),
-        ("shared phased 8", "shared phased 9", "deadlock"),
-        ('                        barrier "warp"\n', "", "race"),
-        ('box (128, 16)\n                        barrier "warp"\n', "box (128, 16)\n", "race"),
-        ('                        barrier "warp"\n                      }', "}", "race"),
-        ("box (128, 64) async signal b6[v4]", "box (128, 64) async", "deadlock"),
-    ],
-    ids=["free", "full", "bytes", "arrivals", "warp", "held", "stored", "signal"],
-)
-def test_each_wait_is_needed(old: str, new: str, finding: str) -> None:
-    assert finding in broken(old, new)
+@pytest.mark.parametrize("processors", [1, 2, 4])
+@pytest.mark.parametrize("dtype", [dt.bf16, dt.f64], ids=str)
+def test_a_block_goes_from_tile_to_tile(
+    processors: int, dtype: DType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five tiles, in stages that go on from one to the next."""
+    one_block_for_all_tiles(monkeypatch)
+    monkeypatch.setattr(tiles, "WIDE_SHAPES", tiles.SHAPES)
+    monkeypatch.setattr(tiles, "MULTIPROCESSORS", processors)
+    terms = 72 if dtype is dt.f64 else 200
+    types = types_of((600, terms), (terms, 40), dtype)
+    kernel = matmul_tiles(types, SM_90, dimensions=PLAIN)
+    verify(kernel, scheduled=True)
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal(t.shape).astype(dtype.numpy) for t in types)
+    out = np.zeros((600, 40), x.dtype)
+    simulate.run(kernel, [x, y, out])
+    wide = [v.astype(np.float64) for v in (x, y)]
+    room = {dt.bf16: 4e-3, dt.f64: 1e-14}[dtype]
+    sizes = np.abs(wide[0]) @ np.abs(wide[1])
+    assert np.all(np.abs(out.astype(np.float64) - wide[0] @ wide[1]) <= room * sizes)

@@ -136,7 +136,7 @@ def test_nests_for_blocks_get_merged_axes_too() -> None:
     x, w = sample(3, 8, 20), sample(20, 2, 10)
     types = (ArrayType(x.shape, dt.f32), ArrayType(w.shape, dt.f32))
     choice = choose("dot_general", types, {"dimensions": (((2,), (0,)), ((), ()))}, SM_90)
-    assert choice.name == "matmul_blocks"
+    assert choice.name == "matmul_threads"
     out = np.zeros((24, 20), np.float32)
     simulate.run(choice.kernel, [x.reshape(24, 20), w.reshape(20, 20), out])
     exact = np.einsum("btk,khd->bthd", x.astype(np.float64), w.astype(np.float64))

@@ -109,6 +109,7 @@ row("heaviside", lambda np, x: np.heaviside(x, 0.5), X)
 row("isclose", lambda np, x: np.isclose(x, x + 1e-9), Y)
 row("reciprocal", lambda np, x: np.reciprocal(x), POSITIVE)
 row("imag", lambda np, x: (np.imag(x), np.real(x), np.conj(x), np.abs(x), np.angle(x)), COMPLEX)
+row("angle in degrees", lambda np, x: (np.angle(x, True), np.angle(x.real, deg=True)), COMPLEX)
 row("complex", lambda np, x: x * x + x / (x + 2) - x, COMPLEX)
 for _a in (None, 0, 1, -1, (0, 1)):
     for _n in ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "ptp"):

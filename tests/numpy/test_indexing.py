@@ -133,3 +133,34 @@ def test_a_failing_index_is_named_with_its_axis() -> None:
     """The interpreter raises the program's error."""
     with pytest.raises(IndexOutOfRangeError, match="index 7 is out of bounds for axis 1"):
         interpreted(lambda p, x, i: x[:, i], np.zeros((2, 3)), np.array([0, 7]))
+
+
+def columns_at_computed_places(x, i, v):
+    """Boxes with one element at a place that the program knows: no scatter of a copied part."""
+    x = x.copy()
+    x[1:-1, i] = v
+    x[i, ::-2] = 7
+    x[::-1, i - 3] += v.sum()
+    x[2:4, -i, None] = v[:2, None]
+    return x
+
+
+@pytest.mark.parametrize("place", [2, 5, 6])
+def test_parts_of_columns_at_computed_places(place: int) -> None:
+    x, v = np.arange(70.0).reshape(7, 10), np.arange(5.0)
+    expected = columns_at_computed_places(x, place, v)
+    np.testing.assert_array_equal(pyc.jit(columns_at_computed_places)(x, place, v), expected)
+    graph = pyc.jit(columns_at_computed_places).trace(x, place, v).graph
+    assert not [e for e in graph.eqns if e.op.name == "scatter" and e.args[0].shape != x.shape]
+
+
+def test_computed_places_out_of_range_keep_their_mode() -> None:
+    x = np.zeros((4, 5))
+    for mode, column in (("clip", 4), ("wrap", 1), ("drop", None), ("fill", None)):
+        expected = x.copy()
+        if column is not None:
+            expected[1:3, column] = 5
+        found = pyc.jit(lambda x, i, m=mode: x.at[1:3, i].set(5.0, mode=m))(x, 6)
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(IndexError):
+        pyc.jit(lambda x, i: x.at[1:3, i].set(5.0))(x, 6)

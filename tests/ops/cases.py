@@ -162,6 +162,11 @@ def _check(op: Op, dtype: DType) -> Iterator[Case]:
         yield Case((np.ones(shape, bool), np.zeros(shape, np.int64)), {"error": "ValueError: x"})
 
 
+def _factored(op: Op, dtype: DType) -> Iterator[Case]:
+    for shape in ((90,), (3, 7), (), (0,)):
+        yield Case((np.zeros(shape, dtype.numpy),), {"error": "inv: Singular matrix"})
+
+
 def _index_check(op: Op, dtype: DType) -> Iterator[Case]:
     low = 0 if dtype.kind == "uint" else -9
     for shape in ((90,), (3, 7), (), (0,)):
@@ -295,6 +300,30 @@ def _searchsorted(op: Op, dtype: DType) -> Iterator[Case]:
             yield Case((line, awkward(dtype, shape, 2)), {"right": right})
 
 
+def _transform(op: Op, dtype: DType) -> Iterator[Case]:
+    for k, (shape, axis) in enumerate(
+        (
+            ((1,), 0),
+            ((13, 3), 0),
+            ((2, 8), 1),
+            ((3, 30, 2), 1),
+            ((9, 28), 0),
+            ((2, 100), 1),
+            ((128,), 0),
+            ((4, 0), 0),
+            ((5000,), 0),
+            ((4116, 2), 0),
+        )
+    ):
+        params = {"axis": axis, "inverse": k % 2 == 1, "scale": (1.0, 0.3, 1.0)[k % 3]}
+        for real in ("", "out") if dtype.is_complex else ("in",):
+            arrays = (plain(dtype, shape, k),)
+            yield Case(arrays, {**params, "real": real}, plain=True)
+            if shape[0] < 1000:
+                arrays = (awkward(dtype, shape, k, 0.02),)
+                yield Case(arrays, {**params, "real": real})
+
+
 # --- reductions, rows, scatter, contractions ------------------------------------------------------
 
 
@@ -374,6 +403,7 @@ PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "narrow": _narrow,
     "require": _require,
     "check": _check,
+    "factored": _factored,
     "index_check": _index_check,
     "constant": _constant,
     "iota": _iota,
@@ -391,6 +421,7 @@ PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "sort": _sorted,
     "argsort": _sorted,
     "top_k": _top,
+    "fft": _transform,
 }
 """Ops with params, kernels of several arguments, and ops of arguments of several types."""
 
@@ -425,11 +456,11 @@ def _takes(op: Op, case: Case) -> bool:
 
 
 def pairs() -> list[tuple[str, DType]]:
-    """Every op of the table but control flow, with each type that it takes."""
+    """Every op of the table but control flow and libraries, with each type that it takes."""
     return [
         (name, dtype)
         for name, op in sorted(OPS.items())
-        if op.kind is not Kind.CONTROL
+        if op.kind not in (Kind.CONTROL, Kind.LIBRARY)
         for dtype in dt.ALL
         if dtype.kind in op.kinds.split() and cases(op, dtype)
     ]

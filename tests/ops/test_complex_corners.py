@@ -37,9 +37,10 @@ def differing(found: Any, expected: Any, eps: float) -> Array:
     found, expected = np.asarray(found), np.asarray(expected)
     assert found.dtype == expected.dtype
     wrong = np.zeros(found.shape, bool)
-    size = np.abs(expected)
+    modulus = np.abs(expected)
     for part in ("real", "imag"):
         a, b = getattr(found, part), getattr(expected, part)
+        size = np.where(np.isinf(modulus), np.abs(b), modulus)
         with np.errstate(invalid="ignore"):
             close = np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= eps * size)
         zeros = (a == 0) & (b == 0)
@@ -66,6 +67,13 @@ def run(name: str, *arguments: Array) -> tuple[Array, Array]:
 def test_corners_are_those_of_numpy(name: str, dtype: type) -> None:
     z = grid(dtype, *ENDS[dtype])
     found, expected = run(name, z)
+    # At infinity the zero has the sign that the array API standard says.
+    if name == "tanh":
+        far = np.isinf(z.real) & np.isfinite(z.imag)
+        expected.imag[far] = np.copysign(0, z.imag[far])
+    if name == "tan":
+        far = np.isinf(z.imag) & np.isfinite(z.real)
+        expected.real[far] = np.copysign(0, z.real[far])
     check(name, z, found, expected, EPS[dtype])
 
 
@@ -90,6 +98,7 @@ def test_expm1_at_infinities_is_that_of_exp(dtype: type) -> None:
         exact.real -= 1
     check("expm1", z[far], found[far], exact[far], EPS[dtype])
     near = ~far
+    expected.real[near] += 0.0  # the array API standard's sign of a zero
     check("expm1", z[near], found[near], expected[near], EPS[dtype])
 
 

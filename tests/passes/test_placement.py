@@ -22,7 +22,7 @@ from pyc.ir.graph import Builder, Graph
 from pyc.ir.op import OPS, Kind
 from pyc.ir.ops.indexing import SCATTER_MODES
 from pyc.ir.plan import Launch, launches_of
-from pyc.ir.target import SM_90, X86_64_V3, Target
+from pyc.ir.target import SM_90, X86_64_V3, Target, nvptx
 from pyc.ir.text_plan import parse_plan, print_plan
 from pyc.ir.types import ArrayType
 from pyc.passes import optimise
@@ -141,7 +141,7 @@ def test_what_does_not_run_in_many_threads_of_the_device(golden) -> None:
 
 def test_every_op_with_an_order_has_a_sample() -> None:
     kernels = {name for name, op in OPS.items() if op.kind is Kind.KERNEL}
-    assert kernels == {*ORDERED, *RUNNING, *APART, "scatter"}
+    assert kernels == {*ORDERED, *RUNNING, *APART, "fft", "scatter"}
 
 
 @pytest.mark.parametrize("name", RUNNING)
@@ -151,6 +151,15 @@ def test_running_combinations_run_on_the_device(
     name: str, shape: tuple[int, ...], axis: int
 ) -> None:
     assert placed(plan(bound(name, ArrayType(shape, dt.f32), axis=axis), SM_90)) == []
+
+
+@pytest.mark.parametrize("shape", [(1 << 20,), (1000, 1024), (8, 100_000)])
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("capability", [80, 90])
+def test_transforms_run_on_the_device(shape: tuple[int, ...], axis: int, capability: int) -> None:
+    target = nvptx(capability)
+    params = {"axis": axis % len(shape), "inverse": False, "scale": 1.0, "real": ""}
+    assert placed(plan(bound("fft", ArrayType(shape, dt.c64), **params), target)) == []
 
 
 @pytest.mark.parametrize("name", APART)

@@ -39,8 +39,8 @@ def few_warps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def room_for(chunks: int, itemsize: int = 4) -> Target:
     """A device whose blocks have room for so many chunks of each of two warps."""
-    part = 2 * row_clusters.WARP * row_clusters.APART * itemsize
-    return replace(SM_90, shared_bytes=(chunks + 1) * part - 1)
+    part = 2 * row_clusters.CHUNK * itemsize
+    return replace(SM_90, shared_bytes=(chunks + 1) * part - 1, group_blocks=1)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,12 @@ def test_forms_of_large_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found((64, 1 << 17)) == [64, 16]
     assert found((1000, 40_000)) == [1000, 5]
     assert found((64, 150_000)) == [64, 16]
-    assert found((8, 1 << 20)) == [1024] * 3, "blocks without neighbours"
-    assert found((1, 1 << 17)) == [16] * 3, "too few blocks"
-    assert len(found((64, 3 << 20))) == 5, "parts too many to be joined by every block"
+    ungrouped = replace(SM_90, group_blocks=1)
+    assert found((8, 1 << 20), ungrouped) == [256] * 3, "blocks without neighbours"
+    assert found((1, 1 << 17), ungrouped) == [16] * 3, "too few blocks"
+    assert len(found((64, 9 << 20), ungrouped)) == 5, "parts too many to be joined by every block"
     assert len(found((64, 1 << 17), nvptx(80))) == 3, "no clusters"
-    assert len(found((8, 1 << 20), nvptx(80))) == 5, "not fused"
+    assert len(found((8, 1 << 20), nvptx(80))) == 3, "not fused: the last block of each joins"
     assert found((64, 1 << 15)) == [64], "registers of a block"
 
 

@@ -33,7 +33,7 @@ DTYPES = (
 )
 WEIGHTS = (10, 4, 3, 3, 3, 1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5)
 ORDERING = (
-    *("sort", "argsort", "top_k", "cumsum", "cumprod", "cummax", "cummin", "searchsorted"),
+    *("sort", "argsort", "top_k", "cumsum", "cumprod", "cummax", "cummin", "searchsorted", "fft"),
     "iota",
 )
 DIVISORS = ("gcd", "lcm")
@@ -327,6 +327,11 @@ class Program:
                 axis = rng.randrange(len(x.shape))
                 dtype = rng.choice([dt.i64, dt.i32, dt.f32])
                 found = self.bind(name, shape=x.shape, axis=axis, dtype=dtype)
+            elif name == "fft":
+                params = {"inverse": rng.random() < 0.5, "scale": rng.choice([1.0, 0.3])}
+                real = "in" if x.dtype.is_float else rng.choice(["", "out"])
+                axis = rng.randrange(len(x.shape))
+                found = self.bind(name, x, axis=axis, real=real, **params)
             elif name == "searchsorted":
                 line = self.pick(lambda v: len(v.shape) == 1 and v.dtype is x.dtype)
                 found = None if line is None else self.bind("sort", line, descending=False)

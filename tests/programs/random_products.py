@@ -22,6 +22,9 @@ Array = np.ndarray[Any, Any]
 SIDES = (1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 65)
 LARGE = (128, 130, 192, 256)
 DTYPES = (dt.f32, dt.f32, dt.f64, dt.bf16, dt.f16)
+LEAST = {dt.f64: 2.0**-1074, dt.f32: 2.0**-149, dt.bf16: 2.0**-133, dt.f16: 2.0**-24}
+"""The least positive number: below the normal ones a rounding is off by half of it, not by a part
+of what is rounded."""
 EPSILON = {dt.f64: 2.0**-52, dt.f32: 2.0**-23, dt.bf16: 2.0**-8, dt.f16: 2.0**-11}
 
 
@@ -78,14 +81,17 @@ def random_product(seed: int) -> Product:
 
     numbers = np.random.default_rng(seed)
     given = tuple(numbers.standard_normal(t.shape).astype(dtype.numpy) for t in types)
-    x, y, added = (g.astype(np.float64) for g in given)
-    x, y = _turned(x * 0.5 if scaled else x, a_turned), _turned(y, b_turned)
+    # Half of a number is exact but for subnormal ones, which are rounded.
+    halved = (given[0] * np.asarray(0.5).astype(dtype.numpy) if scaled else given[0], *given[1:])
+    x, y, added = (g.astype(np.float64) for g in halved)
+    x, y = _turned(x, a_turned), _turned(y, b_turned)
     exact, size = x @ y, np.abs(x) @ np.abs(y)
     inner = EPSILON[dt.f32 if dtype.is_half else dtype]
     rounded = EPSILON[dtype]
-    bound = k * inner * size + rounded * (np.abs(exact) + k * inner * size)
+    least = LEAST[dtype] / 2
+    bound = k * inner * size + rounded * (np.abs(exact) + k * inner * size) + least
     if biased:
-        exact, bound = exact + added, bound + rounded * (np.abs(exact + added) + bound)
+        exact, bound = exact + added, bound + rounded * (np.abs(exact + added) + bound) + least
     if clipped:
         exact = np.maximum(exact, 0)
     work = m * n * k * int(np.prod(batch, dtype=np.int64))

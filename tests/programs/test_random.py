@@ -11,10 +11,14 @@ import numpy as np
 import pytest
 
 from pyc.backends import cuda, nvptx
+from pyc.compile import compile_graph
 from pyc.errors import DeviceError
+from pyc.ir import dtype as dt
+from pyc.ir.graph import Builder
 from pyc.ir.op import OPS
 from pyc.ir.plan import launches_of
 from pyc.ir.target import SM_90
+from pyc.ir.types import ArrayType
 from pyc.passes import optimise
 from pyc.passes.memory import plan
 from tests.programs import differential, run
@@ -51,6 +55,18 @@ def test_random_programs_have_ptx(first: int) -> None:
         on_device = {s.kernel for s in launches_of(planned.steps) if not s.host}
         text = nvptx.module_text([planned.kernels[k] for k in sorted(on_device)], SM_90)[0]
         assert nvptx.ptx(text, SM_90).count(".entry") <= len(on_device), seed
+
+
+def test_repeated_squares_of_indices_have_ptx() -> None:
+    """`(2 * i) ** y`: what is known of 2 * i as an index is squared 62 times."""
+    builder = Builder()
+    exponents = builder.param(ArrayType((5,), dt.i64))
+    index = builder.bind1("iota", shape=(5,), axis=0, dtype=dt.i64)
+    powers = builder.bind1("integer_power", builder.bind1("add", index, index), exponents)
+    planned = plan(optimise(builder.build([powers])), SM_90).plan
+    assert ".entry" in nvptx.ptx(nvptx.module_text(planned.kernels, SM_90)[0], SM_90)
+    compiled = compile_graph(builder.build([powers]))
+    assert compiled(np.array([3, 0, 2, 1, 0]))[0].tolist() == [0, 1, 16, 6, 1]
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from pyc import lax, random
 LOGITS = np.linspace(-2.0, 2.0, 12, dtype=np.float32).reshape(3, 4)
 WEIGHTS = np.array([0.1, 0.0, 0.4, 0.2, 0.3])
 ROWS = np.arange(12.0).reshape(3, 4)
+COVARIANCES = np.diag([1.0, 2.0, 0.5, 3.0]) + 0.3
 
 
 def _walk(key: Any) -> Any:
@@ -82,6 +83,29 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "choice without replacement": lambda key: random.choice(key, 50, (2, 10), replace=False),
     "choice by weights": lambda key: random.choice(key, 5, (17,), p=WEIGHTS),
     "choice of few by weights": lambda key: random.choice(key, 5, (4,), False, WEIGHTS),
+    "cauchy": lambda key: random.cauchy(key, (33,)),
+    "laplace": lambda key: random.laplace(key, (33,), np.float32),
+    "logistic": lambda key: random.logistic(key, (7, 5), np.float16),
+    "rademacher": lambda key: random.rademacher(key, (33,), np.int8),
+    "rayleigh": lambda key: random.rayleigh(key, ROWS, dtype=np.float32),
+    "lognormal": lambda key: random.lognormal(key, 0.5, (33,)),
+    "pareto": lambda key: random.pareto(key, ROWS + 1, (2, 3, 4)),
+    "weibull_min": lambda key: random.weibull_min(key, 2.0, WEIGHTS, (3, 5), np.float32),
+    "triangular": lambda key: random.triangular(key, -1, 0.5, 3, (33,)),
+    "truncated_normal": lambda key: random.truncated_normal(key, ROWS - 6, np.inf),
+    "truncated_normal f32": lambda key: random.truncated_normal(key, -1, 2, (33,), np.float32),
+    "geometric": lambda key: random.geometric(key, WEIGHTS, (9, 5)),
+    "gamma": lambda key: random.gamma(key, ROWS),
+    "gamma f32": lambda key: random.gamma(key, 0.3, (77,), np.float32),
+    "loggamma bf16": lambda key: random.loggamma(key, 0.1, (20,), pnp.bfloat16),
+    "beta": lambda key: random.beta(key, 0.5, ROWS + 1, dtype=np.float32),
+    "chisquare": lambda key: random.chisquare(key, 3, (41,), np.float32),
+    "f": lambda key: random.f(key, 3, 7, (20,), np.float32),
+    "t": lambda key: random.t(key, 3, (41,)),
+    "dirichlet": lambda key: random.dirichlet(key, WEIGHTS + 0.5, (6,), np.float32),
+    "multivariate_normal": lambda key: random.multivariate_normal(key, ROWS[0], COVARIANCES, (9,)),
+    "poisson": lambda key: random.poisson(key, ROWS * 3),
+    "poisson of large rates": lambda key: random.poisson(key, 1e9, (30,), np.int32),
     "categorical": lambda key: random.categorical(key, LOGITS, shape=(5, 3)),
     "categorical of columns": lambda key: random.categorical(key, LOGITS, axis=0),
     "keys": lambda key: random.split(random.fold_in(key, -3), (2, 3)),

@@ -16,10 +16,11 @@ import pytest
 import pyc
 from pyc import compile_cuda, lax, reasons
 from pyc.array import Array, to_device
+from pyc.backends import ptx_early
 from pyc.errors import OutOfMemoryError
 from pyc.reasons import Reason
-from pyc.runtime import device_program, dispatch
-from tests.backends.interpreted_device import InterpretedDevice, loaded
+from pyc.runtime import device_program, device_steps, dispatch
+from tests.backends.interpreted_device import InterpretedDevice, install
 
 X = np.array([[1.5, -2.0, 0.0], [4.0, 3.0, -0.25]], np.float32)
 
@@ -28,8 +29,7 @@ X = np.array([[1.5, -2.0, 0.0], [4.0, 3.0, -0.25]], np.float32)
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[InterpretedDevice]:
     """`InterpretedDevice` where programs look for a GPU."""
     device = InterpretedDevice()
-    monkeypatch.setattr(compile_cuda, "gpu", lambda name: device)
-    monkeypatch.setattr(compile_cuda, "load", lambda plan, on, *rest: ("", loaded(plan, on)))
+    install(device, monkeypatch)
     yield device
     if device.refusal is not None:
         raise device.refusal
@@ -59,7 +59,7 @@ def test_calls_of_one_kernel_start_it_natively(gpu: InterpretedDevice) -> None:
         found = f(put(x, gpu), put(y, gpu))
         assert type(found) is Array and found.device == "cuda:0"
         np.testing.assert_array_equal(np.asarray(found), x * 2 + y)
-    assert native(f) == 3 and gpu.launched == 4 and not gpu.replayed
+    assert native(f) == 3 and gpu.launched == 4 and gpu.replayed == 3
 
 
 def test_all_memory_of_a_call_is_freed(gpu: InterpretedDevice) -> None:
@@ -91,6 +91,27 @@ def test_several_launches_are_replayed(gpu: InterpretedDevice) -> None:
         x = X * (k + 1)
         np.testing.assert_allclose(np.asarray(f(put(x, gpu))), expected(x), rtol=1e-6)
     assert native(f) == gpu.replayed == 4
+
+
+@pytest.mark.parametrize("early_bytes", [ptx_early.EARLY_BYTES, 4])
+def test_short_kernels_begin_while_the_one_before_runs(
+    gpu: InterpretedDevice, monkeypatch: pytest.MonkeyPatch, early_bytes: int
+) -> None:
+    monkeypatch.setattr(ptx_early, "EARLY_BYTES", early_bytes)
+    f = pyc.jit(softmax_twice)
+    for _ in range(3):
+        found = f(put(X, gpu))
+    assert (gpu.overlapped > 1) == (early_bytes > 4) and np.asarray(found).shape == (2, 2)
+
+
+def test_older_drivers_have_plain_edges(gpu: InterpretedDevice) -> None:
+    gpu.driver_version = 12020
+    f = pyc.jit(softmax_twice)
+    for _ in range(3):
+        found = f(put(X, gpu))
+    assert not gpu.overlapped and gpu.replayed == 2
+    expected = pyc.jit(softmax_twice, device="cpu")(X)
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6)
 
 
 def heat(x: Any) -> Any:
@@ -130,11 +151,11 @@ def test_loops_of_known_length_are_started_whole(
 def test_a_loop_of_many_steps_goes_through_python(
     gpu: InterpretedDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device_program, "MOST_STEPS", 6)
+    monkeypatch.setattr(device_steps, "MOST_STEPS", 6)
     f = pyc.jit(heat)
     with reasons.collecting() as found:
         f(put(np.ones(3000), gpu))
-    assert "they are more than 6" in " ".join(str(e.details.get("detail")) for e in found)
+    assert "its steps are more than 6" in " ".join(str(e.details.get("detail")) for e in found)
 
 
 def test_only_launches_with_other_addresses_are_told(gpu: InterpretedDevice) -> None:
@@ -280,9 +301,11 @@ def test_lack_of_memory_names_the_demand(
     assert np.asarray(f(x)).shape == (2, 2) and native(f) == 3, "one of the failed calls counts"
 
 
+@pytest.mark.parametrize("replayed", [1, 2])
 def test_a_refusal_of_the_driver_is_an_error(
-    gpu: InterpretedDevice, monkeypatch: pytest.MonkeyPatch
+    gpu: InterpretedDevice, monkeypatch: pytest.MonkeyPatch, replayed: int
 ) -> None:
+    monkeypatch.setattr(device_program, "REPLAYED", replayed)
     f = pyc.jit(lambda x: x * 2)
     x = put(X, gpu)
     f(x), f(x)
@@ -296,7 +319,7 @@ def test_a_refusal_of_the_driver_is_an_error(
         seen.append(answer[0])
         raise pyc.errors.DeviceError("the driver refuses")
 
-    monkeypatch.setattr(gpu, "launch", refuse)
+    monkeypatch.setattr(gpu, "_run", refuse)
     monkeypatch.setattr(gpu, "CUresult", int, raising=False)
     monkeypatch.setattr(compile_cuda.cuda, "check", check)
     with pytest.raises(pyc.errors.DeviceError, match="the driver refuses"):
@@ -310,11 +333,6 @@ SLOW: dict[str, tuple[Callable[..., Any], Callable[[Any], tuple[Any, ...]], str]
         lambda x: lax.scan(lambda s, e: (s * 0.5 + e, s), 0.0, x)[1],
         lambda on: (put(np.zeros(20_000), on),),
         "runs on the host",
-    ),
-    "loop": (
-        lambda x: lax.while_loop(lambda v: v.sum() < 1e9, lambda v: v @ v, x),
-        lambda on: (put(np.ones((20, 20)), on),),
-        "the host decides which steps run",
     ),
     "numpy": (lambda x, y: x + y, lambda on: (put(X, on), X), "is copied to cuda:0"),
 }

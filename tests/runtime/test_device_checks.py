@@ -350,13 +350,12 @@ def test_a_donated_array_and_a_check(gpu: InterpretedDevice) -> None:
 UNREAD = """
 import numpy as np
 import pyc
-from pyc import compile_cuda
+import pytest
 from pyc.array import to_device
-from tests.backends.interpreted_device import InterpretedDevice, loaded
+from tests.backends.interpreted_device import InterpretedDevice, install
 
 on = InterpretedDevice()
-compile_cuda.gpu = lambda name: on
-compile_cuda.load = lambda plan, on, *rest: ("", loaded(plan, on))
+install(on, pytest.MonkeyPatch())
 f = pyc.jit(lambda x, i: x[i] * 2)
 y = f(to_device(np.arange(3.0), on), to_device(np.array([0, 5]), on))
 """

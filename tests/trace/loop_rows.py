@@ -287,6 +287,31 @@ row(
     """,
 )
 row(
+    "with two slices of one length: `a[i:] -= a[:-i]`, `x[:k] * x[1 : k + 1]`, `np.flip(y[:k])`",
+    LOOP,
+    """
+    def f(x):
+        y = np.zeros(20) + x[0]
+        for i in range(1, 19):
+            y[i:] -= 0.1 * y[:-i]
+            y[:i] += y[1 : i + 1] * np.flip(y[:i]) * 0.01
+        return y
+    """,
+)
+row(
+    "with a slice of the length of an array: `w @ y[i : i + 4]`, `rows[i] = y[i : i + 4]`",
+    LOOP,
+    """
+    def f(x):
+        y = np.arange(24.0) * x[0]
+        w, rows = np.arange(4.0), np.zeros((20, 4))
+        for i in range(20):
+            rows[i] = y[i : i + 4]
+            y[i] += w @ y[i : i + 4]
+        return y, rows
+    """,
+)
+row(
     "`for` over what a mask or `np.flatnonzero`, `np.argwhere` selects: over all, with branches",
     BRANCH,
     """

@@ -81,7 +81,6 @@ REFUSED = {
     "order of flatten": lambda x: x.flatten("F"),
     "order of copy": lambda x: x.copy("F"),
     "order of astype": lambda x: x.astype(int, "F"),
-    "sorter": lambda x: x[0].searchsorted(1.0, sorter=np.arange(3)),
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from pyc.errors import ConcretizationError, PycError
 from pyc.jit import jit
+from tests.corpus.outcome import compare
 from tests.numpy.interpreted import difference
 
 Call = Callable[..., Any]
@@ -315,3 +316,20 @@ def test_an_element_that_is_not_there_raises_as_in_numpy() -> None:
         jit(third)(x)
     assert str(found.value) == str(expected.value)
     assert jit(third)(x + 2) == 2
+
+
+def escaping(c, limit):
+    """The first mask is known, and all of it is selected."""
+    z = np.zeros_like(c)
+    count = np.zeros(c.shape, np.int64)
+    for n in range(limit):
+        inside = np.abs(z) < 2.0
+        count[inside] = n
+        z[inside] = z[inside] ** 2 + c[inside]
+    return z, count
+
+
+@pytest.mark.parametrize("size", [9, 130])
+def test_a_known_mask_of_many_elements_is_no_constant(size: int) -> None:
+    c = np.linspace(-2, 0.5, size) + 1j * np.linspace(-1, 1, size)[:, None]
+    compare(jit(escaping)(c, 6), escaping(c, 6), "escaping")

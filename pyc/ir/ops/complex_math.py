@@ -116,7 +116,8 @@ def expm1(z: Complex) -> Complex:
     near = scalar_math.expm1(z.re) * cos_y - 2.0 * half * half
     far = exp(z)
     small = absolute(z.re) < 1
-    return Complex(select(small, near, far.re - 1), far.im)
+    # + 0 makes the zero positive of which the array API standard says so: that of -0 + 0i.
+    return Complex(select(small, near + 0.0, far.re - 1), far.im)
 
 
 def square_root(z: Complex) -> Complex:
@@ -187,7 +188,7 @@ def tanh(z: Complex) -> Complex:
     far = (size > (9.0 if z.re.dtype.bits == 32 else 20.0)) & (turning | endless)
     decay = scalar_math.exp(size * -2.0) * 4.0
     far_im = scalar_math.sin(z.im) * scalar_math.cos(z.im) * decay
-    far_im = select(turning, far_im, _signed(0.0, z.im))
+    far_im = select(turning & ~endless, far_im, _signed(0.0, z.im))
     re, im = select(far, _signed(1.0, z.re), re), select(far, far_im, im)
     return Complex(select(z.re.equal(0), z.re, re), select(z.im.equal(0), z.im, im))
 
@@ -251,7 +252,16 @@ def acos(z: Complex) -> Complex:
     right_angle = Const(math.pi / 2, z.re.dtype)
     re = select(z.re.equal(0) & _is_nan(z.im), right_angle, select(_is_nan(z.re), nan, re))
     open_end = absolute(z.re).equal(np.inf) & _is_nan(z.im)
-    return Complex(re, select(open_end, Const(-np.inf, z.re.dtype), im))
+    both, corner = _corner(z)
+    return Complex(select(both, corner, re), select(open_end, Const(-np.inf, z.re.dtype), im))
+
+
+def _corner(z: Complex) -> tuple[Expr, Expr]:
+    """Whether both parts are infinite, and the angle of the diagonal there, in the upper half
+    plane."""
+    both = absolute(z.re).equal(np.inf) & absolute(z.im).equal(np.inf)
+    right, left = Const(math.pi / 4, z.re.dtype), Const(math.pi * 3 / 4, z.re.dtype)
+    return both, select(z.re > 0, right, left)
 
 
 def acosh(z: Complex) -> Complex:
@@ -263,7 +273,8 @@ def acosh(z: Complex) -> Complex:
     right_angle = Const(math.pi / 2, z.re.dtype)
     re = select(absolute(z.re).equal(np.inf) & _is_nan(z.im), infinity, re)
     im = select(z.re.equal(0) & _is_nan(z.im), right_angle, select(_is_nan(z.re), nan, im))
-    return Complex(re, im)
+    both, corner = _corner(z)
+    return Complex(re, select(both, _signed(corner, z.im), im))
 
 
 def asinh(z: Complex) -> Complex:

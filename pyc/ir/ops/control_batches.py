@@ -113,17 +113,16 @@ def while_loop(
     carries = args[condition_captures + body_captures :]
     captured = _batched(of_condition), _batched(of_body)
     flags = _batched(carries)
+    mask = [] if batch.mask is None else [batch.mask]  # it must end where no lane takes part
     while True:
-        found = batch.inner(body, [*captured[1], *flags], flags)[1]
+        # The Graph that tells which values get batch axes is the step: no other has its mask.
+        step, found = batch.inner(body, [*captured[1], *flags], flags, bool(mask))
         if found == flags:
             break
         flags = found
-    differs = batch.inner(condition, [*captured[0], *flags])[1][0]
+    test, (differs,) = batch.inner(condition, [*captured[0], *flags], None, bool(mask))
     if differs:
         return _while_any(batch, of_condition, of_body, carries, condition, body)
-    mask = [] if batch.mask is None else [batch.mask]  # it must end where no lane takes part
-    test = batch.inner(condition, [*captured[0], *flags], None, bool(mask))[0]
-    step = batch.inner(body, [*captured[1], *flags], flags, bool(mask))[0]
     values = batch.bind(
         "while",
         *mask,

@@ -20,6 +20,11 @@ def real(name: str) -> Definition:
     return lambda *xs: getattr(load("pyc.ir.ops.scalar_math"), name)(*xs)
 
 
+def special(name: str) -> Definition:
+    """The definition of this name for real elements; see `special_math`."""
+    return lambda *xs: getattr(load("pyc.ir.ops.special_math"), name)(*xs)
+
+
 def pair(name: str) -> Definition:
     """The definition of this name for complex elements; see `complex_math`."""
     return lambda *xs: getattr(load("pyc.ir.ops.complex_math"), name)(*xs)
@@ -30,6 +35,11 @@ def either(name: str, of_pairs: str = "") -> Definition:
     if that is another."""
     for_real, for_pair = real(name), pair(of_pairs or name)
     return lambda *xs: for_pair(*xs) if isinstance(xs[0], Complex) else for_real(*xs)
+
+
+def of_bfloat16(name: str) -> Definition:
+    """The shorter way of this name for bfloat16 elements; see `scalar_bfloat16`."""
+    return lambda *xs: getattr(load("pyc.ir.ops.scalar_bfloat16"), name)(*xs)
 
 
 def divided(name: str) -> Definition:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from pyc.errors import ShapeError
 from pyc.ir.dtype import DType
-from pyc.ir.op import Kind, Op, Types, batch_by, define
+from pyc.ir.op import Kind, LibraryStep, Op, Types, batch_by, define
 from pyc.ir.types import ArrayType
 
 ROUTINE = "host_call"
@@ -29,8 +29,8 @@ def _types(
 
 def _routine(
     args: Types, *, number: int, shapes: tuple[tuple[int, ...], ...], dtypes: tuple[DType, ...]
-) -> tuple[str, tuple[int, ...]]:
-    return ROUTINE, (number,)
+) -> LibraryStep:
+    return LibraryStep(ROUTINE, (number,))
 
 
 for _name, _effect in (("host_call", True), ("pure_host_call", False)):

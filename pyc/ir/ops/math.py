@@ -1,8 +1,8 @@
 """Transcendental functions of floats: one entry each over the scalar definitions.
 
-The definitions (`scalar_math`, `complex_math`) are the same on every target, which is why their
-bits are too; the error bounds of the real ones are proven in `docs/numerics.md`. Half types go
-through float32.
+The definitions (`scalar_math`, `special_math`, `complex_math`) are the same on every target, which
+is why their bits are too; the error bounds of the real ones are proven in `docs/numerics.md`. Half
+types go through float32, bfloat16 by a shorter way where there is one of the same bits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pyc.ir.ops.definitions import either, real
+from pyc.forks import load
+from pyc.ir.ops.definitions import either, of_bfloat16, real, special
 from pyc.ir.ops.elementwise import pointwise
 
 
@@ -27,9 +28,33 @@ def _vectorised(function: Callable[[float], float]) -> Callable[[Any], Any]:
     return run
 
 
+def _scipy(name: str) -> Callable[..., Any]:
+    """SciPy's function of this name."""
+    return lambda *xs: getattr(load("scipy.special"), name)(*xs)
+
+
+def _log_gamma(x: float) -> float:
+    """Python's, exact for subnormal numbers and near its zeros, with SciPy's value at -inf."""
+    try:
+        return math.lgamma(x) if x > -math.inf else x
+    except (OverflowError, ValueError):  # beyond the range, and at the poles
+        return math.inf
+
+
+def _inverse_erfc(y: Any) -> Any:
+    """SciPy's function; by its inverse of the logarithm of ndtr near 0, where it is infinite."""
+    near = _scipy("ndtri_exp")(np.log(y) - math.log(2)) / -math.sqrt(2)
+    return np.where((y > 0) & (y < 1e-300), near, _scipy("erfcinv")(y))
+
+
+def _bessel(name: str) -> Callable[..., Any]:
+    """SciPy's function, but infinite at the infinities, where SciPy's is NaN."""
+    return lambda x: np.where(np.isinf(x), np.sign(x) ** int(name[1]) * np.inf, _scipy(name)(x))
+
+
 COMPLEX = "float complex"
 
-pointwise("exp", COMPLEX, either("exp"), np.exp, cost=18)
+pointwise("exp", COMPLEX, either("exp"), np.exp, of_bfloat16=of_bfloat16("exp"), cost=18)
 pointwise("exp2", COMPLEX, either("exp2"), np.exp2, cost=16)
 pointwise("expm1", COMPLEX, either("expm1"), np.expm1, cost=24)
 pointwise("log", COMPLEX, either("log"), np.log, cost=26)
@@ -48,9 +73,28 @@ pointwise("cosh", COMPLEX, either("cosh"), np.cosh, cost=30)
 pointwise("asinh", COMPLEX, either("asinh"), np.arcsinh, cost=50)
 pointwise("acosh", COMPLEX, either("acosh"), np.arccosh, cost=50)
 pointwise("atanh", COMPLEX, either("atanh"), np.arctanh, cost=44)
-pointwise("tanh", COMPLEX, either("tanh"), np.tanh, cost=28)
+pointwise("tanh", COMPLEX, either("tanh"), np.tanh, of_bfloat16=of_bfloat16("tanh"), cost=28)
 pointwise("cbrt", "float", real("cbrt"), np.cbrt, cost=24)
 pointwise("erf", "float", real("erf"), _vectorised(math.erf), cost=36)
 pointwise("erfc", "float", real("erfc"), _vectorised(math.erfc), cost=44)
 pointwise("power", COMPLEX, either("pow", "power"), np.power, cost=60)
 pointwise("hypot", "float", real("hypot"), np.hypot, cost=16)
+
+# --- of `pyc.scipy.special` -----------------------------------------------------------------------
+
+pointwise("lgamma", "float", special("lgamma"), _vectorised(_log_gamma), cost=190)
+pointwise("gamma", "float", special("gamma"), _scipy("gamma"), cost=220)
+pointwise("digamma", "float", special("digamma"), _scipy("digamma"), cost=130)
+pointwise("erfinv", "float", special("erfinv"), _scipy("erfinv"), cost=60)
+pointwise("erfcinv", "float", special("erfcinv"), _inverse_erfc, cost=60)
+pointwise("ndtr", "float", special("ndtr"), _scipy("ndtr"), cost=52)
+pointwise("ndtri", "float", special("ndtri"), _scipy("ndtri"), cost=60)
+pointwise("i0", "float", special("i0"), _bessel("i0"), cost=90)
+pointwise("i0e", "float", special("i0e"), _scipy("i0e"), cost=90)
+pointwise("i1", "float", special("i1"), _bessel("i1"), cost=90)
+pointwise("i1e", "float", special("i1e"), _scipy("i1e"), cost=90)
+pointwise("expit", "float", special("expit"), _scipy("expit"), cost=30)
+pointwise("logit", "float", special("logit"), _scipy("logit"), cost=72)
+pointwise("entr", "float", special("entr"), _scipy("entr"), cost=30)
+pointwise("xlogy", "float", special("xlogy"), _scipy("xlogy"), cost=30)
+pointwise("xlog1py", "float", special("xlog1py"), _scipy("xlog1py"), cost=36)

@@ -50,6 +50,11 @@ TWO_OVER_PI: dict[DType, tuple[float, ...]] = {
     dt.f32: _row("0x1.45f306p-1"),
     dt.f64: _row("0x1.45f306dc9c883p-1"),
 }
+# 0.7071067811865475244
+ROOT_HALF: dict[DType, tuple[float, ...]] = {
+    dt.f32: _row("0x1.6a09e6p-1 0x1.9fcef4p-27"),
+    dt.f64: _row("0x1.6a09e667f3bcdp-1 -0x1.bdd3413b26456p-55"),
+}
 # 1.2599210498948731648
 CBRT2: dict[DType, tuple[float, ...]] = {
     dt.f32: _row("0x1.428a3p+0"),

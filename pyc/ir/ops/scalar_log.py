@@ -73,7 +73,7 @@ def _with_special_values(x: Expr, result: Expr, pole: float) -> Expr:
     return select(x > pole, result, outside)
 
 
-def _natural(parts: Split, rest: Expr | None = None) -> Expr:
+def natural(parts: Split, rest: Expr | None = None) -> Expr:
     """e ln(2) + log(1 + f), and + `rest` where f is known to more than its precision."""
     f, t = parts.fraction, parts.fraction.dtype
     high, low = (part * parts.unit for part in tables.LN2[t])
@@ -86,7 +86,7 @@ def _natural(parts: Split, rest: Expr | None = None) -> Expr:
 
 def log(x: Expr) -> Expr:
     """The natural logarithm; log(0) = -inf, NaN below."""
-    return _with_special_values(x, _natural(split(x)), 0.0)
+    return _with_special_values(x, natural(split(x)), 0.0)
 
 
 def log2(x: Expr) -> Expr:
@@ -129,5 +129,5 @@ def log1p(x: Expr) -> Expr:
     inverse = (f.one - minimum(step, (f.bias - 1) << f.mantissa)).bitcast(t)
     fraction = fma(lost, inverse, parts.fraction)
     rest = fma(lost, inverse, parts.fraction - fraction)
-    result = _natural(Split(parts.exponent, fraction, parts.unit), rest)
+    result = natural(Split(parts.exponent, fraction, parts.unit), rest)
     return copysign(_with_special_values(x, result, -1.0), x)

@@ -66,7 +66,7 @@ def _power_f32(a: Expr, y: Expr) -> Expr:
     return (power * scale).cast(dt.f32)
 
 
-def _log_pair(a: Expr) -> tuple[Expr, Expr]:
+def log_pair(a: Expr) -> tuple[Expr, Expr]:
     """log(a) as high + low for positive finite a; relative error about 2^-64.
 
     m = a 2^-e is multiplied by c, a number of four bits near 1/m, found by comparisons: f = m c - 1
@@ -101,7 +101,7 @@ def _power_f64(a: Expr, y: Expr) -> Expr:
     """a^y for positive finite a."""
     t = a.dtype
     f = format_of(a)
-    log_high, log_low = _log_pair(a)
+    log_high, log_low = log_pair(a)
     product, rest = two_product(y, log_high)
     rest = fma(y, log_low, rest)
     clamped = not_below(not_above(product, 710.0), -746.0)

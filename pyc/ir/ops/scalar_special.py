@@ -1,4 +1,4 @@
-"""Error functions and the cube root of one f32 or f64 element."""
+"""Error functions, the normal distribution and the cube root of one f32 or f64 element."""
 
 from __future__ import annotations
 
@@ -37,7 +37,24 @@ def erf(x: Expr) -> Expr:
 
 
 def erfc(x: Expr) -> Expr:
-    """1 - erf(x), accurate down to its underflow.
+    """1 - erf(x), accurate down to its underflow."""
+    return _complement(x, None)
+
+
+def ndtr(x: Expr) -> Expr:
+    """The probability that a standard normal number is at most x: erfc(-x / sqrt(2)) / 2.
+
+    The relative error of an argument of erfc counts 2 x^2 times: the quotient is a pair.
+    """
+    high, low = tables.ROOT_HALF[x.dtype]
+    u = x * -high
+    lost = fma(x, -low, fma(x, -high, -u))
+    # Of infinities and of what is beyond the underflow nothing is lost that counts.
+    return _complement(u, select(absolute(u) < 64.0, lost, 0.0)) * 0.5
+
+
+def _complement(x: Expr, x_low: Expr | None) -> Expr:
+    """1 - erf(x + x_low).
 
     1 - erf(x) for a = |x| up to 1/2. Beyond, erfc(a) = exp(-a^2) H(v) / (a + 2) with
     v = (a - 2) / (a + 2) and H smooth (after the substitution of Shepherd and Laframboise,
@@ -49,6 +66,8 @@ def erfc(x: Expr) -> Expr:
     a = not_above(absolute(x), 10.1 if f.mantissa == 23 else 27.3)
     # exp(-a^2) = 2^n (e + e_low)
     square, square_low = two_product(a, a)
+    if x_low is not None:
+        square_low = fma(a + a, select(x < 0.0, -x_low, x_low), square_low)
     high_part, low_part = tables.LN2[t]
     offset = f.magic + 2 * f.bias
     rounded = fma(square, -tables.LOG2_E[t][0], offset)

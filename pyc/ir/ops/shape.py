@@ -19,7 +19,7 @@ from pyc.ir.dtype import DType
 from pyc.ir.element import Element, choose, convert, literal
 from pyc.ir.expr import Expr, apply, const, maximum, minimum
 from pyc.ir.op import Kind, Op, Types, define
-from pyc.ir.types import ArrayType
+from pyc.ir.types import ArrayType, Strides, row_major
 
 if TYPE_CHECKING:
     from pyc.ir.batch import Batch, Operand
@@ -261,12 +261,29 @@ def _reshape_batch(
     return [batch.operand(batch.reshaped(batch.at(x, 0), (batch.size, *shape)), 0)]
 
 
+def _broadcast_view(types: Types, *, shape: tuple[int, ...]) -> tuple[int, Strides]:
+    (x,) = types
+    known = zip(row_major(x.shape), x.shape, shape[len(shape) - x.rank :], strict=True)
+    strides = (0 if a == 1 != b else step for step, a, b in known)
+    return 0, (*(0,) * (len(shape) - x.rank), *strides)
+
+
+def _transpose_view(types: Types, *, axes: tuple[int, ...]) -> tuple[int, Strides]:
+    strides = row_major(types[0].shape)
+    return 0, tuple(strides[a] for a in axes)
+
+
+def _reshape_view(types: Types, *, shape: tuple[int, ...]) -> tuple[int, Strides]:
+    return 0, row_major(shape)
+
+
 index_op(
     "broadcast",
     _broadcast_types,
     _broadcast_element,
     lambda x, *, shape: np.broadcast_to(x, shape).copy(),
     batch=_broadcast_batch,
+    view=_broadcast_view,
 )
 index_op(
     "transpose",
@@ -274,6 +291,7 @@ index_op(
     _transpose_element,
     lambda x, *, axes: np.transpose(x, axes).copy(),
     batch=_transpose_batch,
+    view=_transpose_view,
 )
 index_op(
     "reshape",
@@ -281,6 +299,7 @@ index_op(
     _reshape_element,
     lambda x, *, shape: np.reshape(x, shape),
     batch=_reshape_batch,
+    view=_reshape_view,
 )
 
 
@@ -436,7 +455,22 @@ def _pad_batch(
     return [batch.operand(batch.bind1("select", held, filled, around), 0)]
 
 
-index_op("slice", _slice_types, _slice_element, _slice_reference, batch=_slice_batch)
+def _slice_view(
+    types: Types, *, start: tuple[int, ...], size: tuple[int, ...], step: tuple[int, ...]
+) -> tuple[int, Strides]:
+    strides = row_major(types[0].shape)
+    first = sum(a * s for a, s in zip(start, strides, strict=True))
+    return first, tuple(s * t for s, t in zip(strides, step, strict=True))
+
+
+index_op(
+    "slice",
+    _slice_types,
+    _slice_element,
+    _slice_reference,
+    batch=_slice_batch,
+    view=_slice_view,
+)
 index_op(
     "concatenate",
     _concatenate_types,

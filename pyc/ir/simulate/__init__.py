@@ -9,14 +9,14 @@ provably do not communicate) are axes of NumPy arrays: all values have the same 
 lane loop at depth d, of length 1 where the value does not vary. Control that differs between lanes
 becomes a mask. Grid loops run block by block in a shuffled order. Where a thread loop contains
 roles, the warps of each become a coroutine of their own; they are interleaved at Signal, Wait and
-Barrier in an order drawn from `schedule_seed`.
+Barrier in an order drawn from `schedule_seed`, as is the block of a group that comes `Last`.
 
 Races do not depend on that order: they are found by vector clocks (as in FastTrack: Flanagan and
 Freund, PLDI 2009) over the threads of a block, with one more column per phased barrier for the
-copies that signal it. Each tracked element remembers its last writer and two readers, the lowest
-and the highest that are not yet ordered; a write unordered with only a third is not seen.
-Lock-step lanes of a vector loop are one thread and do not race; where they store to one element,
-the highest lane wins.
+copies that signal it; blocks of a group know of each other how often they have met. Each tracked
+element remembers its last writer and two readers, the lowest and the highest that are not yet
+ordered; a write unordered with only a third is not seen. Lock-step lanes of a vector loop are one
+thread and do not race; where they store to one element, the highest lane wins.
 
 The package shares nothing with the passes or the backends; it is the oracle for both.
 """
@@ -53,6 +53,7 @@ _LEAVES: Mapping[type, Leaf] = {
     lo.Copy: tiles.copy_box,
     lo.TileMultiply: tiles.multiply,
     lo.Fail: statements.fail,
+    lo.Last: barriers.last,
 }
 
 _NESTS: Mapping[type, Nest] = {

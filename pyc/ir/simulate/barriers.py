@@ -7,7 +7,7 @@ import numpy as np
 from pyc.ir import dtype as dt
 from pyc.ir import loops as lo
 from pyc.ir.expr import Expr
-from pyc.ir.loops import Buffer, Stmt
+from pyc.ir.loops import Buffer, Kind, Stmt
 from pyc.ir.simulate.facts import WARP
 from pyc.ir.simulate.findings import SimulationError
 from pyc.ir.simulate.lanes import active_threads, in_role, per_thread, ranges
@@ -38,6 +38,9 @@ def barrier(machine: Machine, s: lo.Barrier, frame: Frame) -> Run:
             if not np.isin(members, active).all():
                 _report_divergence(machine, s, members, active)
             block.join(members)
+        return
+    if s.scope == "group":
+        _meet(machine, s, active, np.arange(machine.group))
         return
     if s.scope in ("block", "cluster"):
         members = every
@@ -70,8 +73,29 @@ def barrier(machine: Machine, s: lo.Barrier, frame: Frame) -> Run:
     )
 
 
-def _report_divergence(machine: Machine, s: lo.Barrier, members: Array, active: Array) -> None:
-    message = f"barrier {s.scope!r} of threads {ranges(members)} is reached by threads"
+def last(machine: Machine, s: lo.Last, frame: Frame) -> None:
+    """Says of one block of a group, any, that it comes last: it knows what all of them did."""
+    which = int(machine.random.integers(machine.group))
+    _meet(machine, s, active_threads(frame), np.array([which]))
+    if Kind.GROUP not in frame.kinds:
+        raise SimulationError("the last block of a group, where there is none")
+    axis = frame.kinds.index(Kind.GROUP)
+    frame.env[s.var] = machine.line(axis, np.arange(machine.group) == which)
+
+
+def _meet(machine: Machine, s: Stmt, active: Array, learning: Array) -> None:
+    """The blocks of a group meet, and those of `learning` know what all of them did."""
+    every = np.arange(machine.threads)
+    if len(active) != len(every):
+        _report_divergence(machine, s, every, active)
+    machine.block.meet(learning)
+    for members in every.reshape(machine.group, -1):
+        machine.block.join(members)
+
+
+def _report_divergence(machine: Machine, s: Stmt, members: Array, active: Array) -> None:
+    what = f"barrier {s.scope!r}" if isinstance(s, lo.Barrier) else "the last block"
+    message = f"{what} of threads {ranges(members)} is reached by threads"
     machine.report("divergence", s, f"{message} {ranges(active)} only")
 
 

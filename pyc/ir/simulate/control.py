@@ -18,12 +18,12 @@ from pyc.ir.evaluate_expr import evaluate
 from pyc.ir.expr import Load, Shuffle, postorder
 from pyc.ir.loops import Extent, Kind, Space, Stmt
 from pyc.ir.simulate.barriers import finish_block, start_phases
-from pyc.ir.simulate.facts import LANE_KINDS, THREAD_KINDS, WARP
+from pyc.ir.simulate.facts import LANE_KINDS, THREAD_KINDS, TOGETHER, WARP
 from pyc.ir.simulate.findings import SimulationError
 from pyc.ir.simulate.lanes import active_threads, carry, in_role, narrow, open_lanes, static_extent
 from pyc.ir.simulate.memory import poison, row_major
 from pyc.ir.simulate.races import outlived
-from pyc.ir.simulate.state import Array, Block, Frame, Machine, Run, Storage
+from pyc.ir.simulate.state import Array, Frame, Machine, Run, Storage
 from pyc.ir.simulate.values import compute, extent_of
 
 LANE_BUDGET = 1 << 18
@@ -100,8 +100,10 @@ def _lock_step(machine: Machine, s: lo.For, frame: Frame) -> Run:
     if s.kind is Kind.VECTOR:
         yield from machine.body(s.body, inner)
         return
-    if s.kind is Kind.CLUSTER:
+    if s.kind in TOGETHER:
+        owner = frame.owner if s.kind is Kind.CLUSTER else frame.owner * count + position
         blocks = replace(inner, inner=position * machine.block_threads, depth=frame.depth + 1)
+        blocks = replace(blocks, owner=owner)
         yield from machine.body(s.body, blocks)
         return
     if frame.warps is not None and s.kind is Kind.THREAD and Kind.WARP not in frame.kinds:
@@ -151,7 +153,7 @@ def _grid(machine: Machine, s: lo.For, frame: Frame) -> None:
     machine.owner_base, machine.next_owner = 0, count
     depth = frame.depth + 1
     for number in machine.random.permutation(count):
-        machine.block = Block(int(number), machine.threads, machine.phases)
+        machine.block = machine.new_block(int(number))
         for loop, i in zip(nest, np.unravel_index(int(number), extents), strict=True):
             frame.env[loop.var] = machine.uniform(i, dt.i64)
         owner = machine.uniform(number, dt.i64)

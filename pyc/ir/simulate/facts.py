@@ -9,7 +9,8 @@ from pyc.ir.simulate.findings import SimulationError
 
 WARP = 32
 
-LANE_KINDS = (Kind.PARALLEL, Kind.VECTOR, Kind.CLUSTER, Kind.WARP, Kind.THREAD)
+TOGETHER = (Kind.CLUSTER, Kind.GROUP)
+LANE_KINDS = (Kind.PARALLEL, Kind.VECTOR, *TOGETHER, Kind.WARP, Kind.THREAD)
 THREAD_KINDS = (Kind.WARP, Kind.THREAD)
 
 
@@ -24,16 +25,17 @@ def lane_depth(body: lo.Body, batched: set[Stmt]) -> int:
     return deepest
 
 
-def thread_count(kernel: Kernel) -> tuple[int, int, int]:
-    """Threads of a thread loop, and of a block, and blocks of a cluster; 1 where there are none."""
-    extents = {Kind.CLUSTER: 1, Kind.WARP: 1, Kind.THREAD: 1}
+def thread_count(kernel: Kernel) -> tuple[int, int, int, int]:
+    """Threads of a thread loop, and of a block, blocks of a cluster, and of a group; 1 where there
+    are none."""
+    extents = {Kind.CLUSTER: 1, Kind.GROUP: 1, Kind.WARP: 1, Kind.THREAD: 1}
     for s in lo.walk(kernel.body):
         if isinstance(s, lo.For) and s.kind in extents:
             if not isinstance(s.extent, int):
                 raise SimulationError(f"the extent of {s.kind.value} loops must be a constant")
             extents[s.kind] = max(extents[s.kind], s.extent)
     threads = extents[Kind.WARP] * extents[Kind.THREAD]
-    return extents[Kind.THREAD], threads, extents[Kind.CLUSTER]
+    return extents[Kind.THREAD], threads, extents[Kind.CLUSTER], extents[Kind.GROUP]
 
 
 def _is_role(s: Stmt) -> bool:

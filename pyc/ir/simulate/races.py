@@ -15,6 +15,9 @@ from pyc.ir.loops import Stmt
 from pyc.ir.simulate.lanes import active_threads, at_lane
 from pyc.ir.simulate.state import Array, Frame, Machine, Shadow, Storage
 
+MEETINGS = 1 << 20
+"""How often a group may meet; more than a kernel has barriers."""
+
 
 def tracked(storage: Storage, frame: Frame) -> bool:
     """Whether agents that are concurrent here can meet in this storage."""
@@ -37,7 +40,7 @@ def touch(
     if frame.mask is not None:
         parts.append(frame.mask.shape)
     shape = np.broadcast_shapes(*parts)
-    arrays = [np.broadcast_to(a, shape) for a in (flat, frame.owner, frame.inner)]
+    arrays = [np.broadcast_to(a, shape) for a in (flat, _agents(machine, frame), frame.inner)]
     if frame.mask is None:
         positions, owner, inner = (a.reshape(-1) for a in arrays)
     else:
@@ -46,12 +49,20 @@ def touch(
     if machine.concurrent_iterations:
         clock = np.full(inner.shape, machine.inner_epoch)
     else:
-        clock = machine.block.clocks[inner, inner]
+        clock = machine.block.time_of(inner)
     if write and not atomic:
         # Lanes of one thread loop accumulate in lane order: only other warps can collide.
         apart = machine.thread_extent if lanes_ordered and frame.warps is not None else 1
         _find_collisions(machine, s, storage, positions, owner, inner // apart)
     access(machine, s, storage, positions, owner, inner, clock, write=write, atomic=atomic)
+
+
+def _agents(machine: Machine, frame: Frame) -> Array:
+    """The owners of accesses; of blocks of a group with how often it has met."""
+    if machine.group == 1:
+        return frame.owner
+    found: Array = frame.owner * MEETINGS + machine.block.meetings_passed
+    return found
 
 
 def _find_collisions(
@@ -149,8 +160,21 @@ def _not_ordered(
     else:
         clocks = machine.block.clocks
         # Accesses of another block may be of a thread number that this one has not.
-        ordered = clocks[inner, then_inner % clocks.shape[1]] >= then
+        column = then_inner % (machine.block.columns if machine.group > 1 else clocks.shape[1])
+        ordered = clocks[inner, column] >= then
+    if machine.group > 1:
+        return now & _not_ordered_blocks(machine, then_owner, owner, ordered)
     unordered: Array = now & ((then_owner != owner) | ~ordered)
+    return unordered
+
+
+def _not_ordered_blocks(machine: Machine, then_owner: Array, owner: Array, ordered: Array) -> Array:
+    """Where an access of a block of a group did not happen before the present one. ordered: by the
+    clocks of one block."""
+    then_block, block = then_owner // MEETINGS, owner // MEETINGS
+    known = then_owner % MEETINGS < machine.block.knows[block % machine.group]
+    before = (then_block // machine.group == block // machine.group) & known
+    unordered: Array = ~np.where(then_block == block, ordered, before)
     return unordered
 
 
@@ -236,6 +260,9 @@ def _agent_name(machine: Machine, owner: Any, inner: Any) -> str:
     if machine.concurrent_iterations:
         nested = f", inner iteration {int(inner)}" if inner else ""
         return f"parallel iteration {int(owner) - machine.owner_base}{nested}"
+    if machine.group > 1:
+        thread, block = int(inner) % machine.block_threads, int(owner) // MEETINGS
+        return f"thread {thread} of block {block}"
     who = f"thread {int(inner)}" if inner < machine.threads else "an asynchronous copy"
     return f"{who} of block {int(owner)}"
 

@@ -108,13 +108,21 @@ class Meeting:
 
 class Block:
     """A block of a launch, a cluster of them, or the whole kernel, where there is no grid: the
-    clocks of its threads, numbered block by block."""
+    clocks of its threads, numbered block by block.
 
-    def __init__(self, number: int, threads: int, phases: int) -> None:
+    Of a group of blocks too, each of which has clocks of its own threads alone: all that one block
+    knows of another is how often the group had met (`meetings_passed`) when that had done what this
+    one knows to be done (`knows`, one count for each block).
+    """
+
+    def __init__(self, number: int, threads: int, phases: int, group: int = 1) -> None:
         self.number = number
-        self.clocks = np.zeros((threads, threads + phases + 1), np.int64)
+        self.columns = threads // group
+        self.clocks = np.zeros((threads, self.columns + phases + 1), np.int64)
         every = np.arange(threads)
-        self.clocks[every, every] = 1
+        self.clocks[every, every % self.columns] = 1
+        self.meetings_passed = 0
+        self.knows = np.zeros(group, np.int64)
         self.phases: dict[tuple[int, int], Phase] = {}
         self.meetings: dict[str, Meeting] = {}
         self.drain: list[Pending] = []
@@ -123,7 +131,17 @@ class Block:
     def join(self, threads: Array) -> None:
         """All of `threads` learn what any of them knows, and go on in a new interval."""
         self.clocks[threads] = self.clocks[threads].max(axis=0)
-        self.clocks[threads, threads] += 1
+        self.clocks[threads, threads % self.columns] += 1
+
+    def time_of(self, threads: Array) -> Array:
+        """The clock of each thread."""
+        found: Array = self.clocks[threads, threads % self.columns]
+        return found
+
+    def meet(self, learning: Array) -> None:
+        """The blocks of a group meet; those of `learning` know what all of them did."""
+        self.meetings_passed += 1
+        self.knows[learning] = self.meetings_passed
 
 
 @dataclass(slots=True)
@@ -202,8 +220,8 @@ class Machine:
         statements = list(lo.walk(kernel.body))
         tiles = [s for s in statements if isinstance(s, lo.TileMultiply)]
         self.accumulators = {s.accumulators for s in tiles}
-        self.thread_extent, self.block_threads, blocks = thread_count(kernel)
-        self.threads = self.block_threads * blocks
+        self.thread_extent, self.block_threads, blocks, self.group = thread_count(kernel)
+        self.threads = self.block_threads * blocks * self.group
         self.arrivals = {p.buffer: p.arrivals for p in kernel.phased}
         phases = [math.prod(d for d in p.shape if isinstance(d, int)) for p in self.arrivals]
         self.phases = sum(phases)
@@ -213,7 +231,11 @@ class Machine:
         self.next_owner = 1
         self.inner_epoch = 0
         self.concurrent_iterations = False
-        self.block = Block(0, self.threads, self.phases)
+        self.block = self.new_block(0)
+
+    def new_block(self, number: int) -> Block:
+        """A block that starts, a cluster or a group of them."""
+        return Block(number, self.threads, self.phases, self.group)
 
     def report(self, kind: str, statement: Stmt | None, message: str) -> None:
         """Adds a finding, once per kind and statement; raises it if the run checks."""

@@ -1,4 +1,4 @@
-"""How the functions of `pyc.random` run: each call is one program.
+"""Functions made of many operations, as those of `pyc.random` and `pyc.scipy`: a call is a program.
 
 Within a trace a function is traced with everything else. Outside, its program is compiled once for
 each shape and dtype, and called like a jitted function.
@@ -26,7 +26,7 @@ def run(
     name: str, function: Callable[..., Any], *arrays: Any, fixed: tuple[Hashable, ...] = ()
 ) -> Any:
     """What a function of arrays (None for one that is not given), followed by what is fixed in its
-    program, gives. name: what users call it by."""
+    program, gives. name: what users call it by, as `random.normal`."""
     if is_tracing():
         # What is known while tracing is a constant of the program too: one arithmetic for all.
         lift = current().lift
@@ -42,7 +42,7 @@ def _program(
         return function(*arrays, *fixed)
 
     # Pure by construction: looking for effects would trace it twice.
-    return jit(program, name=f"random.{name}", purity="off")
+    return jit(program, name=name, purity="off")
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:

@@ -1,0 +1,221 @@
+"""Numbers taken apart into their bits, and bits packed into bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import ArgumentError, DTypeError, ShapeError
+from pyc.interpreter import bind1
+from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
+from pyc.numpy.core import (
+    axis_of,
+    broadcast,
+    cast,
+    constant,
+    dtype_of,
+    floating,
+    literal,
+    operands,
+    part,
+    shape_of,
+    structural,
+    type_text,
+    value,
+)
+from pyc.numpy.creation import asarray
+from pyc.numpy.elementwise import (
+    absolute,
+    add,
+    clip,
+    copysign,
+    left_shift,
+    multiply,
+    nextafter,
+    right_shift,
+    subtract,
+)
+from pyc.numpy.logic import (
+    bitwise_and,
+    bitwise_or,
+    equal,
+    isfinite,
+    less,
+    logical_and,
+    not_equal,
+    where,
+)
+from pyc.numpy.manipulation import moveaxis, pad, ravel, reshape
+from pyc.numpy.statistics import sum as total
+
+__all__ = ["frexp", "ldexp", "packbits", "spacing", "unpackbits"]
+
+
+def _real(name: str, x: Any) -> Any:
+    x = value(x)
+    if dtype_of(x).is_complex:
+        raise DTypeError(f"{name}: complex numbers are not supported, got {type_text(x)}")
+    return cast(x, floating(x))
+
+
+def _layout(kind: DType) -> tuple[DType, int]:
+    """The unsigned type of the bits of a float, and how many of them are its fraction."""
+    return (dt.u64, 52) if kind is dt.f64 else (dt.u32, 23)
+
+
+def _wide(x: Any) -> Any:
+    """Smaller floats as float32, which holds each of them, and its fraction and exponent."""
+    return x if dtype_of(x) in (dt.f32, dt.f64) else cast(x, dt.f32)
+
+
+def frexp(x: Any) -> tuple[Any, Any]:
+    """(fraction, exponent) with x = fraction * 2^exponent and 0.5 <= |fraction| < 1; zeros,
+    infinities and NaN are their own fraction, with the exponent 0. The exponent is int32.
+
+    raises DTypeError: complex numbers
+
+    NumPy: `numpy.frexp`, which leaves the exponent of infinities and NaN open.
+
+    >>> [float(v) for v in frexp(6.0)]
+    [0.75, 3.0]
+    """
+    x = _real("frexp", x)
+    wide = _wide(x)
+    kind = dtype_of(wide)
+    bits, fraction = _layout(kind)
+    bias = (1 << (bits.bits - fraction - 2)) - 1
+    # A subnormal number is scaled into the normal range first.
+    small = less(absolute(wide), float(kind.limits.smallest_normal))
+    scaled = where(small, multiply(wide, 2.0 ** (fraction + 1)), wide)
+    pattern = bind1("bitcast", scaled, dtype=bits)
+    field = (1 << (bits.bits - fraction - 1)) - 1
+    exponent = cast(bitwise_and(right_shift(pattern, fraction), field), dt.i32)
+    scale = where(small, literal(fraction + 1, dt.i32), 0)
+    exponent = subtract(subtract(exponent, bias - 1), scale)
+    half = left_shift(literal(bias - 1, bits), fraction)
+    kept = bitwise_and(pattern, ~(field << fraction) & ((1 << bits.bits) - 1))
+    found = bind1("bitcast", bitwise_or(kept, half), dtype=kind)
+    plain = logical_and(isfinite(wide), not_equal(wide, 0))
+    return cast(where(plain, found, wide), dtype_of(x)), where(plain, exponent, literal(0, dt.i32))
+
+
+def _power_of_two(n: Any, kind: DType) -> Any:
+    """2^n for exponents of normal numbers."""
+    bits, fraction = _layout(kind)
+    bias = (1 << (bits.bits - fraction - 2)) - 1
+    field = cast(add(n, bias), bits)
+    return bind1("bitcast", left_shift(field, fraction), dtype=kind)
+
+
+def ldexp(x1: Any, x2: Any) -> Any:
+    """x1 * 2^x2, rounded once; x2: integers.
+
+    raises DTypeError: complex numbers, or exponents that are no integers
+
+    >>> float(ldexp(0.75, 3))
+    6.0
+    """
+    x, n = _real("ldexp", x1), value(x2)
+    if not dtype_of(n).is_integer and dtype_of(n) is not dt.b1:
+        raise DTypeError(f"ldexp: the exponents must be integers, got {type_text(n)}")
+    wide = _wide(x)
+    kind = dtype_of(wide)
+    limits = kind.limits
+    top, digits = int(limits.maxexp) - 1, int(limits.nmant) + 1
+    bottom = 1 - top
+    # Beyond, every number is infinite or zero.
+    n = cast(clip(n, -4 * top, 4 * top) if dtype_of(n).bits > 8 else n, dt.i64)
+    shape = shape_of(operands("ldexp", cast(wide, dt.f64), cast(n, dt.f64))[0])
+    wide, n = broadcast(wide, shape), broadcast(n, shape)
+    # In steps of powers that are normal numbers. On the way down each step but the last keeps the
+    # number clear of the subnormal ones, so that only one of them rounds.
+    for _ in range(2):
+        low, high = less(n, bottom), less(top, n)
+        step = where(low, bottom + digits, where(high, top, 0))
+        wide = multiply(wide, _power_of_two(step, kind))
+        n = subtract(n, step)
+    return cast(multiply(wide, _power_of_two(clip(n, bottom, top), kind)), dtype_of(x))
+
+
+def spacing(x: Any) -> Any:
+    """The distance from x to the next number away from 0, with the sign of x; NaN of infinities.
+
+    raises DTypeError: complex numbers
+
+    >>> float(spacing(1.0))
+    2.220446049250313e-16
+    """
+    x = _real("spacing", x)
+    found = subtract(nextafter(x, copysign(cast(np.inf, dtype_of(x)), x)), x)
+    return where(equal(x, 0), absolute(found), found)
+
+
+# --- bytes ----------------------------------------------------------------------------------------
+
+
+def _weights(name: str, order: str) -> Any:
+    """The number of each bit of a byte."""
+    if order not in ("big", "little"):
+        raise ArgumentError(f"{name}: bitorder must be 'big' or 'little', got {order!r}")
+    places = np.arange(8, dtype=np.uint8)
+    return constant(places[::-1].copy() if order == "big" else places)
+
+
+def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
+    """Eight elements each along an axis (of the flattened array if None), non-zero or not, as the
+    bits of a uint8, the first one the highest ("big") or the lowest ("little"); zeros are added at
+    the end.
+
+    raises DTypeError: neither bools nor integers; ArgumentError: another order
+
+    >>> packbits([1, 0, 0, 0, 0, 0, 0, 1, 1]).tolist()
+    [129, 128]
+    """
+    x = asarray(a)
+    if not (dtype_of(x).is_integer or dtype_of(x) is dt.b1):
+        raise DTypeError(f"packbits: needs bools or integers, got {type_text(x)}")
+    if axis is None:
+        x, axis = ravel(x), 0
+    place = axis_of("packbits", axis, len(shape_of(x)))
+    rows = moveaxis(cast(cast(x, dt.b1), dt.u8), place, -1)
+    *around, count = shape_of(rows)
+    rows = pad(rows, [(0, 0)] * len(around) + [(0, -count % 8)])
+    bits = reshape(rows, (*around, -(-count // 8), 8))
+    packed = cast(total(left_shift(bits, _weights("packbits", bitorder)), -1), dt.u8)
+    return moveaxis(packed, -1, place)
+
+
+def unpackbits(
+    a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Any:
+    """The bits of uint8 elements along an axis (of the flattened array if None), as uint8, the
+    highest first ("big") or the lowest ("little"); count: how many of them, zeros added where there
+    are less, or, negative, how many not.
+
+    raises DTypeError: no uint8; ArgumentError: another order; ShapeError: less bits than are left
+    out
+
+    >>> unpackbits(np.array([129], np.uint8)).tolist()
+    [1, 0, 0, 0, 0, 0, 0, 1]
+    """
+    x = asarray(a)
+    if dtype_of(x) is not dt.u8:
+        raise DTypeError(f"unpackbits: needs uint8, got {type_text(x)}")
+    if axis is None:
+        x, axis = ravel(x), 0
+    place = axis_of("unpackbits", axis, len(shape_of(x)))
+    rows = moveaxis(x, place, -1)
+    *around, size = shape_of(rows)
+    apart = right_shift(reshape(rows, (*around, size, 1)), _weights("unpackbits", bitorder))
+    bits = reshape(bitwise_and(apart, literal(1, dt.u8)), (*around, size * 8))
+    if count is not None:
+        wanted = int(structural(count).__index__())
+        wanted += 0 if wanted >= 0 else size * 8
+        if wanted < 0:
+            raise ShapeError(f"unpackbits: {count} leaves out more than the {size * 8} bits")
+        last = len(around)
+        bits = part(bits, last, 0, min(wanted, size * 8))
+        bits = pad(bits, [(0, 0)] * last + [(0, max(wanted - size * 8, 0))])
+    return moveaxis(bits, -1, place)

@@ -1,0 +1,147 @@
+"""Counts in bins of several dimensions, and the edges of bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from pyc.errors import ShapeError
+from pyc.interpreter import bind1, is_number
+from pyc.ir import dtype as dt
+from pyc.numpy.core import (
+    broadcast,
+    cast,
+    part,
+    result_dtype,
+    shape_of,
+    structural,
+    type_text,
+)
+from pyc.numpy.creation import asarray
+from pyc.numpy.elementwise import add, divide, multiply, subtract
+from pyc.numpy.logic import equal, greater_equal, less_equal, logical_and, where
+from pyc.numpy.manipulation import ravel, reshape, unstack
+from pyc.numpy.places import edges_of_bins
+from pyc.numpy.sorting import searchsorted
+from pyc.numpy.statistics import sum as total
+
+__all__ = ["histogram2d", "histogram_bin_edges", "histogramdd"]
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """The edges of the bins that `histogram` would count in. A text as `bins`, by which the
+    elements decide how many there are, needs known elements.
+
+    raises ArgumentError: known edges that are not ascending; ConcretizationError: a text as `bins`
+    and traced elements
+
+    >>> histogram_bin_edges([0, 4], 2).tolist()
+    [0.0, 2.0, 4.0]
+    """
+    del weights
+    return edges_of_bins(ravel(asarray(a)), bins, range)
+
+
+def histogramdd(
+    sample: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: Any = None,
+) -> tuple[Any, list[Any]]:
+    """(counts, edges): how many points, or the sums of weights, lie in each bin, the last ones
+    closed, float64; with `density` as a density.
+
+    sample: (points, dimensions), or a sequence of coordinates, one line for each dimension; bins:
+    the number of bins, or one number or line of edges for each dimension; range: (least, greatest)
+    for each dimension, or None for those of the points
+    raises ShapeError: bins or ranges of another number; ArgumentError: edges that are not ascending
+
+    >>> histogramdd(np.array([[0.0, 0.0], [1.0, 1.0]]), bins=2)[0].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    if isinstance(sample, (list, tuple)):
+        lines = [ravel(asarray(x)) for x in sample]
+    else:
+        x = asarray(sample)
+        if len(shape_of(x)) == 1:
+            x = reshape(x, (-1, 1))
+        if len(shape_of(x)) != 2:
+            raise ShapeError(f"histogramdd: needs (points, dimensions), got {type_text(x)}")
+        lines = list(unstack(x, 1))
+    return _counted("histogramdd", lines, bins, range, density, weights)
+
+
+def histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: Any = None,
+) -> tuple[Any, Any, Any]:
+    """(counts, edges of x, edges of y): as `histogramdd` of the points (x, y). bins: one number or
+    line of edges for both, or a pair of them.
+
+    raises ShapeError: x and y of different lengths
+
+    >>> histogram2d([0.0, 1.0], [0.0, 1.0], bins=2)[0].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    known = structural(bins)
+    pair = isinstance(bins, (list, tuple)) and len(bins) == 2
+    if not (is_number(known) or pair):
+        bins = [bins, bins]
+    lines = [ravel(asarray(x)), ravel(asarray(y))]
+    counts, (first, second) = _counted("histogram2d", lines, bins, range, density, weights)
+    return counts, first, second
+
+
+def _counted(
+    name: str, lines: Sequence[Any], bins: Any, range: Any, density: Any, weights: Any
+) -> tuple[Any, list[Any]]:
+    rank = len(lines)
+    if len({shape_of(x) for x in lines}) > 1:
+        raise ShapeError(f"{name}: the coordinates are {', '.join(map(type_text, lines))}")
+    number = is_number(structural(bins))
+    each = [bins] * rank if number else list(bins)
+    ranges = [None] * rank if range is None else list(range)
+    if len(each) != rank or len(ranges) != rank:
+        raise ShapeError(f"{name}: {len(each)} bins and {len(ranges)} ranges for {rank} dimensions")
+    edges = [edges_of_bins(x, b, r) for x, b, r in zip(lines, each, ranges, strict=True)]
+    sizes = tuple(shape_of(e)[0] - 1 for e in edges)
+    place: Any = 0
+    inside: Any = True
+    for x, line, size in zip(lines, edges, sizes, strict=True):
+        common = result_dtype(x, line)
+        values, borders = cast(x, common), cast(line, common)
+        first, last = (reshape(part(borders, 0, k, 1), ()) for k in (0, size))
+        at = subtract(searchsorted(borders, values, "right"), 1)
+        at = where(equal(values, last), size - 1, at)
+        here = logical_and(greater_equal(values, first), less_equal(values, last))
+        inside = logical_and(inside, here)
+        place = add(multiply(place, size), at)
+    count = prod(sizes)
+    # What lies in no bin is counted in one more, which is left out.
+    place = where(inside, place, count)
+    amounts = cast(1.0, dt.f64) if weights is None else cast(ravel(asarray(weights)), dt.f64)
+    found = bind1(
+        "scatter",
+        broadcast(cast(0.0, dt.f64), (count + 1,)),
+        broadcast(amounts, shape_of(lines[0])),
+        bind1("index_check", cast(place, dt.u64), bound=count + 1, axis=0),
+        axes=(0,),
+        position=0,
+        mode="add",
+    )
+    counts = reshape(part(found, 0, 0, count), sizes)
+    if density:
+        whole = total(counts)
+        for k, (line, size) in enumerate(zip(edges, sizes, strict=True)):
+            widths = subtract(part(line, 0, 1, size), part(line, 0, 0, size))
+            ones = [1] * rank
+            ones[k] = size
+            counts = divide(counts, reshape(widths, tuple(ones)))
+        counts = divide(counts, whole)
+    return counts, edges

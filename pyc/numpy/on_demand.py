@@ -1,0 +1,39 @@
+"""Functions of `pyc.numpy` whose modules are loaded when one of them is asked for.
+
+A program that uses none of them pays for none. `MODULES` says where each is; the names are public
+like all others, and NumPy's functions of these names lead to them too.
+"""
+
+from __future__ import annotations
+
+MODULES: dict[str, tuple[str, ...]] = {
+    "pyc.numpy.bits": ("frexp", "ldexp", "packbits", "spacing", "unpackbits"),
+    "pyc.numpy.grids": (
+        *("diag_indices", "ix_", "mask_indices", "mgrid", "ogrid", "tril_indices", "triu_indices"),
+    ),
+    "pyc.numpy.histograms": ("histogram2d", "histogram_bin_edges", "histogramdd"),
+    "pyc.numpy.information": ("__array_namespace_info__",),
+    "pyc.numpy.missing_values": ("nancumprod", "nanmedian", "nanpercentile", "nanquantile"),
+    "pyc.numpy.orders": ("argpartition", "lexsort", "partition", "trim_zeros"),
+    "pyc.numpy.polynomials": (
+        *("poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "vander"),
+    ),
+    "pyc.numpy.samples": ("array_equiv", "geomspace", "piecewise", "real_if_close", "unwrap"),
+    "pyc.numpy.sets": (
+        *("intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all"),
+        *("unique_counts", "unique_inverse", "unique_values"),
+    ),
+    "pyc.numpy.windows": ("bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"),
+    "pyc.trace.callbacks": ("apply_along_axis", "apply_over_axes", "fromfunction", "vectorize"),
+    "pyc.trace.in_place": (
+        *("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"),
+    ),
+}
+"""Module -> the public names that it has."""
+
+NAMESPACES = {"fft": "pyc.numpy.fft", "linalg": "pyc.numpy.linalg"}
+"""Modules of functions by their public names, likewise loaded when one is asked for."""
+
+MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
+
+__all__ = ["MODULES", "MODULE_OF", "NAMESPACES"]

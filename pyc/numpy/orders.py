@@ -1,0 +1,105 @@
+"""Orders by several keys, partial orders, and lines without the zeros at their ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import ArgumentError, ConcretizationError, ShapeError
+from pyc.interpreter import is_number
+from pyc.numpy.core import axis_of, constant, known_elements, shape_of, structural
+from pyc.numpy.creation import asarray
+from pyc.numpy.indexing import take_along_axis
+from pyc.numpy.manipulation import ravel
+from pyc.numpy.sorting import argsort, sort
+
+__all__ = ["argpartition", "lexsort", "partition", "trim_zeros"]
+
+
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """The indices, int64, that sort by several keys along an axis, the last key first: an array of
+    keys, or a sequence of them, of one shape. Equal elements keep their order.
+
+    raises ShapeError: no keys, or keys of several shapes
+
+    >>> lexsort(([2, 1, 3], [1, 0, 0])).tolist()
+    [1, 2, 0]
+    """
+    rows = [asarray(key) for key in keys]
+    if not rows:
+        raise ShapeError("lexsort: needs at least one key")
+    shapes = {shape_of(row) for row in rows}
+    if len(shapes) > 1:
+        raise ShapeError(f"lexsort: the keys have several shapes, {sorted(shapes)}")
+    rank = len(shapes.pop())
+    if not rank:
+        return constant(np.int64(0))
+    place = axis_of("lexsort", axis, rank)
+    order = argsort(rows[0], place)
+    for row in rows[1:]:
+        order = take_along_axis(order, argsort(take_along_axis(row, order, place), place), place)
+    return order
+
+
+def _check(name: str, x: Any, kth: Any, axis: int | None) -> None:
+    """ArgumentError for a place that the axis does not have."""
+    known = structural(kth)
+    places = known if isinstance(known, (list, tuple)) else [known]
+    if not all(is_number(k) and hasattr(k, "__index__") for k in places):
+        raise ConcretizationError(
+            f"{name}: `kth` is known while tracing, as integers",
+            fix="Pass Python integers, or make it a static argument.",
+        )
+    shape = shape_of(x)
+    length = int(np.prod(shape)) if axis is None else shape[axis_of(name, axis, len(shape))]
+    for k in places:
+        if not -length <= k < length:
+            raise ArgumentError(f"{name}: kth = {k} is out of bounds for {length} elements")
+
+
+def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
+    """`a` with the elements at the places `kth` of an axis (flattened if None) those that sorting
+    puts there, smaller ones before and greater ones behind: all of them are sorted.
+
+    raises ArgumentError: no such place
+
+    >>> partition([3, 1, 2], 1).tolist()
+    [1, 2, 3]
+    """
+    x = asarray(a)
+    _check("partition", x, kth, axis)
+    return sort(ravel(x), 0) if axis is None else sort(x, axis)
+
+
+def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Any:
+    """The indices, int64, that `partition` an array along an axis (flattened if None): those that
+    sort it.
+
+    raises ArgumentError: no such place
+
+    >>> argpartition([3, 1, 2], 1).tolist()
+    [1, 2, 0]
+    """
+    x = asarray(a)
+    _check("argpartition", x, kth, axis)
+    return argsort(ravel(x), 0) if axis is None else argsort(x, axis)
+
+
+def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Any:
+    """`filt` without the zeros at the front ("f") and at the back ("b") of some axes (all if None).
+
+    raises ConcretizationError: traced elements, which would decide the shape
+
+    >>> trim_zeros([0, 1, 0, 2, 0]).tolist()
+    [1, 0, 2]
+    """
+    known = known_elements(asarray(filt))
+    if known is None:
+        raise ConcretizationError(
+            "trim_zeros: how many zeros there are depends on data",
+            fix="Keep them, or trim outside of the jitted function.",
+        )
+    if not {*trim.lower()} <= {*"fb"}:
+        raise ArgumentError(f"trim_zeros: `trim` is made of 'f' and 'b', got {trim!r}")
+    return constant(np.trim_zeros(known, trim, axis))

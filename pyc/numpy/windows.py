@@ -1,0 +1,131 @@
+"""Windows: lines of weights that fall off towards both ends, in float64; and the Bessel function
+that one of them is made of."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from pyc.errors import ConcretizationError, DTypeError, ShapeError
+from pyc.interpreter import bind1, is_number
+from pyc.ir import dtype as dt
+from pyc.numpy.core import (
+    broadcast,
+    cast,
+    constant,
+    dtype_of,
+    literal,
+    shape_of,
+    structural,
+    type_text,
+)
+from pyc.numpy.creation import asarray
+from pyc.numpy.elementwise import add, cos, divide, multiply
+
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
+
+
+def i0(x: Any) -> Any:
+    """The modified Bessel function of the first kind of order 0; integers and bools give float64.
+
+    raises DTypeError: complex numbers
+
+    >>> float(i0(0))
+    1.0
+    """
+    x = asarray(x)
+    kind = dtype_of(x)
+    if kind.is_complex:
+        raise DTypeError(f"i0: complex numbers are not supported, got {type_text(x)}")
+    return bind1("i0", x if kind.is_float else cast(x, dt.f64))
+
+
+def _points(name: str, count: Any) -> tuple[Any, float]:
+    """(n, M - 1) for the points n = 1 - M, 3 - M, ..., M - 1 of a window of M points."""
+    size = structural(count)
+    if not is_number(size):
+        raise ConcretizationError(
+            f"{name}: the number of points must be known while tracing",
+            fix="Pass it as a Python integer, or make it a static argument.",
+        )
+    return np.arange(1 - float(size), size, 2), float(size) - 1
+
+
+def _cosines(name: str, count: Any, *weights: float) -> Any:
+    """The sum of the weights times cos(k pi n / (M - 1)), k = 0, 1, ..."""
+    points, length = _points(name, count)
+    if points.size < 2:
+        return broadcast(literal(1, dt.f64), points.shape)
+    angle = constant(points * (pi / length))
+    found: Any = literal(weights[0], dt.f64)
+    for k, weight in enumerate(weights[1:], 1):
+        found = add(found, multiply(weight, cos(multiply(float(k), angle))))
+    return found
+
+
+def hanning(M: int) -> Any:
+    """The Hann window of M points, float64: 0.5 + 0.5 cos(pi n / (M - 1)); empty for M < 1.
+
+    raises ConcretizationError: M is traced
+
+    >>> hanning(3).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    return _cosines("hanning", M, 0.5, 0.5)
+
+
+def hamming(M: int) -> Any:
+    """The Hamming window of M points, float64: 0.54 + 0.46 cos(pi n / (M - 1)); empty for M < 1.
+
+    raises ConcretizationError: M is traced
+
+    >>> hamming(1).tolist()
+    [1.0]
+    """
+    return _cosines("hamming", M, 0.54, 0.46)
+
+
+def blackman(M: int) -> Any:
+    """The Blackman window of M points, float64; empty for M < 1.
+
+    raises ConcretizationError: M is traced
+
+    >>> round(float(blackman(5)[1]), 3)
+    0.34
+    """
+    return _cosines("blackman", M, 0.42, 0.5, 0.08)
+
+
+def bartlett(M: int) -> Any:
+    """The triangle of M points with zeros at its ends, float64; empty for M < 1.
+
+    raises ConcretizationError: M is traced
+
+    >>> bartlett(5).tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+    points, length = _points("bartlett", M)
+    if points.size < 2:
+        return broadcast(literal(1, dt.f64), points.shape)
+    return constant(1 - np.abs(points) / length)
+
+
+def kaiser(M: int, beta: Any) -> Any:
+    """The Kaiser window of M points and shape `beta`, which may be traced, float64:
+    i0(beta sqrt(1 - (n / (M - 1))^2)) / i0(beta); empty for M < 1.
+
+    raises ConcretizationError: M is traced; ShapeError: several shapes
+
+    >>> kaiser(3, 0.0).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    points, length = _points("kaiser", M)
+    shape = cast(asarray(beta), dt.f64)
+    if shape_of(shape):
+        raise ShapeError(f"kaiser: `beta` is one number, got {type_text(shape)}")
+    if points.size < 2:
+        return broadcast(literal(1, dt.f64), points.shape)
+    height = constant(np.sqrt(1 - (points / length) ** 2))
+    return divide(i0(multiply(shape, height)), i0(shape))

@@ -1,0 +1,159 @@
+"""Functions of numbers, element by element, with SciPy's names and types.
+
+Integers and bools give float64, types of floats stay: halves too, which SciPy computes and returns
+in float32 or float64, as the loops of the function happen to be ordered. Python's numbers are weak,
+as in NumPy. Arguments broadcast together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import pyc.numpy as pnp
+from pyc.compositions import public, run
+from pyc.errors import DTypeError
+from pyc.interpreter import bind1
+from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
+from pyc.numpy import core
+
+Function = Callable[..., Any]
+
+
+def type_of_results(name: str, *items: Any) -> DType:
+    """The type in which a function of real arguments computes.
+
+    raises DTypeError: complex arguments
+    """
+    kind = core.result_dtype(*items)
+    if kind.is_complex:
+        found = ", ".join(core.type_text(x) for x in items)
+        raise DTypeError(
+            f"special.{name}: needs real numbers, got {found}",
+            fix="Take the real part before: `x.real`.",
+        )
+    return kind if kind.is_float else dt.f64
+
+
+def real_operands(name: str, *items: Any) -> list[Any]:
+    """Arguments as arrays of one shape and the type of the results."""
+    values = [core.value(x) for x in items]
+    return core.operands(f"special.{name}", *values, dtype=type_of_results(name, *values))
+
+
+def _of(name: str, op: str, summary: str) -> Function:
+    """A function of one argument or two that is an operation."""
+
+    def of_one(x: Any) -> Any:
+        return bind1(op, *real_operands(name, x))
+
+    def of_two(x: Any, y: Any) -> Any:
+        return bind1(op, *real_operands(name, x, y))
+
+    return public(core.named(of_two if op in _PAIRS else of_one, name, summary))
+
+
+_PAIRS = ("xlogy", "xlog1py")
+
+erf = _of("erf", "erf", "The error function.")
+erfc = _of("erfc", "erfc", "1 - erf(x), exact for large x.")
+erfinv = _of("erfinv", "erfinv", "The number whose erf is x; infinite at -1 and 1, NaN beyond.")
+erfcinv = _of("erfcinv", "erfcinv", "The number whose erfc is x; infinite at 0 and 2, NaN beyond.")
+ndtr = _of("ndtr", "ndtr", "The probability that a standard normal number is at most x.")
+ndtri = _of(
+    "ndtri",
+    "ndtri",
+    "What a standard normal number is below with probability x; NaN beyond [0, 1].",
+)
+gamma = _of(
+    "gamma", "gamma", "The gamma function; infinite at 0, NaN at negative integers and at -inf."
+)
+gammaln = _of("gammaln", "lgamma", "log(abs(gamma(x))); infinite at 0 and negative integers.")
+digamma = _of(
+    "digamma",
+    "digamma",
+    "The derivative of gammaln; infinite at 0, NaN at negative integers and at -inf.",
+)
+psi = _of("psi", "digamma", "The derivative of gammaln: another name of `digamma`.")
+i0 = _of("i0", "i0", "The modified Bessel function of the first kind of order 0.")
+i0e = _of("i0e", "i0e", "exp(-abs(x)) i0(x).")
+i1 = _of("i1", "i1", "The modified Bessel function of the first kind of order 1.")
+i1e = _of("i1e", "i1e", "exp(-abs(x)) i1(x).")
+expit = _of("expit", "expit", "The logistic function 1 / (1 + exp(-x)).")
+logit = _of("logit", "logit", "log(x / (1 - x)); infinite at 0 and 1, NaN beyond.")
+entr = _of("entr", "entr", "-x log(x); 0 at 0, -inf below.")
+xlogy = _of("xlogy", "xlogy", "x log(y); 0 where x is 0, unless y is NaN.")
+xlog1py = _of("xlog1py", "xlog1py", "x log1p(y); 0 where x is 0, unless y is NaN.")
+cbrt = _of("cbrt", "cbrt", "The cube root.")
+exp2 = _of("exp2", "exp2", "2 to the power x.")
+expm1 = _of("expm1", "expm1", "exp(x) - 1, exact near 0.")
+log1p = _of("log1p", "log1p", "log(1 + x), exact near 0.")
+
+
+@public
+def sinc(x: Any) -> Any:
+    """sin(pi x) / (pi x); 1 at 0."""
+    (x,) = real_operands("sinc", x)
+    return run("special.sinc", pnp.sinc, x)
+
+
+@public
+def log_expit(x: Any) -> Any:
+    """log(expit(x)), which is exact for large x too."""
+    (x,) = real_operands("log_expit", x)
+    return run("special.log_expit", _log_expit, x)
+
+
+@public
+def rel_entr(x: Any, y: Any) -> Any:
+    """x log(x / y) for positive numbers; 0 where x is 0 and y is not negative, else inf."""
+    return run("special.rel_entr", _rel_entr, *real_operands("rel_entr", x, y))
+
+
+@public
+def kl_div(x: Any, y: Any) -> Any:
+    """x log(x / y) - x + y for positive numbers; y where x is 0 and y is not negative, else inf."""
+    return run("special.kl_div", _kl_div, *real_operands("kl_div", x, y))
+
+
+@public
+def gammasgn(x: Any) -> Any:
+    """The sign of gamma(x): 1 or -1, that of zero at 0, NaN at the poles below and at -inf."""
+    (x,) = real_operands("gammasgn", x)
+    return run("special.gammasgn", _gammasgn, x)
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+def _log_expit(x: Any) -> Any:
+    return pnp.minimum(x, x.dtype.type(0)) - pnp.log1p(pnp.exp(-pnp.abs(x)))
+
+
+def _rel_entr(x: Any, y: Any) -> Any:
+    zero = x.dtype.type(0)
+    # Quotients beyond the range of the type are differences of logarithms.
+    ratio, limits = x / y, pnp.finfo(x.dtype)
+    normal = (ratio >= limits.smallest_normal) & (ratio <= limits.max)
+    value = x * pnp.where(normal, pnp.log(ratio), pnp.log(x) - pnp.log(y))
+    beyond = pnp.where((x == zero) & (y >= zero), zero, x.dtype.type(np.inf))
+    found = pnp.where((x > zero) & (y > zero), value, beyond)
+    return pnp.where(pnp.isnan(x) | pnp.isnan(y), x.dtype.type(np.nan), found)
+
+
+def _kl_div(x: Any, y: Any) -> Any:
+    zero, found = x.dtype.type(0), _rel_entr(x, y)
+    inside = pnp.where((x > zero) & (y > zero), found - x + y, found)
+    return pnp.where((x == zero) & (y >= zero), y, inside)
+
+
+def _gammasgn(x: Any) -> Any:
+    one, zero = x.dtype.type(1), x.dtype.type(0)
+    half = pnp.floor(x) * x.dtype.type(0.5)
+    sign = pnp.where((x > zero) | (pnp.floor(half) == half), one, -one)
+    sign = pnp.where(x == zero, pnp.copysign(one, x), sign)
+    undefined = pnp.isnan(x) | ((x < zero) & (pnp.floor(x) == x))
+    return pnp.where(undefined, x.dtype.type(np.nan), sign)

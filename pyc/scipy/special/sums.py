@@ -1,0 +1,128 @@
+"""Sums of exponentials, and what is divided by them, with SciPy's names and arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import pyc.numpy as pnp
+from pyc.compositions import public, run
+from pyc.errors import DTypeError
+from pyc.ir import dtype as dt
+from pyc.numpy import core
+
+
+def _real(name: str, x: Any, integers: dt.DType | None = None) -> tuple[Any, dt.DType]:
+    """An argument in the type of the computation (float32 for halves), and the type of the results.
+    integers: the type for these; that of NumPy's functions of floats if it is None.
+
+    raises DTypeError: complex numbers
+    """
+    x = pnp.asarray(x)
+    kind = core.dtype_of(x)
+    if kind.is_complex:
+        raise DTypeError(
+            f"special.{name}: needs real numbers, got {core.type_text(x)}",
+            fix="Take the real part before: `x.real`.",
+        )
+    result = integers if integers is not None and not kind.is_float else core.floating(x)
+    wide = dt.f32 if result.is_half else result
+    return core.cast(x, wide), result
+
+
+@public
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """log(sum(b * exp(a))) over some axes (all if None), without overflow; -inf of no elements.
+
+    b: factors, which broadcast with `a`; None: 1
+    return_sign: the logarithm of the absolute value of the sum and its sign, as a pair; a sum below
+    zero has no logarithm, NaN, without it
+    raises DTypeError: complex numbers
+    """
+    a, kind = _real("logsumexp", a, dt.f64)
+    if b is not None:
+        b, other = _real("logsumexp", b, dt.f64)
+        kind = dt.promote(kind, other)
+        wide = dt.promote(core.dtype_of(a), core.dtype_of(b))
+        a, b = core.operands("special.logsumexp", a, b, dtype=wide)
+    axes = core.axes_of("special.logsumexp", axis, len(core.shape_of(a)))
+    fixed = axes, bool(keepdims), bool(return_sign), kind
+    return run("special.logsumexp", _logsumexp, a, b, fixed=fixed)
+
+
+@public
+def softmax(x: Any, axis: Any = None) -> Any:
+    """exp(x) over its sum along some axes (all if None).
+
+    raises DTypeError: complex numbers
+    """
+    x, kind = _real("softmax", x)
+    axes = core.axes_of("special.softmax", axis, len(core.shape_of(x)))
+    return run("special.softmax", _softmax, x, fixed=(axes, kind))
+
+
+@public
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """The logarithm of `softmax`.
+
+    raises DTypeError: complex numbers
+    """
+    x, kind = _real("log_softmax", x)
+    axes = core.axes_of("special.log_softmax", axis, len(core.shape_of(x)))
+    return run("special.log_softmax", _log_softmax, x, fixed=(axes, kind))
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+def _logsumexp(
+    a: Any, b: Any, axes: core.Shape, keepdims: bool, return_sign: bool, kind: dt.DType
+) -> Any:
+    found, sign = _plain_sum(a, axes) if b is None else _weighted_sum(a, b, axes)
+    if not return_sign:
+        found = pnp.where(sign < 0, found.dtype.type(np.nan), found)
+    pair = [(x if keepdims else pnp.squeeze(x, axes)).astype(kind.numpy) for x in (found, sign)]
+    return tuple(pair) if return_sign else pair[0]
+
+
+def _greatest(a: Any, axes: core.Shape) -> Any:
+    """The greatest element, with the axes kept; -inf of none."""
+    if 0 not in a.shape:
+        return pnp.max(a, axis=axes, keepdims=True)
+    kept = tuple(1 if k in axes else n for k, n in enumerate(a.shape))
+    return pnp.full(kept, -np.inf, a.dtype)
+
+
+def _plain_sum(a: Any, axes: core.Shape) -> tuple[Any, Any]:
+    """What is greatest is counted, so that the rest is not lost beside it."""
+    most = _greatest(a, axes)
+    top = a == most
+    rest = pnp.sum(pnp.where(top, a.dtype.type(0), pnp.exp(a - most)), axis=axes, keepdims=True)
+    count = pnp.sum(top, axis=axes, keepdims=True).astype(a.dtype)
+    found = pnp.log1p(rest / count) + pnp.log(count) + most
+    found = pnp.where((count == 0) & (rest == 0), most, found)  # of no elements
+    return found, pnp.ones_like(found)
+
+
+def _weighted_sum(a: Any, b: Any, axes: core.Shape) -> tuple[Any, Any]:
+    zero = a.dtype.type(0)
+    a = pnp.where(b == zero, a.dtype.type(-np.inf), a)
+    most = _greatest(a, axes)
+    shift = pnp.where(pnp.isfinite(most), most, zero)
+    total = pnp.sum(b * pnp.exp(a - shift), axis=axes, keepdims=True)
+    return pnp.log(pnp.abs(total)) + shift, pnp.sign(total)
+
+
+def _softmax(x: Any, axes: core.Shape, kind: dt.DType) -> Any:
+    powers = pnp.exp(x - pnp.max(x, axis=axes, keepdims=True))
+    return (powers / pnp.sum(powers, axis=axes, keepdims=True)).astype(kind.numpy)
+
+
+def _log_softmax(x: Any, axes: core.Shape, kind: dt.DType) -> Any:
+    most = pnp.max(x, axis=axes, keepdims=True)
+    rest = x - pnp.where(pnp.isfinite(most), most, x.dtype.type(0))
+    sums = pnp.log(pnp.sum(pnp.exp(rest), axis=axes, keepdims=True))
+    return (rest - sums).astype(kind.numpy)

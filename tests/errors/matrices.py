@@ -1,0 +1,137 @@
+"""Programs of linear algebra that have no result: matrices that are singular or not finite, and
+shapes or arguments that do not fit.
+
+Keep the lines where they are: the golden files name them.
+"""
+
+import numpy as np
+import scipy.linalg
+
+import pyc.scipy.linalg
+from tests.errors.case import CUBE, LINE, MATRIX, SQUARE, given
+
+ONES = np.ones((3, 3))
+UNKNOWN = np.full((2, 2), np.nan)
+
+
+@given(ONES, LINE[:3])
+def singular_equations(a, b):
+    return np.linalg.solve(a, b)
+
+
+@given(np.stack([np.eye(3), ONES]))
+def singular_among_others(a):
+    return np.linalg.inv(a)
+
+
+@given(-np.eye(2))
+def negative_definite(a):
+    return np.linalg.cholesky(a)
+
+
+@given(UNKNOWN)
+def singular_values_of_nan(a):
+    return np.linalg.svd(a)
+
+
+@given(UNKNOWN)
+def eigenvalues_of_nan(a):
+    return np.linalg.eigvals(a)
+
+
+@given(ONES)
+def negative_power_of_a_singular_matrix(a):
+    return np.linalg.matrix_power(a, -2)
+
+
+@given(LINE)
+def factors_of_a_line(x):
+    return np.linalg.qr(x)
+
+
+@given(MATRIX)
+def inverse_of_an_oblong(m):
+    return np.linalg.inv(m)
+
+
+@given(MATRIX)
+def power_of_two_lengths(m):
+    return np.linalg.matrix_power(m, 0)
+
+
+@given(SQUARE, LINE)
+def equations_of_another_number(a, b):
+    return np.linalg.solve(a, b)
+
+
+@given(SQUARE, LINE)
+def least_squares_of_other_lengths(a, b):
+    return np.linalg.lstsq(a, b)
+
+
+@given(SQUARE, LINE[:3])
+def least_squares_with_a_share_for_each(a, b):
+    return np.linalg.lstsq(a, b, rcond=np.ones(3))
+
+
+@given(SQUARE)
+def factors_of_an_unknown_mode(a):
+    return np.linalg.qr(a, mode="half")
+
+
+@given(SQUARE)
+def eigenvalues_of_an_unknown_triangle(a):
+    return np.linalg.eigvalsh(a, UPLO="left")
+
+
+@given(SQUARE)
+def two_limits_of_an_inverse(a):
+    return np.linalg.pinv(a, 0.1, rtol=0.2)
+
+
+@given(SQUARE)
+def two_limits_of_a_rank(a):
+    return np.linalg.matrix_rank(a, tol=0.1, rtol=0.2)
+
+
+@given(CUBE, LINE)
+def tensor_equations_of_another_number(a, b):
+    return np.linalg.tensorsolve(a, b)
+
+
+@given(CUBE)
+def tensor_that_is_not_square(a):
+    return np.linalg.tensorinv(a, ind=1)
+
+
+@given(CUBE)
+def tensor_without_rows(a):
+    return np.linalg.tensorinv(a, ind=0)
+
+
+@given(np.zeros((0, 3)))
+def condition_of_nothing(a):
+    return np.linalg.cond(a)
+
+
+@given(MATRIX)
+def condition_of_an_oblong_in_another_norm(a):
+    return np.linalg.cond(a, 1)
+
+
+@given(SQUARE, LINE[:3])
+def triangle_turned_in_an_unknown_way(a, b):
+    return pyc.scipy.linalg.solve_triangular(a, b, trans=3)
+
+
+@given(SQUARE, LINE[:3])
+def triangle_with_a_zero(a, b):
+    return scipy.linalg.solve_triangular(a, b, lower=True)
+
+
+@given(SQUARE)
+def failure_that_is_caught(a):
+    try:
+        return np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return a

@@ -1,0 +1,177 @@
+"""Methods of ufuncs (`reduce`, `at` and their kin) on traced values and on `Array`s."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc
+from pyc.errors import (
+    ArgumentError,
+    AxisError,
+    DTypeError,
+    IndexOutOfRangeError,
+    UnsupportedOpError,
+)
+from tests.numpy.interpreted import difference
+
+Call = Callable[..., Any]
+FLOATS = np.array([[3.0, 1, 2, 0.5], [5, 4, 6, 7], [0.25, 2, 1, 3]])
+INTS = np.array([[3, 1, 2, 7], [5, 4, 6, 0], [12, 8, 6, 2]])
+BOOLS = INTS > 3
+SMALL = INTS.astype(np.int8)
+
+OF_FLOATS = (
+    *("add", "subtract", "multiply", "divide", "maximum", "minimum", "fmax", "fmin", "fmod"),
+    *("hypot", "logaddexp", "logaddexp2", "remainder", "floor_divide", "copysign", "heaviside"),
+    *("logical_and", "logical_or", "logical_xor", "nextafter"),
+)
+OF_INTEGERS = (
+    *("add", "subtract", "multiply", "divide", "maximum", "minimum", "gcd", "lcm", "remainder"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "logical_xor"),
+    *("floor_divide", "fmod", "power"),
+)
+OF_BOOLS = ("add", "multiply", "logical_and", "logical_xor", "bitwise_or", "maximum", "equal")
+
+METHODS: dict[str, Call] = {
+    "reduce": lambda u, x: (u.reduce(x), u.reduce(x, axis=-1), u.reduce(x, 0, keepdims=True)),
+    "accumulate": lambda u, x: (u.accumulate(x), u.accumulate(x, axis=1)),
+    "outer": lambda u, x: u.outer(x[0], x[1:]),
+    "reduceat": lambda u, x: (
+        u.reduceat(x, [0, 2, 1]),
+        u.reduceat(x, [1, 1, 3, 0], axis=1),
+    ),
+}
+CALLS = [
+    (name, method, kind)
+    for kind, names in (("f", OF_FLOATS), ("i", OF_INTEGERS), ("b", OF_BOOLS), ("s", OF_INTEGERS))
+    for name in names
+    for method in METHODS
+]
+ARRAYS = {"f": FLOATS, "i": INTS, "b": BOOLS, "s": SMALL}
+
+
+def outcome(call: Call, *arrays: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return call(*arrays)
+
+
+@pytest.mark.parametrize(("name", "method", "kind"), CALLS)
+def test_a_method_gives_what_numpy_gives(name: str, method: str, kind: str) -> None:
+    """Shape, dtype and value, of functions that may and may not be combined in any order."""
+    ufunc, array = getattr(np, name), ARRAYS[kind]
+    if name == "power":
+        array = array % 3
+    call: Call = lambda x: METHODS[method](ufunc, x)  # noqa: E731
+    assert not difference(outcome(call, array), pyc.jit(call)(array))
+
+
+@pytest.mark.parametrize(
+    "name", ["add", "divide", "bitwise_xor", "logical_or", "left_shift", "maximum", "power", "gcd"]
+)
+def test_a_function_changes_an_array_at_places_one_after_the_other(name: str) -> None:
+    """Places that occur twice change twice; rows where places are of the first axis."""
+    ufunc = getattr(np, name)
+
+    def change(x: Any, places: Any) -> Any:
+        rows, elements, flat = x.copy(), x.copy(), x[0].copy()
+        ufunc.at(rows, places, x[0] % 4)
+        ufunc.at(elements, (places, places), 2)
+        ufunc.at(flat, 1, 3)
+        return rows, elements, flat
+
+    places = np.array([0, 2, 0, -1])
+    assert not difference(outcome(change, INTS, places), pyc.jit(change)(INTS, places))
+
+
+def test_a_function_of_one_argument_at_places() -> None:
+    def change(x: Any) -> Any:
+        y = x.copy()
+        np.negative.at(y, [0, 0, 2])
+        np.square.at(y, ([1, 1], [0, 1]))
+        return y
+
+    assert not difference(change(INTS), pyc.jit(change)(INTS))
+
+
+OPTIONS: dict[str, Call] = {
+    "initial": lambda x: (np.hypot.reduce(x, initial=2.0), np.fmax.reduce(x, axis=1, initial=4)),
+    "initial of tests": lambda x: np.logical_and.reduce(x, axis=1, initial=False),
+    "where": lambda x: (np.hypot.reduce(x, where=x > 1), np.logical_xor.reduce(x, where=x > 1)),
+    "where and initial": lambda x: np.fmin.reduce(x, axis=None, where=x > 1, initial=9.0),
+    "where of sums": lambda x: np.add.reduce(x, axis=1, where=x > 1, initial=3.0),
+    "several axes": lambda x: (np.logaddexp.reduce(x, axis=None), np.hypot.reduce(x, axis=(0, 1))),
+    "dtype": lambda x: (
+        np.subtract.reduce(x, dtype=np.float32),
+        np.add.reduce(x, dtype="f4"),
+        np.fmax.accumulate(x, 1, dtype=np.float32),
+    ),
+    "no elements": lambda x: (np.hypot.reduce(x[:0]), np.logical_xor.reduce(x[:, :0], axis=1)),
+    "one element": lambda x: (np.subtract.reduce(x[:1]), np.subtract.accumulate(x[:1])),
+    "no place": lambda x: np.subtract.accumulate(x[:0]),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_methods_take_what_those_of_numpy_take(name: str) -> None:
+    call = OPTIONS[name]
+    assert not difference(outcome(call, FLOATS), pyc.jit(call)(FLOATS))
+
+
+@pytest.mark.parametrize(
+    "name", ["add", "multiply", "maximum", "minimum", "fmin", "hypot", "logical_xor"]
+)
+def test_parts_from_traced_places(name: str) -> None:
+    ufunc = getattr(np, name)
+    call: Call = lambda x, at: (ufunc.reduceat(x, at, axis=1), ufunc.reduceat(x[0], at))  # noqa: E731
+    for places in ([0, 2, 1, 1, 3], [3]):
+        at = np.array(places)
+        assert not difference(call(FLOATS, at), pyc.jit(call)(FLOATS, at))
+
+
+def test_methods_work_on_arrays_of_pyc() -> None:
+    x = pyc.device_put(INTS, "cpu")
+    for method, call in METHODS.items():
+        for name in ("subtract", "bitwise_xor"):
+            found = call(getattr(np, name), x)
+            assert not difference(call(getattr(np, name), INTS), found), method
+            parts = found if isinstance(found, tuple) else (found,)
+            assert all(type(part) is pyc.Array for part in parts)
+
+
+ERRORS: dict[str, tuple[type[Exception], Call]] = {
+    "several axes where the order decides": (
+        ArgumentError,
+        lambda x: np.subtract.reduce(x, axis=None),
+    ),
+    "no element and no identity": (ArgumentError, lambda x: np.fmax.reduce(x[:0])),
+    "a mask and no identity": (ArgumentError, lambda x: np.fmax.reduce(x, where=x > 1)),
+    "no such axis": (AxisError, lambda x: np.hypot.accumulate(x, axis=2)),
+    "a comparison of numbers": (DTypeError, lambda x: np.less.reduce(x)),
+    "a place behind the end": (IndexOutOfRangeError, lambda x: np.add.reduceat(x, [0, 9])),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_where_numpy_raises_pyc_raises_the_corresponding_class(name: str) -> None:
+    kind, call = ERRORS[name]
+    with pytest.raises((TypeError, ValueError, IndexError)):
+        call(FLOATS)
+    with pytest.raises(kind):
+        pyc.jit(call)(FLOATS)
+
+
+def test_what_needs_known_places_says_so() -> None:
+    with pytest.raises(UnsupportedOpError, match="places that are traced"):
+        pyc.jit(lambda x, at: np.subtract.reduceat(x, at))(FLOATS, np.array([0, 1]))
+
+    def under_a_mask(x: Any) -> Any:
+        y = x.copy()
+        np.divide.at(y, slice(0, 2), 2.0)
+        return y
+
+    with pytest.raises(UnsupportedOpError, match="places other than integer arrays"):
+        pyc.jit(under_a_mask)(FLOATS)
