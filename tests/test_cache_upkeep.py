@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pyc
-from pyc import cache, config, eager, lax, reasons, remake
+from pyc import cache, config, lax, reasons, remake
 from pyc.__main__ import main
 from pyc.errors import CacheError
 from pyc.frozen import replace
@@ -602,7 +602,7 @@ def test_explain_works_in_a_frozen_cache_too() -> None:
 
 @pytest.mark.usefixtures("cache_dir")
 def test_programs_of_no_function_are_counted_by_operation() -> None:
-    eager._compiled_call.cache_clear()
+    pyc.clear_caches()
     pyc.numpy.tan(np.ones(3))
     (name,) = [name for name in cache.stats().per_function if name.startswith("eager")]
     assert name == "eager tan"
