@@ -45,6 +45,7 @@ from pyc.runtime.specialisation import (
 )
 from pyc.trace import location
 from pyc.trace.tracer import Tracer
+from pyc.tree import leaves
 
 if TYPE_CHECKING:
     from pyc.ir.shares import Shares
@@ -346,6 +347,17 @@ def _by_numpy(
         return None
 
 
+def judged(found: Any) -> Any:
+    """What a call has made, once its checks have held: only now its line is known."""
+    if type(found) is DeviceArray and found._verdict is None:
+        return found
+    for array in leaves(found):
+        if type(array) is DeviceArray and array._verdict is not None:
+            array._device.synchronize()
+            array._device.ledger.judge(array._verdict, others=False)
+    return found
+
+
 def _graph_of(call: _Call) -> Graph:
     builder = Builder()
     args = [builder.param(t) for t in call.types]
@@ -409,15 +421,16 @@ class Eager(Interpreter):
             made = _by_numpy(op, args, types, params)
             if made is not None:
                 return (finish(made) if device is None else of_host(made),)
-        if op.view is not None and device not in (None, "cpu"):
-            (type,) = op.types(types, **params)
-            seen = load("pyc.movement").copied(args[0], type, *op.view(types, **params))
+        if device not in (None, "cpu") and (op.view or op.parts or op.lookup):
+            given = list(map(dense, args))
+            seen = load("pyc.movement").result(op, given, types, params, device)
             if seen is not None:
                 return (seen,)
         if op.kind is Kind.REDUCE and are_apart(params["axes"]):
             return self._of_last_axes(op, args[0], types[0], params)
         executable = _compiled_call(_Call(op, types, params), device)
-        return tuple([finish(out) for out in executable(*map(dense, args))])
+        found = tuple([finish(out) for out in executable(*map(dense, args))])
+        return found if op.fails is None or device in (None, "cpu") else judged(found)
 
     def _of_last_axes(
         self, op: Op, x: Any, type: ArrayType, params: dict[str, Any]

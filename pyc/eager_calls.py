@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc import tree
 from pyc.array import Array, moved
 from pyc.device import device_named
 from pyc.eager import (
@@ -27,6 +26,7 @@ from pyc.eager import (
     compiled_for_any_size,
     dense,
     device_of,
+    judged,
     natively_on_device,
     one_size,
     only_any_size,
@@ -289,10 +289,10 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
     try:
         if quick is not None:
             given = (*args, *kwargs.values()) if kwargs else args
-            return _judged(quick.run(*quick.values(given))[0])
+            return judged(quick.run(*quick.values(given))[0])
         for fixed in (exact,) if exact else (False, True):
             try:
-                return _judged(_call(function, args, kwargs, fixed, key))
+                return judged(_call(function, args, kwargs, fixed, key))
             except (TraceError, _UnknownShapeError):  # it needs the value of a number, or elements
                 continue
         return _op_by_op(function, args, kwargs)
@@ -300,17 +300,6 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         # A program is shared by calls from many lines: this is the one that has failed.
         error.place = location.here()
         raise
-
-
-def _judged(found: Any) -> Any:
-    """What a call has made, once its checks have held: only now its line is known."""
-    if type(found) is Array and found._verdict is None:
-        return found
-    for array in tree.leaves(found):
-        if type(array) is Array and array._verdict is not None:
-            array._device.synchronize()
-            array._device.ledger.judge(array._verdict, others=False)
-    return found
 
 
 _PLAIN = (int, bool, str, type(None))

@@ -53,9 +53,10 @@ def _host_routine(document: Document, facts: Document) -> Document:
 
 def _strided(document: Document, facts: Document) -> Document:
     """A copy with strides on a GPU, by the driver that made it."""
-    bits, *flipped = document["strided"]
+    bits, flipped, placed, tables = document["strided"]
     device = _gpu(facts)
-    return emitted(Form(bits, tuple(flipped)).plan(device.target), device).payload()
+    form = Form(bits, tuple(flipped), placed, tables)
+    return emitted(form.plan(device.target), device).payload()
 
 
 def _gpu(facts: Document) -> cuda.Device:

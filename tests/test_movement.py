@@ -18,7 +18,7 @@ from pyc.backends import nvptx
 from pyc.errors import OutOfMemoryError
 from pyc.ir import dtype as dt
 from pyc.ir.op import OPS, Kind
-from pyc.ir.strides import walked
+from pyc.ir.strides import merged, walked
 from pyc.ir.target import SM_90
 from pyc.ir.target import nvptx as gpu_target
 from pyc.ir.types import row_major
@@ -45,6 +45,22 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "the diagonal order": lambda x: np.transpose(x, (2, 0, 1)),
     "over axes that are apart": lambda x: np.sum(x, axis=(0, 2)),
     "the mean": lambda x: np.mean(x, axis=1),
+    "behind each other": lambda x: np.concatenate([x, x[:1], x[:0], x]),
+    "beside each other": lambda x: np.concatenate([x, x[:, ::-1], x[:, :1]], axis=1),
+    "one by one": lambda x: np.concatenate([x, x[..., :1]], axis=-1),
+    "stacked": lambda x: np.stack([x, x], axis=1),
+    "rolled": lambda x: np.roll(x, 1, axis=1),
+    "rolled as one line": lambda x: np.roll(x, 3),
+    "in a frame": lambda x: np.pad(x, 1),
+    "in half a frame": lambda x: np.pad(x, ((0, 2), (1, 0), (0, 0)), constant_values=1),
+    "with a box replaced": lambda x: x.at[1:, ::2].set(x[1:, ::2, ::-1]),
+    "rows": lambda x: x[np.array([1, 0, -1])],
+    "columns": lambda x: x[:, [[1, 0], [0, 1]]],
+    "elements of rows": lambda x: x[..., [1]],
+    "places on two axes": lambda x: x[[0, 1], [1, 0]],
+    "places on axes that are apart": lambda x: x[[0, 1], :, [1, 0]],
+    "places on all axes": lambda x: x[[0, 1], [1, 0], [0, 0]],
+    "taken": lambda x: np.take(x, np.array([0, 1]), axis=2),
 }
 SHAPES = ((3, 4, 5), (2, 3, 2), (7, 2, 9))
 
@@ -83,7 +99,8 @@ def test_a_gpu_moves_arrays_of_any_shape(name: str, gpu: InterpretedDevice) -> N
 
 @pytest.mark.parametrize("kind", ["bool", "int8", "float16", "int64", "complex64", "complex128"])
 def test_elements_of_every_size(kind: str, gpu: InterpretedDevice) -> None:
-    for name in ("transposed", "a middle, backwards", "broadcast"):
+    names = ("transposed", "a middle, backwards", "broadcast", "beside each other", "in a frame")
+    for name in (*names, "places on two axes"):
         agree(FUNCTIONS[name], elements((3, 4, 5), kind))
     agree(FUNCTIONS["transposed"], elements((3, 4, 5), ml_dtypes.bfloat16))
 
@@ -97,6 +114,12 @@ def test_other_shapes_make_no_other_program(
         agree(FUNCTIONS["transposed"], elements(shape, np.float32))
         agree(FUNCTIONS["transposed"], elements(shape, np.int32))
     agree(FUNCTIONS["two axes"], elements((6, 2, 3), np.float32))
+
+
+def test_places_out_of_range_are_an_error(gpu: InterpretedDevice) -> None:
+    x = pyc.device_put(elements((3, 4), np.float32), "cuda")
+    with pytest.raises(IndexError, match="index 3 is out of bounds for axis 0 with size 3"):
+        _ = x[np.array([0, 3])]
 
 
 def test_no_elements_and_no_memory(gpu: InterpretedDevice, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,6 +196,24 @@ def test_neighbours_are_one_axis() -> None:
     assert row_major(()) == () and row_major((2, 0, 3)) == (0, 3, 1)
 
 
+@given(st.lists(st.integers(1, 3), min_size=0, max_size=4), st.data())
+@settings(max_examples=100, deadline=None)
+def test_walks_through_two_arrays_at_once(shape: list[int], data: Any) -> None:
+    drawn = [
+        tuple(data.draw(st.sampled_from([0, 1, 2, 3, 6, 9])) for _ in shape)
+        if k
+        else row_major(shape)
+        for k in range(2)
+    ]
+    sizes, walks = merged(shape, *drawn)
+
+    def visited(extents: Any, steps: Any) -> list[int]:
+        return [int(np.dot(i, steps)) if extents else 0 for i in np.ndindex(*extents)]
+
+    for whole, fewer in zip(drawn, walks, strict=True):
+        assert visited(tuple(shape), whole) == visited(sizes, fewer)
+
+
 @pytest.mark.parametrize("name", sorted(n for n, op in OPS.items() if op.view is not None))
 def test_views_are_what_their_ops_say(name: str) -> None:
     op = OPS[name]
@@ -189,6 +230,51 @@ def test_views_are_what_their_ops_say(name: str) -> None:
         assert seen.tolist() == np.asarray(op.reference(numbers, **case.params)).tolist()
 
 
+@pytest.mark.parametrize("name", sorted(n for n, op in OPS.items() if op.parts is not None))
+def test_parts_are_what_their_ops_say(name: str) -> None:
+    op, seen = OPS[name], 0
+    assert op.kind is Kind.INDEX and op.reference is not None and op.parts is not None
+    for case in cases(op, dt.i32):
+        (type,) = op.types(case.types, **case.params)
+        parts = op.parts(case.types, **case.params)
+        if parts is None or not type.size:
+            continue
+        found = np.full(type.size, -1, np.int32)
+        for part in parts:
+            for i in np.ndindex(*part.shape):
+                place = sum(a * s for a, s in zip(i, part.steps, strict=True))
+                into = part.first + sum(a * s for a, s in zip(i, part.into, strict=True))
+                found[into] = case.arrays[part.argument].ravel()[place]
+        assert found.reshape(type.shape).tolist() == (
+            np.asarray(op.reference(*case.arrays, **case.params)).tolist()
+        )
+        seen += 1
+    assert seen
+
+
+@pytest.mark.parametrize("name", sorted(n for n, op in OPS.items() if op.lookup is not None))
+def test_lookups_are_what_their_ops_say(name: str) -> None:
+    op, seen = OPS[name], 0
+    assert op.kind is Kind.INDEX and op.reference is not None and op.lookup is not None
+    for case in cases(op, dt.i32):
+        (type,) = op.types(case.types, **case.params)
+        if not type.size:
+            continue
+        x, *tables = case.arrays
+        found = op.lookup(case.types, **case.params)
+        result = np.empty(type.shape, np.int32)
+        for i in np.ndindex(*type.shape):
+            place = int(np.dot(i, found.steps)) if i else 0
+            entry = int(np.dot(i, found.table)) if i else 0
+            for table, (n, step) in zip(tables, found.axes, strict=True):
+                place += min(max(int(table.ravel()[entry]), 0), n - 1) * step
+            result[i] = x.ravel()[place]
+        expected = np.asarray(op.reference(*case.arrays, **case.params))
+        assert result.tolist() == expected.tolist()
+        seen += 1
+    assert seen
+
+
 # --- PTX, a GPU -----------------------------------------------------------------------------------
 
 
@@ -197,8 +283,16 @@ def test_views_are_what_their_ops_say(name: str) -> None:
 def test_they_assemble(arch: str, tmp_path: Path) -> None:
     target = SM_90 if arch == "sm_90a" else gpu_target(int(arch[3:].rstrip("a")))
     for bits in (8, 16, 32, 64):
-        for flipped in ((False, False), (False, True, False), (True,) * 8):
-            made = plan_strided(dt.unsigned_of(bits), flipped, target, check=True)
+        for flipped, placed, tables in (
+            ((False, False), False, 0),
+            ((False, True, False), False, 0),
+            ((True,) * 8, False, 0),
+            ((False,) * 8, True, 0),
+            ((False,) * 3, False, 1),
+            ((False,) * 4, False, 3),
+        ):
+            unsigned = dt.unsigned_of(bits)
+            made = plan_strided(unsigned, flipped, target, placed=placed, tables=tables, check=True)
             text = nvptx.module_text(made.kernels, target)[0]
             for usage in assemble(nvptx.ptx(text, target), target.cpu, tmp_path).usages:
                 assert not usage.spilled and not usage.stack, str(usage)

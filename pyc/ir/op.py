@@ -88,6 +88,30 @@ class LibraryStep:
     workspace: tuple[int, ...] = ()
 
 
+@frozen()
+class Part:
+    """An argument of an op whose result is its arguments, one after the other, in boxes of it: the
+    shape of the box, the steps through the argument, and where the box begins in the result and its
+    steps there."""
+
+    argument: int
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
+    first: int
+    into: tuple[int, ...]
+
+
+@frozen()
+class Lookup:
+    """How an op reads its first argument at places that the others, its tables, name: the steps
+    through it, and through each table, along the axes of the result; for each table, the extent of
+    the axis that it has places of and the step of that axis."""
+
+    steps: tuple[int, ...]
+    table: tuple[int, ...]
+    axes: tuple[tuple[int, int], ...]
+
+
 @frozen(eq=False)
 class Op:
     """One operation; see the module docstring. Compares by identity.
@@ -103,8 +127,11 @@ class Op:
     without a failure; of_bfloat16: a shorter `scalar`, of the same bits once rounded, for arguments
     of bfloat16; view: of an op whose result is its argument seen with other strides,
     `view(types, **params)`: the first element and the strides, in elements of the argument in C
-    order; cost: rough instructions per element (for the fusion cost model); samples: extra awkward
-    inputs for the tests, as argument tuples.
+    order; parts: of one whose result is its arguments in boxes of it, later ones over earlier ones,
+    `parts(types, **params)`: the boxes, None if elements say where they are; lookup: of one that
+    reads its first argument at places that the others name, `lookup(types, **params)`; cost: rough
+    instructions per element (for the fusion cost model); samples: extra awkward inputs for the
+    tests, as argument tuples.
     """
 
     name: str
@@ -130,6 +157,8 @@ class Op:
     spared: dict[int, Any] = field(default_factory=dict)
     exact: Callable[..., bool] | None = None
     view: Callable[..., tuple[int, tuple[int, ...]]] | None = None
+    parts: Callable[..., list[Part] | None] | None = None
+    lookup: Callable[..., Lookup] | None = None
     effect: bool = False
     widen: bool = True
     of_bfloat16: Callable[..., Any] | None = None

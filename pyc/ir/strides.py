@@ -2,6 +2,7 @@
 
     walked((3, 4), (1, 3), 0)               axes (3, 4) with steps (1, 3)
     walked((2, 3, 4), (12, 4, 1), 5)        one axis of 24, from element 5 on
+    merged((2, 3, 4), (12, 4, 1), (40, 4, 1))    axes (2, 12) with steps (12, 1) and (40, 1)
 
 All are counted in elements.
 """
@@ -25,20 +26,25 @@ class Walk:
     first: int
 
 
-def walked(shape: Sequence[int], strides: Sequence[int], offset: int) -> Walk:
-    """The walk of an array of a shape, none of whose extents is 0, with any strides."""
-    axes: list[tuple[int, int]] = []
-    for n, step in zip(shape, strides, strict=True):
+def merged(
+    shape: Sequence[int], *strides: Sequence[int]
+) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """Walks through several arrays at once, of a shape none of whose extents is 0: the axes that
+    are left where neighbours are one that lie behind each other in all, and the steps of each."""
+    axes: list[tuple[int, ...]] = []
+    for n, *steps in zip(shape, *strides, strict=True):
         if n == 1:
             continue
-        if axes and axes[-1][1] == n * step:
-            axes[-1] = axes[-1][0] * n, step
+        if axes and all(a == n * b for a, b in zip(axes[-1][1:], steps, strict=True)):
+            axes[-1] = (axes[-1][0] * n, *steps)
         else:
-            axes.append((n, step))
-    first = offset + sum((n - 1) * step for n, step in axes if step < 0)
-    return Walk(
-        tuple(n for n, _ in axes),
-        tuple(abs(step) for _, step in axes),
-        tuple(step < 0 for _, step in axes),
-        first,
-    )
+            axes.append((n, *steps))
+    found = [tuple(axis[k] for axis in axes) for k in range(1 + len(strides))]
+    return found[0], found[1:]
+
+
+def walked(shape: Sequence[int], strides: Sequence[int], offset: int) -> Walk:
+    """The walk of an array of a shape, none of whose extents is 0, with any strides."""
+    sizes, (steps,) = merged(shape, strides)
+    first = offset + sum((n - 1) * s for n, s in zip(sizes, steps, strict=True) if s < 0)
+    return Walk(sizes, tuple(map(abs, steps)), tuple(s < 0 for s in steps), first)

@@ -30,10 +30,10 @@ from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, select
 from pyc.ir.instructions import INSTRUCTIONS
 from pyc.ir.loops import Accumulate, Body, Buffer, For, If, Kernel, Let, Stmt, Store
 from pyc.ir.loops import Kind as LoopKind
-from pyc.ir.op import Kind, Op, Types, batch_by, define
+from pyc.ir.op import Kind, Lookup, Op, Part, Types, batch_by, define
 from pyc.ir.ops.shape import Index, Read, clamped, index_op, plus, times
 from pyc.ir.order import MONOIDS
-from pyc.ir.types import ArrayType
+from pyc.ir.types import ArrayType, row_major
 
 Axes = tuple[int, ...]
 Starts = tuple[int | None, ...]
@@ -106,12 +106,26 @@ def _gather_reference(x: Any, *indices: Any, axes: Axes, position: int) -> Any:
     return found.transpose(*order[:position], *range(len(shape)), *order[position:]).copy()
 
 
+def _gather_lookup(types: Types, *, axes: Axes, position: int) -> Lookup:
+    x, first, *_ = types
+    strides = row_major(x.shape)
+    kept = [strides[a] for a in range(x.rank) if a not in axes]
+    still = (0,) * first.rank
+    before, behind = (0,) * position, (0,) * (len(kept) - position)
+    return Lookup(
+        (*kept[:position], *still, *kept[position:]),
+        (*before, *row_major(first.shape), *behind),
+        tuple((x.shape[a], strides[a]) for a in axes),
+    )
+
+
 index_op(
     "gather",
     _gather_types,
     _gather_element,
     _gather_reference,
     batch=batch_by("index_batches", "gather"),
+    lookup=_gather_lookup,
     cost=6,
 )
 
@@ -250,12 +264,28 @@ index_op(
     _dynamic_slice_reference,
     batch=batch_by("index_batches", "dynamic_slice"),
 )
+
+
+def _update_slice_parts(types: Types, *, starts: Starts, strides: Axes) -> list[Part] | None:
+    if None in starts:
+        return None
+    x, update = types
+    steps = row_major(x.shape)
+    limits = _update_limits(types, strides)
+    known = zip(starts, limits, steps, strict=True)
+    first = sum(min(max(a, 0), n) * s for a, n, s in known if a is not None)
+    into = tuple(s * t for s, t in zip(steps, strides, strict=True))
+    box = Part(1, update.shape, row_major(update.shape), first, into)
+    return [Part(0, x.shape, steps, 0, steps), box]
+
+
 index_op(
     "update_slice",
     _update_slice_types,
     _update_slice_element,
     _update_slice_reference,
     batch=batch_by("index_batches", "update_slice"),
+    parts=_update_slice_parts,
     in_place=0,
     target=_update_slice_target,
 )

@@ -18,7 +18,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.element import Element, choose, convert, literal
 from pyc.ir.expr import Expr, apply, const, maximum, minimum
-from pyc.ir.op import Kind, Op, Types, define
+from pyc.ir.op import Kind, Op, Part, Types, define
 from pyc.ir.types import ArrayType, Strides, row_major
 
 if TYPE_CHECKING:
@@ -471,11 +471,31 @@ index_op(
     batch=_slice_batch,
     view=_slice_view,
 )
+
+
+def _concatenate_parts(types: Types, *, axis: int) -> list[Part]:
+    into = row_major(_concatenate_types(types, axis=axis)[0].shape)
+    found, place = [], 0
+    for k, x in enumerate(types):
+        found.append(Part(k, x.shape, row_major(x.shape), place * into[axis], into))
+        place += x.shape[axis]
+    return found
+
+
+def _pad_parts(types: Types, *, low: tuple[int, ...], high: tuple[int, ...]) -> list[Part]:
+    (whole,) = _pad_types(types, low=low, high=high)
+    x, into = types[0], row_major(whole.shape)
+    first = sum(a * s for a, s in zip(low, into, strict=True))
+    around = Part(1, whole.shape, (0,) * whole.rank, 0, into)
+    return [around, Part(0, x.shape, row_major(x.shape), first, into)]
+
+
 index_op(
     "concatenate",
     _concatenate_types,
     _concatenate_element,
     lambda *xs, axis: np.concatenate(xs, axis=axis),
     batch=_concatenate_batch,
+    parts=_concatenate_parts,
 )
-index_op("pad", _pad_types, _pad_element, _pad_reference, batch=_pad_batch)
+index_op("pad", _pad_types, _pad_element, _pad_reference, batch=_pad_batch, parts=_pad_parts)
