@@ -330,7 +330,7 @@ def sliced(b: Builder, p: list[Value]) -> list[Value]:
     return [part, *b.bind("argmax", part, axes=(0,))]
 
 
-def gathered(axis: int) -> Make:
+def from_largest(axis: int) -> Make:
     """The same of each row, or column, and two reductions."""
 
     def make(b: Builder, p: list[Value]) -> list[Value]:
@@ -349,8 +349,8 @@ def gathered(axis: int) -> Make:
     ("make", "shape"),
     [
         *((sliced, (n,)) for n in (5, 300, 5000, 40_000)),
-        *((gathered(1), shape) for shape in ((9, 5), (9, 300), (9, 5000), (3, 900, 3))),
-        *((gathered(0), shape) for shape in ((900, 12), (1100, 7))),
+        *((from_largest(1), shape) for shape in ((9, 5), (9, 300), (9, 5000), (3, 900, 3))),
+        *((from_largest(0), shape) for shape in ((900, 12), (1100, 7))),
     ],
     ids=lambda x: x.__name__ if callable(x) else "x".join(map(str, x)),
 )
