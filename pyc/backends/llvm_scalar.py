@@ -120,15 +120,29 @@ def _abs(site: _Site, result: DType, args: Sequence[Value]) -> str:
 
 
 def _copysign(site: _Site, result: DType, args: Sequence[Value]) -> str:
-    """By integers where halves have instructions of their own: LLVM would move it behind the
-    rounding to a half, and take it apart there."""
-    if site.builder.halves is None or result is not dt.f32:
-        return site.call("llvm.copysign", site.type(result), *(a.ref for a in args))
-    f32, i32 = site.plain("float"), site.plain("i32")
-    size, sign = (site.op(f"bitcast {f32} {a.ref} to {i32}") for a in args)
-    size = site.op(f"and {i32} {size}, {site.number(0x7FFFFFFF, 'i32')}")
-    sign = site.op(f"and {i32} {sign}, {site.number(-(1 << 31), 'i32')}")
-    return site.op(f"bitcast {i32} {site.op(f'or {i32} {size}, {sign}')} to {f32}")
+    """By integers where LLVM would move the rounding to a half in front of it: into instructions
+    for halves; or, of scalars, to the number that has the sign too, which from float64 is the call
+    of a function that images lack."""
+    refs = [a.ref for a in args]
+    if site.builder.halves is not None and result is dt.f32:
+        return _signed(site, result, refs)
+    if site.builder.halves is not None or site.lanes:
+        return site.call("llvm.copysign", site.type(result), *refs)
+    # In the vector registers, where scalars are: integers of one lane would leave them.
+    wide = _Site(site.builder, 128 // result.bits, site.scope)
+    scalar, vector = site.type(result), wide.type(result)
+    refs = [site.op(f"insertelement {vector} poison, {scalar} {x}, i32 0") for x in refs]
+    return site.op(f"extractelement {vector} {_signed(wide, result, refs)}, i32 0")
+
+
+def _signed(site: _Site, result: DType, refs: Sequence[str]) -> str:
+    """The first of two floats with the sign of the second, by their bits."""
+    word, least = f"i{result.bits}", -(1 << (result.bits - 1))
+    t, bits = site.type(result), site.plain(word)
+    size, sign = (site.op(f"bitcast {t} {x} to {bits}") for x in refs)
+    size = site.op(f"and {bits} {size}, {site.number(~least, word)}")
+    sign = site.op(f"and {bits} {sign}, {site.number(least, word)}")
+    return site.op(f"bitcast {bits} {site.op(f'or {bits} {size}, {sign}')} to {t}")
 
 
 def _divide(site: _Site, result: DType, args: Sequence[Value], remainder: bool) -> str:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from pyc.frozen import frozen
 from pyc.ir.expr import Load, Var, postorder
-from pyc.ir.loops import Buffer, Store
+from pyc.ir.loops import Buffer, Stmt, Store
 from pyc.passes.index import Simplifier
-from pyc.passes.row_regions import Region
+from pyc.passes.row_regions import Region, known_ahead
 
 Key = tuple[int, int]
 """A buffer and an address of it, each by identity."""
@@ -35,11 +35,16 @@ class HeldPlanes:
 
 
 def held_planes(
-    regions: Sequence[Region], row_buffers: Sequence[Buffer], position: Var, simplify: Simplifier
+    parts: Sequence[Stmt | Region],
+    row_buffers: Sequence[Buffer],
+    position: Var,
+    simplify: Simplifier,
 ) -> HeldPlanes | None:
-    """The planes of some regions; None where a row buffer is used at other places than the
-    position, or nothing is to be held."""
+    """The planes of the parts of a row program; None where a row buffer is used at other places
+    than the position, or nothing is to be held."""
     at = id(simplify(position))
+    ahead = known_ahead(parts, position)
+    regions = [p for p in parts if isinstance(p, Region)]
     used: dict[Key, list[int]] = {}
     loads: dict[Key, Load] = {}
     filled: dict[Key, int] = {}
@@ -63,7 +68,7 @@ def held_planes(
     held: dict[Key, int] = {}
     inputs: list[tuple[Load, int]] = []
     for key, n in loads.items():
-        if key[0] not in rows and len(used[key]) > 1 and n.buffer.role == "in":
+        if key[0] not in rows and len(used[key]) > 1 and ahead(n):
             held[key] = len(planes)
             inputs.append((n, len(planes)))
             planes.append(n.buffer)

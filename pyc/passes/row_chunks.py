@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from pyc.frozen import replace
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Expr, Load, Shuffle, Var, apply, const, minimum, postorder
+from pyc.ir.expr import Expr, Load, Shuffle, Var, apply, const, minimum
 from pyc.ir.loops import (
     Alloc,
     Barrier,
@@ -35,7 +35,7 @@ from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.ir.visit import Rewriter
 from pyc.passes.index import Simplifier
 from pyc.passes.reduction_blocks import ROWS, Components, ThreadReduction, power_above
-from pyc.passes.row_regions import Region
+from pyc.passes.row_regions import Region, known_ahead
 
 WARP = 32
 WARPS = 32
@@ -109,14 +109,13 @@ class RowChunks:
         budget = ROW_REGISTERS if self.warps * self.rows <= 16 else ROW_REGISTERS // 2
         budget -= sum(size * max(b.dtype.itemsize // 4, 1) for b in self.registers)
         self.inputs: list[Load] = []
+        ahead = known_ahead(self.parts, self.position)
         seen: dict[tuple[Buffer, int], int] = {}
         for found in loads:
             for key, n in found.items():
                 seen[key] = seen.get(key, 0) + 1
-                moves = any(x is self.position for x in postorder(n.index))
                 cost = size * max(n.dtype.itemsize // 4, 1)
-                wanted = seen[key] == 2 and moves and n.buffer.role == "in" and self.each == 1
-                if wanted and cost <= budget:
+                if seen[key] == 2 and self.each == 1 and cost <= budget and ahead(n):
                     budget -= cost
                     self._hold(n.buffer, key[1], size)
                     self.inputs.append(n)
@@ -164,6 +163,11 @@ class RowChunks:
 
     # --- walking a row ----------------------------------------------------------------------------
 
+    @property
+    def _is_one_chunk(self) -> bool:
+        """Whether a row is one chunk, walked by one warp."""
+        return self.chunks == 1 and self.covered == 1
+
     def _walk(
         self,
         chunk: Expr,
@@ -175,7 +179,7 @@ class RowChunks:
         """each(position, slot, lane number within the thread) for this thread's elements of a
         chunk, in the order of the sequence; elements beyond the row are left out. part: of the
         chunk's rows of LANES."""
-        known = self.chunks == 1
+        known = self._is_one_chunk
         rows = min(ROWS, -(-self.row // LANES)) if known else ROWS
         ragged = self.row % CHUNK != 0
 
@@ -216,7 +220,7 @@ class RowChunks:
             inner = each(first + v, v + at, v + q * self.vector)
             body = (For(v, self.vector, Kind.VECTOR, inner),)
         last = j * LANES + (q + 1) * WARP * self.vector
-        if guarded and not (self.chunks == 1 and last <= self.row):
+        if guarded and not (self._is_one_chunk and last <= self.row):
             return [If(first < self.row, body)]
         return list(body)
 

@@ -133,7 +133,7 @@ class RowClusters(RowChunks):
         return room and self.kept * self.cluster >= ENOUGH_BLOCKS
 
     def _keep(self, row_buffers: Sequence[Buffer]) -> bool:
-        self.planes = held_planes(self.regions, row_buffers, self.position, self.simplify)
+        self.planes = held_planes(self.parts, row_buffers, self.position, self.simplify)
         return self.planes is not None
 
     # --- what is held -----------------------------------------------------------------------------

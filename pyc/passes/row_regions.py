@@ -6,6 +6,8 @@ that every region of a program reads the same element at the same expression.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from pyc.ir.expr import Expr, Load, Var, apply, const, postorder
 from pyc.ir.loops import (
     Body,
@@ -13,6 +15,7 @@ from pyc.ir.loops import (
     For,
     Let,
     Reduce,
+    Stmt,
     expressions,
 )
 from pyc.ir.visit import Rewriter
@@ -57,6 +60,20 @@ class Region:
         """Every load of the region."""
         roots = [e for s in self.body for e in expressions(s)]
         return [n for n in postorder(roots) if isinstance(n, Load)]
+
+
+def known_ahead(parts: Sequence[Stmt | Region], position: Var) -> Callable[[Load], bool]:
+    """Whether an element may be loaded before the first of the parts of a row program: one of an
+    input, by the position, at an address that needs nothing that a part binds or stores."""
+    bound = {v for p in parts if isinstance(p, Region) for v in p.results}
+    bound |= {p.var for p in parts if isinstance(p, Let)}
+
+    def known(load: Load) -> bool:
+        nodes = postorder([load])
+        loaded = all(n.buffer.role == "in" for n in nodes if isinstance(n, Load))
+        return loaded and position in nodes and bound.isdisjoint(nodes)
+
+    return known
 
 
 def _nest(loop: For) -> tuple[list[tuple[Var, int]], Body]:

@@ -127,8 +127,7 @@ class SlabBlocks:
         self.parts: list[Stmt | Region] = [
             Region(s, self.position, simplify) if isinstance(s, (Reduce, For)) else s for s in core
         ]
-        regions = [p for p in self.parts if isinstance(p, Region)]
-        planes = held_planes(regions, row_buffers, self.position, simplify)
+        planes = held_planes(self.parts, row_buffers, self.position, simplify)
         self.form: SlabForm | None = None
         if planes is not None:
             self._planes, self._held, self._filled = planes.planes, planes.held, planes.filled

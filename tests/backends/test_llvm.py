@@ -242,3 +242,89 @@ def test_every_instruction_has_the_bits_of_its_definition(t: DType, width: str) 
     assert found
     wrong = run_cases(found, 0 if width == "scalar" else LANES, WIDTHS.get(width, X86_64_V4))
     assert not wrong, "\n".join(wrong)
+
+
+def between(t: DType) -> Array:
+    """float64s around each number of a half type and each point half way between two: what rounding
+    twice, by float32, would get wrong among them."""
+    bits = np.arange(1 << (t.bits - 1)).astype(f"u{t.itemsize}")
+    with np.errstate(all="ignore"):
+        numbers = bits.view(t.numpy).astype(np.float64)
+    numbers = np.unique(numbers[np.isfinite(numbers)])
+    middles = np.append((numbers[1:] + numbers[:-1]) / 2, 1.5 * numbers[-1] - numbers[-2] / 2)
+    exact = np.concatenate([numbers, middles, [2.0 * numbers[-1], 1e300, 5e-324, np.inf]])
+    near = [exact, np.nextafter(exact, np.inf), np.nextafter(exact, 0)]
+    # Nearer to it than a float32 can be, yet on one side.
+    aside = [exact * (1 + 2.0**-40), exact * (1 - 2.0**-40)]
+    found = np.concatenate([*near, *aside, [np.nan]])
+    found = np.concatenate([found, -found])
+    return np.resize(found, -(-len(found) // LANES) * LANES)
+
+
+@pytest.mark.parametrize("width", ["scalar", *WIDTHS])
+@pytest.mark.parametrize("t", [x for x in SCALARS if x.is_half], ids=repr)
+def test_float64_becomes_a_half_as_in_numpy(t: DType, width: str) -> None:
+    """Rounded once to float16; by float32 to the types of ml_dtypes, which convert so."""
+    wide = between(t)
+    with np.errstate(all="ignore"):
+        expected = wide.astype(t.numpy)
+        single = wide.astype(np.float32)
+        narrowed = single.astype(t.numpy)
+    assert t is not dt.f16 or not same(expected, narrowed)
+    with np.errstate(all="ignore"):
+        back = expected.astype(np.float64)
+    found = [
+        Case(lambda x: x.cast(t), [wide], expected, "from float64"),
+        Case(lambda x: x.cast(dt.f32).cast(t), [wide], narrowed, "by float32"),
+        Case(lambda x: x.cast(dt.f64), [expected], back, "to float64"),
+    ]
+    wrong = run_cases(found, 0 if width == "scalar" else LANES, WIDTHS.get(width, X86_64_V4))
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("width", ["scalar", *WIDTHS])
+@pytest.mark.parametrize("t", [x for x in SCALARS if x.is_half], ids=repr)
+def test_a_sign_is_copied_before_rounding_to_a_half(t: DType, width: str) -> None:
+    """LLVM rounds the sign's number too, from float64 to float16 by a function that it calls, where
+    it may move the rounding in front of `copysign`."""
+    wide = between(t)
+    with np.errstate(all="ignore"):
+        single = wide.astype(np.float32)
+    signs = np.where(np.arange(len(wide)) % 3 == 0, -1.0, 1.0)
+    with np.errstate(all="ignore"):
+        half = np.resize(np.array([-1.0, 1.0, -0.0, np.inf]), len(wide)).astype(t.numpy)
+
+    def rounded(x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return x.astype(np.float32).astype(t.numpy)
+
+    def copied(x: Expr, sign: Expr) -> Expr:
+        return apply("copysign", x, sign)
+
+    def twice(x: Expr, y: Expr) -> Expr:
+        sign = y.cast(dt.f32).cast(t).cast(dt.f32)
+        return copied(x, sign).cast(t)
+
+    found = [
+        Case(
+            lambda x, y: copied(x, y).cast(dt.f32).cast(t),
+            [wide, signs],
+            rounded(np.copysign(wide, signs)),
+            "float64",
+        ),
+        Case(
+            lambda x, y: copied(x, y.cast(dt.f32)).cast(t),
+            [single, signs],
+            rounded(np.copysign(single, signs.astype(np.float32))),
+            "by a float64's sign",
+        ),
+        Case(
+            lambda x, y: copied(x.cast(dt.f32), y.cast(dt.f32)).cast(t),
+            [half, half],
+            half,
+            "by a half's sign",
+        ),
+        Case(twice, [single, signs], rounded(np.copysign(single, signs)), "by a rounded sign"),
+    ]
+    wrong = run_cases(found, 0 if width == "scalar" else LANES, WIDTHS.get(width, X86_64_V4))
+    assert not wrong, "\n".join(wrong)

@@ -308,6 +308,60 @@ def test_few_long_rows_are_several_launches(
     )
 
 
+def beside_columns(b: Builder, p: list[Value]) -> list[Value]:
+    """The maximum of y.T * sum(x) over rows: x is read along them, y across."""
+    x, y = p
+    product = b.bind1("mul", b.bind1("transpose", y, axes=(1, 0)), along(b, "reduce_sum", x, 1))
+    return list(b.bind("reduce_max", product, axes=(1,)))
+
+
+@pytest.mark.parametrize("row", [129, 300, 1024, 1500])
+def test_warps_beyond_a_short_row_read_nothing(row: int) -> None:
+    """A block of several warps has a row of one chunk: the others would add the rows behind it."""
+    found = check(beside_columns, ((9, row), dt.f32), ((row, 9), dt.f32))
+    assert len(found) > 1
+
+
+def sliced(b: Builder, p: list[Value]) -> list[Value]:
+    """A part of y from where x is largest on, and where that is largest."""
+    x, y = p
+    (start,) = b.bind("argmax", x, axes=(0,))
+    part = b.bind1("dynamic_slice", y, start, starts=(None,), sizes=x.shape)
+    return [part, *b.bind("argmax", part, axes=(0,))]
+
+
+def from_largest(axis: int) -> Make:
+    """The same of each row, or column, and two reductions."""
+
+    def make(b: Builder, p: list[Value]) -> list[Value]:
+        x, y = p
+        places = b.bind1("iota", shape=x.shape, axis=axis, dtype=dt.i64)
+        places = b.bind1("add", places, along(b, "argmax", x, axis))
+        part = b.bind1("gather", y, places, axes=(0,), position=0)
+        total = b.bind("reduce_sum", part, axes=(axis,))
+        return [part, *total, *b.bind("reduce_max", b.bind1("mul", part, part), axes=(axis,))]
+
+    return make
+
+
+@pytest.mark.parametrize("target", [SM_90, NO_ROOM], ids=["sm_90", "no room"])
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        *((sliced, (n,)) for n in (5, 300, 5000, 40_000)),
+        *((from_largest(1), shape) for shape in ((9, 5), (9, 300), (9, 5000), (3, 900, 3))),
+        *((from_largest(0), shape) for shape in ((900, 12), (1100, 7))),
+    ],
+    ids=lambda x: x.__name__ if callable(x) else "x".join(map(str, x)),
+)
+def test_what_a_reduction_finds_may_be_an_address(
+    make: Make, shape: tuple[int, ...], target: Target
+) -> None:
+    """What several regions read stays in registers or shared memory, but where its address comes
+    from one of them it cannot be loaded before it."""
+    check(make, (shape, dt.f32), ((2 * max(shape),), dt.f32), target=target)
+
+
 def test_many_columns_and_short_ones_stay_one_launch() -> None:
     assert len(check(softmax_along(0), ((100, 40), dt.f32))) == 1
     wide = plan(graph_of(softmax_along(0), ((200, 1 << 16), dt.f32)), SM_90)

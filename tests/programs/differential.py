@@ -1,5 +1,5 @@
 """Runs random Graphs through one executor and compares each result with the Graph interpreter; and
-products of floats, whose bits are a target's own, with their bound.
+products of floats and linear algebra, whose bits are a target's own, with their bounds.
 
     python -m tests.programs.differential FIRST LAST {optimise,plan,compile,compile-v3,cuda,...}
 
@@ -25,7 +25,7 @@ from pyc.backends.oracle import PlanFailure, run_plan
 from pyc.compile import compile_graph
 from pyc.compile_cuda import compile_cuda
 from pyc.device import gpu
-from pyc.errors import DeviceError, PycError
+from pyc.errors import DeviceError, LinearAlgebraError, PycError
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
 from pyc.ir.target import SM_90, X86_64_V3, Target
@@ -33,6 +33,7 @@ from pyc.lowered import failure_of
 from pyc.passes import element_blocks, optimise
 from pyc.passes.memory import plan
 from tests.programs.random_graphs import coverage, random_arguments, random_graph
+from tests.programs.random_linear_algebra import random_linear_algebra
 from tests.programs.random_products import random_product
 
 Array = np.ndarray[Any, Any]
@@ -116,10 +117,11 @@ EVERYWHERE = tuple(sorted({*EXECUTORS} - {*ON_A_GPU}))
 """The executors that need no GPU."""
 
 
-PRODUCTS = 8
-"""Every so many seeds there is a product of floats too."""
+BESIDE = 8
+"""Every so many seeds there is a product of floats too, and half way between a program of linear
+algebra."""
 SLOW = {"plan": 1 << 15, "blocks": 1 << 15}
-"""Multiplications of a product at most, by executor."""
+"""Multiplications of such a program at most, by executor."""
 
 
 def compare_product(seed: int, executor: str, seen: Counter[str]) -> str:
@@ -134,6 +136,23 @@ def compare_product(seed: int, executor: str, seen: Counter[str]) -> str:
         return f"product: {traceback.format_exc()}"
     wrong = product.wrong(found)
     return f"product: {wrong}" if wrong else ""
+
+
+def compare_linear_algebra(seed: int, executor: str, seen: Counter[str]) -> str:
+    """What is wrong with the linear algebra of a seed; empty if nothing is."""
+    program = random_linear_algebra(seed)
+    if program.work > SLOW.get(executor, program.work):
+        return ""
+    seen.update(coverage(program.graph))
+    try:
+        found = EXECUTORS[executor](program.graph, program.arguments)
+    except LinearAlgebraError:
+        seen["raised:LinearAlgebraError"] += 1
+        return "" if program.fails else f"linear algebra: {traceback.format_exc()}"
+    except Exception:
+        return f"linear algebra: {traceback.format_exc()}"
+    wrong = "LinearAlgebraError is not raised" if program.fails else program.wrong(found)
+    return f"linear algebra: {wrong}" if wrong else ""
 
 
 def compare(seed: int, executor: str, seen: Counter[str] | None = None) -> str:
@@ -187,8 +206,10 @@ def main(first: int, last: int, executor: str) -> int:
     for seed in range(first, last):
         seen: Counter[str] = Counter()
         finding = compare(seed, executor, seen)
-        if not finding and seed % PRODUCTS == 0:
+        if not finding and seed % BESIDE == 0:
             finding = compare_product(seed, executor, seen)
+        if not finding and seed % BESIDE == BESIDE // 2:
+            finding = compare_linear_algebra(seed, executor, seen)
         ends = bool(finding) and not usable(executor)
         report = {"seed": seed, "finding": finding, "coverage": seen, "ends": ends}
         print(json.dumps(report), flush=True)

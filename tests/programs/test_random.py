@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from pyc.backends import cuda, nvptx
 from pyc.compile import compile_graph
 from pyc.errors import DeviceError
 from pyc.ir import dtype as dt
+from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Builder
 from pyc.ir.op import OPS
+from pyc.ir.ops.linalg import NAMES
 from pyc.ir.plan import launches_of
 from pyc.ir.target import SM_90
 from pyc.ir.types import ArrayType
@@ -24,6 +27,7 @@ from pyc.passes.memory import plan
 from tests.programs import differential, run
 from tests.programs.differential import EVERYWHERE, same_bits
 from tests.programs.random_graphs import random_graph
+from tests.programs.random_linear_algebra import PROBLEMS, Draw, LinearAlgebra, Problem
 from tests.programs.random_products import random_product
 
 
@@ -103,6 +107,46 @@ def test_a_planted_mistake_in_a_product_is_found(seed: int) -> None:
     assert product.wrong(exact[..., :0])
 
 
+@pytest.mark.parametrize("executor", ["optimise", "compile"])
+def test_random_linear_algebra_is_within_its_bound(executor: str) -> None:
+    seen: Counter[str] = Counter()
+    wrong = {n: differential.compare_linear_algebra(n, executor, seen) for n in range(100)}
+    assert not any(wrong.values()), {n: words for n, words in wrong.items() if words}
+    assert {key.split(":")[0] for key in seen} >= {*NAMES, "factored"}
+    assert {key.split(":")[1] for key in seen} >= {"f32", "f64", "c64", "c128"}
+    assert {key.split(":")[-1] for key in seen} >= {"straight", "cond", "while", "scan"}
+    assert seen["raised:LinearAlgebraError"] > 1
+
+
+@pytest.mark.parametrize("make", PROBLEMS, ids=lambda make: make.__name__[1:])
+def test_a_planted_mistake_in_linear_algebra_is_found(make: Callable[[Draw], Problem]) -> None:
+    """In each result an element that is off by a hundredth, or NaN, or another integer."""
+    found = 0
+    for seed in range(12):
+        draw = Draw(seed)
+        problem = make(draw)
+        if problem.fails or 0 in draw.batch:
+            continue
+        builder = Builder()
+        types = [ArrayType(x.shape, dt.of(x.dtype)) for x in problem.arguments]
+        graph = builder.build(problem.bind(builder, [builder.param(t) for t in types]))
+        program = LinearAlgebra(
+            graph, problem.arguments, problem, draw.batch, [False] * len(graph.results), False
+        )
+        exact = evaluate(graph, problem.arguments)
+        assert not program.wrong(exact)
+        assert program.wrong([x[None] for x in exact])
+        for k, x in enumerate(exact):
+            largest = np.unravel_index(np.abs(x).argmax(), x.shape)
+            a_little = 0.01 * max(abs(x[largest]), 1)
+            for off in (a_little, np.nan) if x.dtype.kind in "fc" else (1,):
+                changed = [np.array(y) for y in exact]
+                changed[k][largest] += off
+                found += 1
+                assert program.wrong(changed), (seed, k, largest, off)
+    assert found > 12
+
+
 DIES = """
 import json, os, sys, time
 first, last = int(sys.argv[1]), int(sys.argv[2])
@@ -152,7 +196,8 @@ def test_a_process_ends_with_the_program_that_costs_it_the_device(
     """All after it would fail for nothing of their own; one that is only wrong ends nothing."""
     monkeypatch.setattr(differential, "gpu", Lost)
     monkeypatch.setattr(differential, "compare", lambda seed, executor, seen: "wrong" * (seed == 2))
-    monkeypatch.setattr(differential, "compare_product", lambda seed, executor, seen: "")
+    for beside in ("compare_product", "compare_linear_algebra"):
+        monkeypatch.setattr(differential, beside, lambda seed, executor, seen: "")
     for executor, seeds in (("cuda", [0, 1, 2]), ("compile", [0, 1, 2, 3, 4])):
         assert differential.main(0, 5, executor) == 1
         reports = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
