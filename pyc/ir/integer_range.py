@@ -44,14 +44,14 @@ def range_of(node: Expr, inner: Sequence[Range]) -> Range:
         return full
     if not isinstance(node, Apply) or not inner or node.args[-1].dtype.is_float:
         return full
-    found = _integer(node.name, inner)
+    found = integer_range(node.name, inner)
     if found is None or found.low < full.low or found.high > full.high:  # unknown, or it may wrap
         return full
     return found
 
 
-def _integer(name: str, args: Sequence[Range]) -> Range | None:
-    """The range of an instruction over integers as if they were unbounded."""
+def integer_range(name: str, args: Sequence[Range]) -> Range | None:
+    """The range of an instruction over integers as if they were unbounded; None if it is unknown."""
     a, b = args[0], args[-1]
     over = a.over | b.over
     exact = a.exact and b.exact and not (a.over & b.over)

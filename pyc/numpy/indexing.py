@@ -33,6 +33,7 @@ from pyc.numpy.core import (
     known_elements,
     literal,
     reverse,
+    separated,
     shape_of,
     type_text,
     value,
@@ -518,7 +519,7 @@ def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Seque
     x = asarray(operand)
     fixed, moving = _starts("dynamic_slice", start_indices, shape_of(x))
     sizes = tuple(int(s) for s in slice_sizes)
-    return bind1("dynamic_slice", x, *moving, starts=fixed, sizes=sizes)
+    return separated(bind1("dynamic_slice", x, *moving, starts=fixed, sizes=sizes), (x,))
 
 
 def dynamic_update_slice(operand: Any, update: Any, start_indices: Sequence[Any]) -> Any:

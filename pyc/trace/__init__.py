@@ -51,8 +51,8 @@ def combining() -> Any:
 
 
 def selections() -> Any:
-    """`pyc.trace.selection`, the elements that a traced mask selects."""
-    return load("pyc.trace.selection")
+    """`pyc.trace.selected`, functions of what traced masks and slices select."""
+    return load("pyc.trace.selected")
 
 
 def selecting() -> Any:

@@ -91,6 +91,11 @@ def difference(a: Sum, b: Sum) -> Sum:
     return _combined(a, b, -1)
 
 
+def total(a: Sum, b: Sum) -> Sum:
+    """a + b."""
+    return _combined(a, b, 1)
+
+
 def _combined(a: Sum, b: Sum, factor: int) -> Sum:
     """a + factor * b."""
     parts = dict(a.parts)
@@ -121,4 +126,4 @@ def _sum_of_value(owner: Any, value: Value) -> Sum:
     return _combined(Sum(0, {}), other, times)
 
 
-__all__ = ["Sum", "affine", "difference", "sum_of"]
+__all__ = ["Sum", "affine", "difference", "sum_of", "total"]

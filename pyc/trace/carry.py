@@ -19,6 +19,7 @@ from pyc.errors import PycError
 from pyc.interpreter import current
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
+from pyc.ir.integer_range import Range, full_range
 from pyc.ir.types import ArrayType
 from pyc.trace import raising
 from pyc.trace.aliases import Aliases
@@ -33,6 +34,7 @@ from pyc.trace.trace import Input, Trace, unbound_name
 from pyc.trace.tracer import Tracer
 
 _COUNTER = Input(ArrayType((), dt.i64), int, "counter")
+_FURTHEST = full_range(dt.i64).high
 _WHAT = "a change in a loop"
 _REWRITE = "`y = x.copy()` before the loop, and change that"
 
@@ -90,6 +92,8 @@ class Loop:
         """Arrays of surroundings that the body changes."""
         self.unbound: list[Place] = []
         """Variables that may have no value after the loop."""
+        self.last = _FURTHEST
+        """The largest number of an iteration."""
         self.grown: list[Grown] = []
         """Lists that each iteration appends to."""
         self.made: list[_Made] = []
@@ -117,7 +121,7 @@ class Loop:
             trace = Trace(current())
             trace.may_change = True
             with self._undone(), tracing(trace):
-                counter = self._enter(trace)
+                counter = self._enter(trace, self.last)
                 for g in self.grown:
                     g.enter(trace, counter)
                 try:
@@ -167,7 +171,7 @@ class Loop:
         trace = Trace(current())
         trace.may_change = True
         with self._undone(), tracing(trace):
-            result = trace.lift(lifted(test(self._enter(trace)), dt.b1))
+            result = trace.lift(lifted(test(self._enter(trace, _FURTHEST)), dt.b1))
             places, broken = self.snapshot.changes({c.place.key for c in self.carried})
             if (
                 places
@@ -190,8 +194,9 @@ class Loop:
             for c in self.carried:
                 c.place.set(c.initial)
 
-    def _enter(self, trace: Trace) -> Tracer:
+    def _enter(self, trace: Trace, last: int) -> Tracer:
         (counter,) = trace.add_inputs([_COUNTER])
+        trace.ranges[counter.value] = Range(0, last)
         for c in self.carried:
             c.enter(trace)
         for array in self.arrays:

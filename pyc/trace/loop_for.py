@@ -31,6 +31,7 @@ from pyc.trace.loop_statements import (
     where,
     while_of,
 )
+from pyc.trace.ranges import range_of
 from pyc.trace.sequences import Rows, Steps, Zipped
 from pyc.trace.state import UNBOUND, Variable
 
@@ -239,6 +240,7 @@ class For(Statement):
         loop = self.growing(always, run) if stacks else self.loop(run, always)
         for g in loop.grown:
             g.length = length - first
+        loop.last = max(range_of(length).high - first - 1, 0)
         try:
             graph, captured = loop.body()
         finally:

@@ -10,7 +10,7 @@ from pyc.errors import ConcretizationError, IndexOutOfRangeError, ShapeError
 from pyc.interpreter import current, type_of
 from pyc.numpy import indexing
 from pyc.numpy.core import cast, value
-from pyc.trace import location, runs
+from pyc.trace import location
 from pyc.trace.parts import Selected
 from pyc.trace.tracer import Tracer
 
@@ -30,9 +30,8 @@ def stored_under(array: Tracer, mask: Tracer, rest: Sequence[Any], new: Any) -> 
     room = len(target.shape) - mask.ndim
     if isinstance(new, Selected):
         new = new.selection()
-        if not new.fits_under(mask, runs.known_run(mask)):
+        if getattr(new, "mask", None) is None or not same(new.mask, mask):
             new.refuse("an assignment under another mask")
-        new = new.under(mask, runs.known_run(mask))
         if len(new.rest) > room:
             new.refuse("an assignment to fewer axes")
         values = pnp.reshape(new.values, mask.shape + (1,) * (room - len(new.rest)) + new.rest)

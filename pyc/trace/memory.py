@@ -78,6 +78,13 @@ def _ungather(base: Any, new: Any, step: Step) -> Any:
     return bind1("scatter", base, new, *step.operands, mode="set", **kept)
 
 
+def _undynamic_slice(base: Any, new: Any, step: Step) -> Any:
+    strides = (1,) * len(base.shape)
+    return bind1(
+        "update_slice", base, new, *step.operands, starts=step.params["starts"], strides=strides
+    )
+
+
 def _unreal(base: Any, new: Any, step: Step) -> Any:
     return bind1("complex", new, bind1("imag", base))
 
@@ -91,6 +98,7 @@ INVERSES: dict[str, Callable[[Any, Any, Step], Any]] = {
     "transpose": _untranspose,
     "reshape": _unreshape,
     "gather": _ungather,
+    "dynamic_slice": _undynamic_slice,
     "real": _unreal,
     "imag": _unimag,
 }
@@ -148,6 +156,8 @@ def strides_after(step: Step, shape: Sequence[int], strides: Strides) -> Strides
         box = zip(params["start"], params["size"], params["step"], strict=True)
         found = model[tuple(slice(s, s + n) if n else slice(0, 0) for s, n, _ in box)]
         return tuple(s * by for s, by in zip(found.strides, params["step"], strict=True))
+    if name == "dynamic_slice":
+        return tuple(strides)
     if name == "transpose":
         return model.transpose(params["axes"]).strides
     if name == "reshape":
@@ -177,11 +187,9 @@ where the array was changed that may share its memory; see `Tracer.lose`."""
 
 
 class Owner(Protocol):
-    """The trace of a tracer. open: until its Graph is built; runs: the slices that masks stand
-    for."""
+    """The trace of a tracer. open: until its Graph is built."""
 
     open: bool
-    runs: dict[Value, Any]
 
     def describe(self, value: Value) -> str:
         """What `value` is, for messages: where it was made, or which argument it is."""

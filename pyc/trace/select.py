@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.interpreter import current, type_of
-from pyc.ir import dtype as dt
+from pyc.interpreter import current
 from pyc.numpy import indexing
-from pyc.numpy.core import cast
-from pyc.trace import inner_masks, location, runs
+from pyc.trace import boxes, inner_masks, location, spans
 from pyc.trace.masks import check_shape, stored_under
 from pyc.trace.parts import Selected
 from pyc.trace.selection import Selection, first_of, is_integer
@@ -53,8 +51,7 @@ def taken(array: Tracer, key: Any) -> Any:
     if inner_masks.is_mask(parts[0]):
         part = indexing.getitem(array, before) if before else array
         check_shape(part, parts[0])
-        elements, run = current().copy(current().lift(part)), runs.known_run(parts[0])
-        found = Selection(elements, _own(parts[0]), run=run)
+        found = Selection(_own(part), _own(parts[0]))
         return found[(slice(None), *parts[1:])] if len(parts) > 1 else found
     first = _only_selections(parts)
     places = [first.aligned(k).filled(0) if isinstance(k, Selection) else k for k in parts]
@@ -81,9 +78,6 @@ def stored(array: Tracer, key: Any, new: Any) -> Any:
         return indexing.update(array, before, changed) if before else changed
     if not selects(key):
         places = indexing.getitem(array, key).shape
-        plain = new.selection().of_length(places[-new.ndim]) if len(places) >= new.ndim else None
-        if plain is not None:
-            return indexing.update(array, key, cast(plain, array.type.dtype))
         new.refuse("an assignment to other places than those under its mask")
     return _scattered(array, before, parts, new, "set")
 
@@ -121,46 +115,23 @@ def _only_selections(parts: Any) -> Selection:
     return first
 
 
-# --- slices ---------------------------------------------------------------------------------------
+# --- slices --------------------------------------------------------------------------------------
 
 
-def _is_traced_slice(k: Any) -> bool:
-    """Whether `k` is a slice, without a step, some bound of which is known when the program runs
-    only."""
-    if type(k) is not slice or k.step not in (None, 1):
-        return False
-    bounds = [b for b in (k.start, k.stop) if type(b) is Tracer]
-    whole = all(b.type.dtype.is_integer and not b.type.shape for b in bounds)
-    return whole and any(not b.is_at_hand for b in bounds)
+def narrowed(array: Tracer, key: Any) -> tuple[Any, Any]:
+    """(a view of `array`, the index of it) in place of `array[key]`: slices with traced bounds are
+    gone from the index where their length is known."""
+    return spans.narrowed(array, key)
 
 
-def by_masks(array: Tracer, key: Any) -> Any:
-    """An index with masks in place of slices with traced bounds."""
-    parts = key if type(key) is tuple else (key,)
-    if not any(map(_is_traced_slice, parts)):
-        return key
-    found: list[Any] = []
-    axis = 0
-    for k in parts:
-        if k is Ellipsis or axis >= array.ndim:
-            return key
-        if _is_traced_slice(k):
-            found.append(_range_mask(k, array.shape[axis]))
-        else:
-            found.append(k)
-        axis += 0 if k is None else type_of(k).rank if _is_of_bools(k) else 1
-    return tuple(found) if type(key) is tuple else found[0]
+def slices(key: Any) -> bool:
+    """Whether there is a slice with traced bounds in an index."""
+    return any(map(spans.is_traced, key if type(key) is tuple else (key,)))
 
 
-def _is_of_bools(k: Any) -> bool:
-    return type(k) is Tracer and k.type.dtype is dt.b1
-
-
-def _range_mask(k: slice, extent: int) -> Any:
-    """The mask of the elements that a slice takes of an axis."""
-    run, mask = runs.run_of_slice(k, extent)
-    runs.remember(mask, run)
-    return mask
+def part(array: Tracer, key: Any) -> Any:
+    """The view `array[key]` of an index with traced slices."""
+    return boxes.taken(array, key)
 
 
 # --- places of what is not zero -------------------------------------------------------------------

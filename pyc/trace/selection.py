@@ -12,19 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.errors import ConcretizationError, format_place
 from pyc.interpreter import bind1, current, type_of
 from pyc.numpy import indexing
 from pyc.numpy.core import axes_of, broadcast, cast, value
 from pyc.numpy.keywords import changes_nothing
-from pyc.trace import dispatch, location, runs, selected_reductions, updating
-from pyc.trace.masks import FIX, same, stored_under, where_selected
-from pyc.trace.parts import Selected
+from pyc.trace import dispatch, selected_reductions, updating
+from pyc.trace.masks import same, stored_under, where_selected
+from pyc.trace.selected_arrays import SelectedArray
 from pyc.trace.selected_reductions import REDUCTIONS, floats
 from pyc.trace.tracer import Tracer
 
@@ -39,58 +38,14 @@ def is_integer(k: Any) -> bool:
 # --- selections -----------------------------------------------------------------------------------
 
 
-def _elementwise(ufunc: np.ufunc, reflected: bool = False) -> Any:
-    """The method of an operator."""
-
-    def operator(self: Selection, other: Any) -> Any:
-        pair = (other, self) if reflected else (self, other)
-        return call_ufunc(ufunc, "__call__", pair, {})
-
-    return operator
-
-
-def _in_place(ufunc: np.ufunc) -> Any:
-    """The method of an augmented assignment."""
-
-    def operator(self: Selection, other: Any) -> Any:
-        return call_ufunc(ufunc, "__call__", (self, other), {"out": (self,)})
-
-    return operator
-
-
-def _refused(use: str) -> Any:
-    """A method that is refused."""
-
-    def method(self: Selection, *args: Any, **options: Any) -> NoReturn:
-        self.refuse(use)
-
-    return method
-
-
-def _reduction(name: str) -> Any:
-    """The method of a reduction."""
-
-    def method(self: Selection, axis: Any = None, **options: Any) -> Any:
-        return self.reduced(name, axis, **options)
-
-    method.__doc__ = f"`np.{name}` of the selected elements."
-    return method
-
-
-class Selection(Selected):
+class Selection(SelectedArray):
     """The elements of `values` that `mask`, of its first axes, selects."""
 
-    __slots__ = ("made", "mask", "run", "values")
+    __slots__ = ("mask",)
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(
-        self, values: Any, mask: Any, made: Any = None, run: runs.Run | None = None
-    ) -> None:
-        self.values = values
+    def __init__(self, values: Any, mask: Any, made: Any = None) -> None:
+        super().__init__(values, made)
         self.mask = mask
-        self.made = made or location.here()
-        self.run = run
 
     # --- what it is -------------------------------------------------------------------------------
 
@@ -119,40 +74,6 @@ class Selection(Selected):
         """The number of axes."""
         return 1 + len(self.rest)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the elements."""
-        return self.values.dtype  # type: ignore[no-any-return]
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:
-        """What `isinstance` sees."""
-        return np.ndarray
-
-    @property
-    def type(self) -> NoReturn:
-        """ConcretizationError: whoever asks needs an array of a known shape."""
-        raise ConcretizationError(
-            "what a mask, or a slice with a traced bound, selects is a number of elements that "
-            "depends on data",
-            fix=FIX,
-            place=self.made,
-        )
-
-    def __repr__(self) -> str:
-        return f"<elements of {self.values!r} under a mask>"
-
-    def refuse(self, use: str) -> NoReturn:
-        """ConcretizationError for a use that needs to know how many are selected."""
-        made = f" (selected at {format_place(self.made)})" if self.made else ""
-        raise ConcretizationError(
-            f"{use} needs to know how many elements a mask, or a slice with a traced bound, "
-            f"selects, which depends on data"
-            f"{made}",
-            fix=FIX,
-            place=location.here(),
-        )
-
     def flat_parts(self) -> tuple[Any, Any]:
         """(the mask, the values) along one axis."""
         return pnp.reshape(self.mask, -1), pnp.reshape(self.values, (self.mask.size, *self.rest))
@@ -161,33 +82,11 @@ class Selection(Selected):
 
     def aligned(self, other: Selection, use: str = "an index") -> Selection:
         """`other`, if it selects the same elements, and has as many axes behind them."""
-        if not other.fits_under(self.mask, self.run):
+        if not same(self.mask, other.mask):
             self.refuse(f"{use} together with the elements under another mask")
         if len(self.rest) != len(other.rest):
             self.refuse(f"{use} together with a selection of {other.ndim} axes")
-        return other.under(self.mask, self.run)
-
-    def fits_under(self, mask: Any, run: runs.Run | None) -> bool:
-        """Whether another mask selects the same elements, or is a run of the same length."""
-        return same(self.mask, mask) or runs.same_length(self.run, run)
-
-    def under(self, mask: Any, run: runs.Run | None) -> Selection:
-        """The selection by a mask that it `fits_under`."""
-        if same(self.mask, mask) or self.run is None or run is None:
-            return self
-        values = runs.moved(self.values, self.run, run, mask.shape[0])
-        return Selection(values, mask, self.made, run)
-
-    def of_length(self, length: int) -> Any:
-        """An array of the elements of a slice that says that it is so long; None for others."""
-        return runs.of_length(self.values, self.run, length)
-
-    def flipped(self) -> Selection:
-        """The elements of a slice in reverse."""
-        if self.run is None:
-            self.refuse("`np.flip`")
-        values = runs.reversed_within(self.values, self.run)
-        return Selection(values, self.mask, self.made, self.run)
+        return other
 
     def operand(self, x: Any, use: str) -> Any:
         """`x` so that its elements meet those of `values`: a selection, or what broadcasts along
@@ -211,7 +110,7 @@ class Selection(Selected):
 
     def map(self, function: Callable[[Any], Any]) -> Selection:
         """The selection of `function` of the values."""
-        return Selection(function(self.values), self.mask, self.made, self.run)
+        return Selection(function(self.values), self.mask, self.made)
 
     # --- reductions -------------------------------------------------------------------------------
 
@@ -238,11 +137,6 @@ class Selection(Selected):
             found = pnp.expand_dims(found, a)
         return found
 
-    sum, prod, mean = _reduction("sum"), _reduction("prod"), _reduction("mean")
-    min, max = _reduction("min"), _reduction("max")
-    any, all = _reduction("any"), _reduction("all")
-    var, std = _reduction("var"), _reduction("std")
-
     def argmin(self) -> Any:
         """The number of the least one among those selected."""
         return selected_reductions.argextreme(self, "min")
@@ -259,7 +153,7 @@ class Selection(Selected):
 
     def copy(self) -> Selection:
         """A selection of its own."""
-        return self.map(lambda x: current().copy(current().lift(x)))
+        return Selection(self.own_values(), self.mask, self.made)
 
     def round(self, decimals: int = 0) -> Selection:
         """The elements rounded to `decimals`."""
@@ -270,30 +164,10 @@ class Selection(Selected):
         return call_function(np.clip, (self, min, max), {})
 
     def dot(self, other: Any) -> Any:
-        """The sum of the products with another selection under the same mask; a product with an
-        array, for a slice of its length."""
-        plain = self._beside(other, 0)
-        if plain is not None:
-            return pnp.matmul(plain, other)
+        """The sum of the products with another selection under the same mask."""
         if not isinstance(other, Selection) or self.rest or other.rest:
             self.refuse("a product of matrices")
         return (self * other).sum()
-
-    def _beside(self, other: Any, axis: int) -> Any:
-        """The elements as an array that meets an axis of another one in a product; None if it
-        cannot."""
-        if isinstance(other, Selection) or not type_of(value(other)).shape:
-            return None
-        return self.of_length(type_of(value(other)).shape[axis])
-
-    def __matmul__(self, other: Any) -> Any:
-        return self.dot(other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        plain = None if self.rest else self._beside(other, -1)
-        if plain is None:
-            self.refuse("a product of matrices")
-        return pnp.matmul(other, plain)
 
     @property
     def real(self) -> Selection:
@@ -312,24 +186,22 @@ class Selection(Selected):
         if parts and is_integer(parts[0]):
             found = selected_reductions.element(self, parts[0])
             return found[parts[1:]] if parts[1:] else found
-        if isinstance(parts[0], slice) and parts == (slice(None, None, -1),):
-            return self.flipped()
         mask, here = self._place(key)
         found = self.copy().values
         found = indexing.getitem(found, here) if here else found
-        run = self.run if mask is None else None
-        return Selection(current().copy(found), self._narrowed(mask), self.made, run)
+        return Selection(current().copy(found), self._narrowed(mask), self.made)
 
     def __setitem__(self, key: Any, new: Any) -> None:
         """The elements at a mask of them, or a part of each, become `new`, in place."""
         mask, here = self._place(key)
-        every = pnp.full(self.mask.shape, True) if mask is None else mask
-        if isinstance(new, Selection) and not same(self._narrowed(mask), new.mask):
+        every = self._narrowed(mask)
+        if isinstance(new, Selection) and not same(every, new.mask):
             self.refuse("an assignment of the elements under another mask")
         given = Selection(new.values, every) if isinstance(new, Selection) else new
-        self.values = stored_under(
-            self.copy().values, current().lift(every), here[self.mask.ndim :], given
+        changed = stored_under(
+            self.own_values(), current().lift(every), here[self.mask.ndim :], given
         )
+        self.replace(changed)
 
     def _place(self, key: Any) -> tuple[Any, tuple[Any, ...]]:
         """(a mask of the selected elements or None, the index of the values) that an index of the
@@ -349,70 +221,15 @@ class Selection(Selected):
     def _narrowed(self, mask: Any) -> Any:
         return self.mask if mask is None else pnp.logical_and(self.mask, mask)
 
-    # --- refused ----------------------------------------------------------------------------------
-
-    __len__ = _refused("`len` by another name")
-    __bool__ = _refused("a truth value")
-    __iter__ = _refused("a loop in Python")
-    __array__ = _refused("code that pyc does not trace")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_") or not hasattr(np.ndarray, name):
-            raise AttributeError(name)
-        self.refuse(f"`.{name}`")
-
-    # --- protocols --------------------------------------------------------------------------------
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """NumPy's ufunc on selections."""
-        return call_ufunc(ufunc, method, dispatch.with_scalars(inputs), options)
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """NumPy's function on selections."""
-        return call_function(function, args, kwargs)
-
-    __add__, __radd__ = _elementwise(np.add), _elementwise(np.add, True)
-    __sub__, __rsub__ = _elementwise(np.subtract), _elementwise(np.subtract, True)
-    __mul__, __rmul__ = _elementwise(np.multiply), _elementwise(np.multiply, True)
-    __truediv__, __rtruediv__ = _elementwise(np.divide), _elementwise(np.divide, True)
-    __floordiv__ = _elementwise(np.floor_divide)
-    __rfloordiv__ = _elementwise(np.floor_divide, True)
-    __mod__, __rmod__ = _elementwise(np.remainder), _elementwise(np.remainder, True)
-    __pow__, __rpow__ = _elementwise(np.power), _elementwise(np.power, True)
-    __and__, __rand__ = _elementwise(np.bitwise_and), _elementwise(np.bitwise_and, True)
-    __or__, __ror__ = _elementwise(np.bitwise_or), _elementwise(np.bitwise_or, True)
-    __xor__, __rxor__ = _elementwise(np.bitwise_xor), _elementwise(np.bitwise_xor, True)
-    __lshift__, __rshift__ = _elementwise(np.left_shift), _elementwise(np.right_shift)
-    __eq__, __ne__ = _elementwise(np.equal), _elementwise(np.not_equal)
-    __lt__, __le__ = _elementwise(np.less), _elementwise(np.less_equal)
-    __gt__, __ge__ = _elementwise(np.greater), _elementwise(np.greater_equal)
-    __iadd__, __isub__ = _in_place(np.add), _in_place(np.subtract)
-    __imul__, __itruediv__ = _in_place(np.multiply), _in_place(np.divide)
-    __ifloordiv__, __imod__ = _in_place(np.floor_divide), _in_place(np.remainder)
-    __ipow__, __iand__ = _in_place(np.power), _in_place(np.bitwise_and)
-    __ior__, __ixor__ = _in_place(np.bitwise_or), _in_place(np.bitwise_xor)
-
-    def __neg__(self) -> Any:
-        return call_ufunc(np.negative, "__call__", (self,), {})
-
-    def __pos__(self) -> Any:
-        return self.copy()
-
-    def __abs__(self) -> Any:
-        return call_ufunc(np.absolute, "__call__", (self,), {})
-
-    def __invert__(self) -> Any:
-        return call_ufunc(np.invert, "__call__", (self,), {})
-
 
 # --- functions of NumPy ---------------------------------------------------------------------------
 
-_BY_FUNCTION: dict[Any, str] = {
+BY_FUNCTION: dict[Any, str] = {
     **{getattr(np, name): name for name in REDUCTIONS},
     np.amin: "min",
     np.amax: "max",
 }
-_BY_UFUNC: dict[Any, str] = {
+BY_UFUNC: dict[Any, str] = {
     np.add: "sum",
     np.multiply: "prod",
     np.minimum: "min",
@@ -430,29 +247,11 @@ def _norm(x: Selection, ord: Any = None, axis: Any = None, keepdims: bool = Fals
 
 
 def _dot(a: Any, b: Any) -> Any:
-    return a.dot(b) if isinstance(a, Selection) else b.__rmatmul__(a)
-
-
-def _as_long(inputs: Sequence[Any]) -> list[Any] | None:
-    """Arguments with slices as arrays, beside an array that is as long; None if they are not."""
-    found = [x for x in inputs if isinstance(x, Selection)]
-    others = [type_of(value(x)).shape for x in inputs if not isinstance(x, Selection)]
-    lengths = {s[0] for s in others if len(s) == found[0].ndim}
-    if len(lengths) != 1 or any(x.ndim != found[0].ndim for x in found):
-        return None
-    (length,) = lengths
-    arrays = [x.of_length(length) if isinstance(x, Selection) else x for x in inputs]
-    return None if any(x is None for x in arrays) else arrays
+    return a.dot(b) if isinstance(a, Selection) else b.dot(a)
 
 
 def _array(x: Selection, dtype: Any = None, copy: Any = True) -> Any:
     return x.copy() if dtype is None else x.astype(dtype)
-
-
-def _flip(x: Selection, axis: Any = None) -> Selection:
-    if axis not in (None, 0) or (axis is None and x.rest):
-        x.refuse("`np.flip` of other axes")
-    return x.flipped()
 
 
 def _median(x: Selection, axis: Any = None) -> Any:
@@ -479,7 +278,6 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.shape: lambda x: x.shape,
     np.ndim: lambda x: x.ndim,
     np.copy: lambda x: x.copy(),
-    np.flip: _flip,
     np.array: _array,
     np.asarray: lambda x, dtype=None: x if dtype is None else x.astype(dtype),
     np.dot: _dot,
@@ -489,7 +287,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.argmax: lambda x: x.argmax(),
     np.linalg.norm: _norm,
 }
-_ELEMENTWISE: dict[Any, tuple[int, ...] | None] = {
+ELEMENTWISE: dict[Any, tuple[int, ...] | None] = {
     **dict.fromkeys(
         (
             *(np.where, np.clip, np.round, np.around, np.nan_to_num, np.isclose, np.real, np.imag),
@@ -507,31 +305,26 @@ _ELEMENTWISE: dict[Any, tuple[int, ...] | None] = {
 (None: all)."""
 
 
-def as_arrays(args: Sequence[Any]) -> list[Any]:
-    """Arguments, comprehensions with conditions on data as selections."""
-    return [x.selection() if isinstance(x, Selected) else x for x in args]
-
-
 def call_function(function: Any, args: Sequence[Any], kwargs: Any) -> Any:
     """The result of a NumPy function of selections; ConcretizationError for what needs a length."""
     found = [x for x in (*args, *kwargs.values()) if isinstance(x, Selection)]
     name = f"`{dispatch.name_of(function)}`"
     if not found:
         first_of(args, kwargs).refuse(name)
-    reduction = _BY_FUNCTION.get(function)
+    reduction = BY_FUNCTION.get(function)
     if reduction is not None and isinstance(args[0], Selection):
         return args[0].reduced(reduction, *args[1:], **kwargs)
     if function in _FUNCTIONS:
         return _FUNCTIONS[function](*args, **kwargs)
-    if function not in _ELEMENTWISE or any(isinstance(x, Selection) for x in kwargs.values()):
+    if function not in ELEMENTWISE or any(isinstance(x, Selection) for x in kwargs.values()):
         found[0].refuse(name)
-    places = _ELEMENTWISE[function]
+    places = ELEMENTWISE[function]
     given = [
         found[0].operand(x, name) if places is None or k in places else _whole(x, name)
         for k, x in enumerate(args)
     ]
     values = dispatch.call_function(function, given, kwargs)
-    return Selection(_of_shape(values, found[0]), found[0].mask, found[0].made, found[0].run)
+    return Selection(_of_shape(values, found[0]), found[0].mask, found[0].made)
 
 
 def _whole(x: Any, name: str) -> Any:
@@ -545,35 +338,32 @@ def _of_shape(values: Any, like: Selection) -> Any:
     shape = type_of(values).shape
     if shape[: like.mask.ndim] == like.mask.shape:
         return values
-    return broadcast(values, like.mask.shape + like.rest)
+    return current().copy(broadcast(values, like.mask.shape + like.rest))
 
 
 def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: Any) -> Any:
     """The result of a method of a ufunc on selections."""
     first = first_of(inputs, options)
     name = f"`np.{ufunc.__name__}`"
-    if method == "reduce" and ufunc in _BY_UFUNC and len(inputs) == 1:
+    if method == "reduce" and ufunc in BY_UFUNC and len(inputs) == 1:
         axis = {"axis": 0} | {k: v for k, v in options.items() if k != "out"}
-        return first.reduced(_BY_UFUNC[ufunc], **axis)
+        return first.reduced(BY_UFUNC[ufunc], **axis)
     if method != "__call__" or ufunc.signature is not None:
         if ufunc is np.matmul and method == "__call__":
             return _dot(*inputs)
         first.refuse(name)
-    plain = _as_long(inputs)
-    if plain is not None:
-        return dispatch.call_ufunc(ufunc, method, plain, options)
     out = next((o for o in options.get("out", ()) if o is not None), None)
     rest = {k: v for k, v in options.items() if k != "out"}
     given = [first.operand(x, name) for x in inputs]
     values = dispatch.call_ufunc(ufunc, "__call__", given, rest)
     if isinstance(values, tuple):
-        return tuple(Selection(v, first.mask, first.made, first.run) for v in values)
-    found = Selection(_of_shape(values, first), first.mask, first.made, first.run)
+        return tuple(Selection(v, first.mask, first.made) for v in values)
+    found = Selection(_of_shape(values, first), first.mask, first.made)
     if out is None:
         return found
     if not isinstance(out, Selection):
         found.refuse(f"{name} with `out=`")
-    out.values = updating.fitted(name, first.aligned(out, name).values, found.values)
+    out.replace(updating.fitted(name, first.aligned(out, name).values, found.values))
     return out
 
 

@@ -33,6 +33,7 @@ from pyc.frozen import frozen
 from pyc.interpreter import WEAK, Interpreter, type_of
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Graph, Location, Value
+from pyc.ir.integer_range import Range
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
@@ -94,8 +95,10 @@ class Trace(Interpreter):
         """Why variables have no value and what to give them, by file and name."""
         self.told: list[Told] = []
         """The numbers in the texts of exceptions that were made here."""
-        self.runs: dict[Value, Any] = {}
-        """The slices that masks stand for; see `runs`."""
+        self.slices: dict[Any, Any] = {}
+        """The runs that slices take of axes, by their bounds; see `runs`."""
+        self.ranges: dict[Value, Range] = {}
+        """What counters of loops run through."""
         self.host_calls = 0
         """How many calls back into Python the program has so far."""
         self.refusal: PycError | None = None

@@ -126,7 +126,7 @@ def _may_select(key: Any) -> bool:
     if type(key) is Tracer:
         return key.type.dtype is dt.b1 and bool(key.type.shape)
     if type(key) is slice:
-        return type(key.start) is Tracer or type(key.stop) is Tracer
+        return Tracer in (type(key.start), type(key.stop), type(key.step))
     return isinstance(key, Selected)
 
 
@@ -357,11 +357,14 @@ class Tracer(ArrayMemory, ArrayMethods):
 
     def __getitem__(self, key: Any) -> Any:
         """The elements at `key`, as NumPy indexes; a `Selection` for a traced mask."""
+        array = self
         if _may_select(key):
-            key = selecting().by_masks(self, key)
+            array, key = selecting().narrowed(self, key)
+            if selecting().slices(key):
+                return selecting().part(array, key)
             if selecting().selects(key):
-                return selecting().taken(self, key)
-        found = indexing.getitem(self, key)
+                return selecting().taken(array, key)
+        found = indexing.getitem(array, key)
         # All axes taken by integers give a scalar, which is a copy.
         return found if found.shape or _has_ellipsis(key) else current().copy(found)
 
@@ -564,7 +567,13 @@ class Tracer(ArrayMemory, ArrayMethods):
         here: Tracer = current().lift(self)
         here.check_writable(what, rewrite)
         if type(key) is not Tracer and _may_select(key):
-            key = selecting().by_masks(self, key)
+            array, key = selecting().narrowed(self, key)
+            if array is not self:
+                array[key] = value
+                return
+            if selecting().slices(key):
+                selecting().part(self, key).assign(value)
+                return
         if isinstance(value, Selected) or (
             type(key) is not Tracer and _may_select(key) and selecting().selects(key)
         ):
