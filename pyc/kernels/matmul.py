@@ -1,20 +1,23 @@
 """Matrix products on a CPU: a scheduled nest in shape-cut tiles with the accumulators in registers.
 
-    for each task: a tile of TILE_ROWS rows and one vector panel of columns     (parallel)
+    for each task: a tile of up to TILE_ROWS rows and a few panels of columns     (parallel)
       for each block of DEPTH terms:
-        the panel of b is packed into a buffer that stays in the first-level cache, or, for one or
-        two groups of rows, read where it lies
-        for each group of ROWS rows: ROWS x PANEL accumulators over the terms of the block, by fma
+        the panels of b are packed into a buffer that stays in the caches, or, for one or two
+        groups of rows, read where they lie
+        for each group of rows: its part of a is copied where its rows share sets of the caches
+          for each panel: an accumulator for each row and vector, over the terms of the block, by fma
 
-Sums of a tile stay in a buffer between blocks, which are added in order, so bits depend on the
-shape, the type and the vector width only (tasks never share an element). Ragged rows read the last
-row again and do not store; ragged columns are masked. Half types are widened when packed and read;
-the accumulator is float32, and the result is rounded once.
+How many rows and vectors share the registers is what leaves fewest lanes idle. Sums of a tile stay
+in a buffer between blocks, which are added in order, so bits depend on the operands only (tasks
+never share an element). Ragged rows read the last row again and do not store; ragged columns are
+masked. Half types are widened when packed and read; the accumulator is float32, and the result is
+rounded once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from pyc.frozen import frozen
 from pyc.ir.dtype import DType
@@ -44,11 +47,26 @@ DEPTH = 256
 TILE_ROWS = 384
 """The most rows of a tile, for which a panel is packed once; with DEPTH terms of a they fit in the
 second-level cache."""
-MINIMUM_WORK = 1 << 13
+SHARED_ROWS = 192
+"""The same where panels share copies of a: their sums are kept at the same time."""
+SHARING = 4
+"""Panels that share a copy of a."""
+MINIMUM_WORK = 640
 """Products below which the generic nest is as quick."""
 PARALLEL_WORK = 1 << 20
 PACKED_GROUPS = 2
 """Groups of rows up to which a panel is read where it lies: packing it would cost more."""
+MOST_VECTORS = 8
+"""The most vectors of a panel, for the fewest rows."""
+LATENCY = 8
+"""Accumulators that keep the units for fma busy: fewer take as long."""
+WORTH = 0.95
+"""The part of its time to which another panel than one of two vectors must bring a product."""
+SPREAD_BYTES = 1 << 19
+"""The most bytes of a matrix that few rows are multiplied with here: `few_rows` reads larger ones
+along their rows."""
+SET_BYTES = 1 << 12
+"""Lines that are multiples of this apart share a set of the first-level cache."""
 LINE = 64
 """Bytes of a line of the caches."""
 LIGHT = 4
@@ -68,19 +86,21 @@ class _Shape:
 
 def refusal(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> str:
     """Why this nest cannot or should not do the contraction; empty if it should."""
-    a, _ = types
+    a, b = types
     if not a.dtype.is_float or a.dtype.bits < 16:
         return f"it is for float16 and wider floats, not {a.dtype.name}"
     shape = _split(types, dimensions)
-    if len(shape.terms) != 1 or len(shape.columns) != 1 or len(shape.rows) != 1:
-        return "it is for one axis of rows, one of columns and one of terms"
-    m, n, k = shape.rows[0], shape.columns[0], shape.terms[0]
-    least = target.lanes(4) // 2
-    if n < least or m < 4 or k < 4 or m * n * k < MINIMUM_WORK:
+    if len(shape.terms) != 1 or len(shape.columns) != 1 or len(shape.rows) > 1:
+        return "it is for at most one axis of rows, one of columns and one of terms"
+    m, n, k = prod(shape.rows), shape.columns[0], shape.terms[0]
+    if n < 2 or k < 4 or m * n * k < MINIMUM_WORK:
         return (
-            f"{m} x {n} results of {k} terms are few: it needs 4 rows, {least} columns, 4 terms "
-            f"and {MINIMUM_WORK} products"
+            f"{m} x {n} results of {k} terms are few: it needs 2 columns, 4 terms and "
+            f"{MINIMUM_WORK} products"
         )
+    across = b.rank - 1 in dimensions[0][1]
+    if m < 4 and (across or n * k * b.dtype.itemsize > SPREAD_BYTES):
+        return f"{m} rows are few for a matrix that is large or whose columns lie apart"
     return ""
 
 
@@ -97,6 +117,22 @@ def _split(types: tuple[ArrayType, ...], dimensions: Dimensions) -> _Shape:
     )
 
 
+def _registers(m: int, vectors: int, budget: int) -> tuple[int, int, int]:
+    """Groups of rows, rows of a group and vectors of a panel for `m` rows and so many vectors of
+    columns, with `budget` registers for accumulators."""
+
+    def cut(width: int) -> tuple[float, int, int, int]:
+        groups = -(-m // (budget // width))
+        rows = -(-m // groups)
+        # What a term costs: fma, or the loads, of which there are as many a cycle.
+        step = max(rows * width, rows + width, LATENCY)
+        return groups * -(-vectors // width) * step, groups, rows, width
+
+    plain = cut(2)
+    best = min((cut(width) for width in range(1, MOST_VECTORS + 1)), key=lambda c: c[0])
+    return (best if best[0] < WORTH * plain[0] else plain)[1:]
+
+
 @frozen()
 class _Ends:
     """Whether a block of terms is the first (its sums start at 0), and the last (its sums are the
@@ -106,8 +142,13 @@ class _Ends:
     last: bool = False
 
 
-_At = tuple[list[Var], Expr, Expr]
-"""A tile: its batch indices, first row and first column."""
+@frozen()
+class _At:
+    """A task: its batch indices, first row and first panel."""
+
+    batch: tuple[Var, ...]
+    row: Expr
+    panel: Expr
 
 
 class _Nest:
@@ -123,80 +164,96 @@ class _Nest:
         self.types, self.dimensions = types, dimensions
         self.accumulator = widened(a.dtype)
         shape = _split(types, dimensions)
-        self.batch = shape.batch
-        (self.m,), (self.n,), (self.k,) = shape.rows, shape.columns, shape.terms
-        lanes = target.lanes(self.accumulator.itemsize)
+        self.batch, self.row_axes = shape.batch, shape.rows
+        (self.n,), (self.k,) = shape.columns, shape.terms
+        self.m = prod(shape.rows)
+        self.lanes = target.lanes(self.accumulator.itemsize)
         wide = target.registers >= 32 or target.vector_bytes >= 64
-        self.width = min(lanes * 2, max(lanes, 1 << (self.n - 1).bit_length()))
         self.depth = min(DEPTH, self.k)
         self.across = b.rank - 1 in dimensions[0][1]
-        tile = -(-self.m // -(-self.m // TILE_ROWS))  # tiles of equal height
-        groups = -(-tile // (12 if wide else 6))  # and groups of rows
-        self.rows = -(-tile // groups)
+        self.along = a.rank - 1 in dimensions[0][0]
+        self.copies = self._rows_share_sets()
+        most = SHARED_ROWS if self.copies else TILE_ROWS
+        tile = -(-self.m // -(-self.m // most))  # tiles of equal height
+        vectors = -(-self.n // self.lanes)
+        groups, self.rows, width = _registers(tile, vectors, 24 if wide else 12)
+        self.width = width * self.lanes
         self.tile = groups * self.rows
-        self.packs = self.across or groups > PACKED_GROUPS or self.n % self.width != 0
+        self.panels = -(-self.n // self.width)
+        self.sharing = min(SHARING, self.panels) if self.copies else 1
+        self.packs = self.across or groups > PACKED_GROUPS
         self.a = Buffer("a", a.dtype, a.shape, role="in")
         self.b = Buffer("b", b.dtype, b.shape, role="in")
         self.product = result or a.dtype
         self.epilogue = epilogue
         out_type = self.product if epilogue is None else epilogue.value.dtype
-        self.out = Buffer("out", out_type, (*self.batch, self.m, self.n), role="out")
-        self.panel = Buffer(
-            "panel", self.accumulator, (self.depth, self.width), Space.STACK, alignment=64
-        )
-        self.sums = Buffer(
-            "sums", self.accumulator, (self.tile, self.width), Space.STACK, alignment=64
-        )
+        self.out = Buffer("out", out_type, (*self.batch, *shape.rows, self.n), role="out")
+        self.panel = self._local("panel", self.sharing, self.depth, self.width)
+        self.sums = self._local("sums", self.sharing, self.tile, self.width)
+        copied = (self.rows, self.depth) if self.along else (self.depth, self.rows)
+        self.copied = self._local("copied", *copied)
+
+    def _local(self, name: str, *shape: int) -> Buffer:
+        return Buffer(name, self.accumulator, shape, Space.STACK, alignment=64)
+
+    def _rows_share_sets(self) -> bool:
+        """Whether neighbouring rows of a (or terms, if these are its rows in memory) lie in the
+        same sets of the caches, which would not hold those of a tile."""
+        a = self.types[0]
+        (term,) = self.dimensions[0][0]
+        free = [k for k in range(a.rank) if k not in (term, *self.dimensions[1][0])]
+        if not free or self.m < PACKED_GROUPS * 12:
+            return False
+        slow = free[0] if self.along else term
+        apart = prod(a.shape[slow + 1 :]) * a.dtype.itemsize
+        near = apart % SET_BYTES
+        return apart >= SET_BYTES and min(near, SET_BYTES - near) < LINE
 
     def kernel(self) -> Kernel:
         """The scheduled kernel over (a, b, out)."""
-        batch = [Var(f"n{k}") for k in range(len(self.batch))]
-        row_tiles, panels = -(-self.m // self.tile), -(-self.n // self.width)
-        tile, panel = Var("tile"), Var("panel")
-        body = self._tile(batch, tile, panel)
-        loops = [*zip(batch, self.batch, strict=True), (panel, panels), (tile, row_tiles)]
-        task, total = Var("task"), 1
-        for _, extent in loops:
-            total *= extent
+        batch = tuple(Var(f"n{k}") for k in range(len(self.batch)))
+        tile, band = Var("tile"), Var("band")
+        bands = -(-self.panels // self.sharing)
+        body = self._task(_At(batch, tile * self.tile, band * self.sharing))
+        loops = [*zip(batch, self.batch, strict=True), (band, bands)]
+        loops.append((tile, -(-self.m // self.tile)))
+        task, total = Var("task"), prod(extent for _, extent in loops)
         lets: list[Stmt] = []
         rest: Expr = task
         for var, extent in reversed(loops[1:]):
             lets.append(Let(var, apply("remainder", rest, const(extent))))
             rest = apply("quotient", rest, const(extent))
         lets.append(Let(loops[0][0], rest))
-        work = self.m * self.n * self.k
-        for extent in self.batch:
-            work *= extent
+        work = self.m * self.n * self.k * prod(self.batch)
         kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
         nest = For(task, total, kind, (*lets, *body))
         between = () if self.epilogue is None else self.epilogue.buffers
         return Kernel("matmul", (self.a, self.b, *between, self.out), (nest,))
 
-    # --- one tile ---------------------------------------------------------------------------------
+    # --- one task ---------------------------------------------------------------------------------
 
-    def _tile(self, batch: list[Var], tile: Expr, panel: Expr) -> Body:
-        at = (batch, tile * self.tile, panel * self.width)
+    def _task(self, at: _At) -> Body:
         if self.k <= self.depth and self._is_light():
-            body = self._block(at, const(0), self.k, _Ends(first=True, last=True))
-            return self._with_panel(body)
+            return self._with_buffers(self._block(at, const(0), self.k, _Ends(True, True)))
         blocks, rest = divmod(self.k, self.depth)
         body = []
         if blocks == 1 and not rest:
             body += self._block(at, const(0), self.depth, _Ends(first=True))
         else:
-            body += self._each_sum(lambda row, lane: (self._sum(row, lane, self._zero()),))
+            body += self._each_sum(at, lambda p, row, lane: (self._sum(p, row, lane, self._zero()),))
             block = Var("block")
             inner = self._block(at, block * self.depth, self.depth, _Ends())
             body.append(For(block, blocks, Kind.SERIAL, tuple(inner)))
             if rest:
                 body += self._block(at, const(blocks * self.depth), rest, _Ends())
         body += self._each_sum(
-            lambda row, lane: self._result(at, row, lane, Load(self.sums, (row, lane)))
+            at, lambda p, row, lane: self._result(at, p, row, lane, Load(self.sums, (p, row, lane)))
         )
-        return (Alloc(self.sums, self._with_panel(body)),)
+        return (Alloc(self.sums, self._with_buffers(body)),)
 
-    def _with_panel(self, body: list[Stmt]) -> Body:
-        return (Alloc(self.panel, tuple(body)),) if self.packs else tuple(body)
+    def _with_buffers(self, body: list[Stmt]) -> Body:
+        inner = (Alloc(self.copied, tuple(body)),) if self.copies else tuple(body)
+        return (Alloc(self.panel, inner),) if self.packs else inner
 
     def _is_light(self) -> bool:
         """Whether the epilogue may stand once for each accumulator."""
@@ -207,102 +264,162 @@ class _Nest:
     def _zero(self) -> Expr:
         return const(0, self.accumulator)
 
-    def _sum(self, row: Expr, lane: Expr, value: Expr) -> Stmt:
-        return Store(self.sums, (row, lane), value)
+    def _sum(self, panel: Expr, row: Expr, lane: Expr, value: Expr) -> Stmt:
+        return Store(self.sums, (panel, row, lane), value)
 
-    def _each_sum(self, body: Callable[[Expr, Expr], tuple[Stmt, ...]]) -> list[Stmt]:
-        """`body` for every row and lane of a tile."""
-        row, lane = Var("row"), Var("lane")
-        vector = For(lane, self.width, Kind.VECTOR, body(row, lane))
-        return [For(row, self.tile, Kind.SERIAL, (vector,))]
+    def _each_panel(self, at: _At, body: Callable[[Expr], list[Stmt]]) -> list[Stmt]:
+        """`body` for every panel of a task, by its number in the task."""
+        if self.sharing == 1:
+            return body(const(0))
+        panel = Var("panel")
+        count: int | Expr = self.sharing
+        if self.panels % self.sharing:
+            count = minimum(const(self.sharing), self.panels - at.panel)
+        return [For(panel, count, Kind.SERIAL, tuple(body(panel)))]
 
-    def _result(self, at: _At, row: Expr, lane: Expr, total: Expr) -> tuple[Stmt, ...]:
+    def _each_sum(self, at: _At, body: Callable[[Expr, Expr, Expr], Body]) -> list[Stmt]:
+        """`body` for every panel, row and lane of a task."""
+
+        def rows(panel: Expr) -> list[Stmt]:
+            row, lane = Var("row"), Var("lane")
+            vector = For(lane, self.width, Kind.VECTOR, body(panel, row, lane))
+            return [For(row, self.tile, Kind.SERIAL, (vector,))]
+
+        return self._each_panel(at, rows)
+
+    def _column(self, at: _At, panel: Expr, lane: Expr) -> Expr:
+        return (at.panel + panel) * self.width + lane
+
+    def _inside(self, column: Expr, body: Body) -> Body:
+        """`body` where the column is one."""
+        return (If(column < self.n, body),) if self.n % self.width else body
+
+    def _result(self, at: _At, panel: Expr, row: Expr, lane: Expr, total: Expr) -> Body:
         """Stores an element of the result, if it is inside."""
-        batch, first_row, first_column = at
-        place = (*batch, first_row + row, first_column + lane)
+        column = self._column(at, panel, lane)
+        place = (*at.batch, *((at.row + row,) if self.row_axes else ()), column)
         value = total.cast(self.product)
         if self.epilogue is not None:
             value = self.epilogue.at(place, value)
-        body: tuple[Stmt, ...] = (Store(self.out, place, value),)
+        body: Body = (Store(self.out, place, value),)
         if self.m % self.tile:
-            body = (If(first_row + row < self.m, body),)
-        if self.n % self.width:
-            body = (If(first_column + lane < self.n, body),)
-        return body
+            body = (If(at.row + row < self.m, body),)
+        return self._inside(column, body)
 
     def _block(self, at: _At, start: Expr, count: int, ends: _Ends) -> list[Stmt]:
-        """The terms [start, start + count) of a tile: into the sums, or the result if last."""
-        batch, first_row, first_column = at
-        packed = self._pack(batch, first_column, start, count) if self.packs else []
-        group, lane, k = Var("group"), Var("lane"), Var("k")
-        row = [group * self.rows + r for r in range(self.rows)]
+        """The terms [start, start + count) of a task: into the sums, or the result if last."""
+        packed: list[Stmt] = []
+        if self.packs:
+            packed = self._each_panel(at, lambda p: self._pack(at, p, start, count))
+        group = Var("group")
+        copied = self._copy(at, group * self.rows, start, count) if self.copies else []
+
+        def multiply(panel: Expr) -> list[Stmt]:
+            return [self._multiply(at, panel, group * self.rows, start, count, ends)]
+
+        inner = (*copied, *self._each_panel(at, multiply))
+        return [*packed, For(group, self.tile // self.rows, Kind.SERIAL, inner)]
+
+    def _multiply(
+        self, at: _At, panel: Expr, first: Expr, start: Expr, count: int, ends: _Ends
+    ) -> Stmt:
+        """The rows from `first` on of a tile times a panel."""
+        lane, k = Var("lane"), Var("k")
+        row = [first + r for r in range(self.rows)]
         names = [Var(f"s{r}", self.accumulator) for r in range(self.rows)]
         results = [Var(f"e{r}", self.accumulator) for r in range(self.rows)]
-        term: Expr = Load(self.panel, (k, lane))
+        column = self._column(at, panel, lane)
+        term: Expr = Load(self.panel, (panel, k, lane))
         if not self.packs:
-            term = self._element(self.b, 1, batch, first_column + lane, start + k)
+            term = self._element(self.b, 1, at, column, start + k)
         carried = []
         for r in range(self.rows):
-            inside = minimum(first_row + row[r], const(self.m - 1))
-            x = self._element(self.a, 0, batch, inside, start + k)
-            initial = self._zero() if ends.first else Load(self.sums, (row[r], lane))
+            if self.copies:
+                x: Expr = Load(self.copied, (const(r), k) if self.along else (k, const(r)))
+            else:
+                x = self._element(self.a, 0, at, self._row(at, row[r]), start + k)
+            initial = self._zero() if ends.first else Load(self.sums, (panel, row[r], lane))
             carried.append(Carry(names[r], initial, fma(x, term, names[r]), results[r]))
-        ahead = self._ahead(batch, first_column, start + k) if not self.packs else ()
-        loop = For(k, count, Kind.SERIAL, ahead, tuple(carried))
-        stores: list[Stmt] = []
+        ahead = self._ahead(at, start + k) if not self.packs else ()
+        body: list[Stmt] = [For(k, count, Kind.SERIAL, ahead, tuple(carried))]
         for r in range(self.rows):
             if ends.last:
-                stores += self._result(at, row[r], lane, results[r])
+                body += self._result(at, panel, row[r], lane, results[r])
             else:
-                stores.append(self._sum(row[r], lane, results[r]))
-        vector = For(lane, self.width, Kind.VECTOR, (loop, *stores))
-        return [*packed, For(group, self.tile // self.rows, Kind.SERIAL, (vector,))]
+                body.append(self._sum(panel, row[r], lane, results[r]))
+        inside = tuple(body) if self.packs else self._inside(column, tuple(body))
+        return For(lane, self.width, Kind.VECTOR, inside)
 
-    def _ahead(self, batch: list[Var], first_column: Expr, term: Expr) -> Body:
+    def _row(self, at: _At, row: Expr) -> Expr:
+        """The number of a row of a tile in a; of the last one for those beyond."""
+        return minimum(at.row + row, const(self.m - 1)) if self.m % self.tile else at.row + row
+
+    def _ahead(self, at: _At, term: Expr) -> Body:
         """Brings a row of the next panel closer: rows are far apart, so the processor does not."""
+        if self.panels == 1:
+            return ()
         line = LINE // self.b.dtype.itemsize
         # The last element of each: where rows begin in the middle of a line, the first is here.
         columns = range(self.width + line - 1, 2 * self.width, line)
         dimensions = self.dimensions[0][1], self.dimensions[1][1]
         rank = len(self.b.shape)
         return tuple(
-            Prefetch(self.b, place_of(rank, *dimensions, batch, first_column + c, term))
+            Prefetch(
+                self.b,
+                place_of(rank, *dimensions, at.batch, at.panel * self.width + c, term),
+            )
             for c in columns
         )
 
-    def _pack(self, batch: list[Var], first_column: Expr, start: Expr, count: int) -> list[Stmt]:
-        """The block's terms of the panel, zero beyond the last column."""
+    # --- copies -----------------------------------------------------------------------------------
+
+    def _copy(self, at: _At, first: Expr, start: Expr, count: int) -> list[Stmt]:
+        """The block's terms of the rows from `first` on, as they lie in a."""
+        r, k, v, lane = Var("r"), Var("k"), Var("v"), Var("lane")
+        if not self.along:
+            element = self._element(self.a, 0, at, self._row(at, first + r), start + k)
+            rows = For(r, self.rows, Kind.VECTOR, (Store(self.copied, (k, r), element),))
+            return [For(k, count, Kind.SERIAL, (rows,))]
+        at_once = v * self.lanes + lane
+        element = self._element(self.a, 0, at, self._row(at, first + r), start + at_once)
+        body: Body = (Store(self.copied, (r, at_once), element),)
+        if count % self.lanes:
+            body = (If(at_once < count, body),)
+        vector = For(lane, self.lanes, Kind.VECTOR, body)
+        vectors = For(v, -(-count // self.lanes), Kind.SERIAL, (vector,))
+        return [For(r, self.rows, Kind.SERIAL, (vectors,))]
+
+    def _pack(self, at: _At, panel: Expr, start: Expr, count: int) -> list[Stmt]:
+        """The block's terms of a panel, zero beyond the last column."""
         lane, k = Var("lane"), Var("k")
         if self.across:
-            return self._pack_across(batch, first_column, start, count)
-        column = first_column + lane
-        element = self._element(self.b, 1, batch, column, start + k)
-        fill: list[Stmt] = [Store(self.panel, (k, lane), element)]
+            return self._pack_across(at, panel, start, count)
+        column = self._column(at, panel, lane)
+        element = self._element(self.b, 1, at, column, start + k)
+        fill: list[Stmt] = [Store(self.panel, (panel, k, lane), element)]
         if self.n % self.width:
-            zero = Store(self.panel, (k, lane), const(0, self.accumulator))
+            zero = Store(self.panel, (panel, k, lane), self._zero())
             fill = [zero, If(column < self.n, tuple(fill))]
         vector = For(lane, self.width, Kind.VECTOR, tuple(fill))
         return [For(k, count, Kind.SERIAL, (vector,))]
 
-    def _pack_across(
-        self, batch: list[Var], first_column: Expr, start: Expr, count: int
-    ) -> list[Stmt]:
+    def _pack_across(self, at: _At, panel: Expr, start: Expr, count: int) -> list[Stmt]:
         """The same where neighbouring terms are neighbours in memory: read along them, one by one.
         Vectors along the columns would be gathers, whose lines often share a cache set."""
         lane, k = Var("lane"), Var("k")
-        column = first_column + lane
-        element = self._element(self.b, 1, batch, column, start + k)
-        terms = For(k, count, Kind.SERIAL, (Store(self.panel, (k, lane), element),))
+        column = self._column(at, panel, lane)
+        element = self._element(self.b, 1, at, column, start + k)
+        terms = For(k, count, Kind.SERIAL, (Store(self.panel, (panel, k, lane), element),))
         if not self.n % self.width:
             return [For(lane, self.width, Kind.SERIAL, (terms,))]
         k = Var("k")
-        zero = For(k, count, Kind.SERIAL, (Store(self.panel, (k, lane), self._zero()),))
+        zero = For(k, count, Kind.SERIAL, (Store(self.panel, (panel, k, lane), self._zero()),))
         return [For(lane, self.width, Kind.SERIAL, (If(column < self.n, (terms,), (zero,)),))]
 
-    def _element(self, buffer: Buffer, side: int, batch: list[Var], free: Expr, term: Expr) -> Expr:
+    def _element(self, buffer: Buffer, side: int, at: _At, free: Expr, term: Expr) -> Expr:
         """An element of an argument at (batch, free axis, contracted axis), widened."""
         contract, batch_axes = self.dimensions[0][side], self.dimensions[1][side]
-        place = place_of(len(buffer.shape), contract, batch_axes, batch, free, term)
+        place = place_of(len(buffer.shape), contract, batch_axes, at.batch, free, term)
         return Load(buffer, place).cast(self.accumulator)
 
 
