@@ -61,7 +61,7 @@ def nanmedian(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     3.0
     """
     x = asarray(x)
-    if not dtype_of(x).is_float:
+    if not (dtype_of(x).is_float or dtype_of(x).is_complex):
         return median(x, axis, keepdims=keepdims)
     ordered, wide = ordered_axes("nanmedian", x, axis)
     if not shape_of(ordered)[-1]:

@@ -99,7 +99,7 @@ class _Groups:
         later = part(self.values, 0, min(1, self.length), rest)
         before = part(self.values, 0, 0, rest)
         same = equal(later, before)
-        if equal_nan and dtype_of(x).is_float:
+        if equal_nan and (dtype_of(x).is_float or dtype_of(x).is_complex):
             same = logical_or(same, logical_and(isnan(later), isnan(before)))
         one = broadcast(literal(True, dt.b1), (min(1, self.length),))
         self.first = concat([one, logical_not(same)], 0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
+from pyc.forks import load
 from pyc.interpreter import bind, bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -67,7 +68,11 @@ def _sorted(op: str, x: Any, axis: int | None, descending: bool) -> Any:
     if axis is None:
         x, axis = ravel(x), 0
     place = axis_of(op, axis, len(shape_of(x)))
-    found = bind1(op, moveaxis(x, place, -1), descending=descending)
+    rows = moveaxis(x, place, -1)
+    if dtype_of(x).is_complex:
+        found = getattr(load("pyc.numpy.complex_order"), op)(rows, descending)
+    else:
+        found = bind1(op, rows, descending=descending)
     return moveaxis(found, -1, place)
 
 
@@ -101,7 +106,7 @@ def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = asarray(x)
     ordered, wide = ordered_axes("median", x, axis)
     count = shape_of(ordered)[-1]
-    if not dtype_of(x).is_float:
+    if not (dtype_of(x).is_float or dtype_of(x).is_complex):
         ordered = cast(ordered, dt.f64)
     if count == 0:
         found = broadcast(literal(np.nan, dtype_of(ordered)), shape_of(ordered)[:-1])
@@ -115,8 +120,6 @@ def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 def ordered_axes(name: str, x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     """`x` with the axes (all if None) as a sorted last one, and its shape with these axes as 1."""
-    if dtype_of(x).is_complex:
-        raise DTypeError(f"{name}: complex numbers have no order, got {type_text(x)}")
     shape = shape_of(x)
     axes = axes_of(name, axis, len(shape))
     kept = [k for k in range(len(shape)) if k not in axes]
@@ -161,6 +164,8 @@ def quantiles_of(
     if not ((fractions >= 0) & (fractions <= 1)).all():
         raise ArgumentError(f"{name}: fractions must lie in [0, {whole}], got {q}")
     kind = np.dtype(q.dtype) if hasattr(q, "dtype") else np.asarray(numbers).dtype
+    if dtype_of(x).is_complex:
+        raise DTypeError(f"{name}: needs real numbers, got {type_text(x)}")
     ordered, wide = ordered_axes(name, x, axis)
     count = shape_of(ordered)[-1]
     if count == 0:
@@ -210,7 +215,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     line, values = asarray(a), asarray(v)
     line = line if sorter is None else gather(line, asarray(sorter))
     kind = dtype_of(operands("searchsorted", _stand_in(line), _stand_in(values))[0])
-    return bind1("searchsorted", cast(line, kind), cast(values, kind), right=side == "right")
+    line, values, right = cast(line, kind), cast(values, kind), side == "right"
+    if kind.is_complex:
+        return load("pyc.numpy.complex_order").searchsorted(line, values, right)
+    return bind1("searchsorted", line, values, right=right)
 
 
 def _stand_in(x: Any) -> Any:

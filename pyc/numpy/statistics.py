@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
+from pyc.forks import load
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -29,7 +30,7 @@ from pyc.numpy.core import (
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, divide, imag, multiply, real, sqrt, square, subtract
 from pyc.numpy.logic import greater, isnan, logical_not, where
-from pyc.numpy.manipulation import concat, diagonal, permute_dims, ravel, reshape
+from pyc.numpy.manipulation import concat, diagonal, moveaxis, permute_dims, ravel, reshape
 
 
 def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any = None) -> Any:
@@ -104,8 +105,22 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 def _extreme(name: str, op: str, boolean: str, x: Any, axis: Any, keepdims: bool) -> Any:
     x = asarray(x)
     if dtype_of(x).is_complex:
-        raise DTypeError(f"{name}: complex numbers have no order")
+        return _complex_extreme(name, x, axis, keepdims)
     return _reduced(name, boolean if dtype_of(x) is dt.b1 else op, x, axis, keepdims)
+
+
+def _complex_extreme(
+    name: str, x: Any, axis: Any, keepdims: bool, shown: str = "", missing: bool = False
+) -> Any:
+    """max or min of complex numbers in NumPy's order. shown: the name for messages; missing: those
+    with NaN count only where all have one."""
+    shape = shape_of(x)
+    axes = axes_of(shown or name, axis, len(shape))
+    if not axes or builtins.any(not shape[k] for k in axes):
+        return _reduced(shown or name, "", x, axis, keepdims)
+    found = load("pyc.numpy.complex_order").extreme(name, x, axes, missing)
+    kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
+    return reshape(found, kept) if keepdims else found
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -270,6 +285,8 @@ def nancumsum(x: Any, axis: int | None = None) -> Any:
 def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The greatest element that is not NaN; NaN if all are."""
     x = asarray(x)
+    if dtype_of(x).is_complex:
+        return _complex_extreme("max", x, axis, keepdims, "nanmax", missing=True)
     if not dtype_of(x).is_float:
         return max(x, axis, keepdims)
     found = max(where(isnan(x), -np.inf, x), axis, keepdims)
@@ -279,6 +296,8 @@ def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def nanmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The least element that is not NaN; NaN if all are."""
     x = asarray(x)
+    if dtype_of(x).is_complex:
+        return _complex_extreme("min", x, axis, keepdims, "nanmin", missing=True)
     if not dtype_of(x).is_float:
         return min(x, axis, keepdims)
     found = min(where(isnan(x), np.inf, x), axis, keepdims)
@@ -290,8 +309,9 @@ def _running(op: str, x: Any, axis: int | None, dtype: Any, wide: bool) -> Any:
     x = _wide(x, dtype) if wide else x
     if axis is None:
         x, axis = ravel(x), 0
-    shape = shape_of(x)
-    place = axis_of(op, axis, len(shape))
+    place = axis_of(op, axis, len(shape_of(x)))
+    if not wide and dtype_of(x).is_complex and shape_of(x)[place]:
+        return load("pyc.numpy.complex_order").running(op, x, place)
     return bind1(op, x, axis=place, reverse=False)
 
 
@@ -362,13 +382,23 @@ def _place(name: str, x: Any, axis: int | None, keepdims: bool) -> Any:
     x = asarray(x)
     if dtype_of(x) is dt.b1:
         x = cast(x, dt.u8)
-    if dtype_of(x).is_complex:
-        raise DTypeError(f"{name}: complex numbers have no order")
     rank = len(shape_of(x))
     where_axis = None if axis is None else axis_of(name, axis, rank)
     if rank == 0:
         return literal(0, dt.i64)
+    if dtype_of(x).is_complex:
+        return _complex_place(name, x, where_axis, keepdims)
     return _reduced(name, name, x, where_axis, keepdims)
+
+
+def _complex_place(name: str, x: Any, axis: int | None, keepdims: bool) -> Any:
+    shape = shape_of(x)
+    rows = ravel(x) if axis is None else moveaxis(x, axis, -1)
+    if not shape_of(rows)[-1]:
+        return _reduced(name, name, x, axis, keepdims)
+    found = load("pyc.numpy.complex_order").place(name, rows)
+    kept = tuple(1 if axis in (None, k) else n for k, n in enumerate(shape))
+    return reshape(found, kept) if keepdims else found
 
 
 __all__ = [
