@@ -348,7 +348,7 @@ if TYPE_CHECKING:
     from pyc.numpy.histograms import histogram2d, histogram_bin_edges, histogramdd
     from pyc.numpy.information import __array_namespace_info__
     from pyc.numpy.missing_values import nancumprod, nanmedian, nanpercentile, nanquantile
-    from pyc.numpy.orders import argpartition, lexsort, partition, trim_zeros
+    from pyc.numpy.orders import argpartition, lexsort, partition, sort_complex, trim_zeros
     from pyc.numpy.polynomials import (
         poly,
         polyadd,
@@ -702,6 +702,7 @@ __all__ = [
     "sinh",
     "sliding_window_view",
     "sort",
+    "sort_complex",
     "spacing",
     "split",
     "sqrt",

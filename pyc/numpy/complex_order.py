@@ -8,6 +8,7 @@ parts.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -68,13 +69,15 @@ def extreme(name: str, x: Any, axes: tuple[int, ...], missing: bool = False) -> 
     shape = shape_of(x)
     kept = [k for k in range(len(shape)) if k not in axes]
     around = tuple(shape[k] for k in kept)
-    rows = reshape(permute_dims(x, (*kept, *axes)), (*around, -1))
+    rows = reshape(permute_dims(x, (*kept, *axes)), (*around, prod(shape[k] for k in axes)))
     at = place(f"arg{name}", rows, missing)
     return reshape(take_along_axis(rows, reshape(at, (*around, 1)), -1), around)
 
 
 def running(name: str, x: Any, axis: int) -> Any:
     """Running maxima (cummax) or minima (cummin) along an axis."""
+    if not shape_of(x)[axis]:
+        return x
     function = "maximum" if name == "cummax" else "minimum"
     return associative_scan(lambda a, b: chosen(function, a, b), x, False, axis)
 

@@ -310,7 +310,7 @@ def _running(op: str, x: Any, axis: int | None, dtype: Any, wide: bool) -> Any:
     if axis is None:
         x, axis = ravel(x), 0
     place = axis_of(op, axis, len(shape_of(x)))
-    if not wide and dtype_of(x).is_complex and shape_of(x)[place]:
+    if not wide and dtype_of(x).is_complex:
         return load("pyc.numpy.complex_order").running(op, x, place)
     return bind1(op, x, axis=place, reverse=False)
 
