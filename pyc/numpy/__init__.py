@@ -349,8 +349,8 @@ if TYPE_CHECKING:
     from pyc.numpy.information import __array_namespace_info__
     from pyc.numpy.missing_values import nancumprod, nanmedian, nanpercentile, nanquantile
     from pyc.numpy.orders import argpartition, lexsort, partition, sort_complex, trim_zeros
+    from pyc.numpy.polynomial_fits import poly, polyfit, roots
     from pyc.numpy.polynomials import (
-        poly,
         polyadd,
         polyder,
         polydiv,
@@ -660,6 +660,7 @@ __all__ = [
     "polyadd",
     "polyder",
     "polydiv",
+    "polyfit",
     "polyint",
     "polymul",
     "polysub",
@@ -689,6 +690,7 @@ __all__ = [
     "rint",
     "roll",
     "rollaxis",
+    "roots",
     "rot90",
     "round",
     "searchsorted",

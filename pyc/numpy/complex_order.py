@@ -1,9 +1,9 @@
 """The order that NumPy gives complex numbers: by the real part, then by the imaginary part.
 
-Loaded for the first complex numbers that are compared or sorted. Comparisons with NaN are false, and
-extremes keep the first number that has one. In a sorted line come first the numbers without NaN,
-then those with an imaginary one by their real parts, then those with a real one by their imaginary
-parts.
+Loaded for the first complex numbers that are compared or sorted. Comparisons with NaN are false,
+and extremes keep the first number that has one. In a sorted line come first the numbers without
+NaN, then those with an imaginary one by their real parts, then those with a real one by their
+imaginary parts.
 """
 
 from __future__ import annotations

@@ -15,8 +15,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "pyc.numpy.information": ("__array_namespace_info__",),
     "pyc.numpy.missing_values": ("nancumprod", "nanmedian", "nanpercentile", "nanquantile"),
     "pyc.numpy.orders": ("argpartition", "lexsort", "partition", "sort_complex", "trim_zeros"),
+    "pyc.numpy.polynomial_fits": ("poly", "polyfit", "roots"),
     "pyc.numpy.polynomials": (
-        *("poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "vander"),
+        *("polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "vander"),
     ),
     "pyc.numpy.samples": ("array_equiv", "geomspace", "piecewise", "real_if_close", "unwrap"),
     "pyc.numpy.sets": (
