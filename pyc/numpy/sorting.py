@@ -22,6 +22,8 @@ from pyc.numpy.core import (
     known_elements,
     literal,
     operands,
+    result_dtype,
+    reverse,
     shape_of,
     structural,
     type_text,
@@ -227,19 +229,61 @@ def _stand_in(x: Any) -> Any:
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """The number of the bin of each element, for ascending `bins`."""
-    return searchsorted(bins, x, "left" if right else "right")
+    """The number of the bin of each element, int64, for ascending or descending edges `bins`, a
+    line. Traced edges are taken to be one or the other, by the first and the last one.
+
+    raises ArgumentError: known edges that are neither; DTypeError: complex numbers
+    """
+    x, edges = asarray(x), asarray(bins)
+    if dtype_of(x).is_complex or dtype_of(edges).is_complex:
+        raise DTypeError(f"digitize: needs real numbers, got {type_text(x)}, {type_text(edges)}")
+    if len(shape_of(edges)) != 1:
+        raise ShapeError(f"digitize: the edges are a line, got {type_text(edges)}")
+    (count,), side = shape_of(edges), "left" if right else "right"
+    known = known_elements(edges)
+    if known is not None and not ((known[1:] >= known[:-1]).all() or _falls(known)):
+        raise ArgumentError("digitize: the edges neither ascend nor descend")
+    if count < 2 or (known is not None and not known[0] > known[-1]):
+        return searchsorted(edges, x, side)
+    turned = less(gather(edges, count - 1), gather(edges, 0))
+    found = searchsorted(where(turned, reverse(edges, (0,)), edges), x, side)
+    return where(turned, subtract(count, found), found)
+
+
+def _falls(x: Any) -> bool:
+    return bool((x[1:] <= x[:-1]).all())
+
+
+_COMPARED = 64
+"""Elements that `isin` compares with each one."""
 
 
 def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, *, invert: bool = False
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
 ) -> Any:
-    """Whether each element occurs in `test_elements` (compared with every one: for short lists), or
-    with `invert` whether it does not."""
+    """Whether each element occurs in `test_elements`, or with `invert` whether it does not. A few
+    are compared with every element, more are sorted and searched; assume_unique and `kind` ("sort",
+    "table") choose among NumPy's ways, and change nothing here.
+
+    raises ArgumentError: another `kind`
+    """
     del assume_unique
+    if kind not in (None, "sort", "table"):
+        raise ArgumentError(f"isin: kind must be None, 'sort' or 'table', got {kind!r}")
     x, items = asarray(element), ravel(asarray(test_elements))
-    wide = bind1("reshape", x, shape=(*shape_of(x), 1))
-    found = any_true(equal(wide, items), axis=-1)
+    common = result_dtype(x, items)
+    exact = common.is_integer or not (dtype_of(x).is_integer and dtype_of(items).is_integer)
+    if shape_of(items)[0] > _COMPARED and exact:
+        line, values = sort(cast(items, common)), cast(x, common)
+        found = equal(gather(line, searchsorted(line, values), mode="clip"), values)
+    else:
+        wide = bind1("reshape", x, shape=(*shape_of(x), 1))
+        found = any_true(equal(wide, items), axis=-1)
     return bind1("logical_not", found) if invert else found
 
 
