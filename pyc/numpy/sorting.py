@@ -131,18 +131,43 @@ def ordered_axes(name: str, x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     return sort(rows, -1), tuple(1 if k in axes else n for k, n in enumerate(shape))
 
 
-def quantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def quantile(
+    x: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    keepdims: bool = False,
+    method: str = "linear",
+    weights: Any = None,
+) -> Any:
     """The element at fraction q of the sorted axes (all if None), linearly between neighbours; NaN
-    if any is. q: a concrete number, or a list of them, which makes a new first axis. The type is
-    NumPy's: a float's own where q is a Python number, any type's own where q is 0 or 1 as integers,
-    else that of x and q together. Where a fraction falls on an element it is that element, beside
-    infinite ones too (NumPy's formula gives NaN)."""
-    return quantiles_of("quantile", asarray(x), q, 1, axis, keepdims, _between)
+    if any is. q: a number, or an array of them, whose axes come first. The type is NumPy's: a
+    float's own where q is a Python number, any type's own where q is 0 or 1 as integers, else that
+    of x and q together. Where a fraction falls on an element it is that element, beside infinite
+    ones too (NumPy's formula gives NaN). Traced fractions outside of [0, 1] give NaN.
+
+    method: another of NumPy's rules for places between elements, or for which one to choose
+    weights: how much each element counts, for the method "inverted_cdf"; of the shape of x, or of
+    its axes `axis`
+    raises ArgumentError: known fractions outside of [0, 1], another method, known weights below 0
+    or all 0; ShapeError: no elements, or weights of another shape; DTypeError: complex numbers
+    """
+    given = (asarray(x), q, 1, axis, keepdims, _between)
+    return quantiles_of("quantile", *given, method=method, weights=weights)
 
 
-def percentile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def percentile(
+    x: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    keepdims: bool = False,
+    method: str = "linear",
+    weights: Any = None,
+) -> Any:
     """`quantile` with q in percent."""
-    return quantiles_of("percentile", asarray(x), q, 100, axis, keepdims, _between)
+    given = (asarray(x), q, 100, axis, keepdims, _between)
+    return quantiles_of("percentile", *given, method=method, weights=weights)
 
 
 def quantiles_of(
@@ -153,21 +178,23 @@ def quantiles_of(
     axis: Any,
     keepdims: bool,
     between: Callable[[Any, float], Any],
+    *,
+    method: str,
+    weights: Any,
 ) -> Any:
     """Quantiles at fractions q / whole. between: the element at a fraction of the sorted last axis
-    of an array."""
+    of an array, by the linear method."""
+    if dtype_of(x).is_complex:
+        raise DTypeError(f"{name}: needs real numbers, got {type_text(x)}")
+    several = type(q) in (list, tuple) and known_elements(asarray(q)) is None
     numbers = structural(q)
-    if hasattr(numbers, "type"):
-        raise ConcretizationError(
-            f"{name}: `q` must be known while tracing",
-            fix="Pass it as a Python number or a list, or make it a static argument.",
-        )
+    if several or hasattr(numbers, "type") or method != "linear" or weights is not None:
+        rest = (method, weights, name.startswith("nan"))
+        return load("pyc.numpy.quantiles").quantiles(name, x, q, whole, axis, keepdims, *rest)
     fractions = np.asarray(numbers, np.float64) / whole
     if not ((fractions >= 0) & (fractions <= 1)).all():
         raise ArgumentError(f"{name}: fractions must lie in [0, {whole}], got {q}")
     kind = np.dtype(q.dtype) if hasattr(q, "dtype") else np.asarray(numbers).dtype
-    if dtype_of(x).is_complex:
-        raise DTypeError(f"{name}: needs real numbers, got {type_text(x)}")
     ordered, wide = ordered_axes(name, x, axis)
     count = shape_of(ordered)[-1]
     if count == 0:
