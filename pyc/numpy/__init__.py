@@ -64,12 +64,15 @@ from pyc.numpy.data_types import (
 )
 from pyc.numpy.editing import (
     ascontiguousarray,
+    block,
     choose,
     delete,
     diagflat,
     dsplit,
+    ediff1d,
     hsplit,
     insert,
+    resize,
     select,
     sliding_window_view,
     vsplit,
@@ -214,7 +217,6 @@ from pyc.numpy.manipulation import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
-    block,
     column_stack,
     concat,
     concatenate,
@@ -222,7 +224,6 @@ from pyc.numpy.manipulation import (
     diagonal,
     diff,
     dstack,
-    ediff1d,
     expand_dims,
     flip,
     fliplr,
@@ -235,7 +236,6 @@ from pyc.numpy.manipulation import (
     ravel,
     repeat,
     reshape,
-    resize,
     roll,
     rollaxis,
     rot90,
@@ -348,9 +348,9 @@ if TYPE_CHECKING:
     from pyc.numpy.histograms import histogram2d, histogram_bin_edges, histogramdd
     from pyc.numpy.information import __array_namespace_info__
     from pyc.numpy.missing_values import nancumprod, nanmedian, nanpercentile, nanquantile
-    from pyc.numpy.orders import argpartition, lexsort, partition, trim_zeros
+    from pyc.numpy.orders import argpartition, lexsort, partition, sort_complex, trim_zeros
+    from pyc.numpy.polynomial_fits import poly, polyfit, roots
     from pyc.numpy.polynomials import (
-        poly,
         polyadd,
         polyder,
         polydiv,
@@ -660,6 +660,7 @@ __all__ = [
     "polyadd",
     "polyder",
     "polydiv",
+    "polyfit",
     "polyint",
     "polymul",
     "polysub",
@@ -689,6 +690,7 @@ __all__ = [
     "rint",
     "roll",
     "rollaxis",
+    "roots",
     "rot90",
     "round",
     "searchsorted",
@@ -702,6 +704,7 @@ __all__ = [
     "sinh",
     "sliding_window_view",
     "sort",
+    "sort_complex",
     "spacing",
     "split",
     "sqrt",

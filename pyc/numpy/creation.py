@@ -13,6 +13,7 @@ from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.interpreter import bind1, current, is_number, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
+    axis_of,
     broadcast,
     broadcast_shape,
     cast,
@@ -103,25 +104,25 @@ def empty(shape: Any, dtype: Any = None) -> Any:
     return zeros(shape, dtype)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
-    """`full` with the shape and dtype of `x`."""
+def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    """`full` with the shape and dtype of `x`, or others."""
     kind = type_of(value(x))
-    return full(kind.shape, fill_value, dtype or kind.dtype)
+    return full(kind.shape if shape is None else shape, fill_value, dtype or kind.dtype)
 
 
-def zeros_like(x: Any, dtype: Any = None) -> Any:
-    """Zeros of the shape and dtype of `x`."""
-    return full_like(x, 0, dtype)
+def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    """Zeros of the shape and dtype of `x`, or others."""
+    return full_like(x, 0, dtype, shape=shape)
 
 
-def ones_like(x: Any, dtype: Any = None) -> Any:
-    """Ones of the shape and dtype of `x`."""
-    return full_like(x, 1, dtype)
+def ones_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    """Ones of the shape and dtype of `x`, or others."""
+    return full_like(x, 1, dtype, shape=shape)
 
 
-def empty_like(x: Any, dtype: Any = None) -> Any:
+def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
     """As `zeros_like`."""
-    return zeros_like(x, dtype)
+    return zeros_like(x, dtype, shape=shape)
 
 
 def iota(shape: tuple[int, ...], axis: int, dtype: dt.DType) -> Any:
@@ -165,49 +166,92 @@ def _computed(whole: Any, kind: dt.DType) -> Any:
     )
 
 
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Any:
-    """`num` evenly spaced numbers from start to stop, along a new first axis if these are arrays,
-    of the float type that they promote to."""
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    retstep: bool = False,
+) -> Any:
+    """`num` evenly spaced numbers from start to stop, along a new axis if these are arrays, of the
+    float type that they promote to; integers of a `dtype` are rounded down. retstep: a tuple with
+    how far they are apart, NaN of a single one.
+
+    raises ShapeError: a negative number of samples; AxisError: no such axis
+    """
     num = num.__index__()
     if num < 0:
         raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
-    if is_number(start) and is_number(stop):
-        whole = np.linspace(start, stop, num, endpoint=endpoint)
-        if dtype is not None:
-            whole = whole.astype(to_dtype(dtype).numpy)
+    if is_number(start) and is_number(stop) and not axis:
+        kind = None if dtype is None else to_dtype(dtype).numpy
+        whole, step = np.linspace(start, stop, num, endpoint, True, kind)
         if whole.nbytes <= _SMALL:
-            return constant(whole)
+            return (constant(whole), constant(step)) if retstep else constant(whole)
     start, stop = value(start), value(stop)
     kind = result_dtype(start, stop, value(1.0))
-    parts = max(num - 1 if endpoint else num, 1)
-    shape = (num, *broadcast_shape("linspace", [shape_of(start), shape_of(stop)]))
-    a, b = broadcast(cast(start, kind), shape), broadcast(cast(stop, kind), shape)
-    step = bind1("div", bind1("sub", b, a), broadcast(literal(parts, kind), shape))
-    place = iota(shape, 0, kind)
-    found = bind1("add", bind1("mul", place, step), a)
+    parts = num - 1 if endpoint else num
+    around = broadcast_shape("linspace", [shape_of(start), shape_of(stop)])
+    place = axis_of("linspace", axis, len(around) + 1)
+    shape = (*around[:place], num, *around[place:])
+    flat = tuple(broadcast(cast(x, kind), around) for x in (start, stop))
+    apart = bind1("sub", flat[1], flat[0])
+    divisor = broadcast(literal(parts if parts > 0 else np.nan, kind), around)
+    step = bind1("div", apart, divisor)
+    unit = (*around[:place], 1, *around[place:])
+    a, b, each = (
+        broadcast(bind1("reshape", x, shape=unit), shape)
+        for x in (*flat, step if parts > 0 else apart)
+    )
+    at = iota(shape, place, kind.real if kind.is_complex else kind)
+    at = cast(at, kind)
+    found = bind1("add", bind1("mul", at, each), a)
     if endpoint and num > 1:
-        last = bind1("eq", place, broadcast(literal(num - 1, kind), shape))
+        last = bind1("eq", at, broadcast(literal(num - 1, kind), shape))
         found = bind1("select", last, b, found)
-    return found if dtype is None else cast(found, to_dtype(dtype))
+    if dtype is not None:
+        wanted = to_dtype(dtype)
+        whole = wanted.is_integer and kind.is_float
+        found = cast(bind1("floor", found) if whole else found, wanted)
+    return (found, step) if retstep else found
 
 
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
 ) -> Any:
-    """base ** x at `num` evenly spaced x from start to stop. Float64 by default."""
-    exponents = linspace(start, stop, num, endpoint)
-    power = broadcast(cast(value(base), dt.f64), shape_of(exponents))
-    found = bind1("power", power, exponents)
+    """base ** x at `num` evenly spaced x from start to stop, along a new axis if one of the three
+    is an array. Float64 by default."""
+    base = value(base)
+    shape = broadcast_shape("logspace", [shape_of(value(x)) for x in (start, stop, base)])
+    if shape_of(base):
+        start, stop = (broadcast(cast(value(x), dt.f64), shape) for x in (start, stop))
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    power = cast(base, dt.f64)
+    if shape_of(base):
+        place = axis_of("logspace", axis, len(shape) + 1)
+        power = broadcast(power, shape)
+        power = bind1("reshape", power, shape=(*shape[:place], 1, *shape[place:]))
+    found = bind1("power", broadcast(power, shape_of(exponents)), exponents)
     return found if dtype is None else cast(found, to_dtype(dtype))
 
 
-def indices(dimensions: Any, dtype: Any = np.int64) -> Any:
-    """The index of each place of a grid: (rank, *dimensions)."""
+def indices(dimensions: Any, dtype: Any = np.int64, sparse: bool = False) -> Any:
+    """The index of each place of a grid: (rank, *dimensions); sparse: a tuple of one array for each
+    axis, of extent 1 along the others."""
     shape = to_shape("indices", dimensions)
-    lines = [
-        bind1("iota", shape=(1, *shape), axis=k + 1, dtype=to_dtype(dtype))
-        for k in range(len(shape))
-    ]
+    ranks, kind = range(len(shape)), to_dtype(dtype)
+    if sparse:
+        alone = [tuple(shape[j] if j == k else 1 for j in ranks) for k in ranks]
+        return tuple(bind1("iota", shape=alone[k], axis=k, dtype=kind) for k in ranks)
+    lines = [bind1("iota", shape=(1, *shape), axis=k + 1, dtype=kind) for k in ranks]
     if not lines:
         raise ShapeError("indices: needs at least one dimension")
     return lines[0] if len(lines) == 1 else bind1("concatenate", *lines, axis=0)
@@ -260,9 +304,13 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     return tril(ones((N, N if M is None else M), dtype or np.float64), k)
 
 
-def meshgrid(*xs: Any, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(
+    *xs: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True
+) -> tuple[Any, ...]:
     """Coordinate arrays of coordinate vectors: shape (len(x2), len(x1), ...) for "xy", in order of
-    the arguments for "ij"."""
+    the arguments for "ij"; sparse: of extent 1 along the axes of the others. copy: without effect,
+    memory is not shared."""
+    del copy
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
     lines = [asarray(x) for x in xs]
@@ -277,7 +325,7 @@ def meshgrid(*xs: Any, indexing: str = "xy") -> tuple[Any, ...]:
         line = bind1(
             "reshape", x, shape=tuple(sizes[k] if a == at else 1 for a in range(len(lines)))
         )
-        found.append(broadcast(line, shape))
+        found.append(line if sparse else broadcast(line, shape))
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""Elements put in, taken out and chosen; windows that slide over an array.
+"""Elements put in, taken out and chosen; blocks, and windows that slide over an array.
 
 What decides a shape (where elements go and how many) must be known while tracing; one integer place
 may be traced, since the result's shape does not depend on it.
@@ -22,6 +22,7 @@ from pyc.numpy.core import (
     constant,
     dtype_of,
     operands,
+    part,
     shape_of,
     structural,
     to_shape,
@@ -35,10 +36,12 @@ from pyc.numpy.manipulation import (
     atleast_1d,
     concat,
     diag,
+    diff,
     moveaxis,
     ravel,
     reshape,
     split,
+    tile,
 )
 
 
@@ -233,7 +236,60 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
     return current().alias(found, x)
 
 
+def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences of neighbours of the flattened array, with the numbers `to_begin` before and
+    `to_end` behind them, which must fit its type. DTypeError: they do not."""
+    line = ravel(x)
+    parts = [diff(line)]
+    for end in (to_begin, to_end):
+        if end is None:
+            continue
+        given, kind = asarray(end), dtype_of(line)
+        if not np.can_cast(dtype_of(given).numpy, kind.numpy, "same_kind"):
+            raise DTypeError(f"ediff1d: {type_text(given)} does not fit {type_text(line)}")
+        parts.insert(0 if end is to_begin else len(parts), cast(ravel(given), kind))
+    return concat(parts, 0)
+
+
+def resize(x: Any, new_shape: Any) -> Any:
+    """The elements in row-major order, repeated or cut to fill another shape."""
+    line, wanted = ravel(x), to_shape("resize", new_shape)
+    have, need = shape_of(line)[0], int(np.prod(wanted, dtype=int))
+    if have == 0 and need:
+        raise ShapeError(f"resize: {type_text(line)} has no elements to fill {wanted}")
+    if need > have:
+        line = tile(line, -(-need // have))
+    return reshape(part(line, 0, 0, need), wanted)
+
+
+def block(arrays: Any) -> Any:
+    """A matrix of blocks: lists of arrays side by side, inside a list of rows."""
+    depth = _depth(arrays)
+    leaves = _leaves(arrays)
+    rank = max([depth, *(len(shape_of(x)) for x in leaves)])
+    return _assembled(arrays, depth, rank)
+
+
+def _depth(x: Any) -> int:
+    return 1 + max(map(_depth, x), default=0) if isinstance(x, list) else 0
+
+
+def _leaves(x: Any) -> list[Any]:
+    if not isinstance(x, list):
+        return [asarray(x)]
+    if not x:
+        raise ShapeError("block: a list is empty")
+    return [leaf for item in x for leaf in _leaves(item)]
+
+
+def _assembled(x: Any, depth: int, rank: int) -> Any:
+    if depth == 0:
+        shape = shape_of(asarray(x))
+        return reshape(x, (1,) * (rank - len(shape)) + shape)
+    return concat([_assembled(item, depth - 1, rank) for item in x], -depth)
+
+
 __all__ = [
-    *("ascontiguousarray", "choose", "delete", "diagflat", "dsplit", "hsplit"),
-    *("insert", "select", "sliding_window_view", "vsplit"),
+    *("ascontiguousarray", "block", "choose", "delete", "diagflat", "dsplit", "ediff1d", "hsplit"),
+    *("insert", "resize", "select", "sliding_window_view", "vsplit"),
 ]

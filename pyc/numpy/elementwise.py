@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import DTypeError
+from pyc.forks import load
 from pyc.interpreter import bind1, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -290,28 +291,34 @@ def floor_quotient(x: Any) -> Any:
     return bind1("select", unit, x, broadcast(literal(0, dtype_of(x)), shape_of(x)))
 
 
+def _chosen(name: str, boolean: str, x: Any, y: Any) -> Any:
+    x, y = operands(name, x, y)
+    kind = dtype_of(x)
+    if kind.is_complex:
+        return load("pyc.numpy.complex_order").chosen(name, x, y)
+    if not kind.is_float:
+        name = {"fmin": "minimum", "fmax": "maximum"}.get(name, name)
+    return bind1(boolean if kind is dt.b1 else name, x, y)
+
+
 def minimum(x: Any, y: Any) -> Any:
     """The lesser; NaN if either is."""
-    x, y = operands("minimum", x, y)
-    return bind1("logical_and" if dtype_of(x) is dt.b1 else "minimum", x, y)
+    return _chosen("minimum", "logical_and", x, y)
 
 
 def maximum(x: Any, y: Any) -> Any:
     """The greater; NaN if either is."""
-    x, y = operands("maximum", x, y)
-    return bind1("logical_or" if dtype_of(x) is dt.b1 else "maximum", x, y)
+    return _chosen("maximum", "logical_or", x, y)
 
 
 def fmin(x: Any, y: Any) -> Any:
     """The lesser; the other one if one is NaN."""
-    x, y = operands("fmin", x, y)
-    return bind1("fmin" if dtype_of(x).is_float else "minimum", x, y)
+    return _chosen("fmin", "logical_and", x, y)
 
 
 def fmax(x: Any, y: Any) -> Any:
     """The greater; the other one if one is NaN."""
-    x, y = operands("fmax", x, y)
-    return bind1("fmax" if dtype_of(x).is_float else "maximum", x, y)
+    return _chosen("fmax", "logical_or", x, y)
 
 
 def clip(x: Any, min: Any = None, max: Any = None) -> Any:

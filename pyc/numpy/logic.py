@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import ConcretizationError, DTypeError
+from pyc.forks import load
 from pyc.interpreter import bind1, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -29,6 +30,7 @@ from pyc.numpy.core import (
     value,
 )
 
+_ORDER = ("lt", "le", "gt", "ge")
 _SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
@@ -39,7 +41,10 @@ def _comparison(name: str, op: str, summary: str) -> Function:
         x, y = value(x), value(y)
         if dtype_of(x).is_integer and dtype_of(y).is_integer:
             return _compared(name, op, x, y)
-        return bind1(op, *operands(name, x, y))
+        x, y = operands(name, x, y)
+        if op in _ORDER and dtype_of(x).is_complex:
+            return load("pyc.numpy.complex_order").compared(op, x, y)
+        return bind1(op, x, y)
 
     return named(function, name, summary)
 

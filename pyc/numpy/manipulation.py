@@ -14,8 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
+from pyc.array import Array
+from pyc.errors import (
+    ArgumentError,
+    ConcretizationError,
+    DTypeError,
+    ShapeError,
+    UnsupportedOpError,
+)
+from pyc.forks import load
 from pyc.interpreter import bind1, current, is_tracing, type_of
+from pyc.ir.dtype import DType
 from pyc.numpy.core import (
     axes_of,
     axis_of,
@@ -41,26 +50,66 @@ from pyc.numpy.core import (
 from pyc.numpy.creation import asarray
 
 
-def reshape(x: Any, shape: Any = None, *, newshape: Any = None, copy: bool | None = None) -> Any:
-    """`x` in row-major order under another shape; one dimension may be -1.
+def reshape(
+    x: Any,
+    shape: Any = None,
+    order: str | None = "C",
+    *,
+    newshape: Any = None,
+    copy: bool | None = None,
+) -> Any:
+    """`x` under another shape; one dimension may be -1.
 
+    order: elements are read and placed with the last axis running fastest ("C") or the first one
+    ("F"); "A" is "F" for NumPy's arrays outside of a trace that lie so in memory
     copy: True for an array of its own, False for an error where a NumPy array needs a copy
     raises ShapeError: the shape is of another number of elements; ArgumentError: no copy may be
-    made, and one is needed
+    made, and one is needed, or another order; UnsupportedOpError: "A" of a traced array of several
+    axes
     """
     x = asarray(x)
-    found = _reshaped(x, shape, newshape)
+    if by_columns("reshape", x, order):
+        turned = permute_dims(x, None)
+        found = permute_dims(_reshaped(turned, _sizes(x, shape, newshape)[::-1], None), None)
+    else:
+        found = _reshaped(x, shape, newshape)
     if copy:
         return current().copy(found)
     if copy is False and type(x) is np.ndarray and not is_tracing():
         try:
-            return np.reshape(x, shape_of(found), copy=False)
+            return np.reshape(x, shape_of(found), order or "C", copy=False)
         except ValueError:
             raise ArgumentError("reshape: `copy=False`, and this array needs a copy") from None
     return found
 
 
+def by_columns(name: str, x: Any, order: Any) -> bool:
+    """Whether an order of elements is that of columns. Where arrays lie is known of NumPy's outside
+    of a trace only.
+
+    raises ArgumentError: no order of NumPy's; UnsupportedOpError: one that depends on memory
+    """
+    if order in ("C", "c", None) or order in ("F", "f"):
+        return order in ("F", "f")
+    if order not in ("A", "a", "K", "k"):
+        raise ArgumentError(f"{name}: order must be one of 'C', 'F', 'A' and 'K', got {order!r}")
+    if type(x) is np.ndarray and not is_tracing():
+        if x.flags.c_contiguous or x.flags.f_contiguous or order in ("A", "a"):
+            return x.flags.fnc
+    elif sum(n != 1 for n in shape_of(x)) < 2 or type(x) is Array:
+        return False
+    raise UnsupportedOpError(
+        f"{name}: order={order!r} is the order of memory, which the values do not tell",
+        fix="Write `order='C'` for rows, `order='F'` for columns.",
+    )
+
+
 def _reshaped(x: Any, shape: Any, newshape: Any) -> Any:
+    return bind1("reshape", x, shape=_sizes(x, shape, newshape))
+
+
+def _sizes(x: Any, shape: Any, newshape: Any) -> tuple[int, ...]:
+    """The shape that is asked for, with no -1."""
     wanted = shape if shape is not None else newshape
     wanted = structural(wanted) if getattr(wanted, "ndim", 0) else wanted
     items = list(wanted) if isinstance(wanted, (tuple, list)) else [wanted]
@@ -77,12 +126,12 @@ def _reshaped(x: Any, shape: Any, newshape: Any) -> Any:
         raise ShapeError(
             f"reshape: {type_text(x)} has {total} elements, not those of {tuple(sizes)}"
         )
-    return bind1("reshape", x, shape=possible("reshape", tuple(sizes)))
+    return possible("reshape", tuple(sizes))
 
 
-def ravel(x: Any) -> Any:
-    """`x` as one line."""
-    return reshape(x, (-1,))
+def ravel(x: Any, order: str | None = "C") -> Any:
+    """`x` as one line. order: see `reshape`; "K" as "A"."""
+    return reshape(x, (-1,), order)
 
 
 def permute_dims(x: Any, axes: Any = None) -> Any:
@@ -194,14 +243,17 @@ def atleast_3d(*xs: Any) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def concat(arrays: Sequence[Any], axis: int | None = 0) -> Any:
-    """Arrays one after the other along an axis (each flattened first if it is None)."""
+def concat(
+    arrays: Sequence[Any], axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    """Arrays one after the other along an axis (each flattened first if it is None), in their
+    common type or `dtype`. DTypeError: a conversion that `casting` rules out."""
     if not arrays:
         raise ShapeError("concatenate: needs at least one array")
     items = [asarray(x) for x in arrays]
     if axis is None:
         items, axis = [ravel(x) for x in items], 0
-    kind = result_dtype(*items)
+    kind = result_dtype(*items) if dtype is None else _allowed(items, dtype, casting)
     rank = len(shape_of(items[0]))
     if rank == 0:
         raise ShapeError("concatenate: arrays of rank 0 have no axis; use stack")
@@ -222,25 +274,39 @@ def concat(arrays: Sequence[Any], axis: int | None = 0) -> Any:
 concatenate = concat
 
 
-def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
-    """Arrays of one shape along a new axis."""
+def _allowed(items: Sequence[Any], dtype: Any, casting: Any) -> DType:
+    """A type that all items may be converted to."""
+    kind = to_dtype(dtype)
+    for x in items:
+        if not np.can_cast(dtype_of(x).numpy, kind.numpy, casting):
+            raise DTypeError(
+                f"concatenate: casting={casting!r} does not allow {dtype_of(x)} to {kind}"
+            )
+    return kind
+
+
+def stack(
+    arrays: Sequence[Any], axis: int = 0, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    """Arrays of one shape along a new axis. dtype, casting: as in `concat`."""
     items = [asarray(x) for x in arrays]
     if not items:
         raise ShapeError("stack: needs at least one array")
     if len({shape_of(x) for x in items}) > 1:
         raise ShapeError(f"stack: shapes differ: {', '.join(map(type_text, items))}")
-    return concat([expand_dims(x, axis) for x in items], axis)
+    return concat([expand_dims(x, axis) for x in items], axis, dtype=dtype, casting=casting)
 
 
-def hstack(arrays: Sequence[Any]) -> Any:
-    """Arrays side by side: along axis 1, or 0 for lines."""
+def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Arrays side by side: along axis 1, or 0 for lines. dtype, casting: as in `concat`."""
     items = [atleast_1d(x) for x in arrays]
-    return concat(items, 0 if len(shape_of(items[0])) == 1 else 1)
+    axis = 0 if not items or len(shape_of(items[0])) == 1 else 1
+    return concat(items, axis, dtype=dtype, casting=casting)
 
 
-def vstack(arrays: Sequence[Any]) -> Any:
-    """Arrays one below the other; lines become rows."""
-    return concat([atleast_2d(x) for x in arrays], 0)
+def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Arrays one below the other; lines become rows. dtype, casting: as in `concat`."""
+    return concat([atleast_2d(x) for x in arrays], 0, dtype=dtype, casting=casting)
 
 
 def dstack(arrays: Sequence[Any]) -> Any:
@@ -412,47 +478,38 @@ def tile(x: Any, reps: Any) -> Any:
     return reshape(wide, tuple(t * s for t, s in zip(times, shape, strict=True)))
 
 
-def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
-    """`x` with more elements before and after along each axis: constants, or by mode "edge",
-    "wrap", "reflect", "symmetric" elements of x. pad_width: one number, (before, after), or a pair
-    for each axis."""
+def pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    """`x` with more elements before and after along each axis.
+
+    pad_width: one number, (before, after), a pair for each axis, or a dict of these by axis
+    mode: "constant" (`constant_values`, 0), "edge", "wrap", "reflect", "symmetric" (`reflect_type`,
+    "even" or "odd"), "linear_ramp" (to `end_values`, 0), "maximum", "mean", "median", "minimum" (of
+    `stat_length` elements, all), or "empty" (zeros); options: those that the mode has, one value,
+    or values by axis like `pad_width`
+    raises ShapeError: negative widths, or nothing to repeat; ArgumentError: another mode, or an
+    option that it does not have
+    """
     x = asarray(x)
-    shape = shape_of(x)
-    given = np.asarray(structural(pad_width), dtype=int)
-    widths = np.broadcast_to(given, (len(shape), 2)).tolist()
+    plain = mode == "constant" and options.keys() <= {"constant_values"}
+    if not plain or isinstance(pad_width, dict):
+        return load("pyc.numpy.padding").padded(x, pad_width, mode, options)
+    widths = pad_widths(x, pad_width)
+    fill = cast(value(options.get("constant_values", 0)), dtype_of(x))
+    if shape_of(fill) != ():
+        return load("pyc.numpy.padding").padded(x, pad_width, mode, options)
+    low, high = (tuple(pair[side] for pair in widths) for side in (0, 1))
+    return bind1("pad", x, fill, low=low, high=high)
+
+
+def pad_widths(x: Any, pad_width: Any) -> list[list[int]]:
+    """The numbers of elements before and after each axis; ShapeError for negative ones."""
+    given = np.asarray(structural(pad_width))
+    if given.dtype.kind not in "iu":
+        raise DTypeError(f"pad: widths are integers, got {pad_width!r}")
+    widths = np.broadcast_to(given, (len(shape_of(x)), 2)).tolist()
     if any(w < 0 for pair in widths for w in pair):
         raise ShapeError(f"pad: widths must not be negative, got {pad_width}")
-    if mode == "constant":
-        fill = cast(value(constant_values), dtype_of(x))
-        if shape_of(fill) != ():
-            raise ShapeError("pad: constant_values must be one number")
-        low, high = (tuple(pair[side] for pair in widths) for side in (0, 1))
-        return bind1("pad", x, fill, low=low, high=high)
-    if mode not in ("edge", "wrap", "reflect", "symmetric"):
-        raise ArgumentError(
-            f"pad: mode {mode!r} is not supported",
-            fix="Use 'constant', 'edge', 'wrap', 'reflect' or 'symmetric'.",
-        )
-    for axis, (before, after) in enumerate(widths):
-        if before or after:
-            n = shape[axis]
-            places = np.pad(np.arange(n), (before, after), mode=mode)  # type: ignore[call-overload]
-            x = _taken(x, places, axis)
-    return x
-
-
-def _taken(x: Any, places: Any, axis: int) -> Any:
-    """x at concrete places of an axis, as runs of slices."""
-    parts: list[Any] = []
-    start = 0
-    steps = np.diff(places)
-    while start < len(places):
-        end = start + 1
-        while end < len(places) and steps[end - 1] == 1:
-            end += 1
-        parts.append(part(x, axis, int(places[start]), end - start))
-        start = end
-    return concat(parts, axis)
+    return widths
 
 
 def diff(
@@ -484,49 +541,6 @@ def _edge_of(x: Any, axis: int, end: Any) -> list[Any]:
     if shape_of(found):
         return [found]
     return [broadcast(found, tuple(1 if k == axis else m for k, m in enumerate(shape_of(x))))]
-
-
-def ediff1d(x: Any) -> Any:
-    """Differences of neighbours of the flattened array."""
-    return diff(ravel(x))
-
-
-def resize(x: Any, new_shape: Any) -> Any:
-    """The elements in row-major order, repeated or cut to fill another shape."""
-    line, wanted = ravel(x), to_shape("resize", new_shape)
-    have, need = shape_of(line)[0], int(np.prod(wanted, dtype=int))
-    if have == 0 and need:
-        raise ShapeError(f"resize: {type_text(line)} has no elements to fill {wanted}")
-    if need > have:
-        line = tile(line, -(-need // have))
-    return reshape(part(line, 0, 0, need), wanted)
-
-
-def block(arrays: Any) -> Any:
-    """A matrix of blocks: lists of arrays side by side, inside a list of rows."""
-    depth = _depth(arrays)
-    leaves = _leaves(arrays)
-    rank = max([depth, *(len(shape_of(x)) for x in leaves)])
-    return _assembled(arrays, depth, rank)
-
-
-def _depth(x: Any) -> int:
-    return 1 + max(map(_depth, x), default=0) if isinstance(x, list) else 0
-
-
-def _leaves(x: Any) -> list[Any]:
-    if not isinstance(x, list):
-        return [asarray(x)]
-    if not x:
-        raise ShapeError("block: a list is empty")
-    return [leaf for item in x for leaf in _leaves(item)]
-
-
-def _assembled(x: Any, depth: int, rank: int) -> Any:
-    if depth == 0:
-        shape = shape_of(asarray(x))
-        return reshape(x, (1,) * (rank - len(shape)) + shape)
-    return concat([_assembled(item, depth - 1, rank) for item in x], -depth)
 
 
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:

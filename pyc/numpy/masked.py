@@ -56,10 +56,12 @@ def reduced(
     initial: Any = None,
     ddof: float = 0,
     correction: float | None = None,
+    mean: Any = None,
 ) -> Any:
     """The reduction `name` of the elements of `x` where `where` holds, `initial` included.
 
-    where: broadcasts to `x`; dtype: of sums, means and variances; ddof, correction: of variances
+    where: broadcasts to `x`; dtype: of sums, means and variances; ddof, correction, mean: of
+    variances
     raises ShapeError: `where` does not fit; ArgumentError: an extreme under a mask has no `initial`
     """
     x, name = asarray(x), name.removeprefix("a") if name in ("amax", "amin") else name
@@ -70,9 +72,8 @@ def reduced(
             counts = logical_not(isnan(x))
             mask = counts if mask is None else logical_and(mask, counts)
     if name in _SPREADS:
-        return _spread(
-            name, x, axis, dtype, keepdims, mask, ddof if correction is None else correction
-        )
+        less = ddof if correction is None else correction
+        return _spread(name, x, axis, dtype, keepdims, mask, less, mean)
     if name in _TESTS:
         kept = x if mask is None else choose(mask, cast(x, dt.b1), _TESTS[name])
         return getattr(statistics, name)(kept, axis, keepdims)
@@ -125,7 +126,14 @@ def _extreme(name: str, x: Any, axis: Any, keepdims: bool, mask: Any, initial: A
 
 
 def _spread(
-    name: str, x: Any, axis: Any, dtype: Any, keepdims: bool, mask: Any, correction: float
+    name: str,
+    x: Any,
+    axis: Any,
+    dtype: Any,
+    keepdims: bool,
+    mask: Any,
+    correction: float,
+    mean: Any,
 ) -> Any:
     """A mean, a variance or a standard deviation."""
     kind = dtype_of(x)
@@ -143,11 +151,11 @@ def _spread(
     def count(keep: bool, of: Any) -> Any:
         return cast(statistics.count_nonzero(counted, axis, keep), dtype_of(of))
 
-    average = divide(total(wide, True), count(True, wide))
     if name == "mean":
         out = divide(total(wide, keepdims), count(keepdims, wide))
         return cast(out, kind)
-    away = subtract(wide, average)
+    middle = divide(total(wide, True), count(True, wide)) if mean is None else asarray(mean)
+    away = subtract(wide, middle)
     if kind.is_complex:
         squares = add(square(real(away)), square(imag(away)))
         zero = literal(0, dtype_of(squares))

@@ -28,14 +28,14 @@ from pyc.numpy.statistics import count_nonzero, cumprod, mean
 __all__ = ["nancumprod", "nanmedian", "nanpercentile", "nanquantile"]
 
 
-def nancumprod(x: Any, axis: int | None = None) -> Any:
+def nancumprod(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """Running products along an axis (of the flattened array if None) with NaN as 1.
 
     >>> nancumprod([2.0, np.nan, 3.0]).tolist()
     [2.0, 2.0, 6.0]
     """
     x = asarray(x)
-    return cumprod(where(isnan(x), literal(1, dtype_of(x)), x), axis)
+    return cumprod(where(isnan(x), literal(1, dtype_of(x)), x), axis, dtype)
 
 
 def _at(ordered: Any, place: Any) -> Any:
@@ -61,7 +61,7 @@ def nanmedian(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     3.0
     """
     x = asarray(x)
-    if not dtype_of(x).is_float:
+    if not (dtype_of(x).is_float or dtype_of(x).is_complex):
         return median(x, axis, keepdims=keepdims)
     ordered, wide = ordered_axes("nanmedian", x, axis)
     if not shape_of(ordered)[-1]:
@@ -75,7 +75,15 @@ def nanmedian(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return reshape(found, wide) if keepdims else found
 
 
-def nanquantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def nanquantile(
+    x: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    keepdims: bool = False,
+    method: str = "linear",
+    weights: Any = None,
+) -> Any:
     """As `quantile`, of the elements that are not NaN; NaN where there is none.
 
     >>> float(nanquantile([1.0, np.nan, 3.0], 0.5))
@@ -83,11 +91,20 @@ def nanquantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> 
     """
     x = asarray(x)
     if not dtype_of(x).is_float:
-        return quantile(x, q, axis, keepdims=keepdims)
-    return quantiles_of("nanquantile", x, q, 1, axis, keepdims, _between)
+        return quantile(x, q, axis, keepdims=keepdims, method=method, weights=weights)
+    given = (x, q, 1, axis, keepdims, _between)
+    return quantiles_of("nanquantile", *given, method=method, weights=weights)
 
 
-def nanpercentile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def nanpercentile(
+    x: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    keepdims: bool = False,
+    method: str = "linear",
+    weights: Any = None,
+) -> Any:
     """As `percentile`, of the elements that are not NaN; NaN where there is none.
 
     >>> float(nanpercentile([1.0, np.nan, 3.0], 50))
@@ -95,8 +112,9 @@ def nanpercentile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -
     """
     x = asarray(x)
     if not dtype_of(x).is_float:
-        return percentile(x, q, axis, keepdims=keepdims)
-    return quantiles_of("nanpercentile", x, q, 100, axis, keepdims, _between)
+        return percentile(x, q, axis, keepdims=keepdims, method=method, weights=weights)
+    given = (x, q, 100, axis, keepdims, _between)
+    return quantiles_of("nanpercentile", *given, method=method, weights=weights)
 
 
 def _between(ordered: Any, fraction: float) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import WEAK, bind1
@@ -13,20 +16,38 @@ from pyc.numpy.core import (
     cast,
     dtype_of,
     known_elements,
+    literal,
     operands,
     part,
+    result_dtype,
     shape_of,
+    to_dtype,
     to_shape,
     type_text,
     value,
 )
 from pyc.numpy.creation import asarray, iota
-from pyc.numpy.elementwise import add, clip, conj, divide, isclose, multiply, sqrt, subtract
+from pyc.numpy.elementwise import (
+    absolute,
+    add,
+    clip,
+    conj,
+    divide,
+    imag,
+    isclose,
+    maximum,
+    multiply,
+    negative,
+    real,
+    remainder,
+    sqrt,
+    subtract,
+)
 from pyc.numpy.indexing import gather
 from pyc.numpy.linear_algebra import matmul
 from pyc.numpy.logic import equal, isnan, less, logical_and, logical_or, where
-from pyc.numpy.manipulation import concat, diagonal, flip, pad, reshape, swapaxes
-from pyc.numpy.sorting import searchsorted
+from pyc.numpy.manipulation import concat, diagonal, diff, flip, pad, reshape, swapaxes
+from pyc.numpy.sorting import argsort, searchsorted
 from pyc.numpy.statistics import all as all_true
 from pyc.numpy.statistics import mean
 from pyc.numpy.statistics import sum as total
@@ -39,16 +60,53 @@ def _line(name: str, x: Any) -> Any:
     return x
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-    """Values at `x` of the line through the points (xp, fp), xp ascending, in float64.
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    """Values at `x` of the line through the points (xp, fp), xp ascending, in float64, or in
+    complex128 for complex `fp`.
 
     left, right: the values before the first and after the last point, by default theirs
+    period: places are taken modulo it, `xp` in any order; left and right are ignored then
+    raises ShapeError: not as many points; ArgumentError: a known period of 0
     """
     places, heights = _line("interp", xp), _line("interp", fp)
     count = shape_of(places)[0]
     if count == 0 or shape_of(heights) != (count,):
         raise ShapeError(f"interp: {type_text(places)} and {type_text(heights)} must be as many")
-    x, places, heights = (cast(asarray(v), dt.f64) for v in (x, places, heights))
+    x, places = (cast(asarray(v), dt.f64) for v in (x, places))
+    if period is not None:
+        x, places, heights = _periodic(x, places, heights, period)
+        left = right = None
+    if not dtype_of(heights).is_complex:
+        return _interpolated(x, places, heights, left, right)
+    sides = [None if v is None else cast(asarray(v), dt.c128) for v in (left, right)]
+    ends = [[None if v is None else part(v) for v in sides] for part in (real, imag)]
+    parts = [
+        _interpolated(x, places, part(heights), *end)
+        for part, end in zip((real, imag), ends, strict=True)
+    ]
+    return bind1("complex", *parts)
+
+
+def _periodic(x: Any, places: Any, heights: Any, period: Any) -> tuple[Any, Any, Any]:
+    """Places within one period, and points in order that go on by one at either end."""
+    known = known_elements(asarray(period))
+    if known is not None and not known:
+        raise ArgumentError("interp: the period must not be 0")
+    whole = absolute(cast(asarray(period), dt.f64))
+    x, places = remainder(x, whole), remainder(places, whole)
+    order = argsort(places)
+    places, heights = gather(places, order), gather(heights, order)
+    last = shape_of(places)[0] - 1
+    before, after = part(places, 0, last, 1), part(places, 0, 0, 1)
+    wider = concat([subtract(before, whole), places, add(after, whole)], 0)
+    return x, wider, concat([part(heights, 0, last, 1), heights, part(heights, 0, 0, 1)], 0)
+
+
+def _interpolated(x: Any, places: Any, heights: Any, left: Any, right: Any) -> Any:
+    """`interp` of real heights."""
+    count, heights = shape_of(places)[0], cast(heights, dt.f64)
     high = clip(searchsorted(places, x, "right"), 1, count - 1) if count > 1 else None
     if high is None:
         inside = broadcast(gather(heights, 0), shape_of(x))
@@ -81,9 +139,14 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return total(divide(multiply(dx, sums), 2.0), axis=place)
 
 
-def gradient(f: Any, *varargs: Any, axis: Any = None) -> Any:
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Central differences (one-sided at the ends) along each axis, or along `axis`; a tuple if
-    there are several. varargs: the distance of samples, one for all axes or one for each."""
+    there are several. varargs: the distance of samples, or their places, a line, one for all axes
+    or one for each; edge_order: 1 or 2, of the differences at the ends.
+
+    raises ShapeError: fewer than edge_order + 1 elements, or places of another number;
+    ArgumentError: another edge_order; DTypeError: distances for another number of axes
+    """
     f = asarray(f)
     if dtype_of(f).kind not in ("float", "complex"):
         f = cast(f, dt.f64)
@@ -95,24 +158,84 @@ def gradient(f: Any, *varargs: Any, axis: Any = None) -> Any:
     ]
     steps = list(varargs) * len(axes) if len(varargs) == 1 else list(varargs) or [1.0] * len(axes)
     if len(steps) != len(axes):
-        raise ShapeError(f"gradient: {len(steps)} distances for {len(axes)} axes")
-    if any(shape_of(asarray(h)) for h in steps):
-        raise ShapeError("gradient: distances that differ along an axis are not supported")
-    found = tuple(_slope(f, k, h) for k, h in zip(axes, steps, strict=True))
+        raise DTypeError(
+            f"gradient: {len(steps)} distances for {len(axes)} axes",
+            fix="Give one distance for all axes, or one for each.",
+        )
+    if edge_order not in (1, 2):
+        raise ArgumentError(f"gradient: edge_order must be 1 or 2, got {edge_order!r}")
+    found = tuple(_slope(f, k, h, edge_order) for k, h in zip(axes, steps, strict=True))
     return found[0] if len(found) == 1 else found
 
 
-def _slope(f: Any, axis: int, step: Any) -> Any:
+def _slope(f: Any, axis: int, step: Any, edge_order: int) -> Any:
     n = shape_of(f)[axis]
-    if n < 2:
-        raise ShapeError(f"gradient: needs two elements along axis {axis} of {type_text(f)}")
-    first = subtract(part(f, axis, 1, 1), part(f, axis, 0, 1))
-    last = subtract(part(f, axis, n - 1, 1), part(f, axis, n - 2, 1))
+    if n <= edge_order:
+        raise ShapeError(
+            f"gradient: needs {edge_order + 1} elements along axis {axis} of {type_text(f)}"
+        )
+    if shape_of(value(step)):
+        return _uneven_slope(f, axis, asarray(step), edge_order)
     inner = subtract(part(f, axis, 2, n - 2), part(f, axis, 0, n - 2))
-    ends = [divide(e, step) for e in (first, last)]
     twice = 2.0 * step if type(step) in WEAK else multiply(2.0, step)
     middle = divide(inner, twice)
-    return concat([ends[0], middle, ends[1]], axis)
+    if edge_order == 1:
+        first = subtract(part(f, axis, 1, 1), part(f, axis, 0, 1))
+        last = subtract(part(f, axis, n - 1, 1), part(f, axis, n - 2, 1))
+        return concat([divide(first, step), middle, divide(last, step)], axis)
+    shares = [divide(k, step) for k in (-1.5, 2.0, -0.5)]
+    first = _weighted(f, axis, (0, 1, 2), shares)
+    last = _weighted(f, axis, (n - 3, n - 2, n - 1), [negative(k) for k in reversed(shares)])
+    return concat([first, middle, last], axis)
+
+
+def _weighted(f: Any, axis: int, places: Sequence[int], shares: Sequence[Any]) -> Any:
+    """The sum of slices of one element along an axis, each times its share."""
+    a, b, c = (multiply(k, part(f, axis, at, 1)) for at, k in zip(places, shares, strict=True))
+    return add(add(a, b), c)
+
+
+def _uneven_slope(f: Any, axis: int, places: Any, edge_order: int) -> Any:
+    """Differences of samples at places of their own."""
+    n = shape_of(f)[axis]
+    if shape_of(places) != (n,):
+        raise ShapeError(
+            f"gradient: {type_text(places)} is no place for each of the {n} elements along axis "
+            f"{axis} of {type_text(f)}"
+        )
+    if dtype_of(places).is_integer:
+        places = cast(places, dt.f64)
+    steps = diff(places)
+    rank = len(shape_of(f))
+    wide = tuple(-1 if k == axis else 1 for k in range(rank))
+    h, k = (reshape(part(steps, 0, at, n - 2), wide) for at in (0, 1))
+    both = add(h, k)
+    outer = divide(negative(k), multiply(h, both)), divide(h, multiply(k, both))
+    inner = divide(subtract(k, h), multiply(h, k))
+    before, here, after = (part(f, axis, at, n - 2) for at in (0, 1, 2))
+    middle = add(multiply(outer[0], before), multiply(inner, here))
+    middle = add(middle, multiply(outer[1], after))
+    if edge_order == 1:
+        ends = []
+        for at in (0, n - 2):
+            rise = subtract(part(f, axis, at + 1, 1), part(f, axis, at, 1))
+            ends.append(divide(rise, gather(steps, at)))
+        return concat([ends[0], middle, ends[1]], axis)
+    shares = _shares_at_an_end(gather(steps, 0), gather(steps, 1))
+    first = _weighted(f, axis, (0, 1, 2), shares)
+    shares = _shares_at_an_end(gather(steps, n - 2), gather(steps, n - 3))
+    last = _weighted(f, axis, (n - 1, n - 2, n - 3), [negative(share) for share in shares])
+    return concat([first, middle, last], axis)
+
+
+def _shares_at_an_end(h: Any, k: Any) -> list[Any]:
+    """What the first three samples count in the slope at the first, h and k apart."""
+    both = add(h, k)
+    return [
+        divide(negative(add(multiply(2, h), k)), multiply(h, both)),
+        divide(both, multiply(h, k)),
+        divide(negative(h), multiply(k, both)),
+    ]
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
@@ -154,25 +277,79 @@ def polyval(p: Any, x: Any) -> Any:
     return found
 
 
-def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None) -> Any:
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
     """The covariance matrix of variables, one a row (a column if not rowvar), over n - ddof (1, or
-    0 with `bias`)."""
-    x = _variables(m, rowvar)
-    if y is not None:
-        x = concat([x, _variables(y, rowvar)], 0)
+    0 with `bias`), in float64 or complex128, or in `dtype`.
+
+    fweights: how often each observation counts, (n,) integers; aweights: how much, (n,)
+    raises ShapeError: tables of more axes, or weights of another number; DTypeError: `fweights`
+    that are no integers; ArgumentError: known weights below 0, or a fractional `ddof`
+    """
+    items = [asarray(v) for v in (m, y) if v is not None]
+    kind = result_dtype(*items, broadcast(literal(0, dt.f64), ()))
+    kind = kind if dtype is None else to_dtype(dtype)
+    x = concat([_variables(v, rowvar, kind) for v in items], 0)
     n = shape_of(x)[1]
     less_by = ddof if ddof is not None else (0 if bias else 1)
-    apart = subtract(x, mean(x, axis=1, keepdims=True))
-    found = matmul(apart, conj(swapaxes(apart, 0, 1)))
-    found = divide(found, float(max(n - less_by, 0)))
+    if less_by != int(less_by):
+        raise ArgumentError(f"cov: ddof must be an integer, got {less_by!r}")
+    weights, over = _weights(n, less_by, fweights, aweights)
+    if weights is None:
+        apart = subtract(x, mean(x, axis=1, keepdims=True))
+        turned = apart
+    else:
+        weights = cast(weights, kind.real if kind.is_complex else kind)
+        middle = divide(total(multiply(x, weights), 1, keepdims=True), total(weights))
+        apart = subtract(x, middle)
+        turned = multiply(apart, weights)
+    found = matmul(apart, conj(swapaxes(turned, 0, 1)))
+    found = cast(divide(found, over), kind)
     return reshape(found, ()) if shape_of(found) == (1, 1) else found
 
 
-def _variables(m: Any, rowvar: bool) -> Any:
-    x = asarray(m)
-    kind = dtype_of(x)
-    if not kind.is_complex:
-        x = cast(x, dt.f64)
+def _weights(n: int, less_by: int, fweights: Any, aweights: Any) -> tuple[Any, Any]:
+    """What each observation counts, None for 1, and what their sums are divided by."""
+    if fweights is None and aweights is None:
+        return None, float(max(n - less_by, 0))
+    given = []
+    for name, w in (("fweights", fweights), ("aweights", aweights)):
+        line = None if w is None else asarray(w)
+        if line is not None and shape_of(line) != (n,):
+            raise ShapeError(f"cov: {name} {type_text(line)} for {n} observations")
+        known = None if line is None else known_elements(line)
+        if known is not None and (known < 0).any():
+            raise ArgumentError(f"cov: {name} must not be negative")
+        whole = line is None or dtype_of(line).is_integer
+        if known is not None:
+            whole = bool((known == np.rint(known)).all())
+        if name == "fweights" and not whole:
+            raise DTypeError(
+                f"cov: fweights are numbers of observations, got {type_text(line)}",
+                fix="Convert them: `fweights.astype(np.int64)`; or give `aweights`.",
+            )
+        given.append(None if line is None else cast(line, dt.f64))
+    counts, shares = given
+    both = shares if counts is None else (counts if shares is None else multiply(counts, shares))
+    over = total(both)
+    if less_by and shares is None:
+        over = subtract(over, less_by)
+    elif less_by:
+        over = subtract(over, divide(multiply(less_by, total(multiply(both, shares))), over))
+    return both, maximum(over, 0.0)
+
+
+def _variables(m: Any, rowvar: bool, kind: dt.DType) -> Any:
+    x = cast(asarray(m), kind)
     if len(shape_of(x)) > 2:
         raise ShapeError(f"cov: needs rank 2 or less, got {type_text(x)}")
     if len(shape_of(x)) < 2:
@@ -180,14 +357,16 @@ def _variables(m: Any, rowvar: bool) -> Any:
     return x if rowvar else swapaxes(x, 0, 1)
 
 
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
     """The correlation coefficients of variables: `cov` scaled to a diagonal of 1."""
-    found = cov(x, y, rowvar)
+    found = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(found):
         return divide(found, found)
-    size = sqrt(diagonal(found))
-    rows = divide(found, reshape(size, (-1, 1)))
-    return clip(divide(rows, size), -1, 1) if dtype_of(found).is_float else divide(rows, size)
+    size = sqrt(real(diagonal(found)) if dtype_of(found).is_complex else diagonal(found))
+    rows = divide(divide(found, reshape(size, (-1, 1))), size)
+    if dtype_of(found).is_float:
+        return clip(rows, -1, 1)
+    return bind1("complex", clip(real(rows), -1, 1), clip(imag(rows), -1, 1))
 
 
 def allclose(

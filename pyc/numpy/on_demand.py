@@ -14,9 +14,10 @@ MODULES: dict[str, tuple[str, ...]] = {
     "pyc.numpy.histograms": ("histogram2d", "histogram_bin_edges", "histogramdd"),
     "pyc.numpy.information": ("__array_namespace_info__",),
     "pyc.numpy.missing_values": ("nancumprod", "nanmedian", "nanpercentile", "nanquantile"),
-    "pyc.numpy.orders": ("argpartition", "lexsort", "partition", "trim_zeros"),
+    "pyc.numpy.orders": ("argpartition", "lexsort", "partition", "sort_complex", "trim_zeros"),
+    "pyc.numpy.polynomial_fits": ("poly", "polyfit", "roots"),
     "pyc.numpy.polynomials": (
-        *("poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "vander"),
+        *("polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "vander"),
     ),
     "pyc.numpy.samples": ("array_equiv", "geomspace", "piecewise", "real_if_close", "unwrap"),
     "pyc.numpy.sets": (

@@ -8,13 +8,22 @@ import numpy as np
 
 from pyc.errors import ArgumentError, ConcretizationError, ShapeError
 from pyc.interpreter import is_number
-from pyc.numpy.core import axis_of, constant, known_elements, shape_of, structural
+from pyc.ir import dtype as dt
+from pyc.numpy.core import (
+    axis_of,
+    cast,
+    constant,
+    dtype_of,
+    known_elements,
+    shape_of,
+    structural,
+)
 from pyc.numpy.creation import asarray
 from pyc.numpy.indexing import take_along_axis
 from pyc.numpy.manipulation import ravel
 from pyc.numpy.sorting import argsort, sort
 
-__all__ = ["argpartition", "lexsort", "partition", "trim_zeros"]
+__all__ = ["argpartition", "lexsort", "partition", "sort_complex", "trim_zeros"]
 
 
 def lexsort(keys: Any, axis: int = -1) -> Any:
@@ -84,6 +93,24 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Any:
     x = asarray(a)
     _check("argpartition", x, kth, axis)
     return argsort(ravel(x), 0) if axis is None else argsort(x, axis)
+
+
+def sort_complex(a: Any) -> Any:
+    """The last axis in ascending order as complex numbers: by the real part, then by the imaginary
+    one. complex64 of complex64 and of integers of 8 and 16 bits, else complex128.
+
+    raises AxisError: an array of rank 0
+
+    NumPy: `numpy.sort_complex`.
+
+    >>> sort_complex([3, 1, 2]).tolist()
+    [(1+0j), (2+0j), (3+0j)]
+    """
+    found = sort(a)
+    kind = dtype_of(found)
+    if kind.is_complex:
+        return found
+    return cast(found, dt.c64 if kind.is_integer and kind.bits <= 16 else dt.c128)
 
 
 def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Any:

@@ -7,6 +7,7 @@ traced elements.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -118,12 +119,12 @@ def ravel_multi_index(multi_index: Any, dims: Any) -> Any:
 
 def _nan_place(name: str, find: Any, x: Any, axis: int | None, keepdims: bool, rest: float) -> Any:
     x = asarray(x)
-    if not dtype_of(x).is_float:
+    if not (dtype_of(x).is_float or dtype_of(x).is_complex):
         return find(x, axis, keepdims)
     missing = isnan(x)
     found = find(where(missing, rest, x), axis, keepdims)
     place = 0 if axis is None else axis_of(name, axis, len(shape_of(x)))
-    length = x.type.size if axis is None else shape_of(x)[place]
+    length = prod(shape_of(x)) if axis is None else shape_of(x)[place]
     # Where all are NaN, NumPy raises; here the place is out of range.
     none = all_true(missing, axis, keepdims)
     return _checked(where(none, length, found), length, place)

@@ -16,7 +16,6 @@ from pyc.numpy.core import (
     broadcast,
     cast,
     constant,
-    dtype_of,
     known_elements,
     literal,
     part,
@@ -27,14 +26,13 @@ from pyc.numpy.core import (
     value,
 )
 from pyc.numpy.creation import asarray
-from pyc.numpy.elementwise import add, divide, multiply, negative, reciprocal, subtract
+from pyc.numpy.elementwise import add, divide, multiply, reciprocal, subtract
 from pyc.numpy.indexing import gather
 from pyc.numpy.manipulation import atleast_1d, concat, flip, pad, reshape
 from pyc.numpy.numerical import convolve
 from pyc.numpy.statistics import cumprod
 
 __all__ = [
-    "poly",
     "polyadd",
     "polyder",
     "polydiv",
@@ -171,29 +169,6 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     for n in range(times):
         whole = divide(found, _falling(shape_of(found)[0]))
         found = concat([whole, part(constants, 0, n, 1)], 0)
-    return found
-
-
-def poly(seq_of_zeros: Any) -> Any:
-    """The coefficients of the polynomial with these roots and 1 in front. Complex roots give
-    complex coefficients, unless they are known and conjugates of each other.
-
-    raises ShapeError: no line
-
-    >>> poly([1.0, 2.0]).tolist()
-    [1.0, -3.0, 2.0]
-    """
-    zeros = _coefficients("poly", seq_of_zeros)
-    known = known_elements(zeros)
-    if known is not None and known.dtype.kind == "c":
-        return constant(np.poly(known))
-    kind = dtype_of(zeros)
-    kind = kind if kind.bits >= 32 and not kind.is_integer and kind is not dt.b1 else dt.f64
-    zeros = cast(zeros, kind)
-    found = broadcast(literal(1, kind), (1,))
-    for n in range(shape_of(zeros)[0]):
-        times = multiply(found, negative(gather(zeros, n)))
-        found = add(pad(found, (0, 1)), pad(times, (1, 0)))
     return found
 
 

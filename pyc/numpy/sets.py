@@ -8,13 +8,16 @@ none. NaN comes last, as in sorting, and every NaN is an element of its own unle
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from pyc.errors import ConcretizationError, ShapeError, UnsupportedOpError
+from pyc.errors import ConcretizationError, ShapeError
+from pyc.forks import load
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
+    axis_of,
     broadcast,
     cast,
     constant,
@@ -26,12 +29,13 @@ from pyc.numpy.core import (
     shape_of,
     value,
 )
-from pyc.numpy.creation import asarray
+from pyc.numpy.creation import asarray, iota
 from pyc.numpy.elementwise import subtract
 from pyc.numpy.indexing import gather
 from pyc.numpy.logic import equal, isnan, less, logical_and, logical_not, logical_or, where
-from pyc.numpy.manipulation import concat, ravel, reshape
+from pyc.numpy.manipulation import concat, matrix_transpose, moveaxis, ravel, reshape
 from pyc.numpy.sorting import argsort, nonzero, searchsorted, sort
+from pyc.numpy.statistics import all as all_true
 from pyc.numpy.statistics import cumsum
 
 __all__ = [
@@ -85,21 +89,23 @@ def _size(name: str, size: Any) -> int:
 
 
 class _Groups:
-    """The elements of a line in order, in groups of equal ones. order: their places in the line;
-    first: whether each is the first of its group; starts: the places in `values` of the first
-    `size` groups that `wanted` keeps, the length of the line for none; there: whether there is
-    one."""
+    """The elements of a line, or the rows of a table, in order, in groups of equal ones. order:
+    their places; first: whether each is the first of its group; starts: the places in `values` of
+    the first `size` groups that `wanted` keeps, the number of elements for none; there: whether
+    there is one."""
 
     def __init__(self, x: Any, size: int, equal_nan: bool) -> None:
         self.length = shape_of(x)[0]
         self.size = size
-        self.order = argsort(x)
+        self.order = argsort(x) if len(shape_of(x)) == 1 else _order_of_rows(x)
         self.values = gather(x, self.order)
         rest = max(self.length - 1, 0)
         later = part(self.values, 0, min(1, self.length), rest)
         before = part(self.values, 0, 0, rest)
         same = equal(later, before)
-        if equal_nan and dtype_of(x).is_float:
+        if len(shape_of(x)) == 2:
+            same = all_true(same, 1)
+        elif equal_nan and (dtype_of(x).is_float or dtype_of(x).is_complex):
             same = logical_or(same, logical_and(isnan(later), isnan(before)))
         one = broadcast(literal(True, dt.b1), (min(1, self.length),))
         self.first = concat([one, logical_not(same)], 0)
@@ -112,17 +118,18 @@ class _Groups:
 
     def found(self, fill_value: Any) -> Any:
         """The elements of the groups."""
-        kind = dtype_of(self.values)
+        kind, row = dtype_of(self.values), shape_of(self.values)[1:]
         if not self.length:
             fill = literal(0, kind) if fill_value is None else cast(value(fill_value), kind)
-            return broadcast(fill, (self.size,))
+            return broadcast(fill, (self.size, *row))
         taken = gather(self.values, self.starts, mode="clip")
+        there = reshape(self.there, (self.size, *(1 for _ in row)))
         if fill_value is None and self.size:
             none = literal(0, kind)
-            fill = where(part(self.there, 0, 0, 1), part(taken, 0, 0, 1), none)
+            fill = where(part(there, 0, 0, 1), part(taken, 0, 0, 1), none)
         else:
             fill = cast(value(0 if fill_value is None else fill_value), kind)
-        return where(self.there, taken, fill)
+        return where(there, taken, fill)
 
     def indices(self) -> Any:
         """The place of the first element of each group in the line; the length for none."""
@@ -143,6 +150,28 @@ class _Groups:
         return where(self.there, subtract(ends, self.starts), 0)
 
 
+def _order_of_rows(x: Any) -> Any:
+    """The indices that sort the rows of a table by the first column, then the second one, ..."""
+    rows, columns = shape_of(x)
+    order = iota((rows,), 0, dt.i64)
+    if not rows or not columns:
+        return order
+    if columns <= _FEW:
+        for k in reversed(range(columns)):
+            order = gather(order, argsort(gather(gather(x, (..., k)), order)))
+        return order
+
+    def step(done: Any, column: Any) -> tuple[Any, None]:
+        return gather(done, argsort(gather(column, done))), None
+
+    found, _ = load("pyc.trace.control").scan(step, order, matrix_transpose(x), reverse=True)
+    return found
+
+
+_FEW = 8
+"""Columns by which rows are sorted without a loop."""
+
+
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -155,13 +184,15 @@ def unique(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """The distinct elements of `ar` in ascending order, or its distinct slices along `axis`; with
-    any of `return_index`, `return_inverse` and `return_counts` a tuple: where each occurs first,
-    which of them each element of `ar` is (of the shape of `ar`), how often each occurs; int64.
+    """The distinct elements of `ar` in ascending order, or its distinct slices along `axis`, by
+    their first elements, then by the second ones, and so on; with any of `return_index`,
+    `return_inverse` and `return_counts` a tuple: where each occurs first, which of them each
+    element of `ar` is (of the shape of `ar`; a line for slices), how often each occurs; int64.
+    Slices with NaN differ from all others.
 
     size: how many there are at most, which traced elements need; see the module. Indices behind the
     last are the number of elements of `ar`, counts 0. sorted: they always are.
-    raises ConcretizationError: traced elements without `size`; UnsupportedOpError: with `axis`
+    raises ConcretizationError: traced elements without `size`; AxisError: there is no such axis
 
     NumPy: `numpy.unique`, which has no `size`.
 
@@ -176,17 +207,22 @@ def unique(
         return tuple(map(constant, found)) if isinstance(found, tuple) else constant(found)
     if size is None:
         _refuse("unique", "x")
-    if axis is not None:
-        raise UnsupportedOpError(
-            "unique: slices along an axis that are traced",
-            fix="Number the slices by one integer each, such as `x @ weights`, and find these.",
-        )
-    groups = _Groups(ravel(x), _size("unique", size), equal_nan)
-    parts = [groups.found(fill_value)]
+    place = None if axis is None else axis_of("unique", axis, len(shape_of(x)))
+    rows, rest = ravel(x), None
+    if place is not None:
+        moved = moveaxis(x, place, 0)
+        count, *rest = shape_of(moved)
+        rows = reshape(moved, (count, prod(rest)))
+    groups = _Groups(rows, _size("unique", size), equal_nan)
+    values = groups.found(fill_value)
+    if place is not None and rest is not None:
+        values = moveaxis(reshape(values, (groups.size, *rest)), 0, place)
+    parts = [values]
     if return_index:
         parts.append(groups.indices())
     if return_inverse:
-        parts.append(reshape(groups.inverse(), shape_of(x)))
+        inverse = groups.inverse()
+        parts.append(reshape(inverse, shape_of(x)) if place is None else inverse)
     if return_counts:
         parts.append(groups.counts())
     return tuple(parts) if len(parts) > 1 else parts[0]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
+from pyc.forks import load
 from pyc.interpreter import bind, bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -21,6 +22,8 @@ from pyc.numpy.core import (
     known_elements,
     literal,
     operands,
+    result_dtype,
+    reverse,
     shape_of,
     structural,
     type_text,
@@ -67,7 +70,11 @@ def _sorted(op: str, x: Any, axis: int | None, descending: bool) -> Any:
     if axis is None:
         x, axis = ravel(x), 0
     place = axis_of(op, axis, len(shape_of(x)))
-    found = bind1(op, moveaxis(x, place, -1), descending=descending)
+    rows = moveaxis(x, place, -1)
+    if dtype_of(x).is_complex:
+        found = getattr(load("pyc.numpy.complex_order"), op)(rows, descending)
+    else:
+        found = bind1(op, rows, descending=descending)
     return moveaxis(found, -1, place)
 
 
@@ -101,7 +108,7 @@ def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = asarray(x)
     ordered, wide = ordered_axes("median", x, axis)
     count = shape_of(ordered)[-1]
-    if not dtype_of(x).is_float:
+    if not (dtype_of(x).is_float or dtype_of(x).is_complex):
         ordered = cast(ordered, dt.f64)
     if count == 0:
         found = broadcast(literal(np.nan, dtype_of(ordered)), shape_of(ordered)[:-1])
@@ -115,8 +122,6 @@ def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 def ordered_axes(name: str, x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     """`x` with the axes (all if None) as a sorted last one, and its shape with these axes as 1."""
-    if dtype_of(x).is_complex:
-        raise DTypeError(f"{name}: complex numbers have no order, got {type_text(x)}")
     shape = shape_of(x)
     axes = axes_of(name, axis, len(shape))
     kept = [k for k in range(len(shape)) if k not in axes]
@@ -126,18 +131,43 @@ def ordered_axes(name: str, x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     return sort(rows, -1), tuple(1 if k in axes else n for k, n in enumerate(shape))
 
 
-def quantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def quantile(
+    x: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    keepdims: bool = False,
+    method: str = "linear",
+    weights: Any = None,
+) -> Any:
     """The element at fraction q of the sorted axes (all if None), linearly between neighbours; NaN
-    if any is. q: a concrete number, or a list of them, which makes a new first axis. The type is
-    NumPy's: a float's own where q is a Python number, any type's own where q is 0 or 1 as integers,
-    else that of x and q together. Where a fraction falls on an element it is that element, beside
-    infinite ones too (NumPy's formula gives NaN)."""
-    return quantiles_of("quantile", asarray(x), q, 1, axis, keepdims, _between)
+    if any is. q: a number, or an array of them, whose axes come first. The type is NumPy's: a
+    float's own where q is a Python number, any type's own where q is 0 or 1 as integers, else that
+    of x and q together. Where a fraction falls on an element it is that element, beside infinite
+    ones too (NumPy's formula gives NaN). Traced fractions outside of [0, 1] give NaN.
+
+    method: another of NumPy's rules for places between elements, or for which one to choose
+    weights: how much each element counts, for the method "inverted_cdf"; of the shape of x, or of
+    its axes `axis`
+    raises ArgumentError: known fractions outside of [0, 1], another method, known weights below 0
+    or all 0; ShapeError: no elements, or weights of another shape; DTypeError: complex numbers
+    """
+    given = (asarray(x), q, 1, axis, keepdims, _between)
+    return quantiles_of("quantile", *given, method=method, weights=weights)
 
 
-def percentile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def percentile(
+    x: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    keepdims: bool = False,
+    method: str = "linear",
+    weights: Any = None,
+) -> Any:
     """`quantile` with q in percent."""
-    return quantiles_of("percentile", asarray(x), q, 100, axis, keepdims, _between)
+    given = (asarray(x), q, 100, axis, keepdims, _between)
+    return quantiles_of("percentile", *given, method=method, weights=weights)
 
 
 def quantiles_of(
@@ -148,15 +178,19 @@ def quantiles_of(
     axis: Any,
     keepdims: bool,
     between: Callable[[Any, float], Any],
+    *,
+    method: str,
+    weights: Any,
 ) -> Any:
     """Quantiles at fractions q / whole. between: the element at a fraction of the sorted last axis
-    of an array."""
+    of an array, by the linear method."""
+    if dtype_of(x).is_complex:
+        raise DTypeError(f"{name}: needs real numbers, got {type_text(x)}")
+    several = type(q) in (list, tuple) and known_elements(asarray(q)) is None
     numbers = structural(q)
-    if hasattr(numbers, "type"):
-        raise ConcretizationError(
-            f"{name}: `q` must be known while tracing",
-            fix="Pass it as a Python number or a list, or make it a static argument.",
-        )
+    if several or hasattr(numbers, "type") or method != "linear" or weights is not None:
+        rest = (method, weights, name.startswith("nan"))
+        return load("pyc.numpy.quantiles").quantiles(name, x, q, whole, axis, keepdims, *rest)
     fractions = np.asarray(numbers, np.float64) / whole
     if not ((fractions >= 0) & (fractions <= 1)).all():
         raise ArgumentError(f"{name}: fractions must lie in [0, {whole}], got {q}")
@@ -210,7 +244,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     line, values = asarray(a), asarray(v)
     line = line if sorter is None else gather(line, asarray(sorter))
     kind = dtype_of(operands("searchsorted", _stand_in(line), _stand_in(values))[0])
-    return bind1("searchsorted", cast(line, kind), cast(values, kind), right=side == "right")
+    line, values, right = cast(line, kind), cast(values, kind), side == "right"
+    if kind.is_complex:
+        return load("pyc.numpy.complex_order").searchsorted(line, values, right)
+    return bind1("searchsorted", line, values, right=right)
 
 
 def _stand_in(x: Any) -> Any:
@@ -219,19 +256,61 @@ def _stand_in(x: Any) -> Any:
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """The number of the bin of each element, for ascending `bins`."""
-    return searchsorted(bins, x, "left" if right else "right")
+    """The number of the bin of each element, int64, for ascending or descending edges `bins`, a
+    line. Traced edges are taken to be one or the other, by the first and the last one.
+
+    raises ArgumentError: known edges that are neither; DTypeError: complex numbers
+    """
+    x, edges = asarray(x), asarray(bins)
+    if dtype_of(x).is_complex or dtype_of(edges).is_complex:
+        raise DTypeError(f"digitize: needs real numbers, got {type_text(x)}, {type_text(edges)}")
+    if len(shape_of(edges)) != 1:
+        raise ShapeError(f"digitize: the edges are a line, got {type_text(edges)}")
+    (count,), side = shape_of(edges), "left" if right else "right"
+    known = known_elements(edges)
+    if known is not None and not ((known[1:] >= known[:-1]).all() or _falls(known)):
+        raise ArgumentError("digitize: the edges neither ascend nor descend")
+    if count < 2 or (known is not None and not known[0] > known[-1]):
+        return searchsorted(edges, x, side)
+    turned = less(gather(edges, count - 1), gather(edges, 0))
+    found = searchsorted(where(turned, reverse(edges, (0,)), edges), x, side)
+    return where(turned, subtract(count, found), found)
+
+
+def _falls(x: Any) -> bool:
+    return bool((x[1:] <= x[:-1]).all())
+
+
+_COMPARED = 64
+"""Elements that `isin` compares with each one."""
 
 
 def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, *, invert: bool = False
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
 ) -> Any:
-    """Whether each element occurs in `test_elements` (compared with every one: for short lists), or
-    with `invert` whether it does not."""
+    """Whether each element occurs in `test_elements`, or with `invert` whether it does not. A few
+    are compared with every element, more are sorted and searched; assume_unique and `kind` ("sort",
+    "table") choose among NumPy's ways, and change nothing here.
+
+    raises ArgumentError: another `kind`
+    """
     del assume_unique
+    if kind not in (None, "sort", "table"):
+        raise ArgumentError(f"isin: kind must be None, 'sort' or 'table', got {kind!r}")
     x, items = asarray(element), ravel(asarray(test_elements))
-    wide = bind1("reshape", x, shape=(*shape_of(x), 1))
-    found = any_true(equal(wide, items), axis=-1)
+    common = result_dtype(x, items)
+    exact = common.is_integer or not (dtype_of(x).is_integer and dtype_of(items).is_integer)
+    if shape_of(items)[0] > _COMPARED and exact:
+        line, values = sort(cast(items, common)), cast(x, common)
+        found = equal(gather(line, searchsorted(line, values), mode="clip"), values)
+    else:
+        wide = bind1("reshape", x, shape=(*shape_of(x), 1))
+        found = any_true(equal(wide, items), axis=-1)
     return bind1("logical_not", found) if invert else found
 
 

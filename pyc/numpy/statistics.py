@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
+from pyc.forks import load
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -22,6 +23,7 @@ from pyc.numpy.core import (
     dtype_of,
     literal,
     part,
+    result_dtype,
     shape_of,
     to_dtype,
     type_text,
@@ -29,7 +31,7 @@ from pyc.numpy.core import (
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, divide, imag, multiply, real, sqrt, square, subtract
 from pyc.numpy.logic import greater, isnan, logical_not, where
-from pyc.numpy.manipulation import concat, diagonal, permute_dims, ravel, reshape
+from pyc.numpy.manipulation import concat, diagonal, moveaxis, permute_dims, ravel, reshape
 
 
 def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any = None) -> Any:
@@ -104,8 +106,22 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 def _extreme(name: str, op: str, boolean: str, x: Any, axis: Any, keepdims: bool) -> Any:
     x = asarray(x)
     if dtype_of(x).is_complex:
-        raise DTypeError(f"{name}: complex numbers have no order")
+        return _complex_extreme(name, x, axis, keepdims)
     return _reduced(name, boolean if dtype_of(x) is dt.b1 else op, x, axis, keepdims)
+
+
+def _complex_extreme(
+    name: str, x: Any, axis: Any, keepdims: bool, shown: str = "", missing: bool = False
+) -> Any:
+    """max or min of complex numbers in NumPy's order. shown: the name for messages; missing: those
+    with NaN count only where all have one."""
+    shape = shape_of(x)
+    axes = axes_of(shown or name, axis, len(shape))
+    if not axes or builtins.any(not shape[k] for k in axes):
+        return _reduced(shown or name, "", x, axis, keepdims)
+    found = load("pyc.numpy.complex_order").extreme(name, x, axes, missing)
+    kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
+    return reshape(found, kept) if keepdims else found
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -171,6 +187,9 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
     return cast(divide(total, float(n)), dtype_of(x))
 
 
+_mean = mean
+
+
 def var(
     x: Any,
     axis: Any = None,
@@ -179,14 +198,15 @@ def var(
     keepdims: bool = False,
     *,
     correction: float | None = None,
+    mean: Any = None,
 ) -> Any:
     """The mean squared distance from the mean, over n - ddof (or `correction`); two passes. Real
-    also for complex numbers."""
+    also for complex numbers. mean: the mean, with the reduced axes as 1, if it is known."""
     x = _float("var", asarray(x), dtype, "float")
     wide = _internal(x)
     less = correction if correction is not None else ddof
     n = _count(x, axis, "var") - less
-    apart = subtract(wide, mean(wide, axis, keepdims=True))
+    apart = subtract(wide, _mean(wide, axis, keepdims=True) if mean is None else asarray(mean))
     if dtype_of(x).is_complex:
         squares = add(square(real(apart)), square(imag(apart)))
     else:
@@ -203,46 +223,100 @@ def std(
     keepdims: bool = False,
     *,
     correction: float | None = None,
+    mean: Any = None,
 ) -> Any:
     """The square root of `var`."""
-    found = var(x, axis, dtype, ddof, keepdims, correction=correction)
+    found = var(x, axis, dtype, ddof, keepdims, correction=correction, mean=mean)
     return cast(sqrt(found), dtype_of(found))
 
 
-def average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
-    """The mean, each element counted with its weight."""
-    if weights is None:
-        return mean(x, axis, keepdims=keepdims)
+def average(
+    x: Any,
+    axis: Any = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """The mean, each element counted with its weight; returned: a tuple with the sums of weights.
+
+    weights: of the shape of x, or of that of its axes `axis`
+    raises ShapeError: weights of another shape; DTypeError: without `axis`
+    """
     x = asarray(x)
-    w = asarray(weights)
-    if shape_of(w) != shape_of(x):
-        place = axis_of("average", axis, len(shape_of(x)))
-        w = reshape(w, tuple(n if k == place else 1 for k, n in enumerate(shape_of(x))))
-        w = broadcast(w, shape_of(x))
-    return divide(sum(multiply(x, w), axis, keepdims=keepdims), sum(w, axis, keepdims=keepdims))
+    if weights is None:
+        found = mean(x, axis, keepdims=keepdims)
+        scale: Any = literal(_count(x, axis, "average"), dtype_of(found))
+    else:
+        w = weights_of("average", x, axis, asarray(weights))
+        kind = result_dtype(x, w)
+        if not (dtype_of(x).is_float or dtype_of(x).is_complex):
+            kind = dt.promote(kind, dt.f64)
+        scale = sum(cast(w, kind), axis, keepdims=keepdims)
+        found = divide(sum(cast(multiply(x, w), kind), axis, keepdims=keepdims), scale)
+    return (found, broadcast(scale, shape_of(found))) if returned else found
 
 
-def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def weights_of(name: str, x: Any, axis: Any, w: Any) -> Any:
+    """Weights of the shape of `x`."""
+    shape = shape_of(x)
+    if shape_of(w) == shape:
+        return w
+    if axis is None:
+        raise DTypeError(
+            f"{name}: weights {type_text(w)} of {type_text(x)} need an axis",
+            fix="Say along which axis they are: `axis=0`.",
+        )
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    places = [axis_of(name, k, len(shape)) for k in given]
+    if shape_of(w) != tuple(shape[k] for k in places):
+        raise ShapeError(
+            f"{name}: {type_text(w)} are no weights along axis {axis} of {type_text(x)}"
+        )
+    ordered = permute_dims(w, tuple(places.index(k) for k in builtins.sorted(places)))
+    return broadcast(
+        reshape(ordered, tuple(n if k in places else 1 for k, n in enumerate(shape))), shape
+    )
+
+
+# --- without NaN ----------------------------------------------------------------------------------
+
+
+def nansum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The sum with NaN as 0."""
     x = asarray(x)
-    return sum(where(isnan(x), 0, x), axis, keepdims=keepdims)
+    return sum(where(isnan(x), 0, x), axis, dtype, keepdims)
 
 
-def nanmean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def nanmean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The mean of the elements that are not NaN."""
     x = asarray(x)
-    x = _float("nanmean", x, None)
+    if dtype is not None and not (dtype_of(x).is_float or dtype_of(x).is_complex):
+        return mean(x, axis, dtype, keepdims)
+    x = _float("nanmean", x, dtype)
     count = sum(logical_not(isnan(x)), axis, keepdims=keepdims)
-    total = nansum(_internal(x), axis, keepdims)
+    total = nansum(_internal(x), axis, None, keepdims)
     return cast(divide(total, cast(count, dtype_of(total))), dtype_of(x))
 
 
-def nanvar(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
-    """The mean squared distance from the mean of the elements that are not NaN, over n - ddof."""
-    x = _float("nanvar", asarray(x), None)
+def nanvar(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    """The mean squared distance from the mean of the elements that are not NaN, over n - ddof (or
+    `correction`). mean: the mean, with the reduced axes as 1, if it is known."""
+    ddof = ddof if correction is None else correction
+    x = _float("nanvar", asarray(x), dtype)
     wide, there = _internal(x), logical_not(isnan(x))
     count = cast(sum(there, axis, keepdims=keepdims), dtype_of(wide).real)
-    apart = where(there, subtract(wide, nanmean(wide, axis, keepdims=True)), 0)
+    middle = nanmean(wide, axis, None, True) if mean is None else asarray(mean)
+    apart = where(there, subtract(wide, middle), 0)
     squares = add(square(real(apart)), square(imag(apart)))
     total = sum(squares, axis, keepdims=keepdims)
     found = divide(total, where(greater(count, ddof), subtract(count, float(ddof)), 0.0))
@@ -250,26 +324,37 @@ def nanvar(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) ->
     return cast(found, dtype_of(x).real)
 
 
-def nanstd(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+def nanstd(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
     """The square root of `nanvar`."""
-    return sqrt(nanvar(x, axis, ddof, keepdims))
+    return sqrt(nanvar(x, axis, dtype, ddof, keepdims, mean=mean, correction=correction))
 
 
-def nanprod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def nanprod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The product with NaN as 1."""
     x = asarray(x)
-    return prod(where(isnan(x), 1, x), axis, keepdims=keepdims)
+    return prod(where(isnan(x), 1, x), axis, dtype, keepdims)
 
 
-def nancumsum(x: Any, axis: int | None = None) -> Any:
+def nancumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """Running sums with NaN as 0."""
     x = asarray(x)
-    return cumsum(where(isnan(x), 0, x), axis)
+    return cumsum(where(isnan(x), 0, x), axis, dtype)
 
 
 def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The greatest element that is not NaN; NaN if all are."""
     x = asarray(x)
+    if dtype_of(x).is_complex:
+        return _complex_extreme("max", x, axis, keepdims, "nanmax", missing=True)
     if not dtype_of(x).is_float:
         return max(x, axis, keepdims)
     found = max(where(isnan(x), -np.inf, x), axis, keepdims)
@@ -279,6 +364,8 @@ def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def nanmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The least element that is not NaN; NaN if all are."""
     x = asarray(x)
+    if dtype_of(x).is_complex:
+        return _complex_extreme("min", x, axis, keepdims, "nanmin", missing=True)
     if not dtype_of(x).is_float:
         return min(x, axis, keepdims)
     found = min(where(isnan(x), np.inf, x), axis, keepdims)
@@ -290,8 +377,9 @@ def _running(op: str, x: Any, axis: int | None, dtype: Any, wide: bool) -> Any:
     x = _wide(x, dtype) if wide else x
     if axis is None:
         x, axis = ravel(x), 0
-    shape = shape_of(x)
-    place = axis_of(op, axis, len(shape))
+    place = axis_of(op, axis, len(shape_of(x)))
+    if not wide and dtype_of(x).is_complex:
+        return load("pyc.numpy.complex_order").running(op, x, place)
     return bind1(op, x, axis=place, reverse=False)
 
 
@@ -362,13 +450,23 @@ def _place(name: str, x: Any, axis: int | None, keepdims: bool) -> Any:
     x = asarray(x)
     if dtype_of(x) is dt.b1:
         x = cast(x, dt.u8)
-    if dtype_of(x).is_complex:
-        raise DTypeError(f"{name}: complex numbers have no order")
     rank = len(shape_of(x))
     where_axis = None if axis is None else axis_of(name, axis, rank)
     if rank == 0:
         return literal(0, dt.i64)
+    if dtype_of(x).is_complex:
+        return _complex_place(name, x, where_axis, keepdims)
     return _reduced(name, name, x, where_axis, keepdims)
+
+
+def _complex_place(name: str, x: Any, axis: int | None, keepdims: bool) -> Any:
+    shape = shape_of(x)
+    rows = ravel(x) if axis is None else moveaxis(x, axis, -1)
+    if not shape_of(rows)[-1]:
+        return _reduced(name, name, x, axis, keepdims)
+    found = load("pyc.numpy.complex_order").place(name, rows)
+    kept = tuple(1 if axis in (None, k) else n for k, n in enumerate(shape))
+    return reshape(found, kept) if keepdims else found
 
 
 __all__ = [

@@ -106,8 +106,10 @@ class _Fuser:
             if self.checks:
                 self._keep_order(eqn)
         self._export_reductions()
+        # A reduction to no elements that is joined with others is read by nothing.
+        kept = (g for g in self._ordered() if g.opaque or g.outputs or 0 not in g.domain)
         return Fusion(
-            *(tuple(self._ordered()), frozenset(self.stored), tuple(self.decisions), self.walker),
+            *(tuple(kept), frozenset(self.stored), tuple(self.decisions), self.walker),
             tuple(self.apart.values()),
         )
 

@@ -317,3 +317,10 @@ def test_all_elements_are_checked_if_some_are_needed(part: str) -> None:
         f(x, i)
     good = np.array([0, 1, 2, 4, 3])
     assert f(x, good).shape == np.asarray(PARTS[part](x[good] * 2, good)).shape
+
+
+@pytest.mark.parametrize("length", [0, 2])
+def test_a_reduction_to_nothing_may_be_joined_with_others(length: int) -> None:
+    """Nothing reads it then, so there is no kernel for it."""
+    call = pyc.jit(lambda x: pnp.concatenate([pnp.ones(length), pnp.sum(x, 1)]))
+    np.testing.assert_array_equal(call(np.zeros((0, 3))), np.ones(length))
