@@ -198,7 +198,7 @@ TABLES: dict[str, Table] = {
         near_zero(_auxiliary(0), mp.mpf(1)),
         mp.mpf(10) ** -9,
         mp.mpf(1) / 256,
-        (4, 11),
+        (5, 14),
         lambda z: mp.mpf(1),
     ),
     "SI_G": Table(
@@ -214,7 +214,7 @@ TABLES: dict[str, Table] = {
         near_zero(_auxiliary(1), mp.mpf(1)),
         mp.mpf(10) ** -9,
         mp.mpf(1) / 256,
-        (5, 12),
+        (6, 15),
         lambda z: mp.mpf(1),
     ),
 } | {f"UNIFORM_{k}": _uniform(k, degree) for k, degree in enumerate(UNIFORM_DEGREES)}

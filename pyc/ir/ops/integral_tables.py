@@ -202,13 +202,13 @@ CI_NEAR: dict[DType, tuple[float, ...]] = {
         "-0x1.dffa4612bbc64p-94 0x1.0d272763dd40fp-103 "
     ),
 }
-# Si(x) in x - 6, 4 <= x <= 8; 3.3e-08, 9.5e-17
+# Si(x) in x - 6, 4 <= x <= 8; 2.0e-10, 9.5e-17
 SI_MIDDLE: dict[DType, tuple[float, ...]] = {
     dt.f32: _row(
-        "0x1.6cb853525d965p+0 -0x1.7d7eda6d06c27p-5 0x1.57a1d0cdde993p-4 "
-        "-0x1.98f1fde58704cp-10 -0x1.a82657e4d0996p-8 0x1.f1e305e7f680bp-12 "
-        "0x1.468dbcc6a0165p-13 -0x1.b4a4f32d4d7cdp-17 -0x1.fbcf9dd9c41fp-20 "
-        "0x1.5704d93920a28p-23 "
+        "0x1.6cb852c89d16dp+0 -0x1.7d7ecba982b43p-5 0x1.57a23d40c9392p-4 "
+        "-0x1.98f9da0b0cfb4p-10 -0x1.a833f5fda0a17p-8 0x1.f20989d729b2fp-12 "
+        "0x1.47bfa737a52bbp-13 -0x1.b718f16dd65edp-17 -0x1.13cd315d3a633p-19 "
+        "0x1.7a884bb7b9e04p-23 0x1.18b4e933d9c53p-26 -0x1.7a508d1cdf74ep-30 "
     ),
     dt.f64: _row(
         "0x1.6cb852c7c4a22p+0 -0x1.7d7ecb8eb83adp-5 0x1.57a23e359e75cp-4 "
@@ -239,34 +239,68 @@ CI_MIDDLE: dict[DType, tuple[float, ...]] = {
         "0x1.26993908f8c6ep-58 -0x1.8ca8a10924a9ap-61 "
     ),
 }
-# x f(x) in 1 / x^2, x >= 8, f as in DLMF 6.2.17; 1.4e-08, 5.4e-13
+# x f(x) in 1 / x^2 - 5/512, 8 <= x <= 16, f as in DLMF 6.2.17; 1.2e-11, 1.9e-17
 SI_F: dict[DType, tuple[float, ...]] = {
     dt.f32: _row(
-        "0x1.ffffff87ee12ap-1 -0x1.fff94ae4436d5p+0 0x1.7dfe61aaded1ep+4 "
-        "-0x1.496d76df5117p+9 0x1.790273579c47ap+14 -0x1.593d89f6ecd8dp+19 "
-        "0x1.359798a05aee3p+23 "
+        "0x1.f6efd2815d0f1p-1 -0x1.a8b1e35a855e7p+0 0x1.a588f6e2fe0fdp+3 "
+        "-0x1.91ce92f68f1c5p+7 0x1.1577c4f6f8861p+12 -0x1.e44a17e352a81p+16 "
+        "0x1.f31049be8f79bp+21 -0x1.5ab4583c63863p+27 0x1.df6262133acdfp+32 "
     ),
     dt.f64: _row(
-        "0x1.fffffffffecd5p-1 -0x1.ffffffb260e05p+0 0x1.7fff969143ff6p+4 "
-        "-0x1.67e34a412c578p+9 0x1.38e491fb3c8fdp+15 -0x1.a1f241316a005p+21 "
-        "0x1.5fd8ea43ec1ecp+28 -0x1.31b688653ef94p+35 0x1.d8c171fbf62cep+41 "
-        "-0x1.28da461437b71p+48 0x1.1d27bedd44bcdp+54 -0x1.8d9469c047c8ep+59 "
-        "0x1.7844274b5e6f4p+64 -0x1.ae8c3ecc4a1e5p+68 0x1.c0756d90e9b65p+71 "
+        "0x1.f6efd28155737p-1 -0x1.a8b1e3a5e5619p+0 0x1.a588ff791ff75p+3 "
+        "-0x1.91cb2073983afp+7 0x1.156af3ad200ccp+12 -0x1.e6fcde7e31c0bp+16 "
+        "0x1.f9dc1371129e2p+21 -0x1.29bbaf07209b6p+27 0x1.8218dff9e9ccep+32 "
+        "-0x1.0e77243b78405p+38 0x1.92fc8c43ef9b7p+43 -0x1.3c61b4867cd32p+49 "
+        "0x1.0c287c4975135p+55 -0x1.d4778d185b02dp+60 0x1.2f7a6343f32f2p+66 "
+        "-0x1.d81224d847d8fp+71 0x1.41336e8d8cb1p+79 -0x1.55abf45c19304p+85 "
     ),
 }
-# x^2 g(x) in 1 / x^2, x >= 8, g as in DLMF 6.2.18; 1.3e-07, 8.1e-12
-SI_G: dict[DType, tuple[float, ...]] = {
+# the same in 1 / x^2, x >= 16; 1.7e-10, 7.5e-18
+SI_F_FAR: dict[DType, tuple[float, ...]] = {
     dt.f32: _row(
-        "0x1.fffffb7c20244p-1 -0x1.7fef941c6d7f3p+2 0x1.dafd996501246p+6 "
-        "-0x1.13c3982a8b528p+12 0x1.70ff2ad304e08p+17 -0x1.6c46eeb92ced5p+22 "
-        "0x1.5351a6aa9140dp+26 "
+        "0x1.fffffffe8e497p-1 -0x1.ffffc8a0e0e9p+0 0x1.7fd467d8dafdap+4 "
+        "-0x1.618c791343e34p+9 0x1.001b25f2ac323p+15 -0x1.2d69cb0fcb1c5p+20 "
     ),
     dt.f64: _row(
-        "0x1.ffffffffee17ap-1 -0x1.7ffffedba190cp+2 0x1.dffe6f8fc7036p+6 "
-        "-0x1.3ac8eeeb516d7p+12 0x1.5e480d6cbe4abp+18 -0x1.17cdee0610d9ap+25 "
-        "0x1.08b210e94107ap+32 -0x1.ece48904028bep+38 0x1.8cc33fa658907p+45 "
-        "-0x1.fe95d7d1e889dp+51 0x1.f23c5e6675c2fp+57 -0x1.5f1514c7b46fp+63 "
-        "0x1.4ed583ed4f735p+68 -0x1.815c33bf89642p+72 0x1.93323601d220dp+75 "
+        "0x1p+0 -0x1.ffffffffff59ap+0 0x1.7ffffffc00966p+4 "
+        "-0x1.67fffbabe3d07p+9 0x1.3afecdce9edb5p+15 -0x1.bac5093b109efp+21 "
+        "0x1.c5ff973d6da6dp+28 -0x1.36aedf671fec4p+36 0x1.f7928196c6673p+43 "
+        "-0x1.a0fc52123e384p+51 0x1.335213d7d7d16p+59 -0x1.685e92c52b4bap+66 "
+        "0x1.2f14866a315e9p+73 -0x1.3ed4973a0539cp+79 0x1.3804c1572e4e7p+84 "
+    ),
+}
+# x^2 g(x) in 1 / x^2 - 5/512, 8 <= x <= 16, g as in DLMF 6.2.18; 1.9e-11, 3.1e-17
+SI_G: dict[DType, tuple[float, ...]] = {
+    dt.f32: _row(
+        "0x1.e658df9d01663p-1 -0x1.1d96b6d1b750bp+2 0x1.b0bf966838dfbp+5 "
+        "-0x1.08e000032456dp+10 0x1.b20d211711444p+14 -0x1.b0d1e7f322571p+19 "
+        "0x1.e958c5b37c855p+24 -0x1.339f4141ffe7cp+30 0x1.120003a187bb9p+36 "
+        "-0x1.b6c5730a38035p+41 "
+    ),
+    dt.f64: _row(
+        "0x1.e658df9cda7dap-1 -0x1.1d96b6c6f575bp+2 0x1.b0bfa3bc4b73fp+5 "
+        "-0x1.08e05040eddfep+10 0x1.b1f5dd7254a2ap+14 -0x1.b07c824d2b91p+19 "
+        "0x1.f060465bfef53p+24 -0x1.3cf2dc47c4bd6p+30 0x1.b8204944b0464p+35 "
+        "-0x1.470468ed56dd5p+41 0x1.00f5ed9502696p+47 -0x1.a581071d04edbp+52 "
+        "0x1.67c546a825ea2p+58 -0x1.51632fc84cd54p+64 0x1.3f5fc8377fcf8p+70 "
+        "-0x1.6be141a522a9fp+75 0x1.0c1d313f3ba6cp+81 -0x1.14ad5c6d34189p+89 "
+        "0x1.361b902f3c08fp+95 "
+    ),
+}
+# the same in 1 / x^2, x >= 16; 1.9e-10, 3.4e-17
+SI_G_FAR: dict[DType, tuple[float, ...]] = {
+    dt.f32: _row(
+        "0x1.fffffffe63f14p-1 -0x1.7fffeab0c871p+2 0x1.dfe8c213b49fbp+6 "
+        "-0x1.38916f179a103p+12 0x1.41c4ed3822724p+18 -0x1.66c27842a4371p+24 "
+        "0x1.e9e3724762e1p+29 "
+    ),
+    dt.f64: _row(
+        "0x1p+0 -0x1.7fffffffff26bp+2 0x1.dffffffa08d5fp+6 "
+        "-0x1.3afffc4e3286ap+12 0x1.625ed44a71ecdp+18 -0x1.306dcc2a48d23p+25 "
+        "0x1.715410579a499p+32 -0x1.25d2e367bed26p+40 0x1.150e3b9404972p+48 "
+        "-0x1.1006e7e2f73a9p+56 0x1.eb03a38bcec29p+63 -0x1.70d135f34fc7dp+71 "
+        "0x1.a9224442aca79p+78 -0x1.595c8bae973cap+85 0x1.5c42f24b0b24cp+91 "
+        "-0x1.45e18ca9a52d3p+96 "
     ),
 }
 # c_0(eta) of DLMF 8.12.9, for x / a from 0.6 to 1.4; 1.6e-11, 2.1e-17
