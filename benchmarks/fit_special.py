@@ -13,6 +13,7 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import mpmath as mp  # type: ignore[import-untyped]
@@ -232,8 +233,8 @@ CONSTANTS: dict[str, tuple[str, mp.mpf]] = {
 }
 """Each as two float64, a value and what it lacks."""
 
-HEADER = '''"""Coefficients of the gamma, Bessel and inverse error functions: written by
-`benchmarks/fit_special.py`, not by hand.
+HEADER = '''"""Coefficients of {of}: written by
+`benchmarks/{script}.py`, not by hand.
 
 Each table maps the type of the result to the float64 coefficients of a polynomial, lowest order
 first. The comment gives the fitted function and the weighted error for f32 and f64. Constants are
@@ -252,9 +253,8 @@ def _row(text: str) -> tuple[float, ...]:
 '''
 
 
-def table_text(name: str) -> str:
-    """The Python text of the table `name`, fitted now."""
-    table = TABLES[name]
+def table_text(name: str, table: Table) -> str:
+    """The Python text of a table, fitted now."""
     rows = table.rows()
     errors = ", ".join(f"{error:.1e}" for _, error in rows)
     lines = [f"# {table.formula}; {errors}", f"{name}: dict[DType, tuple[float, ...]] = {{"]
@@ -266,21 +266,44 @@ def table_text(name: str) -> str:
     return "\n".join([*lines, "}"])
 
 
-def constant_text(name: str) -> str:
+def constant_text(name: str, comment: str, value: mp.mpf) -> str:
     """The Python text of a constant."""
-    comment, value = CONSTANTS[name]
     words = " ".join(short_hex(c) for c in parts(value, 2, 53))
     return f'# {comment}\n{name} = _row("{words}")'
 
 
+def write(
+    script: str,
+    of: str,
+    tables: dict[str, Table],
+    constants: dict[str, tuple[str, mp.mpf]],
+    names: Sequence[str],
+) -> None:
+    """Print a module of coefficients, or only the tables named."""
+    jobs = [(name, tables[name]) for name in names or tables]
+    # The functions of a table have no names: a process is forked for each, with all of them.
+    with ThreadPoolExecutor(2) as pool:
+        texts = list(pool.map(lambda job: _in_a_process(*job), jobs))
+    if not names:
+        print(HEADER.format(of=of, script=script))
+        print("\n".join(constant_text(name, *constants[name]) for name in constants))
+    print("\n".join(texts))
+
+
+def _in_a_process(name: str, table: Table) -> str:
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    worker = context.Process(target=lambda: theirs.send(table_text(name, table)))
+    worker.start()
+    found: str = ours.recv()
+    worker.join()
+    return found
+
+
 def main(names: Sequence[str]) -> None:
     """Print the module of coefficients, or only the tables named."""
-    with multiprocessing.Pool(2) as pool:
-        tables = pool.map(table_text, names or TABLES, chunksize=1)
-    if not names:
-        print(HEADER)
-        print("\n".join(map(constant_text, CONSTANTS)))
-    print("\n".join(tables))
+    of = "the gamma, Bessel and inverse error\nfunctions"
+    write("fit_special", of, TABLES, CONSTANTS, names)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from pyc.ir.ops.floating import (
     two_product,
     two_sum,
 )
-from pyc.ir.ops.scalar_log import log, natural, split, split_normal
+from pyc.ir.ops.scalar_log import log, log1p, natural, split, split_normal
 from pyc.ir.ops.scalar_pow import log_pair
 
 STIRLING_FROM = 8.5
@@ -47,7 +47,7 @@ class Moved:
     lost: Expr
 
 
-def _moved(a: Expr, exact: bool) -> Moved:
+def moved_to_two(a: Expr, exact: bool) -> Moved:
     """For 0 < a < 8.5; anything else gives garbage. exact: `lost` is wanted."""
     near = apply("rint", a)
     one = Const(1.0, dt.f64)
@@ -100,7 +100,7 @@ def _stirling(a: Expr, log_high: Expr, log_low: Expr, t: dt.DType) -> tuple[Expr
 def _log_of_positive(a: Expr, t: dt.DType) -> Expr:
     """log(gamma(a)) for finite a > 0, good for one rounding to t."""
     exact = t is dt.f64
-    moved = _moved(a, exact)
+    moved = moved_to_two(a, exact)
     large = a >= STIRLING_FROM
     high, low = _logarithm(select(large, a, moved.product), exact)
     value, rest = _stirling(a, high, low, t)
@@ -133,7 +133,7 @@ def lgamma(x: Expr) -> Expr:
     return select(a.equal(INFINITY), wide, found).cast(x.dtype)
 
 
-def _exponential(value: Expr, rest: Expr, factor: Expr | None = None) -> Expr:
+def exponential(value: Expr, rest: Expr, factor: Expr | None = None) -> Expr:
     """exp(value + rest), times a factor from 2^-60 to 2^60 if there is one."""
     f, t = format_of(value), dt.f64
     clamped = not_below(not_above(value, 712.0), -800.0)
@@ -151,7 +151,7 @@ def gamma(x: Expr) -> Expr:
     t, exact = x.dtype, x.dtype is dt.f64
     wide = x.cast(dt.f64)
     a = absolute(wide)
-    moved = _moved(a, exact)
+    moved = moved_to_two(a, exact)
     high, low = _logarithm(not_above(not_below(a, 2.0), 200.0), exact)
     value, rest = _stirling(not_above(a, 200.0), high, low, t)
     middle = horner(moved.z, 1.0, special.GAMMA[t])
@@ -163,11 +163,11 @@ def gamma(x: Expr) -> Expr:
         product = fma(middle, moved.lost, product)
     close = select(moved.below, quotient, product)
     large = a >= STIRLING_FROM
-    positive = select(large, _exponential(value, rest), close)
+    positive = select(large, exponential(value, rest), close)
     # gamma(-a) = -pi / (sin(pi a) a gamma(a)); a gamma(a) is 1 near 0.
     sine = absolute(_sine(moved.z, t))
     near = special.PI[0] / (sine * select(a < 2.0**-60, Const(1.0, dt.f64), a * close))
-    far = _exponential(-value, -rest, special.PI[0] / (a * sine))
+    far = exponential(-value, -rest, special.PI[0] / (a * sine))
     size = select(large, far, near)
     odd = apply("floor", a * 0.5).equal(apply("floor", a) * 0.5)
     reflected = select(odd, -size, size)
@@ -225,4 +225,12 @@ def digamma(x: Expr) -> Expr:
     return select(wide.equal(INFINITY), wide, found).cast(x.dtype)
 
 
-__all__ = ["digamma", "gamma", "lgamma"]
+def lgamma1p(x: Expr) -> Expr:
+    """log(gamma(1 + x)), to the last places also where x is small, for -1/2 <= x <= 1/2: garbage
+    elsewhere."""
+    wide = x.cast(dt.f64)
+    slope = wide * horner(wide, special.LGAMMA[dt.f64]) + special.FIRST_OF_LGAMMA[0]
+    return (wide * slope - log1p(wide)).cast(x.dtype)
+
+
+__all__ = ["digamma", "exponential", "gamma", "lgamma", "lgamma1p", "moved_to_two"]
