@@ -2,7 +2,7 @@
 
 `eager` calls the function of `pyc.numpy` on NumPy's arrays; methods of ufuncs are called on arrays
 of pyc. `jitted` calls NumPy's own function in a jitted function whose arguments are the arrays of
-the call; all else is part of it.
+the call; all else is part of it. Arrays that the call writes to are copied first, and returned.
 """
 
 from __future__ import annotations
@@ -20,6 +20,11 @@ from tests.replay.compare import NO_VALUES, difference
 from tests.replay.paths import is_ufunc, ours, theirs
 
 WAYS = ("eager", "jitted")
+IN_PLACE = tuple(
+    f"numpy.{name}"
+    for name in ("copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis")
+)
+"""Functions that write into their first argument."""
 AGREE = "agree"
 MOST_RESULTS = 100_000
 """Elements of a result that is compared."""
@@ -86,19 +91,34 @@ def _eager(call: Call) -> tuple[Any, dict[int, Any]]:
     return function(*args, **kwargs), arrays
 
 
-def _jitted(call: Call) -> tuple[Any, dict[int, Any]]:
+def _written(call: Call, changed: Any) -> set[int]:
+    """The numbers of the arrays that a call writes to: those that NumPy changed, and those that it
+    is given for that."""
+    out = call.kwargs.get("out", ())
+    first = call.args[:1] if call.path in IN_PLACE or call.path.endswith(".at") else ()
+    found = {kept.number for kept in (*arrays_of(out), *arrays_of(first))}
+    before = {kept.number: kept.values for kept in arrays_of((call.args, call.kwargs))}
+    return found | {n for n, a in changed.items() if a.tobytes() != before[n].tobytes()}
+
+
+def _jitted(call: Call, changed: Any) -> tuple[Any, dict[int, Any]]:
     _, _, arrays = _arguments(call)
     function = theirs(call.path)
     if not call.path.startswith("numpy"):
         function = ours(call.path)
     numbers = sorted(arrays)
+    written = sorted(_written(call, changed))
 
     def traced(*given: Any) -> Any:
         values = dict(zip(numbers, given, strict=True))
-        return function(*filled(call.args, lambda k: values[k.number]),
-                        **filled(call.kwargs, lambda k: values[k.number]))
+        for n in written:  # arguments belong to the caller
+            values[n] = values[n].copy()
+        args = filled(call.args, lambda kept: values[kept.number])
+        kwargs = filled(call.kwargs, lambda kept: values[kept.number])
+        return function(*args, **kwargs), [values[n] for n in written]
 
-    return pyc.jit(traced)(*(arrays[n] for n in numbers)), arrays
+    found, left = pyc.jit(traced)(*(arrays[n] for n in numbers))
+    return found, {**arrays, **dict(zip(written, left, strict=True))}
 
 
 def _class(error: BaseException) -> type[BaseException]:
@@ -119,7 +139,7 @@ def replay(call: Call, way: str, wanted: tuple[Any, Any, bool]) -> Outcome:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            found, left = (_eager if way == "eager" else _jitted)(call)
+            found, left = _eager(call) if way == "eager" else _jitted(call, theirs_left)
         except Exception as error:
             if not isinstance(theirs_gave, Exception):
                 refusal = isinstance(error, (UnsupportedOpError, TraceError))
