@@ -260,9 +260,13 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     return tril(ones((N, N if M is None else M), dtype or np.float64), k)
 
 
-def meshgrid(*xs: Any, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(
+    *xs: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True
+) -> tuple[Any, ...]:
     """Coordinate arrays of coordinate vectors: shape (len(x2), len(x1), ...) for "xy", in order of
-    the arguments for "ij"."""
+    the arguments for "ij". sparse: each of length 1 along the others' axes; results are copies,
+    whatever `copy` is."""
+    del copy
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
     lines = [asarray(x) for x in xs]
@@ -277,7 +281,7 @@ def meshgrid(*xs: Any, indexing: str = "xy") -> tuple[Any, ...]:
         line = bind1(
             "reshape", x, shape=tuple(sizes[k] if a == at else 1 for a in range(len(lines)))
         )
-        found.append(broadcast(line, shape))
+        found.append(line if sparse else broadcast(line, shape))
     return tuple(found)
 
 

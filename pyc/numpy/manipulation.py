@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
+from pyc.forks import load
 from pyc.interpreter import bind1, current, is_tracing, type_of
 from pyc.numpy.core import (
     axes_of,
@@ -412,26 +413,46 @@ def tile(x: Any, reps: Any) -> Any:
     return reshape(wide, tuple(t * s for t, s in zip(times, shape, strict=True)))
 
 
-def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+def pad(
+    x: Any,
+    pad_width: Any,
+    mode: str = "constant",
+    *,
+    constant_values: Any = 0,
+    end_values: Any = 0,
+    stat_length: Any = None,
+    reflect_type: str = "even",
+) -> Any:
     """`x` with more elements before and after along each axis: constants, or by mode "edge",
-    "wrap", "reflect", "symmetric" elements of x. pad_width: one number, (before, after), or a pair
-    for each axis."""
+    "wrap", "reflect", "symmetric" elements of x, or what "linear_ramp", "maximum", "mean", "median"
+    and "minimum" make of them ("empty": zeros). pad_width: one number, (before, after), or a pair
+    for each axis; the rest as in `numpy.pad`.
+
+    raises ShapeError: negative widths, or more than there are axes; ArgumentError: another mode
+    """
     x = asarray(x)
     shape = shape_of(x)
-    given = np.asarray(structural(pad_width), dtype=int)
-    widths = np.broadcast_to(given, (len(shape), 2)).tolist()
+    given = np.asarray(structural(pad_width))
+    if given.dtype.kind not in "iu":
+        raise DTypeError(f"pad: widths must be integers, got {pad_width}")
+    try:
+        widths = np.broadcast_to(given, (len(shape), 2)).tolist()
+    except ValueError:
+        raise ShapeError(f"pad: widths {pad_width} do not fit {len(shape)} axes") from None
     if any(w < 0 for pair in widths for w in pair):
         raise ShapeError(f"pad: widths must not be negative, got {pad_width}")
-    if mode == "constant":
+    if mode == "constant" and not shape_of(asarray(constant_values)):
         fill = cast(value(constant_values), dtype_of(x))
-        if shape_of(fill) != ():
-            raise ShapeError("pad: constant_values must be one number")
         low, high = (tuple(pair[side] for pair in widths) for side in (0, 1))
         return bind1("pad", x, fill, low=low, high=high)
-    if mode not in ("edge", "wrap", "reflect", "symmetric"):
+    own = load("pyc.numpy.padding")
+    if mode in own.MODES:
+        around = {"constant_values": constant_values, "end_values": end_values}
+        return own.padded(x, widths, mode, stat_length=stat_length, **around)
+    if mode not in ("edge", "wrap", "reflect", "symmetric") or reflect_type != "even":
         raise ArgumentError(
-            f"pad: mode {mode!r} is not supported",
-            fix="Use 'constant', 'edge', 'wrap', 'reflect' or 'symmetric'.",
+            f"pad: mode {mode!r} with reflect_type={reflect_type!r} is not supported",
+            fix="Use 'constant', 'edge', 'wrap', 'reflect' or 'symmetric', and 'even'.",
         )
     for axis, (before, after) in enumerate(widths):
         if before or after:
@@ -484,11 +505,6 @@ def _edge_of(x: Any, axis: int, end: Any) -> list[Any]:
     if shape_of(found):
         return [found]
     return [broadcast(found, tuple(1 if k == axis else m for k, m in enumerate(shape_of(x))))]
-
-
-def ediff1d(x: Any) -> Any:
-    """Differences of neighbours of the flattened array."""
-    return diff(ravel(x))
 
 
 def resize(x: Any, new_shape: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pyc.forks import load
 from pyc.ir import dtype as dt
 from pyc.numpy.core import broadcast, cast, dtype_of, literal, shape_of
 from pyc.numpy.creation import asarray
@@ -28,14 +29,14 @@ from pyc.numpy.statistics import count_nonzero, cumprod, mean
 __all__ = ["nancumprod", "nanmedian", "nanpercentile", "nanquantile"]
 
 
-def nancumprod(x: Any, axis: int | None = None) -> Any:
+def nancumprod(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """Running products along an axis (of the flattened array if None) with NaN as 1.
 
     >>> nancumprod([2.0, np.nan, 3.0]).tolist()
     [2.0, 2.0, 6.0]
     """
     x = asarray(x)
-    return cumprod(where(isnan(x), literal(1, dtype_of(x)), x), axis)
+    return cumprod(where(isnan(x), literal(1, dtype_of(x)), x), axis, dtype)
 
 
 def _at(ordered: Any, place: Any) -> Any:
@@ -75,25 +76,47 @@ def nanmedian(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return reshape(found, wide) if keepdims else found
 
 
-def nanquantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def nanquantile(
+    x: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Any = None,
+) -> Any:
     """As `quantile`, of the elements that are not NaN; NaN where there is none.
 
     >>> float(nanquantile([1.0, np.nan, 3.0], 0.5))
     2.0
     """
     x = asarray(x)
+    if method != "linear" or weights is not None:
+        by_method = load("pyc.numpy.quantiles").by_method
+        return by_method("nanquantile", x, q, 1, axis, keepdims, method, weights, missing=True)
     if not dtype_of(x).is_float:
         return quantile(x, q, axis, keepdims=keepdims)
     return quantiles_of("nanquantile", x, q, 1, axis, keepdims, _between)
 
 
-def nanpercentile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def nanpercentile(
+    x: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Any = None,
+) -> Any:
     """As `percentile`, of the elements that are not NaN; NaN where there is none.
 
     >>> float(nanpercentile([1.0, np.nan, 3.0], 50))
     2.0
     """
     x = asarray(x)
+    if method != "linear" or weights is not None:
+        by_method = load("pyc.numpy.quantiles").by_method
+        return by_method("nanpercentile", x, q, 100, axis, keepdims, method, weights, missing=True)
     if not dtype_of(x).is_float:
         return percentile(x, q, axis, keepdims=keepdims)
     return quantiles_of("nanpercentile", x, q, 100, axis, keepdims, _between)

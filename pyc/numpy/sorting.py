@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
+from pyc.forks import load
 from pyc.interpreter import bind, bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -115,6 +116,12 @@ def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 def ordered_axes(name: str, x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     """`x` with the axes (all if None) as a sorted last one, and its shape with these axes as 1."""
+    rows, wide = lines_of(name, x, axis)
+    return sort(rows, -1), wide
+
+
+def lines_of(name: str, x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """`x` with the axes (all if None) as the last one, and its shape with these axes as 1."""
     if dtype_of(x).is_complex:
         raise DTypeError(f"{name}: complex numbers have no order, got {type_text(x)}")
     shape = shape_of(x)
@@ -123,21 +130,47 @@ def ordered_axes(name: str, x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     rows = bind1("transpose", x, axes=(*kept, *axes))
     count = prod([shape[k] for k in axes])
     rows = bind1("reshape", rows, shape=(*(shape[k] for k in kept), count))
-    return sort(rows, -1), tuple(1 if k in axes else n for k, n in enumerate(shape))
+    return rows, tuple(1 if k in axes else n for k, n in enumerate(shape))
 
 
-def quantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def quantile(
+    x: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Any = None,
+) -> Any:
     """The element at fraction q of the sorted axes (all if None), linearly between neighbours; NaN
     if any is. q: a concrete number, or a list of them, which makes a new first axis. The type is
     NumPy's: a float's own where q is a Python number, any type's own where q is 0 or 1 as integers,
     else that of x and q together. Where a fraction falls on an element it is that element, beside
-    infinite ones too (NumPy's formula gives NaN)."""
-    return quantiles_of("quantile", asarray(x), q, 1, axis, keepdims, _between)
+    infinite ones too (NumPy's formula gives NaN). method, weights: as in `numpy.quantile`."""
+    return _quantiles("quantile", x, q, 1, axis, keepdims, method, weights)
 
 
-def percentile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def percentile(
+    x: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Any = None,
+) -> Any:
     """`quantile` with q in percent."""
-    return quantiles_of("percentile", asarray(x), q, 100, axis, keepdims, _between)
+    return _quantiles("percentile", x, q, 100, axis, keepdims, method, weights)
+
+
+def _quantiles(
+    name: str, x: Any, q: Any, whole: int, axis: Any, keepdims: bool, method: str, weights: Any
+) -> Any:
+    x = asarray(x)
+    if method == "linear" and weights is None:
+        return quantiles_of(name, x, q, whole, axis, keepdims, _between)
+    by_method = load("pyc.numpy.quantiles").by_method
+    return by_method(name, x, q, whole, axis, keepdims, method, weights, missing=False)
 
 
 def quantiles_of(
@@ -148,9 +181,11 @@ def quantiles_of(
     axis: Any,
     keepdims: bool,
     between: Callable[[Any, float], Any],
+    *,
+    as_they_are: bool = False,
 ) -> Any:
     """Quantiles at fractions q / whole. between: the element at a fraction of the sorted last axis
-    of an array."""
+    of an array; as_they_are: it is one of the elements, in their type."""
     numbers = structural(q)
     if hasattr(numbers, "type"):
         raise ConcretizationError(
@@ -166,7 +201,9 @@ def quantiles_of(
     if count == 0:
         raise ShapeError(f"{name}: no elements along axis {axis} of {type_text(x)}")
     weak = type(q) is float or (type(q) is int and whole != 1)
-    if weak or dtype_of(x) is dt.b1:
+    if as_they_are:
+        pass
+    elif weak or dtype_of(x) is dt.b1:
         ordered = cast(ordered, dt.promote_weak(float, dtype_of(x)))
     elif kind.kind == "f" or whole != 1:
         strong = dt.of(kind if kind.kind == "f" else np.dtype(np.float64))
@@ -224,12 +261,26 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, *, invert: bool = False
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
 ) -> Any:
     """Whether each element occurs in `test_elements` (compared with every one: for short lists), or
-    with `invert` whether it does not."""
+    with `invert` whether it does not. kind: of NumPy's algorithm, which changes nothing.
+
+    raises ArgumentError: no such kind, or "table" for what are no integers
+    """
     del assume_unique
     x, items = asarray(element), ravel(asarray(test_elements))
+    whole = all(dtype_of(v).kind in ("bool", "int", "uint") for v in (x, items))
+    if kind not in (None, "sort", "table") or (kind == "table" and not whole):
+        raise ArgumentError(
+            f"isin: kind {kind!r} for {type_text(x)} and {type_text(items)}",
+            fix="Leave it out: the result is the same.",
+        )
     wide = bind1("reshape", x, shape=(*shape_of(x), 1))
     found = any_true(equal(wide, items), axis=-1)
     return bind1("logical_not", found) if invert else found

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import DTypeError, ShapeError
+from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -171,6 +171,15 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
     return cast(divide(total, float(n)), dtype_of(x))
 
 
+def degrees_less(name: str, ddof: float, correction: float | None) -> float:
+    """What is taken from the number of elements; ArgumentError: it is said twice."""
+    if correction is None:
+        return ddof
+    if ddof:
+        raise ArgumentError(f"{name}: both `ddof` and `correction`", fix="Give one of them.")
+    return correction
+
+
 def var(
     x: Any,
     axis: Any = None,
@@ -182,9 +191,9 @@ def var(
 ) -> Any:
     """The mean squared distance from the mean, over n - ddof (or `correction`); two passes. Real
     also for complex numbers."""
-    x = _float("var", asarray(x), dtype, "float")
+    x = _float("var", asarray(x), dtype)
     wide = _internal(x)
-    less = correction if correction is not None else ddof
+    less = degrees_less("var", ddof, correction)
     n = _count(x, axis, "var") - less
     apart = subtract(wide, mean(wide, axis, keepdims=True))
     if dtype_of(x).is_complex:
@@ -209,17 +218,25 @@ def std(
     return cast(sqrt(found), dtype_of(found))
 
 
-def average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
-    """The mean, each element counted with its weight."""
-    if weights is None:
-        return mean(x, axis, keepdims=keepdims)
+def average(
+    x: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    """The mean, each element counted with its weight; with `returned` also the sums of weights."""
     x = asarray(x)
+    if weights is None:
+        found = mean(x, axis, keepdims=keepdims)
+        count = literal(_count(x, axis, "average"), dtype_of(found))
+        return (found, broadcast(count, shape_of(found))) if returned else found
     w = asarray(weights)
     if shape_of(w) != shape_of(x):
         place = axis_of("average", axis, len(shape_of(x)))
         w = reshape(w, tuple(n if k == place else 1 for k, n in enumerate(shape_of(x))))
         w = broadcast(w, shape_of(x))
-    return divide(sum(multiply(x, w), axis, keepdims=keepdims), sum(w, axis, keepdims=keepdims))
+    kind = dtype_of(multiply(x, w))
+    w = cast(w, kind if kind.kind in ("float", "complex") else dt.f64)
+    scale = sum(w, axis, keepdims=keepdims)
+    found = divide(sum(multiply(x, w), axis, keepdims=keepdims), scale)
+    return (found, scale) if returned else found
 
 
 def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -237,8 +254,17 @@ def nanmean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return cast(divide(total, cast(count, dtype_of(total))), dtype_of(x))
 
 
-def nanvar(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
-    """The mean squared distance from the mean of the elements that are not NaN, over n - ddof."""
+def nanvar(
+    x: Any,
+    axis: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    correction: float | None = None,
+) -> Any:
+    """The mean squared distance from the mean of the elements that are not NaN, over n - ddof (or
+    `correction`)."""
+    ddof = degrees_less("nanvar", ddof, correction)
     x = _float("nanvar", asarray(x), None)
     wide, there = _internal(x), logical_not(isnan(x))
     count = cast(sum(there, axis, keepdims=keepdims), dtype_of(wide).real)
@@ -250,9 +276,16 @@ def nanvar(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) ->
     return cast(found, dtype_of(x).real)
 
 
-def nanstd(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+def nanstd(
+    x: Any,
+    axis: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    correction: float | None = None,
+) -> Any:
     """The square root of `nanvar`."""
-    return sqrt(nanvar(x, axis, ddof, keepdims))
+    return sqrt(nanvar(x, axis, ddof, keepdims, correction=correction))
 
 
 def nanprod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -261,10 +294,10 @@ def nanprod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return prod(where(isnan(x), 1, x), axis, keepdims=keepdims)
 
 
-def nancumsum(x: Any, axis: int | None = None) -> Any:
+def nancumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """Running sums with NaN as 0."""
     x = asarray(x)
-    return cumsum(where(isnan(x), 0, x), axis)
+    return cumsum(where(isnan(x), 0, x), axis, dtype)
 
 
 def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:

@@ -39,7 +39,8 @@ def figures(found: Sequence[Outcome]) -> dict[str, object]:
         functions.setdefault(each.path, Counter())[state] += 1
         calls.setdefault(each.key, set()).add(state)
     whole = Counter(
-        next(s for s in ("unexplained", "listed", AGREE) if s in states) for states in calls.values()
+        next(s for s in ("unexplained", "listed", AGREE) if s in states)
+        for states in calls.values()
     )
     return {
         "distinct calls": len(calls),
@@ -60,7 +61,9 @@ def main() -> int:
     parser.add_argument("--way", choices=WAYS, default=None, help="default: both")
     parser.add_argument("--every", type=int, default=1, help="one call of so many")
     parser.add_argument("--again", type=Path, default=None, help="calls of a file of outcomes")
-    parser.add_argument("--outcomes", type=Path, default=None, help="where all outcomes are written")
+    parser.add_argument(
+        "--outcomes", type=Path, default=None, help="where all outcomes are written"
+    )
     parser.add_argument("--json", type=Path, default=None, help="where the figures are written")
     options = parser.parse_args()
     file = record.place()

@@ -2,7 +2,8 @@
 
 Bools and integers are equal. Floats of functions of elements are within `ULPS` units in the last
 place; of all others also within `SUMS` units of the largest number of the call, for they add in
-another order. Of complex numbers that is the distance; infinities and NaNs have their places.
+another order; units are those of the least precise floats of the call. Of complex numbers that is
+the distance; infinities and NaNs have their places.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ def _magnitude(x: Any) -> float:
     return float(np.max(values, initial=1.0, where=np.isfinite(values)))
 
 
-def _apart(found: Any, expected: Any, elementwise: bool, scale: float) -> str:
+def _apart(found: Any, expected: Any, inputs: Any, elementwise: bool) -> str:
     """What two arrays of floats of one shape and dtype differ in; nothing if they agree."""
-    info = np.finfo(expected.dtype)
+    scale = max([_magnitude(x) for x in (*inputs, expected) if np.size(x)], default=1.0)
+    floats = [expected.dtype, *(x.dtype for x in inputs if x.dtype.kind in "fc" and not elementwise)]
+    info = max(map(np.finfo, floats), key=lambda info: info.eps)
     wide = np.complex128 if expected.dtype.kind == "c" else np.float64
     a, b = found.astype(wide).ravel(), expected.astype(wide).ravel()
     unlike = np.isnan(a) != np.isnan(b)
@@ -39,7 +42,9 @@ def _apart(found: Any, expected: Any, elementwise: bool, scale: float) -> str:
         # A part of a complex number may be infinite and the other any number.
         infinite = np.isinf(part(a)) | np.isinf(part(b))
         unlike |= endless & infinite & (part(a) != part(b))
-    bound = ULPS * float(info.eps) * np.abs(np.where(bounded, b, 0)) + float(info.smallest_subnormal)
+    bound = ULPS * float(info.eps) * np.abs(np.where(bounded, b, 0)) + float(
+        info.smallest_subnormal
+    )
     if not elementwise:
         bound = bound + SUMS * float(info.eps) * scale
     distance = np.abs(np.where(bounded, a, 0) - np.where(bounded, b, 0))
@@ -77,8 +82,7 @@ def difference(
     if not values:
         return None
     if b.dtype.kind in "fc":
-        scale = max([_magnitude(x) for x in (*inputs, b) if np.size(x)], default=1.0)
-        apart = _apart(a, b, elementwise, scale)
+        apart = _apart(a, b, inputs, elementwise)
         return ("value", apart) if apart else None
     if not np.array_equal(a, b):
         k = int(np.flatnonzero(a.ravel() != b.ravel())[0])

@@ -50,7 +50,9 @@ def entries() -> tuple[Entry, ...]:
             if len(parts) < 3 or not reason:
                 raise ValueError(f"listed.txt: {line!r} is no line of a reason")
             path, way, kind = parts[:3]
-            found.append(Entry(reason, path, way, kind, re.compile(parts[3] if len(parts) > 3 else "")))
+            found.append(
+                Entry(reason, path, way, kind, re.compile(parts[3] if len(parts) > 3 else ""))
+            )
     return tuple(found)
 
 

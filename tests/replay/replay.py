@@ -63,7 +63,9 @@ def _plain(x: Any) -> bool:
     if isinstance(x, (tuple, list)):
         return all(map(_plain, x))
     if isinstance(x, (np.ndarray, np.generic)):
-        return is_plain(x.dtype) and x.size <= MOST_RESULTS and isinstance(x, (np.ndarray, np.generic))
+        return (
+            is_plain(x.dtype) and x.size <= MOST_RESULTS and isinstance(x, (np.ndarray, np.generic))
+        )
     return isinstance(x, (bool, int, float, complex, type(None), np.dtype))
 
 
@@ -86,7 +88,9 @@ def _eager(call: Call) -> tuple[Any, dict[int, Any]]:
     if function is None:
         function = theirs(call.path)
         on_device = {n: pyc.device_put(a, "cpu") for n, a in arrays.items()}
-        args, kwargs = (filled(x, lambda kept: on_device[kept.number]) for x in (call.args, call.kwargs))
+        args, kwargs = (
+            filled(x, lambda kept: on_device[kept.number]) for x in (call.args, call.kwargs)
+        )
         return function(*args, **kwargs), {}
     return function(*args, **kwargs), arrays
 
@@ -145,7 +149,7 @@ def replay(call: Call, way: str, wanted: tuple[Any, Any, bool]) -> Outcome:
                 refusal = isinstance(error, (UnsupportedOpError, TraceError))
                 kind = "refused" if refusal else "raises"
                 return outcome(kind, _first_line(error))
-            if isinstance(error, _class(theirs_gave)) or isinstance(error, type(theirs_gave)):
+            if isinstance(error, (_class(theirs_gave), type(theirs_gave))):
                 return outcome(AGREE)
             text = f"{_first_line(error)} | NumPy: {_first_line(theirs_gave)}"
             return outcome("error" if isinstance(error, PycError) else "raises", text)

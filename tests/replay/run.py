@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import select
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from tests.replay.calls import Call
+from tests.replay.record import environment
 from tests.replay.replay import Outcome
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,6 @@ SECONDS = 60.0
 
 class _Worker:
     def __init__(self, calls: Path) -> None:
-        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         self._process: Any = subprocess.Popen(
             [sys.executable, "-m", "tests.replay.worker", str(calls)],
             stdin=subprocess.PIPE,
@@ -32,7 +31,7 @@ class _Worker:
             stderr=subprocess.DEVNULL,
             text=True,
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+            env=environment(),
         )
 
     def ask(self, number: int, way: str) -> dict[str, str] | str:
@@ -83,7 +82,9 @@ def outcomes(
             else:
                 found[position] = Outcome(**answer)
             if tell and len(found) % 1000 == 0:
-                print(f"{len(found)} of {len(tasks)}, {time.perf_counter() - begun:.0f} s", flush=True)
+                print(
+                    f"{len(found)} of {len(tasks)}, {time.perf_counter() - begun:.0f} s", flush=True
+                )
         if worker is not None:
             worker.stop()
 
