@@ -282,8 +282,9 @@ class IntegerRangeError(PycError, OverflowError):
     remedy = "Give the array a wider type first: `x.astype(np.int64)`."
 
 
-class NumericsError(PycError):
-    """A check for NaN, infinity or overflow that was asked for has failed."""
+class NumericsError(PycError, ValueError):
+    """A check for NaN, infinity or overflow that was asked for has failed; or an integer is raised
+    to a negative power, which is NumPy's ValueError."""
 
     code = "PYC1330"
     remedy = "The message names the operation that made the first such value, and its inputs."

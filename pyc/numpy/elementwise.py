@@ -244,8 +244,13 @@ def negative(x: Any) -> Any:
 
 
 def positive(x: Any) -> Any:
-    """+x: x itself."""
-    return operands("positive", x)[0]
+    """+x: x itself. DTypeError for bools, as in NumPy."""
+    (x,) = operands("positive", x)
+    if dtype_of(x) is dt.b1:
+        raise DTypeError(
+            "positive: bools have no sign", fix="Convert them: `x.astype(np.int8)`, or use `x`."
+        )
+    return x
 
 
 def absolute(x: Any) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 
 from pyc.array import Array, moved
 from pyc.device import device_named
-from pyc.errors import UnsupportedOpError
+from pyc.errors import DTypeError, UnsupportedOpError
 from pyc.forks import load
 from pyc.interpreter import is_tracing
 from pyc.numpy import on_device
@@ -176,6 +176,34 @@ def as_ours(
     return (positional, named) if changed else None
 
 
+def _as_numpy_has_it(theirs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a call has arguments that calls of NumPy's own function may have: a `dtype` of a
+    ufunc, and outside of a trace an array to write to."""
+    if isinstance(theirs, np.ufunc):
+        if is_tracing():
+            return len(args) == theirs.nin and kwargs.keys() == {"dtype"}
+        return len(args) > theirs.nin or bool(kwargs.keys() & {"out", "dtype"})
+    return not is_tracing() and kwargs.get("out") is not None
+
+
+def _by_dispatch(theirs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """A call that has the arguments of NumPy's own function."""
+    dispatch, options = load("pyc.trace.dispatch"), dict(kwargs)
+    if not isinstance(theirs, np.ufunc):
+        return dispatch.call_function(theirs, args, options)
+    inputs = args[: theirs.nin]
+    out = args[theirs.nin :] or options.pop("out", None)
+    out = out if isinstance(out, tuple) else (out,)
+    if len(out) > theirs.nout or not all(x is None or isinstance(x, np.ndarray) for x in out):
+        raise DTypeError(
+            f"{theirs.__name__}: `out` is an array for each of the {theirs.nout} results, got "
+            f"{', '.join(type(x).__name__ for x in out)}"
+        )
+    if any(x is not None for x in out):
+        options["out"] = (*out, *[None] * (theirs.nout - len(out)))
+    return dispatch.call_ufunc(theirs, "__call__", inputs, options)
+
+
 def explained(
     function: Callable[..., Any],
     shown: str,
@@ -206,6 +234,8 @@ def explained(
             entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
             if entered:
                 raise
+            if _as_numpy_has_it(theirs, args, kwargs):
+                return _by_dispatch(theirs, args, kwargs)
             asked = {k: kwargs.pop(k) for k in more if k in kwargs}
             given = as_ours(function, shown, theirs, args, kwargs)
             if given is None and not asked:

@@ -5,6 +5,7 @@ Beside `elementwise`, which computes numbers: what is here gives bools, or moves
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,8 @@ def _comparison(name: str, op: str, summary: str) -> Function:
 
 def _compared(name: str, op: str, x: Any, y: Any) -> Any:
     """The comparison of integers, each in a type that holds it."""
+    if type(x) is int and type(y) is int:
+        return literal(getattr(operator, op)(x, y), dt.b1)
     if type(x) is int:
         x, y, op = y, x, _SWAPPED[op]
     kind = dtype_of(x)

@@ -36,7 +36,16 @@ from pyc.numpy.core import (
     type_text,
 )
 from pyc.numpy.creation import asarray, linspace
-from pyc.numpy.elementwise import add, conj, divide, floor_divide, multiply, remainder, subtract
+from pyc.numpy.elementwise import (
+    add,
+    clip,
+    conj,
+    divide,
+    floor_divide,
+    multiply,
+    remainder,
+    subtract,
+)
 from pyc.numpy.indexing import gather
 from pyc.numpy.logic import equal, greater_equal, isnan, less, less_equal, logical_and, where
 from pyc.numpy.manipulation import ravel, reshape, stack
@@ -91,27 +100,72 @@ def _checked(x: Any, bound: int, axis: int = 0) -> Any:
     return bind1("index_check", cast(x, dt.u64), bound=bound, axis=axis)
 
 
-def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """The places, axis by axis, of numbers of elements in row-major order."""
+def _known_in(name: str, x: Any, bound: int) -> None:
+    """ArgumentError for known places that there are not: NumPy's are ValueErrors here."""
+    found = known_elements(x)
+    wrong = None if found is None else np.extract((found < 0) | (found >= bound), found)
+    if wrong is not None and wrong.size:
+        raise ArgumentError(f"{name}: index {wrong[0]} is not in [0, {bound})")
+
+
+def _steps(name: str, sizes: tuple[int, ...], order: str) -> list[int]:
+    """How many elements are between neighbours along each axis."""
+    if order not in ("C", "F"):
+        raise ArgumentError(f"{name}: order must be 'C' or 'F', got {order!r}")
+    turned = sizes[::-1] if order == "C" else sizes
+    found = [int(np.prod(turned[:k], dtype=int)) for k in range(len(sizes))]
+    return found[::-1] if order == "C" else found
+
+
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    """The places, axis by axis, of numbers of elements in row-major order (column-major for "F").
+
+    raises ArgumentError: a known number that there is not; traced ones raise IndexOutOfRangeError
+    when the program runs
+    """
     sizes = to_shape("unravel_index", shape)
-    rest = _checked(asarray(indices), int(np.prod(sizes, dtype=int)))
-    found: list[Any] = []
-    for n in reversed(sizes):
-        found.append(remainder(rest, n))
-        rest = floor_divide(rest, n)
-    return tuple(reversed(found))
+    count, numbers = int(np.prod(sizes, dtype=int)), asarray(indices)
+    _known_in("unravel_index", numbers, count)
+    number = _checked(numbers, count)
+    steps = _steps("unravel_index", sizes, order)
+    return tuple(
+        remainder(floor_divide(number, max(step, 1)), max(n, 1))
+        for step, n in zip(steps, sizes, strict=True)
+    )
 
 
-def ravel_multi_index(multi_index: Any, dims: Any) -> Any:
-    """The numbers in row-major order of elements at places given axis by axis."""
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    """The numbers in row-major order (column-major for "F") of elements at places given axis by
+    axis. mode: "raise", "wrap" or "clip", one for all axes or one for each: what is done with a
+    place that there is not.
+
+    raises ArgumentError: a known place that there is not, with mode "raise"; traced ones raise
+    IndexOutOfRangeError when the program runs
+    """
     sizes = to_shape("ravel_multi_index", dims)
     places = list(multi_index)
     if len(places) != len(sizes):
         raise ShapeError(f"ravel_multi_index: {len(places)} places for {len(sizes)} axes")
-    number: Any = 0
-    for axis, (place, n) in enumerate(zip(places, sizes, strict=True)):
-        number = add(multiply(number, n), _checked(asarray(place), n, axis))
+    modes = list(mode) if isinstance(mode, (tuple, list)) else [mode] * len(sizes)
+    steps = _steps("ravel_multi_index", sizes, order)
+    number: Any = None
+    for axis, (place, n, step) in enumerate(zip(places, sizes, steps, strict=True)):
+        term = multiply(_fitting(asarray(place), n, axis, modes[axis]), step)
+        number = term if number is None else add(number, term)
     return number
+
+
+def _fitting(place: Any, n: int, axis: int, mode: str) -> Any:
+    """Places along an axis of length `n`, as int64."""
+    if mode == "raise":
+        _known_in("ravel_multi_index", place, n)
+        return _checked(place, n, axis)
+    if mode not in ("wrap", "clip"):
+        raise ArgumentError(
+            f"ravel_multi_index: mode must be 'raise', 'wrap' or 'clip', got {mode!r}"
+        )
+    place = cast(place, dt.i64)
+    return remainder(place, n) if mode == "wrap" else clip(place, 0, n - 1)
 
 
 # --- places of elements ---------------------------------------------------------------------------
@@ -127,18 +181,24 @@ def _nan_place(name: str, find: Any, x: Any, axis: int | None, keepdims: bool, r
     length = prod(shape_of(x)) if axis is None else shape_of(x)[place]
     # Where all are NaN, NumPy raises; here the place is out of range.
     none = all_true(missing, axis, keepdims)
+    known = known_elements(none)
+    if known is not None and known.any():
+        raise ArgumentError(
+            f"{name}: all elements are NaN",
+            fix="Replace them before: `np.where(np.isnan(x), 0, x)`.",
+        )
     return _checked(where(none, length, found), length, place)
 
 
 def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The place of the first greatest element that is not NaN; IndexOutOfRangeError when the
-    program runs if all are."""
+    """The place of the first greatest element that is not NaN; ArgumentError if all of known
+    elements are, and IndexOutOfRangeError when the program runs if all of traced ones are."""
     return _nan_place("nanargmax", argmax, x, axis, keepdims, -np.inf)
 
 
 def nanargmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The place of the first least element that is not NaN; IndexOutOfRangeError when the program
-    runs if all are."""
+    """The place of the first least element that is not NaN; ArgumentError if all of known elements
+    are, and IndexOutOfRangeError when the program runs if all of traced ones are."""
     return _nan_place("nanargmin", argmin, x, axis, keepdims, np.inf)
 
 
@@ -237,6 +297,10 @@ def histogram(
     raises ArgumentError: known edges that are not ascending
     """
     x = ravel(asarray(a))
+    if isinstance(bins, str) and weights is not None:
+        raise DTypeError(
+            f"histogram: bins={bins!r} and weights", fix="Give the number of bins, or their edges."
+        )
     edges = edges_of_bins(x, bins, range)
     count = shape_of(edges)[0] - 1
     common = result_dtype(x, edges)

@@ -105,6 +105,8 @@ _BETWEEN: dict[str, Place] = {
 }
 """Rules that may choose a place between two elements."""
 
+METHODS = (*_BETWEEN, *_WHOLE)
+
 
 def quantiles(
     name: str,
@@ -122,9 +124,9 @@ def quantiles(
     missing: NaN is left out, else it makes the result NaN
     """
     method = structural(method)
-    if method not in _WHOLE and method not in _BETWEEN:
+    if method not in METHODS:
         raise ArgumentError(
-            f"{name}: there is no method {method!r}", fix=f"Use one of {[*_BETWEEN, *_WHOLE]}."
+            f"{name}: there is no method {method!r}", fix=f"Use one of {[*METHODS]}."
         )
     if weights is not None and method != "inverted_cdf":
         raise ArgumentError(
@@ -254,4 +256,4 @@ def _by_weight(ordered: Any, w: Any, counts: Any, fractions: Any) -> Any:
     return found
 
 
-__all__ = ["quantiles"]
+__all__ = ["METHODS", "quantiles"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import DTypeError, ShapeError
+from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.forks import load
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
@@ -190,6 +190,15 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
 _mean = mean
 
 
+def _degrees_less(name: str, ddof: float, correction: float | None) -> float:
+    """What is taken from the number of elements; ArgumentError: it is said twice."""
+    if correction is None:
+        return ddof
+    if ddof:
+        raise ArgumentError(f"{name}: both `ddof` and `correction`", fix="Give one of them.")
+    return correction
+
+
 def var(
     x: Any,
     axis: Any = None,
@@ -204,7 +213,7 @@ def var(
     also for complex numbers. mean: the mean, with the reduced axes as 1, if it is known."""
     x = _float("var", asarray(x), dtype, "float")
     wide = _internal(x)
-    less = correction if correction is not None else ddof
+    less = _degrees_less("var", ddof, correction)
     n = _count(x, axis, "var") - less
     apart = subtract(wide, _mean(wide, axis, keepdims=True) if mean is None else asarray(mean))
     if dtype_of(x).is_complex:
@@ -311,7 +320,7 @@ def nanvar(
 ) -> Any:
     """The mean squared distance from the mean of the elements that are not NaN, over n - ddof (or
     `correction`). mean: the mean, with the reduced axes as 1, if it is known."""
-    ddof = ddof if correction is None else correction
+    ddof = _degrees_less("nanvar", ddof, correction)
     x = _float("nanvar", asarray(x), dtype)
     wide, there = _internal(x), logical_not(isnan(x))
     count = cast(sum(there, axis, keepdims=keepdims), dtype_of(wide).real)

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 import pyc.numpy as pnp
+from pyc.array import Array
 from pyc.errors import ConcretizationError, DTypeError, TraceError, UnsupportedOpError
 from pyc.interpreter import is_concrete, is_tracing, type_of, weak_type
 from pyc.ir import dtype as dt
@@ -266,11 +267,17 @@ def _without_out(
 
 
 def _given(out: Any, found: Any, what: str, where: Any = True) -> Any:
-    """`out`, changed to a result where `where` holds."""
-    if is_concrete(out):
+    """`out`, changed to a result where `where` holds. A NumPy array outside of a trace is
+    written."""
+    written = type(out) is np.ndarray and not is_tracing() and type(found) is not Array
+    if is_concrete(out) and not written:
         _change(out, found, what)
     new = updating.fitted(what, out, found)
-    _change(out, new if where is True else updating.under_mask(what, out, new, where), what)
+    new = new if where is True else updating.under_mask(what, out, new, where)
+    if written:
+        np.copyto(out, new)
+    else:
+        _change(out, new, what)
     return out
 
 
@@ -394,9 +401,10 @@ def _call_ufunc(
         _change(array, _changed_at(name, ufunc, array, key, values), f"{name}.at")
         return None
     if out is not None:
-        if is_concrete(out):
-            if not is_tracing():
+        if is_concrete(out) and not is_tracing():
+            if any(type(x) is Array for x in inputs):
                 _change(out, None, f"{name}: `out=`, or an augmented assignment,")
+        elif is_concrete(out):
             raise TraceError(
                 f"{name}: a traced value would be written into a NumPy array in place (`out=`, or "
                 "an augmented assignment such as `a += x`)",

@@ -154,6 +154,7 @@ def reduce(
         )
     found = _combined(name, rows) if count else None
     if found is None:
+        start = kind.numpy.type(-1 % 2**kind.bits) if start == -1 and kind.kind == "uint" else start
         found = broadcast(cast(value(start), kind), tuple(around))
     elif initial is not None:
         found = cast(getattr(pnp, name)(cast(value(initial), kind), found), kind)

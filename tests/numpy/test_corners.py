@@ -183,7 +183,7 @@ REFUSED: dict[str, tuple[type[Exception], Callable[..., Any], tuple[Any, ...]]] 
     "negative diff": (ValueError, lambda x: np.diff(x, n=-1), (F8,)),
     "vecdot of two lengths": (ValueError, lambda x: np.vecdot(x, x[:, :1]), (F8,)),
     "fractional roll": (TypeError, lambda x: np.roll(x, 1.5), (F8,)),
-    "unknown pad": (ValueError, lambda x: np.pad(x, 1, mode="mean"), (F8,)),
+    "unknown pad": (ValueError, lambda x: np.pad(x, 1, mode="triangle"), (F8,)),
     "unknown mode of an index": (ValueError, lambda x: x.at[0].set(1, mode="none"), (F8,)),
     "values of a traced mask": (errors.TraceError, lambda x: x.at[x > 3].set(x[0]), (F8,)),
     "mask of another shape": (IndexError, lambda x: x.at[x[0] > 3].set(0), (F8,)),

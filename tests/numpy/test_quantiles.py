@@ -1,0 +1,84 @@
+"""Quantiles by every method of NumPy, with weights, and of what is not NaN."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc.numpy as pnp
+from pyc.errors import ArgumentError, DTypeError, ShapeError
+from pyc.jit import jit
+from pyc.numpy.quantiles import METHODS
+
+FRACTIONS: tuple[Any, ...] = (0, 0.0, 0.25, 0.5, 0.6, 1, [0.1, 0.9])
+SIZES = (2, 5, 6)
+
+
+def _rows(size: int, dtype: str, missing: bool) -> Any:
+    x = (np.random.default_rng(size).normal(size=(3, size)) * 10).astype(dtype)
+    if missing and dtype != "i8":
+        x[0, size // 2 :] = x[1] = np.nan  # NumPy takes the dtype of the first line
+    return x
+
+
+def _same(found: Any, expected: Any, x: Any) -> None:
+    assert found.dtype == expected.dtype
+    bound = 1e-5 if x.dtype == "f4" else 1e-13
+    np.testing.assert_allclose(found, expected, bound, bound)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_every_method(name: str, method: str, dtype: str) -> None:
+    for size in SIZES:
+        x = _rows(size, dtype, name == "nanquantile")
+        for q in FRACTIONS:
+            with warnings.catch_warnings(action="ignore"):
+                wanted = getattr(np, name)(x, q, axis=1, method=method)
+            _same(getattr(pnp, name)(x, q, axis=1, method=method), wanted, x)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_weights(name: str, dtype: str) -> None:
+    rng = np.random.default_rng(3)
+    for size in SIZES:
+        x = _rows(size, dtype, name == "nanquantile")
+        whole = rng.integers(1, 4, size=x.shape)
+        for weights in (whole, whole[0] if name == "quantile" else whole):
+            options: Any = {"axis": 1, "method": "inverted_cdf", "weights": weights}
+            for q in FRACTIONS:
+                with warnings.catch_warnings(action="ignore"):
+                    wanted = getattr(np, name)(x, q, **options)
+                _same(getattr(pnp, name)(x, q, **options), wanted, x)
+
+
+def test_percentiles_are_traced() -> None:
+    x, weights = _rows(6, "f8", False), np.arange(6.0)
+    for name in ("percentile", "nanpercentile"):
+        found = jit(lambda x, name=name: getattr(np, name)(x, [30, 70], 1, method="hazen"))(x)
+        np.testing.assert_allclose(found, np.percentile(x, [30, 70], 1, method="hazen"), 1e-14)
+    options: Any = {"axis": 1, "method": "inverted_cdf"}
+    found = jit(lambda x, w: np.percentile(x, 30, weights=w, **options))(x, weights)
+    _same(found, np.percentile(x, 30, weights=weights, **options), x)
+
+
+def test_wrong_methods_and_weights() -> None:
+    x = np.arange(4.0)
+    with pytest.raises(ArgumentError, match="there is no method 'middle'"):
+        pnp.quantile(x, 0.5, method="middle")
+    with pytest.raises(ArgumentError, match="weights"):
+        pnp.quantile(x, 0.5, weights=x)
+    options: Any = {"method": "inverted_cdf"}
+    with pytest.raises(DTypeError, match="axis"):
+        pnp.quantile(x, 0.5, weights=x[:2], **options)
+    with pytest.raises(ShapeError, match="axis 0"):
+        pnp.quantile(x, 0.5, weights=x[:2], axis=0, **options)
+    with pytest.raises(ArgumentError, match="not all 0"):
+        pnp.quantile(x, 0.5, weights=x * 0, **options)
+    found = jit(lambda x, w: np.quantile(x, 0.5, weights=w, **options))(x, x * 0)
+    assert np.isnan(np.asarray(found))
