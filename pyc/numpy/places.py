@@ -7,6 +7,7 @@ traced elements.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ def _nan_place(name: str, find: Any, x: Any, axis: int | None, keepdims: bool, r
     missing = isnan(x)
     found = find(where(missing, rest, x), axis, keepdims)
     place = 0 if axis is None else axis_of(name, axis, len(shape_of(x)))
-    length = x.type.size if axis is None else shape_of(x)[place]
+    length = prod(shape_of(x)) if axis is None else shape_of(x)[place]
     # Where all are NaN, NumPy raises; here the place is out of range.
     none = all_true(missing, axis, keepdims)
     return _checked(where(none, length, found), length, place)
