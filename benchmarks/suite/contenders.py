@@ -69,11 +69,11 @@ DISTRIBUTIONS = {
 }
 
 
-class Missing(Exception):  # noqa: N818 - what a contender says of itself
+class Missing(Exception):
     """The contender cannot take part: its library is not installed, or cannot do what it asks."""
 
 
-class Absent(Exception):  # noqa: N818
+class Absent(Exception):
     """The workload has no version for this library."""
 
 
@@ -110,7 +110,9 @@ class Library:
     def load(self) -> None:
         """Imports it and binds its names in the workloads' modules."""
 
-    def variants(self, workload: Workload, arguments: tuple[Any, ...], size: str) -> dict[str, Call]:
+    def variants(
+        self, workload: Workload, arguments: tuple[Any, ...], size: str
+    ) -> dict[str, Call]:
         """The ways to run it, by name, of which the quickest will be taken."""
         raise NotImplementedError
 
@@ -144,7 +146,9 @@ def module(name: str) -> Any:
 
 
 class Numpy(Library):
-    def variants(self, workload: Workload, arguments: tuple[Any, ...], size: str) -> dict[str, Call]:
+    def variants(
+        self, workload: Workload, arguments: tuple[Any, ...], size: str
+    ) -> dict[str, Call]:
         function = workload.versions.get("numpy", workload.program)
         return {"": call(function, arguments)}
 
@@ -159,8 +163,13 @@ class Pyc(Library):
             self.options["fastmath"] = True
         self.pyc.set_num_threads(self.threads)
 
-    def variants(self, workload: Workload, arguments: tuple[Any, ...], size: str) -> dict[str, Call]:
-        if workload.family == "ceilings" and "out" in inspect.signature(workload.program).parameters:
+    def variants(
+        self, workload: Workload, arguments: tuple[Any, ...], size: str
+    ) -> dict[str, Call]:
+        if (
+            workload.family == "ceilings"
+            and "out" in inspect.signature(workload.program).parameters
+        ):
             raise Absent("pyc does not write into an argument")
         return {"": call(self.pyc.jit(workload.program, **self.options), arguments)}
 
@@ -180,7 +189,9 @@ class Jax(Library):
         self.jax.config.update("jax_enable_x64", True)
         bind({k: module(v) for k, v in PEER_NAMES["jax"].items()})
 
-    def variants(self, workload: Workload, arguments: tuple[Any, ...], size: str) -> dict[str, Call]:
+    def variants(
+        self, workload: Workload, arguments: tuple[Any, ...], size: str
+    ) -> dict[str, Call]:
         """Arrays are on the device before; integers, which are counts and shapes, are static."""
         static = tuple(k for k, a in enumerate(arguments) if isinstance(a, int))
         jitted = self.jax.jit(self.version(workload), static_argnums=static)
@@ -188,9 +199,7 @@ class Jax(Library):
         several = isinstance(jitted(*moved), (tuple, list))
         wait = "ready({})" if several else "{}.block_until_ready()"
         ready = self.jax.block_until_ready
-        return {
-            "": call(jitted, moved, wait, ready=ready, to_numpy=lambda r: each(np.asarray, r))
-        }
+        return {"": call(jitted, moved, wait, ready=ready, to_numpy=lambda r: each(np.asarray, r))}
 
 
 class Numba(Library):
@@ -199,7 +208,9 @@ class Numba(Library):
         bind({"prange": self.numba.prange})
         self.made: dict[tuple[str, bool], Any] = {}
 
-    def variants(self, workload: Workload, arguments: tuple[Any, ...], size: str) -> dict[str, Call]:
+    def variants(
+        self, workload: Workload, arguments: tuple[Any, ...], size: str
+    ) -> dict[str, Call]:
         """Loops in parallel and one after the other; tiny sizes are never worth a thread."""
         function = self.version(workload)
         kinds = {"serial": False} if size == "tiny" else {"serial": False, "parallel": True}
@@ -226,7 +237,9 @@ class Torch(Library):
         if self.contender.fast:
             settings.cpp.enable_unsafe_math_opt_flag = True
 
-    def variants(self, workload: Workload, arguments: tuple[Any, ...], size: str) -> dict[str, Call]:
+    def variants(
+        self, workload: Workload, arguments: tuple[Any, ...], size: str
+    ) -> dict[str, Call]:
         function = self.version(workload)
         if self.contender.compiled:
             self.torch.compiler.reset()
@@ -241,7 +254,9 @@ class Numexpr(Library):
         self.numexpr = module("numexpr")
         self.numexpr.set_num_threads(self.threads)
 
-    def variants(self, workload: Workload, arguments: tuple[Any, ...], size: str) -> dict[str, Call]:
+    def variants(
+        self, workload: Workload, arguments: tuple[Any, ...], size: str
+    ) -> dict[str, Call]:
         """The expression is parsed before: calls evaluate it again with the same arguments.
         Constants are float32 where the arrays are."""
         text = self.version(workload)

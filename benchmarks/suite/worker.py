@@ -64,6 +64,12 @@ def difference(
     return None
 
 
+def said(error: Exception) -> str:
+    """An exception on one line."""
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0][:300]}"
+
+
 class Bench:
     """The state of the process: the library and the workload that it is at."""
 
@@ -83,6 +89,8 @@ class Bench:
             calls = self.library.variants(entry, arguments, size)
         except Absent as absent:
             return {"absent": str(absent)}
+        except Exception as error:
+            return {"error": said(error)}
         right: dict[str, Answer] = {}
         wrong: dict[str, str] = {}
         for name, call in calls.items():
@@ -97,9 +105,17 @@ class Bench:
         best = min(right, key=lambda name: float(right[name]["seconds"]))
         chosen = right[best]
         call = chosen.pop("call")
-        self.timer, self.seconds = timeit.Timer(call.statement, globals=call.names), chosen["seconds"]
+        self.timer, self.seconds = (
+            timeit.Timer(call.statement, globals=call.names),
+            chosen["seconds"],
+        )
         moved = sum(a.nbytes for a in arguments if isinstance(a, np.ndarray))
-        return {"variant": best, "bytes": moved + chosen.pop("result_bytes"), **chosen, "wrong": wrong}
+        return {
+            "variant": best,
+            "bytes": moved + chosen.pop("result_bytes"),
+            **chosen,
+            "wrong": wrong,
+        }
 
     def _checked(self, entry: Workload, call: Call, reference: Path, start: float) -> Answer:
         try:
@@ -116,8 +132,7 @@ class Bench:
                 if error:
                     return {"error": error}
         except Exception as error:
-            lines = str(error).strip().splitlines() or [""]
-            return {"error": f"{type(error).__name__}: {lines[0][:300]}"}
+            return {"error": said(error)}
         return {"first": first, "result_bytes": sum(a.nbytes for a in found)}
 
     def _roughly(self, call: Call) -> float:

@@ -166,7 +166,7 @@ class kepler:
         return out
 
 
-@workload(tiny=(16,), medium=(1 << 14,), large=(1 << 20,))
+@workload(tiny=(16,), medium=(1 << 14,), large=(1 << 17,))
 class collatz:
     """Steps of the Collatz sequence of each number, a `while` an element, int64."""
 

@@ -1,4 +1,4 @@
-"""What a workload is: plain NumPy code, its arguments by size, and how each peer's expert writes it.
+"""What a workload is: plain NumPy code, arguments by size, and how each peer's expert writes it.
 
 A workload is a class under `@workload`, whose body is a table, never an object:
 

@@ -257,7 +257,9 @@ class convolution:
     """A 3 by 3 convolution of images with channels last, inner points only, float32."""
 
     def arguments(count, side, channels, filters):
-        return normal(count, side, side, channels), normal(3, 3, channels, filters, seed=1) * f32(0.1)
+        return normal(count, side, side, channels), normal(3, 3, channels, filters, seed=1) * f32(
+            0.1
+        )
 
     def program(x, w):
         m, n = x.shape[1] - 2, x.shape[2] - 2
@@ -278,7 +280,7 @@ class convolution:
         return found.permute(0, 2, 3, 1)
 
     def numba(x, w):
-        count, side, _, channels = x.shape
+        count, side = x.shape[:2]
         filters = w.shape[3]
         out = np.zeros((count, side - 2, side - 2, filters), x.dtype)
         for p in prange(count * (side - 2)):

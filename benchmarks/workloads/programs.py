@@ -9,7 +9,6 @@ from benchmarks.workloads.entry import (
     f32,
     functional,
     indices,
-    jax,
     jnp,
     lax,
     normal,
@@ -55,7 +54,9 @@ class transformer:
         mixed = e / np.sum(e, axis=2, keepdims=True) @ v
         x = x + np.reshape(np.transpose(mixed, (1, 0, 2)), (length, width)) @ w_out
         up = norm(x, scale2) @ w_up
-        return x + 0.5 * up * (1.0 + np.tanh(0.7978845608 * (up + 0.044715 * up * up * up))) @ w_down
+        return (
+            x + 0.5 * up * (1.0 + np.tanh(0.7978845608 * (up + 0.044715 * up * up * up))) @ w_down
+        )
 
     def flops(length, width, heads):
         return 24 * length * width**2 + 4 * length * length * width
@@ -371,7 +372,7 @@ class page_rank:
 
 @workload(tiny=(16, 4), medium=(1 << 14, 32), large=(1 << 20, 64))
 class pipeline:
-    """A table of measurements: gaps filled, scaled, smoothed, its columns' correlations, float64."""
+    """A table of measurements: gaps filled, scaled, smoothed, then correlations, float64."""
 
     tolerance = 1e-8
 
