@@ -122,7 +122,7 @@ def command(leave_out: Path | None = None) -> str:
     parts = program.relative_to(ROOT).parts if program.is_relative_to(ROOT) else (program.name,)
     module = ".".join(p for p in parts if p != "__main__")
     arguments = [a for a in sys.argv[1:] if not a.startswith("--json") and a != str(leave_out)]
-    return " ".join(["python -m", module, *(re.sub(r"=/\S+/", "=", a) for a in arguments)])
+    return " ".join(["python -m", module, *(re.sub(r"(^|=)/\S*/", r"\1", a) for a in arguments)])
 
 
 def publish(given: argparse.Namespace, records: Any) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from benchmarks.suite.measure import Record, measure
 from benchmarks.suite.page import chart, page
 from benchmarks.suite.processes import Process, interpreters, start
 from benchmarks.suite.tables import duration, markdown, means
+from benchmarks.suite.worker import CLOCKS
 from benchmarks.workloads import FAMILIES, every
 from benchmarks.workloads.entry import SIZES, Workload
 
@@ -62,6 +63,7 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         "--python", action="append", default=[], metavar="NAME=PATH", help="a library's interpreter"
     )
     add("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each contender")
+    add("--clock", choices=list(CLOCKS), default="wall", help="processor: for a busy machine")
     add("--rounds", type=int, default=9, help="turns of ours and the best peer")
     add("--seconds", type=float, default=0.03, help="of a turn")
     add("--limit", type=float, default=300.0, help="seconds to prepare a workload")
@@ -101,7 +103,7 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
         processes: dict[str, Process] = {}
         told: dict[str, Any] = {}
         for name in contenders(given):
-            process = start(CONTENDERS[name], pythons, given.threads)
+            process = start(CONTENDERS[name], pythons, given.threads, given.clock)
             stack.callback(process.close)
             if process.missing:
                 print(f"without {name}: {process.missing}")
@@ -134,6 +136,7 @@ def save(given: argparse.Namespace, told: dict[str, Any], records: list[Record])
     """Writes the figures so far, so that a run that is stopped has been of use."""
     suite = {
         "threads": given.threads,
+        "clock": given.clock,
         "chosen_in": str(given.chosen_in) if given.chosen_in else "earlier rounds of this run",
         "contenders": told,
         "workloads": records,

@@ -102,9 +102,8 @@ class Regression:
     now: float
 
     def __str__(self) -> str:
-        change = self.was / self.now
-        where = f"{self.workload} {self.size}"
-        return f"{where}: {change:.2f} times slower beside {self.peer} ({self.was:.2f} to {self.now:.2f})"
+        where, change = f"{self.workload} {self.size}", f"{self.was / self.now:.2f} times slower"
+        return f"{where}: {change} beside {self.peer} ({self.was:.2f} to {self.now:.2f})"
 
 
 def regressions(

@@ -29,8 +29,9 @@ START_SECONDS = 120.0
 class Process:
     """One contender's process. `missing`: why it cannot take part, or None."""
 
-    def __init__(self, contender: Contender, python: str, threads: int) -> None:
-        self.contender, self.python, self.threads = contender, python, threads
+    def __init__(self, contender: Contender, python: str, threads: int, clock: str) -> None:
+        self.contender, self.python = contender, python
+        self.threads, self.clock = threads, clock
         self.missing: str | None = None
         self.versions: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -41,7 +42,7 @@ class Process:
 
     def _start(self) -> None:
         command = [self.python, "-m", "benchmarks.suite.worker"]
-        command += [self.contender.name, str(self.threads)]
+        command += [self.contender.name, str(self.threads), self.clock]
         settings = {**os.environ, **environment(self.contender, self.threads)}
         settings["PYTHONPATH"] = str(ROOT)
         self._left = b""
@@ -178,6 +179,6 @@ def interpreters(given: list[str]) -> dict[str, str]:
     return found
 
 
-def start(contender: Contender, pythons: dict[str, str], threads: int) -> Process:
+def start(contender: Contender, pythons: dict[str, str], threads: int, clock: str) -> Process:
     """The contender's process."""
-    return Process(contender, pythons.get(contender.library, sys.executable), threads)
+    return Process(contender, pythons.get(contender.library, sys.executable), threads, clock)

@@ -124,8 +124,9 @@ def markdown(run: dict[str, Any]) -> str:
     parts = [
         "# CPU suite\n",
         f"`{run['command']}` at {machine['commit']}\n",
-        f"{machine['cpu']}, {machine['processors']} processors, {suite['threads']} threads each; "
-        f"Python {machine['python']}, Linux {machine['kernel']}. Other load on the machine: median "
+        f"{machine['cpu']}, {machine['processors']} processors, {suite['threads']} threads each, "
+        f"{suite['clock']} time; Python {machine['python']}, Linux {machine['kernel']}. "
+        "Other load on the machine: median "
         f"{loads[len(loads) // 2]:.2f}, at most {loads[-1]:.2f} processors.\n",
         "A ratio is the best peer's time over pyc's, above 1 where pyc is quicker: the median over "
         "rounds in which both took their turns. The best peer was chosen in other rounds before.\n",

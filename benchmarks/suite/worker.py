@@ -1,6 +1,6 @@
 """The process of one contender: it prepares workloads, checks them, and times them when asked.
 
-    python -m benchmarks.suite.worker NAME THREADS
+    python -m benchmarks.suite.worker NAME THREADS CLOCK
 
 Requests are lines of JSON on the standard input, answers on the standard output; what libraries
 print goes to the standard error. Imports NumPy and the contender's library, nothing of pyc's unless
@@ -16,7 +16,7 @@ import sys
 import timeit
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,11 @@ from benchmarks.workloads import every
 from benchmarks.workloads.entry import CATALOGUE, Workload
 
 Answer = dict[str, Any]
-SAMPLES = 3
-"""Samples of a turn."""
+SAMPLES = 9
+"""Samples of a turn: short ones, of which other work on the machine disturbs few."""
+
+CLOCKS = {"wall": perf_counter, "processor": process_time}
+"""Seconds that passed; or that processors spent on this process, whatever else they did."""
 
 
 def flat(result: Any) -> list[np.ndarray[Any, Any]]:
@@ -73,8 +76,8 @@ def said(error: Exception) -> str:
 class Bench:
     """The state of the process: the library and the workload that it is at."""
 
-    def __init__(self, library: Library) -> None:
-        self.library = library
+    def __init__(self, library: Library, clock: str = "wall") -> None:
+        self.library, self.clock = library, CLOCKS[clock]
         self.timer: timeit.Timer | None = None
         self.seconds = 0.0
 
@@ -105,10 +108,7 @@ class Bench:
         best = min(right, key=lambda name: float(right[name]["seconds"]))
         chosen = right[best]
         call = chosen.pop("call")
-        self.timer, self.seconds = (
-            timeit.Timer(call.statement, globals=call.names),
-            chosen["seconds"],
-        )
+        self.timer, self.seconds = self._timer(call), chosen["seconds"]
         moved = sum(a.nbytes for a in arguments if isinstance(a, np.ndarray))
         return {
             "variant": best,
@@ -135,9 +135,12 @@ class Bench:
             return {"error": said(error)}
         return {"first": first, "result_bytes": sum(a.nbytes for a in found)}
 
+    def _timer(self, call: Call) -> timeit.Timer:
+        return timeit.Timer(call.statement, timer=self.clock, globals=call.names)
+
     def _roughly(self, call: Call) -> float:
         """Seconds of a call, the least of a few."""
-        timer, least = timeit.Timer(call.statement, globals=call.names), float("inf")
+        timer, least = self._timer(call), float("inf")
         spent, number = 0.0, 1
         with np.errstate(all="ignore"):
             while spent < 0.03:
@@ -158,8 +161,14 @@ class Bench:
             return {"samples": [self.timer.timeit(number) / number for _ in range(samples)]}
 
 
-def serve(name: str, threads: int, lines: Any, answer: Callable[[Answer], None]) -> None:
-    """Answers requests until there are no more."""
+def serve(
+    name: str, threads: int, clock: str, lines: Any, answer: Callable[[Answer], None]
+) -> None:
+    """Answers requests until there are no more. Fewer threads than processors have as many
+    processors: not every library can be told."""
+    processors = sorted(os.sched_getaffinity(0))
+    if threads < len(processors):
+        os.sched_setaffinity(0, processors[:threads])
     contender = CONTENDERS[name]
     library = LIBRARIES[contender.library](contender, threads)
     every()
@@ -169,7 +178,7 @@ def serve(name: str, threads: int, lines: Any, answer: Callable[[Answer], None])
         answer({"missing": str(missing)})
         return
     answer({"versions": versions(contender.library), "python": platform.python_version()})
-    bench = Bench(library)
+    bench = Bench(library, clock)
     for line in lines:
         request = json.loads(line)
         answer(getattr(bench, request.pop("do"))(**request))
@@ -179,7 +188,8 @@ def main() -> None:
     with os.fdopen(os.dup(1), "w", buffering=1) as out:
         os.dup2(2, 1)
         sys.stdout = sys.stderr
-        serve(sys.argv[1], int(sys.argv[2]), sys.stdin, lambda a: print(json.dumps(a), file=out))
+        name, threads, clock = sys.argv[1:]
+        serve(name, int(threads), clock, sys.stdin, lambda a: print(json.dumps(a), file=out))
 
 
 if __name__ == "__main__":
