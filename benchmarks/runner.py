@@ -13,6 +13,7 @@ import importlib.util
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -115,12 +116,19 @@ def machine() -> dict[str, Any]:
     }
 
 
-def publish(given: argparse.Namespace, records: Any) -> None:
-    """Writes the figures with the machine and the command, if a file was asked for."""
+def command(leave_out: Path | None = None) -> str:
+    """How this process was started; leave_out: the file of `--json`. No other machine's paths."""
+    program = Path(sys.argv[0]).resolve().with_suffix("")
+    parts = program.relative_to(ROOT).parts if program.is_relative_to(ROOT) else (program.name,)
+    module = ".".join(p for p in parts if p != "__main__")
+    arguments = [a for a in sys.argv[1:] if not a.startswith("--json") and a != str(leave_out)]
+    return " ".join(["python -m", module, *(re.sub(r"(^|=)/\S*/", r"\1", a) for a in arguments)])
+
+
+def publish(given: argparse.Namespace, records: Any) -> dict[str, Any]:
+    """The figures with the machine and the command, written if a file was asked for."""
+    found = {"command": command(given.json), "machine": machine(), "records": records}
     if given.json:
         given.json.parent.mkdir(parents=True, exist_ok=True)
-        module = Path(sys.argv[0]).resolve().relative_to(ROOT).with_suffix("")
-        arguments = [a for a in sys.argv[1:] if not a.startswith("--json") and a != str(given.json)]
-        command = " ".join(["python -m", ".".join(module.parts), *arguments])
-        text = {"command": command, "machine": machine(), "records": records}
-        given.json.write_text(json.dumps(text, indent=1) + "\n")
+        given.json.write_text(json.dumps(found, indent=1) + "\n")
+    return found
