@@ -43,6 +43,7 @@ from pyc.ir.loops import (
     Store,
     While,
     expressions,
+    spine,
 )
 from pyc.ir.order import MONOIDS
 from pyc.ir.target import Target
@@ -108,6 +109,13 @@ class KernelEmitter(RunEmitter):
 
     def body(self, statements: Body) -> None:
         """Emits statements in order."""
+        heads, statements = spine(statements)
+        for before, s in heads:
+            self._in_order(before)
+            self._place(s)
+        self._in_order(statements)
+
+    def _in_order(self, statements: Body) -> None:
         if self.lockstep is None:
             for s in statements:
                 self.statement(s)
@@ -141,7 +149,8 @@ class KernelEmitter(RunEmitter):
         elif isinstance(s, Accumulate):
             self._accumulate(s)
         elif isinstance(s, Alloc):
-            self._alloc(s)
+            self._place(s)
+            self.body(s.body)
         elif isinstance(s, Fail):
             self._fail(s)
         elif isinstance(s, (Reduce, Cumulate)):
@@ -151,13 +160,14 @@ class KernelEmitter(RunEmitter):
             assert isinstance(s, DeviceStatement), s
             self.device_statement(s)
 
-    def _alloc(self, s: Alloc) -> None:
+    def _place(self, s: Alloc) -> None:
+        """Gives an allocation its memory."""
+        self.begin(expressions(s))
         if s.buffer.space in (Space.SHARED, Space.CLUSTER):
             self.places[s.buffer] = self.shared_place(s.buffer)
         else:
             self.places[s.buffer] = self.stack_place(s.buffer)
             self.uses_registers |= s.buffer.space is Space.REGISTER
-        self.body(s.body)
 
     def _accumulate(self, s: Accumulate) -> None:
         if MONOIDS[s.monoid].components != 1:

@@ -51,6 +51,7 @@ from pyc.ir.loops import (
     TileMultiply,
     While,
     expressions,
+    spine,
     walk,
 )
 
@@ -133,7 +134,10 @@ class _Counter:
 
     def body(self, body: Body, frame: _Frame) -> _Frame:
         """Counts statements; the frame with the names that they have bound."""
-        for s in body:
+        heads, innermost = spine(body)
+        for before, _ in heads:
+            frame = self.body(before, frame)
+        for s in innermost:
             if isinstance(s, Let):
                 frame = self.let(s, frame)
             else:

@@ -15,6 +15,7 @@ from pyc.ir.loops import (
     Space,
     TileMultiply,
     While,
+    spine,
     walk,
 )
 from pyc.report.words import nbytes, plural
@@ -67,7 +68,8 @@ def _tasks(body: Body) -> list[str]:
 def _outermost(body: Body) -> list[For]:
     """The loops that no other loop encloses."""
     found: list[For] = []
-    for s in body:
+    heads, innermost = spine(body)
+    for s in (*(s for before, _ in heads for s in before), *innermost):
         if isinstance(s, For):
             found.append(s)
         elif isinstance(s, Alloc):

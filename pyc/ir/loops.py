@@ -397,6 +397,17 @@ def walk(body: Body) -> Iterator[Stmt]:
             stack.extend(reversed(inner))
 
 
+def spine(body: Body) -> tuple[list[tuple[Body, Alloc]], Body]:
+    """(what is before it, allocation) for each allocation that ends the body that it is in, the
+    outermost first, and the innermost body: programs have thousands of them within each other, more
+    than Python's stack takes."""
+    found: list[tuple[Body, Alloc]] = []
+    while body and isinstance(body[-1], Alloc):
+        found.append((body[:-1], body[-1]))
+        body = body[-1].body
+    return found, body
+
+
 def _symbolic(*extents: Extent | None) -> tuple[Expr, ...]:
     return tuple(x for x in extents if isinstance(x, Expr))
 

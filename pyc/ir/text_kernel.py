@@ -63,6 +63,9 @@ from pyc.ir.tokens import quoted
 MAX_INLINE = 5
 """Operators nested in one line before a temporary is used; bounds the parser's recursion too."""
 
+MAX_INDENT = 64
+"""Levels that are indented: a kernel may have thousands of allocations within each other."""
+
 _ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _BITWISE = {"and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
@@ -123,7 +126,7 @@ class _Printer:
     # names
 
     def _line(self, text: str) -> None:
-        self.lines.append("  " * self._depth + text)
+        self.lines.append("  " * min(self._depth, MAX_INDENT) + text)
 
     def _bind_buffer(self, buffer: Buffer) -> str:
         return self._buffers.setdefault(buffer, f"b{len(self._buffers)}")
@@ -210,9 +213,19 @@ class _Printer:
         return " ".join(parts)
 
     def _body(self, body: lo.Body) -> None:
-        # Recursion is over nesting of statements only, which is shallow; a body may be long.
-        for s in body:
-            self._statement(s)
+        # Recursion is over nesting of loops and branches only, which is shallow; a body may be long,
+        # and allocations within each other many.
+        heads, innermost = lo.spine(body)
+        for before, s in heads:
+            for other in before:
+                self._statement(other)
+            self._allocation(s)
+            self._depth += 1
+        for other in innermost:
+            self._statement(other)
+        for _ in heads:
+            self._depth -= 1
+            self._line("}")
 
     def _block(self, body: lo.Body) -> None:
         self._depth += 1
@@ -238,6 +251,13 @@ class _Printer:
         )
         # Results are bound here, before the body: the numbers only have to be found again.
         return f"carry ({pairs}) -> ({', '.join(self._bind(c.result) for c in carried)})"
+
+    def _allocation(self, s: lo.Alloc) -> None:
+        start = len(self.lines)
+        array = self._array(s.buffer)
+        if s.buffer in self._phased:
+            array += f" phased {self._phased[s.buffer]}"
+        self._heading(s, start, f"alloc {self._bind_buffer(s.buffer)}: {array} {{")
 
     def _statement(self, s: Stmt) -> None:
         start = len(self.lines)
@@ -304,10 +324,7 @@ class _Printer:
             index = self._expressions(s.index)
             self._heading(s, start, f"prefetch {self._element(s.buffer, index)}")
         elif isinstance(s, lo.Alloc):
-            array = self._array(s.buffer)
-            if s.buffer in self._phased:
-                array += f" phased {self._phased[s.buffer]}"
-            self._heading(s, start, f"alloc {self._bind_buffer(s.buffer)}: {array} {{")
+            self._allocation(s)
             self._block(s.body)
             self._line("}")
         elif isinstance(s, lo.Copy):

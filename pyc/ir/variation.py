@@ -57,9 +57,17 @@ class Variation:
     def _add(self, var: Var, varying: frozenset[Var]) -> None:
         self._of[var] = self._of.get(var, frozenset()) | varying
 
+    def _allocated(self, s: lo.Alloc, lanes: frozenset[Var]) -> None:
+        if s.buffer.space in (Space.SHARED, *PRIVATE):
+            self._private[s.buffer] = self._private.get(s.buffer, frozenset()) | lanes
+
     def _body(self, body: Body, lanes: frozenset[Var], control: frozenset[Var]) -> None:
         """lanes: the lane loops around; control: what the conditions around vary with."""
-        for s in body:
+        heads, innermost = lo.spine(body)
+        for before, alloc in heads:
+            self._body(before, lanes, control)
+            self._allocated(alloc, lanes)
+        for s in innermost:
             inner, under = lanes, control
             if isinstance(s, lo.For):
                 if s.kind in _APART:
@@ -69,8 +77,7 @@ class Variation:
             elif isinstance(s, (lo.While, lo.If)):
                 under = control | (self.of([s.condition]) if s.condition is not None else set())
             elif isinstance(s, lo.Alloc):
-                if s.buffer.space in (Space.SHARED, *PRIVATE):
-                    self._private[s.buffer] = self._private.get(s.buffer, frozenset()) | lanes
+                self._allocated(s, lanes)
             elif isinstance(s, lo.Let):
                 self._add(s.var, self.of([s.value]))
             elif isinstance(s, lo.Last):

@@ -282,9 +282,16 @@ class _Verifier:
     def _body(self, body: Body, around: _Around) -> None:
         """Statements in order; what they bind is visible to those after, in this body."""
         visible = set(self._visible)
-        for s in body:
+        heads, innermost = lo.spine(body)
+        for before, alloc in heads:
+            for s in before:
+                self._statement(s, around)
+            self._allocated(alloc, around)
+            around = replace(around, grid_ended=True)
+        for s in innermost:
             self._statement(s, around)
         self._visible = visible
+        self._known.difference_update(alloc.buffer for _, alloc in heads)
 
     def _statement(self, s: Stmt, around: _Around) -> None:
         if isinstance(s, lo.For):
@@ -314,7 +321,9 @@ class _Verifier:
             if self._variation.of(s.index):
                 raise _Broken(s, f"the prefetched element of {s.buffer.name} varies with the lane")
         elif isinstance(s, lo.Alloc):
-            self._alloc(s, around)
+            self._allocated(s, around)
+            self._body(s.body, replace(around, grid_ended=True))
+            self._known.discard(s.buffer)
         elif isinstance(s, lo.Copy):
             self._copy(s, around)
         elif isinstance(s, lo.Barrier):
@@ -513,7 +522,8 @@ class _Verifier:
             if not isinstance(s, lo.Store) or s.index[0] not in own:
                 raise _Broken(s, f"a block stores to its own part of {buffer.name} alone")
 
-    def _alloc(self, s: lo.Alloc, around: _Around) -> None:
+    def _allocated(self, s: lo.Alloc, around: _Around) -> None:
+        """Checks an allocation, whose buffer is known from then on."""
         b = s.buffer
         if b.role != "local":
             raise _Broken(s, f"allocates {b.name}, whose role is {b.role}")
@@ -531,8 +541,6 @@ class _Verifier:
         if self._has_threads and b.space in PRIVATE and not around.in_threads():
             raise _Broken(s, f"private {b.name} is allocated outside of the threads")
         self._make(s, b)
-        self._body(s.body, replace(around, grid_ended=True))
-        self._known.discard(b)
 
     def _meets(self, s: Stmt, around: _Around) -> None:
         """Threads meet in their own code, not in the lanes of one of them."""

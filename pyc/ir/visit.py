@@ -33,6 +33,7 @@ from pyc.ir.loops import (
     TileMultiply,
     Wait,
     While,
+    spine,
     walk,
 )
 
@@ -109,7 +110,14 @@ class Rewriter:
 
     def body(self, body: Body) -> Body:
         """The rewritten statements."""
-        return tuple(self.stmt(s) for s in body)
+        around, inner = spine(body)
+        found = [
+            (tuple(map(self.stmt, before)), self._buffers(s.buffer)) for before, s in around
+        ]
+        rewritten = tuple(map(self.stmt, inner))
+        for before, buffer in reversed(found):
+            rewritten = (*before, Alloc(buffer, rewritten))
+        return rewritten
 
     def _carried(self, carried: tuple[Carry, ...]) -> tuple[Carry, ...]:
         return tuple(
@@ -206,8 +214,10 @@ def _bind(body: Body, fresh: Mapping[Var, Var]) -> Body:
     def carried(carries: tuple[Carry, ...]) -> tuple[Carry, ...]:
         return tuple(replace(c, var=fresh[c.var], result=fresh[c.result]) for c in carries)
 
+    around, innermost = spine(body)
+    heads = [(_bind(before, fresh), s.buffer) for before, s in around]
     result: list[Stmt] = []
-    for s in body:
+    for s in innermost:
         if isinstance(s, For):
             inner = _bind(s.body, fresh)
             s = replace(s, var=fresh[s.var], body=inner, carried=carried(s.carried))
@@ -227,4 +237,7 @@ def _bind(body: Body, fresh: Mapping[Var, Var]) -> Body:
             results = tuple(fresh[r] for r in s.results)
             s = replace(s, results=results, var=fresh[s.var], body=_bind(s.body, fresh))
         result.append(s)
-    return tuple(result)
+    bound_body = tuple(result)
+    for before, buffer in reversed(heads):
+        bound_body = (*before, Alloc(buffer, bound_body))
+    return bound_body

@@ -38,6 +38,7 @@ from pyc.ir.loops import (
     Store,
     bodies,
     expressions,
+    spine,
     walk,
 )
 from pyc.ir.order import CHUNK, KEEP
@@ -228,8 +229,10 @@ class _BlockScheduler:
 
     def _in_order(self, body: Sequence[Stmt]) -> list[Stmt]:
         """Statements for one thread: parallel loops in order, reductions expanded."""
+        around, innermost = spine(tuple(body))
+        heads = [(self._in_order(before), s.buffer) for before, s in around]
         result: list[Stmt] = []
-        for s in body:
+        for s in innermost:
             if isinstance(s, Reduce):
                 found = Elements(s)
                 reduction = ThreadReduction(found.types, s.monoid)
@@ -244,6 +247,8 @@ class _BlockScheduler:
                 result.append(replace(s, body=tuple(self._in_order(bodies(s)[0]))))
             else:
                 result.append(s)
+        for before, buffer in reversed(heads):
+            result = [*before, Alloc(buffer, tuple(result))]
         return result
 
     # --- row programs -----------------------------------------------------------------------------

@@ -470,14 +470,11 @@ def _masked_product(m: Any, n: Any, mask: Any) -> Any:
     """`m @ n` of the elements under a mask of the axis of the sum; what is beside it may be NaN."""
     kind = pnp.result_type(m.dtype, n.dtype)
     wide = np.dtype(kind).kind in "fc" and np.dtype(kind).itemsize >= 4
-    column = pnp.reshape(mask, (-1,) + (1,) * (n.ndim - 1))
-    if not wide or (m.ndim == 2 and n.ndim == 2):
-        return pnp.matmul(
-            pnp.where(mask, m, cast(0, m.type.dtype)), pnp.where(column, n, cast(0, n.type.dtype))
-        )
-    if n.ndim == 1:
+    if wide and n.ndim == 1:
         return pnp.sum(pnp.where(mask, m * n, 0), axis=-1)
-    return pnp.sum(pnp.where(column, pnp.reshape(m, (-1, 1)) * n, 0), axis=0)
+    column = pnp.reshape(mask, (-1,) + (1,) * (n.ndim - 1))
+    left = pnp.where(mask, m, cast(0, m.type.dtype))
+    return pnp.matmul(left, pnp.where(column, n, cast(0, n.type.dtype)))
 
 
 def _lengthened(x: Any, more: int) -> Any:

@@ -204,7 +204,21 @@ def branch(machine: Machine, s: lo.If, frame: Frame) -> Run:
 
 
 def allocate(machine: Machine, s: lo.Alloc, frame: Frame) -> Run:
-    """Makes the buffer, one instance per open lane, for as long as the body runs."""
+    """Makes the buffer, and those that allocations at the end of its body make, for as long as the
+    body runs."""
+    made = [(s, _storage(machine, s, frame))]
+    heads, innermost = lo.spine(s.body)
+    for before, inner in heads:
+        yield from machine.body(before, frame)
+        made.append((inner, _storage(machine, inner, frame)))
+    yield from machine.body(innermost, frame)
+    for at, storage in reversed(made):
+        if at.buffer.space is Space.CLUSTER:
+            outlived(machine, at, storage)
+
+
+def _storage(machine: Machine, s: lo.Alloc, frame: Frame) -> Storage:
+    """A buffer, one instance per open lane."""
     buffer = s.buffer
     shared = buffer.space is Space.SHARED
     if shared and frame.warps is not None:
@@ -226,14 +240,15 @@ def allocate(machine: Machine, s: lo.Alloc, frame: Frame) -> Run:
     frame.buffers[buffer] = storage
     if buffer in machine.arrivals:
         start_phases(machine, storage)
-    yield from machine.body(s.body, frame)
-    if buffer.space is Space.CLUSTER:
-        outlived(machine, s, storage)
+    return storage
 
 
 def _weight_of(machine: Machine, body: lo.Body, frame: Frame) -> int:
     """About how many elements one lane of `body` computes or holds at a time."""
-    return max((_statement_weight(machine, s, frame) for s in body), default=1)
+    heads, innermost = lo.spine(body)
+    held = [math.prod(_guess(e, frame) for e in s.buffer.shape) for _, s in heads]
+    statements = (*(s for before, _ in heads for s in before), *innermost)
+    return max([1, *held, *(_statement_weight(machine, s, frame) for s in statements)])
 
 
 def _statement_weight(machine: Machine, s: Stmt, frame: Frame) -> int:

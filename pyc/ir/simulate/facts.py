@@ -17,7 +17,8 @@ THREAD_KINDS = (Kind.WARP, Kind.THREAD)
 def lane_depth(body: lo.Body, batched: set[Stmt]) -> int:
     """The most lane axes that are open at once."""
     deepest = 0
-    for s in body:
+    heads, innermost = lo.spine(body)
+    for s in (*(s for before, _ in heads for s in before), *innermost):
         inner = max((lane_depth(b, batched) for b in lo.bodies(s)), default=0)
         lanes = isinstance(s, lo.For) and (s.kind in LANE_KINDS or s in batched)
         lanes = lanes or isinstance(s, (lo.Reduce, lo.Cumulate))
