@@ -66,9 +66,9 @@ WIDE_TASKS = 16
 """Tasks from which panels may have four vectors and not two."""
 SET_ROWS = 6
 """Rows of a in one group that may lie in one set of the first-level cache, of 8 or more ways."""
-SPREAD_BYTES = 1 << 19
-"""The most bytes of a matrix that few rows are multiplied with here: `few_rows` reads larger ones
-along their rows."""
+SMALL_BYTES = 1 << 14
+"""The most bytes of a matrix that one to three rows are multiplied with here: `few_rows` reads
+larger ones along their rows."""
 SET_BYTES = 1 << 12
 """Lines that are multiples of this apart share a set of the first-level cache."""
 LINE = 64
@@ -103,7 +103,7 @@ def refusal(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
             f"{MINIMUM_WORK} products"
         )
     across = b.rank - 1 in dimensions[0][1]
-    if m < 4 and (across or n * k * b.dtype.itemsize > SPREAD_BYTES):
+    if m < 4 and (across or n * k * b.dtype.itemsize > SMALL_BYTES):
         return f"{m} rows are few for a matrix that is large or whose columns lie apart"
     return ""
 
