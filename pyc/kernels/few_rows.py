@@ -29,7 +29,7 @@ MOST_ROWS = 3
 TERMS = 8
 PANELS = 16
 """The most panels of a task: of float32, 512 columns with the widest vectors, 2 KiB of sums."""
-MINIMUM_WORK = 1 << 10
+MINIMUM_WORK = 1 << 8
 """Products below which the generic nest is as quick."""
 PARALLEL_WORK = 1 << 20
 

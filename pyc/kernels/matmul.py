@@ -1,17 +1,17 @@
 """Matrix products on a CPU: a scheduled nest in shape-cut tiles with the accumulators in registers.
 
-    for each task: a tile of up to TILE_ROWS rows and a few panels of columns     (parallel)
+    for each task: a tile of up to TILE_ROWS rows and one panel of columns     (parallel)
       for each block of DEPTH terms:
-        the panels of b are packed into a buffer that stays in the caches, or, for one or two
-        groups of rows, read where they lie
-        for each group of rows: its part of a is copied where its rows share sets of the caches
-          for each panel: an accumulator for each row and vector, over the terms of the block, by fma
+        the panel of b is packed into a buffer that stays in the caches, or, for a few groups of
+        rows, read where it lies
+        for each group of rows: an accumulator for each row and vector of the panel over the terms
+        of the block, by fma
 
-How many rows and vectors share the registers is what leaves fewest lanes idle. Sums of a tile stay
-in a buffer between blocks, which are added in order, so bits depend on the operands only (tasks
-never share an element). Ragged rows read the last row again and do not store; ragged columns are
-masked. Half types are widened when packed and read; the accumulator is float32, and the result is
-rounded once.
+How many rows and vectors share the registers is what leaves fewest lanes idle (`_registers`). Sums
+of a tile stay in a buffer between blocks, which are added in order, so bits depend on the operands
+only (tasks never share an element). Ragged rows read the last row again and do not store; ragged
+columns are masked. Half types are widened when packed and read; the accumulator is float32, and
+the result is rounded once.
 """
 
 from __future__ import annotations
@@ -47,24 +47,28 @@ DEPTH = 256
 TILE_ROWS = 384
 """The most rows of a tile, for which a panel is packed once; with DEPTH terms of a they fit in the
 second-level cache."""
-SHARED_ROWS = 192
-"""The same where panels share copies of a: their sums are kept at the same time."""
-SHARING = 4
-"""Panels that share a copy of a."""
 MINIMUM_WORK = 640
 """Products below which the generic nest is as quick."""
 PARALLEL_WORK = 1 << 20
-PACKED_GROUPS = 2
+PACKED_GROUPS = 16
 """Groups of rows up to which a panel is read where it lies: packing it would cost more."""
+WIDENED_GROUPS = 2
+"""The same where its elements are widened each time that they are read."""
 MOST_VECTORS = 8
 """The most vectors of a panel, for the fewest rows."""
 LATENCY = 8
 """Accumulators that keep the units for fma busy: fewer take as long."""
+LOAD = 1 / 8
+"""What a load costs beside an fma."""
 WORTH = 0.95
-"""The part of its time to which another panel than one of two vectors must bring a product."""
-SPREAD_BYTES = 1 << 19
-"""The most bytes of a matrix that few rows are multiplied with here: `few_rows` reads larger ones
-along their rows."""
+"""The part of its time to which other panels than the preferred ones must bring a product."""
+WIDE_TASKS = 16
+"""Tasks from which panels may have four vectors and not two."""
+SET_ROWS = 6
+"""Rows of a in one group that may lie in one set of the first-level cache, of 8 or more ways."""
+SMALL_BYTES = 1 << 14
+"""The most bytes of a matrix that one to three rows are multiplied with here: `few_rows` reads
+larger ones along their rows."""
 SET_BYTES = 1 << 12
 """Lines that are multiples of this apart share a set of the first-level cache."""
 LINE = 64
@@ -99,7 +103,7 @@ def refusal(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
             f"{MINIMUM_WORK} products"
         )
     across = b.rank - 1 in dimensions[0][1]
-    if m < 4 and (across or n * k * b.dtype.itemsize > SPREAD_BYTES):
+    if m < 4 and (across or n * k * b.dtype.itemsize > SMALL_BYTES):
         return f"{m} rows are few for a matrix that is large or whose columns lie apart"
     return ""
 
@@ -117,18 +121,19 @@ def _split(types: tuple[ArrayType, ...], dimensions: Dimensions) -> _Shape:
     )
 
 
-def _registers(m: int, vectors: int, budget: int) -> tuple[int, int, int]:
+def _registers(
+    m: int, vectors: int, preferred: int, budget: int, most: int
+) -> tuple[int, int, int]:
     """Groups of rows, rows of a group and vectors of a panel for `m` rows and so many vectors of
-    columns, with `budget` registers for accumulators."""
+    columns. preferred: vectors of a panel; budget: registers for accumulators; most: rows."""
 
     def cut(width: int) -> tuple[float, int, int, int]:
-        groups = -(-m // (budget // width))
+        groups = -(-m // min(budget // width, most))
         rows = -(-m // groups)
-        # What a term costs: fma, or the loads, of which there are as many a cycle.
-        step = max(rows * width, rows + width, LATENCY)
+        step = max(rows * width + LOAD * (rows + width), LATENCY)
         return groups * -(-vectors // width) * step, groups, rows, width
 
-    plain = cut(2)
+    plain = cut(preferred)
     best = min((cut(width) for width in range(1, MOST_VECTORS + 1)), key=lambda c: c[0])
     return (best if best[0] < WORTH * plain[0] else plain)[1:]
 
@@ -144,11 +149,11 @@ class _Ends:
 
 @frozen()
 class _At:
-    """A task: its batch indices, first row and first panel."""
+    """A task: its batch indices, first row and first column."""
 
     batch: tuple[Var, ...]
     row: Expr
-    panel: Expr
+    column: Expr
 
 
 class _Nest:
@@ -172,50 +177,46 @@ class _Nest:
         self.depth = min(DEPTH, self.k)
         self.across = b.rank - 1 in dimensions[0][1]
         self.along = a.rank - 1 in dimensions[0][0]
-        self.copies = self._rows_share_sets()
-        most = SHARED_ROWS if self.copies else TILE_ROWS
-        tile = -(-self.m // -(-self.m // most))  # tiles of equal height
+        tiles = -(-self.m // TILE_ROWS)
+        tile = -(-self.m // tiles)  # tiles of equal height
         vectors = -(-self.n // self.lanes)
-        groups, self.rows, width = _registers(tile, vectors, 24 if wide else 12)
+        budget = 24 if wide else 12
+        most = SET_ROWS if self._rows_share_sets() else budget
+        preferred = 4 if wide and self.along and tiles * (vectors // 4) >= WIDE_TASKS else 2
+        groups, self.rows, width = _registers(tile, vectors, preferred, budget, most)
         self.width = width * self.lanes
         self.tile = groups * self.rows
         self.panels = -(-self.n // self.width)
-        self.sharing = min(SHARING, self.panels) if self.copies else 1
-        self.packs = self.across or groups > PACKED_GROUPS
+        in_place = PACKED_GROUPS if b.dtype is self.accumulator else WIDENED_GROUPS
+        self.packs = self.across or groups > in_place
         self.a = Buffer("a", a.dtype, a.shape, role="in")
         self.b = Buffer("b", b.dtype, b.shape, role="in")
         self.product = result or a.dtype
         self.epilogue = epilogue
         out_type = self.product if epilogue is None else epilogue.value.dtype
         self.out = Buffer("out", out_type, (*self.batch, *shape.rows, self.n), role="out")
-        self.panel = self._local("panel", self.sharing, self.depth, self.width)
-        self.sums = self._local("sums", self.sharing, self.tile, self.width)
-        copied = (self.rows, self.depth) if self.along else (self.depth, self.rows)
-        self.copied = self._local("copied", *copied)
+        self.panel = self._local("panel", self.depth, self.width)
+        self.sums = self._local("sums", self.tile, self.width)
 
     def _local(self, name: str, *shape: int) -> Buffer:
         return Buffer(name, self.accumulator, shape, Space.STACK, alignment=64)
 
     def _rows_share_sets(self) -> bool:
-        """Whether neighbouring rows of a (or terms, if these are its rows in memory) lie in the
-        same sets of the caches, which would not hold those of a tile."""
-        a = self.types[0]
-        (term,) = self.dimensions[0][0]
-        free = [k for k in range(a.rank) if k not in (term, *self.dimensions[1][0])]
-        if not free or self.m < PACKED_GROUPS * 12:
+        """Whether neighbouring rows of a lie in the same set of the first-level cache."""
+        if not self.along or not self.row_axes:
             return False
-        slow = free[0] if self.along else term
-        apart = prod(a.shape[slow + 1 :]) * a.dtype.itemsize
+        a, axes = self.types[0], (*self.dimensions[0][0], *self.dimensions[1][0])
+        (row,) = (k for k in range(a.rank) if k not in axes)
+        apart = prod(a.shape[row + 1 :]) * a.dtype.itemsize
         near = apart % SET_BYTES
         return apart >= SET_BYTES and min(near, SET_BYTES - near) < LINE
 
     def kernel(self) -> Kernel:
         """The scheduled kernel over (a, b, out)."""
         batch = tuple(Var(f"n{k}") for k in range(len(self.batch)))
-        tile, band = Var("tile"), Var("band")
-        bands = -(-self.panels // self.sharing)
-        body = self._task(_At(batch, tile * self.tile, band * self.sharing))
-        loops = [*zip(batch, self.batch, strict=True), (band, bands)]
+        tile, panel = Var("tile"), Var("panel")
+        body = self._task(_At(batch, tile * self.tile, panel * self.width))
+        loops = [*zip(batch, self.batch, strict=True), (panel, self.panels)]
         loops.append((tile, -(-self.m // self.tile)))
         task, total = Var("task"), prod(extent for _, extent in loops)
         lets: list[Stmt] = []
@@ -240,20 +241,19 @@ class _Nest:
         if blocks == 1 and not rest:
             body += self._block(at, const(0), self.depth, _Ends(first=True))
         else:
-            body += self._each_sum(at, lambda p, row, lane: (self._sum(p, row, lane, self._zero()),))
+            body += self._each_sum(lambda row, lane: (self._sum(row, lane, self._zero()),))
             block = Var("block")
             inner = self._block(at, block * self.depth, self.depth, _Ends())
             body.append(For(block, blocks, Kind.SERIAL, tuple(inner)))
             if rest:
                 body += self._block(at, const(blocks * self.depth), rest, _Ends())
         body += self._each_sum(
-            at, lambda p, row, lane: self._result(at, p, row, lane, Load(self.sums, (p, row, lane)))
+            lambda row, lane: self._result(at, row, lane, Load(self.sums, (row, lane)))
         )
         return (Alloc(self.sums, self._with_buffers(body)),)
 
     def _with_buffers(self, body: list[Stmt]) -> Body:
-        inner = (Alloc(self.copied, tuple(body)),) if self.copies else tuple(body)
-        return (Alloc(self.panel, inner),) if self.packs else inner
+        return (Alloc(self.panel, tuple(body)),) if self.packs else tuple(body)
 
     def _is_light(self) -> bool:
         """Whether the epilogue may stand once for each accumulator."""
@@ -264,39 +264,22 @@ class _Nest:
     def _zero(self) -> Expr:
         return const(0, self.accumulator)
 
-    def _sum(self, panel: Expr, row: Expr, lane: Expr, value: Expr) -> Stmt:
-        return Store(self.sums, (panel, row, lane), value)
+    def _sum(self, row: Expr, lane: Expr, value: Expr) -> Stmt:
+        return Store(self.sums, (row, lane), value)
 
-    def _each_panel(self, at: _At, body: Callable[[Expr], list[Stmt]]) -> list[Stmt]:
-        """`body` for every panel of a task, by its number in the task."""
-        if self.sharing == 1:
-            return body(const(0))
-        panel = Var("panel")
-        count: int | Expr = self.sharing
-        if self.panels % self.sharing:
-            count = minimum(const(self.sharing), self.panels - at.panel)
-        return [For(panel, count, Kind.SERIAL, tuple(body(panel)))]
-
-    def _each_sum(self, at: _At, body: Callable[[Expr, Expr, Expr], Body]) -> list[Stmt]:
-        """`body` for every panel, row and lane of a task."""
-
-        def rows(panel: Expr) -> list[Stmt]:
-            row, lane = Var("row"), Var("lane")
-            vector = For(lane, self.width, Kind.VECTOR, body(panel, row, lane))
-            return [For(row, self.tile, Kind.SERIAL, (vector,))]
-
-        return self._each_panel(at, rows)
-
-    def _column(self, at: _At, panel: Expr, lane: Expr) -> Expr:
-        return (at.panel + panel) * self.width + lane
+    def _each_sum(self, body: Callable[[Expr, Expr], Body]) -> list[Stmt]:
+        """`body` for every row and lane of a tile."""
+        row, lane = Var("row"), Var("lane")
+        vector = For(lane, self.width, Kind.VECTOR, body(row, lane))
+        return [For(row, self.tile, Kind.SERIAL, (vector,))]
 
     def _inside(self, column: Expr, body: Body) -> Body:
         """`body` where the column is one."""
         return (If(column < self.n, body),) if self.n % self.width else body
 
-    def _result(self, at: _At, panel: Expr, row: Expr, lane: Expr, total: Expr) -> Body:
+    def _result(self, at: _At, row: Expr, lane: Expr, total: Expr) -> Body:
         """Stores an element of the result, if it is inside."""
-        column = self._column(at, panel, lane)
+        column = at.column + lane
         place = (*at.batch, *((at.row + row,) if self.row_axes else ()), column)
         value = total.cast(self.product)
         if self.epilogue is not None:
@@ -308,45 +291,33 @@ class _Nest:
 
     def _block(self, at: _At, start: Expr, count: int, ends: _Ends) -> list[Stmt]:
         """The terms [start, start + count) of a task: into the sums, or the result if last."""
-        packed: list[Stmt] = []
-        if self.packs:
-            packed = self._each_panel(at, lambda p: self._pack(at, p, start, count))
+        packed = self._pack(at, start, count) if self.packs else []
         group = Var("group")
-        copied = self._copy(at, group * self.rows, start, count) if self.copies else []
+        inner = self._multiply(at, group * self.rows, start, count, ends)
+        return [*packed, For(group, self.tile // self.rows, Kind.SERIAL, (inner,))]
 
-        def multiply(panel: Expr) -> list[Stmt]:
-            return [self._multiply(at, panel, group * self.rows, start, count, ends)]
-
-        inner = (*copied, *self._each_panel(at, multiply))
-        return [*packed, For(group, self.tile // self.rows, Kind.SERIAL, inner)]
-
-    def _multiply(
-        self, at: _At, panel: Expr, first: Expr, start: Expr, count: int, ends: _Ends
-    ) -> Stmt:
-        """The rows from `first` on of a tile times a panel."""
+    def _multiply(self, at: _At, first: Expr, start: Expr, count: int, ends: _Ends) -> Stmt:
+        """The rows from `first` on of a tile times the panel."""
         lane, k = Var("lane"), Var("k")
         row = [first + r for r in range(self.rows)]
         names = [Var(f"s{r}", self.accumulator) for r in range(self.rows)]
         results = [Var(f"e{r}", self.accumulator) for r in range(self.rows)]
-        column = self._column(at, panel, lane)
-        term: Expr = Load(self.panel, (panel, k, lane))
+        column = at.column + lane
+        term: Expr = Load(self.panel, (k, lane))
         if not self.packs:
             term = self._element(self.b, 1, at, column, start + k)
         carried = []
         for r in range(self.rows):
-            if self.copies:
-                x: Expr = Load(self.copied, (const(r), k) if self.along else (k, const(r)))
-            else:
-                x = self._element(self.a, 0, at, self._row(at, row[r]), start + k)
-            initial = self._zero() if ends.first else Load(self.sums, (panel, row[r], lane))
+            x = self._element(self.a, 0, at, self._row(at, row[r]), start + k)
+            initial = self._zero() if ends.first else Load(self.sums, (row[r], lane))
             carried.append(Carry(names[r], initial, fma(x, term, names[r]), results[r]))
         ahead = self._ahead(at, start + k) if not self.packs else ()
         body: list[Stmt] = [For(k, count, Kind.SERIAL, ahead, tuple(carried))]
         for r in range(self.rows):
             if ends.last:
-                body += self._result(at, panel, row[r], lane, results[r])
+                body += self._result(at, row[r], lane, results[r])
             else:
-                body.append(self._sum(panel, row[r], lane, results[r]))
+                body.append(self._sum(row[r], lane, results[r]))
         inside = tuple(body) if self.packs else self._inside(column, tuple(body))
         return For(lane, self.width, Kind.VECTOR, inside)
 
@@ -364,56 +335,35 @@ class _Nest:
         dimensions = self.dimensions[0][1], self.dimensions[1][1]
         rank = len(self.b.shape)
         return tuple(
-            Prefetch(
-                self.b,
-                place_of(rank, *dimensions, at.batch, at.panel * self.width + c, term),
-            )
+            Prefetch(self.b, place_of(rank, *dimensions, at.batch, at.column + c, term))
             for c in columns
         )
 
-    # --- copies -----------------------------------------------------------------------------------
-
-    def _copy(self, at: _At, first: Expr, start: Expr, count: int) -> list[Stmt]:
-        """The block's terms of the rows from `first` on, as they lie in a."""
-        r, k, v, lane = Var("r"), Var("k"), Var("v"), Var("lane")
-        if not self.along:
-            element = self._element(self.a, 0, at, self._row(at, first + r), start + k)
-            rows = For(r, self.rows, Kind.VECTOR, (Store(self.copied, (k, r), element),))
-            return [For(k, count, Kind.SERIAL, (rows,))]
-        at_once = v * self.lanes + lane
-        element = self._element(self.a, 0, at, self._row(at, first + r), start + at_once)
-        body: Body = (Store(self.copied, (r, at_once), element),)
-        if count % self.lanes:
-            body = (If(at_once < count, body),)
-        vector = For(lane, self.lanes, Kind.VECTOR, body)
-        vectors = For(v, -(-count // self.lanes), Kind.SERIAL, (vector,))
-        return [For(r, self.rows, Kind.SERIAL, (vectors,))]
-
-    def _pack(self, at: _At, panel: Expr, start: Expr, count: int) -> list[Stmt]:
+    def _pack(self, at: _At, start: Expr, count: int) -> list[Stmt]:
         """The block's terms of a panel, zero beyond the last column."""
         lane, k = Var("lane"), Var("k")
         if self.across:
-            return self._pack_across(at, panel, start, count)
-        column = self._column(at, panel, lane)
+            return self._pack_across(at, start, count)
+        column = at.column + lane
         element = self._element(self.b, 1, at, column, start + k)
-        fill: list[Stmt] = [Store(self.panel, (panel, k, lane), element)]
+        fill: list[Stmt] = [Store(self.panel, (k, lane), element)]
         if self.n % self.width:
-            zero = Store(self.panel, (panel, k, lane), self._zero())
+            zero = Store(self.panel, (k, lane), self._zero())
             fill = [zero, If(column < self.n, tuple(fill))]
         vector = For(lane, self.width, Kind.VECTOR, tuple(fill))
         return [For(k, count, Kind.SERIAL, (vector,))]
 
-    def _pack_across(self, at: _At, panel: Expr, start: Expr, count: int) -> list[Stmt]:
+    def _pack_across(self, at: _At, start: Expr, count: int) -> list[Stmt]:
         """The same where neighbouring terms are neighbours in memory: read along them, one by one.
         Vectors along the columns would be gathers, whose lines often share a cache set."""
         lane, k = Var("lane"), Var("k")
-        column = self._column(at, panel, lane)
+        column = at.column + lane
         element = self._element(self.b, 1, at, column, start + k)
-        terms = For(k, count, Kind.SERIAL, (Store(self.panel, (panel, k, lane), element),))
+        terms = For(k, count, Kind.SERIAL, (Store(self.panel, (k, lane), element),))
         if not self.n % self.width:
             return [For(lane, self.width, Kind.SERIAL, (terms,))]
         k = Var("k")
-        zero = For(k, count, Kind.SERIAL, (Store(self.panel, (panel, k, lane), self._zero()),))
+        zero = For(k, count, Kind.SERIAL, (Store(self.panel, (k, lane), self._zero()),))
         return [For(lane, self.width, Kind.SERIAL, (If(column < self.n, (terms,), (zero,)),))]
 
     def _element(self, buffer: Buffer, side: int, at: _At, free: Expr, term: Expr) -> Expr:

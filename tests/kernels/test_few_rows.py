@@ -47,13 +47,13 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "a row": (product, (sample(1, 64), sample(64, 96))),
     "two rows, ragged": (product, (sample(2, 61), sample(61, 75))),
     "three rows, more than a task": (product, (sample(3, 20), sample(20, 32 * PANELS + 40))),
-    "matrices": (product, (sample(5, 1, 24), sample(5, 24, 64))),
-    "rows of two axes": (product, (sample(1, 3, 40), sample(40, 48))),
-    "columns of two axes": (lambda a, b: np.tensordot(a, b, 1), (sample(40), sample(40, 6, 8))),
+    "matrices": (product, (sample(5, 1, 72), sample(5, 72, 64))),
+    "rows of two axes": (product, (sample(1, 3, 90), sample(90, 48))),
+    "columns of two axes": (lambda a, b: np.tensordot(a, b, 1), (sample(90), sample(90, 6, 8))),
     "epilogue": (with_bias, (sample(64), sample(64, 96), sample(96))),
     "epilogue of rows": (with_bias, (sample(3, 64), sample(64, 90), sample(3, 90))),
     "terms first": (transposed, (sample(64, 2), sample(64, 96))),
-    "matrices whose terms come first": (scores, (sample(4, 40), sample(40, 4, 32))),
+    "matrices whose terms come first": (scores, (sample(4, 140), sample(140, 4, 32))),
 }
 
 

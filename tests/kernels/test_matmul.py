@@ -9,11 +9,13 @@ import pytest
 
 from pyc.ir import dtype as dt
 from pyc.ir import simulate
-from pyc.ir.loops import Alloc, walk
+from pyc.ir.dtype import DType
+from pyc.ir.loops import Alloc, For, Kind, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 from pyc.ir.types import ArrayType
 from pyc.jit import jit
-from pyc.kernels.matmul import matmul, refusal
+from pyc.kernels.matmul import MINIMUM_WORK, matmul, refusal
+from pyc.runtime.threads import set_num_threads
 from pyc.verification import verify
 
 PLAIN = (((1,), (0,)), ((), ()))
@@ -35,15 +37,43 @@ def panels(m: int, n: int, dimensions: Any, target: Target) -> bool:
 
 
 def test_few_groups_of_rows_read_panels_where_they_lie() -> None:
-    assert not panels(24, 64, PLAIN, X86_64_V4)
-    assert panels(25, 64, PLAIN, X86_64_V4)
-    assert panels(24, 65, PLAIN, X86_64_V4), "ragged columns are packed with zeros"
+    assert not panels(16 * 12, 64, PLAIN, X86_64_V4)
+    assert panels(16 * 12 + 1, 64, PLAIN, X86_64_V4)
+    assert not panels(24, 65, PLAIN, X86_64_V4), "ragged columns are masked"
     assert panels(24, 64, ACROSS, X86_64_V4), "columns that are far apart are packed"
-    assert not panels(12, 64, PLAIN, X86_64_V3) and panels(13, 64, PLAIN, X86_64_V3)
+    assert not panels(16 * 6, 64, PLAIN, X86_64_V3) and panels(16 * 6 + 1, 64, PLAIN, X86_64_V3)
 
 
-@pytest.mark.parametrize("m", [4, 5, 12, 13, 16, 24, 25, 37])
-@pytest.mark.parametrize("n", [64, 72])
+def accumulators(m: int, n: int, k: int, target: Target, dtype: DType = dt.f32) -> tuple[int, int]:
+    """Rows of a group, and columns of a panel."""
+    types = ArrayType((m, k), dtype), ArrayType((k, n), dtype)
+    kernel = matmul(types, target, dimensions=PLAIN)
+    loops = [s for s in walk(kernel.body) if isinstance(s, For)]
+    (lanes,) = {s.extent for s in loops if s.kind is Kind.VECTOR}
+    (rows,) = {len(s.carried) for s in loops if s.carried}
+    assert isinstance(lanes, int)
+    return rows, lanes
+
+
+def test_rows_and_vectors_that_share_the_registers_follow_the_shape() -> None:
+    assert accumulators(240, 256, 200, X86_64_V4) == (12, 32)
+    assert accumulators(240, 256, 200, X86_64_V3) == (6, 16)
+    assert accumulators(40, 20, 200, X86_64_V4) == (10, 32)
+    assert accumulators(40, 16, 200, X86_64_V4) == (20, 16), "no lane of 16 idles"
+    assert accumulators(40, 48, 200, X86_64_V4) == (8, 48)
+    assert accumulators(2, 256, 200, X86_64_V4)[1] > 64, "two rows need many columns"
+    assert accumulators(1024, 1024, 1000, X86_64_V4) == (6, 64), "of many columns four vectors"
+
+
+def test_rows_that_share_a_set_of_the_cache_are_few() -> None:
+    """Of 12 rows 4,096 bytes apart each would drive another out of a set of eight lines."""
+    assert accumulators(240, 256, 1000, X86_64_V4)[0] == 12
+    assert accumulators(240, 256, 1024, X86_64_V4)[0] <= 6
+    assert accumulators(240, 256, 512, X86_64_V4, dt.f64)[0] <= 6
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 12, 13, 25, 37, 200])
+@pytest.mark.parametrize("n", [3, 20, 64, 72])
 def test_products_of_some_rows_are_right(m: int, n: int) -> None:
     a, b, c = sample(m, 300), sample(300, n), sample(m, n)
     function = jit(lambda a, b, c: np.tanh(a @ b) + c * (a @ b))
@@ -54,14 +84,48 @@ def test_products_of_some_rows_are_right(m: int, n: int) -> None:
 
 
 def test_packed_or_not_the_bits_are_the_same() -> None:
-    """Terms are added in order either way: 24 rows alone, and among others."""
-    a, b = sample(30, 300), sample(300, 64)
+    """Terms are added in order either way: 24 rows alone and among others, 4,096 bytes apart or
+    not, and in any vectors."""
+    a, b = sample(250, 300), sample(300, 70)
     product = jit(lambda a, b: a @ b)
     assert np.array_equal(product(a, b)[:24], product(a[:24], b))
+    apart = np.zeros((250, 1024), np.float32)
+    apart[:, :300] = a
+    below = np.concatenate([b, np.zeros((724, 70), np.float32)])
+    assert np.array_equal(product(apart, below), product(a, b))
     found = []
-    for rows in (30, 24):
+    for rows, target in ((30, X86_64_V4), (24, X86_64_V4), (24, X86_64_V3), (3, X86_64_V3)):
         types = ArrayType((rows, 300), dt.f32), ArrayType(b.shape, dt.f32)
-        out = np.zeros((rows, 64), np.float32)
-        simulate.run(matmul(types, X86_64_V4, dimensions=PLAIN), [a[:rows], b, out])
-        found.append(out[:24])
-    assert np.array_equal(*found)
+        out = np.zeros((rows, 70), np.float32)
+        simulate.run(matmul(types, target, dimensions=PLAIN), [a[:rows], b, out])
+        found.append(out[:3].tobytes())
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("shape", [(1, 16, 16), (4, 16, 4), (10, 10, 10), (8, 100, 2), (3, 64, 20)])
+def test_batches_of_small_products_have_the_nest_and_the_bits_of_each(
+    shape: tuple[int, int, int], dtype: Any
+) -> None:
+    m, k, n = shape
+    a, b = sample(7, m, k).astype(dtype), sample(7, k, n).astype(dtype)
+    types = tuple(ArrayType(x.shape, dt.of(x.dtype)) for x in (a, b))
+    if m * n * k >= MINIMUM_WORK:
+        assert not refusal(types, (((2,), (1,)), ((0,), (0,))), X86_64_V3)
+    product = jit(lambda a, b: a @ b)
+    found = product(a, b)
+    for one, x, y in zip(found, a, b, strict=True):
+        assert np.array_equal(one, product(x, y))
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    room = 4e-3 if dtype is np.float16 else 1e-5
+    np.testing.assert_allclose(found.astype(np.float64), exact, rtol=room, atol=room * 8)
+
+
+def test_threads_do_not_change_bits() -> None:
+    a, b = sample(300, 1024), sample(1024, 260)
+    results = set()
+    for count in (1, 2, 5):
+        set_num_threads(count)
+        results.add(jit(lambda a, b: a @ b)(a, b).tobytes())
+    set_num_threads(None)
+    assert len(results) == 1
