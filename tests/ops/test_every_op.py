@@ -97,7 +97,12 @@ ZERO_SIGN_OPEN = frozenset(
 ULPS = {"power": 4, "erfc": 4, "expit": 4, "entr": 4, "logit": 4, "erfinv": 4, "digamma": 64}
 ULPS["lgamma"] = 1 << 13  # Python's own is off near 1 and its zeros below 0
 ULPS |= dict.fromkeys(("ndtr", "erfcinv", "ndtri", "i0", "i0e", "i1", "i1e", "xlogy"), 8)
-ULPS |= dict.fromkeys(("gamma", "xlog1py"), 16)
+ULPS |= dict.fromkeys(("gamma", "xlog1py", "exp1", "expi", "log_ndtr", "zeta", "spence"), 16)
+ULPS |= dict.fromkeys(("j0", "j1", "y0", "y1", "k0", "k1", "k0e", "k1e", "lgamma1p"), 64)
+ULPS |= dict.fromkeys(("sine_integral", "cosine_integral", "gamma_tail"), 64)
+# Their oracles lose what the powers of large numbers do; `tests/scipy` has the errors.
+ULPS |= dict.fromkeys(("beta_positive", "betaln_positive"), 1 << 22)
+ULPS |= dict.fromkeys(("poisson_mass", "binomial_mass"), 1 << 24)
 """Tolerance in units in the last place where it is not 2 (NumPy's own error included)."""
 
 

@@ -103,7 +103,8 @@ ONE = (Const(1.0, dt.f64), Const(0.0, dt.f64))
 class _Beta:
     """a B(a, b) = factor exp(-(a log(of_least) + b log(of_most) + rest)), a <= b, share = a / b.
 
-    both: Stirling's series serves for both.
+    both: Stirling's series serves for both; twice: that a and b are half of what is asked for, whose
+    sum overflows: logarithms are twice as large.
     """
 
     least: Expr
@@ -115,10 +116,13 @@ class _Beta:
     factor: Expr
     rest: Pair
     both: Expr
+    twice: Expr
 
 
 def _beta(a: Expr, b: Expr) -> _Beta:
     """For positive finite f64."""
+    twice = (a + b).equal(INFINITY)
+    a, b = select(twice, a * 0.5, a), select(twice, b * 0.5, b)
     swap = b < a
     least, most = select(swap, b, a), select(swap, a, b)
     total = two_sum(most, least)
@@ -135,14 +139,18 @@ def _beta(a: Expr, b: Expr) -> _Beta:
     rest = (select(c.large, c.rest, total[1] * slope) - p.rest) - q.rest
     factor = (share[0] + 1.0) * (p.factor * (q.factor / c.factor))
     alone = _sum(_either(c.large, lone, (zero, zero)), _pair(rest))
-    return _Beta(least, most, total, share, of_least, of_most, factor, alone, p.large)
+    return _Beta(least, most, total, share, of_least, of_most, factor, alone, p.large, twice)
 
 
 def _powers(parts: _Beta) -> Pair:
     """-log of B(a, b) a / factor."""
     first = _times(parts.least, _logarithm(parts.of_least))
     second = _times(parts.most, _logarithm(parts.of_most))
-    return _sum(_sum(first, second), parts.rest)
+    return _doubled(parts.twice, _sum(_sum(first, second), parts.rest))
+
+
+def _doubled(condition: Expr, x: Pair) -> Pair:
+    return select(condition, x[0] + x[0], x[0]), select(condition, x[1] + x[1], x[1])
 
 
 def _positive(a: Expr, b: Expr) -> tuple[Expr, Expr, Expr]:
@@ -214,7 +222,8 @@ def binomial_mass(a: Expr, b: Expr, x: Expr) -> Expr:
     base = _either(one_sided, around, whole)
     more = select(one_sided, second[1], 0.0)
     by_powers = _sum(power, _times(parts.most, _logarithm(base, more)))
-    value, rest = _sum(_either(near, by_excess, by_powers), parts.rest)
+    power = _sum(_either(near, by_excess, by_powers), parts.rest)
+    value, rest = _doubled(parts.twice, power)
     relative = select(swapped, parts.share[0], 1.0)
     found = exponential(value, rest, Const(1.0, dt.f64)) * (relative / parts.factor)
     return select(usual, found, NAN).cast(x.dtype)

@@ -226,11 +226,12 @@ def digamma(x: Expr) -> Expr:
 
 
 def lgamma1p(x: Expr) -> Expr:
-    """log(gamma(1 + x)), to the last places also where x is small, for -1/2 <= x <= 1/2: garbage
+    """log(gamma(1 + x)), to the last places also where x is small, for -1/2 <= x <= 1/2: NaN
     elsewhere."""
     wide = x.cast(dt.f64)
     slope = wide * horner(wide, special.LGAMMA[dt.f64]) + special.FIRST_OF_LGAMMA[0]
-    return (wide * slope - log1p(wide)).cast(x.dtype)
+    found = wide * slope - log1p(wide)
+    return select(absolute(wide) <= 0.5, found, NAN).cast(x.dtype)
 
 
 __all__ = ["digamma", "exponential", "gamma", "lgamma", "lgamma1p", "moved_to_two"]

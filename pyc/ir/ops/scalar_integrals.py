@@ -136,7 +136,7 @@ _DEBYE = _debye()
 
 def _dilogarithm(z: Expr) -> Expr:
     """Li2(1 - z) for z from 1/2 to 2: a series in its logarithm (DLMF 25.12.6's integral)."""
-    u = -log(z)
+    u = 0.0 - log(z)
     square = u * u
     return fma(u * square, horner(square, _DEBYE), fma(square, -0.25, u))
 

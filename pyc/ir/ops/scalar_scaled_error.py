@@ -14,7 +14,7 @@ from pyc.ir.expr import Const, Expr, absolute, fma, select, sqrt
 from pyc.ir.ops import integral_tables as integrals
 from pyc.ir.ops import math_tables as tables
 from pyc.ir.ops import special_tables as special
-from pyc.ir.ops.floating import INFINITY, horner, not_above, two_product
+from pyc.ir.ops.floating import INFINITY, NAN, horner, not_above, two_product
 from pyc.ir.ops.scalar_gamma import exponential
 from pyc.ir.ops.scalar_log import log, log1p
 from pyc.ir.ops.scalar_special import ndtr
@@ -23,6 +23,8 @@ _FAR = 27.0
 """The table of `erfc` ends here; beyond, some terms of the asymptotic series (DLMF 7.12.1)."""
 
 _ATANH = tuple(1.0 / (2 * k + 3) for k in range(15))
+UNIFORM_FROM = 20.0
+UNIFORM_WITHIN = 0.4
 UNIFORM = tuple(getattr(integrals, f"UNIFORM_{k}") for k in range(10))
 
 
@@ -64,10 +66,13 @@ def log_ndtr(x: Expr) -> Expr:
 def gamma_tail(a: Expr, x: Expr) -> Expr:
     """The smaller of the regularised incomplete gamma functions, over x^a exp(-x) / gamma(a + 1).
 
-    Temme's uniform expansion (DLMF 8.12.3, 8.12.7), for a >= 20 and x from 0.6 a to 1.4 a: garbage
+    Temme's uniform expansion (DLMF 8.12.3, 8.12.7), for a >= 20 and x from 0.6 a to 1.4 a: NaN
     elsewhere. With eta^2 / 2 = mu - log(1 + mu), mu = (x - a) / a.
     """
     at, p = x.cast(dt.f64), a.cast(dt.f64)
+    d = at - p
+    inside = (p >= UNIFORM_FROM) & (p < INFINITY) & (absolute(d) <= p * UNIFORM_WITHIN)
+    at, p = select(inside, at, 20.0), select(inside, p, 20.0)
     d = at - p
     mu = d / p
     s = d / (at + p)
@@ -83,7 +88,8 @@ def gamma_tail(a: Expr, x: Expr) -> Expr:
     r = w * horner(w * w, special.STIRLING[dt.f64])
     stirling = horner(r, 1.0, 1.0, 1 / 2, 1 / 6, 1 / 24, 1 / 120)
     main = _of_positive(root) * sqrt(p) * root_of(pi / 2)
-    return (stirling * (main + select(d < 0.0, -total, total))).cast(a.dtype)
+    found = stirling * (main + select(d < 0.0, -total, total))
+    return select(inside, found, NAN).cast(a.dtype)
 
 
-__all__ = ["erfcx", "gamma_tail", "log_ndtr"]
+__all__ = ["UNIFORM_FROM", "UNIFORM_WITHIN", "erfcx", "gamma_tail", "log_ndtr"]

@@ -85,6 +85,19 @@ i1e = _of("i1e", "i1e", "exp(-abs(x)) i1(x).")
 expit = _of("expit", "expit", "The logistic function 1 / (1 + exp(-x)).")
 logit = _of("logit", "logit", "log(x / (1 - x)); infinite at 0 and 1, NaN beyond.")
 entr = _of("entr", "entr", "-x log(x); 0 at 0, -inf below.")
+erfcx = _of("erfcx", "erfcx", "exp(x^2) erfc(x), which large x do not make zero.")
+log_ndtr = _of("log_ndtr", "log_ndtr", "log(ndtr(x)), exact for large negative x too.")
+exp1 = _of("exp1", "exp1", "The integral of exp(-t) / t from x; infinite at 0, NaN below.")
+expi = _of("expi", "expi", "The principal value of the integral of exp(t) / t up to x.")
+spence = _of("spence", "spence", "The dilogarithm of 1 - x; NaN below 0.")
+j0 = _of("j0", "j0", "The Bessel function of the first kind of order 0.")
+j1 = _of("j1", "j1", "The Bessel function of the first kind of order 1.")
+y0 = _of("y0", "y0", "The Bessel function of the second kind of order 0; -inf at 0, NaN below.")
+y1 = _of("y1", "y1", "The Bessel function of the second kind of order 1; -inf at 0, NaN below.")
+k0 = _of("k0", "k0", "The modified Bessel function of the second kind of order 0; NaN below 0.")
+k0e = _of("k0e", "k0e", "exp(x) k0(x).")
+k1 = _of("k1", "k1", "The modified Bessel function of the second kind of order 1; NaN below 0.")
+k1e = _of("k1e", "k1e", "exp(x) k1(x).")
 xlogy = _of("xlogy", "xlogy", "x log(y); 0 where x is 0, unless y is NaN.")
 xlog1py = _of("xlog1py", "xlog1py", "x log1p(y); 0 where x is 0, unless y is NaN.")
 cbrt = _of("cbrt", "cbrt", "The cube root.")
@@ -105,6 +118,35 @@ def log_expit(x: Any) -> Any:
     """log(expit(x)), which is exact for large x too."""
     (x,) = real_operands("log_expit", x)
     return run("special.log_expit", _log_expit, x)
+
+
+@public
+def sici(x: Any) -> Any:
+    """The sine and the cosine integral, as a pair; the second is NaN below 0, as SciPy's.
+
+    raises DTypeError: complex arguments
+    """
+    (x,) = real_operands("sici", x)
+    return bind1("sine_integral", x), bind1("cosine_integral", x)
+
+
+@public
+def exprel(x: Any) -> Any:
+    """(exp(x) - 1) / x; 1 at 0."""
+    (x,) = real_operands("exprel", x)
+    return run("special.exprel", _exprel, x)
+
+
+@public
+def huber(delta: Any, r: Any) -> Any:
+    """r^2 / 2 up to abs(r) = delta, delta (abs(r) - delta / 2) beyond; inf where delta < 0."""
+    return run("special.huber", _huber, *real_operands("huber", delta, r))
+
+
+@public
+def pseudo_huber(delta: Any, r: Any) -> Any:
+    """delta^2 (sqrt(1 + (r / delta)^2) - 1): `huber` without a corner; inf where delta < 0."""
+    return run("special.pseudo_huber", _pseudo_huber, *real_operands("pseudo_huber", delta, r))
 
 
 @public
@@ -131,6 +173,29 @@ def gammasgn(x: Any) -> Any:
 
 def _log_expit(x: Any) -> Any:
     return pnp.minimum(x, x.dtype.type(0)) - pnp.log1p(pnp.exp(-pnp.abs(x)))
+
+
+def _exprel(x: Any) -> Any:
+    one, zero = x.dtype.type(1), x.dtype.type(0)
+    infinite = x == x.dtype.type(np.inf)
+    found = pnp.expm1(x) / pnp.where(x == zero, one, x)
+    return pnp.where(x == zero, one, pnp.where(infinite, x, found))
+
+
+def _huber(delta: Any, r: Any) -> Any:
+    half, size = delta.dtype.type(0.5), pnp.abs(r)
+    found = pnp.where(size <= delta, half * r * r, delta * (size - half * delta))
+    return pnp.where(delta < 0, delta.dtype.type(np.inf), found)
+
+
+def _pseudo_huber(delta: Any, r: Any) -> Any:
+    zero, one = delta.dtype.type(0), delta.dtype.type(1)
+    v = r / pnp.where(delta == zero, one, delta)
+    # sqrt(1 + v^2) - 1 without the difference
+    small = v * v / (one + pnp.hypot(one, v))
+    found = pnp.where(pnp.abs(v) > 1e4, pnp.abs(v) - one, small) * delta * delta
+    ends = pnp.where((delta == zero) | (r == zero), zero, found)
+    return pnp.where(delta < zero, delta.dtype.type(np.inf), ends)
 
 
 def _rel_entr(x: Any, y: Any) -> Any:

@@ -1,0 +1,344 @@
+"""Factorials and what is made of them, and the zeta functions, with SciPy's names and arguments.
+
+All in float64, for narrower types too, which are rounded once.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb as binomial
+from math import factorial as whole_factorial
+from math import log as natural_log
+from math import pi
+from typing import Any
+
+import numpy as np
+
+import pyc.numpy as pnp
+from pyc.compositions import public, run
+from pyc.errors import ArgumentError
+from pyc.interpreter import bind1
+from pyc.numpy import core
+from pyc.scipy.special.elementwise import gammasgn, real_operands
+
+_FACTORS = 20
+"""Up to which k `binom` multiplies, as SciPy does: whole numbers are exact where they fit."""
+
+_FACTORIALS = 171
+"""Those that a float64 holds."""
+
+
+@public
+def beta(a: Any, b: Any) -> Any:
+    """gamma(a) gamma(b) / gamma(a + b).
+
+    raises DTypeError: complex arguments
+
+    >>> float(pyc.scipy.special.beta(2.0, 4.0))
+    0.05
+    """
+    return run("special.beta", _beta, *real_operands("beta", a, b))
+
+
+@public
+def betaln(a: Any, b: Any) -> Any:
+    """The logarithm of abs(beta(a, b)), to the last places near its zeros too.
+
+    raises DTypeError: complex arguments
+
+    >>> float(pyc.scipy.special.betaln(1.0, 1.0))
+    0.0
+    """
+    return run("special.betaln", _betaln, *real_operands("betaln", a, b))
+
+
+@public
+def zeta(x: Any, q: Any = None) -> Any:
+    """The sum of (q + k)^-x over k = 0, 1, ...: Hurwitz's zeta function, Riemann's where q is None or
+    1, for x > 1. Infinite at x = 1, NaN below; SciPy continues Riemann's there.
+
+    raises DTypeError: complex arguments
+
+    >>> float(pyc.scipy.special.zeta(2.0))
+    1.6449340668482264
+    """
+    return bind1("zeta", *real_operands("zeta", x, 1.0 if q is None else q))
+
+
+@public
+def polygamma(n: Any, x: Any) -> Any:
+    """The n-th derivative of `digamma`.
+
+    n: not negative and whole, else NaN; x: broadcasts with it
+    raises DTypeError: complex arguments
+
+    >>> float(pyc.scipy.special.polygamma(1, 1.0))
+    1.6449340668482264
+    """
+    return run("special.polygamma", _polygamma, *real_operands("polygamma", n, x))
+
+
+@public
+def factorial(n: Any, exact: bool = False) -> Any:
+    """gamma(n + 1); 0 for n < 0. Whole numbers have the nearest value.
+
+    exact: only False: integers without bound are not of an array's types
+    raises DTypeError: complex arguments
+    raises ArgumentError: `exact` is true
+
+    >>> float(pyc.scipy.special.factorial(5))
+    120.0
+    """
+    _not_exact("factorial", exact)
+    (n,) = real_operands("factorial", n)
+    return run("special.factorial", _factorial, n)
+
+
+@public
+def binom(x: Any, y: Any) -> Any:
+    """gamma(x + 1) / (gamma(y + 1) gamma(x - y + 1)): the binomial coefficient.
+
+    raises DTypeError: complex arguments
+
+    >>> float(pyc.scipy.special.binom(5, 2))
+    10.0
+    """
+    return run("special.binom", _binom, *real_operands("binom", x, y))
+
+
+@public
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:  # noqa: N803
+    """The number of ways to take k of N things: `binom`, 0 where k > N or one of them is negative.
+
+    repetition: each may be taken more than once
+    exact: only False, see `factorial`
+    raises DTypeError: complex arguments
+    raises ArgumentError: `exact` is true
+
+    >>> float(pyc.scipy.special.comb(5, 2))
+    10.0
+    """
+    _not_exact("comb", exact)
+    operands = real_operands("comb", N, k)
+    return run("special.comb", _comb, *operands, fixed=(bool(repetition),))
+
+
+@public
+def poch(z: Any, m: Any) -> Any:
+    """Pochhammer's symbol, gamma(z + m) / gamma(z).
+
+    raises DTypeError: complex arguments
+
+    >>> float(pyc.scipy.special.poch(2.0, 3.0))
+    24.0
+    """
+    return run("special.poch", _poch, *real_operands("poch", z, m))
+
+
+@public
+def multigammaln(a: Any, d: int) -> Any:
+    """The logarithm of the gamma function of `d` dimensions.
+
+    a: above (d - 1) / 2; NaN elsewhere, where SciPy raises; d: a positive integer
+    raises DTypeError: complex arguments
+    raises ArgumentError: `d` is not a positive integer
+
+    >>> float(pyc.scipy.special.multigammaln(3.0, 1))
+    0.6931471805599453
+    """
+    if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or d < 1:
+        raise ArgumentError(
+            f"special.multigammaln: d must be a positive integer, got {d!r}",
+            fix="Give the dimension as a Python integer: `multigammaln(a, 2)`.",
+        )
+    (a,) = real_operands("multigammaln", a)
+    return run("special.multigammaln", _multigammaln, a, fixed=(int(d),))
+
+
+@public
+def bernoulli(n: int) -> Any:
+    """The Bernoulli numbers B(0) to B(n) as a float64 array, each the nearest; B(1) is -1/2. Infinite
+    where they are beyond float64.
+
+    n: a Python integer that is not negative
+    raises ArgumentError: it is none
+
+    >>> [float(b) for b in pyc.scipy.special.bernoulli(2)]
+    [1.0, -0.5, 0.16666666666666666]
+    """
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+        raise ArgumentError(
+            f"special.bernoulli: n must be an integer that is not negative, got {n!r}",
+            fix="Give the last order as a Python integer: `bernoulli(10)`.",
+        )
+    return _constant(_bernoulli_numbers(int(n)))
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+def _not_exact(name: str, exact: bool) -> None:
+    if exact:
+        raise ArgumentError(
+            f"special.{name}: exact=True gives integers without bound, which no array holds",
+            fix="Leave `exact` away, or compute it outside of the function with `math`.",
+        )
+
+
+def _constant(values: list[float]) -> Any:
+    table = np.array(values)
+    table.flags.writeable = False
+    return pnp.asarray(table)
+
+
+def _wide(*arrays: Any) -> tuple[Any, list[Any]]:
+    return core.dtype_of(arrays[0]).numpy, [x.astype(np.float64) for x in arrays]
+
+
+def _beta(a: Any, b: Any) -> Any:
+    kind, (a, b) = _wide(a, b)
+    return _beta_of_floats(a, b).astype(kind)
+
+
+def _beta_of_floats(a: Any, b: Any) -> Any:
+    sign = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
+    elsewhere = sign * pnp.exp(_logarithm_elsewhere(a, b))
+    pole, first, second, odd = _between_poles(a, b)
+    at_poles = bind1("beta_positive", first, second)
+    found = pnp.where(pole, pnp.where(odd, -at_poles, at_poles), elsewhere)
+    return pnp.where(_known(a, b), bind1("beta_positive", a, b), found)
+
+
+def _betaln(a: Any, b: Any) -> Any:
+    kind, (a, b) = _wide(a, b)
+    pole, first, second, _ = _between_poles(a, b)
+    at_poles = bind1("betaln_positive", first, second)
+    found = pnp.where(pole, at_poles, _logarithm_elsewhere(a, b))
+    return pnp.where(_known(a, b), bind1("betaln_positive", a, b), found).astype(kind)
+
+
+def _logarithm_elsewhere(a: Any, b: Any) -> Any:
+    lgamma = [bind1("lgamma", x) for x in (a, b, a + b)]
+    return (lgamma[0] + lgamma[1]) - lgamma[2]
+
+
+def _known(a: Any, b: Any) -> Any:
+    return (a > 0) & (b > 0) | pnp.isnan(a) | pnp.isnan(b)
+
+
+def _between_poles(a: Any, b: Any) -> tuple[Any, Any, Any, Any]:
+    """Where an argument is 0, -1, ...; then abs(beta) is that of the next two, infinite but for
+    whole arguments that meet a pole of the divisor: and whether it is below zero there."""
+    whole_a, whole_b = (pnp.floor(x) == x for x in (a, b))
+    pole_a, pole_b = whole_a & (a <= 0), whole_b & (b <= 0)
+    least, most = pnp.where(pole_a, a, b), pnp.where(pole_a, b, a)
+    inside = whole_a & whole_b & (most > 0) & (1.0 - least - most > 0) & (least > -np.inf)
+    first = pnp.where(inside, 1.0 - least - most, 0.0)
+    odd = inside & (pnp.floor(most * 0.5) * 2.0 != most)
+    return pole_a | pole_b, first, pnp.where(inside, most, 1.0), odd
+
+
+def _polygamma(n: Any, x: Any) -> Any:
+    kind, (n, x) = _wide(n, x)
+    whole = (n >= 0) & (pnp.floor(n) == n)
+    order = pnp.where(whole & (n > 0), n, 1.0)
+    even = pnp.floor(order * 0.5) * 2.0 == order
+    size = bind1("gamma", order + 1.0) * bind1("zeta", order + 1.0, x)
+    found = pnp.where(n == 0, bind1("digamma", x), pnp.where(even, -size, size))
+    return pnp.where(whole, found, np.nan).astype(kind)
+
+
+def _factorial(n: Any) -> Any:
+    kind, (n,) = _wide(n)
+    table = _constant([float(whole_factorial(k)) for k in range(_FACTORIALS)])
+    known = (n >= 0) & (n < _FACTORIALS) & (pnp.floor(n) == n)
+    nearest = table[pnp.where(known, n, 0.0).astype(np.int64)]
+    found = pnp.where(known, nearest, bind1("gamma", n + 1.0))
+    return pnp.where(n < 0, 0.0, found).astype(kind)
+
+
+def _binom_of_floats(x: Any, y: Any) -> Any:
+    # Few factors, one after the other; of a whole x the fewer.
+    whole = (pnp.floor(y) == y) & ((pnp.abs(x) > 1e-8) | (x == 0))
+    mirrored = (pnp.floor(x) == x) & (y > x * 0.5) & (x > 0)
+    k = pnp.where(mirrored, x - y, y)
+    few = whole & (k >= 0) & (k < _FACTORS)
+    top, bottom = pnp.ones_like(x), pnp.ones_like(x)
+    for i in range(1, _FACTORS):
+        used = few & (k >= i)
+        top = pnp.where(used, top * (x - k + float(i)), top)
+        bottom = pnp.where(used, bottom * float(i), bottom)
+        large = pnp.abs(top) > 1e50
+        top, bottom = (pnp.where(large, top / bottom, top), pnp.where(large, 1.0, bottom))
+    by_beta = 1.0 / ((x + 1.0) * _beta_of_floats(x - y + 1.0, y + 1.0))
+    pole = (x < 0) & (pnp.floor(x) == x)
+    found = pnp.where(few, top / bottom, pnp.where(pole, np.nan, by_beta))
+    outside = (pnp.floor(x) == x) & whole & (x >= 0) & ((y < 0) | (y > x))
+    found = pnp.where(outside & (x < np.inf), 0.0, found)
+    return pnp.where(pnp.isnan(x) | pnp.isnan(y), np.nan, found)
+
+
+def _binom(x: Any, y: Any) -> Any:
+    kind, (x, y) = _wide(x, y)
+    return _binom_of_floats(x, y).astype(kind)
+
+
+def _comb(n: Any, k: Any, repetition: bool) -> Any:
+    kind, (n, k) = _wide(n, k)
+    of = n + k - 1.0 if repetition else n
+    inside = (k <= of) & (of >= 0) & (k >= 0)
+    found = pnp.where(inside, _binom_of_floats(of, k), 0.0)
+    if repetition:  # nothing of nothing in one way
+        found = pnp.where((n == 0) & (k == 0), 1.0, found)
+    return pnp.where(pnp.isnan(n) | pnp.isnan(k), np.nan, found).astype(kind)
+
+
+def _poch(z: Any, m: Any) -> Any:
+    kind, (z, m) = _wide(z, m)
+    total = z + m
+    pole = (pnp.floor(z) == z) & (z <= 0)
+    other = (pnp.floor(total) == total) & (total <= 0)
+    # B(z, m) = gamma(m) / poch: the powers of large numbers in pairs.
+    usual = (z > 0) & (m > 0)
+    first, second = pnp.where(usual, z, 1.0), pnp.where(usual, m, 1.0)
+    small = second < 100.0
+    by_beta = bind1("gamma", pnp.where(small, second, 1.0)) / bind1("beta_positive", first, second)
+    difference = bind1("lgamma", total) - bind1("lgamma", z)
+    by_logarithms = gammasgn(total) * gammasgn(z) * pnp.exp(difference)
+    found = pnp.where(usual & small & (by_beta < np.inf), by_beta, by_logarithms)
+    # Whole steps between two poles: gamma's residues.
+    steps = bind1("lgamma", 1.0 - z) - bind1("lgamma", 1.0 - total)
+    odd = pnp.floor(m * 0.5) * 2.0 != m
+    between = pnp.where(odd, -pnp.exp(steps), pnp.exp(steps))
+    found = pnp.where(pole & other, between, pnp.where(pole, 0.0, found))
+    found = pnp.where(other & ~pole, np.inf, found)
+    return pnp.where(m == 0, 1.0, found).astype(kind)
+
+
+def _multigammaln(a: Any, d: int) -> Any:
+    kind, (a,) = _wide(a)
+    total = pnp.full_like(a, d * (d - 1) * 0.25 * natural_log(pi))
+    for j in range(d):
+        total = total + bind1("lgamma", a - 0.5 * j)
+    return pnp.where(a > 0.5 * (d - 1), total, np.nan).astype(kind)
+
+
+def _bernoulli_numbers(n: int) -> list[float]:
+    known: list[Fraction] = []
+    for m in range(n + 1):
+        if m > 1 and m % 2:
+            known.append(Fraction(0))
+            continue
+        total = sum((binomial(m + 1, k) * b for k, b in enumerate(known) if b), Fraction(0))
+        known.append(Fraction(1) if m == 0 else -total / (m + 1))
+    return [_nearest(b) for b in known]
+
+
+def _nearest(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+
