@@ -10,6 +10,7 @@ have shapes that depend on elements runs op by op, for a recorded reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
 
@@ -35,6 +36,7 @@ from pyc.errors import ConcretizationError, PycError, TraceError
 from pyc.frozen import frozen, replace
 from pyc.interpreter import WEAK, type_of
 from pyc.ir.graph import Graph
+from pyc.ir.op import Kind
 from pyc.ir.sizes import NoGenericFormError, collapsed
 from pyc.ir.types import ArrayType
 from pyc.numpy import on_device
@@ -163,7 +165,7 @@ def _compiled(
         found = _for_sizes(function, form, types, weak, device)
         if found is not None:
             return found
-    traced = _traced(function, form, types, weak)
+    traced = _traced_lately(function, form, types, weak)
     run = None
     if traced.graph.results:
         if any(t.shape for t in types):
@@ -243,6 +245,17 @@ def _traced_for_any_size(
     weak: tuple[type | None, ...],
 ) -> _Traced:
     """A form traced for stand-ins, once for all devices."""
+    return _traced(function, form, types, weak)
+
+
+@lru_cache(maxsize=4)
+def _traced_lately(
+    function: Callable[..., Any],
+    form: Any,
+    types: tuple[ArrayType, ...],
+    weak: tuple[type | None, ...],
+) -> _Traced:
+    """A form traced, for what is asked next of the same call."""
     return _traced(function, form, types, weak)
 
 
@@ -386,7 +399,7 @@ def _call(
         return _op_by_op(function, args, kwargs)
     types = tuple([type_of(v) for v in values])
     weak = tuple([type(v) if type(v) in WEAK else None for v in values])
-    if function not in _of_elements():
+    if function not in _of_elements() and _may_have_steps(function, form, types, weak):
         found = _in_steps((function, form, types, weak, device), function, args, kwargs)
         if found is not None:
             return _placed(*found, device)
@@ -412,6 +425,33 @@ def _remember(
     if device != "cpu":
         run = natively_on_device(run, values(args))
     _quick[key] = _Quick(run, values, tuple([x._type for x in args if type(x) is Array]))
+
+
+_STEPS = (Kind.POINTWISE, Kind.REDUCE, Kind.INDEX)
+"""Kinds of operations with programs for arrays of any size."""
+_has_steps: dict[Any, bool] = {}
+"""Whether the operations of a call, seen with arrays of one shape, are of these kinds."""
+
+
+def _may_have_steps(
+    function: Callable[..., Any],
+    form: Any,
+    types: tuple[ArrayType, ...],
+    weak: tuple[type | None, ...],
+) -> bool:
+    """Whether a function may run by programs for arrays of any size alone: else those of its first
+    operations would be compiled in vain."""
+    key = function, form, tuple([t.dtype for t in types])
+    known = _has_steps.get(key)
+    if known is None:
+        known = True
+        with aside(), suppress(PycError, _UnknownShapeError):
+            graph = _traced_lately(function, form, types, weak).graph
+            known = all(e.op.kind in _STEPS for e in graph.eqns)
+        if len(_has_steps) >= PROGRAMS:
+            _has_steps.clear()
+        _has_steps[key] = known
+    return known
 
 
 _steps: dict[Any, int] = {}
@@ -475,6 +515,8 @@ def clear() -> None:
     """Forgets the compiled calls."""
     _quick.clear()
     _steps.clear()
+    _has_steps.clear()
+    _traced_lately.cache_clear()
     _compiled.cache_clear()
     _for_any_size.cache_clear()
     _traced_for_any_size.cache_clear()

@@ -436,6 +436,30 @@ def test_a_call_that_comes_often_becomes_one_program(monkeypatch: pytest.MonkeyP
     assert Reason.FALLBACK_ONE_SIZE not in reasons.counts()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.fft.irfft(x[0]),
+        lambda x: np.histogram(x, 5, (0, 1)),
+        lambda x: np.unwrap(x),
+        lambda x: np.cov(x),
+        lambda x: np.convolve(x[0] + 1, x[1] + 1),
+    ],
+)
+def test_a_function_that_cannot_run_in_steps_begins_with_none(
+    call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of its later operations has no program for any size: those before are not compiled."""
+    pyc.clear_caches()
+    x = on_cpu(np.random.default_rng(0).uniform(size=(5, 31)))
+    x[0] + 1, x[1] + 1, x[0]  # noqa: B018 - what the calls do besides
+    reasons.clear()
+    with compiled_programs(monkeypatch) as found:
+        call(x)
+    assert len(found) == 1
+    assert reasons.counts()[Reason.FALLBACK_ONE_SIZE] == 1
+
+
 def test_a_program_for_any_size_is_found_on_disk() -> None:
     """Another process runs other shapes, and loads no compiler."""
     code = (
