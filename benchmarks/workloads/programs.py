@@ -332,40 +332,38 @@ class page_rank:
     tolerance = 1e-9
 
     def arguments(pages, links, steps):
-        return indices(pages, pages, links), steps
+        start = uniform(pages, seed=1, dtype=np.float64)
+        return indices(pages, pages, links), start / start.sum(), steps
 
-    def program(sources, steps):
-        pages, links = sources.shape
-        rank = np.full(pages, 1.0 / pages)
+    def program(sources, start, steps):
+        links = sources.shape[1]
+        rank = start
         for _ in range(steps):
-            rank = 0.15 / pages + 0.85 / links * np.sum(rank[sources], axis=1)
+            rank = 0.15 * start + 0.85 / links * np.sum(rank[sources], axis=1)
         return rank
 
-    def jax(sources, steps):
-        pages, links = sources.shape
-
+    def jax(sources, start, steps):
         def step(_, rank):
             taken = rank.at[sources].get(mode="promise_in_bounds")
-            return 0.15 / pages + 0.85 / links * jnp.sum(taken, axis=1)
+            return 0.15 * start + 0.85 / sources.shape[1] * jnp.sum(taken, axis=1)
 
-        return lax.fori_loop(0, steps, step, jnp.full(pages, 1.0 / pages))
+        return lax.fori_loop(0, steps, step, start)
 
-    def torch(sources, steps):
-        pages, links = sources.shape
-        rank = torch.full((pages,), 1.0 / pages, dtype=torch.float64)
+    def torch(sources, start, steps):
+        rank = start
         for _ in range(steps):
-            rank = 0.15 / pages + 0.85 / links * torch.sum(rank[sources], dim=1)
+            rank = 0.15 * start + 0.85 / sources.shape[1] * torch.sum(rank[sources], dim=1)
         return rank
 
-    def numba(sources, steps):
+    def numba(sources, start, steps):
         pages, links = sources.shape
-        rank, new = np.full(pages, 1.0 / pages), np.empty(pages)
+        rank, new = start.copy(), np.empty(pages)
         for _ in range(steps):
             for i in prange(pages):
                 total = 0.0
                 for k in range(links):
                     total += rank[sources[i, k]]
-                new[i] = 0.15 / pages + 0.85 / links * total
+                new[i] = 0.15 * start[i] + 0.85 / links * total
             rank, new = new, rank
         return rank
 

@@ -11,11 +11,11 @@ one loop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import prod
 
 from pyc.frozen import frozen, replace
-from pyc.ir.expr import Apply, Expr, Load, Var, children, const, postorder
+from pyc.ir.expr import Apply, Const, Expr, Load, Var, children, const, postorder
 from pyc.ir.loops import (
     Alloc,
     Body,
@@ -220,8 +220,9 @@ def can_split(core: Body) -> bool:
     return True
 
 
-def values_of(body: Sequence[Stmt]) -> list[Expr]:
-    """Expressions below what is stored or reduced, index arithmetic and rare work left out."""
+def values_of(body: Sequence[Stmt], same: Collection[Var] = ()) -> list[Expr]:
+    """Expressions below what is stored or reduced, index arithmetic and rare work left out.
+    same: variables that all lanes have in common; what is made of these alone is left out too."""
     found: list[Expr] = []
     stack: list[Expr] = []
     for s in walk(tuple(body)):
@@ -233,17 +234,30 @@ def values_of(body: Sequence[Stmt]) -> list[Expr]:
             stack.append(s.value)
         elif isinstance(s, (For, While)):
             stack.extend(e for c in s.carried for e in (c.initial, c.next))
+    common = in_common(stack, same) if same else set()
     seen: set[int] = set()
     while stack:
         e = stack.pop()
         if id(e) in seen:
             continue
         seen.add(id(e))
+        if id(e) in common:
+            continue
         found.append(e)
         if isinstance(e, Apply) and e.name == "rare_select":
             stack.extend((e.args[0], e.args[2]))  # the rare operand is computed seldom
         elif not isinstance(e, Load):
             stack.extend(children(e))
+    return found
+
+
+def in_common(roots: Sequence[Expr], same: Collection[Var]) -> set[int]:
+    """The expressions, by identity, that are made of constants and these variables alone."""
+    found: set[int] = set()
+    for e in postorder(roots):
+        known = isinstance(e, Apply) and all(id(x) in found for x in children(e))
+        if known or isinstance(e, Const) or any(e is v for v in same):
+            found.add(id(e))
     return found
 
 
@@ -294,10 +308,11 @@ class Nest:
 
     # --- work -------------------------------------------------------------------------------------
 
-    def width(self, body: Sequence[Stmt]) -> int:
-        """Lanes of a vector for these statements: by the widest element they handle."""
+    def width(self, body: Sequence[Stmt], same: Collection[Var] = ()) -> int:
+        """Lanes of a vector for these statements: by the widest element they handle. same:
+        variables that all lanes have in common."""
         data = [b.dtype for b, _ in accesses(body)]
-        data += [e.dtype for e in values_of(body)]
+        data += [e.dtype for e in values_of(body, same)]
         widest = max((t.itemsize for t in data), default=8)
         return min(self.target.lanes(widest), LANES)
 

@@ -150,12 +150,13 @@ class _Scheduler:
         if not loops:
             return list(core)
         inner = loops[-1]
-        width = self.nest.width(core)
+        same = [x.var for x in loops[:-1]]
+        width = self.nest.width(core, same)
         total = prod(x.extent for x in loops)
         parallel = self.nest.work(core) * total > 2 * TASK_WORK
         if len(loops) == 1:
             return self._flat(inner, core, width, parallel)
-        vectors = self._vectors(inner, inner.extent, core, width)
+        vectors = self._vectors(inner, inner.extent, core, width, same=same)
         if inner.extent < SHORT_ROW:
             return self._wrap(loops[:-1], vectors, parallel=parallel)
         return self._rows(loops[:-1], vectors, parallel)
@@ -183,19 +184,21 @@ class _Scheduler:
         first: Expr | None = None,
         at_once: int = 1,
         whole: bool = False,
+        same: Sequence[Var] = (),
     ) -> list[Stmt]:
         """`core` for first <= var < first + extent: whole vectors, `at_once` of them in a step of
         the loop, then a masked one (unless the extent is `whole` vectors); large bodies as one
-        masked loop."""
+        masked loop. same: variables of loops outside."""
         start = first if first is not None else const(0)
         if isinstance(extent, int) and first is None:
             pieces = self._segments(loop, core)
             if len(pieces) > 1:
-                return [
-                    s
-                    for piece, inside in pieces
-                    for s in self._vectors(piece, piece.extent, inside, width, const(0))
-                ]
+                body = []
+                for piece, inside in pieces:
+                    # What compared positions is decided: the elements say how many lanes there are.
+                    wide = max(width, self.nest.width(inside, same))
+                    body += self._vectors(piece, piece.extent, inside, wide, const(0))
+                return body
         if isinstance(extent, int):
             if extent == 1:
                 return list(renamed(core, {loop.var: start}))
