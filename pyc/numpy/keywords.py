@@ -32,7 +32,7 @@ _WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "subok": (True, False),
     "where": (True,),
     "out": (None,),
-    "kind": (None, "quicksort", "stable", "mergesort", "heapsort"),
+    "kind": (None, "quicksort", "stable", "mergesort", "heapsort", "introselect"),
     "like": (None,),
     "signature": (None,),
     "overwrite_input": (True, False),

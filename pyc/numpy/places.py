@@ -36,7 +36,16 @@ from pyc.numpy.core import (
     type_text,
 )
 from pyc.numpy.creation import asarray, linspace
-from pyc.numpy.elementwise import add, conj, divide, floor_divide, multiply, remainder, subtract
+from pyc.numpy.elementwise import (
+    add,
+    clip,
+    conj,
+    divide,
+    floor_divide,
+    multiply,
+    remainder,
+    subtract,
+)
 from pyc.numpy.indexing import gather
 from pyc.numpy.logic import equal, greater_equal, isnan, less, less_equal, logical_and, where
 from pyc.numpy.manipulation import ravel, reshape, stack
@@ -91,8 +100,13 @@ def _checked(x: Any, bound: int, axis: int = 0) -> Any:
     return bind1("index_check", cast(x, dt.u64), bound=bound, axis=axis)
 
 
-def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """The places, axis by axis, of numbers of elements in row-major order."""
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    """The places, axis by axis, of numbers of elements by rows (order "C") or columns ("F").
+
+    raises IndexOutOfRangeError when the program runs: there is no such element
+    """
+    if _by_columns("unravel_index", order):
+        return unravel_index(indices, to_shape("unravel_index", shape)[::-1])[::-1]
     sizes = to_shape("unravel_index", shape)
     rest = _checked(asarray(indices), int(np.prod(sizes, dtype=int)))
     found: list[Any] = []
@@ -102,16 +116,42 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     return tuple(reversed(found))
 
 
-def ravel_multi_index(multi_index: Any, dims: Any) -> Any:
-    """The numbers in row-major order of elements at places given axis by axis."""
+def _by_columns(name: str, order: Any) -> bool:
+    if order not in ("C", "F"):
+        raise ArgumentError(f"{name}: order must be 'C' or 'F', got {order!r}")
+    return bool(order == "F")
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    """The numbers of elements at places given axis by axis, by rows (order "C") or columns ("F").
+    mode: what happens to places that there are not, "raise", "wrap" or "clip", or one for each
+    axis.
+
+    raises IndexOutOfRangeError when the program runs: there is no such place; ArgumentError:
+    another mode or order
+    """
     sizes = to_shape("ravel_multi_index", dims)
     places = list(multi_index)
     if len(places) != len(sizes):
         raise ShapeError(f"ravel_multi_index: {len(places)} places for {len(sizes)} axes")
+    modes = list(mode) if isinstance(mode, (tuple, list)) else [mode] * len(sizes)
+    if len(modes) != len(sizes) or not {*modes} <= {"raise", "wrap", "clip"}:
+        raise ArgumentError(f"ravel_multi_index: there is no mode {mode!r} for {len(sizes)} axes")
     number: Any = 0
-    for axis, (place, n) in enumerate(zip(places, sizes, strict=True)):
-        number = add(multiply(number, n), _checked(asarray(place), n, axis))
+    found = list(enumerate(zip(places, sizes, modes, strict=True)))
+    for axis, (place, n, how) in (
+        reversed(found) if _by_columns("ravel_multi_index", order) else found
+    ):
+        number = add(multiply(number, n), _place_by(how, asarray(place), n, axis))
     return number
+
+
+def _place_by(mode: str, place: Any, n: int, axis: int) -> Any:
+    if mode == "raise":
+        return _checked(place, n, axis)
+    if not dtype_of(place).is_integer:
+        raise DTypeError(f"places are integers, got {type_text(place)}")
+    return remainder(place, n) if mode == "wrap" else clip(place, 0, n - 1)
 
 
 # --- places of elements ---------------------------------------------------------------------------

@@ -79,9 +79,8 @@ def _ndim(x: Any) -> int:
     return type_of(value(x)).rank
 
 
-def _size(x: Any, axis: int | None = None) -> int:
-    type = type_of(value(x))
-    return type.size if axis is None else type.shape[axis]
+def _size(x: Any, axis: Any = None) -> int:
+    return pnp.size(x, axis)
 
 
 def _copy(x: Any) -> Any:
