@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -44,6 +44,10 @@ RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction", "x1": "a", "x2"
 
 _UFUNC = ("out", "where", "casting", "order", "dtype", "subok", "signature", "axes", "axis")
 """What every ufunc takes, which Python cannot tell before NumPy 2.4."""
+
+_OF_UFUNCS = ("dtype", "axis", "axes", "keepdims")
+"""What `pyc.trace.dispatch` does for ufuncs."""
+_METHODS = ("accumulate", "at", "outer", "reduce", "reduceat")
 
 _MASKED: dict[str, tuple[str, ...]] = {
     **{
@@ -206,6 +210,10 @@ def explained(
             entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
             if entered:
                 raise
+            if isinstance(theirs, np.ufunc) and any(
+                name in _OF_UFUNCS and not changes_nothing(name, v) for name, v in kwargs.items()
+            ):
+                return load("pyc.trace.dispatch").call_ufunc(theirs, "__call__", args, kwargs)
             asked = {k: kwargs.pop(k) for k in more if k in kwargs}
             given = as_ours(function, shown, theirs, args, kwargs)
             if given is None and not asked:
@@ -233,6 +241,19 @@ def explained(
     return run
 
 
+def _of_ufunc(theirs: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+    """A method of a ufunc: `pyc.numpy.add.reduce(x)`. Outside of a trace `at` changes NumPy's
+    arrays, as NumPy does."""
+    if method == "at" and type(args[0]) is np.ndarray and not is_tracing():
+        return theirs.at(*args, **kwargs)
+    if method in ("reduce", "accumulate") and len(args) > 1:
+        names = ("axis", "dtype", "out", "keepdims", "initial", "where")
+        args, kwargs = args[:1], {**dict(zip(names, args[1:], strict=False)), **kwargs}
+    if method != "outer" and method != "at":
+        kwargs = {"axis": 0, **kwargs}
+    return load("pyc.trace.dispatch").call_ufunc(theirs, method, args, kwargs)
+
+
 def give_keywords(
     members: dict[str, Any], names: Sequence[str], theirs: Any, path: str = ""
 ) -> None:
@@ -247,6 +268,7 @@ def give_keywords(
         if not isinstance(found, FunctionType) or name in _OWN_FORM:
             continue
         shown, separate = f"pyc.numpy.{path}{name}", name not in _VIEWS
+        ufunc = getattr(theirs, name, None)
         members[name] = explained(
             found,
             shown,
@@ -256,3 +278,6 @@ def give_keywords(
             takes_device=path + name in (*_MAKERS, *_CONVERTERS),
             gives_arrays=path + name in (*_MAKERS, *_OF_ARRAYS),
         )
+        if isinstance(ufunc, np.ufunc) and ufunc.nin == 2 and not ufunc.signature:
+            for method in _METHODS:
+                setattr(members[name], method, partial(_of_ufunc, ufunc, method))

@@ -422,6 +422,8 @@ def _call_ufunc(
         if ours is None:
             _refuse(f"{name} {_cannot()}: pyc.numpy has no such function")
         dtype = rest.pop("dtype", None)
+        if ufunc.signature and rest.keys() & {"axis", "axes", "keepdims"}:
+            return combining().along(ufunc, ours, inputs, dtype, **rest)
         if rest:
             _refuse_argument(name, next(iter(rest)))
         return ours(*inputs) if dtype is None else _in_type(ufunc, ours, inputs, dtype)
@@ -448,8 +450,10 @@ def _call_ufunc(
         if rest.keys() <= allowed:
             (x,) = inputs
             return getattr(pnp, known[ufunc])(x, axis=axis, **rest)
-    run = getattr(combining(), method)
-    return on_device.run(run, (ufunc.__name__, *inputs), {"axis": axis, **rest})
+    run, given = getattr(combining(), method), (ufunc.__name__, *inputs)
+    if not is_tracing() and not on_device.is_whole(given, rest):
+        return run(*given, axis=axis, **rest)
+    return on_device.run(run, given, {"axis": axis, **rest})
 
 
 _OPTIONS = {
