@@ -88,6 +88,13 @@ _CONVERTERS = ("astype",)
 _OF_ARRAYS = ("broadcast_to", "flip", "permute_dims", "reshape", "squeeze", "transpose")
 """Functions that take no `device=`, and give arrays of rank 0."""
 
+_LAID_OUT = (
+    *("array", "asarray", "astype", "copy", "empty", "empty_like", "eye", "full", "full_like"),
+    *("ones", "ones_like", "zeros", "zeros_like"),
+)
+"""Functions of which `order="F"` asks for another place of the same elements in memory: arrays lie
+by rows."""
+
 _FIXES = {
     "out": "Use what the function returns: `y = np.{name}(...)`.",
     "order": "Leave it out: arrays made while tracing are in C order.",
@@ -97,9 +104,10 @@ _FIXES = {
 }
 
 
-def changes_nothing(name: str, value: Any) -> bool:
-    """Whether a keyword argument of NumPy leaves the result as it would be without."""
-    if value is np._NoValue:
+def changes_nothing(name: str, value: Any, function: str = "") -> bool:
+    """Whether a keyword argument of NumPy leaves the result as it would be without. function: whose
+    it is, by its name in NumPy."""
+    if value is np._NoValue or (name == "order" and value == "F" and function in _LAID_OUT):
         return True
     return any(
         value is v or (type(value) is type(v) and value == v)
@@ -174,7 +182,7 @@ def as_ours(
             return None
         elif name == names[0] and not positional:
             positional.append(value)
-        elif not changes_nothing(name, value):
+        elif not changes_nothing(name, value, function.__name__):
             refuse(shown, function.__name__, name)
         changed = changed or renamed not in own or renamed != name
     return (positional, named) if changed else None
