@@ -232,7 +232,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1) -> Any:
     >>> fromiter((k * k for k in range(4)), np.int64).tolist()
     [0, 1, 4, 9]
     """
-    items = []
+    items: list[Any] = []
     for item in iter:
         if len(items) == count:
             break
