@@ -31,9 +31,11 @@ from pyc.numpy.elementwise import (
     add,
     clip,
     copysign,
+    imag,
     left_shift,
     multiply,
     nextafter,
+    real,
     right_shift,
     subtract,
 )
@@ -47,7 +49,7 @@ from pyc.numpy.logic import (
     not_equal,
     where,
 )
-from pyc.numpy.manipulation import moveaxis, pad, ravel, reshape
+from pyc.numpy.manipulation import moveaxis, pad, ravel, reshape, stack
 from pyc.numpy.statistics import sum as total
 
 __all__ = ["frexp", "ldexp", "packbits", "spacing", "unpackbits"]
@@ -219,3 +221,67 @@ def unpackbits(
         bits = part(bits, last, 0, min(wanted, size * 8))
         bits = pad(bits, [(0, 0)] * last + [(0, max(wanted - size * 8, 0))])
     return moveaxis(bits, -1, place)
+
+
+def reread(x: Any, kind: DType) -> Any:
+    """The bits of the last axis as numbers of another size, the lowest first: (..., n) ->
+    (..., n * size // other size).
+
+    raises ShapeError: no axis, or one that does not divide; DTypeError: bools
+    """
+    own = dtype_of(x)
+    shape = shape_of(x)
+    if dt.b1 in (own, kind):
+        raise DTypeError(f"view: bools are not read as other types, {type_text(x)} as {kind}")
+    if not shape:
+        raise ShapeError(f"view: {type_text(x)} has no axis for numbers of another size, {kind}")
+    if own.is_complex:
+        pairs = stack([real(x), imag(x)], len(shape))
+        whole = reshape(pairs, (*shape[:-1], 2 * shape[-1]))
+        return whole if own.real is kind else reread(whole, kind)
+    if kind.is_complex:
+        halves = x if own is kind.real else reread(x, kind.real)
+        count = shape_of(halves)[-1]
+        if count % 2:
+            raise ShapeError(f"view: {count} numbers are not pairs, {type_text(x)} as {kind}")
+        pairs = reshape(halves, (*shape[:-1], count // 2, 2))
+        first, second = (
+            reshape(part(pairs, len(shape), k, 1), (*shape[:-1], count // 2)) for k in (0, 1)
+        )
+        return bind1("complex", first, second)
+    bits = bind1("bitcast", x, dtype=dt.unsigned_of(own.bits))
+    if own.bits == kind.bits:
+        return bind1("bitcast", bits, dtype=kind)
+    if own.bits > kind.bits:
+        return _taken_apart(bits, kind)
+    return _put_together(bits, kind)
+
+
+def _taken_apart(bits: Any, kind: DType) -> Any:
+    """Each number as several smaller ones."""
+    shape, own = shape_of(bits), dtype_of(bits)
+    narrow = dt.unsigned_of(kind.bits)
+    parts = [
+        cast(bitwise_and(right_shift(bits, k), literal((1 << kind.bits) - 1, own)), narrow)
+        for k in range(0, own.bits, kind.bits)
+    ]
+    found = reshape(stack(parts, len(shape)), (*shape[:-1], shape[-1] * len(parts)))
+    return bind1("bitcast", found, dtype=kind)
+
+
+def _put_together(bits: Any, kind: DType) -> Any:
+    """Several numbers as one larger one."""
+    shape, own = shape_of(bits), dtype_of(bits)
+    count = kind.bits // own.bits
+    if shape[-1] % count:
+        raise ShapeError(
+            f"view: the last axis of {type_text(bits)} does not divide into numbers of {kind}"
+        )
+    wide = dt.unsigned_of(kind.bits)
+    groups = reshape(bits, (*shape[:-1], shape[-1] // count, count))
+    found: Any = None
+    for k in range(count):
+        each = cast(reshape(part(groups, len(shape), k, 1), shape_of(groups)[:-1]), wide)
+        moved = left_shift(each, k * own.bits)
+        found = moved if found is None else bitwise_or(found, moved)
+    return bind1("bitcast", found, dtype=kind)

@@ -186,8 +186,8 @@ def linspace(
     if num < 0:
         raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
     if is_number(start) and is_number(stop) and not axis:
-        kind = None if dtype is None else to_dtype(dtype).numpy
-        whole, step = np.linspace(start, stop, num, endpoint, True, kind)
+        wanted: Any = None if dtype is None else to_dtype(dtype).numpy
+        whole, step = np.linspace(start, stop, num, endpoint, True, wanted)  # type: ignore[call-overload]
         if whole.nbytes <= _SMALL:
             return (constant(whole), constant(step)) if retstep else constant(whole)
     start, stop = value(start), value(stop)
@@ -212,10 +212,10 @@ def linspace(
         last = bind1("eq", at, broadcast(literal(num - 1, kind), shape))
         found = bind1("select", last, b, found)
     if dtype is not None:
-        wanted = to_dtype(dtype)
-        whole = wanted.is_integer and kind.is_float
-        found = cast(bind1("floor", found) if whole else found, wanted)
-    return (found, step) if retstep else found
+        last_kind = to_dtype(dtype)
+        down = last_kind.is_integer and kind.is_float
+        found = cast(bind1("floor", found) if down else found, last_kind)
+    return (found, step if parts > 0 else constant(np.float64(np.nan))) if retstep else found
 
 
 def logspace(

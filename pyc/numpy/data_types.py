@@ -36,11 +36,12 @@ def result_type(*items: Any) -> np.dtype[Any]:
     return result_dtype(*values).numpy
 
 
-def can_cast(source: Any, target: Any) -> bool:
-    """Whether every value of `source` (a dtype or an array) is kept by dtype `target`."""
+def can_cast(source: Any, target: Any, casting: str = "safe") -> bool:
+    """Whether every value of `source` (a dtype or an array) is kept by dtype `target`, or whether
+    another rule of NumPy's allows the conversion."""
     is_type = isinstance(source, (type, np.dtype, str))
     kind = to_dtype(source) if is_type else result_dtype(value(source))
-    return bool(np.can_cast(kind.numpy, to_dtype(target).numpy))
+    return bool(np.can_cast(kind.numpy, to_dtype(target).numpy, casting))  # type: ignore[arg-type]
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -32,7 +32,7 @@ _WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "subok": (True, False),
     "where": (True,),
     "out": (None,),
-    "kind": (None, "quicksort", "stable", "mergesort", "heapsort"),
+    "kind": (None, "quicksort", "stable", "mergesort", "heapsort", "introselect"),
     "like": (None,),
     "signature": (None,),
     "overwrite_input": (True, False),
@@ -44,6 +44,10 @@ RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction", "x1": "a", "x2"
 
 _UFUNC = ("out", "where", "casting", "order", "dtype", "subok", "signature", "axes", "axis")
 """What every ufunc takes, which Python cannot tell before NumPy 2.4."""
+
+_OF_UFUNCS = ("dtype", "axis", "axes", "keepdims")
+"""What `pyc.trace.dispatch` does for ufuncs."""
+_METHODS = ("accumulate", "at", "outer", "reduce", "reduceat")
 
 _MASKED: dict[str, tuple[str, ...]] = {
     **{
@@ -84,6 +88,13 @@ _CONVERTERS = ("astype",)
 _OF_ARRAYS = ("broadcast_to", "flip", "permute_dims", "reshape", "squeeze", "transpose")
 """Functions that take no `device=`, and give arrays of rank 0."""
 
+_LAID_OUT = (
+    *("array", "asarray", "astype", "copy", "empty", "empty_like", "eye", "full", "full_like"),
+    *("ones", "ones_like", "zeros", "zeros_like"),
+)
+"""Functions of which `order="F"` asks for another place of the same elements in memory: arrays lie
+by rows."""
+
 _FIXES = {
     "out": "Use what the function returns: `y = np.{name}(...)`.",
     "order": "Leave it out: arrays made while tracing are in C order.",
@@ -93,9 +104,10 @@ _FIXES = {
 }
 
 
-def changes_nothing(name: str, value: Any) -> bool:
-    """Whether a keyword argument of NumPy leaves the result as it would be without."""
-    if value is np._NoValue:
+def changes_nothing(name: str, value: Any, function: str = "") -> bool:
+    """Whether a keyword argument of NumPy leaves the result as it would be without. function: whose
+    it is, by its name in NumPy."""
+    if value is np._NoValue or (name == "order" and value == "F" and function in _LAID_OUT):
         return True
     return any(
         value is v or (type(value) is type(v) and value == v)
@@ -170,7 +182,7 @@ def as_ours(
             return None
         elif name == names[0] and not positional:
             positional.append(value)
-        elif not changes_nothing(name, value):
+        elif not changes_nothing(name, value, function.__name__):
             refuse(shown, function.__name__, name)
         changed = changed or renamed not in own or renamed != name
     return (positional, named) if changed else None
@@ -180,9 +192,9 @@ def _as_numpy_has_it(theirs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     """Whether a call has arguments that calls of NumPy's own function may have: a `dtype` of a
     ufunc, and outside of a trace an array to write to."""
     if isinstance(theirs, np.ufunc):
-        if is_tracing():
-            return len(args) == theirs.nin and kwargs.keys() == {"dtype"}
-        return len(args) > theirs.nin or bool(kwargs.keys() & {"out", "dtype"})
+        if any(k in _OF_UFUNCS and not changes_nothing(k, v) for k, v in kwargs.items()):
+            return True
+        return not is_tracing() and (len(args) > theirs.nin or "out" in kwargs)
     return not is_tracing() and kwargs.get("out") is not None
 
 
@@ -263,6 +275,19 @@ def explained(
     return run
 
 
+def _of_ufunc(theirs: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+    """A method of a ufunc: `pyc.numpy.add.reduce(x)`. Outside of a trace `at` changes NumPy's
+    arrays, as NumPy does."""
+    if method == "at" and type(args[0]) is np.ndarray and not is_tracing():
+        return theirs.at(*args, **kwargs)
+    if method in ("reduce", "accumulate") and len(args) > 1:
+        names = ("axis", "dtype", "out", "keepdims", "initial", "where")
+        args, kwargs = args[:1], {**dict(zip(names, args[1:], strict=False)), **kwargs}
+    if method != "outer" and method != "at":
+        kwargs = {"axis": 0, **kwargs}
+    return load("pyc.trace.dispatch").call_ufunc(theirs, method, args, kwargs)
+
+
 def give_keywords(
     members: dict[str, Any], names: Sequence[str], theirs: Any, path: str = ""
 ) -> None:
@@ -277,6 +302,7 @@ def give_keywords(
         if not isinstance(found, FunctionType) or name in _OWN_FORM:
             continue
         shown, separate = f"pyc.numpy.{path}{name}", name not in _VIEWS
+        ufunc = getattr(theirs, name, None)
         members[name] = explained(
             found,
             shown,
@@ -286,3 +312,6 @@ def give_keywords(
             takes_device=path + name in (*_MAKERS, *_CONVERTERS),
             gives_arrays=path + name in (*_MAKERS, *_OF_ARRAYS),
         )
+        if isinstance(ufunc, np.ufunc) and ufunc.nin == 2 and not ufunc.signature:
+            for method in _METHODS:
+                setattr(members[name], method, partial(_of_ufunc, ufunc, method))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyc.errors import ShapeError
+import numpy as np
+
+from pyc.errors import DTypeError, ShapeError
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -19,6 +21,7 @@ from pyc.numpy.core import (
     separated,
     shape_of,
     structural,
+    to_dtype,
     type_text,
 )
 from pyc.numpy.creation import asarray
@@ -219,15 +222,30 @@ def kron(a: Any, b: Any) -> Any:
     return reshape(multiply(x, y), tuple(m * n for m, n in zip(left, right, strict=True)))
 
 
-def einsum(subscripts: str, *xs: Any) -> Any:
+def einsum(
+    subscripts: Any,
+    *xs: Any,
+    optimize: Any = False,
+    dtype: Any = None,
+    casting: str = "safe",
+) -> Any:
     """Einstein summation ("ij,jk->ik", "...ij,...jk->...ik", "ii->i"): pair by pair from the left.
 
     A label that one operand has twice takes its diagonal; "..." stands for axes that broadcast. Of
-    one operand, where nothing is summed, the result is a view, as NumPy's is.
+    one operand, where nothing is summed, the result is a view, as NumPy's is. Labels may also be
+    given as lists of integers, one behind each operand, and one for the result.
+    optimize: True, "greedy", "optimal" or a path for another order of pairs, as NumPy finds it;
+    dtype: of the operands and the result, if `casting` allows it
+    raises ShapeError: labels that do not fit; DTypeError: a conversion that is not allowed
     """
+    if not isinstance(subscripts, str):
+        subscripts, xs = _spelled((subscripts, *xs))
     values = [asarray(x) for x in xs]
     labels, output = _subscripts(subscripts, values)
-    kind = result_dtype(*values)
+    kind = result_dtype(*values) if dtype is None else to_dtype(dtype)
+    for x in values if dtype is not None else ():
+        if not np.can_cast(dtype_of(x).numpy, kind.numpy, casting):  # type: ignore[arg-type]
+            raise DTypeError(f"einsum: casting={casting!r} does not allow {dtype_of(x)} to {kind}")
     taken = [_diagonals(name, cast(x, kind)) for name, x in zip(labels, values, strict=True)]
     sizes: dict[str, int] = {}
     for name, x in taken:
@@ -236,15 +254,43 @@ def einsum(subscripts: str, *xs: Any) -> Any:
                 found = ", ".join(map(type_text, values))
                 raise ShapeError(f"einsum: {subscripts!r}: sizes {sizes[c]} and {n} of {found}")
             sizes[c] = n if sizes[c] == 1 else sizes[c]
-    stretched = [(name, _stretched(name, x, sizes)) for name, x in taken]
-    current, result = stretched[0]
-    for position in range(1, len(stretched)):
-        following, x = stretched[position]
-        later = set(output).union(*(name for name, _ in stretched[position + 1 :]))
-        current, result = _pair(current, result, following, x, later)
-    found = _finish(current, result, output)
+    items = [(name, _stretched(name, x, sizes)) for name, x in taken]
+    optimize = structural(optimize)
+    path: Any = [tuple(range(len(items)))]
+    if optimize is not False and len(items) > 2:
+        path = contraction_path(subscripts, values, optimize)[0][1:]
+    for places in path:
+        chosen = [items.pop(k) for k in sorted(places, reverse=True)][::-1]
+        current, result = chosen[0]
+        for position in range(1, len(chosen)):
+            following, x = chosen[position]
+            rest = (*items, *chosen[position + 1 :])
+            later = set(output).union(*(name for name, _ in rest))
+            current, result = _pair(current, result, following, x, later)
+        items.append((current, result))
+    found = _finish(*items[0], output)
     is_view = len(values) == 1 and set(labels[0]) == set(output)
     return found if is_view else separated(found, xs)
+
+
+def _spelled(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
+    """Subscripts as a text, of operands with lists of integers behind them."""
+    count = len(given) // 2
+    lists = [*given[1 : 2 * count : 2], *given[2 * count :]]
+    texts = [
+        "".join("..." if k is Ellipsis else _LABELS[::-1][structural(k)] for k in each)
+        for each in lists
+    ]
+    joined = ",".join(texts[:count])
+    return "->".join([joined, *texts[count:]]), tuple(given[: 2 * count : 2])
+
+
+def contraction_path(subscripts: Any, operands: Sequence[Any], optimize: Any) -> tuple[Any, str]:
+    """The order of pairs that NumPy finds for arrays of these shapes, and what it says of it."""
+    if not isinstance(subscripts, str):
+        subscripts, operands = _spelled((subscripts, *operands))
+    empty = [np.broadcast_to(np.int8(0), shape_of(asarray(x))) for x in operands]
+    return np.einsum_path(subscripts, *empty, optimize=optimize)
 
 
 def _subscripts(subscripts: str, values: Sequence[Any]) -> tuple[list[str], str]:

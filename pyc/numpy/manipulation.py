@@ -77,7 +77,8 @@ def reshape(
         return current().copy(found)
     if copy is False and type(x) is np.ndarray and not is_tracing():
         try:
-            return np.reshape(x, shape_of(found), order or "C", copy=False)
+            layout: Any = order or "C"
+            return np.reshape(x, shape_of(found), layout, copy=False)
         except ValueError:
             raise ArgumentError("reshape: `copy=False`, and this array needs a copy") from None
     return found
@@ -506,7 +507,7 @@ def pad_widths(x: Any, pad_width: Any) -> list[list[int]]:
     given = np.asarray(structural(pad_width))
     if given.dtype.kind not in "iu":
         raise DTypeError(f"pad: widths are integers, got {pad_width!r}")
-    widths = np.broadcast_to(given, (len(shape_of(x)), 2)).tolist()
+    widths: list[list[int]] = np.broadcast_to(given, (len(shape_of(x)), 2)).tolist()
     if any(w < 0 for pair in widths for w in pair):
         raise ShapeError(f"pad: widths must not be negative, got {pad_width}")
     return widths

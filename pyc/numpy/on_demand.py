@@ -8,11 +8,18 @@ from __future__ import annotations
 
 MODULES: dict[str, tuple[str, ...]] = {
     "pyc.numpy.bits": ("frexp", "ldexp", "packbits", "spacing", "unpackbits"),
+    "pyc.numpy.facts": (
+        *("asanyarray", "asarray_chkfinite", "asfortranarray", "common_type", "einsum_path"),
+        *("euler_gamma", "False_", "frombuffer", "fromiter", "fromstring", "index_exp"),
+        *("iscomplexobj", "isrealobj", "isscalar", "issubdtype", "iterable", "min_scalar_type"),
+        *("ndim", "promote_types", "require", "s_", "shape", "size", "True_"),
+    ),
     "pyc.numpy.grids": (
         *("diag_indices", "ix_", "mask_indices", "mgrid", "ogrid", "tril_indices", "triu_indices"),
     ),
     "pyc.numpy.histograms": ("histogram2d", "histogram_bin_edges", "histogramdd"),
     "pyc.numpy.information": ("__array_namespace_info__",),
+    "pyc.numpy.joined": ("c_", "r_"),
     "pyc.numpy.missing_values": ("nancumprod", "nanmedian", "nanpercentile", "nanquantile"),
     "pyc.numpy.orders": ("argpartition", "lexsort", "partition", "sort_complex", "trim_zeros"),
     "pyc.numpy.polynomial_fits": ("poly", "polyfit", "roots"),
@@ -20,6 +27,12 @@ MODULES: dict[str, tuple[str, ...]] = {
         *("polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "vander"),
     ),
     "pyc.numpy.samples": ("array_equiv", "geomspace", "piecewise", "real_if_close", "unwrap"),
+    "pyc.numpy.scalar_types": (
+        *("bool", "byte", "cdouble", "complexfloating", "csingle", "double", "dtype", "floating"),
+        *("generic", "half", "inexact", "int_", "intc", "integer", "intp", "longlong", "ndarray"),
+        *("number", "short", "signedinteger", "single", "ubyte", "uint", "uintc", "uintp"),
+        *("ulonglong", "unsignedinteger", "ushort"),
+    ),
     "pyc.numpy.sets": (
         *("intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all"),
         *("unique_counts", "unique_inverse", "unique_values"),

@@ -80,9 +80,8 @@ def _ndim(x: Any) -> int:
     return type_of(value(x)).rank
 
 
-def _size(x: Any, axis: int | None = None) -> int:
-    type = type_of(value(x))
-    return type.size if axis is None else type.shape[axis]
+def _size(x: Any, axis: Any = None) -> int:
+    return pnp.size(x, axis)
 
 
 def _copy(x: Any) -> Any:
@@ -315,7 +314,7 @@ def _arranged(
         renamed = name if name in names else keywords.RENAMED.get(name, name)
         if renamed in names or open_ended:
             out[renamed] = value
-        elif not keywords.changes_nothing(name, value):
+        elif not keywords.changes_nothing(name, value, theirs.__name__):
             _refuse_argument(name_of(theirs), name)
     return positional, out
 
@@ -431,6 +430,8 @@ def _call_ufunc(
         if ours is None:
             _refuse(f"{name} {_cannot()}: pyc.numpy has no such function")
         dtype = rest.pop("dtype", None)
+        if ufunc.signature and rest.keys() & {"axis", "axes", "keepdims"}:
+            return combining().along(ufunc, ours, inputs, dtype, **rest)
         if rest:
             _refuse_argument(name, next(iter(rest)))
         return ours(*inputs) if dtype is None else _in_type(ufunc, ours, inputs, dtype)
@@ -457,8 +458,10 @@ def _call_ufunc(
         if rest.keys() <= allowed:
             (x,) = inputs
             return getattr(pnp, known[ufunc])(x, axis=axis, **rest)
-    run = getattr(combining(), method)
-    return on_device.run(run, (ufunc.__name__, *inputs), {"axis": axis, **rest})
+    run, given = getattr(combining(), method), (ufunc.__name__, *inputs)
+    if not is_tracing() and not on_device.is_whole(given, rest):
+        return run(*given, axis=axis, **rest)
+    return on_device.run(run, given, {"axis": axis, **rest})
 
 
 _OPTIONS = {

@@ -16,6 +16,7 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, DTypeError, TraceError
+from pyc.forks import load
 from pyc.interpreter import bind1, current, type_of
 from pyc.numpy import keywords
 from pyc.numpy.core import to_dtype
@@ -151,7 +152,7 @@ class ArrayMethods:
     ) -> Any:
         """The elements converted to `dtype`; DTypeError for a conversion that `casting` rules
         out."""
-        if not changes_nothing("order", order):
+        if not changes_nothing("order", order, "astype"):
             refuse("array.astype", "astype", "order")
         old, new = type_of(self).dtype, to_dtype(dtype)
         if not np.can_cast(old.numpy, new.numpy, casting):  # type: ignore[arg-type]
@@ -159,10 +160,14 @@ class ArrayMethods:
         return pnp.astype(self, dtype, copy=copy)
 
     def view(self, dtype: Any = None) -> Any:
-        """The array again, or its bits read as numbers of another type of the same size."""
+        """The array again, or its bits read as numbers of another type: of a smaller one several
+        along the last axis for each element, of a larger one fewer."""
         if dtype is None:
             return pnp.reshape(self, type_of(self).shape)
-        return current().alias(bind1("bitcast", self, dtype=to_dtype(dtype)), self)
+        kind = to_dtype(dtype)
+        if kind.bits == type_of(self).dtype.bits and not kind.is_complex:
+            return current().alias(bind1("bitcast", self, dtype=kind), self)
+        return current().alias(load("pyc.numpy.bits").reread(self, kind), self)
 
     def copy(self) -> Any:
         """An array of its own with the same elements."""
@@ -199,6 +204,10 @@ class ArrayMethods:
         if axis is None:
             return pnp.argsort(self.ravel(), axis=-1, stable=stable)
         return pnp.argsort(self, axis=axis, stable=stable)
+
+    def argpartition(self, kth: Any, axis: int | None = -1) -> Any:
+        """`pyc.numpy.argpartition` of the array."""
+        return pnp.argpartition(self, kth, axis)
 
     def searchsorted(self, values: Any, side: str = "left") -> Any:
         """`pyc.numpy.searchsorted` of the array."""
@@ -253,9 +262,11 @@ class ArrayMethods:
         """TraceError: it works in place."""
         self._refuse_in_place("resize", "x = pyc.numpy.reshape(x, shape)")
 
-    def partition(self, *args: Any, **options: Any) -> NoReturn:
-        """TraceError: it works in place."""
-        self._refuse_in_place("partition", "x = pyc.numpy.sort(x)")
+    def partition(self, kth: Any, axis: int = -1, kind: Any = None) -> None:
+        """Puts the elements along an axis in place so that those at `kth` stand where sorting puts
+        them: all of them are sorted."""
+        rewrite = "`x = pyc.numpy.partition(x, kth)`"
+        self.change(pnp.partition(self, kth, axis), "`.partition()`", rewrite)
 
     def _refuse_value(self, name: str) -> NoReturn:
         raise ConcretizationError(

@@ -298,47 +298,8 @@ def _random(name: str, value: Any) -> Any:
 # --- objects with an index, and iterators ---------------------------------------------------------
 
 
-class _Concatenation:
-    """`np.r_[...]` and `np.c_[...]`: pieces in a row. pairs: each piece as a column."""
-
-    def __init__(self, name: str, columns: bool) -> None:
-        self._name = name
-        self._columns = columns
-
-    def __getitem__(self, key: Any) -> Any:
-        pieces = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(p, str) for p in pieces):
-            (known,), found = concrete((key,))
-            if found:
-                return local(f"np.{self._name}", getattr(np, self._name)[known])
-            raise UnsupportedOpError(
-                f"np.{self._name} with a text among its pieces cannot be traced",
-                fix="Write `np.concatenate` or `np.stack` with `axis=`.",
-                place=location.here(),
-            )
-        rows = [pnp.atleast_1d(_piece(self._name, p)) for p in pieces]
-        return pnp.column_stack(rows) if self._columns else pnp.concatenate(rows)
-
-    def __len__(self) -> int:
-        return 0
-
-
-def _piece(name: str, piece: Any) -> Any:
-    """A piece of `np.r_`: an array, a number, or a range written as a slice."""
-    if not isinstance(piece, slice):
-        return piece
-    (known,), found = concrete(((piece.start, piece.stop, piece.step),))
-    if not found:
-        raise UnsupportedOpError(
-            f"np.{name}: a range with a traced bound has a length that depends on data",
-            fix="Use a bound that is known: `x.shape[0]`, or a static argument.",
-            place=location.here(),
-        )
-    return local(f"np.{name}", np.r_[slice(*known)])
-
-
-class _Grid:
-    """`np.mgrid[...]` and `np.ogrid[...]`, which are those of pyc.numpy."""
+class _Indexed:
+    """`np.r_[...]`, `np.mgrid[...]` and their kin, which are those of pyc.numpy."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -400,10 +361,7 @@ def _refuse_iterator(name: str) -> Callable[..., Any]:
 _SPECIAL: dict[int, Any] = {
     id(getattr(np, name)): special
     for name, special in {
-        "r_": _Concatenation("r_", False),
-        "c_": _Concatenation("c_", True),
-        "mgrid": _Grid("mgrid"),
-        "ogrid": _Grid("ogrid"),
+        **{name: _Indexed(name) for name in ("c_", "mgrid", "ogrid", "r_")},
         "ndenumerate": _IndexedElements,
         "vectorize": vectorize,
         **{name: _refuse_iterator(name) for name in ("nditer", "nested_iters", "broadcast")},

@@ -31,7 +31,7 @@ from pyc.numpy.core import (
 )
 from pyc.numpy.lax_scans import associative_scan
 from pyc.trace import location
-from pyc.trace.control import scan
+from pyc.trace.control import scan, while_loop
 
 ASSOCIATIVE: dict[str, Any] = {
     "add": 0,
@@ -194,8 +194,9 @@ def reduceat(name: str, x: Any, indices: Any, axis: int = 0, dtype: Any = None) 
     """The combinations of parts along an axis: from each of the places `indices`, a line, up to the
     next one, of the element there where the next one is no later, and to the end from the last.
 
-    Traced places cost a pass over the axis for each of them, and need an associative function.
-    raises IndexOutOfRangeError: a place that there is not; UnsupportedOpError: traced places
+    Traced places cost a pass over the axis for each of them; of a function that may not be combined
+    in any order as many steps as the longest part has elements.
+    raises IndexOutOfRangeError: a place that there is not
     """
     typed = _prepared(name, "reduceat", x, dtype)
     place = axis_of(f"np.{name}.reduceat", axis, len(type_of(typed).shape))
@@ -236,34 +237,105 @@ def _of_known_places(name: str, rows: Any, parts: list[Any]) -> Any:
 
 
 def _of_traced_places(name: str, rows: Any, given: Any, length: int) -> Any:
-    identity = ASSOCIATIVE.get(name)
-    kind = type_of(rows).dtype
-    if name in ("maximum", "minimum", "fmax", "fmin") and not kind.is_complex:
-        low = name in ("maximum", "fmax")
-        if kind.is_float:
-            identity = -np.inf if low else np.inf
-        elif kind is not dt.b1:
-            limits = np.iinfo(kind.numpy)
-            identity = int(limits.min if low else limits.max)
-    if identity is None:
-        raise UnsupportedOpError(
-            f"np.{name}.reduceat of places that are traced",
-            fix="Give the places as a list, or make them a static argument.",
-            place=location.here(),
-        )
     # As unsigned, a negative place fails the check in place of counting from the end.
     checked = bind1("index_check", cast(given, dt.u64), bound=length, axis=0)
     starts = cast(checked, dt.i64)
     ends = pnp.concatenate([starts[1:], constant(np.array([length]))])
     ends = pnp.maximum(ends, starts + 1)
+    identity = _start_of(name, type_of(rows).dtype)
+    if identity is None:
+        return _one_after_the_other(name, rows, starts, ends, length)
     at = pnp.arange(length)
     inside = (at >= starts[:, None]) & (at < ends[:, None])
     wide = pnp.expand_dims(rows, -2)
+    kind = type_of(rows).dtype
     chosen = pnp.where(inside, wide, cast(value(identity), kind))
     own = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}.get(name)
     if own is not None and kind is not dt.b1:
         return cast(getattr(pnp, own)(chosen, axis=-1), kind)
     return _combined(name, chosen)
+
+
+def _start_of(name: str, kind: dt.DType) -> Any:
+    """What changes nothing in a combination; None if there is no such thing."""
+    if name not in ("maximum", "minimum", "fmax", "fmin"):
+        return ASSOCIATIVE.get(name)
+    if kind.is_complex or kind is dt.b1:
+        return None
+    low = name in ("maximum", "fmax")
+    if kind.is_float:
+        return (-np.inf if low else np.inf) if name in ("maximum", "minimum") else np.nan
+    limits = np.iinfo(kind.numpy)
+    return int(limits.min if low else limits.max)
+
+
+def _one_after_the_other(name: str, rows: Any, starts: Any, ends: Any, length: int) -> Any:
+    """All parts at once, an element of each at a time, as far as the longest one goes."""
+    function = getattr(pnp, name)
+    first = indexing.gather(rows, (..., starts))
+    if not type_of(starts).shape[0]:
+        return first
+    longest = pnp.max(ends - starts)
+
+    def goes_on(state: Any) -> Any:
+        return state[0] < longest
+
+    def step(state: Any) -> Any:
+        k, found = state
+        at = starts + k
+        each = indexing.gather(rows, (..., pnp.minimum(at, length - 1)))
+        new = cast(function(found, each), type_of(found).dtype)
+        return k + 1, pnp.where(at < ends, new, found)
+
+    return while_loop(goes_on, step, (constant(np.int64(1)), first))[1]
+
+
+def along(
+    ufunc: np.ufunc,
+    ours: Any,
+    inputs: Any,
+    dtype: Any,
+    axis: Any = None,
+    axes: Any = None,
+    keepdims: bool = False,
+) -> Any:
+    """The result of a generalised ufunc (`matmul`, `vecdot`, ...) whose vectors and matrices lie
+    along other axes than the last ones.
+
+    axis: of the vectors of all inputs; axes: a list of the axes of each input, and of the result;
+    keepdims: the axis of vectors stays, as 1
+    raises ArgumentError: another number of axes than the function has
+    """
+    name = f"np.{ufunc.__name__}"
+    text = (ufunc.signature or "").replace("(", "").replace(" ", "")
+    cores = [len([n for n in part.split(",") if n]) for part in text.replace("->", "").split(")")]
+    cores = cores[: ufunc.nin + 1]
+    if axis is not None:
+        axes = [axis] * ufunc.nin
+    given = None if axes is None else [a if isinstance(a, tuple) else (a,) for a in axes]
+    if given is not None and not cores[-1] and len(given) == ufunc.nin:
+        given.append(())
+    if given is not None and [*map(len, given)] != cores:
+        raise ArgumentError(
+            f"{name}: the axes {axes!r} do not name those of {ufunc.signature}",
+            fix="Write a tuple for each input, and for the result.",
+            place=location.here(),
+        )
+    arrays = [pnp.asarray(x, dtype) for x in inputs]
+    if given is not None:
+        ends = [tuple(range(-n, 0)) for n in cores]
+        arrays = [
+            pnp.moveaxis(x, places, end) if places else x
+            for x, places, end in zip(arrays, given, ends, strict=False)
+        ]
+    found = ours(*arrays)
+    if keepdims:
+        if cores[-1]:
+            raise ArgumentError(f"{name}: `keepdims` is for sums of vectors", place=location.here())
+        return pnp.expand_dims(found, -1 if given is None else given[0][0])
+    if given is not None and given[-1]:
+        found = pnp.moveaxis(found, tuple(range(-cores[-1], 0)), given[-1])
+    return found
 
 
 def changed_at(name: str, array: Any, key: Any, values: Any = None) -> Any:
@@ -302,4 +374,4 @@ def changed_at(name: str, array: Any, key: Any, values: Any = None) -> Any:
     return found
 
 
-__all__ = ["ASSOCIATIVE", "accumulate", "changed_at", "reduce", "reduceat"]
+__all__ = ["ASSOCIATIVE", "accumulate", "along", "changed_at", "reduce", "reduceat"]
