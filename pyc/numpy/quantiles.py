@@ -1,8 +1,8 @@
 """Quantiles by other methods than linear interpolation, and with weights.
 
-A method says where among n ordered elements a fraction lies: at one of them, or between two. Hyndman
-and Fan, "Sample quantiles in statistical packages" (1996), number the first nine of `METHODS`; the
-names are NumPy's. Where n is the number of elements that are not NaN, it is traced, like the place.
+A method says where among n ordered elements a fraction lies: at one of them, or between two. The
+first nine are those of Hyndman and Fan, "Sample quantiles in statistical packages" (1996), under
+NumPy's names. Where n is the number of elements that are not NaN, it is traced, like the place.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pyc.numpy.core import (
     known_elements,
     literal,
     shape_of,
+    structural,
     type_text,
 )
 from pyc.numpy.creation import asarray
@@ -224,6 +225,11 @@ def _fitted(name: str, x: Any, weights: Any, axis: Any) -> Any:
     return broadcast(wide, shape)
 
 
+def _as_floats(q: Any, known: Any) -> Any:
+    """Fractions that are integers as floats."""
+    return np.asarray(known, np.float64) if np.asarray(known).dtype.kind in "biu" else q
+
+
 def by_method(
     name: str,
     x: Any,
@@ -254,8 +260,8 @@ def by_method(
     else:
         counts = missing and dtype_of(x).is_float
         between = _of_numbers(method) if counts else _of_all(method)
-    between_elements = method not in _DISCRETE and method != "linear"
-    q = (
-        float(q) if type(q) is int and between_elements and whole == 1 else q
-    )  # 0 is no place of an element
+    if method not in _DISCRETE and method != "linear" and whole == 1:
+        known = structural(q)  # 0 and 1 are no places of elements
+        if not hasattr(known, "type"):
+            q = float(known) if type(q) is int else _as_floats(q, known)
     return quantiles_of(name, x, q, whole, axis, keepdims, between, as_they_are=method in _DISCRETE)

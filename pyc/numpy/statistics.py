@@ -190,7 +190,7 @@ def var(
     correction: float | None = None,
 ) -> Any:
     """The mean squared distance from the mean, over n - ddof (or `correction`); two passes. Real
-    also for complex numbers."""
+    also for complex numbers, unless `dtype` says otherwise."""
     x = _float("var", asarray(x), dtype)
     wide = _internal(x)
     less = degrees_less("var", ddof, correction)
@@ -201,7 +201,8 @@ def var(
     else:
         squares = square(apart)
     total = sum(squares, axis, keepdims=keepdims)
-    return cast(divide(total, float(n if n > 0 else 0)), dtype_of(x).real)
+    kind = dtype_of(x).real if dtype is None else dtype_of(x)
+    return cast(divide(total, float(n if n > 0 else 0)), kind)
 
 
 def std(

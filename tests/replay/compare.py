@@ -31,7 +31,10 @@ def _magnitude(x: Any) -> float:
 def _apart(found: Any, expected: Any, inputs: Any, elementwise: bool) -> str:
     """What two arrays of floats of one shape and dtype differ in; nothing if they agree."""
     scale = max([_magnitude(x) for x in (*inputs, expected) if np.size(x)], default=1.0)
-    floats = [expected.dtype, *(x.dtype for x in inputs if x.dtype.kind in "fc" and not elementwise)]
+    floats = [
+        expected.dtype,
+        *(x.dtype for x in inputs if x.dtype.kind in "fc" and not elementwise),
+    ]
     info = max(map(np.finfo, floats), key=lambda info: info.eps)
     wide = np.complex128 if expected.dtype.kind == "c" else np.float64
     a, b = found.astype(wide).ravel(), expected.astype(wide).ravel()
@@ -87,4 +90,37 @@ def difference(
     if not np.array_equal(a, b):
         k = int(np.flatnonzero(a.ravel() != b.ravel())[0])
         return "value", f"element {k} is {a.ravel()[k]!r}, not {b.ravel()[k]!r}"
+    return None
+
+
+EIGEN = ("numpy.linalg.eig", "numpy.linalg.eigvals")
+"""Functions whose results come in the order of the LAPACK at hand."""
+
+
+def eigen_difference(found: Any, expected: Any, a: Any) -> tuple[str, str] | None:
+    """As `difference`, of eigenvalues (and vectors) of the matrices `a`: each value has one within
+    the bound of the problem's size, and vectors of length 1 are turned by it."""
+    values, wanted = (np.asarray(x[0] if _sequence(x) else x) for x in (found, expected))
+    if values.shape != wanted.shape:
+        return "shape", f"{values.shape}, not {wanted.shape}"
+    a = np.asarray(a)
+    eps = float(np.finfo(values.dtype).eps)
+    bound = 1e3 * eps * max(1.0, float(np.max(np.abs(a), initial=0))) * max(1, a.shape[-1])
+    # Values that coincide may be apart by the root of the bound, or more of them by less.
+    near = bound ** (1 / max(1, min(a.shape[-1], 2)))
+    rows = zip(values.reshape(-1, a.shape[-1]), wanted.reshape(-1, a.shape[-1]), strict=True)
+    for row, (one, other) in enumerate(rows):
+        left = list(one.astype(np.complex128))
+        for each in other:
+            k = int(np.argmin(np.abs(np.array(left) - each)))
+            if not abs(left.pop(k) - each) <= near:
+                return "value", f"matrix {row} has no eigenvalue {each!r} among {one!r}"
+    if _sequence(found) and a.size:
+        vectors = np.asarray(found[1])
+        apart = np.abs(a @ vectors - vectors * values[..., None, :])
+        lengths = np.abs(np.linalg.norm(vectors, axis=-2) - 1)
+        if not (apart <= bound).all() or not (lengths <= 64 * eps).all():
+            return "value", f"eigenvectors are off by {apart.max()!r}"
+    if values.dtype != wanted.dtype:
+        return "dtype", f"{values.dtype}, not {wanted.dtype}"
     return None
