@@ -103,25 +103,25 @@ def empty(shape: Any, dtype: Any = None) -> Any:
     return zeros(shape, dtype)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
-    """`full` with the shape and dtype of `x`."""
+def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    """`full` with the shape (unless another is given) and dtype of `x`."""
     kind = type_of(value(x))
-    return full(kind.shape, fill_value, dtype or kind.dtype)
+    return full(kind.shape if shape is None else shape, fill_value, dtype or kind.dtype)
 
 
-def zeros_like(x: Any, dtype: Any = None) -> Any:
-    """Zeros of the shape and dtype of `x`."""
-    return full_like(x, 0, dtype)
+def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    """Zeros of the shape (unless another is given) and dtype of `x`."""
+    return full_like(x, 0, dtype, shape=shape)
 
 
-def ones_like(x: Any, dtype: Any = None) -> Any:
-    """Ones of the shape and dtype of `x`."""
-    return full_like(x, 1, dtype)
+def ones_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    """Ones of the shape (unless another is given) and dtype of `x`."""
+    return full_like(x, 1, dtype, shape=shape)
 
 
-def empty_like(x: Any, dtype: Any = None) -> Any:
+def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
     """As `zeros_like`."""
-    return zeros_like(x, dtype)
+    return zeros_like(x, dtype, shape=shape)
 
 
 def iota(shape: tuple[int, ...], axis: int, dtype: dt.DType) -> Any:

@@ -187,7 +187,8 @@ def _as_numpy_has_it(theirs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
         return len(args) > theirs.nin or bool(kwargs.keys() & {"out", "dtype"})
     if is_tracing():
         return False
-    names = [p.name for p in parameters(theirs) or ()] if len(args) > 1 else []
+    known = parameters(theirs) or () if len(args) > 1 else ()
+    names = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     at = names.index("out") if "out" in names[: len(args)] else len(args)
     return isinstance(kwargs.get("out", args[at] if at < len(args) else None), np.ndarray)
 

@@ -18,6 +18,7 @@ from pyc.numpy.core import (
     result_dtype,
     separated,
     shape_of,
+    to_dtype,
     structural,
     type_text,
 )
@@ -219,15 +220,17 @@ def kron(a: Any, b: Any) -> Any:
     return reshape(multiply(x, y), tuple(m * n for m, n in zip(left, right, strict=True)))
 
 
-def einsum(subscripts: str, *xs: Any) -> Any:
-    """Einstein summation ("ij,jk->ik", "...ij,...jk->...ik", "ii->i"): pair by pair from the left.
+def einsum(subscripts: str, *xs: Any, dtype: Any = None, optimize: Any = False) -> Any:
+    """Einstein summation ("ij,jk->ik", "...ij,...jk->...ik", "ii->i"): pair by pair from the left,
+    whatever `optimize` is. dtype: in which it is computed, by default the common one.
 
     A label that one operand has twice takes its diagonal; "..." stands for axes that broadcast. Of
     one operand, where nothing is summed, the result is a view, as NumPy's is.
     """
+    del optimize
     values = [asarray(x) for x in xs]
     labels, output = _subscripts(subscripts, values)
-    kind = result_dtype(*values)
+    kind = result_dtype(*values) if dtype is None else to_dtype(dtype)
     taken = [_diagonals(name, cast(x, kind)) for name, x in zip(labels, values, strict=True)]
     sizes: dict[str, int] = {}
     for name, x in taken:

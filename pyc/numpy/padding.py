@@ -96,6 +96,8 @@ def padded(
     constants = _pairs("constant_values", _listed(constant_values), rank)
     ends = _pairs("end_values", _listed(end_values), rank)
     for axis, pair in enumerate(widths):
+        if not shape_of(x)[axis] and any(pair) and mode not in ("constant", "empty"):
+            raise ArgumentError(f"pad: mode {mode!r} has no element to go by along axis {axis}")
         parts = [x]
         for side, size in enumerate(pair):
             if not size:

@@ -124,6 +124,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     """
     sizes = to_shape("unravel_index", shape)
     count, numbers = int(np.prod(sizes, dtype=int)), asarray(indices)
+    if not sizes and shape_of(numbers):
+        raise ShapeError(f"unravel_index: {type_text(numbers)} for a shape without axes")
     _known_in("unravel_index", numbers, count)
     number = _checked(numbers, count)
     steps = _steps("unravel_index", sizes, order)

@@ -184,7 +184,9 @@ def repeated(array: Any, new: Any, shape: tuple[int, ...]) -> Any:
 
 
 def with_put(array: Any, indices: Any, new: Any, mode: str = "raise") -> Any:
-    """`array` after `np.put(array, indices, new, mode)`."""
+    """`array` after `np.put(array, indices, new, mode)`; no values change nothing."""
+    if not type_of(pnp.asarray(new)).size:
+        return array
     places = pnp.reshape(pnp.asarray(indices), -1)
     flat = pnp.reshape(array, -1)
     flat = indexing.update(flat, places, repeated(array, new, type_of(places).shape), mode=mode)

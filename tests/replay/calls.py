@@ -71,7 +71,7 @@ def _names_no_number(text: str) -> bool:
 
 def _packed(x: Any, arrays: list[Any], depth: int = 0) -> Any:
     if type(x) is np.ndarray:
-        if not is_plain(x.dtype) or x.size > MOST_ELEMENTS or x.size and not x.flags.aligned:
+        if not is_plain(x.dtype) or x.size > MOST_ELEMENTS or (x.size and not x.flags.aligned):
             raise NotPlain
         number = next((k for k, a in enumerate(arrays) if a is x), len(arrays))
         if number == len(arrays):

@@ -73,9 +73,8 @@ def difference(
     if not isinstance(expected, (np.ndarray, np.generic, bool, int, float, complex)):
         same = type(found) is type(expected) and found == expected
         return None if same else ("value", f"{found!r}, not {expected!r}")
-    if not isinstance(found, (np.ndarray, np.generic, bool, int, float, complex)):
-        if not hasattr(found, "__array__"):
-            return "structure", f"{found!r}, not {expected!r}"
+    if not (isinstance(found, (bool, int, float, complex)) or hasattr(found, "__array__")):
+        return "structure", f"{found!r}, not {expected!r}"
     a, b = np.asarray(found), np.asarray(expected)
     if a.shape != b.shape:
         return "shape", f"{a.shape}, not {b.shape}"
