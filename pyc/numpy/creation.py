@@ -13,6 +13,7 @@ from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.interpreter import bind1, current, is_number, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
+    axis_of,
     broadcast,
     broadcast_shape,
     cast,
@@ -165,18 +166,29 @@ def _computed(whole: Any, kind: dt.DType) -> Any:
     )
 
 
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Any:
-    """`num` evenly spaced numbers from start to stop, along a new first axis if these are arrays,
-    of the float type that they promote to."""
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """`num` evenly spaced numbers from start to stop, along a new axis (the first one, unless
+    `axis` says where) if these are arrays, of the float type that they promote to; with `retstep`
+    also how far they are apart. An integer `dtype` has the greatest integers that are no greater.
+    """
     num = num.__index__()
     if num < 0:
         raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
     if is_number(start) and is_number(stop):
-        whole = np.linspace(start, stop, num, endpoint=endpoint)
+        whole, apart = np.linspace(start, stop, num, endpoint=endpoint, retstep=True)
         if dtype is not None:
-            whole = whole.astype(to_dtype(dtype).numpy)
+            given = to_dtype(dtype)
+            whole = (np.floor(whole) if given.is_integer else whole).astype(given.numpy)
         if whole.nbytes <= _SMALL:
-            return constant(whole)
+            return (constant(whole), apart) if retstep else constant(whole)
     start, stop = value(start), value(stop)
     kind = result_dtype(start, stop, value(1.0))
     parts = max(num - 1 if endpoint else num, 1)
@@ -188,15 +200,43 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
     if endpoint and num > 1:
         last = bind1("eq", place, broadcast(literal(num - 1, kind), shape))
         found = bind1("select", last, b, found)
-    return found if dtype is None else cast(found, to_dtype(dtype))
+    if dtype is not None:
+        given = to_dtype(dtype)
+        found = cast(bind1("floor", found) if given.is_integer else found, given)
+    at = axis_of("linspace", axis, len(shape))
+    if at:
+        order = [*range(1, at + 1), 0, *range(at + 1, len(shape))]
+        found = bind1("transpose", found, axes=tuple(order))
+    if not retstep:
+        return found
+    a, b = (broadcast(cast(x, kind), shape[1:]) for x in (start, stop))
+    whole = literal(parts if num > bool(endpoint) else np.nan, kind)  # of one there is no step
+    return found, bind1("div", bind1("sub", b, a), broadcast(whole, shape[1:]))
 
 
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
 ) -> Any:
-    """base ** x at `num` evenly spaced x from start to stop. Float64 by default."""
-    exponents = linspace(start, stop, num, endpoint)
-    power = broadcast(cast(value(base), dt.f64), shape_of(exponents))
+    """base ** x at `num` evenly spaced x from start to stop, along a new axis (the first one,
+    unless `axis` says where) if these or the base are arrays. Float64 by default."""
+    start, stop, base = value(start), value(stop), value(base)
+    wide = broadcast_shape("logspace", [shape_of(x) for x in (start, stop, base)])
+    if shape_of(base):
+        start, stop = (broadcast(strong(x), wide) for x in (start, stop))
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    base = broadcast(cast(base, dt.f64), wide if shape_of(base) else ())
+    shape = shape_of(exponents)
+    if shape_of(base):
+        at = axis_of("logspace", axis, len(shape))
+        one = tuple(1 if k == at else n for k, n in enumerate(shape))
+        base = bind1("reshape", base, shape=one)
+    power = broadcast(base, shape)
     found = bind1("power", power, exponents)
     return found if dtype is None else cast(found, to_dtype(dtype))
 

@@ -204,6 +204,8 @@ def _by_dispatch(theirs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
         raise ArgumentError(
             f"{theirs.__name__}: `out` is a tuple of {len(out)} for {theirs.nout} results"
         )
+    if "out" in kwargs and theirs.nout > 1 and isinstance(out, np.ndarray):
+        raise DTypeError(f"{theirs.__name__}: `out` must be a tuple of {theirs.nout} arrays")
     out = out if isinstance(out, tuple) else (out,)
     if len(out) > theirs.nout or not all(x is None or isinstance(x, np.ndarray) for x in out):
         raise DTypeError(

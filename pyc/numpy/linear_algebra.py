@@ -18,8 +18,8 @@ from pyc.numpy.core import (
     result_dtype,
     separated,
     shape_of,
-    to_dtype,
     structural,
+    to_dtype,
     type_text,
 )
 from pyc.numpy.creation import asarray

@@ -132,7 +132,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         axis_of("gradient", a, rank)
         for a in (given if isinstance(given, (tuple, list)) else (given,))
     ]
-    steps = list(varargs) * len(axes) if len(varargs) == 1 else list(varargs) or [1.0] * len(axes)
+    same = len(varargs) == 1 and not shape_of(asarray(varargs[0]))
+    steps = list(varargs) * len(axes) if same else list(varargs) or [1.0] * len(axes)
     if len(steps) != len(axes):
         raise DTypeError(f"gradient: {len(steps)} distances for {len(axes)} axes")
     if edge_order not in (1, 2):

@@ -346,6 +346,8 @@ def edges_of_bins(x: Any, bins: Any, range: Any) -> Any:
             fix="Give the number of bins, or their edges.",
         )
     known = structural(bins)
+    if is_number(known) and not isinstance(known, int):
+        raise DTypeError(f"histogram: bins must be an integer or edges, got {bins!r}")
     if not isinstance(known, int):
         edges = asarray(bins)
         if len(shape_of(edges)) != 1 or shape_of(edges)[0] < 2:

@@ -13,21 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, DTypeError, ShapeError
+from pyc.errors import ArgumentError
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
-    axes_of,
-    broadcast,
     cast,
     dtype_of,
     known_elements,
     literal,
     shape_of,
     structural,
-    type_text,
 )
-from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import (
     add,
     ceil,
@@ -52,10 +48,10 @@ from pyc.numpy.logic import (
     not_equal,
     where,
 )
-from pyc.numpy.manipulation import expand_dims, permute_dims, reshape
+from pyc.numpy.manipulation import expand_dims, reshape
 from pyc.numpy.sorting import argsort, lines_of, quantiles_of
 from pyc.numpy.statistics import all as all_true
-from pyc.numpy.statistics import count_nonzero, cumsum
+from pyc.numpy.statistics import count_nonzero, cumsum, weights_of
 
 __all__ = ["by_method"]
 
@@ -170,7 +166,7 @@ def _weighted(
     IndexOutOfRangeError when the program runs
     """
     lines, _ = lines_of(name, x, axis)
-    heavy = cast(lines_of(name, _fitted(name, x, weights, axis), axis)[0], dt.f64)
+    heavy = cast(lines_of(name, weights_of(name, x, weights, axis), axis)[0], dt.f64)
     numbers = dtype_of(x).is_float
     if missing and numbers:
         heavy = where(isnan(lines), 0.0, heavy)
@@ -199,30 +195,6 @@ def _weighted(
         return where(equal(end, end), each, end)
 
     return found
-
-
-def _fitted(name: str, x: Any, weights: Any, axis: Any) -> Any:
-    """Weights of the shape of `x`: they have it, or that of the axes."""
-    weights, shape = asarray(weights), shape_of(x)
-    if shape_of(weights) == shape:
-        return weights
-    if axis is None:
-        raise DTypeError(
-            f"{name}: weights {type_text(weights)} for {type_text(x)} without an axis",
-            fix="Say along which axis they are: `axis=`.",
-        )
-    axes = axes_of(name, axis, len(shape))
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
-    order = sorted(range(len(given)), key=lambda k: given[k] % len(shape))
-    if len(shape_of(weights)) != len(axes) or any(
-        n != shape[k] for n, k in zip((shape_of(weights)[k] for k in order), axes, strict=True)
-    ):
-        raise ShapeError(
-            f"{name}: weights {type_text(weights)} do not fit axis {axis} of {type_text(x)}"
-        )
-    turned = permute_dims(weights, tuple(order))
-    wide = reshape(turned, tuple(n if k in axes else 1 for k, n in enumerate(shape)))
-    return broadcast(wide, shape)
 
 
 def _as_floats(q: Any, known: Any) -> Any:

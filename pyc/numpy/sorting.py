@@ -22,6 +22,7 @@ from pyc.numpy.core import (
     known_elements,
     literal,
     operands,
+    reverse,
     shape_of,
     structural,
     type_text,
@@ -29,7 +30,7 @@ from pyc.numpy.core import (
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, multiply, subtract
 from pyc.numpy.indexing import gather
-from pyc.numpy.logic import equal, less, where
+from pyc.numpy.logic import equal, greater, less, where
 from pyc.numpy.manipulation import moveaxis, ravel, stack
 from pyc.numpy.statistics import any as any_true
 from pyc.numpy.statistics import mean
@@ -256,8 +257,26 @@ def _stand_in(x: Any) -> Any:
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """The number of the bin of each element, for ascending `bins`."""
-    return searchsorted(bins, x, "left" if right else "right")
+    """The number of the bin of each element, for ascending or descending `bins`.
+
+    raises ArgumentError: known bins that are neither
+    """
+    edges = asarray(bins)
+    if len(shape_of(edges)) != 1:
+        raise ShapeError(f"digitize: bins are a line, got {type_text(edges)}")
+    known = known_elements(edges)
+    if known is not None and (np.diff(known) < 0).any() and (np.diff(known) > 0).any():
+        raise ArgumentError("digitize: bins must be monotonically increasing or decreasing")
+    side = "left" if right else "right"
+    rising = searchsorted(edges, x, side)
+    count = shape_of(edges)[0]
+    if count < 2:
+        return rising
+    ends = gather(edges, 0), gather(edges, count - 1)
+    if known is not None and not known[0] > known[-1]:
+        return rising
+    turned = searchsorted(reverse(edges, (0,)), x, side)
+    return where(greater(*ends), subtract(count, turned), rising)
 
 
 def isin(

@@ -219,6 +219,30 @@ def std(
     return cast(sqrt(found), dtype_of(found))
 
 
+def weights_of(name: str, x: Any, weights: Any, axis: Any) -> Any:
+    """Weights of the shape of `x`: they have it, or that of the axes."""
+    weights, shape = asarray(weights), shape_of(x)
+    if shape_of(weights) == shape:
+        return weights
+    if axis is None:
+        raise DTypeError(
+            f"{name}: weights {type_text(weights)} for {type_text(x)} without an axis",
+            fix="Say along which axis they are: `axis=`.",
+        )
+    axes = axes_of(name, axis, len(shape))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    order = sorted(range(len(given)), key=lambda k: given[k] % len(shape))
+    if len(shape_of(weights)) != len(axes) or builtins.any(
+        n != shape[k] for n, k in zip((shape_of(weights)[k] for k in order), axes, strict=True)
+    ):
+        raise ShapeError(
+            f"{name}: weights {type_text(weights)} do not fit axis {axis} of {type_text(x)}"
+        )
+    turned = permute_dims(weights, tuple(order))
+    wide = reshape(turned, tuple(n if k in axes else 1 for k, n in enumerate(shape)))
+    return broadcast(wide, shape)
+
+
 def average(
     x: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
@@ -228,11 +252,7 @@ def average(
         found = mean(x, axis, keepdims=keepdims)
         count = literal(_count(x, axis, "average"), dtype_of(found))
         return (found, broadcast(count, shape_of(found))) if returned else found
-    w = asarray(weights)
-    if shape_of(w) != shape_of(x):
-        place = axis_of("average", axis, len(shape_of(x)))
-        w = reshape(w, tuple(n if k == place else 1 for k, n in enumerate(shape_of(x))))
-        w = broadcast(w, shape_of(x))
+    w = weights_of("average", x, weights, axis)
     kind = dtype_of(multiply(x, w))
     w = cast(w, kind if kind.kind in ("float", "complex") else dt.f64)
     scale = sum(w, axis, keepdims=keepdims)

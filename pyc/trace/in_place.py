@@ -14,7 +14,7 @@ import numpy as np
 
 from pyc.array import Array
 from pyc.errors import TraceError, UnsupportedOpError
-from pyc.interpreter import is_concrete, is_tracing, type_of
+from pyc.interpreter import bind1, is_concrete, is_tracing, type_of
 from pyc.numpy import keywords
 from pyc.numpy.core import cast, value
 from pyc.trace import location, updating
@@ -79,7 +79,10 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     if casting not in ("same_kind", "unsafe"):
         keywords.refuse("np.copyto", "copyto", "casting")
     if casting == "unsafe" and not is_concrete(dst):
-        src = cast(value(src), type_of(dst).dtype)
+        src, kind = value(src), type_of(dst).dtype
+        if type_of(src).dtype.is_complex and not kind.is_complex:
+            src = bind1("real", src)
+        src = cast(src, kind)
     _changed(np.copyto, dst, (), lambda: updating.copied_to(dst, src, where))
 
 

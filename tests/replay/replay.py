@@ -16,7 +16,14 @@ import numpy as np
 import pyc
 from pyc.errors import PycError, TraceError, UnsupportedOpError
 from tests.replay.calls import Call, arrays_of, filled, is_plain
-from tests.replay.compare import EIGEN, NO_VALUES, difference, eigen_difference
+from tests.replay.compare import (
+    CONDITIONED,
+    EIGEN,
+    NO_VALUES,
+    condition,
+    difference,
+    eigen_difference,
+)
 from tests.replay.paths import is_ufunc, ours, theirs
 
 WAYS = ("eager", "jitted")
@@ -161,6 +168,7 @@ def replay(call: Call, way: str, wanted: tuple[Any, Any, bool]) -> Outcome:
         "elementwise": is_ufunc(call.path),
         "inputs": [k.values for k in arrays_of((call.args, call.kwargs))],
         "values": call.path not in NO_VALUES,
+        "factor": condition(_arguments(call)[0][0]) if call.path in CONDITIONED else 1.0,
     }
     if call.path in EIGEN:
         apart = eigen_difference(found, theirs_gave, _arguments(call)[0][0])
@@ -168,6 +176,8 @@ def replay(call: Call, way: str, wanted: tuple[Any, Any, bool]) -> Outcome:
         apart = difference(found, theirs_gave, **options)
     if apart:
         return outcome(*apart)
+    if call.kwargs.get("overwrite_input"):  # what is left in it is anything
+        left = {}
     for number, array in left.items():
         changed = difference(array, theirs_left[number], **options)
         if changed:
