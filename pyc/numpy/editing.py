@@ -174,6 +174,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     """The first choice whose condition is true, else the default."""
     if len(condlist) != len(choicelist):
         raise ShapeError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
+    for condition in condlist:
+        if dtype_of(asarray(condition)) is not dt.b1:
+            raise DTypeError(
+                f"select: a condition is {type_text(asarray(condition))}, not of bools",
+                fix="Compare it: `condition != 0`.",
+            )
     *choices, found = operands("select", *choicelist, default)
     for condition, choice in zip(condlist[::-1], choices[::-1], strict=True):
         found = where(condition, choice, found)

@@ -519,8 +519,13 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
 
 
 def nan_to_num(x: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """NaN and infinities replaced, by default with 0 and the largest numbers of the type."""
+    """NaN and infinities replaced, by default with 0 and the largest numbers of the type; in both
+    parts of complex numbers."""
     (x,) = operands("nan_to_num", x)
+    if dtype_of(x).is_complex:
+        return bind1(
+            "complex", *(nan_to_num(part, nan, posinf, neginf) for part in (real(x), imag(x)))
+        )
     if not dtype_of(x).is_float:
         return x
     top = float(dtype_of(x).limits.max)

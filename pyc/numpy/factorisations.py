@@ -17,7 +17,7 @@ from pyc.ir.ops.linalg import LETTERS
 from pyc.numpy import manipulation
 from pyc.numpy.core import broadcast, cast, dtype_of, part, shape_of, structural, type_text
 from pyc.numpy.creation import asarray, eye, triu, zeros
-from pyc.numpy.elementwise import absolute, conj, multiply, negative, sign
+from pyc.numpy.elementwise import absolute, conj, multiply, negative
 from pyc.numpy.indexing import take_along_axis
 from pyc.numpy.logic import greater, isfinite, less, where
 from pyc.numpy.manipulation import matrix_transpose
@@ -231,7 +231,8 @@ def _of_hermitian(x: Any, vectors: bool) -> Any:
     order = manipulation.flip(argsort(size, axis=-1, stable=True), -1)
     values, size = (take_along_axis(v, order, axis=-1) for v in (values, size))
     u = take_along_axis(right, manipulation.expand_dims(order, -2), axis=-1)
-    signs = manipulation.expand_dims(cast(sign(values), dtype_of(u)), -2)
+    signs = where(less(values, 0), -1.0, 1.0)  # of 0 too: the rows of Vh stay orthonormal
+    signs = manipulation.expand_dims(cast(signs, dtype_of(u)), -2)
     return SVDResult(u, size, adjoint(multiply(u, signs)))
 
 

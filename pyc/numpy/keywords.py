@@ -20,7 +20,7 @@ import numpy as np
 
 from pyc.array import Array, moved
 from pyc.device import device_named
-from pyc.errors import DTypeError, UnsupportedOpError
+from pyc.errors import ArgumentError, DTypeError, UnsupportedOpError
 from pyc.forks import load
 from pyc.interpreter import is_tracing
 from pyc.numpy import on_device
@@ -195,7 +195,12 @@ def _as_numpy_has_it(theirs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
         if any(k in _OF_UFUNCS and not changes_nothing(k, v) for k, v in kwargs.items()):
             return True
         return not is_tracing() and (len(args) > theirs.nin or "out" in kwargs)
-    return not is_tracing() and kwargs.get("out") is not None
+    if is_tracing():
+        return False
+    known = parameters(theirs) or () if len(args) > 1 else ()
+    names = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    at = names.index("out") if "out" in names[: len(args)] else len(args)
+    return isinstance(kwargs.get("out", args[at] if at < len(args) else None), np.ndarray)
 
 
 def _by_dispatch(theirs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -205,6 +210,12 @@ def _by_dispatch(theirs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
         return dispatch.call_function(theirs, args, options)
     inputs = args[: theirs.nin]
     out = args[theirs.nin :] or options.pop("out", None)
+    if isinstance(kwargs.get("out"), tuple) and len(kwargs["out"]) != theirs.nout:
+        raise ArgumentError(
+            f"{theirs.__name__}: `out` is a tuple of {len(out)} for {theirs.nout} results"
+        )
+    if "out" in kwargs and theirs.nout > 1 and isinstance(out, np.ndarray):
+        raise DTypeError(f"{theirs.__name__}: `out` must be a tuple of {theirs.nout} arrays")
     out = out if isinstance(out, tuple) else (out,)
     if len(out) > theirs.nout or not all(x is None or isinstance(x, np.ndarray) for x in out):
         raise DTypeError(

@@ -215,6 +215,9 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any
     x = _floats(x)
     if ord in ("fro", None):
         return vector_norm(x, axis=axes, keepdims=keepdims)
+    rows, columns = (shape_of(x)[k] for k in _places(axes, x))
+    if not rows * columns and ord in (1, 2, "nuc", np.inf):
+        return total(absolute(x), axis=axes, keepdims=keepdims)  # 0, where there is no element
     if ord in (2, -2, "nuc"):
         values = svdvals(manipulation.moveaxis(x, axes, (-2, -1)))
         chosen: dict[Any, Any] = {2: greatest, -2: least, "nuc": total}

@@ -164,7 +164,7 @@ def _spread(
     left = maximum(subtract(count(keepdims, squares), float(correction)), 0.0)
     found = divide(total(squares, keepdims), left)
     found = sqrt(found) if name == "std" else found
-    return cast(found, kind) if kind.is_half else found
+    return cast(found, kind) if kind.is_half or dtype is not None else found
 
 
 __all__ = ["reduced"]

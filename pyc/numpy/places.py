@@ -125,6 +125,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     """
     sizes = to_shape("unravel_index", shape)
     count, numbers = int(np.prod(sizes, dtype=int)), asarray(indices)
+    if not sizes and shape_of(numbers):
+        raise ShapeError(f"unravel_index: {type_text(numbers)} for a shape without axes")
     _known_in("unravel_index", numbers, count)
     number = _checked(numbers, count)
     steps = _steps("unravel_index", sizes, order)
@@ -345,6 +347,8 @@ def edges_of_bins(x: Any, bins: Any, range: Any) -> Any:
             fix="Give the number of bins, or their edges.",
         )
     known = structural(bins)
+    if is_number(known) and not isinstance(known, int):
+        raise DTypeError(f"histogram: bins must be an integer or edges, got {bins!r}")
     if not isinstance(known, int):
         edges = asarray(bins)
         if len(shape_of(edges)) != 1 or shape_of(edges)[0] < 2:

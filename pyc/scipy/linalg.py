@@ -146,7 +146,7 @@ def lu_solve(
     check_finite: bool = True,
 ) -> Any:
     """The x with a @ x = b, by what `lu_factor` gives for a; trans: as in `solve_triangular`."""
-    factors, pivots = lu_and_piv
+    factors, pivots = lu_and_piv[0], pnp.asarray(lu_and_piv[1])
     fixed = (_transpose("lu_solve", trans), bool(check_finite))
     return run("linalg.lu_solve", _lu_solve, factors, pivots, b, fixed=fixed)
 

@@ -448,6 +448,8 @@ def _call_ufunc(
     if method == "reduce" and rest.get("keepdims") is False:
         del rest["keepdims"]
     axis = rest.pop("axis", None) if "axis" in options else 0
+    if axis is None and method != "reduce" and type_of(value(inputs[0])).rank == 1:
+        axis = 0
     known = {"reduce": _REDUCTIONS, "accumulate": _ACCUMULATIONS}.get(method, {})
     if ufunc in known:
         allowed = {"keepdims", "where"} if method == "reduce" else set()

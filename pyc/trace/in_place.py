@@ -14,8 +14,9 @@ import numpy as np
 
 from pyc.array import Array
 from pyc.errors import TraceError, UnsupportedOpError
-from pyc.interpreter import is_concrete, is_tracing
+from pyc.interpreter import bind1, is_concrete, is_tracing, type_of
 from pyc.numpy import keywords
+from pyc.numpy.core import cast, value
 from pyc.trace import location, updating
 
 __all__ = [
@@ -75,8 +76,13 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         source, mask = (np.asarray(x) if type(x) is Array else x for x in (src, where))
         np.copyto(dst, source, casting, mask)  # type: ignore[arg-type]
         return
-    if casting != "same_kind":
+    if casting not in ("same_kind", "unsafe"):
         keywords.refuse("np.copyto", "copyto", "casting")
+    if casting == "unsafe" and not is_concrete(dst):
+        src, kind = value(src), type_of(dst).dtype
+        if type_of(src).dtype.is_complex and not kind.is_complex:
+            src = bind1("real", src)
+        src = cast(src, kind)
     _changed(np.copyto, dst, (), lambda: updating.copied_to(dst, src, where))
 
 

@@ -184,7 +184,9 @@ def repeated(array: Any, new: Any, shape: tuple[int, ...]) -> Any:
 
 
 def with_put(array: Any, indices: Any, new: Any, mode: str = "raise") -> Any:
-    """`array` after `np.put(array, indices, new, mode)`."""
+    """`array` after `np.put(array, indices, new, mode)`; no values change nothing."""
+    if not type_of(pnp.asarray(new)).size:
+        return array
     places = pnp.reshape(pnp.asarray(indices), -1)
     flat = pnp.reshape(array, -1)
     flat = indexing.update(flat, places, repeated(array, new, type_of(places).shape), mode=mode)
@@ -201,6 +203,9 @@ def with_placed(array: Any, mask: Any, new: Any) -> Any:
     """`array` after `np.place(array, mask, new)`: the values go to the mask's places in turn."""
     values = pnp.reshape(cast(value(new), type_of(array).dtype), -1)
     under = pnp.reshape(pnp.astype(pnp.asarray(mask), np.bool_), -1)
+    known = known_elements(under)
+    if not type_of(values).size and known is not None and not known.any():
+        return array
     turn = (pnp.cumulative_sum(pnp.astype(under, np.int64)) - 1) % type_of(values).size
     found = pnp.where(under, pnp.take(values, turn), pnp.reshape(array, -1))
     return pnp.reshape(found, type_of(array).shape)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -26,7 +27,7 @@ from tests.replay.run import outcomes
 
 def figures(found: Sequence[Outcome]) -> dict[str, object]:
     """How many calls agree, how many are listed, and by function and by reason."""
-    reasons = {reason: 0 for reason in listed.reasons()}
+    reasons = dict.fromkeys(listed.reasons(), 0)
     states: Counter[str] = Counter()
     functions: dict[str, Counter[str]] = {}
     calls: dict[str, set[str]] = {}
@@ -86,9 +87,20 @@ def main() -> int:
         lines = map(json.loads, options.again.read_text().splitlines())
         wanted = {(e["key"], e["way"]) for e in lines if e["kind"] != AGREE}
         tasks = [(k, way) for k, way in tasks if (calls[k].key, way) in wanted]
-    found = outcomes(file, calls, tasks, options.workers, tell=True)
-    if options.outcomes:
-        options.outcomes.write_text("".join(json.dumps(asdict(e)) + "\n" for e in found))
+    tasks.sort(key=lambda task: calls[task[0]].key)  # functions mixed: no worker has all slow ones
+    begun, told = time.perf_counter(), 0
+    out = options.outcomes.open("w") if options.outcomes else None
+
+    def tell(outcome: Outcome) -> None:
+        nonlocal told
+        told += 1
+        if out is not None:
+            out.write(json.dumps(asdict(outcome)) + "\n")
+            out.flush()
+        if told % 1000 == 0:
+            print(f"{told} of {len(tasks)}, {time.perf_counter() - begun:.0f} s", flush=True)
+
+    found = outcomes(file, calls, tasks, options.workers, tell)
     unexplained = [e for e in found if e.kind != AGREE and not listed.entry_of(e)]
     for each in unexplained:
         print(f"{each.way} {each.kind}: {each.call}\n    {each.text}")

@@ -1,9 +1,9 @@
 """`Call`: a function by name with plain arguments, as it is kept in a file.
 
 Plain are arrays of bools, integers, floats up to 64 bits and complex numbers up to 128, in the byte
-order of the machine; scalars of these types; Python numbers, short texts, None, Ellipsis, slices,
-dtypes; tuples and lists of all these. A call with anything else is not kept, nor one with two
-arrays that overlap in memory.
+order of the machine; scalars of these types; Python numbers, None, Ellipsis, slices, dtypes; tuples
+and lists of all these; and short texts, which are data in a list. A call with anything else is not
+kept, nor one with two arrays that overlap in memory.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _names_no_number(text: str) -> bool:
 
 def _packed(x: Any, arrays: list[Any], depth: int = 0) -> Any:
     if type(x) is np.ndarray:
-        if not is_plain(x.dtype) or x.size > MOST_ELEMENTS or x.size and not x.flags.aligned:
+        if not is_plain(x.dtype) or x.size > MOST_ELEMENTS or (x.size and not x.flags.aligned):
             raise NotPlain
         number = next((k for k, a in enumerate(arrays) if a is x), len(arrays))
         if number == len(arrays):
@@ -88,7 +88,7 @@ def _packed(x: Any, arrays: list[Any], depth: int = 0) -> Any:
         return x
     if type(x) in _SINGLE or x in _NAMED:
         return x
-    if type(x) is str and len(x) <= MOST_ITEMS and not _names_no_number(x):
+    if type(x) is str and len(x) <= MOST_ITEMS and not depth and not _names_no_number(x):
         return x
     if isinstance(x, np.dtype) and is_plain(x):
         return x

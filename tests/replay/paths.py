@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
-import pyc.scipy.linalg
-import pyc.scipy.special
 from pyc.numpy import on_demand
 
 SPACES = {

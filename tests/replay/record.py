@@ -20,7 +20,7 @@ from tests.replay.calls import Call, read, write
 from tests.replay.paths import paths
 
 ROOT = Path(__file__).parents[2]
-MOST = 40
+MOST = 20
 """Calls of one function."""
 PACKAGES = (
     *("numpy._core", "numpy.lib", "numpy.linalg", "numpy.fft", "numpy.polynomial", "numpy.ma"),

@@ -93,7 +93,7 @@ def _replace(path: str) -> None:
 
 
 _paths = Path(os.environ["REPLAY_PATHS"]).read_text().split()
-_out = open(os.environ["REPLAY_CALLS"], "ab")
+_out = Path(os.environ["REPLAY_CALLS"]).open("ab")  # noqa: SIM115, it is open to the end
 for _module in os.environ["REPLAY_BEFORE"].split():
     import_module(_module)  # what libraries take from NumPy when they are imported stays NumPy's
 for _path in _paths:

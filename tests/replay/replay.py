@@ -16,7 +16,14 @@ import numpy as np
 import pyc
 from pyc.errors import PycError, TraceError, UnsupportedOpError
 from tests.replay.calls import Call, arrays_of, filled, is_plain
-from tests.replay.compare import NO_VALUES, difference
+from tests.replay.compare import (
+    CONDITIONED,
+    EIGEN,
+    NO_VALUES,
+    condition,
+    difference,
+    eigen_difference,
+)
 from tests.replay.paths import is_ufunc, ours, theirs
 
 WAYS = ("eager", "jitted")
@@ -98,7 +105,9 @@ def _eager(call: Call) -> tuple[Any, dict[int, Any]]:
 def _written(call: Call, changed: Any) -> set[int]:
     """The numbers of the arrays that a call writes to: those that NumPy changed, and those that it
     is given for that."""
-    out = call.kwargs.get("out", ())
+    function = theirs(call.path)
+    inputs = function.nin if isinstance(function, np.ufunc) else len(call.args)
+    out = (call.kwargs.get("out"), call.args[inputs:])
     first = call.args[:1] if call.path in IN_PLACE or call.path.endswith(".at") else ()
     found = {kept.number for kept in (*arrays_of(out), *arrays_of(first))}
     before = {kept.number: kept.values for kept in arrays_of((call.args, call.kwargs))}
@@ -159,10 +168,16 @@ def replay(call: Call, way: str, wanted: tuple[Any, Any, bool]) -> Outcome:
         "elementwise": is_ufunc(call.path),
         "inputs": [k.values for k in arrays_of((call.args, call.kwargs))],
         "values": call.path not in NO_VALUES,
+        "factor": condition(_arguments(call)[0][0]) if call.path in CONDITIONED else 1.0,
     }
-    apart = difference(found, theirs_gave, **options)
+    if call.path in EIGEN:
+        apart = eigen_difference(found, theirs_gave, _arguments(call)[0][0])
+    else:
+        apart = difference(found, theirs_gave, **options)
     if apart:
         return outcome(*apart)
+    if call.kwargs.get("overwrite_input"):  # what is left in it is anything
+        left = {}
     for number, array in left.items():
         changed = difference(array, theirs_left[number], **options)
         if changed:

@@ -7,8 +7,7 @@ import select
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -54,15 +53,18 @@ class _Worker:
 
 
 def outcomes(
-    file: Path, calls: Sequence[Call], tasks: Sequence[tuple[int, str]], workers: int, tell: bool
+    file: Path,
+    calls: Sequence[Call],
+    tasks: Sequence[tuple[int, str]],
+    workers: int,
+    tell: Callable[[Outcome], None] = lambda outcome: None,
 ) -> list[Outcome]:
     """What became of each task, a call of `calls` by number and a way, in their order. file:
-    where the calls lie."""
+    where the calls lie; tell: is called with each outcome when it is there."""
     queue: SimpleQueue[int] = SimpleQueue()
     for position in range(len(tasks)):
         queue.put(position)
     found: dict[int, Outcome] = {}
-    begun = time.perf_counter()
 
     def work() -> None:
         worker = None
@@ -81,10 +83,7 @@ def outcomes(
                 found[position] = Outcome(call.key, call.path, way, answer, "", str(call))
             else:
                 found[position] = Outcome(**answer)
-            if tell and len(found) % 1000 == 0:
-                print(
-                    f"{len(found)} of {len(tasks)}, {time.perf_counter() - begun:.0f} s", flush=True
-                )
+            tell(found[position])
         if worker is not None:
             worker.stop()
 
