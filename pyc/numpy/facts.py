@@ -214,7 +214,9 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     given = [requirements] if isinstance(requirements, str) else list(requirements or ())
     unknown = [each for each in given if str(each).upper() not in _REQUIREMENTS]
     if unknown:
-        raise ArgumentError(f"require: there is no requirement {unknown[0]!r}")
+        raise ArgumentError(
+            f"require: there is no requirement {unknown[0]!r}", fix="Use 'C', 'F', 'A', 'W' or 'O'."
+        )
     return asarray(a, dtype)
 
 
@@ -238,7 +240,10 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1) -> Any:
             break
         items.append(item)
     if len(items) < count:
-        raise ArgumentError(f"fromiter: {len(items)} items, and {count} are asked for")
+        raise ArgumentError(
+            f"fromiter: {len(items)} items, and {count} are asked for",
+            fix="Leave `count` out to take as many as there are.",
+        )
     return asarray(items, dtype)
 
 

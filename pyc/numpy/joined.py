@@ -37,7 +37,10 @@ class Joined:
         if pieces and isinstance(pieces[0], str):
             form = self._asked(pieces.pop(0))
         if any(isinstance(piece, str) for piece in pieces):
-            raise ArgumentError(f"{self._name}: a text comes first, before all pieces")
+            raise ArgumentError(
+                f"{self._name}: a text comes first, before all pieces",
+                fix="Write it there: `np.r_['0,2', a, b]`.",
+            )
         axis, rank, place = form
         given = [self._range(p) if isinstance(p, slice) else value(p) for p in pieces]
         kind = result_dtype(*given)

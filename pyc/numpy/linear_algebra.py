@@ -245,7 +245,10 @@ def einsum(
     kind = result_dtype(*values) if dtype is None else to_dtype(dtype)
     for x in values if dtype is not None else ():
         if not np.can_cast(dtype_of(x).numpy, kind.numpy, casting):  # type: ignore[arg-type]
-            raise DTypeError(f"einsum: casting={casting!r} does not allow {dtype_of(x)} to {kind}")
+            raise DTypeError(
+                f"einsum: casting={casting!r} does not allow {dtype_of(x)} to {kind}",
+                fix="Write `casting='unsafe'` if that is meant.",
+            )
     taken = [_diagonals(name, cast(x, kind)) for name, x in zip(labels, values, strict=True)]
     sizes: dict[str, int] = {}
     for name, x in taken:

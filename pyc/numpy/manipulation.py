@@ -281,7 +281,8 @@ def _allowed(items: Sequence[Any], dtype: Any, casting: Any) -> DType:
     for x in items:
         if not np.can_cast(dtype_of(x).numpy, kind.numpy, casting):
             raise DTypeError(
-                f"concatenate: casting={casting!r} does not allow {dtype_of(x)} to {kind}"
+                f"concatenate: casting={casting!r} does not allow {dtype_of(x)} to {kind}",
+                fix="Write `casting='unsafe'` if that is meant.",
             )
     return kind
 

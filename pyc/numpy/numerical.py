@@ -93,7 +93,9 @@ def _periodic(x: Any, places: Any, heights: Any, period: Any) -> tuple[Any, Any,
     """Places within one period, and points in order that go on by one at either end."""
     known = known_elements(asarray(period))
     if known is not None and not known:
-        raise ArgumentError("interp: the period must not be 0")
+        raise ArgumentError(
+            "interp: the period must not be 0", fix="Leave it out if places do not come again."
+        )
     whole = absolute(cast(asarray(period), dt.f64))
     x, places = remainder(x, whole), remainder(places, whole)
     order = argsort(places)
@@ -302,7 +304,9 @@ def cov(
     n = shape_of(x)[1]
     less_by = ddof if ddof is not None else (0 if bias else 1)
     if less_by != int(less_by):
-        raise ArgumentError(f"cov: ddof must be an integer, got {less_by!r}")
+        raise ArgumentError(
+            f"cov: ddof must be an integer, got {less_by!r}", fix="Write `ddof=0` or `ddof=1`."
+        )
     weights, over = _weights(n, less_by, fweights, aweights)
     if weights is None:
         apart = subtract(x, mean(x, axis=1, keepdims=True))
@@ -328,7 +332,9 @@ def _weights(n: int, less_by: int, fweights: Any, aweights: Any) -> tuple[Any, A
             raise ShapeError(f"cov: {name} {type_text(line)} for {n} observations")
         known = None if line is None else known_elements(line)
         if known is not None and (known < 0).any():
-            raise ArgumentError(f"cov: {name} must not be negative")
+            raise ArgumentError(
+                f"cov: {name} must not be negative", fix="Give 0 for what does not count."
+            )
         whole = line is None or dtype_of(line).is_integer
         if known is not None:
             whole = bool((known == np.rint(known)).all())

@@ -168,9 +168,15 @@ def _with_statistics(x: Any, axis: int, widths: Any, mode: str, options: Mapping
     pairs = np.broadcast_to(np.array(given, object), (len(shape_of(x)), 2))[axis]
     counts = [length if n is None else min(int(n), length) for n in pairs]
     if min(counts) < 0:
-        raise ArgumentError(f"pad: stat_length must not be negative, got {given!r}")
+        raise ArgumentError(
+            f"pad: stat_length must not be negative, got {given!r}",
+            fix="Give 1 or more, or leave it out for all elements.",
+        )
     if 0 in counts and mode in ("maximum", "minimum"):
-        raise ArgumentError("pad: a stat_length of 0 has no greatest and no least element")
+        raise ArgumentError(
+            "pad: a stat_length of 0 has no greatest and no least element",
+            fix="Give 1 or more, or leave it out for all elements.",
+        )
     sides = []
     for start, count, size in zip((0, length - counts[1]), counts, widths, strict=True):
         found = _STATISTICS[mode](part(x, axis, start, count), axis, keepdims=True)

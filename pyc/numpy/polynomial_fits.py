@@ -215,7 +215,10 @@ def polyfit(
     """
     order = int(structural(deg).__index__()) + 1
     if order < 1:
-        raise ArgumentError(f"polyfit: the degree must not be negative, got {order - 1}")
+        raise ArgumentError(
+            f"polyfit: the degree must not be negative, got {order - 1}",
+            fix="Degree 0 is a constant, 1 a line.",
+        )
     x, y, w = _points(x, y, w)
     (count,) = shape_of(x)
     if rcond is None:

@@ -233,9 +233,13 @@ def _checked(name: str, w: Any) -> Any:
     if known is None:
         return w
     if (known < 0).any():
-        raise ArgumentError(f"{name}: weights must not be negative")
+        raise ArgumentError(
+            f"{name}: weights must not be negative", fix="Give 0 for what does not count."
+        )
     if not np.isfinite(known).all() or not known.any():
-        raise ArgumentError(f"{name}: weights must be finite, and not all 0")
+        raise ArgumentError(
+            f"{name}: weights must be finite, and not all 0", fix="Give 1 for what counts."
+        )
     return w
 
 

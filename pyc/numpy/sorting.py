@@ -269,7 +269,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     (count,), side = shape_of(edges), "left" if right else "right"
     known = known_elements(edges)
     if known is not None and not ((known[1:] >= known[:-1]).all() or _falls(known)):
-        raise ArgumentError("digitize: the edges neither ascend nor descend")
+        raise ArgumentError(
+            "digitize: the edges neither ascend nor descend", fix="Sort them: `np.sort(bins)`."
+        )
     if count < 2 or (known is not None and not known[0] > known[-1]):
         return searchsorted(edges, x, side)
     turned = less(gather(edges, count - 1), gather(edges, 0))

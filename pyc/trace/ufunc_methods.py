@@ -331,7 +331,11 @@ def along(
     found = ours(*arrays)
     if keepdims:
         if cores[-1]:
-            raise ArgumentError(f"{name}: `keepdims` is for sums of vectors", place=location.here())
+            raise ArgumentError(
+                f"{name}: `keepdims` is for sums of vectors",
+                fix="Leave it out: matrices keep their axes.",
+                place=location.here(),
+            )
         return pnp.expand_dims(found, -1 if given is None else given[0][0])
     if given is not None and given[-1]:
         found = pnp.moveaxis(found, tuple(range(-cores[-1], 0)), given[-1])

@@ -31,8 +31,8 @@ def negative_size(x):
 
 
 @given(MATRIX)
-def distinct_rows(x):
-    return pnp.unique(x, axis=0, size=2)
+def distinct_rows_along_no_axis(x):
+    return pnp.unique(x, axis=2, size=2)
 
 
 @given(LINE)
@@ -219,8 +219,8 @@ def parts_from_places_of_floats(x):
 
 
 @given(LINE, PLACES)
-def parts_from_traced_places(x, places):
-    return np.subtract.reduceat(x, places)
+def parts_along_no_axis(x, places):
+    return np.subtract.reduceat(x, places, axis=1)
 
 
 @given(LINE)

@@ -60,9 +60,9 @@ def resized_in_place(x):
 
 
 @given(LINE)
-def partitioned_in_place(x):
+def partitioned_in_place_at_a_traced_place(x):
     a = x * 1
-    a.partition(2)
+    a.partition(a)
     return a
 
 

@@ -93,8 +93,8 @@ def mask_of_another_shape(x):
 
 
 @given(LINE)
-def mode_of_padding(x):
-    return np.pad(x, 1, mode="mean")
+def option_of_padding(x):
+    return np.pad(x, 1, mode="mean", reflect_type="odd")
 
 
 @given(LINE)
