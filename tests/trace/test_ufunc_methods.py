@@ -165,9 +165,6 @@ def test_where_numpy_raises_pyc_raises_the_corresponding_class(name: str) -> Non
 
 
 def test_what_needs_known_places_says_so() -> None:
-    with pytest.raises(UnsupportedOpError, match="places that are traced"):
-        pyc.jit(lambda x, at: np.subtract.reduceat(x, at))(FLOATS, np.array([0, 1]))
-
     def under_a_mask(x: Any) -> Any:
         y = x.copy()
         np.divide.at(y, slice(0, 2), 2.0)
