@@ -22,7 +22,6 @@ from pyc.numpy import indexing
 from pyc.numpy.core import axes_of, broadcast, cast, value
 from pyc.numpy.keywords import changes_nothing
 from pyc.trace import dispatch, location, runs, updating
-from pyc.trace.ranges import range_of
 from pyc.trace.runs import Run
 from pyc.trace.selected_arrays import SelectedArray
 from pyc.trace.selected_reductions import REDUCTIONS
@@ -343,8 +342,9 @@ def taken(array: Tracer, key: Any) -> Box:
         whole.refuse("an index of this form")
     for n, k in enumerate(entries):
         if is_traced(k):
-            if k.step is not None and range_of(k.step).low < 1:
-                whole.refuse("a slice with a step that may be below zero")
+            # A mask of a whole axis is dear for the few elements that large steps would take.
+            if k.step is not None and (type(k.step) is Tracer or k.step < 1):
+                whole.refuse("a slice with a step that is traced, or below zero,")
             found[axes[n]] = runs.run_of_slice(k, array.shape[axes[n]])
             rest[n] = slice(None)
     return _view(array, tuple(rest), axes, found, None)

@@ -205,14 +205,6 @@ def steps(x, w):
     return x
 
 
-def sieve(x, w):
-    prime = np.ones(1000, bool)
-    prime[:2] = False
-    for i in range(2, 32):
-        prime[i * i :: i] &= ~prime[i]
-    return prime
-
-
 def transposed(a, w):
     s = np.zeros_like(a)
     for i in range(25):
