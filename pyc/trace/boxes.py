@@ -347,7 +347,8 @@ def taken(array: Tracer, key: Any) -> Box:
                 whole.refuse("a slice with a step that is traced, or below zero,")
             found[axes[n]] = runs.run_of_slice(k, array.shape[axes[n]])
             rest[n] = slice(None)
-    return _view(array, tuple(rest), axes, found, None)
+    part: Box = _view(array, tuple(rest), axes, found, None)
+    return part
 
 
 def _view(array: Tracer, key: tuple[Any, ...], axes: Sequence[int], of: Runs, made: Any) -> Any:

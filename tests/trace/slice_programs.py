@@ -254,3 +254,52 @@ def masked(a, w):
         u[u > 0.5] = 0
         s[i] += u.sum()
     return s
+
+
+def rows_of_an_array_that_is_read(x, w):
+    """A view made in the outer loop and the array itself are one memory in the inner one."""
+    x = x.copy()
+    for i in range(20):
+        row = x[i]
+        for j in range(20):
+            row += x[j, i] * 0.001
+            row[j : j + 3] += x[j, i] * 0.001
+            row[j:] -= x[:, j][j:] * 0.1
+            x[j, 3] += row.sum() * 0.001
+    return x
+
+
+def views_beside_the_array(x, w):
+    x = x.copy()
+    for i in range(22):
+        a, b = x[i : i + 2], x[i + 1 : i + 3]
+        a[:] = b
+        x[i : i + 2, 3], x[i : i + 2, 4] = x[i : i + 2, 4].copy(), x[i : i + 2, 3].copy()
+        x[i + 1 :] += x[i:-1]
+        x[1 : i + 1] = x[:i]
+        y = x[:, i:]
+        y -= y.mean(axis=0)
+        x[i:] = x[i:][:, ::-1]
+        np.add(x[i:], 1, out=x[i:])
+    return x
+
+
+def of_other_types(x, w):
+    x = x.astype(np.float32)
+    out = np.zeros_like(x)
+    for i in range(1, 25):
+        out[:i] += x[:i] * np.float64(0.5)
+        out[i:, i] = np.sqrt(x[i:, i]).astype(np.float64)
+        if (x[i:, 0] > 1).any():
+            out[0, 0] += np.count_nonzero((x * 3).astype(np.int64)[i:, :i])
+    return out
+
+
+def until_it_ends(x, w):
+    x = x.copy()
+    i = 0
+    while i + 3 <= 25:
+        x[:, i : i + 3] *= 1.5
+        x[i : i + 3] = x[0]
+        i += 2
+    return x
