@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -33,7 +33,6 @@ from pyc.frozen import frozen
 from pyc.interpreter import WEAK, Interpreter, type_of
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Graph, Location, Value
-from pyc.ir.integer_range import Range
 from pyc.ir.op import Op
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason, record
@@ -42,6 +41,9 @@ from pyc.trace.memory import VIEWS, Step, is_row_major, makes_view
 from pyc.trace.reads import Read, Reads
 from pyc.trace.telling import Told
 from pyc.trace.tracer import Tracer
+
+if TYPE_CHECKING:
+    from pyc.ir.integer_range import Range
 
 CONSTANT_BYTES = 1 << 16
 """The largest array that becomes a constant of the program: one that was captured, or that NumPy
