@@ -1,9 +1,9 @@
-"""Parts of arrays between traced bounds: `x[k + 1 :, k + 1 :]`, `x[:, i:]`, arrays some axes of
-which have a length that only the program knows.
+"""Parts of arrays between traced bounds, along any axes: `x[k + 1 :, k + 1 :]`, `x[:, i:]`.
 
-A `Box` keeps whole axes and the run of each such axis. It is a view, as a slice is in NumPy. Beside
-each other two boxes meet along axes whose runs are the same, or say that they are as long; what is
-computed beside the runs is thrown away.
+Some axes of such a part have a length that only the program knows. A `Box` keeps whole axes and the
+run of each such axis. It is a view, as a slice is in NumPy. Beside each other two boxes meet along
+axes whose runs are the same, or say that they are as long; what is computed beside the runs is
+thrown away.
 """
 
 from __future__ import annotations

@@ -287,8 +287,8 @@ row(
     """,
 )
 row(
-    "with slices `a[:i]`, `a[i:j, k:]`, `a[:, i:]` by its counter or by data, which are views: what "
-    "is in them is masked",
+    "with slices `a[:i]`, `a[i:j, k:]`, `a[:, i:]` by its counter or by data, which are views: "
+    "what is in them is masked",
     LOOP,
     """
     def f(x):
