@@ -51,7 +51,7 @@ def range_of(node: Expr, inner: Sequence[Range]) -> Range:
 
 
 def integer_range(name: str, args: Sequence[Range]) -> Range | None:
-    """The range of an instruction over integers as if they were unbounded; None if it is unknown."""
+    """The range of an instruction over unbounded integers; None if it is unknown."""
     a, b = args[0], args[-1]
     over = a.over | b.over
     exact = a.exact and b.exact and not (a.over & b.over)

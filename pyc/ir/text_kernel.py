@@ -213,8 +213,8 @@ class _Printer:
         return " ".join(parts)
 
     def _body(self, body: lo.Body) -> None:
-        # Recursion is over nesting of loops and branches only, which is shallow; a body may be long,
-        # and allocations within each other many.
+        # Recursion is over nesting of loops and branches only, which is shallow; a body may be
+        # long, and allocations within each other many.
         heads, innermost = lo.spine(body)
         for before, s in heads:
             for other in before:

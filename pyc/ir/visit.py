@@ -111,9 +111,7 @@ class Rewriter:
     def body(self, body: Body) -> Body:
         """The rewritten statements."""
         around, inner = spine(body)
-        found = [
-            (tuple(map(self.stmt, before)), self._buffers(s.buffer)) for before, s in around
-        ]
+        found = [(tuple(map(self.stmt, before)), self._buffers(s.buffer)) for before, s in around]
         rewritten = tuple(map(self.stmt, inner))
         for before, buffer in reversed(found):
             rewritten = (*before, Alloc(buffer, rewritten))

@@ -24,6 +24,9 @@ DEPTH_LIMIT = 96
 REPEAT_LIMIT = 24
 """Instructions per element worth repeating to save storing and loading a value."""
 
+JOIN_LIMIT = 8
+"""The same of a concatenation: each reader has code for each of its parts."""
+
 
 @frozen(eq=False)
 class Stored:
@@ -84,6 +87,7 @@ class _Chooser:
             if e.op.effect:
                 for out in e.outs:
                     self._store(out)
+        parts = self._parts_of_joins()
         uses: dict[Value, set[Any]] = {}
         scale: dict[Value, float] = {}
         for e in self.graph.eqns:
@@ -96,6 +100,7 @@ class _Chooser:
                 elif e.op.kind is Kind.INDEX:
                     uses.setdefault(a, set()).add(e)
                     ratio = prod(e.outs[0].shape) / max(prod(a.shape), 1)
+                    ratio *= max(len(parts.get(e.outs[0], ())), 1)
                     scale[a] = scale.get(a, 0.0) + ratio
                 elif e.op.kind in (Kind.POINTWISE, Kind.REDUCE):
                     if "same" not in uses.setdefault(a, set()):
@@ -142,12 +147,28 @@ class _Chooser:
                 elif len(uses.get(out, ())) > 1 or scale.get(out, 0.0) > 1.5:
                     times = len(uses.get(out, ())) if out in per_row else scale.get(out, 1.0)
                     extra = work * (times - 1.0)
-                    if extra > REPEAT_LIMIT and prod(out.shape) > 1:
+                    limit = JOIN_LIMIT if e.op.name == "concatenate" else REPEAT_LIMIT
+                    if extra > limit and prod(out.shape) > 1:
                         self._store(
                             out,
                             Reason.FUSION_EXPENSIVE_PRODUCER,
                             f"inlining would repeat {extra:.0f} instructions per element",
                         )
+
+    def _parts_of_joins(self) -> dict[Value, set[tuple[Eqn, int]]]:
+        """The parts of concatenations in which a value is computed, each time anew, through
+        element-wise operations: `concatenate([a + b, a - b])` computes `a` twice."""
+        found: dict[Value, set[tuple[Eqn, int]]] = {}
+        for e in reversed(self.graph.eqns):
+            if e.op.name == "concatenate":
+                for slot, a in enumerate(e.args):
+                    found.setdefault(a, set()).add((e, slot))
+            elif e.op.kind is Kind.POINTWISE:
+                for a in e.args:
+                    for out in e.outs:
+                        if out in found and a.shape == out.shape:
+                            found.setdefault(a, set()).update(found[out])
+        return found
 
     def _store_for_updates(self, live: set[Eqn]) -> None:
         """New elements of an update, and where they go, are stored first if computing them needs

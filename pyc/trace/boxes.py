@@ -1,9 +1,9 @@
-"""Parts of arrays between traced bounds: `x[k + 1 :, k + 1 :]`, `x[:, i:]`, arrays some axes of
-which have a length that only the program knows.
+"""Parts of arrays between traced bounds, along any axes: `x[k + 1 :, k + 1 :]`, `x[:, i:]`.
 
-A `Box` keeps whole axes and the run of each such axis. It is a view, as a slice is in NumPy. Beside
-each other two boxes meet along axes whose runs are the same, or say that they are as long; what is
-computed beside the runs is thrown away.
+Some axes of such a part have a length that only the program knows. A `Box` keeps whole axes and the
+run of each such axis. It is a view, as a slice is in NumPy. Beside each other two boxes meet along
+axes whose runs are the same, or say that they are as long; what is computed beside the runs is
+thrown away.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from pyc.numpy import indexing
 from pyc.numpy.core import axes_of, broadcast, cast, value
 from pyc.numpy.keywords import changes_nothing
 from pyc.trace import dispatch, location, runs, updating
-from pyc.trace.ranges import range_of
 from pyc.trace.runs import Run
 from pyc.trace.selected_arrays import SelectedArray
 from pyc.trace.selected_reductions import REDUCTIONS
@@ -343,11 +342,13 @@ def taken(array: Tracer, key: Any) -> Box:
         whole.refuse("an index of this form")
     for n, k in enumerate(entries):
         if is_traced(k):
-            if k.step is not None and range_of(k.step).low < 1:
-                whole.refuse("a slice with a step that may be below zero")
+            # A mask of a whole axis is dear for the few elements that large steps would take.
+            if k.step is not None and (type(k.step) is Tracer or k.step < 1):
+                whole.refuse("a slice with a step that is traced, or below zero,")
             found[axes[n]] = runs.run_of_slice(k, array.shape[axes[n]])
             rest[n] = slice(None)
-    return _view(array, tuple(rest), axes, found, None)
+    part: Box = _view(array, tuple(rest), axes, found, None)
+    return part
 
 
 def _view(array: Tracer, key: tuple[Any, ...], axes: Sequence[int], of: Runs, made: Any) -> Any:

@@ -1,9 +1,9 @@
 """Slices with traced bounds as runs of an axis: those of one length meet element by element.
 
-`a[i:]` takes the elements under a mask of its axis. Beside it another one, `b[: n - i]`, has another
-mask; where the lengths are the same sum of numbers of the program its elements are moved to those of
-the first. A slice that an end of the axis cuts short has another length than it says: the program
-checks that both are as long, and raises NumPy's class of error.
+`a[i:]` takes the elements under a mask of its axis. Beside it another one, `b[: n - i]`, has
+another mask; where the lengths are the same sum of numbers of the program its elements are moved to
+those of the first. A slice that an end of the axis cuts short has another length than it says: the
+program checks that both are as long, and raises NumPy's class of error.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _between(
 
 
 def _is(bound: Any, number: int) -> bool:
-    return isinstance(bound, (int, np.integer)) and type(bound) is not Tracer and bound == number
+    return type(bound) is not Tracer and bool(bound == number)
 
 
 def within(run: Run, k: slice) -> Run:

@@ -1,7 +1,8 @@
 """Indexing by what depends on data: masks, slices with traced bounds, places that are not zero.
 
-What is taken is a `Selection`, and what is stored there changes the array under the mask. Slices
-with traced bounds are masks of their axis; places of what is not zero are selections of a grid.
+What a mask takes is a `Selection`, and what is stored there changes the array under the mask.
+Slices with traced bounds are views: of so many elements (`spans`), or boxes (`boxes`). Places of
+what is not zero are selections of a grid.
 """
 
 from __future__ import annotations
@@ -77,7 +78,6 @@ def stored(array: Tracer, key: Any, new: Any) -> Any:
         changed = stored_under(part, parts[0], parts[1:], new)
         return indexing.update(array, before, changed) if before else changed
     if not selects(key):
-        places = indexing.getitem(array, key).shape
         new.refuse("an assignment to other places than those under its mask")
     return _scattered(array, before, parts, new, "set")
 

@@ -58,11 +58,11 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Any
     """The result of a method of a ufunc."""
     first = _first_box(inputs)
     out = next((o for o in options.get("out", ()) if o is not None), None)
-    if first is None and not isinstance(out, Box):
-        return selection.call_ufunc(ufunc, method, inputs, options)
     name = f"`np.{ufunc.__name__}`"
     if first is None:
-        out.refuse(f"{name} with `out=`")
+        if isinstance(out, Box):
+            out.refuse(f"{name} with `out=`")
+        return selection.call_ufunc(ufunc, method, inputs, options)
     if method == "reduce" and ufunc in BY_UFUNC and len(inputs) == 1:
         axis = {"axis": 0} | {k: v for k, v in options.items() if k != "out"}
         return first.reduced(BY_UFUNC[ufunc], **axis)

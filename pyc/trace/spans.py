@@ -1,8 +1,8 @@
 """Slices with traced bounds that are of a known length: views of so many elements, not masks.
 
 `x[:, i : i + 3]` is one where `i + 3` is surely within the axis: the counter of a loop is between
-known numbers. NumPy cuts a slice that reaches out of an axis short, so any other is a run of unknown
-length (`runs`).
+known numbers. NumPy cuts a slice that reaches out of an axis short, so any other is a run of
+unknown length (`runs`).
 """
 
 from __future__ import annotations

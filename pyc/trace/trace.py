@@ -81,6 +81,8 @@ class Trace(Interpreter):
         self._entered: dict[int, tuple[Tracer, Tracer]] = {}
         """What stands here for a tracer of a surrounding trace, by its id; both, so that the id
         stays its own."""
+        self._seen_through: dict[int, tuple[Tracer, Tracer]] = {}
+        """What stands here for a tracer of a trace around the parent, by its id; both."""
         self._carried: dict[int, Tracer] = {}
         """What stands here for arrays of surrounding traces that are parameters, by id."""
         self.changed: dict[int, Tracer] = {}
@@ -201,7 +203,7 @@ class Trace(Interpreter):
                 if x.bound is not None:
                     x.require()
                 return x
-            known = self._entered.get(id(x))
+            known = self._entered.get(id(x)) or self._seen_through.get(id(x))
             return self._enter(x) if known is None or not self.open else known[1]
         if kind in WEAK:
             # Zeros differ by sign and NaNs are not equal: numbers are known by their text.
@@ -287,6 +289,10 @@ class Trace(Interpreter):
                 fix="Pass it as an argument to the function that uses it.",
             )
         assert self.parent is not None
+        if isinstance(self.parent, Trace) and owner is not self.parent and x.bound is None:
+            # One array is one here, whether it comes as that of the parent, as the base of a view
+            # that was made there, or as that of a trace around it.
+            return self._entered_from(x, self.parent.lift(x))
         outer = self.parent.lift(x.bare())
         same = self._capture(id(outer.value), outer, outer.type, x.weak)
         entered = Tracer(self, same.value, x.weak, outer=x)
@@ -303,6 +309,15 @@ class Trace(Interpreter):
                 entered.view_of(base, x.step, seen)
         self._entered[id(x)] = (x, entered)
         return entered
+
+    def _entered_from(self, x: Tracer, parents: Tracer) -> Tracer:
+        """What stands here for `x`, for which `parents` stands in the parent."""
+        known = self._entered.get(id(parents))
+        found = self._enter(parents) if known is None else known[1]
+        if x.weak is not parents.weak:
+            return Tracer(self, found.value, x.weak, outer=x)
+        self._seen_through[id(x)] = (x, found)
+        return found
 
     def carry(self, outer: Tracer, given: Tracer) -> Tracer:
         """Makes a parameter stand for an array of a surrounding trace, and returns its tracer."""

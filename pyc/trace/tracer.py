@@ -356,7 +356,8 @@ class Tracer(ArrayMemory, ArrayMethods):
     # --- containers -------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        """The elements at `key`, as NumPy indexes; a `Selection` for a traced mask."""
+        """The elements at `key`, as NumPy indexes; a `Selection` for a traced mask, a `Box` for
+        slices with traced bounds."""
         array = self
         if _may_select(key):
             array, key = selecting().narrowed(self, key)

@@ -597,3 +597,10 @@ def scan_that_drops_an_axis(m):
 @given(LINE)
 def scan_of_a_pair_that_gives_a_number(x):
     return lax.associative_scan(lambda a, b: a[0] * b[0] + a[1], (x, x))
+
+
+@given(MATRIX, LINE, PLACES)
+def values_that_do_not_fit_a_slice_with_a_traced_bound(m, x, p):
+    a = m * 1
+    a[p[0] :, :] = x[:2]
+    return a

@@ -21,7 +21,7 @@ MANY = 4000
 
 
 def nested(count: int, lanes: int = 1) -> Kernel:
-    """A sum through `count` buffers of one element, each made within the one before: out = x + n."""
+    """out = x + count, through buffers of one element, each made within the one before."""
     x = Buffer("x", dt.f64, (lanes,), role="in")
     out = Buffer("out", dt.f64, (lanes,), role="out")
     lane = Var("lane")
@@ -52,7 +52,7 @@ def test_they_are_printed_parsed_and_verified(kernel: Kernel) -> None:
 def test_they_are_rewritten(kernel: Kernel) -> None:
     made = [s.buffer for s in walk(renamed(kernel.body)) if isinstance(s, Alloc)]
     assert len(made) == MANY
-    assert not {b for b in made} & {s.buffer for s in walk(kernel.body) if isinstance(s, Alloc)}
+    assert not set(made) & {s.buffer for s in walk(kernel.body) if isinstance(s, Alloc)}
 
 
 def test_they_are_explained(kernel: Kernel) -> None:

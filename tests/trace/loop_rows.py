@@ -275,14 +275,40 @@ row(
     """,
 )
 row(
-    "with slices `a[:i]`, `a[i:j]` by its counter or by data: what is in them is masked",
+    "with slices of a known length by its counter: `x[:, i : i + 3]`, `out[i - 1 : i + 2, j] = v`",
     LOOP,
     """
     def f(x):
-        y = np.zeros(20) + x[0]
+        y = np.zeros((20, 20)) + x[0]
+        for i in range(1, 18):
+            y[:, i : i + 3] += i
+            y[i - 1 : i + 2, 4] = y[5, i - 1 : i + 2] * 0.5
+        return y
+    """,
+)
+row(
+    "with slices `a[:i]`, `a[i:j, k:]`, `a[:, i:]` by its counter or by data, which are views: "
+    "what is in them is masked",
+    LOOP,
+    """
+    def f(x):
+        y = np.zeros((20, 20)) + x[0]
         for i in range(20):
-            y[:i] += i
-            y[i] -= y[max(i - 3, 0) : i].sum()
+            v = y[:i]
+            v += i * y[max(i - 3, 0) : i].sum() * 0.0001
+            y[i:, :i] -= np.outer(y[i:, 0], y[1, :i]) * 0.0001
+            y[0] += y[:, i:].sum(axis=1) * 0.01
+        return y
+    """,
+)
+row(
+    "with slices of a traced step, or a step below zero and no known length: `a[k * k :: k]`",
+    STRAIGHT,
+    """
+    def f(x):
+        y = np.zeros(400) + x[0]
+        for k in range(2, 20):
+            y[k * k :: k] += 1
         return y
     """,
 )
