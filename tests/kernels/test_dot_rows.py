@@ -1,4 +1,4 @@
-"""Matrices times a vector, terms neighbours in memory: right in every executor, and the same bits."""
+"""Matrices times a vector, terms neighbours in memory: right everywhere, the same bits."""
 
 from __future__ import annotations
 
