@@ -155,7 +155,7 @@ class _Nest:
 
     def _halves(self) -> list[Stmt]:
         """The partial sums of each row, met in two of them."""
-        half, body = self.width // 2, []
+        half, body = self.width // 2, list[Stmt]()
         while half > 1:
             lane = Var("lane")
             pairs = [
