@@ -103,9 +103,12 @@ def sine_integral(x: Expr) -> Expr:
 
 
 def cosine_integral(x: Expr) -> Expr:
-    """Euler's constant + log(x) + the integral of (cos(t) - 1) / t from 0; -inf at 0, NaN below."""
+    """Euler's constant + log(x) + the integral of (cos(t) - 1) / t from 0, of |x|; -inf at
+    0, NaN at -inf."""
     t, wide = x.dtype, x.cast(dt.f64)
-    a = select(wide > 0.0, wide, 1.0)
+    a = absolute(wide)
+    usual = a > 0.0
+    a = select(usual, a, 1.0)
     s = not_above(a * a, 16.0)
     high, low = tables.SQUARED_ROOT_OF_CI
     place, lack = tables.ROOT_OF_CI
@@ -119,7 +122,7 @@ def cosine_integral(x: Expr) -> Expr:
     far = select(a.equal(INFINITY), Const(0.0, dt.f64), far)
     found = select(a < 4.0, near, select(a < 8.0, middle, far))
     ends = select(wide.equal(0.0), Const(-INFINITY, dt.f64), NAN)
-    return select(wide > 0.0, found, ends).cast(t)
+    return select(usual & wide.differs(-INFINITY), found, ends).cast(t)
 
 
 def _debye() -> tuple[float, ...]:
