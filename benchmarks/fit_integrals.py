@@ -94,9 +94,7 @@ def _uniform_series(count: int, length: int) -> list[list[mp.mpf]]:
     for k in range(1, count):
         last = found[-1]
         sign = (-1) ** k * stirling[k]
-        found.append(
-            [sign * first[j] + (j + 2) * last[j + 2] for j in range(n - 2 * k)]
-        )
+        found.append([sign * first[j] + (j + 2) * last[j + 2] for j in range(n - 2 * k)])
     return found
 
 

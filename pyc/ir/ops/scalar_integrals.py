@@ -129,7 +129,10 @@ def _debye() -> tuple[float, ...]:
     """B_2k / (2k + 1)! for k = 1, 2, ...: of the dilogarithm of 1 - exp(-t)."""
     known = [Fraction(1)]
     for n in range(1, 23):
-        terms = (known[k] * Fraction(factorial(n + 1), factorial(k) * factorial(n + 1 - k)) for k in range(n))
+        terms = (
+            known[k] * Fraction(factorial(n + 1), factorial(k) * factorial(n + 1 - k))
+            for k in range(n)
+        )
         known.append(-sum(terms, Fraction(0)) / (n + 1))
     return tuple(float(known[k] / factorial(k + 1)) for k in range(2, 23, 2))
 
@@ -164,4 +167,3 @@ def spence(x: Expr) -> Expr:
 
 
 __all__ = ["cosine_integral", "exp1", "expi", "sine_integral", "spence"]
-

@@ -348,6 +348,3 @@ def _nearest(value: Fraction) -> float:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
-
-
-
