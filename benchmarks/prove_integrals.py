@@ -1,9 +1,9 @@
-"""Measures the errors of the incomplete gamma and beta functions, of what is made of gamma functions,
-of exponential integrals and of Bessel functions, and writes them into `docs/numerics.md`.
+"""Measures the errors of incomplete gamma and beta functions, of what is made of gamma functions, of
+exponential integrals and of Bessel functions, and writes them into `docs/numerics.md`.
 
-    PYTHONPATH=. python -m benchmarks.prove_integrals [--functions zeta,j0] [--samples 300] [--write]
+    PYTHONPATH=. python -m benchmarks.prove_integrals [--functions j0,k0] [--samples 100] [--write]
 
-The functions of `pyc.scipy.special` as users call them, of float32 and float64, on seeded samples of
+The functions of `pyc.scipy.special` as users call them, of both types, on seeded samples of
 their domains against mpmath. SciPy's own errors on the same arguments stand beside them.
 """
 
@@ -320,8 +320,8 @@ def main() -> None:
             found = measure(name, kind, given.samples)
             results[name, kind] = found
             print(
-                f"{name:10} {kind} max {found.maximum:.2f} ULP at {found.at}, mean {found.mean:.2f}, "
-                f"SciPy {found.scipy:.1f}, {found.inputs} inputs, {found.seconds} s",
+                f"{name:10} {kind} max {found.maximum:.2f} ULP at {found.at}, "
+                f"mean {found.mean:.2f}, SciPy {found.scipy:.1f}, {found.inputs} inputs, {found.seconds} s",
                 flush=True,
             )
         if given.write:

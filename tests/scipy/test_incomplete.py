@@ -225,11 +225,11 @@ def test_complex_numbers_are_refused(name: str) -> None:
 
 
 def test_what_no_array_holds_is_refused() -> None:
-    with pytest.raises(errors.ArgumentError, match="special.factorial: exact=True"):
+    with pytest.raises(errors.ArgumentError, match="factorial: exact=True"):
         special.factorial(5, exact=True)
-    with pytest.raises(errors.ArgumentError, match="special.comb: exact=True"):
+    with pytest.raises(errors.ArgumentError, match="comb: exact=True"):
         special.comb(5, 2, exact=True)
-    with pytest.raises(errors.ArgumentError, match="d must be a positive integer, got 2.5"):
+    with pytest.raises(errors.ArgumentError, match="d must be a positive integer"):
         special.multigammaln(3.0, 2.5)  # type: ignore[arg-type]
     with pytest.raises(errors.ArgumentError, match="n must be an integer that is not negative"):
         special.bernoulli(-1)

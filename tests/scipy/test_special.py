@@ -86,10 +86,9 @@ PARTS = ("beta_positive", "betaln_positive", "binomial_mass", "poisson_mass", "g
 PARTS += ("lgamma1p", "sine_integral", "cosine_integral")
 """Operations that are parts of functions of other names."""
 UNLIKE_SCIPY = {"i0": [np.inf, -np.inf], "i1": [np.inf, -np.inf], "gammaln": [1e-310, -1e-310]}
-UNLIKE_SCIPY |= dict.fromkeys(
-    ("j0", "j1", "y0", "y1"), [np.inf, -np.inf, 3e38, 1e300, -3e38, -1e20]
-)
-UNLIKE_SCIPY |= {"spence": [np.inf], "gamma": []}
+HUGE = [np.inf, -np.inf, 3e38, 1e300, -3e38, -1e20]
+UNLIKE_SCIPY |= {"j0": HUGE, "j1": HUGE, "y0": HUGE, "y1": HUGE}
+UNLIKE_SCIPY |= {"spence": [np.inf]}
 """SciPy's are NaN there, and infinite for gammaln; its waves of huge numbers are noise."""
 
 

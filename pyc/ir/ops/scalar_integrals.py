@@ -1,9 +1,9 @@
 """The exponential integrals E1 and Ei, the sine and cosine integrals, and the dilogarithm, of one
 f32 or f64 element.
 
-Polynomials by ranges, of the functions less their singular parts; all in float64, for f32 too. Zeros
-are kept where the tables have their place (Ei, and the first of Ci); near others the error is that
-of the terms which cancel there.
+Polynomials by ranges, of the functions less their singular parts; all in float64, for f32 too.
+Zeros are kept where the tables have their place (Ei, and the first of Ci); near others the error is
+that of the terms which cancel there.
 """
 
 from __future__ import annotations
@@ -110,7 +110,6 @@ def cosine_integral(x: Expr) -> Expr:
     usual = a > 0.0
     a = select(usual, a, 1.0)
     s = not_above(a * a, 16.0)
-    high, low = tables.SQUARED_ROOT_OF_CI
     place, lack = tables.ROOT_OF_CI
     distance = ((a - place) - lack) * (a + place)
     regular = distance * horner(s, tables.CI_NEAR[t])

@@ -22,7 +22,7 @@ from pyc.numpy import core
 from pyc.scipy.special.elementwise import gammasgn, real_operands
 
 _FACTORS = 20
-"""Up to how many `binom` and `poch` multiply, as SciPy does: whole numbers are exact where they fit."""
+"""Up to how many `binom` and `poch` multiply, as SciPy does, to be exact where the product fits."""
 
 _FACTORIALS = 171
 """Those that a float64 holds."""
@@ -54,8 +54,8 @@ def betaln(a: Any, b: Any) -> Any:
 
 @public
 def zeta(x: Any, q: Any = None) -> Any:
-    """The sum of (q + k)^-x over k = 0, 1, ...: Hurwitz's zeta function, Riemann's where q is None or
-    1, for x > 1. Infinite at x = 1, NaN below; SciPy continues Riemann's there.
+    """The sum of (q + k)^-x over k = 0, 1, ...: Hurwitz's zeta function, Riemann's where q is None
+    or 1, for x > 1. Infinite at x = 1, NaN below; SciPy continues Riemann's there.
 
     raises DTypeError: complex arguments
 
@@ -157,8 +157,8 @@ def multigammaln(a: Any, d: int) -> Any:
 
 @public
 def bernoulli(n: int) -> Any:
-    """The Bernoulli numbers B(0) to B(n) as a float64 array, each the nearest; B(1) is -1/2. Infinite
-    where they are beyond float64.
+    """The Bernoulli numbers B(0) to B(n) as a float64 array, each the nearest; B(1) is -1/2.
+    Infinite where they are beyond float64.
 
     n: a Python integer that is not negative
     raises ArgumentError: it is none
