@@ -1,5 +1,5 @@
-"""Measures the errors of incomplete gamma and beta functions, of what is made of gamma functions, of
-exponential integrals and of Bessel functions, and writes them into `docs/numerics.md`.
+"""Measures the errors of incomplete gamma and beta functions, of what is made of gamma functions,
+of exponential integrals and of Bessel functions, and writes them into `docs/numerics.md`.
 
     PYTHONPATH=. python -m benchmarks.prove_integrals [--functions j0,k0] [--samples 100] [--write]
 
@@ -320,8 +320,10 @@ def main() -> None:
             found = measure(name, kind, given.samples)
             results[name, kind] = found
             print(
-                f"{name:10} {kind} max {found.maximum:.2f} ULP at {found.at}, "
-                f"mean {found.mean:.2f}, SciPy {found.scipy:.1f}, {found.inputs} inputs, {found.seconds} s",
+                f"{name:10} {kind} max {found.maximum:.2f} ULP at {found.at}",
+                f"mean {found.mean:.2f}, SciPy {found.scipy:.1f}, {found.inputs} inputs",
+                f"{found.seconds} s",
+                sep=", ",
                 flush=True,
             )
         if given.write:

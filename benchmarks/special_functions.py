@@ -1,6 +1,6 @@
 """A million special functions: `pyc.scipy.special` beside `scipy.special` and `jax.scipy.special`.
 
-    python -m benchmarks.special_functions [--quick] [--functions gammainc,j0] [--json FILE]
+    python -m benchmarks.special_functions [--quick] [--functions=gammainc,j0] [--json FILE]
 
 float32 and float64, outside of a jitted function; pyc with 1 and 2 threads, SciPy, whose functions
 use one, and JAX with its own threads and 64-bit types enabled, where it has the function. Arguments
@@ -69,8 +69,7 @@ def waited_for(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
 
 def main() -> None:
     chosen = [a.split("=", 1)[1] for a in sys.argv if a.startswith("--functions=")]
-    sys.argv = [a for a in sys.argv if not a.startswith("--functions=")]
-    given = options(__doc__)
+    given = options(__doc__, [a for a in sys.argv[1:] if not a.startswith("--functions=")])
     rounds = given.rounds or (3 if given.quick else 15)
     count = 100_000 if given.quick else 1_000_000
     jax: Any = None
