@@ -126,11 +126,17 @@ def _log_beta(a: Any, b: Any) -> Any:
     return mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
 
 
+def _zeta(s: Any, q: Any) -> Any:
+    """mpmath's is right to so many digits after the point."""
+    with mp.workprec(900):
+        return mp.zeta(s, q)
+
+
 def _polygamma(n: Any, x: Any) -> Any:
     n = int(n)
     if not n:
         return mp.digamma(x)
-    return (-1) ** (n + 1) * mp.factorial(n) * mp.zeta(n + 1, x)
+    return (-1) ** (n + 1) * mp.factorial(n) * _zeta(mp.mpf(n + 1), x)
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -158,9 +164,7 @@ FUNCTIONS: dict[str, Function] = {
         lambda a, b: mp.exp(_log_beta(a, b)), _pairs(-3, 2.5), "a, b from 1e-3 to 300"
     ),
     "betaln": Function(_log_beta, _pairs(-3, 6), "a, b from 1e-3 to 1e6", lambda a, b: mp.mpf(1)),
-    "zeta": Function(
-        lambda s, q: mp.zeta(s, q), _of_zeta, "s from 1.001 to 64, q from 0.01 to 1e3"
-    ),
+    "zeta": Function(_zeta, _of_zeta, "s from 1.001 to 64, q from 0.01 to 1e3"),
     "polygamma": Function(
         _polygamma,
         _orders,

@@ -65,7 +65,7 @@ DISTRIBUTIONS: dict[str, tuple[str, tuple[float, ...], str, tuple[float, ...]]] 
     "logistic": ("logistic", (), "logistic", ()),
     "cauchy": ("cauchy", (), "standard_cauchy", ()),
 }
-"""Our function and its parameters, NumPy's and its own. NumPy draws most of them as float64 alone."""
+"""Our function and its parameters, and NumPy's, which draws most of them as float64 alone."""
 
 
 def distributions(count: int, rounds: int, jax: Any) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ FILE = Path(__file__).with_name("values.json")
 INTEGRAL_FILE = Path(__file__).with_name("integrals.json")
 FORMATS = {"f32": (np.float32, 24, -149, 128), "f64": (np.float64, 53, -1074, 1024)}
 ROWS = 60
-INTEGRAL_ROWS = 24
+INTEGRAL_ROWS = 12
 
 
 def rounded(value: mp.mpf, bits: int, least: int, top: int) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special as scipy
+import scipy.special as scipy  # type: ignore[import-untyped]
 
 Array = np.ndarray[Any, Any]
 
