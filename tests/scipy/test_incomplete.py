@@ -76,6 +76,11 @@ def test_poles_and_signs_are_those_of_scipy(name: str) -> None:
     if name == "polygamma":  # derivatives of high order below 0 are differences of huge terms
         a, b, expected = a[(b > 0) | (a < 4)], b[(b > 0) | (a < 4)], expected[(b > 0) | (a < 4)]
     found = getattr(special, name)(a, b)
+    if name in (
+        "beta",
+        "poch",
+    ):  # at a pole a sign is that of a side, which SciPy picks as it comes
+        found, expected = (np.where(np.isinf(v), np.inf, v) for v in (found, expected))
     np.testing.assert_allclose(found, expected, 1e-9 if name in ("binom", "poch") else 1e-11)
 
 
