@@ -94,9 +94,7 @@ def _uniform_series(count: int, length: int) -> list[list[mp.mpf]]:
     for k in range(1, count):
         last = found[-1]
         sign = (-1) ** k * stirling[k]
-        found.append(
-            [sign * first[j] + (j + 2) * last[j + 2] for j in range(n - 2 * k)]
-        )
+        found.append([sign * first[j] + (j + 2) * last[j + 2] for j in range(n - 2 * k)])
     return found
 
 
@@ -224,7 +222,6 @@ CONSTANTS: dict[str, tuple[str, mp.mpf]] = {
     "ROOT_OF_CI": ("Ci is 0 here for the first time", ROOT_OF_CI),
     "LOG_ROOT_OF_EI": ("the logarithm of the root of Ei", mp.log(ROOT_OF_EI)),
     "LOG_ROOT_OF_CI": ("the logarithm of the root of Ci", mp.log(ROOT_OF_CI)),
-    "SQUARED_ROOT_OF_CI": ("its square", ROOT_OF_CI**2),
     "HALF_PI": ("pi / 2", mp.pi / 2),
     "DILOGARITHM_OF_1": ("pi^2 / 6", mp.pi**2 / 6),
 }

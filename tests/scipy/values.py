@@ -1,4 +1,5 @@
-"""Correctly rounded values of the special functions, from mpmath: writes `values.json` beside this.
+"""Correctly rounded values of the special functions, from mpmath: writes `values.json` and
+`integrals.json` beside this.
 
     PYTHONPATH=. python -m tests.scipy.values
 
@@ -13,11 +14,14 @@ from pathlib import Path
 import mpmath as mp
 import numpy as np
 
+from benchmarks.prove_integrals import FUNCTIONS, drawn
 from benchmarks.prove_special import BINARY, EXACT, TERMS, UNARY, samples
 
 FILE = Path(__file__).with_name("values.json")
+INTEGRAL_FILE = Path(__file__).with_name("integrals.json")
 FORMATS = {"f32": (np.float32, 24, -149, 128), "f64": (np.float64, 53, -1074, 1024)}
 ROWS = 60
+INTEGRAL_ROWS = 12
 
 
 def rounded(value: mp.mpf, bits: int, least: int, top: int) -> float:
@@ -47,17 +51,34 @@ def rows(name: str, type_name: str) -> list[tuple[list[str], str]]:
     return found
 
 
+def integral_rows(name: str, type_name: str) -> list[tuple[list[str], str]]:
+    """As `rows`, of `prove_integrals`; none where terms cancel."""
+    function, limits = FUNCTIONS[name], FORMATS[type_name][1:]
+    arguments = np.stack(drawn(name, type_name, 2 * INTEGRAL_ROWS, 23)).T
+    found: list[tuple[list[str], str]] = []
+    for row in np.random.default_rng(1).permutation(arguments).tolist():
+        numbers = [mp.mpf(a) for a in row]
+        exact = function.exact(*numbers)
+        cancels = function.scale is not None and abs(exact) < function.scale(*numbers) / 2
+        if len(found) < INTEGRAL_ROWS and not cancels:
+            found.append(([a.hex() for a in row], rounded(exact, *limits).hex()))
+    return found
+
+
 def main() -> None:
-    """Writes the file."""
+    """Writes the files."""
     mp.mp.prec = 300
-    names = [*UNARY, *BINARY]
-    table = {n: {t: rows(n, t) for t in FORMATS} for n in names}
+    write(FILE, {f"{n}.{t}": rows(n, t) for n in (*UNARY, *BINARY) for t in FORMATS})
+    write(INTEGRAL_FILE, {f"{n}.{t}": integral_rows(n, t) for n in FUNCTIONS for t in FORMATS})
+
+
+def write(file: Path, table: dict[str, list[tuple[list[str], str]]]) -> None:
+    """One row a line."""
     lines = [
-        f'"{n}.{t}": [\n' + ",\n".join(json.dumps(r) for r in table[n][t]) + "\n]"
-        for n in names
-        for t in FORMATS
+        f'"{name}": [\n' + ",\n".join(json.dumps(row) for row in found) + "\n]"
+        for name, found in table.items()
     ]
-    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

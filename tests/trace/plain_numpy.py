@@ -577,7 +577,7 @@ refused(
     """
     import scipy.special
     def f(x):
-        return scipy.special.j0(x)  # refused
+        return scipy.special.ellipk(x)  # refused
     """,
 )
 

@@ -25,8 +25,6 @@ ROOT_OF_CI = _row("0x1.3ba69b6517559p-1 -0x1.844beee0210fep-55")
 LOG_ROOT_OF_EI = _row("-0x1.f999621f6441dp-1 0x1.838e28865e6dcp-57")
 # the logarithm of the root of Ci
 LOG_ROOT_OF_CI = _row("-0x1.ef4bec215e792p-2 0x1.59e21561bbb93p-57")
-# its square
-SQUARED_ROOT_OF_CI = _row("0x1.85336ed8acda5p-2 0x1.a365b94b243d3p-56")
 # pi / 2
 HALF_PI = _row("0x1.921fb54442d18p+0 0x1.1a62633145c07p-54")
 # pi^2 / 6

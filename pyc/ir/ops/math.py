@@ -114,7 +114,9 @@ pointwise("zeta", "float", special("zeta"), _oracle("zeta"), cost=900)
 pointwise("exp1", "float", special("exp1"), _scipy("exp1"), cost=120)
 pointwise("expi", "float", special("expi"), _scipy("expi"), cost=280)
 pointwise("sine_integral", "float", special("sine_integral"), _oracle("sine_integral"), cost=220)
-pointwise("cosine_integral", "float", special("cosine_integral"), _oracle("cosine_integral"), cost=260)
+pointwise(
+    "cosine_integral", "float", special("cosine_integral"), _oracle("cosine_integral"), cost=260
+)
 pointwise("spence", "float", special("spence"), _scipy("spence"), cost=110)
 pointwise("j0", "float", special("j0"), _vanishing("j0"), cost=150)
 pointwise("j1", "float", special("j1"), _vanishing("j1"), cost=150)
@@ -127,7 +129,9 @@ pointwise("k1e", "float", special("k1e"), _scipy("k1e"), cost=150)
 
 # What incomplete integrals and quotients of gamma functions are made of, for numbers above zero.
 pointwise("beta_positive", "float", special("beta_positive"), _oracle("beta_positive"), cost=500)
-pointwise("betaln_positive", "float", special("betaln_positive"), _oracle("betaln_positive"), cost=540)
+pointwise(
+    "betaln_positive", "float", special("betaln_positive"), _oracle("betaln_positive"), cost=540
+)
 pointwise("lgamma1p", "float", special("lgamma1p"), _oracle("lgamma1p"), cost=60)
 pointwise("poisson_mass", "float", special("poisson_mass"), _oracle("poisson_mass"), cost=300)
 pointwise("binomial_mass", "float", special("binomial_mass"), _oracle("binomial_mass"), cost=700)

@@ -71,7 +71,7 @@ def _times(factor: Expr, x: Pair) -> Pair:
 
 
 def _logarithm(x: Pair, more: Expr | None = None) -> Pair:
-    """log(x + more) of a pair that is normal but not normalised: `low` may be as large as an ULP."""
+    """log(x + more) of a positive normal pair, whose second part may be as large as an ULP."""
     high, low = log_pair(x[0])
     share = x[1] / x[0]
     lost = fma(-share, x[0], x[1])
@@ -103,8 +103,8 @@ ONE = (Const(1.0, dt.f64), Const(0.0, dt.f64))
 class _Beta:
     """a B(a, b) = factor exp(-(a log(of_least) + b log(of_most) + rest)), a <= b, share = a / b.
 
-    both: Stirling's series serves for both; twice: that a and b are half of what is asked for, whose
-    sum overflows: logarithms are twice as large.
+    both: Stirling's series serves for both; twice: a and b are half of what is asked for, whose sum
+    overflows: logarithms are twice as large.
     """
 
     least: Expr

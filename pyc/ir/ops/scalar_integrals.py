@@ -1,9 +1,9 @@
 """The exponential integrals E1 and Ei, the sine and cosine integrals, and the dilogarithm, of one
 f32 or f64 element.
 
-Polynomials by ranges, of the functions less their singular parts; all in float64, for f32 too. Zeros
-are kept where the tables have their place (Ei, and the first of Ci); near others the error is that
-of the terms which cancel there.
+Polynomials by ranges, of the functions less their singular parts; all in float64, for f32 too.
+Zeros are kept where the tables have their place (Ei, and the first of Ci); near others the error is
+that of the terms which cancel there.
 """
 
 from __future__ import annotations
@@ -103,11 +103,13 @@ def sine_integral(x: Expr) -> Expr:
 
 
 def cosine_integral(x: Expr) -> Expr:
-    """Euler's constant + log(x) + the integral of (cos(t) - 1) / t from 0; -inf at 0, NaN below."""
+    """Euler's constant + log(x) + the integral of (cos(t) - 1) / t from 0, of |x|; -inf at
+    0, NaN at -inf."""
     t, wide = x.dtype, x.cast(dt.f64)
-    a = select(wide > 0.0, wide, 1.0)
+    a = absolute(wide)
+    usual = a > 0.0
+    a = select(usual, a, 1.0)
     s = not_above(a * a, 16.0)
-    high, low = tables.SQUARED_ROOT_OF_CI
     place, lack = tables.ROOT_OF_CI
     distance = ((a - place) - lack) * (a + place)
     regular = distance * horner(s, tables.CI_NEAR[t])
@@ -119,14 +121,17 @@ def cosine_integral(x: Expr) -> Expr:
     far = select(a.equal(INFINITY), Const(0.0, dt.f64), far)
     found = select(a < 4.0, near, select(a < 8.0, middle, far))
     ends = select(wide.equal(0.0), Const(-INFINITY, dt.f64), NAN)
-    return select(wide > 0.0, found, ends).cast(t)
+    return select(usual & wide.differs(-INFINITY), found, ends).cast(t)
 
 
 def _debye() -> tuple[float, ...]:
     """B_2k / (2k + 1)! for k = 1, 2, ...: of the dilogarithm of 1 - exp(-t)."""
     known = [Fraction(1)]
     for n in range(1, 23):
-        terms = (known[k] * Fraction(factorial(n + 1), factorial(k) * factorial(n + 1 - k)) for k in range(n))
+        terms = (
+            known[k] * Fraction(factorial(n + 1), factorial(k) * factorial(n + 1 - k))
+            for k in range(n)
+        )
         known.append(-sum(terms, Fraction(0)) / (n + 1))
     return tuple(float(known[k] / factorial(k + 1)) for k in range(2, 23, 2))
 
@@ -161,4 +166,3 @@ def spence(x: Expr) -> Expr:
 
 
 __all__ = ["cosine_integral", "exp1", "expi", "sine_integral", "spence"]
-

@@ -31,7 +31,7 @@ UNIFORM = tuple(getattr(integrals, f"UNIFORM_{k}") for k in range(10))
 def _of_positive(a: Expr) -> Expr:
     """exp(a^2) erfc(a) for an f64 a >= 0."""
     t = dt.f64
-    first, first_low, *others = tables.ERFC_SCALED[t]
+    first, _, *others = tables.ERFC_SCALED[t]
     v = fma(1.0 / (a + 2.0), -4.0, 1.0)
     middle = fma(v, horner(v, others), first) / (a + 2.0)
     low = not_above(a, 0.5)

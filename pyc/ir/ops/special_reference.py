@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special as scipy
+import scipy.special as scipy  # type: ignore[import-untyped]
 
 Array = np.ndarray[Any, Any]
 
@@ -21,8 +21,8 @@ def sine_integral(x: Any) -> Any:
 
 
 def cosine_integral(x: Any) -> Any:
-    """The second of SciPy's pair, NaN below zero."""
-    return np.where(x < 0, np.nan, scipy.sici(x)[1])
+    """The second of SciPy's pair."""
+    return scipy.sici(x)[1]
 
 
 def vanishing(name: str) -> Callable[[Any], Any]:

@@ -122,7 +122,7 @@ def log_expit(x: Any) -> Any:
 
 @public
 def sici(x: Any) -> Any:
-    """The sine and the cosine integral, as a pair; the second is NaN below 0, as SciPy's.
+    """The sine and the cosine integral, as a pair; the second is that of abs(x).
 
     raises DTypeError: complex arguments
     """
@@ -192,8 +192,7 @@ def _pseudo_huber(delta: Any, r: Any) -> Any:
     zero, one = delta.dtype.type(0), delta.dtype.type(1)
     v = r / pnp.where(delta == zero, one, delta)
     # sqrt(1 + v^2) - 1 without the difference
-    small = v * v / (one + pnp.hypot(one, v))
-    found = pnp.where(pnp.abs(v) > 1e4, pnp.abs(v) - one, small) * delta * delta
+    found = (v / (one + pnp.hypot(one, v))) * v * delta * delta
     ends = pnp.where((delta == zero) | (r == zero), zero, found)
     return pnp.where(delta < zero, delta.dtype.type(np.inf), ends)
 

@@ -22,7 +22,7 @@ from pyc.numpy import core
 from pyc.scipy.special.elementwise import gammasgn, real_operands
 
 _FACTORS = 20
-"""Up to which k `binom` multiplies, as SciPy does: whole numbers are exact where they fit."""
+"""Up to how many `binom` and `poch` multiply, as SciPy does, to be exact where the product fits."""
 
 _FACTORIALS = 171
 """Those that a float64 holds."""
@@ -54,8 +54,8 @@ def betaln(a: Any, b: Any) -> Any:
 
 @public
 def zeta(x: Any, q: Any = None) -> Any:
-    """The sum of (q + k)^-x over k = 0, 1, ...: Hurwitz's zeta function, Riemann's where q is None or
-    1, for x > 1. Infinite at x = 1, NaN below; SciPy continues Riemann's there.
+    """The sum of (q + k)^-x over k = 0, 1, ...: Hurwitz's zeta function, Riemann's where q is None
+    or 1, for x > 1. Infinite at x = 1, NaN below; SciPy continues Riemann's there.
 
     raises DTypeError: complex arguments
 
@@ -157,8 +157,8 @@ def multigammaln(a: Any, d: int) -> Any:
 
 @public
 def bernoulli(n: int) -> Any:
-    """The Bernoulli numbers B(0) to B(n) as a float64 array, each the nearest; B(1) is -1/2. Infinite
-    where they are beyond float64.
+    """The Bernoulli numbers B(0) to B(n) as a float64 array, each the nearest; B(1) is -1/2.
+    Infinite where they are beyond float64.
 
     n: a Python integer that is not negative
     raises ArgumentError: it is none
@@ -201,7 +201,9 @@ def _beta(a: Any, b: Any) -> Any:
 
 
 def _beta_of_floats(a: Any, b: Any) -> Any:
-    sign = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
+    total = a + b
+    vanishes = (total <= 0) & (pnp.floor(total) == total)
+    sign = gammasgn(a) * gammasgn(b) * gammasgn(pnp.where(vanishes, 1.0, total))
     elsewhere = sign * pnp.exp(_logarithm_elsewhere(a, b))
     pole, first, second, odd = _between_poles(a, b)
     at_poles = bind1("beta_positive", first, second)
@@ -266,13 +268,13 @@ def _binom_of_floats(x: Any, y: Any) -> Any:
     top, bottom = pnp.ones_like(x), pnp.ones_like(x)
     for i in range(1, _FACTORS):
         used = few & (k >= i)
-        top = pnp.where(used, top * (x - k + float(i)), top)
+        top = pnp.where(used, top * (x + (float(i) - k)), top)
         bottom = pnp.where(used, bottom * float(i), bottom)
         large = pnp.abs(top) > 1e50
         top, bottom = (pnp.where(large, top / bottom, top), pnp.where(large, 1.0, bottom))
     by_beta = 1.0 / ((x + 1.0) * _beta_of_floats(x - y + 1.0, y + 1.0))
     pole = (x < 0) & (pnp.floor(x) == x)
-    found = pnp.where(few, top / bottom, pnp.where(pole, np.nan, by_beta))
+    found = pnp.where(pole, np.nan, pnp.where(few, top / bottom, by_beta))
     outside = (pnp.floor(x) == x) & whole & (x >= 0) & ((y < 0) | (y > x))
     found = pnp.where(outside & (x < np.inf), 0.0, found)
     return pnp.where(pnp.isnan(x) | pnp.isnan(y), np.nan, found)
@@ -312,6 +314,13 @@ def _poch(z: Any, m: Any) -> Any:
     between = pnp.where(odd, -pnp.exp(steps), pnp.exp(steps))
     found = pnp.where(pole & other, between, pnp.where(pole, 0.0, found))
     found = pnp.where(other & ~pole, np.inf, found)
+    # Few whole steps are factors, as in SciPy: z + m may have lost what counts near a pole.
+    up, down = pnp.ones_like(z), pnp.ones_like(z)
+    few = (pnp.floor(m) == m) & (pnp.abs(m) <= _FACTORS)
+    for i in range(_FACTORS):
+        up = pnp.where(few & (m > i), up * (z + float(i)), up)
+        down = pnp.where(few & (m < -i), down * (z - float(i + 1)), down)
+    found = pnp.where(few & (pnp.abs(z) < np.inf), up / down, found)
     return pnp.where(m == 0, 1.0, found).astype(kind)
 
 
@@ -339,6 +348,3 @@ def _nearest(value: Fraction) -> float:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
-
-
-

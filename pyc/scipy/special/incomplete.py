@@ -33,8 +33,8 @@ _TERMS_OF_COMPLEMENT = 22
 
 @public
 def gammainc(a: Any, x: Any) -> Any:
-    """The regularised lower incomplete gamma function: the integral of t^(a - 1) exp(-t) from 0 to x
-    over gamma(a).
+    """The regularised lower incomplete gamma function: the integral of t^(a - 1) exp(-t) from 0 to
+    x over gamma(a).
 
     a, x: not negative, else NaN; broadcast together
     raises DTypeError: complex arguments
@@ -62,8 +62,8 @@ def gammaincc(a: Any, x: Any) -> Any:
 
 @public
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """The regularised incomplete beta function: the integral of t^(a - 1) (1 - t)^(b - 1) from 0 to x
-    over beta(a, b).
+    """The regularised incomplete beta function: the integral of t^(a - 1) (1 - t)^(b - 1) from 0 to
+    x over beta(a, b).
 
     a, b: not negative, and x between 0 and 1, else NaN; broadcast together
     raises DTypeError: complex arguments
