@@ -452,7 +452,7 @@ def test_a_function_that_cannot_run_in_steps_begins_with_none(
     """One of its later operations has no program for any size: those before are not compiled."""
     pyc.clear_caches()
     x = on_cpu(np.random.default_rng(0).uniform(size=(5, 31)))
-    x[0] + 1, x[1] + 1, x[0]  # noqa: B018 - what the calls do besides
+    x[0] + 1, x[1] + 1, x[0]
     reasons.clear()
     with compiled_programs(monkeypatch) as found:
         call(x)
