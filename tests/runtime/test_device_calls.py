@@ -383,3 +383,16 @@ def test_calls_stay_native_however_many_types_there_are(
         np.testing.assert_array_equal(np.asarray(f(put(X, gpu))), X * 2)
     assert native(f) == 5
     assert len(array._types) <= 8 and len(array._former_types) <= 8
+
+
+def test_a_device_runs_no_program_that_was_loaded_on_another() -> None:
+    """Of one name: what one test has compiled for it is nothing for the device of the next."""
+    f = pyc.jit(lambda x: x * 3)
+    for _ in range(2):
+        device = InterpretedDevice()
+        with pytest.MonkeyPatch.context() as patch:
+            install(device, patch)
+            for function in (f, np.tanh):
+                before = device.launched
+                function(put(X, device))
+                assert device.launched == before + 1
