@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pyc.backends.verdicts import Verdict
 
 _types: dict[ArrayType, ArrayType] = {}
+_former_types: dict[ArrayType, ArrayType] = {}
+"""Those of before `_types` was full: a type that is in use goes back with its object."""
 _MOST_TYPES = 4096
 _of_arrays: dict[Any, ArrayType] = {}
 """Types by the shape and the dtype of NumPy arrays."""
@@ -35,9 +37,14 @@ _of_arrays: dict[Any, ArrayType] = {}
 def known_type(type: ArrayType) -> ArrayType:
     """The one object for a type by which native calls know arrays of it. Arrays of another object
     for it are as good, and go through Python."""
+    found = _types.get(type)
+    if found is not None:
+        return found
     if len(_types) >= _MOST_TYPES:
+        _former_types.clear()
+        _former_types.update(_types)
         _types.clear()
-    return _types.setdefault(type, type)
+    return _types.setdefault(type, _former_types.get(type, type))
 
 
 class Host:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,6 +37,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_sessionfinish() -> None:
     shutil.rmtree(_CACHE, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_device_left() -> Iterator[None]:
+    """Programs of a device that a test has installed end with the test."""
+    yield
+    if (
+        used := sys.modules.get("tests.backends.interpreted_device")
+    ) is not None and used.installed:
+        used.forget()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -73,6 +74,15 @@ def as_bytes(x: Any) -> list[tuple[str, tuple[int, ...], bytes]]:
             r[r != r] = np.nan
         found.append((str(r.dtype), r.shape, r.tobytes()))
     return found
+
+
+@pytest.fixture
+def nothing_compiled(cache_dir: Path) -> None:
+    """What other tests have compiled is forgotten, in this process and on disk."""
+    pyc.clear_caches()
+
+
+fresh = pytest.mark.usefixtures("nothing_compiled")
 
 
 @contextmanager
@@ -361,6 +371,7 @@ def program(x: Any, y: Any) -> None:
     np.tril(x), np.roll(x, 1), np.pad(x, 1), np.diff(x), np.linalg.norm(x), np.outer(y, y)
 
 
+@fresh
 def test_a_new_shape_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
 
@@ -375,6 +386,7 @@ def test_a_new_shape_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found == []
 
 
+@fresh
 def test_numpy_arrays_compile_nothing_for_a_new_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(m: int, n: int) -> None:
         x, y = np.ones((m, n), np.float32), np.arange(n)
@@ -389,6 +401,7 @@ def test_numpy_arrays_compile_nothing_for_a_new_shape(monkeypatch: pytest.Monkey
     assert found == []
 
 
+@fresh
 def test_large_results_have_a_program_that_passes_by_the_caches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -403,6 +416,7 @@ def test_large_results_have_a_program_that_passes_by_the_caches(
     assert "!nontemporal" in x86.module(streamed[0], pyc.ir.target.X86_64_V4).text
 
 
+@fresh
 def test_long_lines_are_shared_by_tasks() -> None:
     """From some millions of elements on, if there are few: worth a program for the shape."""
     reasons.clear()
@@ -413,6 +427,7 @@ def test_long_lines_are_shared_by_tasks() -> None:
     assert reasons.counts()[Reason.FALLBACK_ONE_SIZE] == 1
 
 
+@fresh
 def test_what_has_no_such_program_says_so() -> None:
     reasons.clear()
     x = on_cpu(np.ones((3, 23)))
@@ -423,6 +438,7 @@ def test_what_has_no_such_program_says_so() -> None:
     assert "f64[3,23]" in events[0].details["types"]
 
 
+@fresh
 def test_a_call_that_comes_often_becomes_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the same bits: before, its operations were programs for any size."""
     x = on_cpu(np.random.default_rng(0).normal(size=(37, 5)))
@@ -436,6 +452,7 @@ def test_a_call_that_comes_often_becomes_one_program(monkeypatch: pytest.MonkeyP
     assert Reason.FALLBACK_ONE_SIZE not in reasons.counts()
 
 
+@fresh
 @pytest.mark.parametrize(
     "call",
     [
@@ -450,9 +467,8 @@ def test_a_function_that_cannot_run_in_steps_begins_with_none(
     call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One of its later operations has no program for any size: those before are not compiled."""
-    pyc.clear_caches()
     x = on_cpu(np.random.default_rng(0).uniform(size=(5, 31)))
-    x[0] + 1, x[1] + 1, x[0]  # noqa: B018 - what the calls do besides
+    x[0] + 1, x[1] + 1, x[0]
     reasons.clear()
     with compiled_programs(monkeypatch) as found:
         call(x)
@@ -559,6 +575,7 @@ def test_lines_are_read_in_16_bytes_on_a_gpu(kind: dt.DType) -> None:
     assert found.grid[0] * found.threads * 16 // kind.itemsize == 1 << 20
 
 
+@fresh
 def test_programs_are_forgotten() -> None:
     np.sin(on_cpu(np.ones(3)))
     pyc.clear_caches()

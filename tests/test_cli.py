@@ -204,13 +204,14 @@ def test_operations_are_listed_with_their_types(run) -> None:
     lines = {x.split()[0]: x.split()[1:] for x in operations.splitlines() if x[:1] == " "}
     assert {*lines} == {*OPS}
     assert lines["bitwise_and"][:2] == ["bool", "int8"] and "float32" not in lines["bitwise_and"]
-    assert lines["while"] == ["any"]
+    assert " ".join(lines["while"]) == "any CPU: native, GPU: native, placed_on_host"
     rows = {x.split()[0]: x.split()[1:] for x in functions.splitlines() if x[:1] == " "}
     assert {name for name in pyc.numpy.__all__ if inspect.isfunction(getattr(pyc.numpy, name))} <= {
         *rows
     }
-    assert rows["gcd"] == ["bool", "int", "uint"] and rows["linalg.norm"][-1] == "complex"
-    assert rows["zeros"] == ["no", "arrays"]
+    assert rows["gcd"][:4] == ["bool", "int", "uint", "CPU:"] and "complex" in rows["linalg.norm"]
+    assert " ".join(rows["linalg.inv"][-4:]) == "CPU: LAPACK, GPU: fallback_host"
+    assert " ".join(rows["zeros"]) == "no arrays CPU: native, GPU: native"
 
 
 # --- cache ----------------------------------------------------------------------------------------

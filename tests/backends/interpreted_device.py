@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc import compile_cuda, eager, eager_calls
+from pyc import clear_caches, compile_cuda
 from pyc import device as devices
 from pyc.backends import conditions
 from pyc.backends.base import SiteFailed
@@ -463,8 +463,18 @@ def install(on: InterpretedDevice, patch: Any, *, cached: bool = False) -> None:
         patch.setattr(compile_cuda, "load", beside_the_cache)
         patch.setattr(compile_cuda, "obtained", obtained)
         patch.setattr(compile_cuda, "obtained_plan", obtained_plan)
-    eager.clear()
-    eager_calls.clear()
+    clear_caches()  # of programs on another device of this name, be it a GPU
+    installed.append(on)
+
+
+installed: list[InterpretedDevice] = []
+"""Those that programs may still be loaded on: `tests/conftest.py` forgets them after each test."""
+
+
+def forget() -> None:
+    """Forgets the programs on devices that were installed."""
+    installed.clear()
+    clear_caches()
 
 
 def _with_texts(emitted: Callable[..., DeviceCode], plan: Plan, on: Any) -> DeviceCode:

@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 import pyc
-from pyc import compile_cuda, lax, reasons
+from pyc import array, compile_cuda, lax, reasons
 from pyc.array import Array, to_device
 from pyc.backends import ptx_early
 from pyc.errors import OutOfMemoryError
+from pyc.ir import dtype as dt
+from pyc.ir.types import ArrayType
 from pyc.reasons import Reason
 from pyc.runtime import device_program, device_steps, dispatch
 from tests.backends.interpreted_device import InterpretedDevice, install
@@ -367,3 +369,30 @@ def test_programs_go_with_their_functions(gpu: InterpretedDevice) -> None:
     del f, x
     gc.collect()
     assert not gpu._graphs and len(gpu.memory) == before
+
+
+def test_calls_stay_native_however_many_types_there_are(
+    gpu: InterpretedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrays are known by one object for their type, which a full table of types keeps."""
+    monkeypatch.setattr(array, "_MOST_TYPES", 8)
+    f = pyc.jit(lambda x: x * 2)
+    for k in range(6):
+        for n in range(5):
+            array.known_type(ArrayType((k, n, 9), dt.f32))
+        np.testing.assert_array_equal(np.asarray(f(put(X, gpu))), X * 2)
+    assert native(f) == 5
+    assert len(array._types) <= 8 and len(array._former_types) <= 8
+
+
+def test_a_device_runs_no_program_that_was_loaded_on_another() -> None:
+    """Of one name: what one test has compiled for it is nothing for the device of the next."""
+    f = pyc.jit(lambda x: x * 3)
+    for _ in range(2):
+        device = InterpretedDevice()
+        with pytest.MonkeyPatch.context() as patch:
+            install(device, patch)
+            for function in (f, np.tanh):
+                before = device.launched
+                function(put(X, device))
+                assert device.launched == before + 1
