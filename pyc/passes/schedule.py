@@ -272,13 +272,14 @@ class _Scheduler:
             return [(loop, core)]
         if len(cuts) * instructions(core) > SEGMENT_LIMIT:
             return [(loop, core)]
-        pieces = []
+        pieces: list[tuple[Loop, Body]] = []
         for first, last in pairwise([0, *cuts, loop.extent]):
             var = self.nest.simplify.variable(loop.var.name, last - first)
             inside = Rewriter(
                 expr=self._decide, variables={loop.var: var + first}, index=self._simpler
             ).body(core)
-            pieces.append((Loop(var, last - first), inside))
+            # A comparison of a clamped position is one of the position only within a piece.
+            pieces += self._segments(Loop(var, last - first), inside)
         return pieces
 
     def _cuts(self, loop: Loop, core: Body) -> list[int]:

@@ -13,7 +13,7 @@ import pyc.numpy as pnp
 from pyc.backends.oracle import run_plan
 from pyc.backends.x86 import module
 from pyc.ir.evaluate import evaluate
-from pyc.ir.expr import Load
+from pyc.ir.expr import Load, postorder
 from pyc.ir.loops import Alloc, For, If, Kernel, Kind, Let, Store, walk
 from pyc.ir.order import KEEP
 from pyc.ir.plan import STREAMED_BYTES
@@ -22,6 +22,7 @@ from pyc.ir.text_kernel import print_kernel
 from pyc.passes import optimise, schedule
 from pyc.passes.memory import plan
 from pyc.passes.merged_rows import TOGETHER
+from pyc.passes.nest import roots
 from pyc.passes.rows import OUTPUT_ROW
 from pyc.passes.schedule import AT_ONCE, ONE_LOOP, SPLIT
 from pyc.reasons import Reason
@@ -41,6 +42,8 @@ SCHEDULED: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "sum_of_a_short_row": (lambda x: x.sum(axis=1), (ones(30, 5),)),
     "pad": (lambda x: pnp.pad(x, 2) * 2, (ones(100),)),
     "concatenate": (lambda x, y: pnp.concatenate([x, y]) + 1, (ones(100), ones(60))),
+    "padded_join": (lambda x, y: pnp.pad(pnp.concatenate([x, y], 1), 1), (ones(3, 20), ones(3, 9))),
+    "rolled": (lambda x: pnp.roll(x, 1, 0) + pnp.roll(x, -1, 1), (ones(5, 40),)),
     "long_sum": (lambda x: x.sum(), (ones(SPLIT + 5),)),
 }
 
@@ -106,6 +109,27 @@ def test_pads_and_concatenations_are_cut_into_pieces(function: Any) -> None:
     assert len(extents(kernel, Kind.VECTOR)) >= 2
     text = print_kernel(kernel)
     assert not re.search(r"select\((?!(true|false)( & (true|false))*,)", text), text
+
+
+def test_a_padded_join_is_cut_into_pieces() -> None:
+    """The join compares the position that the pad has clamped: it is decided within the pad's
+    pieces, whose accesses then are contiguous."""
+
+    def join(x: Any, y: Any) -> Any:
+        return pnp.pad(pnp.concatenate([x, y], axis=1), 1)
+
+    (kernel,) = planned(join, ones(40, 64), ones(40, 64)).plan.kernels
+    vectors = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
+    assert vectors and {s.extent for s in vectors} == {8}
+    for vector in vectors:
+        assert sum(isinstance(e, Load) for e in postorder(roots(vector.body))) == 1
+
+
+def test_comparisons_of_outer_positions_do_not_narrow_vectors() -> None:
+    """A byte beside a row number is still a byte: 32 to a vector of 256 bits."""
+    rolled = ones(64, 256).astype(np.uint8)
+    (kernel,) = planned(lambda x: pnp.roll(x, 1, 0) + x, rolled).plan.kernels
+    assert extents(kernel, Kind.VECTOR) == [32]
 
 
 def test_a_long_reduction_has_two_stages() -> None:
