@@ -24,7 +24,7 @@ from pyc.passes.memory import plan
 from pyc.passes.merged_rows import TOGETHER
 from pyc.passes.nest import roots
 from pyc.passes.rows import OUTPUT_ROW
-from pyc.passes.schedule import AT_ONCE, ONE_LOOP, SPLIT
+from pyc.passes.schedule import AT_ONCE, ONE_LOOP, SPLIT, TURNED_ROWS
 from pyc.reasons import Reason
 from tests.passes.programs import awkward_arguments, graph_of, ones, planned, reasons_of
 from tests.programs.differential import same_bits
@@ -37,6 +37,9 @@ def extents(kernel: Kernel, kind: Kind) -> list[Any]:
 SCHEDULED: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "map": (lambda x: x * 2, (ones(100),)),
     "map_of_a_transpose": (lambda x: x.T + 1, (ones(20, 30),)),
+    "map_of_a_large_transpose": (lambda x: x.T + 1, (ones(70, 100),)),
+    "map_of_long_columns": (lambda x: x.T + 1, (ones(1001, 65),)),
+    "map_of_transposes": (lambda x: pnp.swapaxes(x, 1, 2) * 2, (ones(9, 65, 70),)),
     "sum_of_a_row": (lambda x: x.sum(axis=1), (ones(3, 2100),)),
     "sum_of_a_column": (lambda x: x.sum(axis=0), (ones(40, 64),)),
     "sum_of_a_short_row": (lambda x: x.sum(axis=1), (ones(30, 5),)),
@@ -130,6 +133,16 @@ def test_comparisons_of_outer_positions_do_not_narrow_vectors() -> None:
     rolled = ones(64, 256).astype(np.uint8)
     (kernel,) = planned(lambda x: pnp.roll(x, 1, 0) + x, rolled).plan.kernels
     assert extents(kernel, Kind.VECTOR) == [32]
+
+
+def test_what_is_read_across_is_read_in_blocks_of_rows() -> None:
+    """A vector goes down the rows of a block, so that each line of the cache is read once."""
+    (kernel,) = planned(lambda x, y: x.T + y, ones(128, 256), ones(256, 128)).plan.kernels
+    assert extents(kernel, Kind.VECTOR) == [8]
+    assert extents(kernel, Kind.PARALLEL) == [4 * 16]
+    assert extents(kernel, Kind.SERIAL) == [TURNED_ROWS]
+    (plain,) = planned(lambda x, y: x + y, ones(128, 256), ones(128, 256)).plan.kernels
+    assert TURNED_ROWS not in extents(plain, Kind.SERIAL)
 
 
 def test_a_long_reduction_has_two_stages() -> None:
