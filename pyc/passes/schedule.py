@@ -37,6 +37,7 @@ from pyc.ir.loops import (
     Reduce,
     Space,
     Stmt,
+    Store,
 )
 from pyc.ir.order import KEEP
 from pyc.ir.target import Target
