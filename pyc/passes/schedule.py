@@ -161,7 +161,7 @@ class _Scheduler:
         parallel = self.nest.work(core) * total > 2 * TASK_WORK
         if len(loops) == 1:
             return self._flat(inner, core, width, parallel)
-        if self._turns(*loops[-2:], core):
+        if self._turns(loops[-2], inner, core):
             return self._turned(loops, core, width, parallel)
         vectors = self._vectors(inner, inner.extent, core, width, same=same)
         if inner.extent < SHORT_ROW:
