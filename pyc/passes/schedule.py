@@ -37,6 +37,7 @@ from pyc.ir.loops import (
     Reduce,
     Space,
     Stmt,
+    Store,
 )
 from pyc.ir.order import KEEP
 from pyc.ir.target import Target
@@ -50,6 +51,7 @@ from pyc.passes.nest import (
     Loop,
     Nest,
     Stage,
+    accesses,
     around,
     can_split,
     has_regions,
@@ -96,6 +98,9 @@ SHORT_ROW = 32
 """Elements of an inner loop below which outer loops are not collapsed into one."""
 
 
+TURNED_ROWS = 64
+"""Rows of a block where what is read lies across what is stored: their pages fit the buffers that
+translate addresses."""
 MOST_CUTS = 6
 """Places at which a loop is cut into pieces at most."""
 SEGMENT_LIMIT = 800
@@ -156,10 +161,45 @@ class _Scheduler:
         parallel = self.nest.work(core) * total > 2 * TASK_WORK
         if len(loops) == 1:
             return self._flat(inner, core, width, parallel)
+        if self._turns(loops[-2], inner, core):
+            return self._turned(loops, core, width, parallel)
         vectors = self._vectors(inner, inner.extent, core, width, same=same)
         if inner.extent < SHORT_ROW:
             return self._wrap(loops[:-1], vectors, parallel=parallel)
         return self._rows(loops[:-1], vectors, parallel)
+
+    def _turns(self, outer: Loop, inner: Loop, core: Body) -> bool:
+        """Whether what is stored along the inner loop is read along the outer one."""
+        if min(outer.extent, inner.extent) < TURNED_ROWS or is_in_place(core):
+            return False
+        if not all(isinstance(s, (Let, Store)) for s in core):
+            return False
+        reads = [a for b, a in accesses(core) if b.space is Space.GLOBAL]
+        factors = [(self.nest.factor(outer.var, a), self.nest.factor(inner.var, a)) for a in reads]
+        across = any(o == 1 and i not in (0, 1, None) for o, i in factors)
+        return across and any(i == 1 for _, i in factors)
+
+    def _turned(self, loops: list[Loop], core: Body, width: int, parallel: bool) -> list[Stmt]:
+        """Blocks of rows; in each of them vector after vector, which goes down all rows of the
+        block: what it reads of a cache line is read while the line is there."""
+        outer, inner = loops[-2:]
+        row, block = Var("row"), Loop(Var("block"), -(-outer.extent // TURNED_ROWS))
+        limit: int | Expr = TURNED_ROWS
+        if outer.extent % TURNED_ROWS:
+            limit = minimum(const(TURNED_ROWS), const(outer.extent) - block.var * TURNED_ROWS)
+        down = renamed(core, {outer.var: block.var * TURNED_ROWS + row})
+        core = (For(row, limit, Kind.SERIAL, down),)
+        around = [*loops[:-2], block]
+        if not parallel or prod(x.extent for x in around) >= FEW_ROWS:
+            return self._rows(around, self._vectors(inner, inner.extent, core, width), parallel)
+        size = -(-inner.extent // (FEW_ROWS * width)) * width
+        piece = Loop(Var("piece"), -(-inner.extent // size))
+        part: int | Expr = size
+        if inner.extent % size:
+            part = minimum(const(size), const(inner.extent) - piece.var * size)
+        whole = inner.extent % width == 0
+        body = self._vectors(inner, part, core, width, first=piece.var * size, whole=whole)
+        return self._rows([*around, piece], body, parallel)
 
     def _flat(self, loop: Loop, core: Body, width: int, parallel: bool) -> list[Stmt]:
         """One loop: in tasks of whole vectors, or in one piece."""
@@ -272,13 +312,14 @@ class _Scheduler:
             return [(loop, core)]
         if len(cuts) * instructions(core) > SEGMENT_LIMIT:
             return [(loop, core)]
-        pieces = []
+        pieces: list[tuple[Loop, Body]] = []
         for first, last in pairwise([0, *cuts, loop.extent]):
             var = self.nest.simplify.variable(loop.var.name, last - first)
             inside = Rewriter(
                 expr=self._decide, variables={loop.var: var + first}, index=self._simpler
             ).body(core)
-            pieces.append((Loop(var, last - first), inside))
+            # A comparison of a clamped position is one of the position only within a piece.
+            pieces += self._segments(Loop(var, last - first), inside)
         return pieces
 
     def _cuts(self, loop: Loop, core: Body) -> list[int]:

@@ -13,7 +13,7 @@ import pyc.numpy as pnp
 from pyc.backends.oracle import run_plan
 from pyc.backends.x86 import module
 from pyc.ir.evaluate import evaluate
-from pyc.ir.expr import Load
+from pyc.ir.expr import Load, postorder
 from pyc.ir.loops import Alloc, For, If, Kernel, Kind, Let, Store, walk
 from pyc.ir.order import KEEP
 from pyc.ir.plan import STREAMED_BYTES
@@ -22,8 +22,9 @@ from pyc.ir.text_kernel import print_kernel
 from pyc.passes import optimise, schedule
 from pyc.passes.memory import plan
 from pyc.passes.merged_rows import TOGETHER
+from pyc.passes.nest import roots
 from pyc.passes.rows import OUTPUT_ROW
-from pyc.passes.schedule import AT_ONCE, ONE_LOOP, SPLIT
+from pyc.passes.schedule import AT_ONCE, ONE_LOOP, SPLIT, TURNED_ROWS
 from pyc.reasons import Reason
 from tests.passes.programs import awkward_arguments, graph_of, ones, planned, reasons_of
 from tests.programs.differential import same_bits
@@ -36,11 +37,16 @@ def extents(kernel: Kernel, kind: Kind) -> list[Any]:
 SCHEDULED: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "map": (lambda x: x * 2, (ones(100),)),
     "map_of_a_transpose": (lambda x: x.T + 1, (ones(20, 30),)),
+    "map_of_a_large_transpose": (lambda x: x.T + 1, (ones(70, 100),)),
+    "map_of_long_columns": (lambda x: x.T + 1, (ones(1001, 65),)),
+    "map_of_transposes": (lambda x: pnp.swapaxes(x, 1, 2) * 2, (ones(9, 65, 70),)),
     "sum_of_a_row": (lambda x: x.sum(axis=1), (ones(3, 2100),)),
     "sum_of_a_column": (lambda x: x.sum(axis=0), (ones(40, 64),)),
     "sum_of_a_short_row": (lambda x: x.sum(axis=1), (ones(30, 5),)),
     "pad": (lambda x: pnp.pad(x, 2) * 2, (ones(100),)),
     "concatenate": (lambda x, y: pnp.concatenate([x, y]) + 1, (ones(100), ones(60))),
+    "padded_join": (lambda x, y: pnp.pad(pnp.concatenate([x, y], 1), 1), (ones(3, 20), ones(3, 9))),
+    "rolled": (lambda x: pnp.roll(x, 1, 0) + pnp.roll(x, -1, 1), (ones(5, 40),)),
     "long_sum": (lambda x: x.sum(), (ones(SPLIT + 5),)),
 }
 
@@ -106,6 +112,37 @@ def test_pads_and_concatenations_are_cut_into_pieces(function: Any) -> None:
     assert len(extents(kernel, Kind.VECTOR)) >= 2
     text = print_kernel(kernel)
     assert not re.search(r"select\((?!(true|false)( & (true|false))*,)", text), text
+
+
+def test_a_padded_join_is_cut_into_pieces() -> None:
+    """The join compares the position that the pad has clamped: it is decided within the pad's
+    pieces, whose accesses then are contiguous."""
+
+    def join(x: Any, y: Any) -> Any:
+        return pnp.pad(pnp.concatenate([x, y], axis=1), 1)
+
+    (kernel,) = planned(join, ones(40, 64), ones(40, 64)).plan.kernels
+    vectors = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
+    assert vectors and {s.extent for s in vectors} == {8}
+    for vector in vectors:
+        assert sum(isinstance(e, Load) for e in postorder(roots(vector.body))) == 1
+
+
+def test_comparisons_of_outer_positions_do_not_narrow_vectors() -> None:
+    """A byte beside a row number is still a byte: 32 to a vector of 256 bits."""
+    rolled = ones(64, 256).astype(np.uint8)
+    (kernel,) = planned(lambda x: pnp.roll(x, 1, 0) + x, rolled).plan.kernels
+    assert extents(kernel, Kind.VECTOR) == [32]
+
+
+def test_what_is_read_across_is_read_in_blocks_of_rows() -> None:
+    """A vector goes down the rows of a block, so that each line of the cache is read once."""
+    (kernel,) = planned(lambda x, y: x.T + y, ones(128, 256), ones(256, 128)).plan.kernels
+    assert extents(kernel, Kind.VECTOR) == [8]
+    assert extents(kernel, Kind.PARALLEL) == [4 * 16]
+    assert extents(kernel, Kind.SERIAL) == [TURNED_ROWS]
+    (plain,) = planned(lambda x, y: x + y, ones(128, 256), ones(128, 256)).plan.kernels
+    assert TURNED_ROWS not in extents(plain, Kind.SERIAL)
 
 
 def test_a_long_reduction_has_two_stages() -> None:
