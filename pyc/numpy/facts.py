@@ -166,14 +166,14 @@ def einsum_path(subscripts: Any, *operands: Any, optimize: Any = "greedy") -> tu
 # --- arrays ---------------------------------------------------------------------------------------
 
 
-def asanyarray(a: Any, dtype: Any = None, order: Any = None) -> Any:
+def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None) -> Any:
     """`asarray`: there are no classes of arrays. NumPy: `numpy.asanyarray`.
 
     >>> asanyarray([1, 2]).tolist()
     [1, 2]
     """
     del order
-    return asarray(a, dtype)
+    return asarray(a, dtype, copy=copy)
 
 
 def asfortranarray(a: Any, dtype: Any = None) -> Any:
