@@ -80,19 +80,9 @@ _OWN_FORM = (
 """Functions that take what they name only."""
 
 _MAKERS = (
-    *(
-        "arange",
-        "array",
-        "asanyarray",
-        "asarray",
-        "empty",
-        "empty_like",
-        "eye",
-        "full",
-        "full_like",
-        "identity",
-    ),
-    *("fft.fftfreq", "fft.rfftfreq", "linspace", "ones", "ones_like", "zeros", "zeros_like"),
+    *("arange", "array", "asanyarray", "asarray", "empty", "empty_like", "eye", "full"),
+    *("full_like", "identity", "fft.fftfreq", "fft.rfftfreq", "linspace", "ones", "ones_like"),
+    *("zeros", "zeros_like"),
 )
 """Functions that make arrays: they take `device=`, and give arrays of rank 0."""
 _CONVERTERS = ("astype",)

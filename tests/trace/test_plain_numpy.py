@@ -105,17 +105,11 @@ def document() -> str:
                     verdict = f"refused: `{CLASSES[row.code].__name__}`, {row.code}"
                 lines.append(f"| {row.construct} | {verdict} |")
         lines.append("")
-    lines += [
-        "## What NumPy has and pyc does not",
-        "",
-        "| what | why, or what instead |",
-        "| --- | --- |",
-    ]
-    for table in (ABSENT, METHODS, KEYWORDS):
+    lines += ["## What NumPy has and pyc does not", ""]
+    lines += ["| what | why, or what instead |", "| --- | --- |"]
+    for table, mark in ((ABSENT, ""), (METHODS, "."), (KEYWORDS, "")):
         for reason, names in table.items():
-            shown = ", ".join(
-                f"`{'.' if table is METHODS else ''}{name}`" for name in sorted(names)
-            )
+            shown = ", ".join(f"`{mark}{name}`" for name in sorted(names))
             lines.append(f"| {shown} | {reason} |")
     lines += [f"| {what} | {instead} |" for what, instead in ELSEWHERE.items()]
     return "\n".join([*lines, ""])
