@@ -85,8 +85,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_done_is_refused_by_name(name: str) -> None:
-    argument = name.split()[0]
-    with pytest.raises(UnsupportedOpError, match=f"the argument `{argument}` cannot be traced"):
+    with pytest.raises(UnsupportedOpError, match=r"order='[AK]' is the order of memory"):
         jit(REFUSED[name])(X)
 
 
