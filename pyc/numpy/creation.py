@@ -171,10 +171,9 @@ def linspace(
     stop: Any,
     num: int = 50,
     endpoint: bool = True,
+    retstep: bool = False,
     dtype: Any = None,
     axis: int = 0,
-    *,
-    retstep: bool = False,
 ) -> Any:
     """`num` evenly spaced numbers from start to stop, along a new axis if these are arrays, of the
     float type that they promote to; integers of a `dtype` are rounded down. retstep: a tuple with

@@ -518,14 +518,12 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
     return logical_or(found, logical_and(isnan(a), isnan(b))) if equal_nan else found
 
 
-def nan_to_num(x: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """NaN and infinities replaced, by default with 0 and the largest numbers of the type; in both
-    parts of complex numbers."""
+def nan_to_num(x: Any, *, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """NaN and infinities replaced, by default with 0 and the largest numbers of the type."""
     (x,) = operands("nan_to_num", x)
     if dtype_of(x).is_complex:
-        return bind1(
-            "complex", *(nan_to_num(part, nan, posinf, neginf) for part in (real(x), imag(x)))
-        )
+        given = {"nan": nan, "posinf": posinf, "neginf": neginf}
+        return bind1("complex", *(nan_to_num(part(x), **given) for part in (real, imag)))
     if not dtype_of(x).is_float:
         return x
     top = float(dtype_of(x).limits.max)

@@ -158,7 +158,7 @@ def einsum_path(subscripts: Any, *operands: Any, optimize: Any = "greedy") -> tu
     tells the cost. NumPy: `numpy.einsum_path`.
 
     >>> einsum_path("ij,jk,kl->il", np.ones((2, 3)), np.ones((3, 4)), np.ones((4, 5)))[0]
-    ['einsum_path', (0, 1), (0, 1)]
+    ['einsum_path', (1, 2), (0, 1)]
     """
     return contraction_path(subscripts, operands, optimize)
 
@@ -166,14 +166,14 @@ def einsum_path(subscripts: Any, *operands: Any, optimize: Any = "greedy") -> tu
 # --- arrays ---------------------------------------------------------------------------------------
 
 
-def asanyarray(a: Any, dtype: Any = None, order: Any = None) -> Any:
+def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None) -> Any:
     """`asarray`: there are no classes of arrays. NumPy: `numpy.asanyarray`.
 
     >>> asanyarray([1, 2]).tolist()
     [1, 2]
     """
     del order
-    return asarray(a, dtype)
+    return asarray(a, dtype, copy=copy)
 
 
 def asfortranarray(a: Any, dtype: Any = None) -> Any:

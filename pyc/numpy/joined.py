@@ -9,7 +9,7 @@ import numpy as np
 from pyc.errors import ArgumentError, ConcretizationError, UnsupportedOpError
 from pyc.interpreter import is_number
 from pyc.numpy.core import cast, constant, literal, result_dtype, shape_of, structural, value
-from pyc.numpy.creation import array, asarray
+from pyc.numpy.creation import arange, array, asarray
 from pyc.numpy.manipulation import concat, permute_dims, swapaxes
 
 __all__ = ["c_", "r_"]
@@ -74,7 +74,10 @@ class Joined:
                 f"{self._name}: a range with a traced bound has a length that depends on data",
                 fix="Use a bound that is known: `x.shape[0]`, or a static argument.",
             )
-        return constant(np.r_[slice(*bounds)])
+        start, stop, step = bounds
+        if isinstance(step, complex):
+            return constant(np.r_[slice(*bounds)])
+        return arange(start or 0, stop, 1 if step is None else step)
 
     def _wide(self, x: Any, is_range: bool, rank: int, place: int) -> Any:
         before = len(shape_of(x))

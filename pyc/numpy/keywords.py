@@ -36,6 +36,7 @@ _WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "like": (None,),
     "signature": (None,),
     "overwrite_input": (True, False),
+    "copy": (True,),
 }
 """Arguments that ask for nothing that would change the result, and their values."""
 
@@ -79,8 +80,9 @@ _OWN_FORM = (
 """Functions that take what they name only."""
 
 _MAKERS = (
-    *("arange", "array", "asarray", "empty", "empty_like", "eye", "full", "full_like", "identity"),
-    *("fft.fftfreq", "fft.rfftfreq", "linspace", "ones", "ones_like", "zeros", "zeros_like"),
+    *("arange", "array", "asanyarray", "asarray", "empty", "empty_like", "eye", "full"),
+    *("full_like", "identity", "fft.fftfreq", "fft.rfftfreq", "linspace", "ones", "ones_like"),
+    *("zeros", "zeros_like"),
 )
 """Functions that make arrays: they take `device=`, and give arrays of rank 0."""
 _CONVERTERS = ("astype",)

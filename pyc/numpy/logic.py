@@ -174,6 +174,8 @@ isfinite = _test("isfinite", "isfinite", True, "x is neither NaN nor infinite.")
 def signbit(x: Any) -> Any:
     """The sign bit is set (-0.0 included)."""
     (x,) = operands("signbit", x)
+    if dtype_of(x).is_complex:
+        raise DTypeError(f"signbit: complex numbers have no sign, got {type_text(x)}")
     if dtype_of(x).is_float:
         return bind1("signbit", x)
     return less(x, 0)

@@ -155,7 +155,7 @@ def _with_ramps(x: Any, axis: int, widths: Any, mode: str, options: Mapping[str,
     edges = (part(x, axis, 0, 1), part(x, axis, length - 1, 1))
     around = tuple(n for k, n in enumerate(shape_of(x)) if k != axis)
     ramps = [
-        moveaxis(linspace(end, bind1("reshape", e, shape=around), size, False, kind), 0, axis)
+        moveaxis(linspace(end, bind1("reshape", e, shape=around), size, False, dtype=kind), 0, axis)
         for end, e, size in zip(ends, edges, widths, strict=True)
     ]
     return concat([ramps[0], x, flip(ramps[1], axis)], axis)

@@ -338,6 +338,8 @@ def _weight_type(weights: Any) -> Any:
 
 def edges_of_bins(x: Any, bins: Any, range: Any) -> Any:
     """The edges of bins for a line; see `histogram`."""
+    if dtype_of(x).is_complex:
+        raise DTypeError(f"histogram: needs real numbers, got {type_text(x)}")
     if isinstance(bins, str):
         known = known_elements(x)
         if known is not None:

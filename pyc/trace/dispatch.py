@@ -112,7 +112,7 @@ def _shares_memory(*args: Any, **options: Any) -> NoReturn:
 def _nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    found = pnp.nan_to_num(x, nan, posinf, neginf)
+    found = pnp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
     if copy:
         return found
     _change(x, found, "np.nan_to_num")

@@ -264,3 +264,16 @@ def requirement_that_there_is_not(x):
 @given(LINE)
 def fewer_items_than_asked_for(x):
     return pnp.fromiter([1, 2], np.int64, 3) + x[:3]
+
+
+# --- complex numbers ------------------------------------------------------------------------------
+
+
+@given(PAIRS)
+def signs_of_complex_numbers(z):
+    return np.signbit(z)
+
+
+@given(PAIRS)
+def complex_numbers_counted_in_bins(z):
+    return np.histogram(z)

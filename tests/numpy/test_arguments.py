@@ -242,6 +242,10 @@ CASES: dict[str, tuple[Any, ...]] = {
         V,
     ),
     "pieces of singles": (lambda np, x: np.r_[x, 1.0, 2], S),
+    "complex numbers without NaN": (
+        lambda np, x: (np.nan_to_num(x), np.nan_to_num(x, nan=2, posinf=3.0, copy=True)),
+        np.array([complex(np.nan, 1), complex(-np.inf, np.nan), complex(2, np.inf), 1j]),
+    ),
     "checked and required": (
         lambda np, x: (
             np.asarray_chkfinite(x),

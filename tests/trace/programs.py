@@ -158,11 +158,11 @@ def uses_leaked(x):
 
 
 def unknown_function(x):
-    return np.sort_complex(x)
+    return np.emath.sqrt(x)
 
 
 def unknown_keyword(x):
-    return np.quantile(x, 0.5, method="hazen")
+    return np.sort(x, order="weight")
 
 
 def unknown_ufunc_method(x):

@@ -14,6 +14,7 @@ import pytest
 from pyc import tree
 from pyc.errors import CLASSES, PycError
 from pyc.jit import jit
+from tests.trace.absent import ABSENT, ELSEWHERE, KEYWORDS, METHODS
 from tests.trace.plain_numpy import ROWS, Row
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "plain-numpy.md"
@@ -39,10 +40,15 @@ What is not exactly as in Python and NumPy:
   infinite, `(-2.0) ** 0.5` is NaN, `round` is NumPy's; as NumPy's scalars they are returned;
 * arrays of rank 0 are scalars: `isinstance(np.array(1.0), np.ndarray)` is false, and results of
   rank 0 are scalars also where NumPy gives an array (`x.squeeze()`, `np.tensordot`);
-* complex numbers have no order: comparisons, extremes and sorting of them are refused;
+* traced edges of bins (`np.digitize`) and lines to search in (`np.searchsorted`) are taken to be in
+  order;
+* `np.roots` and `np.linalg.eigvals` of traced values are complex also where all of them are real;
+* `ufunc.reduceat` combines the elements of a part from the left (NumPy's of `np.power` and
+  `np.arctan2` may leave elements out, where they compute several at once);
 * results have the byte order of the machine, and are in C order;
 * casts of floats to integers that do not hold them saturate, and NaN gives 0;
-* `np.empty` gives zeros, and `order="F"` is refused where it would matter.
+* `np.empty` gives zeros; `order="F"` of a new array changes nothing, and `order="A"` and `"K"`,
+  which ask where elements lie, are refused for traced arrays of several axes.
 
 """
 
@@ -99,7 +105,14 @@ def document() -> str:
                     verdict = f"refused: `{CLASSES[row.code].__name__}`, {row.code}"
                 lines.append(f"| {row.construct} | {verdict} |")
         lines.append("")
-    return "\n".join(lines)
+    lines += ["## What NumPy has and pyc does not", ""]
+    lines += ["| what | why, or what instead |", "| --- | --- |"]
+    for table, mark in ((ABSENT, ""), (METHODS, "."), (KEYWORDS, "")):
+        for reason, names in table.items():
+            shown = ", ".join(f"`{mark}{name}`" for name in sorted(names))
+            lines.append(f"| {shown} | {reason} |")
+    lines += [f"| {what} | {instead} |" for what, instead in ELSEWHERE.items()]
+    return "\n".join([*lines, ""])
 
 
 def test_the_page_is_that_of_the_rows(request) -> None:

@@ -164,6 +164,18 @@ def test_where_numpy_raises_pyc_raises_the_corresponding_class(name: str) -> Non
         pyc.jit(call)(FLOATS)
 
 
+@pytest.mark.parametrize("kind", ["f", "i", "b"])
+def test_parts_of_every_function_from_traced_places(kind: str) -> None:
+    """In a tree, or one element after the other, as far as the longest part goes."""
+    names = {"f": OF_FLOATS, "i": OF_INTEGERS, "b": OF_BOOLS[:-1]}[kind]
+    array, places = ARRAYS[kind] % 3 if kind == "i" else ARRAYS[kind], np.array([0, 2, 1, 1, 3])
+
+    def parts(x: Any, at: Any) -> Any:
+        return tuple(getattr(np, name).reduceat(x, at, axis=1) for name in names)
+
+    assert not difference(outcome(parts, array, places), pyc.jit(parts)(array, places))
+
+
 def test_what_needs_known_places_says_so() -> None:
     def under_a_mask(x: Any) -> Any:
         y = x.copy()
