@@ -236,8 +236,8 @@ def logspace(
         at = axis_of("logspace", axis, len(shape))
         one = tuple(1 if k == at else n for k, n in enumerate(shape))
         base = bind1("reshape", base, shape=one)
-    power = broadcast(base, shape)
-    found = bind1("power", power, exponents)
+    kind = result_dtype(base, exponents)
+    found = bind1("power", broadcast(cast(base, kind), shape), cast(exponents, kind))
     return found if dtype is None else cast(found, to_dtype(dtype))
 
 

@@ -39,6 +39,9 @@ _WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
 }
 """Arguments that ask for nothing that would change the result, and their values."""
 
+_IN_MEMORY_ORDER = ("ravel", "reshape")
+"""Functions for which "A" and "K" mean the order of elements in memory, which pyc does not ask."""
+
 RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction", "x1": "a", "x2": "b"}
 """Parameters of NumPy that pyc.numpy knows by another name."""
 
@@ -95,10 +98,12 @@ _FIXES = {
 }
 
 
-def changes_nothing(name: str, value: Any) -> bool:
-    """Whether a keyword argument of NumPy leaves the result as it would be without."""
+def changes_nothing(name: str, value: Any, function: str = "") -> bool:
+    """Whether a keyword argument of NumPy's `function` leaves the result as it would be without."""
     if value is np._NoValue:
         return True
+    if name == "order" and function in _IN_MEMORY_ORDER:
+        return value in ("C", None)
     return any(
         value is v or (type(value) is type(v) and value == v)
         for v in _WITHOUT_EFFECT.get(name, (None,))
@@ -172,7 +177,7 @@ def as_ours(
             return None
         elif name == names[0] and not positional:
             positional.append(value)
-        elif not changes_nothing(name, value):
+        elif not changes_nothing(name, value, function.__name__):
             refuse(shown, function.__name__, name)
         changed = changed or renamed not in own or renamed != name
     return (positional, named) if changed else None

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import ascii_letters
 from typing import Any
 
-from pyc.errors import ShapeError
+import numpy as np
+
+from pyc.errors import DTypeError, ShapeError
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -220,17 +223,34 @@ def kron(a: Any, b: Any) -> Any:
     return reshape(multiply(x, y), tuple(m * n for m, n in zip(left, right, strict=True)))
 
 
-def einsum(subscripts: str, *xs: Any, dtype: Any = None, optimize: Any = False) -> Any:
+def einsum(
+    subscripts: Any,
+    *xs: Any,
+    dtype: Any = None,
+    order: str = "K",
+    casting: Any = "safe",
+    optimize: Any = False,
+) -> Any:
     """Einstein summation ("ij,jk->ik", "...ij,...jk->...ik", "ii->i"): pair by pair from the left,
-    whatever `optimize` is. dtype: in which it is computed, by default the common one.
+    whatever `optimize` and `order` are. dtype: in which it is computed, by default the common one;
+    casting: by what rule of NumPy's it is led to. In place of a text each operand may be followed by
+    a list of the numbers of its axes, and the last one by that of the result's.
 
     A label that one operand has twice takes its diagonal; "..." stands for axes that broadcast. Of
     one operand, where nothing is summed, the result is a view, as NumPy's is.
     """
-    del optimize
+    del optimize, order
+    if not isinstance(subscripts, str):
+        subscripts, xs = _by_numbers((subscripts, *xs))
     values = [asarray(x) for x in xs]
     labels, output = _subscripts(subscripts, values)
     kind = result_dtype(*values) if dtype is None else to_dtype(dtype)
+    for x in values:
+        if not np.can_cast(dtype_of(x).numpy, kind.numpy, casting):
+            raise DTypeError(
+                f"einsum: {casting!r} does not lead from {type_text(x)} to {kind.name}",
+                fix='Convert it before, `.astype(dtype)`, or allow it: `casting="unsafe"`.',
+            )
     taken = [_diagonals(name, cast(x, kind)) for name, x in zip(labels, values, strict=True)]
     sizes: dict[str, int] = {}
     for name, x in taken:
@@ -248,6 +268,21 @@ def einsum(subscripts: str, *xs: Any, dtype: Any = None, optimize: Any = False) 
     found = _finish(current, result, output)
     is_view = len(values) == 1 and set(labels[0]) == set(output)
     return found if is_view else separated(found, xs)
+
+
+def _by_numbers(items: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
+    """The text and the operands of a call with lists of numbers; ShapeError: a number is no axis's."""
+    lists = items[1::2]
+    pairs = len(items) // 2
+    operands = tuple(items[: 2 * pairs : 2])
+    named = []
+    for each in (*lists, *items[2 * pairs :]):
+        given = list(each)
+        if any(c is not Ellipsis and not 0 <= c < len(ascii_letters) for c in given):
+            raise ShapeError(f"einsum: axes are numbered from 0 to 51, or `...`, got {given}")
+        named.append("".join("..." if c is Ellipsis else ascii_letters[c] for c in given))
+    inputs = ",".join(named[:pairs])
+    return (f"{inputs}->{named[pairs]}" if len(items) % 2 else inputs), operands
 
 
 def _subscripts(subscripts: str, values: Sequence[Any]) -> tuple[list[str], str]:

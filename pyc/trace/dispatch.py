@@ -315,7 +315,7 @@ def _arranged(
         renamed = name if name in names else keywords.RENAMED.get(name, name)
         if renamed in names or open_ended:
             out[renamed] = value
-        elif not keywords.changes_nothing(name, value):
+        elif not keywords.changes_nothing(name, value, theirs.__name__):
             _refuse_argument(name_of(theirs), name)
     return positional, out
 
