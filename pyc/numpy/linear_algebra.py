@@ -233,8 +233,8 @@ def einsum(
 ) -> Any:
     """Einstein summation ("ij,jk->ik", "...ij,...jk->...ik", "ii->i"): pair by pair from the left,
     whatever `optimize` and `order` are. dtype: in which it is computed, by default the common one;
-    casting: by what rule of NumPy's it is led to. In place of a text each operand may be followed by
-    a list of the numbers of its axes, and the last one by that of the result's.
+    casting: by what rule of NumPy's it is led to. In place of a text each operand may be followed
+    by a list of the numbers of its axes, and the last one by that of the result's.
 
     A label that one operand has twice takes its diagonal; "..." stands for axes that broadcast. Of
     one operand, where nothing is summed, the result is a view, as NumPy's is.
@@ -271,7 +271,7 @@ def einsum(
 
 
 def _by_numbers(items: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
-    """The text and the operands of a call with lists of numbers; ShapeError: a number is no axis's."""
+    """The text and the operands of a call with lists of axes; ShapeError: a number too great."""
     lists = items[1::2]
     pairs = len(items) // 2
     operands = tuple(items[: 2 * pairs : 2])

@@ -29,6 +29,7 @@ from pyc.numpy.elementwise import (
     clip,
     conj,
     divide,
+    imag,
     isclose,
     maximum,
     multiply,
@@ -67,8 +68,13 @@ def interp(
     count = shape_of(places)[0]
     if count == 0 or shape_of(heights) != (count,):
         raise ShapeError(f"interp: {type_text(places)} and {type_text(heights)} must be as many")
-    kind = dt.c128 if dtype_of(heights).is_complex else dt.f64
-    x, places, heights = cast(asarray(x), dt.f64), cast(places, dt.f64), cast(heights, kind)
+    if dtype_of(heights).is_complex:
+        parts = []
+        for take in (real, imag):
+            ends = [None if v is None else take(v) for v in (left, right)]
+            parts.append(interp(x, places, take(heights), *ends, period))
+        return bind1("complex", *parts)
+    x, places, heights = (cast(asarray(v), dt.f64) for v in (x, places, heights))
     if period is not None:
         if not period:
             raise ArgumentError("interp: the period is 0")
@@ -96,8 +102,8 @@ def interp(
         inside = where(equal(x, x0), y0, inside)
         inside = where(equal(x, x1), y1, inside)
     first, last = gather(places, 0), gather(places, count - 1)
-    before = gather(heights, 0) if left is None else cast(value(left), kind)
-    after = gather(heights, count - 1) if right is None else cast(value(right), kind)
+    before = gather(heights, 0) if left is None else cast(value(left), dt.f64)
+    after = gather(heights, count - 1) if right is None else cast(value(right), dt.f64)
     return where(less(x, first), before, where(less(last, x), after, inside))
 
 
