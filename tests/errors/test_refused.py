@@ -16,6 +16,7 @@ from tests.errors import (
     lanes,
     matrices,
     names,
+    options,
     others,
     outside,
     shapes,
@@ -33,6 +34,7 @@ MODULES = {
     "lanes": lanes,
     "matrices": matrices,
     "names": names,
+    "options": options,
     "others": others,
     "outside": outside,
     "shapes": shapes,
@@ -50,7 +52,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_refused(name, golden, monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
-    args, options = PROGRAMS[name].given
+    args, settings = PROGRAMS[name].given
     with pytest.raises(PycError) as found:
-        jit(PROGRAMS[name], **options)(*args)
+        jit(PROGRAMS[name], **settings)(*args)
     golden(f"{type(found.value).__name__}: {found.value}")
