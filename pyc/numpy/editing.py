@@ -153,6 +153,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     if mode not in ("raise", "wrap", "clip"):
         raise ArgumentError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
     number = asarray(a)
+    number = cast(number, dt.i64) if dtype_of(number) is dt.b1 else number
     if not dtype_of(number).is_integer:
         raise DTypeError(f"choose: the numbers must be integers, got {type_text(number)}")
     given = choices if isinstance(choices, (list, tuple)) else list(asarray(choices))

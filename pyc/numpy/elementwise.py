@@ -527,9 +527,9 @@ def nan_to_num(x: Any, *, nan: float = 0.0, posinf: Any = None, neginf: Any = No
     if not dtype_of(x).is_float:
         return x
     top = float(dtype_of(x).limits.max)
-    x = where(isnan(x), nan, x)
-    x = where(isposinf(x), top if posinf is None else posinf, x)
-    return where(isneginf(x), -top if neginf is None else neginf, x)
+    found = where(isnan(x), nan, x)  # which may be an infinity itself
+    found = where(isposinf(x), top if posinf is None else posinf, found)
+    return where(isneginf(x), -top if neginf is None else neginf, found)
 
 
 # --- complex --------------------------------------------------------------------------------------

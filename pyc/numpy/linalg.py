@@ -191,6 +191,8 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if ord == 2:
         return sqrt(total(_squares(x), axis=axis, keepdims=keepdims))
     size = absolute(x)
+    if ord == np.inf and 0 in shape_of(x):
+        return total(size, axis=axis, keepdims=keepdims)  # 0, where there is no element
     if ord == np.inf:
         return greatest(size, axis=axis, keepdims=keepdims)
     if ord == -np.inf:

@@ -277,13 +277,15 @@ def einsum(
 
 
 def _spelled(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
-    """Subscripts as a text, of operands with lists of integers behind them."""
+    """Subscripts as a text, of operands with lists of integers behind them; ShapeError: one that is
+    no number of a label."""
     count = len(given) // 2
-    lists = [*given[1 : 2 * count : 2], *given[2 * count :]]
-    texts = [
-        "".join("..." if k is Ellipsis else _LABELS[::-1][structural(k)] for k in each)
-        for each in lists
-    ]
+    texts = []
+    for each in (*given[1 : 2 * count : 2], *given[2 * count :]):
+        labels = [k if k is Ellipsis else structural(k) for k in each]
+        if any(k is not Ellipsis and not 0 <= k < len(_LABELS) for k in labels):
+            raise ShapeError(f"einsum: axes are numbered from 0 to 51, or `...`, got {labels}")
+        texts.append("".join("..." if k is Ellipsis else _LABELS[::-1][k] for k in labels))
     joined = ",".join(texts[:count])
     return "->".join([joined, *texts[count:]]), tuple(given[: 2 * count : 2])
 

@@ -508,7 +508,10 @@ def pad_widths(x: Any, pad_width: Any) -> list[list[int]]:
     given = np.asarray(structural(pad_width))
     if given.dtype.kind not in "iu":
         raise DTypeError(f"pad: widths are integers, got {pad_width!r}")
-    widths: list[list[int]] = np.broadcast_to(given, (len(shape_of(x)), 2)).tolist()
+    try:
+        widths: list[list[int]] = np.broadcast_to(given, (len(shape_of(x)), 2)).tolist()
+    except ValueError:
+        raise ShapeError(f"pad: widths {pad_width} do not fit {type_text(x)}") from None
     if any(w < 0 for pair in widths for w in pair):
         raise ShapeError(f"pad: widths must not be negative, got {pad_width}")
     return widths

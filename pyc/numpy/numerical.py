@@ -118,6 +118,11 @@ def _interpolated(x: Any, places: Any, heights: Any, left: Any, right: Any) -> A
         y0, y1 = gather(heights, low), gather(heights, high)
         slope = divide(subtract(y1, y0), subtract(x1, x0))
         inside = add(multiply(slope, subtract(x, x0)), y0)
+        # Beside what is not finite: from the other end, or level.
+        from_above = add(multiply(slope, subtract(x, x1)), y1)
+        from_above = where(logical_and(isnan(from_above), equal(y0, y1)), y0, from_above)
+        inside = where(isnan(inside), from_above, inside)
+        inside = where(equal(x, x0), y0, inside)
         inside = where(equal(x, x1), y1, inside)
     first, last = gather(places, 0), gather(places, count - 1)
     before = gather(heights, 0) if left is None else cast(value(left), dt.f64)

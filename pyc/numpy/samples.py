@@ -107,7 +107,8 @@ def geomspace(
         known = known_elements(end)
         if known is not None and (known == 0).any():
             raise ArgumentError("geomspace: a geometric sequence does not hold 0")
-    wide = dt.c128 if result_dtype(*ends).is_complex else dt.f64
+    asked = dtype is not None and to_dtype(dtype).is_complex
+    wide = dt.c128 if asked or result_dtype(*ends).is_complex else dt.f64
     first, last = (cast(end, wide) for end in ends)
     # Measured from the first end: real sequences of negative numbers, and spirals, begin at 1.
     turn = sign(first)

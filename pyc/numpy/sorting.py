@@ -299,12 +299,16 @@ def isin(
     are compared with every element, more are sorted and searched; assume_unique and `kind` ("sort",
     "table") choose among NumPy's ways, and change nothing here.
 
-    raises ArgumentError: another `kind`
+    raises ArgumentError: another `kind`, or "table" for what are no integers
     """
     del assume_unique
-    if kind not in (None, "sort", "table"):
-        raise ArgumentError(f"isin: kind must be None, 'sort' or 'table', got {kind!r}")
     x, items = asarray(element), ravel(asarray(test_elements))
+    whole = all(dtype_of(v).kind in ("bool", "int", "uint") for v in (x, items))
+    if kind not in (None, "sort", "table") or (kind == "table" and not whole):
+        raise ArgumentError(
+            f"isin: kind {kind!r} for {type_text(x)} and {type_text(items)}",
+            fix="Leave it out: the result is the same.",
+        )
     common = result_dtype(x, items)
     exact = common.is_integer or not (dtype_of(x).is_integer and dtype_of(items).is_integer)
     if shape_of(items)[0] > _COMPARED and exact:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pyc
+import pyc.numpy as pnp
 from pyc import compile_cuda, device
 from pyc.__main__ import main
 from pyc.backends import cuda, host
@@ -141,6 +142,19 @@ def test_an_argument_whose_copy_does_not_fit_in_memory(
 
 def test_a_level_that_is_not_there(golden: Any) -> None:
     golden(text_of(lambda: jit(lambda x: x + 1).lower(np.ones(3)).as_text("asm")))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: pnp.add(1, 2, out=[]),
+        lambda: pnp.add(1, 2, out=(np.zeros(()), np.zeros(()))),
+        lambda: pnp.modf(1.5, out=np.zeros(())),
+    ],
+    ids=["no array", "too many", "too few"],
+)
+def test_arrays_to_write_to(call: Any, golden: Any) -> None:
+    golden(text_of(call))
 
 
 def test_types_that_promote_to_none(golden: Any) -> None:

@@ -17,6 +17,7 @@ from tests.errors import (
     matrices,
     names,
     numeric,
+    options,
     others,
     outside,
     shapes,
@@ -35,6 +36,7 @@ MODULES = {
     "matrices": matrices,
     "names": names,
     "numeric": numeric,
+    "options": options,
     "others": others,
     "outside": outside,
     "shapes": shapes,
@@ -52,7 +54,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_refused(name, golden, monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
-    args, options = PROGRAMS[name].given
+    args, settings = PROGRAMS[name].given
     with pytest.raises(PycError) as found:
-        jit(PROGRAMS[name], **options)(*args)
+        jit(PROGRAMS[name], **settings)(*args)
     golden(f"{type(found.value).__name__}: {found.value}")

@@ -65,6 +65,7 @@ def main() -> int:
     parser.add_argument(
         "--outcomes", type=Path, default=None, help="where all outcomes are written"
     )
+    parser.add_argument("--resume", action="store_true", help="adds what is missing in that file")
     parser.add_argument("--json", type=Path, default=None, help="where the figures are written")
     options = parser.parse_args()
     file = record.place()
@@ -88,8 +89,14 @@ def main() -> int:
         wanted = {(e["key"], e["way"]) for e in lines if e["kind"] != AGREE}
         tasks = [(k, way) for k, way in tasks if (calls[k].key, way) in wanted]
     tasks.sort(key=lambda task: calls[task[0]].key)  # functions mixed: no worker has all slow ones
+    before: list[Outcome] = []
+    if options.resume and options.outcomes and options.outcomes.exists():
+        lines = options.outcomes.read_text().splitlines()
+        before = [Outcome(**json.loads(line)) for line in lines]
+        known = {(e.key, e.way) for e in before}
+        tasks = [(k, way) for k, way in tasks if (calls[k].key, way) not in known]
     begun, told = time.perf_counter(), 0
-    out = options.outcomes.open("w") if options.outcomes else None
+    out = options.outcomes.open("a" if before else "w") if options.outcomes else None
 
     def tell(outcome: Outcome) -> None:
         nonlocal told
@@ -100,7 +107,7 @@ def main() -> int:
         if told % 1000 == 0:
             print(f"{told} of {len(tasks)}, {time.perf_counter() - begun:.0f} s", flush=True)
 
-    found = outcomes(file, calls, tasks, options.workers, tell)
+    found = before + outcomes(file, calls, tasks, options.workers, tell)
     unexplained = [e for e in found if e.kind != AGREE and not listed.entry_of(e)]
     for each in unexplained:
         print(f"{each.way} {each.kind}: {each.call}\n    {each.text}")
