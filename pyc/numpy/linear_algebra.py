@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from pyc.numpy.elementwise import add, conj, imag, multiply, real, subtract
 from pyc.numpy.manipulation import diagonal, permute_dims, ravel, reshape, stack, unstack
 
 Axes = tuple[int, ...]
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _LABELS = "ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvutsrqponmlkjihgfedcba"
 """Labels that einsum gives to the axes of an ellipsis, the first one that is free."""
@@ -278,9 +278,9 @@ def _by_numbers(items: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
     named = []
     for each in (*lists, *items[2 * pairs :]):
         given = list(each)
-        if any(c is not Ellipsis and not 0 <= c < len(ascii_letters) for c in given):
+        if any(c is not Ellipsis and not 0 <= c < len(_LETTERS) for c in given):
             raise ShapeError(f"einsum: axes are numbered from 0 to 51, or `...`, got {given}")
-        named.append("".join("..." if c is Ellipsis else ascii_letters[c] for c in given))
+        named.append("".join("..." if c is Ellipsis else _LETTERS[c] for c in given))
     inputs = ",".join(named[:pairs])
     return (f"{inputs}->{named[pairs]}" if len(items) % 2 else inputs), operands
 

@@ -420,7 +420,7 @@ def gradient_with_too_many_distances(m):
 
 @given(LINE)
 def gradient_on_an_uneven_grid(x):
-    return np.gradient(x, x)
+    return np.gradient(x, x[1:])
 
 
 @given(LINE)

@@ -94,7 +94,7 @@ def mask_of_another_shape(x):
 
 @given(LINE)
 def mode_of_padding(x):
-    return np.pad(x, 1, mode="mean")
+    return np.pad(x, 1, mode="meaning")
 
 
 @given(LINE)

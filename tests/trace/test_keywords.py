@@ -38,7 +38,7 @@ def dtype_of_a_function(x):
 
 
 def argument_that_numpy_alone_has(x):
-    return pnp.linalg.norm(x, 2) + pnp.cross(x, x, axisa=0)
+    return pnp.linalg.norm(x, 2) + pnp.sort(x, order="f")
 
 
 REFUSED = (
