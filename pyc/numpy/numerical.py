@@ -71,8 +71,8 @@ def interp(
     if dtype_of(heights).is_complex:
         parts = []
         for take in (real, imag):
-            ends = [None if v is None else take(v) for v in (left, right)]
-            parts.append(interp(x, places, take(heights), *ends, period))
+            low, high = (None if v is None else take(v) for v in (left, right))
+            parts.append(interp(x, places, take(heights), low, high, period))
         return bind1("complex", *parts)
     x, places, heights = (cast(asarray(v), dt.f64) for v in (x, places, heights))
     if period is not None:
@@ -82,8 +82,8 @@ def interp(
         x, places = remainder(x, length), remainder(places, length)
         order = argsort(places)
         places, heights = gather(places, order), gather(heights, order)
-        ends = part(places, 0, count - 1, 1), part(places, 0, 0, 1)
-        places = concat([subtract(ends[0], length), places, add(ends[1], length)], 0)
+        low, high = part(places, 0, count - 1, 1), part(places, 0, 0, 1)
+        places = concat([subtract(low, length), places, add(high, length)], 0)
         heights = concat([part(heights, 0, count - 1, 1), heights, part(heights, 0, 0, 1)], 0)
         count, left, right = count + 2, None, None
     high = clip(searchsorted(places, x, "right"), 1, count - 1) if count > 1 else None
