@@ -29,6 +29,7 @@ from pyc.numpy.elementwise import add, conj, imag, multiply, real, subtract
 from pyc.numpy.manipulation import diagonal, permute_dims, ravel, reshape, stack, unstack
 
 Axes = tuple[int, ...]
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _LABELS = "ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvutsrqponmlkjihgfedcba"
 """Labels that einsum gives to the axes of an ellipsis, the first one that is free."""

@@ -150,10 +150,11 @@ def test_a_level_that_is_not_there(golden: Any) -> None:
         lambda: pnp.add(1, 2, out=[]),
         lambda: pnp.add(1, 2, out=(np.zeros(()), np.zeros(()))),
         lambda: pnp.modf(1.5, out=np.zeros(())),
+        lambda: pnp.quantile([1, 2], 0.5, weights=[0, 0], method="inverted_cdf"),
     ],
-    ids=["no array", "too many", "too few"],
+    ids=["no array", "too many", "too few", "no weight"],
 )
-def test_arrays_to_write_to(call: Any, golden: Any) -> None:
+def test_arguments_outside_of_a_trace(call: Any, golden: Any) -> None:
     golden(text_of(call))
 
 

@@ -66,6 +66,12 @@ def _arguments(call: Call) -> tuple[Any, Any, dict[int, Any]]:
     return filled(call.args, give), filled(call.kwargs, give), made
 
 
+def _first(call: Call) -> Any:
+    """The first argument of a call, by position or by name."""
+    args, kwargs, _ = _arguments(call)
+    return (*args, *kwargs.values())[0]
+
+
 def _plain(x: Any) -> bool:
     if isinstance(x, (tuple, list)):
         return all(map(_plain, x))
@@ -168,10 +174,10 @@ def replay(call: Call, way: str, wanted: tuple[Any, Any, bool]) -> Outcome:
         "elementwise": is_ufunc(call.path),
         "inputs": [k.values for k in arrays_of((call.args, call.kwargs))],
         "values": call.path not in NO_VALUES,
-        "factor": condition(_arguments(call)[0][0]) if call.path in CONDITIONED else 1.0,
+        "factor": condition(_first(call)) if call.path in CONDITIONED else 1.0,
     }
     if call.path in EIGEN:
-        apart = eigen_difference(found, theirs_gave, _arguments(call)[0][0])
+        apart = eigen_difference(found, theirs_gave, _first(call))
     else:
         apart = difference(found, theirs_gave, **options)
     if apart:
