@@ -10,7 +10,6 @@ have shapes that depend on elements runs op by op, for a recorded reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
 
@@ -444,10 +443,12 @@ def _may_have_steps(
     key = function, form, tuple([t.dtype for t in types])
     known = _has_steps.get(key)
     if known is None:
-        known = True
-        with aside(), suppress(PycError, _UnknownShapeError):
-            graph = _traced_lately(function, form, types, weak).graph
-            known = all(e.op.kind in _STEPS for e in graph.eqns)
+        with aside():
+            try:
+                graph = _traced_lately(function, form, types, weak).graph
+                known = all(e.op.kind in _STEPS for e in graph.eqns)
+            except (PycError, _UnknownShapeError):
+                known = True
         if len(_has_steps) >= PROGRAMS:
             _has_steps.clear()
         _has_steps[key] = known
