@@ -167,6 +167,19 @@ NUMPY: dict[str, Call] = {
     "reshape": lambda f, x: f(x, (2, 8)),
     "resize": lambda f, x: f(x, (3, 7)),
     "result_type": lambda f, x, n: f(x, n),
+    **_each("asanyarray asarray_chkfinite asfortranarray require", lambda f, x: f(x)),
+    **_each("iscomplexobj isrealobj isscalar iterable ndim shape size", lambda f, x: f(x)),
+    "promote_types": lambda f: f(np.float32, np.int64),
+    "common_type": lambda f, x, n: f(x, n),
+    "einsum_path": lambda f, x, y: f("ij,jk->ik", x, y),
+    "frombuffer": lambda f: f(bytes(range(8)), np.uint8),
+    "fromiter": lambda f: f(range(8), np.float64),
+    "fromstring": lambda f: f("1 2 3", np.float64, sep=" "),
+    "issubdtype": lambda f: f(np.float32, np.floating),
+    "min_scalar_type": lambda f: f(300),
+    "polyfit": lambda f, w, v: f(w, v, 2),
+    "roots": lambda f, v: f(v[:5]),
+    "sort_complex": lambda f, z: f(z),
     "select": lambda f, x, y: f([x > 0.5, y > 0.5], [x, y], 0.0),
     "sliding_window_view": lambda f, v: f(v, 3),
     "swapaxes": lambda f, x: f(x, 0, 1),
@@ -198,10 +211,20 @@ FFT: dict[str, Call] = {
 SPECIAL: dict[str, Call] = {
     **_each(
         "cbrt digamma entr erf erfc erfcinv erfinv exp2 expit expm1 gamma gammaln gammasgn i0 i0e "
-        "i1 i1e log1p log_expit log_softmax logit logsumexp ndtr ndtri psi sinc softmax",
+        "i1 i1e log1p log_expit log_softmax logit logsumexp ndtr ndtri psi sinc softmax "
+        "erfcx exp1 expi exprel j0 j1 k0 k0e k1 k1e log_ndtr sici spence y0 y1 factorial",
         lambda f, x: f(x),
     ),
     **_each("kl_div rel_entr xlog1py xlogy", lambda f, x, y: f(x, y)),
+    **_each(
+        "beta betaln binom comb gammainc gammaincc huber poch pseudo_huber",
+        lambda f, x, y: f(x + 2.0, y),
+    ),
+    **_each("betainc betaincc", lambda f, x, y, p: f(x + 1.0, y + 2.0, p / 8.0)),
+    "bernoulli": lambda f: f(6),
+    "multigammaln": lambda f, x: f(x + 3.0, 2),
+    "polygamma": lambda f, x: f(2, x + 1.0),
+    "zeta": lambda f, x, y: f(x + 2.0, y),
 }
 RANDOM: dict[str, Call] = {
     **_each(
@@ -233,7 +256,8 @@ NO_ARRAYS = frozenset(
     f"pyc.numpy.{n}"
     for n in (
         *("__array_namespace_info__", "broadcast_shapes", "can_cast", "finfo", "iinfo", "isdtype"),
-        *("result_type", "from_dlpack"),
+        *("result_type", "from_dlpack", "common_type", "einsum_path"),
+        *("min_scalar_type", "promote_types"),
     )
 )
 """Functions whose results are no arrays, or whose arguments are another library's."""

@@ -103,7 +103,9 @@ def test_linear_algebra_alone_runs_on_the_host(table: dict[str, Row]) -> None:
     """Those that are made of products and sums do not."""
     host = {name for name, row in table.items() if row.places == ON_LIBRARY}
     assert {row.places for row in table.values()} == {None, EVERYWHERE, ON_LIBRARY}
-    assert host and all(name.startswith("linalg.") for name in host)
+    by_eigenvalues = {"poly", "polyfit", "roots"}
+    assert {name for name in host if not name.startswith("linalg.")} <= by_eigenvalues
+    assert any(name.startswith("linalg.") for name in host)
     kernels = {"linalg.norm", "linalg.matmul", "linalg.matrix_power", "linalg.outer"}
     assert all(table[name].places == EVERYWHERE for name in kernels)
 

@@ -210,8 +210,9 @@ def var(
     mean: Any = None,
 ) -> Any:
     """The mean squared distance from the mean, over n - ddof (or `correction`); two passes. Real
-    also for complex numbers. mean: the mean, with the reduced axes as 1, if it is known."""
-    x = _float("var", asarray(x), dtype, "float")
+    also for complex numbers, unless `dtype` says otherwise. mean: the mean, with the reduced axes
+    as 1, if it is known."""
+    x = _float("var", asarray(x), dtype)
     wide = _internal(x)
     less = _degrees_less("var", ddof, correction)
     n = _count(x, axis, "var") - less
@@ -221,7 +222,8 @@ def var(
     else:
         squares = square(apart)
     total = sum(squares, axis, keepdims=keepdims)
-    return cast(divide(total, float(n if n > 0 else 0)), dtype_of(x).real)
+    kind = dtype_of(x).real if dtype is None else dtype_of(x)
+    return cast(divide(total, float(n if n > 0 else 0)), kind)
 
 
 def std(
@@ -330,7 +332,7 @@ def nanvar(
     total = sum(squares, axis, keepdims=keepdims)
     found = divide(total, where(greater(count, ddof), subtract(count, float(ddof)), 0.0))
     found = where(greater(count, ddof), found, np.nan)
-    return cast(found, dtype_of(x).real)
+    return cast(found, dtype_of(x).real if dtype is None else dtype_of(x))
 
 
 def nanstd(

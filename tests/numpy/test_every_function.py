@@ -25,6 +25,7 @@ REFERENCES: dict[str, Any] = {
 }
 OWN_VALUES = ("empty", "empty_like", "eig", "eigh", "eigvals", "svd", "qr", "polydiv")
 OWN_VALUES += ("finfo", "iinfo", "from_dlpack", "__array_namespace_info__")
+OWN_VALUES += ("bernoulli",)  # SciPy's are sums that lose digits
 """Functions whose results are open, or have other types or shapes than NumPy's."""
 NO_TYPES = frozenset(f"pyc.numpy.{n}" for n in ("broadcast_shapes", "can_cast", "isdtype"))
 """Functions that a jitted function may return the result of."""

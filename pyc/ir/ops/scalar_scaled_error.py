@@ -1,7 +1,7 @@
-"""erfc without its exponential, the logarithm of the normal distribution function, and what the
-incomplete gamma functions of large parameters are made of them, of one f32 or f64 element.
+"""erfc without its exponential, and what is made of it, of one f32 or f64 element.
 
-All in float64, for f32 too.
+That is the logarithm of the normal distribution function, and parts of the incomplete gamma
+functions of large parameters. All in float64, for f32 too.
 """
 
 from __future__ import annotations
