@@ -107,6 +107,7 @@ BINARY = [
     "isclose",
 ]
 
+
 def values(dtype: Any, seed: int) -> Any:
     """Seven small numbers, none negative where that is an error of its own."""
     rng = np.random.default_rng(seed)
