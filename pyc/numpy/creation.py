@@ -238,7 +238,9 @@ def logspace(
         place = axis_of("logspace", axis, len(shape) + 1)
         power = broadcast(power, shape)
         power = bind1("reshape", power, shape=(*shape[:place], 1, *shape[place:]))
-    found = bind1("power", broadcast(power, shape_of(exponents)), exponents)
+    kind = result_dtype(base, exponents)
+    power = broadcast(cast(power, kind), shape_of(exponents))
+    found = bind1("power", power, cast(exponents, kind))
     return found if dtype is None else cast(found, to_dtype(dtype))
 
 

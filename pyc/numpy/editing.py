@@ -248,13 +248,13 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     `to_end` behind them, which must fit its type. DTypeError: they do not."""
     line = ravel(x)
     parts = [diff(line)]
-    for end in (to_begin, to_end):
+    for end, at_front in ((to_begin, True), (to_end, False)):
         if end is None:
             continue
         given, kind = asarray(end), dtype_of(line)
         if not np.can_cast(dtype_of(given).numpy, kind.numpy, "same_kind"):
             raise DTypeError(f"ediff1d: {type_text(given)} does not fit {type_text(line)}")
-        parts.insert(0 if end is to_begin else len(parts), cast(ravel(given), kind))
+        parts.insert(0 if at_front else len(parts), cast(ravel(given), kind))
     return concat(parts, 0)
 
 

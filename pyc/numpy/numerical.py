@@ -148,8 +148,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Central differences (one-sided at the ends) along each axis, or along `axis`; a tuple if
-    there are several. varargs: the distance of samples, or their places, a line, one for all axes
-    or one for each; edge_order: 1 or 2, of the differences at the ends.
+    there are several. varargs: the distance of samples, or their places, a line: a distance
+    for all axes, or one or the other for each; edge_order: 1 or 2, of the differences at the ends.
 
     raises ShapeError: fewer than edge_order + 1 elements, or places of another number;
     ArgumentError: another edge_order; DTypeError: distances for another number of axes
@@ -163,7 +163,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         axis_of("gradient", a, rank)
         for a in (given if isinstance(given, (tuple, list)) else (given,))
     ]
-    steps = list(varargs) * len(axes) if len(varargs) == 1 else list(varargs) or [1.0] * len(axes)
+    steps = list(varargs) or [1.0] * len(axes)
+    if len(varargs) == 1 and not shape_of(asarray(varargs[0])):
+        steps *= len(axes)
     if len(steps) != len(axes):
         raise DTypeError(
             f"gradient: {len(steps)} distances for {len(axes)} axes",

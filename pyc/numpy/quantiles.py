@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import ArgumentError, ShapeError
+from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     axes_of,
@@ -44,6 +45,7 @@ from pyc.numpy.indexing import take_along_axis
 from pyc.numpy.logic import (
     equal,
     greater_equal,
+    isfinite,
     isnan,
     less,
     less_equal,
@@ -244,20 +246,20 @@ def _checked(name: str, w: Any) -> Any:
 
 
 def _by_weight(ordered: Any, w: Any, counts: Any, fractions: Any) -> Any:
-    """The first elements up to which the share of the weights is no less than fractions."""
+    """The first elements up to which the share of the weights is no less than fractions;
+    IndexOutOfRangeError when the program runs: weights whose sum is not finite, or 0."""
     length = shape_of(ordered)[-1]
     sums = cumsum(w, -1)
-    shares = cast(
-        divide(sums, part(sums, len(shape_of(sums)) - 1, length - 1, 1)), dtype_of(fractions)
-    )
+    whole = part(sums, len(shape_of(sums)) - 1, length - 1, 1)
+    shares = cast(divide(sums, whole), dtype_of(fractions))
     shares = where(equal(shares, 0), -1.0, shares)
     below = less(expand_dims(shares, -2), expand_dims(fractions, -1))
-    place = cast(total(below, -1), dtype_of(counts))
-    found = _taken(ordered, place, subtract(counts, 1))
-    if dtype_of(found).is_float:
-        whole = part(shares, len(shape_of(shares)) - 1, length - 1, 1)
-        found = where(isnan(whole), np.nan, found)
-    return found
+    # Of no elements at all the result is NaN, whatever they weigh.
+    wrong = logical_or(logical_not(isfinite(whole)), equal(whole, 0))
+    wrong = logical_and(wrong, less(0, counts))
+    place = where(wrong, length, minimum(total(below, -1), length - 1))
+    place = bind1("index_check", cast(place, dt.u64), bound=length, axis=0)
+    return _taken(ordered, cast(place, dtype_of(counts)), subtract(counts, 1))
 
 
 __all__ = ["METHODS", "quantiles"]

@@ -52,7 +52,11 @@ CASES: dict[str, tuple[Any, ...]] = {
         S,
     ),
     "ediff1d with ends": (
-        lambda np, x: (np.ediff1d(x, 0.0, [1.0, 2.0]), np.ediff1d(x, to_begin=9)),
+        lambda np, x: (
+            np.ediff1d(x, 0.0, [1.0, 2.0]),
+            np.ediff1d(x, to_begin=9),
+            np.ediff1d(x, 0, 0),
+        ),
         M,
     ),
     "like others": (
@@ -86,6 +90,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         V,
         W,
     ),
+    "logspace of half floats": (lambda np, x: np.logspace(x, 1, 3), V.astype(np.float16)),
     "meshgrid of lines": (
         lambda np, x, y: (
             *np.meshgrid(x, y, sparse=True),

@@ -121,6 +121,10 @@ REFUSED: dict[str, tuple[Callable[..., Any], type[Exception]]] = {
     "sign of bools": (lambda np: np.positive(True), TypeError),
     "stat_length": (lambda np: np.pad([1, 2], 1, "mean", stat_length=-1), ValueError),
     "table of floats": (lambda np: np.isin([1.0], [1.0], kind="table"), ValueError),
+    "one line of places": (
+        lambda np: np.gradient(np.ones((3, 3)), np.arange(3.0), axis=(0, 1)),
+        TypeError,
+    ),
     "third order": (lambda np: np.gradient([1.0, 2, 3, 4], edge_order=3), ValueError),
     "two outs": (lambda np: np.add(1, 2, out=(np.zeros(()), np.zeros(()))), ValueError),
     "unlike weights": (lambda np: np.average(np.ones((2, 3)), weights=[1, 2]), TypeError),
