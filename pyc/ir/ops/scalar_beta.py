@@ -138,6 +138,7 @@ def _beta(a: Expr, b: Expr) -> _Beta:
     slope = (total[0] - 0.46) / fma(total[0], 0.29, 1.0)
     rest = (select(c.large, c.rest, total[1] * slope) - p.rest) - q.rest
     factor = (share[0] + 1.0) * (p.factor * (q.factor / c.factor))
+    factor = factor * select(twice, Const(2.0**0.5, dt.f64), 1.0)  # it grows as the root does
     alone = _sum(_either(c.large, lone, (zero, zero)), _pair(rest))
     return _Beta(least, most, total, share, of_least, of_most, factor, alone, p.large, twice)
 

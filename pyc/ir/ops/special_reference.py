@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import mpmath as mp  # type: ignore[import-untyped]
@@ -21,14 +21,14 @@ _BITS = 160
 _GONE = 1e4
 """exp(-x) is 0 from here, and exp(x) infinite."""
 _TINY = 1e-30
-"""Below this the first terms of a power series are all, as those of 1 / x are beyond its inverse."""
+"""Below this the first terms of a power series are all; beyond its inverse, those of 1 / x."""
 
 
 def _exact(function: Callable[..., Any]) -> Callable[..., Array]:
     """An elementwise NumPy function of one of numbers, none NaN, of as much precision as the sizes
     of the arguments ask for: sums of the greatest and the least keep both."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def value(*arguments: float) -> float:
         if any(math.isnan(x) for x in arguments):
             return math.nan
