@@ -56,6 +56,14 @@ def usages(
 SPILLS = 100
 """The most bytes that a kernel of one op may spill, in cases as small as these: each is at its
 bound of registers so that many of its blocks run at once."""
+SPILLED = {("zeta", False): 160, ("zeta", True): 704}
+"""Of an op that spills more, in float64 or not: three sums of six or nine powers in float64, whose
+logarithms are pairs, are in flight at once."""
+
+
+def spills(name: str, dtype: DType) -> int:
+    """The most bytes that a kernel of an op may spill."""
+    return SPILLED.get((name, dtype is dt.f64), SPILLS)
 
 
 @assembles
@@ -64,7 +72,8 @@ def test_every_op_assembles(name: str, tmp_path: Path) -> None:
     dtype = next((t for t in PREFERRED if t in TYPES[name]), TYPES[name][0])
     for arch in TARGETS:
         found = usages(name, dtype, arch, tmp_path, most=3)
-        assert found and all(usage.spilled <= SPILLS for usage in found), list(map(str, found))
+        most = spills(name, dtype)
+        assert found and all(usage.spilled <= most for usage in found), list(map(str, found))
 
 
 @pytest.mark.slow
@@ -74,7 +83,8 @@ def test_every_op_assembles(name: str, tmp_path: Path) -> None:
 def test_every_type_assembles(name: str, arch: str, tmp_path: Path) -> None:
     for dtype in TYPES[name]:
         found = usages(name, dtype, arch, tmp_path)
-        assert found and all(usage.spilled <= SPILLS for usage in found), list(map(str, found))
+        most = spills(name, dtype)
+        assert found and all(usage.spilled <= most for usage in found), list(map(str, found))
 
 
 def scheduled(name: str, target: Target) -> str:

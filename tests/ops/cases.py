@@ -114,6 +114,13 @@ def _same_type(op: Op, dtype: DType) -> Iterator[Case]:
     yield from _pointwise_shapes((dtype,) * count, {})
 
 
+def _binomial_mass(op: Op, dtype: DType) -> Iterator[Case]:
+    """Also at the mean of parameters whose sum is beyond the range of float64."""
+    yield from _same_type(op, dtype)
+    most = special(dtype)[12:13]
+    yield Case((most, most, np.array([0.5]).astype(dtype.numpy)), {})
+
+
 def _two(op: Op, dtype: DType) -> Iterator[Case]:
     yield from _pointwise_shapes((dtype, dtype), {})
 
@@ -399,6 +406,7 @@ PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "bitcast": _bitcast,
     "gcd": _two,
     "lcm": _two,
+    "binomial_mass": _binomial_mass,
     "integer_power": _integer_power,
     "narrow": _narrow,
     "require": _require,

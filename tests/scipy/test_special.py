@@ -90,6 +90,8 @@ HUGE = [np.inf, -np.inf, 3e38, 1e300, -3e38, -1e20]
 UNLIKE_SCIPY |= {"j0": HUGE, "j1": HUGE, "y0": HUGE, "y1": HUGE}
 UNLIKE_SCIPY |= {"spence": [np.inf]}
 """SciPy's are NaN there, and infinite for gammaln; its waves of huge numbers are noise."""
+OSCILLATING = ("j0", "j1", "y0", "y1")
+"""Errors near their zeros are of the size of the wave."""
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -97,12 +99,13 @@ UNLIKE_SCIPY |= {"spence": [np.inf]}
 def test_poles_infinities_and_nan_are_those_of_scipy(name: str, dtype: Any) -> None:
     with np.errstate(all="ignore"):
         x = np.array(AWKWARD, np.float64).astype(dtype)
-        x = x[~np.isin(x, UNLIKE_SCIPY.get(name, []))]
+        x = x[~np.isin(x, np.array(UNLIKE_SCIPY.get(name, []), np.float64).astype(dtype))]
         expected = getattr(scipy.special, name)(x)
     found = getattr(special, name)(x)
     tolerance = 2e-6 if dtype is np.float32 else 1e-13
     tiny = np.finfo(dtype).tiny
-    np.testing.assert_allclose(found, expected, tolerance, tiny)
+    within = tolerance * 0.05 if name in OSCILLATING else tiny
+    np.testing.assert_allclose(found, expected, tolerance, within)
     ends = (np.isinf(expected) | (expected == 0)) & (expected != np.copysign(0, x) * 0 + 0)
     np.testing.assert_array_equal(np.signbit(found[ends]), np.signbit(expected[ends]))
 

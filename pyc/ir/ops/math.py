@@ -57,11 +57,6 @@ def _oracle(name: str) -> Callable[..., Any]:
     return lambda *xs: getattr(load("pyc.ir.ops.special_reference"), name)(*xs)
 
 
-def _vanishing(name: str) -> Callable[..., Any]:
-    """SciPy's function, but 0 at infinity, where SciPy's is NaN."""
-    return lambda x: load("pyc.ir.ops.special_reference").vanishing(name)(x)
-
-
 COMPLEX = "float complex"
 
 pointwise("exp", COMPLEX, either("exp"), np.exp, of_bfloat16=of_bfloat16("exp"), cost=18)
@@ -108,24 +103,24 @@ pointwise("logit", "float", special("logit"), _scipy("logit"), cost=72)
 pointwise("entr", "float", special("entr"), _scipy("entr"), cost=30)
 pointwise("xlogy", "float", special("xlogy"), _scipy("xlogy"), cost=30)
 pointwise("xlog1py", "float", special("xlog1py"), _scipy("xlog1py"), cost=36)
-pointwise("erfcx", "float", special("erfcx"), _scipy("erfcx"), cost=110)
+pointwise("erfcx", "float", special("erfcx"), _oracle("erfcx"), cost=110)
 pointwise("log_ndtr", "float", special("log_ndtr"), _scipy("log_ndtr"), cost=200)
 pointwise("zeta", "float", special("zeta"), _oracle("zeta"), cost=900)
 pointwise("exp1", "float", special("exp1"), _scipy("exp1"), cost=120)
-pointwise("expi", "float", special("expi"), _scipy("expi"), cost=280)
+pointwise("expi", "float", special("expi"), _oracle("expi"), cost=280)
 pointwise("sine_integral", "float", special("sine_integral"), _oracle("sine_integral"), cost=220)
 pointwise(
     "cosine_integral", "float", special("cosine_integral"), _oracle("cosine_integral"), cost=260
 )
-pointwise("spence", "float", special("spence"), _scipy("spence"), cost=110)
-pointwise("j0", "float", special("j0"), _vanishing("j0"), cost=150)
-pointwise("j1", "float", special("j1"), _vanishing("j1"), cost=150)
-pointwise("y0", "float", special("y0"), _vanishing("y0"), cost=190)
-pointwise("y1", "float", special("y1"), _vanishing("y1"), cost=190)
-pointwise("k0", "float", special("k0"), _scipy("k0"), cost=150)
-pointwise("k0e", "float", special("k0e"), _scipy("k0e"), cost=150)
-pointwise("k1", "float", special("k1"), _scipy("k1"), cost=150)
-pointwise("k1e", "float", special("k1e"), _scipy("k1e"), cost=150)
+pointwise("spence", "float", special("spence"), _oracle("spence"), cost=110)
+pointwise("j0", "float", special("j0"), _oracle("j0"), cost=150)
+pointwise("j1", "float", special("j1"), _oracle("j1"), cost=150)
+pointwise("y0", "float", special("y0"), _oracle("y0"), cost=190)
+pointwise("y1", "float", special("y1"), _oracle("y1"), cost=190)
+pointwise("k0", "float", special("k0"), _oracle("k0"), cost=150)
+pointwise("k0e", "float", special("k0e"), _oracle("k0e"), cost=150)
+pointwise("k1", "float", special("k1"), _oracle("k1"), cost=150)
+pointwise("k1e", "float", special("k1e"), _oracle("k1e"), cost=150)
 
 # What incomplete integrals and quotients of gamma functions are made of, for numbers above zero.
 pointwise("beta_positive", "float", special("beta_positive"), _oracle("beta_positive"), cost=500)

@@ -138,6 +138,7 @@ def _beta(a: Expr, b: Expr) -> _Beta:
     slope = (total[0] - 0.46) / fma(total[0], 0.29, 1.0)
     rest = (select(c.large, c.rest, total[1] * slope) - p.rest) - q.rest
     factor = (share[0] + 1.0) * (p.factor * (q.factor / c.factor))
+    factor = factor * select(twice, Const(2.0**0.5, dt.f64), 1.0)  # it grows as the root does
     alone = _sum(_either(c.large, lone, (zero, zero)), _pair(rest))
     return _Beta(least, most, total, share, of_least, of_most, factor, alone, p.large, twice)
 
@@ -151,6 +152,14 @@ def _powers(parts: _Beta) -> Pair:
 
 def _doubled(condition: Expr, x: Pair) -> Pair:
     return select(condition, x[0] + x[0], x[0]), select(condition, x[1] + x[1], x[1])
+
+
+def _exp_of(power: Pair) -> Expr:
+    """exp of the pair; 0 where its terms overflow, as only those do that are far below 0."""
+    value, rest = power
+    finite = absolute(value) < INFINITY
+    value, rest = select(finite, value, -INFINITY), select(finite, rest, 0.0)
+    return exponential(value, rest, Const(1.0, dt.f64))
 
 
 def _positive(a: Expr, b: Expr) -> tuple[Expr, Expr, Expr]:
@@ -193,7 +202,8 @@ def betaln_positive(a: Expr, b: Expr) -> Expr:
     high, low = log_pair(parts.factor / scaled)
     high, low = _sum((high, low), _pair(select(tiny, Const(60 * natural_log(2.0), dt.f64), 0.0)))
     high, low = _sum((high, low), (-value, -rest))
-    return select(usual, high + low, _at_the_ends(a, b, INFINITY, -INFINITY)).cast(a.dtype)
+    found = select(value.equal(INFINITY), -value, high + low)
+    return select(usual, found, _at_the_ends(a, b, INFINITY, -INFINITY)).cast(a.dtype)
 
 
 def binomial_mass(a: Expr, b: Expr, x: Expr) -> Expr:
@@ -223,9 +233,8 @@ def binomial_mass(a: Expr, b: Expr, x: Expr) -> Expr:
     more = select(one_sided, second[1], 0.0)
     by_powers = _sum(power, _times(parts.most, _logarithm(base, more)))
     power = _sum(_either(near, by_excess, by_powers), parts.rest)
-    value, rest = _doubled(parts.twice, power)
     relative = select(swapped, parts.share[0], 1.0)
-    found = exponential(value, rest, Const(1.0, dt.f64)) * (relative / parts.factor)
+    found = _exp_of(_doubled(parts.twice, power)) * (relative / parts.factor)
     return select(usual, found, NAN).cast(x.dtype)
 
 
@@ -239,8 +248,8 @@ def poisson_mass(a: Expr, x: Expr) -> Expr:
     base = _either(p.large, _quotient(_pair(at), _pair(wide)), _pair(at))
     linear = _either(p.large, (-distance[0], -distance[1]), _pair(-at))
     by_power = _sum(_times(wide, _logarithm(base)), linear)
-    value, rest = _sum(_either(near, _excess(first, distance), by_power), _pair(-p.rest))
-    found = exponential(value, rest, Const(1.0, dt.f64)) / p.factor
+    power = _sum(_either(near, _excess(first, distance), by_power), _pair(-p.rest))
+    found = _exp_of(power) / p.factor
     return select(usual, found, NAN).cast(x.dtype)
 
 

@@ -74,15 +74,16 @@ def zeta(s: Expr, q: Expr) -> Expr:
     part = a - whole
     after = _of_positive(order, select(below, 1.0 - part, 1.0), t)
     between = _of_positive(order, select(below & (part > 0.0), part, 1.0), t)
-    between = between - _of_positive(order, a + 1.0, t)
     half = order * 0.5
     odd = apply("floor", half).differs(half)
-    reflected = after + select(odd, -between, between)
-    base = select(below, 1.0, q)
+    # The sum that both cases need is there once: its powers fill the registers of a GPU.
+    base = select(below, a + 1.0, q)
     # Powers underflow before their sum does.
     far = pow(base, 1.0 - order) * (1.0 / (order - 1.0) + 0.5 / base)
-    positive = rare_select(base > _FAR, far, _of_positive(order, base, t))
-    found = rare_select(below, reflected, positive)
+    upward = rare_select(base > _FAR, far, _of_positive(order, base, t))
+    between = between - upward
+    reflected = after + select(odd, -between, between)
+    found = rare_select(below, reflected, upward)
     pole = (q <= 0.0) & whole.equal(a)
     found = select(below & apply("floor", s).differs(s), Const(NAN, dt.f64), found)
     found = select(pole | s.equal(1.0), Const(INFINITY, dt.f64), found)
