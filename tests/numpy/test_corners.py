@@ -179,7 +179,6 @@ REFUSED: dict[str, tuple[type[Exception], Callable[..., Any], tuple[Any, ...]]] 
         (I8,),
     ),
     "mean as integers": (TypeError, lambda x: np.mean(x, dtype=int), (F8,)),
-    "variance as complex": (TypeError, lambda x: np.var(x, dtype=complex), (F8,)),
     "negative diff": (ValueError, lambda x: np.diff(x, n=-1), (F8,)),
     "vecdot of two lengths": (ValueError, lambda x: np.vecdot(x, x[:, :1]), (F8,)),
     "fractional roll": (TypeError, lambda x: np.roll(x, 1.5), (F8,)),
