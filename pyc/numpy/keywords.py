@@ -191,7 +191,7 @@ def as_ours(
 
 
 def _as_numpy_has_it(theirs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether a call has arguments that calls of NumPy's own function may have: a `dtype` of a
+    """Whether a call has arguments that calls of NumPy's own function may have: types and axes of a
     ufunc, and outside of a trace an array to write to."""
     if isinstance(theirs, np.ufunc):
         if any(k in _OF_UFUNCS and not changes_nothing(k, v) for k, v in kwargs.items()):

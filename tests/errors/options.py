@@ -31,11 +31,6 @@ def einsum_of_too_many_axes(x):
 
 
 @given(LINE)
-def padded_by_half(x):
-    return np.pad(x, 0.5)
-
-
-@given(LINE)
 def padded_along_more_axes(x):
     return np.pad(x, ((1, 1), (1, 1)))
 
@@ -43,31 +38,6 @@ def padded_along_more_axes(x):
 @given(LINE)
 def padded_with_more_constants(x):
     return np.pad(x, 1, constant_values=(1, 2, 3))
-
-
-@given(LINE)
-def greatest_of_none(x):
-    return np.pad(x, 1, "maximum", stat_length=0)
-
-
-@given(LINE)
-def mean_of_less_than_none(x):
-    return np.pad(x, 1, "mean", stat_length=-1)
-
-
-@given(LINE)
-def mean_of_nothing(x):
-    return np.pad(x[:0], 1, "mean")
-
-
-@given(LINE)
-def no_period(x):
-    return np.interp(x, x, x, period=0)
-
-
-@given(LINE)
-def slopes_of_third_order(x):
-    return np.gradient(x, edge_order=3)
 
 
 @given(LINE)
@@ -81,11 +51,6 @@ def end_of_another_kind(x):
 
 
 @given(LINE)
-def half_a_degree(x):
-    return np.cov(x, ddof=0.5)
-
-
-@given(LINE)
 def counts_that_are_floats(x):
     return np.cov(x, fweights=x)
 
@@ -93,11 +58,6 @@ def counts_that_are_floats(x):
 @given(LINE)
 def weights_of_others(x):
     return np.cov(x, aweights=x[:2])
-
-
-@given(LINE)
-def negative_weights(x):
-    return np.cov(x[:2], aweights=[1.0, -1.0])
 
 
 @given(LINE)
@@ -136,11 +96,6 @@ def broken_bins(x):
 
 
 @given(LINE)
-def weights_of_nothing(x):
-    return np.quantile(x[:2], 0.5, weights=[0, 0], method="inverted_cdf")
-
-
-@given(LINE)
 def quantile_by_another_method(x):
     return np.quantile(x, 0.5, method="middle")
 
@@ -163,11 +118,6 @@ def weights_along_another_axis(x):
 @given(LINE)
 def freedom_said_twice(x):
     return np.var(x, ddof=1, correction=1)
-
-
-@given(LINE)
-def bins_up_and_down(x):
-    return np.digitize(x, [1, 3, 2])
 
 
 @given(LINE)

@@ -51,7 +51,7 @@ METHODS: dict[str, tuple[str, ...]] = {
 """Reason -> methods and attributes of `numpy.ndarray`."""
 
 KEYWORDS: dict[str, tuple[str, ...]] = {
-    "`out=` outside of a trace: use what the function returns": ("out",),
+    "`out=` of `pyc.Array`s, which are immutable: use what the function returns": ("out",),
     "`like=`, `subok=`: there are no classes of arrays": ("like", "subok"),
     "`order=` of sorting: fields of records": ("order",),
     "`ndmax=` of `array`, `copy=False` of `pyc.numpy.nan_to_num`": ("ndmax", "copy"),
