@@ -67,6 +67,7 @@ class InterpretedDevice:
         self.driver = self
         self.kernels: dict[int, Kernel] = {}
         self.memory: dict[int, Array] = {}
+        self._zones: dict[int, tuple[slice, slice]] = {}
         self.driver_version = conditions.CONDITIONAL
         self.launched = self.replayed = self.changed = self.overlapped = 0
         self.context = 0
@@ -147,17 +148,22 @@ class InterpretedDevice:
         return perf_counter() - start
 
     def allocate(self, nbytes: int) -> int:
-        """The address of poisoned memory."""
+        """The address of poisoned memory, with a red zone before and after it."""
         size = max(nbytes, 16)
-        whole = np.full(size + ALIGNMENT, _POISON, np.uint8)
-        address = int(whole.ctypes.data)
-        address += -address % ALIGNMENT
+        whole = np.full(size + 3 * ALIGNMENT, _POISON, np.uint8)
+        first = int(whole.ctypes.data)
+        address = first + ALIGNMENT + -first % ALIGNMENT
         self.memory[address] = whole
+        self._zones[address] = slice(0, address - first), slice(address - first + size, None)
         return address
 
     def free(self, address: int, nbytes: int | None = None) -> None:
-        """Poisons memory and lets it go; KeyError for what was not allocated."""
-        self.memory.pop(address)[:] = _POISON
+        """Poisons memory and lets it go; KeyError for what was not allocated, AssertionError where
+        something was written beside it."""
+        whole = self.memory.pop(address)
+        for zone in self._zones.pop(address):
+            assert (whole[zone] == _POISON).all(), "written outside of what was allocated"
+        whole[:] = _POISON
 
     pinned, unpin = allocate, free
 

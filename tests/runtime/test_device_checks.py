@@ -10,7 +10,7 @@ import gc
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -265,10 +265,14 @@ def test_a_step_of_the_host_raises_what_failed_before_it(gpu: InterpretedDevice)
 def test_threads_read_their_own_results(gpu: InterpretedDevice) -> None:
     f, x, good, bad = ready(gpu)
     wrong: list[Any] = []
+    # A native call keeps the interpreter's lock from its first call of the driver to its last; the
+    # driver's functions of this device are Python's, between which another thread may have it.
+    native_call = Lock()
 
     def work(fails: bool) -> None:
         for _ in range(30):
-            y = f(x, bad if fails else good)
+            with native_call:
+                y = f(x, bad if fails else good)
             try:
                 outcome = y.tolist()
             except IndexError:
