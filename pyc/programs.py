@@ -78,6 +78,7 @@ class Programs:
         device: str | None,
         loops: str,
         purity: str | None,
+        fastmath: bool,
         dropped: Callable[[Entry], object],
     ) -> None:
         self.function = function
@@ -86,6 +87,7 @@ class Programs:
         self.purity = purity
         self._device = device
         self._loops = loops
+        self._fastmath = fastmath
         self._dropped = dropped
         self.entries: dict[Hashable, tuple[Entry, ...]] = {}
         """Programs by signature, the newest first: what they find outside tells them apart."""
@@ -265,11 +267,14 @@ class Programs:
         return device_of(leaves) or elsewhere() or "cpu"
 
     def _told(self, traced: Traced) -> dict[str, Any]:
-        """What reports say of a program."""
+        """What reports say of a program, and the options that shape it."""
+        options: dict[str, Any] = {"donated": list(traced.donated)} if traced.donated else {}
+        if self._fastmath:
+            options["fastmath"] = True
         return {
             "name": self.name,
             "arguments": [*(x.name for x in traced.inputs), *traced.captures],
-            "options": {"donated": list(traced.donated)} if traced.donated else {},
+            "options": options,
         }
 
     def _note_copies(self, entry: Entry) -> None:

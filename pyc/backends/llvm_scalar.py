@@ -104,6 +104,26 @@ def _call(name: str, tail: str = "") -> Emitter:
     return emit
 
 
+def _approximate(instruction: str, exact: str) -> Emitter:
+    """Of float32, where the target has it, an approximate instruction, lane by lane; else the exact
+    one."""
+
+    def emit(site: _Site, result: DType, args: Sequence[Value]) -> str:
+        if not site.builder.approximates or result is not dt.f32:
+            return TABLE[exact](site, result, args)
+        call = site.builder.intrinsic(instruction, "float", ["float"] * len(args))
+        if not site.lanes:
+            return site.op(f"{call}({', '.join(f'float {a.ref}' for a in args)})")
+        vector, found = site.type(result), "poison"
+        for lane in range(site.lanes):
+            ones = [site.op(f"extractelement {vector} {a.ref}, i64 {lane}") for a in args]
+            one = site.op(f"{call}({', '.join(f'float {x}' for x in ones)})")
+            found = site.op(f"insertelement {vector} {found}, float {one}, i64 {lane}")
+        return found
+
+    return emit
+
+
 def _neg(site: _Site, result: DType, args: Sequence[Value]) -> str:
     t = site.type(result)
     if result.is_float:
@@ -549,6 +569,8 @@ TABLE: dict[str, Emitter] = {
     "div": _by_kind("sdiv", "udiv", "fdiv"),
     "sqrt": _call("llvm.sqrt"),
     "fma": _call("llvm.fma"),
+    "fast_div": _approximate("llvm.nvvm.div.full", "div"),
+    "fast_sqrt": _approximate("llvm.nvvm.sqrt.approx.f", "sqrt"),
     "scale": _scale,
     "floor": _call("llvm.floor"),
     "ceil": _call("llvm.ceil"),
