@@ -391,6 +391,10 @@ def jit(
     purity: what is done about effects that compiled code would lose, such as printing or changing a
     list from outside (the rules are in `docs/purity.md`): "strict" refuses them, "warn" warns,
     "off" does not look; None is the setting `purity` (`PYC_PURITY`), strict by default.
+    fastmath: whether the compiler may change roundings, and need not care for NaN, infinities and
+    the sign of zero: products and sums as one `fma`, reciprocals in place of quotients, powers as
+    products (see `docs/numerics.md`). Results are the same at each call, with any number of
+    threads. Of functions that call each other the outermost decides.
     name: its name in statistics, `fun.__name__` by default.
 
     Results are NumPy arrays that share memory with nothing but donated arguments, NumPy scalars for
@@ -398,7 +402,7 @@ def jit(
     before each call: arrays are read as they are then, anything else that changed compiles again
     (see `docs/captures.md`).
 
-    raises TypeError: `fun` is not callable, or no such option; ValueError: a static or donated
+    raises TypeError: `fun` is not callable, no such option, or `fastmath` is no bool; ValueError: a static or donated
     argument that `fun` does not have, or no such `purity`; DeviceError: no such name of a device;
     PurityError: `fun` assigns a global name or one of a surrounding function, or is a generator
     """

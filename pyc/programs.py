@@ -215,6 +215,7 @@ class Programs:
                 kept=found.kept,
                 guards=Guards(found.reads, found.hidden),
                 donated=tuple(n for n, k in enumerate(places) if signature.is_donated(paths[k])),
+                fastmath=self._fastmath,
             )
 
         def changed(first: Traced, second: Traced) -> str:
@@ -268,13 +269,10 @@ class Programs:
 
     def _told(self, traced: Traced) -> dict[str, Any]:
         """What reports say of a program, and the options that shape it."""
-        options: dict[str, Any] = {"donated": list(traced.donated)} if traced.donated else {}
-        if self._fastmath:
-            options["fastmath"] = True
         return {
             "name": self.name,
             "arguments": [*(x.name for x in traced.inputs), *traced.captures],
-            "options": options,
+            "options": traced.options,
         }
 
     def _note_copies(self, entry: Entry) -> None:
