@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 import pyc
+from pyc.backends.nvptx import module_text, ptx
+from pyc.ir.target import SM_90
 from pyc.ir.text_kernel import print_kernel
 from pyc.jit import jit
 from pyc.reasons import Reason
@@ -55,8 +57,10 @@ REAL: dict[str, tuple[Callable[..., Any], float, Callable[..., Any]]] = {
     ),
     "quotient": (lambda x, y: x / y, 2, lambda x, y: x / y),
     "softmax": (
-        lambda x, y: np.exp(x - x.max(axis=1, keepdims=True))
-        / np.exp(x - x.max(axis=1, keepdims=True)).sum(axis=1, keepdims=True),
+        lambda x, y: (
+            np.exp(x - x.max(axis=1, keepdims=True))
+            / np.exp(x - x.max(axis=1, keepdims=True)).sum(axis=1, keepdims=True)
+        ),
         300,
         lambda x, y: np.ones_like(x),
     ),
@@ -232,12 +236,27 @@ def test_the_kernels_the_llvm_text_and_the_machine_code_have_it() -> None:
         assert ("fdiv" not in f.compile(x).llvm) is has
 
 
-def test_a_trace_lowered_for_a_gpu_has_it() -> None:
-    traced = jit(lambda x, y: np.sqrt(x) / y + x * y, fastmath=True).trace(
-        values(np.float32, 999), values(np.float32, 999)
-    )
-    kernels = "".join(map(print_kernel, traced.lower("sm_90").kernels))
-    assert "fast_div(" in kernels and "fast_sqrt(" in kernels and "fma(" in kernels
+@pytest.mark.parametrize(
+    ("dtype", "size", "fast", "strict"),
+    [
+        (np.float32, 999, ("div.full.f32", "sqrt.approx.f32", "fma.rn.f32"), "sqrt.rn.f32"),
+        (np.float32, 1 << 20, ("div.full.f32", "sqrt.approx.f32", "fma.rn.f32"), "sqrt.rn.f32"),
+        (np.float64, 999, ("div.rn.f64", "sqrt.rn.f64", "fma.rn.f64"), "sqrt.rn.f64"),
+    ],
+)
+def test_a_gpu_has_its_instructions_for_it(
+    dtype: Any, size: int, fast: tuple[str, ...], strict: str
+) -> None:
+    """Those that round nearly where there are such; strict programs have none of them."""
+    function = lambda x, y: np.sqrt(x) / y + x * y  # noqa: E731
+    x, y = values(dtype, size), values(dtype, size)
+    texts = []
+    for f in (jit(function, fastmath=True), jit(function)):
+        kernels = f.trace(x, y).lower("sm_90").kernels
+        texts.append(ptx(module_text(kernels, SM_90)[0], SM_90))
+    assert all(instruction in texts[0] for instruction in fast)
+    assert strict in texts[1]
+    assert not any(word in texts[1] for word in (".full", "sqrt.approx", "fma.rn.f64"))
 
 
 def test_it_goes_with_other_options_and_copies() -> None:
@@ -260,7 +279,7 @@ def test_of_functions_that_call_each_other_the_outermost_decides() -> None:
 
 @pytest.mark.parametrize("given", ["yes", 1, None, "True", np.True_])
 def test_anything_but_a_bool_is_refused(given: Any) -> None:
-    with pytest.raises(TypeError, match="jit: fastmath=.* is neither True nor False"):
+    with pytest.raises(TypeError, match=r"jit: fastmath=.* is neither True nor False"):
         jit(ratio, fastmath=given)
 
 

@@ -2,7 +2,8 @@
 
 `emit(builder, name, result, args, lanes, scope)` returns the register that holds the instruction
 applied to scalars (lanes 0) or to vectors. Each entry has exactly the meaning given there, for
-every input: no flags, no contraction, nothing undefined or poisoned reaches a result.
+every input: no flags, no contraction, nothing undefined or poisoned reaches a result. (`fastmath`
+puts other instructions into the program; it changes nothing here.)
 """
 
 from __future__ import annotations

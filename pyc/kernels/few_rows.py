@@ -7,8 +7,8 @@
 The matrix is read once, along its rows, TERMS of them side by side; `matmul` would pack it first,
 which few rows do not pay for. A vector may be the second operand, as in `x.T @ v`. The terms of a
 block are added in order, and so are the blocks: few columns wait for one addition a block, and bits
-depend on the operands only (tasks never share an element). Half types are widened when read; the accumulator is at least float32, and
-the result is rounded once.
+depend on the operands only (tasks never share an element). Half types are widened when read; the
+accumulator is at least float32, and the result is rounded once.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def refusal_of_few_rows(
     n, k = b.shape[-1], a.shape[a_contract[0]]
     if n < COLUMNS or k < TERMS or m * n * k < MINIMUM_WORK:
         return (
-            f"{m} x {n} results of {k} terms are few: it needs {COLUMNS} columns, {TERMS} terms and "
-            f"{MINIMUM_WORK} products"
+            f"{m} x {n} results of {k} terms are few: it needs {COLUMNS} columns, {TERMS} terms "
+            f"and {MINIMUM_WORK} products"
         )
     return ""
 

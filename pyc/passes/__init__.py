@@ -4,9 +4,9 @@
                    with `fastmath` relax after simplify
     Graph -> Plan  memory: fuse, then per group lower (with index) and schedule, then offsets
 
-Each Graph pass but `relax` takes a valid Graph and returns an equal one (bit for bit); `optimise` runs them on
-nested Graphs first, so a pass sees bodies that are done. With PYC_DEBUG the verifier runs after
-each, and every pass is timed.
+Each Graph pass takes a valid Graph and returns an equal one, bit for bit but for `relax`;
+`optimise` runs them on nested Graphs first, so a pass sees bodies that are done. With PYC_DEBUG the
+verifier runs after each, and every pass is timed.
 """
 
 from __future__ import annotations

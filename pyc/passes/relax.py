@@ -5,8 +5,8 @@ Takes a Graph and returns one of fewer or cheaper equations. Which it is follows
 alone, so results are the same at each call, with any number of threads. In this order, for
 floats and complex numbers:
 
-* units: x + 0 and x - 0 are x, 0 * x is 0, x - x is 0; constants of one chain meet: (x c) d, (x + c)
-  + d;
+* units: x + 0 and x - 0 are x, 0 * x is 0, x - x is 0; constants of one chain meet: (x c) d, and
+  (x + c) + d;
 * reciprocals: x / c is x (1 / c); x / y is x (1 / y) where y is the same along the last axis of x;
 * square roots, quotients and extrema in their `fast_` forms (`ops/scalar_fast.py`); powers of whole
   and half exponents as products;

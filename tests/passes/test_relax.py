@@ -1,5 +1,5 @@
-"""What `fastmath` changes in a Graph: one small function per rule, and its text after; and that what
-comes out is run to the bit by everything that runs Graphs."""
+"""What `fastmath` changes in a Graph: one small function per rule, and its text after; and that
+what comes out is run to the bit by everything that runs Graphs."""
 
 from __future__ import annotations
 
@@ -113,13 +113,14 @@ def test_bodies_of_loops_are_changed_too() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_random_programs_have_the_bits_of_their_changed_graph(seed: int) -> None:
-    """By the schedules of a CPU and of a GPU, and compiled: what changes is changed in the Graph."""
+    """By the schedules of a CPU and of a GPU, and compiled."""
     graph = random_graph(seed)
     after, _ = relaxed(graph)
     arguments = random_arguments(graph, seed)
     expected = evaluate(after, arguments)
     shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
-    ways = [run_plan(plan(after, t, check=True).plan, arguments, shapes) for t in (X86_64_V3, SM_90)]
+    plans = [plan(after, target, check=True).plan for target in (X86_64_V3, SM_90)]
+    ways = [run_plan(p, arguments, shapes) for p in plans]
     with config.using(cache="off"):
         ways.append(compile_graph(graph, options={"fastmath": True})(*arguments))
     for found in ways:

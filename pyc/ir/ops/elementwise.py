@@ -211,7 +211,7 @@ pointwise(
 )
 pointwise("fma", "float", lambda x, y, z: fma(x, y, z), _fused)
 
-# --- what `fastmath` puts in place of others (`passes/relax.py`) -----------------------------------
+# --- what `fastmath` puts in place of others (`passes/relax.py`) ----------------------------------
 
 pointwise("fast_div", "float complex", definitions.fast("div"), np.true_divide, cost=8)
 pointwise("fast_sqrt", "float", definitions.fast("sqrt"), np.sqrt, cost=8)

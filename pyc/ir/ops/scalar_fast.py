@@ -1,4 +1,4 @@
-"""Scalar definitions for programs with `fastmath`: fewer roundings or fewer cases than the exact ones.
+"""Scalar definitions for programs with `fastmath`: fewer roundings or cases than the exact ones.
 
 Only the pass `relax` makes ops of these. Each is deterministic, and but for `fast_div` and
 `fast_sqrt`, which a target may approximate, the same on every target. NaN, infinities and signs of
@@ -34,9 +34,7 @@ def mul(x: Complex, y: Complex) -> Complex:
 
 def multiply_add(x: Complex, y: Complex, z: Complex) -> Complex:
     """x y + z of complex numbers, each part with two roundings."""
-    return Complex(
-        fma(x.re, y.re, fma(-x.im, y.im, z.re)), fma(x.re, y.im, fma(x.im, y.re, z.im))
-    )
+    return Complex(fma(x.re, y.re, fma(-x.im, y.im, z.re)), fma(x.re, y.im, fma(x.im, y.re, z.im)))
 
 
 def size(x: Complex) -> Expr:
