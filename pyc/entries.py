@@ -21,6 +21,7 @@ from pyc.array import is_fixed, moved, of_host
 from pyc.donation import check_donated
 from pyc.eager import dense, finish
 from pyc.errors import TraceError
+from pyc.fingerprint import Document
 from pyc.forks import load
 from pyc.frozen import frozen
 from pyc.ir.graph import Graph
@@ -43,7 +44,7 @@ class Traced:
     result; inputs: what each parameter but the hidden ones is; places: its position among all
     leaves; kept: its value if the graph is for this one only; guards: what the graph depends on
     besides the arguments, and the hidden ones; donated: numbers of inputs that the caller gives
-    up."""
+    up; fastmath: whether roundings may change."""
 
     name: str
     graph: Graph
@@ -54,6 +55,7 @@ class Traced:
     kept: tuple[Any, ...]
     guards: Guards
     donated: tuple[int, ...] = ()
+    fastmath: bool = False
 
     def __str__(self) -> str:
         return self.as_text()
@@ -62,6 +64,12 @@ class Traced:
     def captures(self) -> tuple[str, ...]:
         """Where the hidden arguments are read at each call, as Python code."""
         return self.guards.names
+
+    @property
+    def options(self) -> Document:
+        """What affects code besides the graph, for the cache key: only what is not the default."""
+        options: Document = {"donated": list(self.donated)} if self.donated else {}
+        return {**options, "fastmath": True} if self.fastmath else options
 
     def lower(self, target: str | None = None) -> Lowered:
         """The optimised program and its plan for a target, whether this machine is one or not:
@@ -73,7 +81,7 @@ class Traced:
         return lower_graph(
             self.graph,
             target=chosen,
-            options={"donated": list(self.donated)} if self.donated else {},
+            options=self.options,
             name=self.name,
             arguments=[*(x.name for x in self.inputs), *self.captures],
         )

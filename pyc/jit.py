@@ -97,6 +97,7 @@ class Jitted(Dispatcher):
         device: str | None = None,
         loops: str = "roll",
         purity: str | None = None,
+        fastmath: bool = False,
         donate_argnums: tuple[int, ...] = (),
         donate_argnames: tuple[str, ...] = (),
     ) -> None:
@@ -104,13 +105,15 @@ class Jitted(Dispatcher):
         super().__init__(self._call)
         self.__wrapped__ = fun
         self.__name__ = name
-        asked = static_argnums, static_argnames, name, device, loops, purity
+        asked = static_argnums, static_argnames, name, device, loops, purity, fastmath
         self._made = fun, *asked, donate_argnums, donate_argnames
         self._signature = Signature(
             *(fun, name, static_argnums, static_argnames, donate_argnums, donate_argnames),
             directed=device is not None,
         )
-        self._programs = Programs(fun, name, self._signature, device, loops, purity, self._drop)
+        self._programs = Programs(
+            *(fun, name, self._signature, device, loops, purity, fastmath, self._drop)
+        )
         self._forms: dict[Hashable, NativeWay] = {}
         self._said: set[Hashable] = set()
         """Forms of which a call to a GPU was not native, although the next one may be."""
@@ -335,6 +338,7 @@ def jit(
     device: str | None = None,
     loops: str = "roll",
     purity: str | None = None,
+    fastmath: bool = False,
     name: str | None = None,
 ) -> Jitted: ...
 
@@ -350,6 +354,7 @@ def jit(
     device: str | None = None,
     loops: str = "roll",
     purity: str | None = None,
+    fastmath: bool = False,
     name: str | None = None,
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
@@ -364,6 +369,7 @@ def jit(
     device: str | None = None,
     loops: str = "roll",
     purity: str | None = None,
+    fastmath: bool = False,
     name: str | None = None,
     **unknown: Any,
 ) -> Any:
@@ -385,6 +391,10 @@ def jit(
     purity: what is done about effects that compiled code would lose, such as printing or changing a
     list from outside (the rules are in `docs/purity.md`): "strict" refuses them, "warn" warns,
     "off" does not look; None is the setting `purity` (`PYC_PURITY`), strict by default.
+    fastmath: whether the compiler may change roundings, and need not care for NaN, infinities and
+    the sign of zero: products and sums as one `fma`, reciprocals in place of quotients, powers as
+    products (see `docs/numerics.md`). Results are the same at each call, with any number of
+    threads. Of functions that call each other the outermost decides.
     name: its name in statistics, `fun.__name__` by default.
 
     Results are NumPy arrays that share memory with nothing but donated arguments, NumPy scalars for
@@ -392,9 +402,10 @@ def jit(
     before each call: arrays are read as they are then, anything else that changed compiles again
     (see `docs/captures.md`).
 
-    raises TypeError: `fun` is not callable, or no such option; ValueError: a static or donated
-    argument that `fun` does not have, or no such `purity`; DeviceError: no such name of a device;
-    PurityError: `fun` assigns a global name or one of a surrounding function, or is a generator
+    raises TypeError: `fun` is not callable, no such option, or `fastmath` is no bool; ValueError:
+    a static or donated argument that `fun` does not have, or no such `purity`; DeviceError: no such
+    name of a device; PurityError: `fun` assigns a global name or one of a surrounding function, or
+    is a generator
     """
     for option in unknown:
         known = [*(jit.__kwdefaults__ or ())]
@@ -411,6 +422,7 @@ def jit(
             device=device,
             loops=loops,
             purity=purity,
+            fastmath=fastmath,
             name=name,
         )
     if purity is not None:
@@ -419,11 +431,13 @@ def jit(
         raise TypeError(f"jit: expected a function, got {type(fun).__name__}")
     if loops not in ("roll", "unroll"):
         raise ValueError(f'jit: loops={loops!r} is neither "roll" nor "unroll"')
+    if type(fastmath) is not bool:
+        raise TypeError(f"jit: fastmath={fastmath!r} is neither True nor False")
     static = _numbers("static", static_argnums), _names("static", static_argnames)
     donated = _numbers("donate", donate_argnums), _names("donate", donate_argnames)
     found = name or getattr(fun, "__name__", None) or type(fun).__name__
     check_code(fun, found, purity or config.current().purity)
-    return Jitted(fun, *static, found, device, loops, purity, *donated)
+    return Jitted(fun, *static, found, device, loops, purity, fastmath, *donated)
 
 
 def _numbers(option: str, given: Any) -> tuple[int, ...]:

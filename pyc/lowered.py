@@ -23,7 +23,7 @@ from pyc.fingerprint import Document, key_of, versions
 from pyc.forks import compiling
 from pyc.frozen import frozen
 from pyc.ir.expr import Apply, postorder
-from pyc.ir.graph import Graph, equations_of
+from pyc.ir.graph import Graph, Location, equations_of
 from pyc.ir.loops import expressions, walk
 from pyc.ir.ops.linalg import NAMES, PACKAGE
 from pyc.ir.plan import ADDRESSABLE_BYTES, Place, Plan, Site
@@ -31,6 +31,7 @@ from pyc.ir.sizes import has_any_size
 from pyc.ir.target import Target
 from pyc.ir.text_graph import print_graph
 from pyc.out_of_memory import Demand, out_of_memory
+from pyc.reasons import Reason
 
 if TYPE_CHECKING:
     from pyc.passes.fusion import Decision
@@ -100,6 +101,8 @@ class Lowered:
         self.arguments = tuple(arguments)
         self._facts = facts
         self.timings: dict[str, float] = {}
+        self.relaxed: list[tuple[str, Location | None]] = []
+        """What `fastmath` changed, with the user's lines."""
         self.trail: list[Made] | None = None
         """For reports: gets what each group of equations became, if set before it is planned."""
         # Not `cached_property`: in Python 3.11 it has locks, which a fork would leave held.
@@ -114,7 +117,8 @@ class Lowered:
             check = config.current().debug
             with compiling:
                 optimise = backends.compiler().optimise
-                found = optimise(self.traced, self.timings, check=check)
+                relaxed = self.relaxed if self.options.get("fastmath") else None
+                found = optimise(self.traced, self.timings, check=check, relaxed=relaxed)
                 # What is known of a result for all sizes may be no kernel: the trace always is.
                 keep = self.any_size and not has_any_size(found)
                 self._graph = self.traced if keep else found
@@ -228,8 +232,12 @@ class Lowered:
 
     def _decisions_text(self) -> str:
         equations = list(equations_of(self.graph))
-        lines = []
-        for d in self.decisions:
+        decisions, lines = self.decisions, []
+        why = Reason.NUMERIC_RELAXED
+        for what, place in dict.fromkeys(self.relaxed):
+            at = "" if place is None else f"{format_place(place)}: "
+            lines.append(f"{at}{what}: {why.meaning} [{why.code}]\n")
+        for d in decisions:
             eqn = equations[d.equation] if d.equation >= 0 else None
             place = "" if eqn is None or eqn.loc is None else f"{format_place(eqn.loc)}: "
             what = "the program" if eqn is None else eqn.op.name

@@ -78,6 +78,7 @@ class Programs:
         device: str | None,
         loops: str,
         purity: str | None,
+        fastmath: bool,
         dropped: Callable[[Entry], object],
     ) -> None:
         self.function = function
@@ -86,6 +87,7 @@ class Programs:
         self.purity = purity
         self._device = device
         self._loops = loops
+        self._fastmath = fastmath
         self._dropped = dropped
         self.entries: dict[Hashable, tuple[Entry, ...]] = {}
         """Programs by signature, the newest first: what they find outside tells them apart."""
@@ -213,6 +215,7 @@ class Programs:
                 kept=found.kept,
                 guards=Guards(found.reads, found.hidden),
                 donated=tuple(n for n, k in enumerate(places) if signature.is_donated(paths[k])),
+                fastmath=self._fastmath,
             )
 
         def changed(first: Traced, second: Traced) -> str:
@@ -265,11 +268,11 @@ class Programs:
         return device_of(leaves) or elsewhere() or "cpu"
 
     def _told(self, traced: Traced) -> dict[str, Any]:
-        """What reports say of a program."""
+        """What reports say of a program, and the options that shape it."""
         return {
             "name": self.name,
             "arguments": [*(x.name for x in traced.inputs), *traced.captures],
-            "options": {"donated": list(traced.donated)} if traced.donated else {},
+            "options": traced.options,
         }
 
     def _note_copies(self, entry: Entry) -> None:

@@ -605,6 +605,13 @@ class Reason(Enum):
         "Nothing if the shapes are few. Else call it from a jitted function of padded arrays.",
     )
 
+    # numeric: why results differ from the strict ones
+    NUMERIC_RELAXED = Entry(
+        "PYC2901",
+        "rewritten because of fastmath: results may differ from the strict ones by some roundings",
+        "Expected with `fastmath=True`; leave it out where NumPy's bits, NaN or infinities matter.",
+    )
+
     @property
     def code(self) -> str:
         """The stable code, as `python -m pyc explain` takes it."""

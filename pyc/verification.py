@@ -5,6 +5,9 @@ interpreter (the scheduled kernels, with dead memory poisoned) and the compiled 
 the same bits, any NaN being equal to any other; programs with float contractions have bounds in
 place of bits: a result may differ by as much as it does when each product is changed within the
 bound of `ir/ops/contract.py`, which is found by running the program so changed.
+
+Of functions with `fastmath` the definition is the Graph after the pass that changes roundings; what
+a GPU approximates in it has a bound too.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ SHAKES = 4
 """Runs with changed products from which the allowed difference is estimated."""
 MARGIN = 8.0
 """How many times the largest difference of these runs is allowed."""
+APPROXIMATED = {"fast_div": 2.0, "fast_sqrt": 1.0, "fast_abs": 1.0}
+"""Ops of `fastmath` that a GPU rounds nearly: by how many units in the last place."""
 
 
 @frozen()
@@ -86,19 +91,22 @@ def verify(function: Callable[..., Any], /, *args: Any, ulp: float = 0, **kwargs
     traced = compiled.traced
     arrays = compiled.arrays(*args, **kwargs)
     names = [tree.path_text(p, "result") for p in tree.paths(traced.out_tree)]
-    graph = traced.graph
     lowered = compiled.program.lowered
+    relaxed = traced.fastmath
+    graph = lowered.graph if relaxed else traced.graph
     shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
 
     oracle = interpreters()
     expected = _outcome(lambda: oracle.evaluate(graph, arrays))
     # Native code comes last: what the interpreters refuse is not run.
-    ways: dict[str, Callable[[], Sequence[Array]]] = {
-        "passes": lambda: oracle.evaluate(lowered.graph, arrays),
-    }
+    ways: dict[str, Callable[[], Sequence[Array]]] = {}
     skipped: tuple[str, ...] = ()
+    if relaxed:
+        skipped = ("passes: they change roundings because of fastmath",)
+    else:
+        ways["passes"] = lambda: oracle.evaluate(lowered.graph, arrays)
     if any(isinstance(s, Library) and s.routine == ROUTINE for s in walk_steps(lowered.plan.steps)):
-        skipped = ("plan: it calls functions back, which only native code can",)
+        skipped += ("plan: it calls functions back, which only native code can",)
     else:
         ways["plan"] = lambda: _planned(lowered, arrays, shapes)
     # Programs may write to donated arguments.
@@ -106,7 +114,7 @@ def verify(function: Callable[..., Any], /, *args: Any, ulp: float = 0, **kwargs
 
     bounds = None
     failures: dict[str, str] = {}
-    if not isinstance(expected, Exception) and _contracts(graph):
+    if not isinstance(expected, Exception) and (_contracts(graph) or _approximates(lowered)):
         bounds = _bounds(graph, arrays, expected)
     checks: list[Check] = []
     for way, run in ways.items():
@@ -263,6 +271,12 @@ def _contracts(graph: Graph) -> bool:
     return any(_bounded(e) or e.op.name in NAMES for e in equations_of(graph))
 
 
+def _approximates(lowered: Lowered) -> bool:
+    """Whether a GPU rounds some of the program nearly."""
+    named = any(e.op.name in APPROXIMATED for e in equations_of(lowered.graph))
+    return lowered.target.has_blocks and named
+
+
 def _bounded(eqn: Eqn) -> bool:
     return eqn.op.kind is Kind.CONTRACT and eqn.args[0].dtype.is_float
 
@@ -289,6 +303,9 @@ def _shaken(graph: Graph, seed: int) -> Graph:
         if eqn.op.name in NAMES:
             near = [_moved(builder, a, rng) for a in args]
             return builder.bind(eqn.op, *near, loc=eqn.loc, **eqn.params)
+        if eqn.op.name in APPROXIMATED:
+            (out,) = builder.bind(eqn.op, *args, **eqn.params)
+            return (_nearly(builder, out, APPROXIMATED[eqn.op.name], rng),)
         if not _bounded(eqn):
             params = {k: _shaken_param(v, seed) for k, v in eqn.params.items()}
             return builder.bind(eqn.op, *args, loc=eqn.loc, **params)
@@ -308,6 +325,14 @@ def _shaken(graph: Graph, seed: int) -> Graph:
         return (builder.bind1("cast", moved, dtype=out.dtype),)
 
     return Rewriter(rule)(graph)
+
+
+def _nearly(builder: Builder, x: Value, ulps: float, rng: np.random.Generator) -> Value:
+    """Floats or complex numbers moved by so many units in the last place, up or down at random."""
+    real = x.dtype.real if x.dtype.is_complex else x.dtype
+    step = ulps * float(np.finfo(real.numpy).eps)
+    factor = builder.constant(1 + rng.choice([-step, step], x.shape), x.dtype)
+    return builder.bind1("mul", x, factor)
 
 
 def _moved(builder: Builder, x: Value, rng: np.random.Generator) -> Value:

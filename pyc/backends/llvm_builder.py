@@ -154,6 +154,8 @@ class Builder:
         self.halves: Halves | None = None
         """Of targets that round float32 to half types, to nearest even and subnormals kept, and add
         and multiply these by instructions of their own. A NaN may change its payload."""
+        self.approximates = False
+        """Of targets that have approximate instructions for `fast_div` and `fast_sqrt`."""
         self.count = 0
         self.allocations: list[str] = []
         body: Lines = []

@@ -2,7 +2,8 @@
 
 `emit(builder, name, result, args, lanes, scope)` returns the register that holds the instruction
 applied to scalars (lanes 0) or to vectors. Each entry has exactly the meaning given there, for
-every input: no flags, no contraction, nothing undefined or poisoned reaches a result.
+every input: no flags, no contraction, nothing undefined or poisoned reaches a result. (`fastmath`
+puts other instructions into the program; it changes nothing here.)
 """
 
 from __future__ import annotations
@@ -100,6 +101,26 @@ def _call_by_kind(signed: str, unsigned: str, real: str) -> Emitter:
 def _call(name: str, tail: str = "") -> Emitter:
     def emit(site: _Site, result: DType, args: Sequence[Value]) -> str:
         return site.call(name, site.type(result), *(a.ref for a in args), tail=tail)
+
+    return emit
+
+
+def _approximate(instruction: str, exact: str) -> Emitter:
+    """Of float32, where the target has it, an approximate instruction, lane by lane; else the exact
+    one."""
+
+    def emit(site: _Site, result: DType, args: Sequence[Value]) -> str:
+        if not site.builder.approximates or result is not dt.f32:
+            return TABLE[exact](site, result, args)
+        call = site.builder.intrinsic(instruction, "float", ["float"] * len(args))
+        if not site.lanes:
+            return site.op(f"{call}({', '.join(f'float {a.ref}' for a in args)})")
+        vector, found = site.type(result), "poison"
+        for lane in range(site.lanes):
+            ones = [site.op(f"extractelement {vector} {a.ref}, i64 {lane}") for a in args]
+            one = site.op(f"{call}({', '.join(f'float {x}' for x in ones)})")
+            found = site.op(f"insertelement {vector} {found}, float {one}, i64 {lane}")
+        return found
 
     return emit
 
@@ -549,6 +570,8 @@ TABLE: dict[str, Emitter] = {
     "div": _by_kind("sdiv", "udiv", "fdiv"),
     "sqrt": _call("llvm.sqrt"),
     "fma": _call("llvm.fma"),
+    "fast_div": _approximate("llvm.nvvm.div.full", "div"),
+    "fast_sqrt": _approximate("llvm.nvvm.sqrt.approx.f", "sqrt"),
     "scale": _scale,
     "floor": _call("llvm.floor"),
     "ceil": _call("llvm.ceil"),

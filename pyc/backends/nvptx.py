@@ -65,6 +65,8 @@ NVPTX_INTRINSICS = (
     "llvm.nvvm.bar.warp.sync",
     "llvm.nvvm.shfl.sync.bfly.i32",
     "llvm.nvvm.rcp.approx.ftz.f",
+    "llvm.nvvm.div.full",
+    "llvm.nvvm.sqrt.approx.f",
     "llvm.minnum",
     "llvm.maxnum",
 )
@@ -134,6 +136,7 @@ class NvptxKernel(AtomicEmitter, GroupEmitter):
     def __init__(self, kernel: Kernel, target: Target, intrinsics: dict[str, str]) -> None:
         super().__init__(kernel, target, intrinsics, NVPTX_INTRINSICS)
         self.builder.halves = Halves()
+        self.builder.approximates = True
         self._grids = 0
         self._inside_warp = False
         self._reciprocals: dict[str, tuple[Value, Value, Value]] = {}

@@ -379,7 +379,7 @@ def _cache(lowered: Lowered, compiled: Note | None) -> Cache:
 
 
 def _argument_notes(traced: Traced, leaves: Sequence[Any], lowered: Lowered) -> list[Note]:
-    """Reasons that a call itself would record."""
+    """Reasons that a call itself would record, and what `fastmath` changed."""
     notes = []
     for place, given in zip(traced.places, traced.inputs, strict=True):
         leaf = leaves[place]
@@ -389,6 +389,8 @@ def _argument_notes(traced: Traced, leaves: Sequence[Any], lowered: Lowered) -> 
     for number, cause in lowered.planned.unused:
         details = f"`{traced.inputs[number].name}`: {cause}"
         notes.append(note_of(Reason.MEMORY_DONATION_UNUSED, details))
+    for what, place in lowered.relaxed:
+        notes.append(note_of(Reason.NUMERIC_RELAXED, what, line_of(place)))
     return notes
 
 

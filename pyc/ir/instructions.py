@@ -3,8 +3,9 @@
 Each entry gives an instruction's arity, its type rule and its exact meaning as a NumPy function
 over arrays (the meaning both interpreters use). Every instruction but `scale` is total: no input is
 undefined, so bits cannot depend on the target. `scale` has a domain on which targets agree, because
-some have it as one instruction; both interpreters raise ValueError outside of it. Backends hold one
-table from these names to machine code.
+some have it as one instruction; both interpreters raise ValueError outside of it. `fast_div` and
+`fast_sqrt`, of programs with `fastmath`, are rounded exactly or nearly, as the target has it.
+Backends hold one table from these names to machine code.
 
 Arithmetic on half types does not exist here: ops widen to float32 and round back (`cast`).
 Complex numbers are pairs of scalars by the time they reach instructions.
@@ -280,6 +281,9 @@ _define("abs", 1, _NUMBER, np.abs)
 _define("div", 2, _FLOAT, np.true_divide)
 _define("sqrt", 1, _FLOAT, np.sqrt)
 _define("fma", 3, _FLOAT, _fma, typed=True)
+# A target may have an approximate instruction for these: within 2 and 1 units in the last place.
+_define("fast_div", 2, _FLOAT, np.true_divide)
+_define("fast_sqrt", 1, _FLOAT, np.sqrt)
 _define("scale", 2, _FLOAT, _scale, typed=True)
 _define("floor", 1, _FLOAT, np.floor)
 _define("ceil", 1, _FLOAT, np.ceil)

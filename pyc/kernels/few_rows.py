@@ -5,9 +5,10 @@
         for each panel: its sums, in a buffer, and the block's products, by fma
 
 The matrix is read once, along its rows, TERMS of them side by side; `matmul` would pack it first,
-which few rows do not pay for. Terms are added in order, so bits depend on the operands only (tasks
-never share an element). Half types are widened when read; the accumulator is at least float32, and
-the result is rounded once.
+which few rows do not pay for. A vector may be the second operand, as in `x.T @ v`. The terms of a
+block are added in order, and so are the blocks: few columns wait for one addition a block, and bits
+depend on the operands only (tasks never share an element). Half types are widened when read; the
+accumulator is at least float32, and the result is rounded once.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from pyc.kernels.operand import Dimensions, place_of
 
 MOST_ROWS = 3
 """More are for `matmul`."""
+COLUMNS = 8
+"""With fewer the generic nest is as quick."""
 TERMS = 8
 PANELS = 24
 """The most panels of a task: of float32, 768 columns with the widest vectors, 3 KiB of sums. Two
@@ -39,11 +42,22 @@ _Statement = Callable[[Expr, Expr, Expr], Stmt]
 """A statement at a row, a place in the sums and a column."""
 
 
+def _rows_first(
+    types: tuple[ArrayType, ...], dimensions: Dimensions
+) -> tuple[tuple[ArrayType, ...], Dimensions, bool]:
+    """The rows, then the matrix, with the dimensions for them; and whether they are the operands in
+    the other order: those of a matrix and a vector, of which the result is the same."""
+    contract, batch = dimensions
+    if types[1].rank > len(contract[1]) + len(batch[1]):
+        return types, dimensions, False
+    return types[::-1], (contract[::-1], batch[::-1]), True
+
+
 def refusal_of_few_rows(
     types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
 ) -> str:
     """Why this nest cannot or should not do the contraction; empty if it should."""
-    a, b = types
+    (a, b), dimensions, _ = _rows_first(types, dimensions)
     (a_contract, b_contract), (a_batch, b_batch) = dimensions
     if not a.dtype.is_float or a.dtype.bits < 16:
         return f"it is for float16 and wider floats, not {a.dtype.name}"
@@ -55,13 +69,12 @@ def refusal_of_few_rows(
     if m > MOST_ROWS:
         return f"{m} rows are more than {MOST_ROWS}"
     if b.rank - 1 in (*b_contract, *b_batch):
-        return "the columns of the second operand are no neighbours in memory"
+        return "the columns of the matrix are no neighbours in memory"
     n, k = b.shape[-1], a.shape[a_contract[0]]
-    least = target.lanes(4)
-    if n < least or k < TERMS or m * n * k < MINIMUM_WORK:
+    if n < COLUMNS or k < TERMS or m * n * k < MINIMUM_WORK:
         return (
-            f"{m} x {n} results of {k} terms are few: it needs {least} columns, {TERMS} terms and "
-            f"{MINIMUM_WORK} products"
+            f"{m} x {n} results of {k} terms are few: it needs {COLUMNS} columns, {TERMS} terms "
+            f"and {MINIMUM_WORK} products"
         )
     return ""
 
@@ -75,7 +88,7 @@ class _Nest:
         target: Target,
         epilogue: Epilogue | None,
     ) -> None:
-        a, b = types
+        (a, b), dimensions, turned = _rows_first(types, dimensions)
         self.dimensions = dimensions
         (self.a_term,), (self.b_term,) = dimensions[0]
         self.accumulator = widened(a.dtype)
@@ -90,6 +103,7 @@ class _Nest:
         self.ragged = self.n % (self.tasks * self.panels * self.width) != 0
         self.a = Buffer("a", a.dtype, a.shape, role="in")
         self.b = Buffer("b", b.dtype, b.shape, role="in")
+        self.operands = (self.b, self.a) if turned else (self.a, self.b)
         self.product = result or a.dtype
         self.epilogue = epilogue
         out_type = self.product if epilogue is None else epilogue.value.dtype
@@ -119,7 +133,7 @@ class _Nest:
         first = tile * (self.panels * self.width)
         nest = For(task, total, kind, (*lets, Alloc(self.sums, self._task(batch, first))))
         between = () if self.epilogue is None else self.epilogue.buffers
-        return Kernel("few_rows", (self.a, self.b, *between, self.out), (nest,))
+        return Kernel("few_rows", (*self.operands, *between, self.out), (nest,))
 
     def _task(self, batch: list[Var], first: Expr) -> Body:
         """All of some columns: their sums, block by block, and the results."""
@@ -153,13 +167,15 @@ class _Nest:
         """Adds the products of the terms [start, start + count)."""
 
         def add(row: Expr, lane: Expr, column: Expr) -> Stmt:
-            total: Expr = Load(self.sums, (row, lane))
-            for k in range(count):
+            def factors(k: int) -> tuple[Expr, Expr]:
                 x = self._element(self.a, batch, row, start + k, self.a_term, 0)
-                total = fma(
-                    x, self._element(self.b, batch, column, start + k, self.b_term, 1), total
-                )
-            return Store(self.sums, (row, lane), total)
+                return x, self._element(self.b, batch, column, start + k, self.b_term, 1)
+
+            x, y = factors(0)
+            total = x * y
+            for k in range(1, count):
+                total = fma(*factors(k), total)
+            return Store(self.sums, (row, lane), Load(self.sums, (row, lane)) + total)
 
         return self._each(first, True, add)
 

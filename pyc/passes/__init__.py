@@ -1,16 +1,18 @@
 """The passes, in order, and the one function that runs those on Graphs.
 
-    Graph          fold -> simplify -> dce -> expand_scans, and again where that changed something
+    Graph          fold -> simplify -> dce -> expand_scans, and again where that changed something;
+                   with `fastmath` relax after simplify
     Graph -> Plan  memory: fuse, then per group lower (with index) and schedule, then offsets
 
-Each Graph pass takes a valid Graph and returns an equal one (bit for bit); `optimise` runs them on
-nested Graphs first, so a pass sees bodies that are done. With PYC_DEBUG the verifier runs after
-each, and every pass is timed.
+Each Graph pass takes a valid Graph and returns an equal one, bit for bit but for `relax`;
+`optimise` runs them on nested Graphs first, so a pass sees bodies that are done. With PYC_DEBUG the
+verifier runs after each, and every pass is timed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -20,6 +22,7 @@ from pyc.ir.verify_graph import verify_graph
 from pyc.passes.dce import dce
 from pyc.passes.fold import fold
 from pyc.passes.loops import expand_scans
+from pyc.passes.relax import Told, relax
 from pyc.passes.simplify import simplify
 
 GRAPH_PASSES: tuple[tuple[str, Callable[[Graph], Graph], str], ...] = (
@@ -33,13 +36,22 @@ dropping what loops carry made loops that may be equal now."""
 
 
 def optimise(
-    graph: Graph, timings: dict[str, float] | None = None, *, check: bool = False
+    graph: Graph,
+    timings: dict[str, float] | None = None,
+    *,
+    check: bool = False,
+    relaxed: Told | None = None,
 ) -> Graph:
     """The Graph after all Graph passes, bodies of control flow included. timings: seconds by pass
-    are added here; check: verify after each pass."""
+    are added here; check: verify after each pass; relaxed: asks for `relax`, and gets what it
+    did."""
+    passes = GRAPH_PASSES
+    if relaxed is not None:
+        again = ("relax", partial(relax, told=relaxed), "after simplify: rules see what is left")
+        passes = (*GRAPH_PASSES[:2], again, *GRAPH_PASSES[2:])
     while True:
-        graph, loops = _with_bodies(graph, timings, check=check), False
-        for name, run, _ in GRAPH_PASSES:
+        graph, loops = _with_bodies(graph, timings, check=check, relaxed=relaxed), False
+        for name, run, _ in passes:
             start, before = perf_counter(), graph
             graph = run(graph)
             if timings is not None:
@@ -56,14 +68,16 @@ def _loops(graph: Graph) -> set[Eqn]:
     return {e for e in graph.eqns if e.op.kind is Kind.CONTROL}
 
 
-def _with_bodies(graph: Graph, timings: dict[str, float] | None, *, check: bool) -> Graph:
+def _with_bodies(
+    graph: Graph, timings: dict[str, float] | None, *, check: bool, relaxed: Told | None
+) -> Graph:
     """`graph` with the Graphs in its equations' params optimised."""
     if not any(_holds_graph(v) for e in graph.eqns for v in e.params.values()):
         return graph
 
     def inner(value: Any) -> Any:
         if isinstance(value, Graph):
-            return optimise(value, timings, check=check)
+            return optimise(value, timings, check=check, relaxed=relaxed)
         if isinstance(value, tuple):
             return tuple(inner(v) for v in value)
         return value

@@ -42,6 +42,14 @@ def scores(weight: Any, values: Any) -> Any:
     return np.einsum("hs,shd->hd", weight, values)
 
 
+def turned(a: Any, b: Any) -> Any:
+    return a.T @ b
+
+
+def stepped(a: Any, b: Any, w: Any) -> Any:
+    return w - np.float32(0.25) * (a.T @ b)
+
+
 CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "vector": (product, (sample(64), sample(64, 96))),
     "a row": (product, (sample(1, 64), sample(64, 96))),
@@ -53,6 +61,13 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "epilogue": (with_bias, (sample(64), sample(64, 96), sample(96))),
     "epilogue of rows": (with_bias, (sample(3, 64), sample(64, 90), sample(3, 90))),
     "terms first": (transposed, (sample(64, 2), sample(64, 96))),
+    "a vector behind": (turned, (sample(200, 40), sample(200))),
+    "a vector behind few columns, ragged": (turned, (sample(77, 9), sample(77))),
+    "a vector behind, with an epilogue": (stepped, (sample(90, 33), sample(90), sample(33))),
+    "vectors behind matrices": (
+        lambda a, b: np.einsum("nki,nk->ni", a, b),
+        (sample(3, 70, 24), sample(3, 70)),
+    ),
     "matrices whose terms come first": (scores, (sample(4, 140), sample(140, 4, 32))),
 }
 
@@ -92,7 +107,7 @@ def test_threads_and_vector_widths_give_the_same_bits() -> None:
         results.add(jit(product)(a, b).tobytes())
     set_num_threads(None)
     assert len(results) == 1
-    a, b = sample(2, 29), sample(29, 75)
+    a, b = sample(2, 61), sample(61, 75)
     types = ArrayType(a.shape, dt.f32), ArrayType(b.shape, dt.f32)
     results = {jit(product)(a, b).tobytes()}
     for target in (X86_64_V3, X86_64_V4):

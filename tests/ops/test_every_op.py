@@ -84,7 +84,7 @@ ROUNDED = frozenset(
         *("add", "sub", "mul", "div", "neg", "abs", "square", "reciprocal", "fma", "sqrt"),
         *("minimum", "maximum", "fmin", "fmax", "floor", "ceil", "trunc", "rint", "copysign"),
         *("nextafter", "sign", "floor_divide", "remainder", "fmod", "real", "imag", "conj"),
-        "complex",
+        *("complex", "fast_div", "fast_sqrt", "fast_minimum", "fast_maximum"),
     )
 )
 """Float ops whose results are NumPy's bits (of real numbers)."""

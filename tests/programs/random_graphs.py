@@ -40,6 +40,8 @@ DIVISORS = ("gcd", "lcm")
 """Kernels whose elements are computed from two of one place."""
 SIGN_READERS = ("copysign", "signbit")
 """They ask for the sign of a NaN, which is the processor's where it is computed."""
+RELAXED = "fast_"
+"""What the names of ops begin with that only `fastmath` makes."""
 UNCAST = ("bool", "complex")
 """Kinds that no bits are read as."""
 FEWEST = 20
@@ -142,7 +144,11 @@ class Program:
     def pointwise(self) -> None:
         """A pointwise op over values of one shape and type."""
         rng = self.rng
-        names = sorted(n for n, o in OPS.items() if o.kind is Kind.POINTWISE and o.fails is None)
+        names = sorted(
+            n
+            for n, o in OPS.items()
+            if o.kind is Kind.POINTWISE and o.fails is None and not n.startswith(RELAXED)
+        )
         names += DIVISORS
         x = self.pick()
         if x is None:

@@ -45,3 +45,8 @@ def of_bfloat16(name: str) -> Definition:
 def divided(name: str) -> Definition:
     """The definition of this name with quotients rounded to whole numbers; see `division`."""
     return lambda *xs: getattr(load("pyc.ir.ops.division"), name)(*xs)
+
+
+def fast(name: str) -> Definition:
+    """The definition of this name for programs with `fastmath`; see `scalar_fast`."""
+    return lambda *xs: getattr(load("pyc.ir.ops.scalar_fast"), name)(*xs)

@@ -161,6 +161,14 @@ def _fused(x: Any, y: Any, z: Any) -> Any:
     return (x.astype(wide) * y.astype(wide) + z.astype(wide)).astype(x.dtype)
 
 
+def _lesser(x: Any, y: Any) -> Any:
+    return np.where(x < y, x, y)
+
+
+def _greater(x: Any, y: Any) -> Any:
+    return np.where(x > y, x, y)
+
+
 def _integer_power(x: Expr, y: Expr) -> Expr:
     """x ** y by squaring, wrapping; 1 where y < 0 (which is a failure)."""
     result: Expr = Const(1, x.dtype)
@@ -202,6 +210,25 @@ pointwise(
     cost=200,
 )
 pointwise("fma", "float", lambda x, y, z: fma(x, y, z), _fused)
+
+# --- what `fastmath` puts in place of others (`passes/relax.py`) ----------------------------------
+
+pointwise("fast_div", "float complex", definitions.fast("div"), np.true_divide, cost=8)
+pointwise("fast_sqrt", "float", definitions.fast("sqrt"), np.sqrt, cost=8)
+pointwise("fast_mul", "complex", definitions.fast("mul"), np.multiply, cost=4)
+pointwise(
+    "fast_fma", "complex", definitions.fast("multiply_add"), lambda x, y, z: x * y + z, cost=4
+)
+pointwise(
+    "fast_abs",
+    "complex",
+    definitions.fast("size"),
+    np.abs,
+    types=_real_result("fast_abs", "complex"),
+    cost=8,
+)
+pointwise("fast_minimum", "float", definitions.fast("minimum"), _lesser)
+pointwise("fast_maximum", "float", definitions.fast("maximum"), _greater)
 
 
 # --- order ----------------------------------------------------------------------------------------
