@@ -25,6 +25,7 @@ from pyc.ir.loops import Body, Buffer, Carry, Fail, If, Kernel, Let, Stmt, Store
 from pyc.ir.op import Complex
 from pyc.ir.op import Kind as OpKind
 from pyc.ir.ops.indexing import combined, scatter_target
+from pyc.passes.index import Linear
 from pyc.passes.loop_bodies import (
     SMALL_STATE,
     Counted,
@@ -41,6 +42,9 @@ from pyc.passes.loop_bodies import (
 )
 from pyc.passes.lower import Lowered, Puller, buffer_of, load, store
 from pyc.passes.reads import Index, inlines
+
+MOST_KEPT = 4
+"""Elements of an array that a loop keeps in registers: those that it stored last."""
 
 
 @frozen()
@@ -144,6 +148,8 @@ class _Updates(LoopLowerer):
             if not _is(condition := pull.simplify(f.condition), False)
         ]
         self.stops = bool(fails)
+        if self.count is not None:
+            carried += self._kept(stores)
         before: list[Stmt] = []
         for number, loads in enumerate(self.loads):
             before += loads
@@ -234,6 +240,71 @@ class _Updates(LoopLowerer):
         found = (self.after[n] for n in postorder(roots) if isinstance(n, Var) and n in self.after)
         return max(found, default=0)
 
+    # --- what stays in registers ------------------------------------------------------------------
+
+    def _kept(self, stores: Sequence[Sequence[Stmt]]) -> list[Carry]:
+        """What a counted loop carries so that elements that it stored a few iterations ago are not
+        loaded; their loads are dropped. Where an iteration stores one element of an array, at a
+        place that moves evenly, that of a load is the one of `d` iterations before if it is behind
+        by the way of `d` of them."""
+        carried: list[Carry] = []
+        for chain in self.chains.values():
+            number = self.updates.index(chain[0])
+            written = [s for s in stores[number] if not isinstance(s, Let)]
+            if len(chain) > 1 or len(written) > 1 or not isinstance(written[0], Store):
+                continue
+            store = written[0]
+            found: dict[int, Var] = {}
+            for s in self.loads[0]:
+                assert isinstance(s, Let) and isinstance(s.value, Load)
+                distance = self._behind(store, s.value) if s.value.buffer is store.buffer else None
+                if distance is not None:
+                    found[distance] = s.var
+            self.loads[0] = [
+                s for s in self.loads[0] if isinstance(s, Let) and s.var not in found.values()
+            ]
+            following = store.value
+            for d in range(1, max(found, default=0) + 1):
+                var = found[d] if d in found else Var(f"before{d}", store.buffer.dtype)
+                place = self._at(store.index, -d)
+                assert place is not None
+                result = Var(f"{var.name}_end", var.dtype)
+                carried.append(Carry(var, Load(store.buffer, place), following, result))
+                following = var
+        return carried
+
+    def _behind(self, store: Store, load: Load) -> int | None:
+        """How many iterations before this one stored the element that is loaded; None if that is
+        not known, or many."""
+        if self._at(store.index, 0) is None:
+            return None
+        for d in range(1, MOST_KEPT + 1):
+            if self._earlier(store.index, d) == tuple(map(self._simplify.linear, load.index)):
+                return d
+        return None
+
+    def _earlier(self, index: Index, iterations: int) -> tuple[Linear, ...]:
+        """The index of that many iterations ago, in terms of this one's number."""
+        forms = map(self._simplify.linear, index)
+        return tuple(
+            Linear(form.constant - iterations * _factor(form, self.number), form.terms)
+            for form in forms
+        )
+
+    def _at(self, index: Index, iteration: int) -> Index | None:
+        """The index in an iteration by its number, which may be negative; None if it depends on
+        what is not known before the loop."""
+        found: list[Expr] = []
+        for form in map(self._simplify.linear, index):
+            rest = tuple((atom, f) for atom, f in form.terms if atom is not self.number)
+            if any(isinstance(n, Var) for n in postorder([atom for atom, _ in rest])):
+                return None
+            constant = form.constant + iteration * _factor(form, self.number)
+            found.append(self._simplify.build(Linear(constant, rest)))
+        return tuple(found)
+
+    # --- numbers and the end ----------------------------------------------------------------------
+
     def _state(self, k: int, index: Index) -> Element:
         places = [self._simplify.linear(e) for e in index]
         if not all(p.is_constant for p in places):
@@ -259,6 +330,10 @@ class _Updates(LoopLowerer):
             raise NotAKernelError("the condition can fail")
         assert isinstance(found, Expr)
         return found
+
+
+def _factor(form: Linear, var: Var) -> int:
+    return sum(f for atom, f in form.terms if atom is var)
 
 
 def _is(e: Expr, value: bool) -> bool:
