@@ -177,7 +177,6 @@ class LoopPuller(Puller):
 
     def _reduced(self, eqn: Eqn, index: Index) -> Element:
         """A reduction over few elements, written out in the documented order."""
-        self._constant(index)
         (x,) = eqn.args
         axes = eqn.params["axes"]
         extents = [x.shape[a] for a in axes]
@@ -194,7 +193,6 @@ class LoopPuller(Puller):
 
     def _product(self, eqn: Eqn, index: Index) -> Element:
         """A contraction over few elements, written out."""
-        self._constant(index)
         a, b = eqn.args
         (a_contract, b_contract), (a_batch, b_batch) = eqn.params["dimensions"]
         batch = index[: len(a_batch)]

@@ -7,7 +7,9 @@ from scalars (or from nothing, for a scan):
   of the domain runs the whole loop with its state in registers; the schedule puts elements side by
   side in vectors and spreads them over tasks. A condition `any(mask)` is allowed when `mask` is
   itself carried, only ever narrowed (`mask & ...`), and every other carry keeps its value where the
-  mask is false (`where(mask, new, old)`): stopping early is then the same.
+  mask is false (`where(mask, new, old)`): stopping early is then the same. If the body is not
+  pointwise, axes of few elements are tried as numbers of the element (systems of three equations,
+  a matrix for each element): these are written out, as below.
 * *small state*: a few numbers in all (Kalman filters, small matrices): the state is one variable
   per number and the body straight code, reductions and products included, in the documented order.
 
@@ -16,7 +18,7 @@ What is neither runs as a whole-array loop of the Plan, with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from itertools import product
 from math import prod
 
@@ -37,30 +39,71 @@ from pyc.passes.loop_bodies import (
     state_of,
 )
 from pyc.passes.lower import Lowered, buffer_of, store
-from pyc.passes.reads import Index, full_index, inlines, units_dropped
+from pyc.passes.reads import Index, inlines, units_dropped
+
+FEW = 8
+"""Elements along an axis that may be written out."""
 
 
 class _PerElement(LoopLowerer):
-    """Every element of the domain runs the loop."""
+    """Every element of the domain runs the loop. few: axes of few elements are not part of the
+    domain, and what lies along them is written out."""
+
+    def __init__(self, parts: LoopParts, site: Callable[[Eqn], int], *, few: bool) -> None:
+        super().__init__(parts, site)
+        self.few = few
 
     def run(self, name: str) -> list[Lowered]:
         parts = self.parts
-        arrays = [k for k, v in enumerate(parts.initial) if units_dropped(v.shape)]
+        arrays = [k for k, v in enumerate(parts.initial) if self._domain(v.shape)]
         scalars = [k for k in range(parts.carries) if k not in arrays]
         stacked = parts.eqn.outs[parts.carries :]
-        shapes = {units_dropped(parts.initial[k].shape) for k in arrays}
-        shapes |= {units_dropped(v.shape[1:]) for v in stacked}
-        if parts.length is not None and any(units_dropped(v.shape[1:]) == () for v in stacked):
+        shapes = {self._domain(parts.initial[k].shape) for k in arrays}
+        shapes |= {self._domain(v.shape[1:]) for v in stacked}
+        if parts.length is not None and any(self._domain(v.shape[1:]) == () for v in stacked):
             shapes.add(())
         if len(shapes) > 1:
             raise NotAKernelError("the carried arrays have different shapes")
         domain = shapes.pop() if shapes else ()
+        if self.few:
+            whole = (*parts.initial, *(v for v in parts.body.results[parts.carries :]))
+            if not domain or all(self._domain(v.shape) == units_dropped(v.shape) for v in whole):
+                raise NotAKernelError("no axis of few elements beside others")
+            if sum(prod(self._written(v.shape)) for v in whole) > SMALL_STATE:
+                raise NotAKernelError(
+                    f"the state of an element has more than {SMALL_STATE} numbers"
+                )
         if not domain:
             return [self._kernel(name, (), list(range(parts.carries)))]
         found = [self._kernel(name, domain, arrays + scalars)]
         if any(k in parts.stored for k in scalars):
-            alone = _PerElement(parts, self.site)
+            alone = _PerElement(parts, self.site, few=self.few)
             found.append(alone._kernel(f"{name}_scalars", (), scalars, stack=False))
+        return found
+
+    def _is_written(self, extent: int) -> bool:
+        return self.few and 1 < extent <= FEW
+
+    def _domain(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The extents that loops run over."""
+        return tuple(d for d in shape if d != 1 and not self._is_written(d))
+
+    def _written(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The extents of the axes that are written out."""
+        return tuple(filter(self._is_written, shape))
+
+    def _places(
+        self, shape: tuple[int, ...], variables: Sequence[Var]
+    ) -> dict[tuple[int, ...], Index]:
+        """The index of each number of a value that belongs to one element of the domain, by where
+        it lies along the axes that are written out."""
+        found = {}
+        for at in product(*map(range, self._written(shape))):
+            fixed, free = iter(at), iter(variables)
+            found[at] = tuple(
+                const(next(fixed)) if self._is_written(d) else const(0) if d == 1 else next(free)
+                for d in shape
+            )
         return found
 
     def _kernel(
@@ -73,20 +116,23 @@ class _PerElement(LoopLowerer):
         self._simplify = simplify
         if parts.length is not None:
             simplify.declare(self.number, parts.length)
-        self._states = {k: state_of(parts.initial[k].dtype, f"c{k}_") for k in chosen}
-        self._places = places = {
-            k: pull.walker.canonical(full_index(parts.initial[k].shape, variables)) for k in chosen
+        self._here = {
+            (k, at): pull.walker.canonical(index)
+            for k in chosen
+            for at, index in self._places(parts.initial[k].shape, variables).items()
+        }
+        self._states = {
+            (k, at): state_of(parts.initial[k].dtype, f"c{'_'.join(map(str, (k, *at)))}_")
+            for k, at in self._here
         }
         condition = self._condition(domain, chosen)
         self.pull_checks(pull)
         carried: list[Carry] = []
         roots: list[Expr] = []
-        for k in chosen:
+        for (k, at), here in self._here.items():
             value = parts.body.results[k]
-            index = pull.walker.canonical(full_index(value.shape, variables))
-            following = pull.element(value, index)
-            first = self.read(parts.initial[k], places[k])
-            carried += carries_of(self._states[k], first, following)
+            following = pull.element(value, self._places(value.shape, variables)[at])
+            carried += carries_of(self._states[k, at], self.read(parts.initial[k], here), following)
             roots += scalars_of(following)
         outs: list[tuple[Buffer, Index, Element]] = []
         inside: list[Stmt] = []
@@ -95,20 +141,22 @@ class _PerElement(LoopLowerer):
             rows: list[tuple[Buffer, Index, Element]] = []
             for n, out in enumerate(parts.eqn.outs[parts.carries :]):
                 value = parts.body.results[parts.carries + n]
-                index = pull.walker.canonical(full_index(value.shape, variables))
-                element = pull.element(value, index)
                 outputs[out] = buffer_of(out, f"stack{n}", "out")
-                rows.append((outputs[out], (simplify(self.step), *index), element))
-                roots += scalars_of(element)
+                for index in self._places(value.shape, variables).values():
+                    index = pull.walker.canonical(index)
+                    element = pull.element(value, index)
+                    rows.append((outputs[out], (simplify(self.step), *index), element))
+                    roots += scalars_of(element)
             inside += store(rows) if rows else []
         fails = pull.take_fails()
         self.check_size(roots)
-        for k in chosen:
+        for (k, at), here in self._here.items():
             out = parts.eqn.outs[k]
-            if k not in parts.stored or (domain and not units_dropped(out.shape)):
+            if k not in parts.stored or (domain and not self._domain(out.shape)):
                 continue  # nobody reads it, or the scalars' own kernel stores it
-            outputs[out] = buffer_of(out, f"out{k}", "out")
-            outs.append((outputs[out], places[k], self._states[k].after))
+            if out not in outputs:
+                outputs[out] = buffer_of(out, f"out{k}", "out")
+            outs.append((outputs[out], here, self._states[k, at].after))
         body: Body = (self.loop(carried, condition, fails, inside), *(store(outs) if outs else ()))
         for var, extent in reversed(list(zip(variables, domain, strict=True))):
             body = (For(var, extent, Kind.PARALLEL, body),)
@@ -117,14 +165,13 @@ class _PerElement(LoopLowerer):
 
     def _state(self, k: int, index: Index) -> Element:
         """Carry k at an index: its variable, if the index is this element's own."""
-        if k not in self._states:
+        keys = tuple(map(self._key, index))
+        for (number, at), here in self._here.items():
+            if number == k and keys == tuple(map(self._key, here)):
+                return self._states[k, at].inside
+        if all(number != k for number, _ in self._here):
             raise NotAKernelError("a scalar of the loop depends on an array")
-        here = self._places[k]
-        if len(index) != len(here) or any(
-            self._key(a) != self._key(b) for a, b in zip(index, here, strict=True)
-        ):
-            raise NotAKernelError("the body reads its state at another place")
-        return self._states[k].inside
+        raise NotAKernelError("the body reads its state at another place")
 
     def _key(self, e: Expr) -> object:
         if isinstance(e, Var):
@@ -138,10 +185,10 @@ class _PerElement(LoopLowerer):
         if graph is None:
             return None
         mask = _mask_of(parts) if domain else None
-        if mask is not None and len(chosen) == sum(
-            bool(units_dropped(parts.initial[k].shape)) for k in chosen
-        ):
-            element = self._states[mask].inside
+        if mask is not None and all(self._domain(parts.initial[k].shape) for k in chosen):
+            if self._written(parts.initial[mask].shape):
+                raise NotAKernelError("the numbers of an element stop apart")
+            element = self._states[mask, ()].inside
             assert isinstance(element, Expr)
             return element
         pull = LoopPuller(graph, self.site, self.leaf(graph, parts.condition_captures, self._state))
@@ -269,11 +316,14 @@ def lower_loop(
     if any(not inlines(e) and e.op.kind is OpKind.CONTROL for e in parts.body.eqns):
         raise NotAKernelError("the body holds control flow")
     try:
-        return _PerElement(parts, site).run(name)
+        return _PerElement(parts, site, few=False).run(name)
     except NotAKernelError as first:
-        if sum(v.type.size for v in parts.initial) > SMALL_STATE:
-            raise
+        small = sum(v.type.size for v in parts.initial) <= SMALL_STATE
         try:
-            return _SmallState(parts, site).run(name)
+            if small:
+                return _SmallState(parts, site).run(name)
+            return _PerElement(parts, site, few=True).run(name)
         except NotAKernelError as second:
+            if not small and first.args == second.args:
+                raise
             raise NotAKernelError(f"{first}; {second}") from None

@@ -98,8 +98,6 @@ class _Updates(LoopLowerer):
 
     def run(self, name: str) -> Lowered:
         parts = self.parts
-        if not self.memory:
-            raise NotAKernelError("no array is updated in place")
         numbers = [k for k in range(parts.carries) if k not in self.memory]
         if sum(parts.initial[k].type.size for k in numbers) > SMALL_STATE:
             raise NotAKernelError(f"the other state has more than {SMALL_STATE} numbers")
@@ -363,11 +361,14 @@ def lower_updates(
     *,
     read: Container[Value],
     known: Mapping[Value, Any],
-) -> Lowered:
+) -> Lowered | None:
     """The kernel that runs a while; its buffers for arrays in memory are "inout": the planner puts
-    the initial values there. NotAKernelError with the reason if there is none. read: the results
-    that are stored; known: the constants of one element around it."""
+    the initial values there. None if no array is updated in place, NotAKernelError with the reason
+    if there is no kernel. read: the results that are stored; known: the constants of one element
+    around it."""
     parts = parts_of(eqn, read)
+    if not _chains(parts):
+        return None
     if any(v.type.size == 0 for v in (*parts.initial, *eqn.outs)):
         raise NotAKernelError("a carried array is empty")
     if any(not inlines(e) and e.op.kind is OpKind.CONTROL for e in parts.body.eqns):

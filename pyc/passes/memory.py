@@ -206,10 +206,12 @@ class _Planner(Launches):
         except NotAKernelError as why:
             assert eqn.op.name == "while", f"{eqn.op} is rewritten before planning"
             try:
-                self._updates(scope, number, eqn)
+                updates = self._updates(scope, number, eqn)
+                details = str(why)
             except NotAKernelError as other:
+                updates, details = False, f"{why}; {other}"
+            if not updates:
                 reason = Reason.FUSION_WHOLE_ARRAY_LOOP
-                details = f"{why}; {other}"
                 self.decisions.append(Decision(reason, self.numbers[eqn], details))
                 self._while(scope, number, eqn)
             return
@@ -219,9 +221,10 @@ class _Planner(Launches):
                 scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
             self.run(scope, eqn, lowered.kernel, [self.where(scope, v) for v in lowered.values])
 
-    def _updates(self, scope: Scope, number: int, eqn: Eqn) -> None:
-        """A loop within a kernel that updates arrays in place: where their initial values lie, if
-        that may be overwritten, else in copies."""
+    def _updates(self, scope: Scope, number: int, eqn: Eqn) -> bool:
+        """Makes a loop within a kernel that updates arrays in place: where their initial values
+        lie, if that may be overwritten, else in copies. Whether there are such arrays;
+        NotAKernelError if there are but there is no such kernel."""
         moves = self._chains.loop(eqn)
         assert moves is not None
         sites, known = len(self.sites), scope.walker.scalars
@@ -229,6 +232,8 @@ class _Planner(Launches):
             lowered = lower_updates(
                 *(eqn, f"k{len(self.logical)}", self.site), read=scope.uses.last, known=known
             )
+            if lowered is None:
+                return False
             arrays = {
                 eqn.outs.index(v)
                 for v, b in zip(lowered.values, lowered.kernel.buffers, strict=True)
@@ -251,6 +256,7 @@ class _Planner(Launches):
                 wanted = scope.wanted.get(out)
                 scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
         self.run(scope, eqn, lowered.kernel, [self.where(scope, v) for v in lowered.values])
+        return True
 
     def _cond(self, scope: Scope, number: int, eqn: Eqn) -> None:
         """Results go where they are wanted, or to the operand that every case can overwrite."""
