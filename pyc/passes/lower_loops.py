@@ -22,6 +22,7 @@ from collections.abc import Callable, Container, Sequence
 from itertools import product
 from math import prod
 
+from pyc.frozen import frozen
 from pyc.ir.element import Element
 from pyc.ir.expr import Expr, Var, const
 from pyc.ir.graph import Eqn, Value
@@ -125,12 +126,14 @@ class _PerElement(LoopLowerer):
             (k, at): state_of(parts.initial[k].dtype, f"c{'_'.join(map(str, (k, *at)))}_")
             for k, at in self._here
         }
-        condition = self._condition(domain, chosen)
+        mask = self._mask(domain, chosen)
+        results = parts.body.results if mask is None else mask.following
+        condition = self._condition() if mask is None else self._masked(mask)
         self.pull_checks(pull)
         carried: list[Carry] = []
         roots: list[Expr] = []
         for (k, at), here in self._here.items():
-            value = parts.body.results[k]
+            value = results[k]
             following = pull.element(value, self._places(value.shape, variables)[at])
             carried += carries_of(self._states[k, at], self.read(parts.initial[k], here), following)
             roots += scalars_of(following)
@@ -179,19 +182,26 @@ class _PerElement(LoopLowerer):
         form = self._simplify.linear(e)
         return (form.constant, *((id(a), f) for a, f in form.terms))
 
-    def _condition(self, domain: tuple[int, ...], chosen: list[int]) -> Expr | None:
+    def _mask(self, domain: tuple[int, ...], chosen: list[int]) -> Mask | None:
+        """The mask of a loop that each element may leave by itself."""
         parts = self.parts
-        graph = parts.condition
+        whole = domain and all(self._domain(parts.initial[k].shape) for k in chosen)
+        return _mask_of(parts) if whole and parts.condition is not None else None
+
+    def _masked(self, mask: Mask) -> Expr:
+        """The condition of an element: its own part of the mask."""
+        if self._written(self.parts.initial[mask.carry].shape):
+            raise NotAKernelError("the numbers of an element stop apart")
+        element = self._states[mask.carry, ()].inside
+        assert isinstance(element, Expr)
+        return element
+
+    def _condition(self) -> Expr | None:
+        graph = self.parts.condition
         if graph is None:
             return None
-        mask = _mask_of(parts) if domain else None
-        if mask is not None and all(self._domain(parts.initial[k].shape) for k in chosen):
-            if self._written(parts.initial[mask].shape):
-                raise NotAKernelError("the numbers of an element stop apart")
-            element = self._states[mask, ()].inside
-            assert isinstance(element, Expr)
-            return element
-        pull = LoopPuller(graph, self.site, self.leaf(graph, parts.condition_captures, self._state))
+        captures = self.parts.condition_captures
+        pull = LoopPuller(graph, self.site, self.leaf(graph, captures, self._state))
         found = pull.element(graph.results[0], ())
         if pull.fails or any(e.op.effect for e in graph.eqns):
             raise NotAKernelError("the condition can fail")
@@ -199,8 +209,17 @@ class _PerElement(LoopLowerer):
         return found
 
 
-def _mask_of(parts: LoopParts) -> int | None:
-    """The carry m of a loop `while any(m)` that may stop per element (see the module docstring)."""
+@frozen()
+class Mask:
+    """The carry that is the mask of a loop `while any(mask)`, and what the carries become where it
+    is true: an element that has left the loop keeps its numbers without being told."""
+
+    carry: int
+    following: tuple[Value, ...]
+
+
+def _mask_of(parts: LoopParts) -> Mask | None:
+    """The mask of a loop that may stop per element (see the module docstring)."""
     graph = parts.condition
     assert graph is not None
     makers = {o: e for e in graph.eqns for o in e.outs}
@@ -218,6 +237,8 @@ def _mask_of(parts: LoopParts) -> int | None:
         return None
     if params[m] not in narrowed.args:
         return None
+    following = list(parts.body.results)
+    following[m] = narrowed.args[1 - narrowed.args.index(params[m])]
     for k, result in enumerate(parts.body.results):
         if k == m or result is params[k]:
             continue
@@ -226,7 +247,8 @@ def _mask_of(parts: LoopParts) -> int | None:
             return None
         if kept.args[0] is not params[m] or kept.args[2] is not params[k]:
             return None
-    return m
+        following[k] = kept.args[1]
+    return Mask(m, tuple(following))
 
 
 class _SmallState(LoopLowerer):
