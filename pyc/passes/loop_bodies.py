@@ -30,6 +30,10 @@ BODY_LIMIT = 1500
 """Expressions of a body that is written out or vectorised as one loop."""
 
 
+LARGEST = 1 << 62
+"""What index arithmetic stays below."""
+
+
 class NotAKernelError(Exception):
     """Why a loop is not one kernel."""
 
@@ -97,16 +101,16 @@ def parts_of(eqn: Eqn, read: Container[Value] | None = None) -> LoopParts:
 
 @frozen()
 class Counted:
-    """A loop that runs `times` times, and whose carry number `carry` counts them from `start`."""
+    """A loop that runs `times` times. counters: carries that start at a known number and go on in
+    known steps (`start`, `step`), and do not overflow."""
 
-    carry: int
-    start: int
     times: int
+    counters: dict[int, tuple[int, int]]
 
 
 def counted(eqn: Eqn, known: Mapping[Value, Any]) -> Counted | None:
-    """How often a counted while runs: `i < n` with known n, start and step; None if it is not one.
-    known: the constants of one element of the Graph around it."""
+    """How often a counted while runs: `i < n` with known n and start, and a step of 1; None if it
+    is not one. known: the constants of one element of the Graph around it."""
     condition, body = eqn.params["condition"], eqn.params["body"]
     if any(map(has_effect, condition.eqns)):
         return None
@@ -118,21 +122,28 @@ def counted(eqn: Eqn, known: Mapping[Value, Any]) -> Counted | None:
             return None
         return int(e.params["value"].reshape(-1)[0])
 
+    def counter(k: int) -> tuple[int, int] | None:
+        """Where a carry starts, and its step."""
+        start = known.get(eqn.args[k - len(eqn.outs)])
+        following, param = inner.get(body.results[k]), body.params[k - len(eqn.outs)]
+        if start is None or following is None or following.op.name != "add":
+            return None
+        if param not in following.args or param.dtype is not dt.i64:
+            return None
+        step = number(following.args[1 - following.args.index(param)])
+        return None if step is None else (int(start), step)
+
     test = inner.get(condition.results[0])
     carries = condition.params[eqn.params["condition_captures"] :]
     if test is None or test.op.name != "lt" or test.args[0] not in carries:
         return None
-    k = carries.index(test.args[0])
-    following = inner.get(body.results[k])
-    counter = body.params[eqn.params["body_captures"] + k]
-    if following is None or following.op.name != "add" or counter not in following.args:
+    found, limit = counter(carries.index(test.args[0])), number(test.args[1])
+    if found is None or limit is None or found[1] != 1:
         return None
-    step = number(following.args[1 - following.args.index(counter)])
-    limit = number(test.args[1])
-    start = known.get(eqn.args[len(eqn.args) - len(eqn.outs) + k])
-    if start is None or limit is None or step != 1:
-        return None
-    return Counted(k, int(start), max(limit - int(start), 0))
+    times = max(limit - found[0], 0)
+    all_found = {k: c for k in range(len(eqn.outs)) if (c := counter(k)) is not None}
+    ends = {k: start + times * step for k, (start, step) in all_found.items()}
+    return Counted(times, {k: all_found[k] for k, end in ends.items() if abs(end) < LARGEST})
 
 
 class LoopPuller(Puller):

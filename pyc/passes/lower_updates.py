@@ -27,6 +27,7 @@ from pyc.ir.op import Kind as OpKind
 from pyc.ir.ops.indexing import combined, scatter_target
 from pyc.passes.index import Linear
 from pyc.passes.loop_bodies import (
+    LARGEST,
     SMALL_STATE,
     Counted,
     LoopLowerer,
@@ -43,6 +44,8 @@ from pyc.passes.loop_bodies import (
 from pyc.passes.lower import Lowered, Puller, buffer_of, load, store
 from pyc.passes.reads import Index, inlines
 
+UNASKED = 1 << 22
+"""Iterations of a loop that does not ask whether the call is being cancelled."""
 MOST_KEPT = 4
 """Elements of an array that a loop keeps in registers: those that it stored last."""
 
@@ -103,17 +106,17 @@ class _Updates(LoopLowerer):
             raise NotAKernelError(f"the other state has more than {SMALL_STATE} numbers")
         if sum(e.args[1].type.size for e in self.updates) > SMALL_STATE:
             raise NotAKernelError(f"an iteration stores more than {SMALL_STATE} elements")
-        counter = None if self.count is None else self.count.carry
+        counters = {} if self.count is None else self.count.counters
         places = {k: list(product(*map(range, parts.initial[k].shape))) for k in numbers}
         self._states = {
             (k, at): state_of(parts.initial[k].dtype, f"c{k}_{n}_")
             for k in numbers
             for n, at in enumerate(places[k])
         }
-        if self.count is not None:
-            here = const(self.count.start) + self.number
-            end = const(self.count.start + self.count.times)
-            self._states[self.count.carry, ()] = State(here, end)
+        for k, (start, step) in counters.items():
+            assert self.count is not None
+            end = const(start + self.count.times * step)
+            self._states[k, ()] = State(const(start) + self.number * step, end)
         pull = _Puller(
             parts.body,
             self.site,
@@ -132,7 +135,7 @@ class _Updates(LoopLowerer):
         carried: list[Carry] = []
         roots: list[Expr] = []
         for k in numbers:
-            if k == counter:
+            if k in counters:
                 continue
             for at in places[k]:
                 index = tuple(const(i) for i in at)
@@ -154,7 +157,11 @@ class _Updates(LoopLowerer):
             before += stores[number] if number < len(stores) else []
         roots += [s.value for s in before if isinstance(s, (Let, Store))]
         self.check_size(roots)
-        condition = None if self.count is not None else self._condition()
+        condition = self._condition() if self.count is None else None
+        if self.count is not None and self.count.times > UNASKED:
+            end = Var("t_end")
+            carried.append(Carry(self.number, const(0), self.number + 1, end))
+            condition = self.number < self.count.times
         loop = self.loop(carried, condition, fails, (), before=before)
         outputs = {parts.eqn.outs[k]: buffer for k, buffer in self.memory.items()}
         ends: list[tuple[Buffer, Index, Element]] = []
@@ -374,6 +381,8 @@ def lower_updates(
     if any(not inlines(e) and e.op.kind is OpKind.CONTROL for e in parts.body.eqns):
         raise NotAKernelError("the body holds control flow")
     count = counted(eqn, known)
+    if count is not None and count.times >= LARGEST:
+        count = None
     if count is not None:
         parts = replace(parts, condition=None, length=count.times)
     return _Updates(parts, site, count).run(name)
