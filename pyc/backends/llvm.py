@@ -286,6 +286,10 @@ class KernelEmitter(RunEmitter):
         b = self.builder
         per_lane = self.lockstep is not None and self._condition_varies(s)
         initial = [self._initial(c) for c in s.carried]
+        # A mask that is carried says which lanes are left, if it begins with those that are here.
+        flag = self._flag(s) if per_lane else None
+        if flag is not None and self.mask is not None:
+            initial[flag] = [self._and(m, v) for m, v in zip(self.mask, initial[flag], strict=True)]
         start, head, inside, latch, leave = (
             b.name(p) for p in ("start", "head", "loop", "latch", "done")
         )
@@ -301,7 +305,11 @@ class KernelEmitter(RunEmitter):
             self._bind_carry(c.var, v)
         live: list[Value] = []
         active: list[Value] = []
-        if per_lane:
+        if flag is not None:
+            active = values[flag]
+            self.mask = tuple(active)
+            test = self.any_lane(active)
+        elif per_lane:
             live = [self._fresh(m, scope) for m in self._all_masks()]
             self.mask = tuple(live)
             self.begin([s.condition])
@@ -319,14 +327,16 @@ class KernelEmitter(RunEmitter):
         following = [self._values(c.next, self._is_varying(c)) for c in s.carried]
         if per_lane:
             following = [
-                [self._choose(m, new, old) for m, new, old in zip(active, news, olds, strict=True)]
-                for news, olds in zip(following, values, strict=True)
+                [self._and(m, new) for m, new in zip(active, news, strict=True)]
+                if k == flag
+                else [self._choose(*lane) for lane in zip(active, news, olds, strict=True)]
+                for k, (news, olds) in enumerate(zip(following, values, strict=True))
             ]
         self.poll_cancel()
         b.jump(latch)
         b.line(f"br label %{head}")
         self._fill_phis(phis, values, initial, start, following, latch)
-        if per_lane:
+        if live:
             masks = [list(outer_mask) if outer_mask is not None else self._full_masks()]
             self._fill_phis(phis, [live], masks, start, [active], latch)
         b.close()
@@ -334,6 +344,11 @@ class KernelEmitter(RunEmitter):
         self.mask = outer_mask
         for c, v in zip(s.carried, values, strict=True):
             self._bind_carry(c.result, self._rescope(v))
+
+    def _flag(self, s: While) -> int | None:
+        """The carry that is the whole condition of a loop, and differs from lane to lane."""
+        found = (k for k, c in enumerate(s.carried) if c.var is s.condition)
+        return next((k for k in found if self._is_varying(s.carried[k])), None)
 
     def _choose(self, mask: Value, new: Value, old: Value) -> Value:
         text = f"select {mask}, {new}, {old}"

@@ -58,6 +58,7 @@ class X86Kernel(KernelEmitter):
         super().__init__(kernel, target, intrinsics, X86_INTRINSICS)
         self.parallel = outermost_parallel(kernel)
         self.avx512 = x86_vectors.has_avx512(target)
+        self._bounds: dict[tuple[str, str], x86_vectors.Bound] = {}
         self.streams = False
 
     def function(self, name: str) -> str:
@@ -98,10 +99,36 @@ class X86Kernel(KernelEmitter):
             Value("%end", dt.i64, root, low=0, high=high),
         )
 
+    def scalar_instruction(
+        self, name: str, dtype: DType, args: Sequence[Value], scope: Scope
+    ) -> str:
+        """One with a bound, one of AVX-512's own, or the usual one."""
+        found = self._bounded(name, dtype, args, scope)
+        if found is None and self.avx512:
+            found = x86_vectors.scalar_instruction(self.builder, name, dtype, args, scope)
+        return found or super().scalar_instruction(name, dtype, args, scope)
+
+    def _bounded(self, name: str, dtype: DType, args: Sequence[Value], scope: Scope) -> str | None:
+        """A minimum or maximum with a number that its loop does not change."""
+        for bound, x in (args, args[::-1]) if len(args) == 2 else ():
+            if not x86_vectors.is_bound(name, dtype, bound, x):
+                continue
+            key = (name, bound.ref)
+            found = self._bounds.get(key)
+            if found is None or not found.scope.open:
+                place = self.builder.placement(bound.scope)
+                found = x86_vectors.Bound(self.builder, name, bound, place)
+                self._bounds[key] = found
+            return found.with_(self.builder, x, scope)
+        return None
+
     def vector_instruction(
         self, name: str, dtype: DType, args: Sequence[Value], lanes: int, scope: Scope
     ) -> str:
-        """One of AVX-512's own, or the usual one."""
+        """One with a bound, one of AVX-512's own, or the usual one."""
+        bounded = self._bounded(name, dtype, args, scope)
+        if bounded is not None:
+            return bounded
         if self.avx512:
             b = self.builder
             found = x86_vectors.vector_instruction(b, name, dtype, args, lanes, scope)

@@ -1,4 +1,4 @@
-"""Vector instructions of x86 that stand for an instruction of `ir/instructions.py`.
+"""Instructions of x86 that stand for an instruction of `ir/instructions.py`.
 
 Takes the same operands as `llvm_scalar.emit` and returns the register, or None where the processor
 has nothing of its own for them. Values are those of the table, bit for bit.
@@ -42,6 +42,86 @@ def vector_instruction(
     return None
 
 
+def scalar_instruction(
+    builder: Builder, name: str, dtype: DType, args: Sequence[Value], scope: Scope
+) -> str | None:
+    """The same over scalars, in the first lane of a vector."""
+    if dtype not in (dt.f32, dt.f64) or name not in _RANGES or any(_is_constant(x) for x in args):
+        return None
+    at = _Vectors(builder, dtype, 16 // dtype.itemsize, scope)
+    x, y = args
+    operands = [f"{at.type} {_alone(at, v.ref)}" for v in args]
+    number = _first(at, at.all_lanes(RANGE, [*operands, f"i32 {_RANGES[name]}"]))
+    one = register_type(dtype)
+    unordered = at.op(f"fcmp uno {one} {x.ref}, {y.ref}")
+    nan = at.op(f"fadd {one} {x.ref}, {y.ref}")
+    return at.op(f"select i1 {unordered}, {one} {nan}, {one} {number}")
+
+
+class Bound:
+    """A number that a loop takes the minimum or maximum with in each of its iterations: what is
+    known of it before the loop makes that one instruction and one or two on bits.
+
+    The instruction gives its second operand where the operands are equal or one is NaN, which is
+    the other number, `x`. That is wrong where the bound is NaN, and where it is the zero that wins
+    and x the other zero. The bits of the result that are then others are set (`ones`: NaN's own, or
+    the sign) or cleared (`kept`: all but the sign)."""
+
+    def __init__(self, builder: Builder, name: str, bound: Value, scope: Scope) -> None:
+        """scope: outside of the loop, where it is looked at."""
+        self.name = name
+        self.bound = bound
+        self.scope = scope
+        self.width = bound.lanes or 16 // bound.dtype.itemsize
+        at = _Vectors(builder, bound.dtype, self.width, scope)
+        number = bound.ref if bound.lanes else _alone(at, bound.ref)
+        self.bits = f"<{self.width} x i{bound.dtype.bits}>"
+        flags = f"<{self.width} x i1>"
+        sign = f"splat (i{bound.dtype.bits} {-(1 << (bound.dtype.bits - 1))})"
+        rest = f"splat (i{bound.dtype.bits} {(1 << (bound.dtype.bits - 1)) - 1})"
+        bits = at.op(f"bitcast {at.type} {number} to {self.bits}")
+        nan = at.op(f"fcmp uno {at.type} {number}, {number}")
+        zero = "zeroinitializer" if name == "maximum" else sign
+        wins = at.op(f"icmp eq {self.bits} {bits}, {zero}")
+        self.kept: str | None = None
+        changed = "zeroinitializer"
+        if name == "maximum":
+            every = f"splat (i{bound.dtype.bits} -1)"
+            self.kept = at.op(f"select {flags} {wins}, {self.bits} {rest}, {self.bits} {every}")
+        else:
+            changed = at.op(f"select {flags} {wins}, {self.bits} {sign}, {self.bits} {changed}")
+        self.ones = at.op(f"select {flags} {nan}, {self.bits} {bits}, {self.bits} {changed}")
+
+    def with_(self, builder: Builder, x: Value, scope: Scope) -> str:
+        """The register of the minimum or maximum of `x` and the bound."""
+        at = _Vectors(builder, x.dtype, self.width, scope)
+        test = "ogt" if self.name == "maximum" else "olt"
+        bound = self.bound
+        chosen = at.op(f"fcmp {test} {bound}, {x.ref}")
+        flags = f"<{x.lanes} x i1>" if x.lanes else "i1"
+        number = at.op(f"select {flags} {chosen}, {bound}, {x}")
+        if not x.lanes:
+            number = _alone(at, number)
+        bits = at.op(f"bitcast {at.type} {number} to {self.bits}")
+        if self.kept is not None:
+            bits = at.op(f"and {self.bits} {bits}, {self.kept}")
+        bits = at.op(f"or {self.bits} {bits}, {self.ones}")
+        found = at.op(f"bitcast {self.bits} {bits} to {at.type}")
+        return found if x.lanes else _first(at, found)
+
+
+def is_bound(name: str, dtype: DType, bound: Value, x: Value) -> bool:
+    """Whether a minimum or maximum is of a number that varies in a loop and one that does not."""
+    if name not in _RANGES or dtype not in (dt.f32, dt.f64) or _is_constant(bound):
+        return False
+    scope: Scope | None = x.scope
+    while scope is not None and scope.depth > bound.scope.depth:
+        if scope.kind == "loop":
+            return True
+        scope = scope.parent
+    return False
+
+
 class _Vectors:
     """Where an instruction over vectors of floating-point numbers is emitted."""
 
@@ -63,6 +143,16 @@ class _Vectors:
         full = f"{name}.{'ps' if self.dtype is dt.f32 else 'pd'}.{bits}"
         head = self.builder.intrinsic(full, self.type, [x.rsplit(" ", 1)[0] for x in given])
         return self.op(f"{head}({', '.join(given)})")
+
+
+def _alone(at: _Vectors, scalar: str) -> str:
+    """A vector of which the first lane matters."""
+    one = register_type(at.dtype)
+    return at.op(f"insertelement {at.type} poison, {one} {scalar}, i64 0")
+
+
+def _first(at: _Vectors, vector: str) -> str:
+    return at.op(f"extractelement {at.type} {vector}, i64 0")
 
 
 def _is_constant(x: Value) -> bool:

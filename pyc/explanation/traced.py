@@ -10,7 +10,7 @@ from pyc.explanation.places import line_at, line_of, note_of
 from pyc.ir.dtype import DType
 from pyc.ir.graph import Eqn, Graph, Value, subgraphs
 from pyc.ir.op import Kind
-from pyc.passes.in_place import iterations
+from pyc.passes.loop_bodies import counted
 from pyc.reasons import Event, Reason
 from pyc.report.sections import LoopRow, Promotion
 from pyc.report.words import plural
@@ -89,7 +89,8 @@ def iterations_of(eqn: Eqn, known: Mapping[Value, Any]) -> int | None:
     """How often a loop goes round; None if that depends on data."""
     if eqn.op.name == "scan":
         return int(eqn.params["length"])
-    return iterations(eqn, known) if eqn.op.name == "while" else None
+    found = counted(eqn, known) if eqn.op.name == "while" else None
+    return None if found is None else found.times
 
 
 def _became(eqn: Eqn, known: Mapping[Value, Any], owners: Owners | None) -> str:

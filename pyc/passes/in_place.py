@@ -16,15 +16,13 @@ Everything here is known before a buffer exists; `memory` acts on it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from pyc.frozen import frozen
-from pyc.ir.graph import Eqn, Graph, Value, has_effect
+from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.op import Kind
 from pyc.passes.fuse import fuse
 from pyc.passes.fusion import Fusion
-from pyc.passes.lower_loops import NotAKernelError, lower_loop
+from pyc.passes.loop_bodies import NotAKernelError
+from pyc.passes.lower_loops import lower_loop
 
 FOREVER = 1 << 60
 """The group that reads last what is a result."""
@@ -222,34 +220,3 @@ def _is_kernel(eqn: Eqn) -> bool:
     except NotAKernelError:
         return False
     return True
-
-
-def iterations(eqn: Eqn, known: Mapping[Value, Any]) -> int | None:
-    """How often a counted while runs: `i < n` with known n, start and step; None if it is not one.
-    known: the constants of one element of the Graph around it."""
-    condition, body = eqn.params["condition"], eqn.params["body"]
-    if any(map(has_effect, condition.eqns)):
-        return None
-    inner = {e.out: e for e in (*condition.eqns, *body.eqns) if len(e.outs) == 1}
-
-    def number(value: Value) -> int | None:
-        e = inner.get(value)
-        if e is None or e.op.name != "constant" or e.params["value"].size != 1:
-            return None
-        return int(e.params["value"].reshape(-1)[0])
-
-    test = inner.get(condition.results[0])
-    carries = condition.params[eqn.params["condition_captures"] :]
-    if test is None or test.op.name != "lt" or test.args[0] not in carries:
-        return None
-    k = carries.index(test.args[0])
-    following = inner.get(body.results[k])
-    counter = body.params[eqn.params["body_captures"] + k]
-    if following is None or following.op.name != "add" or counter not in following.args:
-        return None
-    step = number(following.args[1 - following.args.index(counter)])
-    limit = number(test.args[1])
-    start = known.get(eqn.args[len(eqn.args) - len(eqn.outs) + k])
-    if start is None or limit is None or step != 1:
-        return None
-    return max(limit - int(start), 0)

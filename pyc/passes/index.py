@@ -25,6 +25,7 @@ _UNKNOWN: Range = (-inf, inf)
 
 _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
 _FOLDED = {"add", "sub", "mul", "neg", "quotient", "remainder", "minimum", "maximum", "select"}
+_FOLDED |= {"shr", "and"}
 
 
 @frozen()
@@ -162,6 +163,12 @@ class Simplifier:
             return self._divide(e.name, forms[0], forms[1])
         if e.name in ("minimum", "maximum"):
             return self._clamp(e.name, forms[0], forms[1])
+        if e.name == "shr" and forms[1].is_constant and 0 <= forms[1].constant < 63:
+            return self._divide("quotient", forms[0], Linear(1 << forms[1].constant))
+        if e.name == "and":
+            for mask, other in (forms, forms[::-1]):
+                if mask.is_constant and _is_low_mask(mask.constant):
+                    return self._divide("remainder", other, Linear(mask.constant + 1))
         return None
 
     def _divide(self, name: str, form: Linear, divisor: Linear) -> Linear | None:
@@ -267,6 +274,9 @@ class Simplifier:
             if atom.name == "remainder":
                 return 0, min(high, n - 1)
             return low // n, (high if isinf(high) else high // n)
+        if atom.name == "and":
+            known = [int(x.value) for x in atom.args if isinstance(x, Const)]
+            return (0, known[0]) if known and known[0] >= 0 else _UNKNOWN
         if atom.name in ("minimum", "maximum", "select"):
             a, b = (self._range_of(self._linear_of(x)) for x in atom.args[-2:])
             if atom.name == "select":
@@ -274,6 +284,11 @@ class Simplifier:
             pick = min if atom.name == "minimum" else max
             return pick(a[0], b[0]), pick(a[1], b[1])
         return _UNKNOWN
+
+
+def _is_low_mask(value: int) -> bool:
+    """Whether a number is 2**k - 1, which as a mask is what remains of a division by 2**k."""
+    return 0 < value < 1 << 62 and value & (value + 1) == 0
 
 
 def _combine(a: Linear, b: Linear, sign: int) -> Linear:

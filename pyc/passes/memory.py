@@ -27,9 +27,11 @@ from pyc.ir.verify_plan import verify_plan
 from pyc.passes.donation import donations
 from pyc.passes.fuse import row_limit_of
 from pyc.passes.fusion import Decision, Fusion, Group
-from pyc.passes.in_place import Chains, Moves, Uses, iterations
+from pyc.passes.in_place import Chains, Moves, Uses
 from pyc.passes.launches import Launches
-from pyc.passes.lower_loops import NotAKernelError, lower_loop
+from pyc.passes.loop_bodies import NotAKernelError, counted
+from pyc.passes.lower_loops import lower_loop
+from pyc.passes.lower_updates import lower_updates
 from pyc.passes.offsets import place
 from pyc.passes.slots import OWN, Scope, Slot
 from pyc.reasons import Reason
@@ -203,15 +205,58 @@ class _Planner(Launches):
             kernels = lower_loop(eqn, f"k{len(self.logical)}", self.site, scope.uses.last)
         except NotAKernelError as why:
             assert eqn.op.name == "while", f"{eqn.op} is rewritten before planning"
-            reason = Reason.FUSION_WHOLE_ARRAY_LOOP
-            self.decisions.append(Decision(reason, self.numbers[eqn], str(why)))
-            self._while(scope, number, eqn)
+            try:
+                updates = self._updates(scope, number, eqn)
+                details = str(why)
+            except NotAKernelError as other:
+                updates, details = False, f"{why}; {other}"
+            if not updates:
+                reason = Reason.FUSION_WHOLE_ARRAY_LOOP
+                self.decisions.append(Decision(reason, self.numbers[eqn], details))
+                self._while(scope, number, eqn)
             return
         for lowered in kernels:
             for out in lowered.outputs:
                 wanted = scope.wanted.get(out)
                 scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
             self.run(scope, eqn, lowered.kernel, [self.where(scope, v) for v in lowered.values])
+
+    def _updates(self, scope: Scope, number: int, eqn: Eqn) -> bool:
+        """Makes a loop within a kernel that updates arrays in place: where their initial values
+        lie, if that may be overwritten, else in copies. Whether there are such arrays;
+        NotAKernelError if there are but there is no such kernel."""
+        moves = self._chains.loop(eqn)
+        assert moves is not None
+        sites, known = len(self.sites), scope.walker.scalars
+        try:
+            lowered = lower_updates(
+                *(eqn, f"k{len(self.logical)}", self.site), read=scope.uses.last, known=known
+            )
+            if lowered is None:
+                return False
+            arrays = {
+                eqn.outs.index(v)
+                for v, b in zip(lowered.values, lowered.kernel.buffers, strict=True)
+                if b.role == "inout"
+            }
+            if any(moves.swapped(k) for k in arrays):
+                raise NotAKernelError("an array takes turns with another")
+        except NotAKernelError:
+            del self.sites[sites:]
+            raise
+        for k in sorted(arrays):
+            initial, out = eqn.args[k - len(eqn.outs)], eqn.outs[k]
+            source = self.where(scope, initial)
+            slot = self._carry(scope, number, eqn, initial, scope.wanted.get(out), swapped=False)
+            if not self._same_memory(slot, source):
+                self.copy(scope, slot, source, self.why_copied(scope, number, eqn, initial), eqn)
+            scope.slot[out] = slot
+        for out in lowered.outputs:
+            if out not in scope.slot:
+                wanted = scope.wanted.get(out)
+                scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
+        self.run(scope, eqn, lowered.kernel, [self.where(scope, v) for v in lowered.values])
+        return True
 
     def _cond(self, scope: Scope, number: int, eqn: Eqn) -> None:
         """Results go where they are wanted, or to the operand that every case can overwrite."""
@@ -249,7 +294,8 @@ class _Planner(Launches):
         moves = self._chains.loop(eqn)
         assert moves is not None
         alone = self._chains.alone(eqn)
-        times = iterations(eqn, scope.walker.scalars)
+        count = counted(eqn, scope.walker.scalars)
+        times = None if count is None else count.times
         steps = times if alone else None
         results = self._swapped_results(scope, eqn, moves)
         others = {k for k, out in enumerate(eqn.outs) if out in scope.uses.last} - set(results)

@@ -56,6 +56,7 @@ from pyc.passes.nest import (
     can_split,
     has_regions,
     instructions,
+    is_element_loop,
     is_in_place,
     is_loop_program,
     peel,
@@ -74,6 +75,8 @@ from pyc.passes.rows import (
     without_row_buffers,
 )
 
+SHORT_CHAIN = 150
+"""Instructions of an iteration of which a processor has two in flight."""
 STRIDED = 5
 """Elements of rows that lie side by side in vectors of several of them."""
 FEW_ROWS = 16
@@ -156,7 +159,7 @@ class _Scheduler:
             return list(core)
         inner = loops[-1]
         same = [x.var for x in loops[:-1]]
-        width = self.nest.width(core, same)
+        width = self.nest.width(core, same) * self._chains(core)
         total = prod(x.extent for x in loops)
         parallel = self.nest.work(core) * total > 2 * TASK_WORK
         if len(loops) == 1:
@@ -167,6 +170,13 @@ class _Scheduler:
         if inner.extent < SHORT_ROW:
             return self._wrap(loops[:-1], vectors, parallel=parallel)
         return self._rows(loops[:-1], vectors, parallel)
+
+    @staticmethod
+    def _chains(core: Body) -> int:
+        """Vectors of elements that run their loops side by side: each iteration waits for the one
+        before, and two chains of few instructions are in flight at once."""
+        waits = any(is_element_loop(s) for s in core) and instructions(core) <= SHORT_CHAIN
+        return 2 if waits else 1
 
     def _turns(self, outer: Loop, inner: Loop, core: Body) -> bool:
         """Whether what is stored along the inner loop is read along the outer one."""

@@ -13,6 +13,9 @@ from pyc.ir.expr import Const, Expr, absolute, apply, const, fma, rare_select, s
 def floor_divide(x: Expr, y: Expr) -> Expr:
     """x // y, rounded towards minus infinity."""
     if x.dtype.is_integer:
+        shift = _power_of_two(y)
+        if shift is not None:
+            return apply("shr", x, Const(shift, x.dtype))
         quotient, rest = apply("quotient", x, y), apply("remainder", x, y)
         return select(_signs_differ(rest, y), quotient - 1, quotient)
     rest = fmod(x, y)
@@ -27,6 +30,8 @@ def floor_divide(x: Expr, y: Expr) -> Expr:
 def remainder(x: Expr, y: Expr) -> Expr:
     """x % y, with the sign of y."""
     if x.dtype.is_integer:
+        if _power_of_two(y) is not None:
+            return x & (int(y.value) - 1)
         rest = apply("remainder", x, y)
         return select(_signs_differ(rest, y), rest + y, rest)
     rest = fmod(x, y)
@@ -111,3 +116,11 @@ def _multiply_modulo(a: Expr, b: Expr, modulus: Expr) -> Expr:
     # |low| <= 2**52 <= modulus; subtracting what is missing keeps every step below 2**53.
     rest = select(low > 0, rest - (modulus - low), rest + low)
     return select(rest < 0, rest + modulus, rest)
+
+
+def _power_of_two(y: Expr) -> int | None:
+    """k where y is the constant 2**k: rounding down is then what shifts and masks do, which are not
+    a sixth of the instructions, or of what a vector waits for."""
+    if not isinstance(y, Const) or int(y.value) < 1 or int(y.value) & (int(y.value) - 1):
+        return None
+    return int(y.value).bit_length() - 1

@@ -416,13 +416,9 @@ def _scatter_build(
     inner, kept = _split_place(loops, first.rank, position)
     found = [Var(f"at{k}") for k in range(len(axes))]
     lets = tuple(Let(var, _load(buffer, inner)) for var, buffer in zip(found, indices, strict=True))
-    inside: Expr | None = None
-    for var, axis in zip(found, axes, strict=True):
-        test = (var >= 0) & (var < x.shape[axis])
-        inside = test if inside is None else inside & test
-    place = _join_place(x, list(found), kept, axes)
+    place, inside = _scatter_place(x, list(found), kept, axes)
     stores = tuple(
-        _combine(result, (*place, *part), updates, (*loops, *part), mode) for part in parts
+        combined(result, (*place, *part), _load(updates, (*loops, *part)), mode) for part in parts
     )
     body += nest(loops, update.shape, (*lets, If(inside, stores)))
     buffers = (source, updates, *indices) if in_place else (source, updates, *indices, result)
@@ -433,9 +429,29 @@ def _load(buffer: Buffer, index: Index) -> Expr:
     return Load(buffer, index)
 
 
-def _combine(result: Buffer, place: Index, updates: Buffer, at: Index, mode: str) -> Stmt:
-    """The statement that puts one update element where it belongs."""
-    value = _load(updates, at)
+def _scatter_place(x: ArrayType, at: list[Expr], kept: Index, axes: Axes) -> tuple[Index, Expr]:
+    """The index into x that an update element goes to, and whether that is within x."""
+    inside: Expr | None = None
+    for place, axis in zip(at, axes, strict=True):
+        test = (place >= 0) & (place < x.shape[axis])
+        inside = test if inside is None else inside & test
+    assert inside is not None
+    return _join_place(x, at, kept, axes), inside
+
+
+def scatter_target(
+    read: Read, index: Index, types: Types, *, axes: Axes, position: int, mode: str
+) -> tuple[Index, Expr]:
+    """Where a scatter stores its update's element at `index`, and whether it does. Updates are
+    stored in row-major order, each as `combined` says."""
+    x, _, first, *_ = types
+    inner, kept = _split_place(index, first.rank, position)
+    at = [read(2 + k, inner) for k in range(len(axes))]
+    return _scatter_place(x, [e for e in at if isinstance(e, Expr)], kept, axes)
+
+
+def combined(result: Buffer, place: Index, value: Expr, mode: str) -> Stmt:
+    """The statement that puts one update element of a scatter where it belongs."""
     monoid = SCATTER_MODES[mode]
     if monoid is None:
         return Store(result, place, value)
