@@ -7,10 +7,10 @@
 Equal elements keep their order, also in descending order; -0.0 and 0.0 are equal; NaN comes last in
 either order, so top_k gives one only where fewer than k numbers are left.
 
-The order of two elements is that of an unsigned key of their bits (`sort_key`).
+The order of two elements is that of an unsigned key of their bits (`selection.sort_key`).
 
 * In a short row (`RANKED`) the rank of each element is counted: quadratic work, but in vectors.
-* The best few (`INSERTION`) of a row are inserted into a short sorted list.
+* The first few (`INSERTION`) of a row are inserted into a short sorted list (`selection`).
 * Otherwise a radix sort distributes the elements by one byte of the key after the other, lowest
   first: a pass reads one buffer and writes another, and a pair of passes that would move nothing is
   left out, as for integers of a small range. The second buffer is on the stack for rows of up to
@@ -29,7 +29,7 @@ from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.element import widened
-from pyc.ir.expr import Const, Expr, Load, Var, const, maximum, select
+from pyc.ir.expr import Const, Expr, Load, Var, const
 from pyc.ir.loops import (
     Accumulate,
     Alloc,
@@ -43,10 +43,10 @@ from pyc.ir.loops import (
     Space,
     Stmt,
     Store,
-    While,
 )
 from pyc.ir.loops import Kind as LoopKind
 from pyc.ir.op import Kind, Op, Types, batch_rows, define
+from pyc.ir.ops.selection import First, Line, sort_key
 from pyc.ir.types import ArrayType
 
 Array = np.ndarray[Any, Any]
@@ -66,69 +66,7 @@ BUCKETS = 256
 """Values of a digit: one byte of the key."""
 
 
-# --- keys -----------------------------------------------------------------------------------------
-
-
-def sort_key(x: Expr, descending: bool) -> Expr:
-    """An unsigned integer of the width of `x`; its order is the order of sorting."""
-    if x.dtype is dt.b1:
-        key = x.cast(dt.u8)
-        return ~key if descending else key
-    unsigned = dt.unsigned_of(x.dtype.bits)
-    bits = x.bitcast(unsigned)
-    sign = 1 << (x.dtype.bits - 1)
-    if x.dtype.kind == "uint":
-        return ~bits if descending else bits
-    if x.dtype.kind == "int":
-        key = bits ^ sign
-        return ~key if descending else key
-    # The magnitude of a negative number is inverted, by a mask rather than a choice: a sign is not
-    # predictable. NaN is beyond every number: the flipped key of a number is never all ones.
-    size = bits & (sign - 1)
-    bits = select(size.equal(0), Const(0, unsigned), bits)
-    signed = dt.signed_of(x.dtype.bits)
-    mask = (bits.bitcast(signed) >> (x.dtype.bits - 1)).bitcast(unsigned) | sign
-    key = bits ^ mask
-    last = Const(2 * sign - 1, unsigned)
-    return select(size > _largest(x.dtype), last, ~key if descending else key)
-
-
-def _largest(dtype: DType) -> int:
-    """The bits of the greatest value of a float type: infinity, where there is one."""
-    if dtype is dt.f8e4m3:
-        return 0x7E
-    infinity = np.array([np.inf]).astype(dtype.numpy)
-    return int(infinity.view(dt.unsigned_of(dtype.bits).numpy)[0])
-
-
 # --- sorting a row --------------------------------------------------------------------------------
-
-
-@frozen()
-class _Line:
-    """The elements of one row, and their places in x unless None. row: the index of the row in
-    both buffers; none where they are on the stack."""
-
-    values: Buffer
-    places: Buffer | None
-    row: tuple[Expr, ...]
-    places_row: tuple[Expr, ...] = ()
-
-    def value(self, at: Expr) -> Expr:
-        """The element at `at`."""
-        return Load(self.values, (*self.row, at))
-
-    def place(self, at: Expr) -> Expr | None:
-        """The place in x of the element at `at`, where places are kept."""
-        return None if self.places is None else Load(self.places, (*self.places_row, at))
-
-    def store(self, at: Expr, value: Expr, place: Expr | None) -> Body:
-        """Stores an element and its place at `at`."""
-        body: list[Stmt] = [Store(self.values, (*self.row, at), value)]
-        if self.places is not None:
-            assert place is not None
-            body.append(Store(self.places, (*self.places_row, at), place))
-        return tuple(body)
 
 
 @frozen()
@@ -136,7 +74,7 @@ class _Row:
     """How one row is sorted. source: the row of x, whose places are the positions themselves;
     length: its elements; count: how many of the first are wanted."""
 
-    source: _Line
+    source: Line
     length: int
     count: int
     descending: bool
@@ -144,46 +82,9 @@ class _Row:
     def key(self, x: Expr) -> Expr:
         return sort_key(x, self.descending)
 
-    # --- by insertion
-
-    def inserted(self, target: _Line) -> Body:
-        """Keeps the `count` first of the elements seen so far in `target`, sorted."""
-        i, value = Var("i"), Var("value", self.source.values.dtype)
-        start = target.store(const(0), self.source.value(const(0)), const(0))
-        grow = For(
-            i,
-            self.count - 1,
-            LoopKind.SERIAL,
-            (Let(value, self.source.value(i + 1)), *self._insert(target, i + 1, value, i + 1)),
-        )
-        if self.count == self.length:
-            return (*start, grow)
-        k, value = Var("k"), Var("value", self.source.values.dtype)
-        better = self.key(value) < self.key(target.value(const(self.count - 1)))
-        place = k + self.count
-        insert = If(better, self._insert(target, const(self.count - 1), value, place))
-        replace = For(
-            k,
-            self.length - self.count,
-            LoopKind.SERIAL,
-            (Let(value, self.source.value(place)), insert),
-        )
-        return (*start, grow, replace)
-
-    def _insert(self, target: _Line, end: Expr, value: Expr, place: Expr) -> Body:
-        """Moves what comes after `value` among target[0 ... end) up by one and stores it there."""
-        j, free = Var("j"), Var("free")
-        below = maximum(j - 1, 0)
-        move = While(
-            (Carry(j, end, j - 1, free),),
-            (j > 0) & (self.key(value) < self.key(target.value(below))),
-            target.store(j, target.value(below), target.place(below)),
-        )
-        return (move, *target.store(free, value, place))
-
     # --- by distribution
 
-    def distributed(self, first: _Line, second: _Line) -> Body:
+    def distributed(self, first: Line, second: Line) -> Body:
         """Sorts all elements into `first`, byte by byte; `second` is its partner."""
         digits = self.source.values.dtype.itemsize
         counts = Buffer("counts", dt.i64, (digits, BUCKETS), Space.STACK, alignment=64)
@@ -231,9 +132,7 @@ class _Row:
             ),
         )
 
-    def _pair(
-        self, counts: Buffer, digit: Expr, source: _Line, middle: _Line, target: _Line
-    ) -> Body:
+    def _pair(self, counts: Buffer, digit: Expr, source: Line, middle: Line, target: Line) -> Body:
         """Distributes by two digits: from source to middle to target, which may be the source."""
         return (
             *self._starts(counts, digit),
@@ -252,7 +151,7 @@ class _Row:
         carry = Carry(before, const(0), before + count, total)
         return (For(bucket, BUCKETS, LoopKind.SERIAL, body, (carry,)),)
 
-    def _pass(self, counts: Buffer, digit: Expr, source: _Line, target: _Line) -> Stmt:
+    def _pass(self, counts: Buffer, digit: Expr, source: Line, target: Line) -> Stmt:
         """Moves every element behind those of its bucket that came before."""
         i, bucket, at = Var("i"), Var("bucket"), Var("at")
         value = Var("value", source.values.dtype)
@@ -325,7 +224,7 @@ def _kernel(
         scratch.append(Buffer(kind, dtype, (tasks, size), role="inout"))
         return scratch[-1], (task,)
 
-    def line(number: str, size: int, *, use_outs: bool) -> _Line:
+    def line(number: str, size: int, *, use_outs: bool) -> Line:
         """A row of the results, or of extra buffers where these are not wanted or too short."""
         kept, kept_row = (
             (values_out, (row,))
@@ -333,15 +232,16 @@ def _kernel(
             else extra(f"{number}_values", x.dtype, size)
         )
         if not places:
-            return _Line(kept, None, kept_row)
+            return Line(kept, None, kept_row)
         if use_outs:
-            return _Line(kept, places_out, kept_row, (row,))
+            return Line(kept, places_out, kept_row, (row,))
         found, found_row = extra(f"{number}_places", dt.i64, size)
-        return _Line(kept, found, kept_row, found_row)
+        return Line(kept, found, kept_row, found_row)
 
-    sorter = _Row(_Line(source_buffer, None, (row,)), length, count, descending)
+    few = (length, count, descending)
+    sorter = _Row(Line(source_buffer, None, (row,)), *few)
     if short:
-        body = sorter.inserted(line("first", count, use_outs=True))
+        body = First(sorter.source, line("first", count, use_outs=True), *few).kept()
     else:
         first = line("first", length, use_outs=count == length)
         second = line("second", length, use_outs=False)
