@@ -23,8 +23,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, select
 from pyc.ir.loops import Alloc, Barrier, Body, Buffer, For, If, Kernel, Kind, Let, Stmt, Store
-from pyc.ir.ops.selection import sort_key
-from pyc.ir.ops.sort import RANKED
+from pyc.ir.ops.sort import RANKED, sort_key
 from pyc.ir.types import ArrayType
 from pyc.kernels.merging import (
     Lines,

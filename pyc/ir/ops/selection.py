@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-import numpy as np
-
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Const, Expr, Load, Shuffle, Var, const, maximum, minimum, select
 from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kind, Let, Space, Stmt, Store, While
+from pyc.ir.ops.sort import Line, sort_key
 
 VECTOR_BYTES = 64
 """Bytes of one vector of lanes: one of the widest processors, or two."""
@@ -28,65 +27,6 @@ MOST_ROWS = 8
 """Elements of a lane in a block."""
 SHORT = 64
 """Elements up to which a row is inserted one by one."""
-
-
-def sort_key(x: Expr, descending: bool) -> Expr:
-    """An unsigned integer of the width of `x`; its order is the order of sorting."""
-    if x.dtype is dt.b1:
-        key = x.cast(dt.u8)
-        return ~key if descending else key
-    unsigned = dt.unsigned_of(x.dtype.bits)
-    bits = x.bitcast(unsigned)
-    sign = 1 << (x.dtype.bits - 1)
-    if x.dtype.kind == "uint":
-        return ~bits if descending else bits
-    if x.dtype.kind == "int":
-        key = bits ^ sign
-        return ~key if descending else key
-    # The magnitude of a negative number is inverted, by a mask rather than a choice: a sign is not
-    # predictable. NaN is beyond every number: the flipped key of a number is never all ones.
-    size = bits & (sign - 1)
-    bits = select(size.equal(0), Const(0, unsigned), bits)
-    signed = dt.signed_of(x.dtype.bits)
-    mask = (bits.bitcast(signed) >> (x.dtype.bits - 1)).bitcast(unsigned) | sign
-    key = bits ^ mask
-    last = Const(2 * sign - 1, unsigned)
-    return select(size > _largest(x.dtype), last, ~key if descending else key)
-
-
-def _largest(dtype: DType) -> int:
-    """The bits of the greatest value of a float type: infinity, where there is one."""
-    if dtype is dt.f8e4m3:
-        return 0x7E
-    infinity = np.array([np.inf]).astype(dtype.numpy)
-    return int(infinity.view(dt.unsigned_of(dtype.bits).numpy)[0])
-
-
-@frozen()
-class Line:
-    """The elements of one row, and their places in x unless None. row: the index of the row in
-    both buffers; none where they are on the stack."""
-
-    values: Buffer
-    places: Buffer | None
-    row: tuple[Expr, ...]
-    places_row: tuple[Expr, ...] = ()
-
-    def value(self, at: Expr) -> Expr:
-        """The element at `at`."""
-        return Load(self.values, (*self.row, at))
-
-    def place(self, at: Expr) -> Expr | None:
-        """The place in x of the element at `at`, where places are kept."""
-        return None if self.places is None else Load(self.places, (*self.places_row, at))
-
-    def store(self, at: Expr, value: Expr, place: Expr | None) -> Body:
-        """Stores an element and its place at `at`."""
-        body: list[Stmt] = [Store(self.values, (*self.row, at), value)]
-        if self.places is not None:
-            assert place is not None
-            body.append(Store(self.places, (*self.places_row, at), place))
-        return tuple(body)
 
 
 @frozen()

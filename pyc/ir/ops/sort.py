@@ -7,7 +7,7 @@
 Equal elements keep their order, also in descending order; -0.0 and 0.0 are equal; NaN comes last in
 either order, so top_k gives one only where fewer than k numbers are left.
 
-The order of two elements is that of an unsigned key of their bits (`selection.sort_key`).
+The order of two elements is that of an unsigned key of their bits (`sort_key`).
 
 * In a short row (`RANKED`) the rank of each element is counted: quadratic work, but in vectors.
 * The first few (`INSERTION`) of a row are inserted into a short sorted list (`selection`).
@@ -25,11 +25,12 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
+from pyc.forks import load
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.element import widened
-from pyc.ir.expr import Const, Expr, Load, Var, const
+from pyc.ir.expr import Const, Expr, Load, Var, const, select
 from pyc.ir.loops import (
     Accumulate,
     Alloc,
@@ -46,7 +47,6 @@ from pyc.ir.loops import (
 )
 from pyc.ir.loops import Kind as LoopKind
 from pyc.ir.op import Kind, Op, Types, batch_rows, define
-from pyc.ir.ops.selection import First, Line, sort_key
 from pyc.ir.types import ArrayType
 
 Array = np.ndarray[Any, Any]
@@ -66,7 +66,69 @@ BUCKETS = 256
 """Values of a digit: one byte of the key."""
 
 
+# --- keys -----------------------------------------------------------------------------------------
+
+
+def sort_key(x: Expr, descending: bool) -> Expr:
+    """An unsigned integer of the width of `x`; its order is the order of sorting."""
+    if x.dtype is dt.b1:
+        key = x.cast(dt.u8)
+        return ~key if descending else key
+    unsigned = dt.unsigned_of(x.dtype.bits)
+    bits = x.bitcast(unsigned)
+    sign = 1 << (x.dtype.bits - 1)
+    if x.dtype.kind == "uint":
+        return ~bits if descending else bits
+    if x.dtype.kind == "int":
+        key = bits ^ sign
+        return ~key if descending else key
+    # The magnitude of a negative number is inverted, by a mask rather than a choice: a sign is not
+    # predictable. NaN is beyond every number: the flipped key of a number is never all ones.
+    size = bits & (sign - 1)
+    bits = select(size.equal(0), Const(0, unsigned), bits)
+    signed = dt.signed_of(x.dtype.bits)
+    mask = (bits.bitcast(signed) >> (x.dtype.bits - 1)).bitcast(unsigned) | sign
+    key = bits ^ mask
+    last = Const(2 * sign - 1, unsigned)
+    return select(size > _largest(x.dtype), last, ~key if descending else key)
+
+
+def _largest(dtype: DType) -> int:
+    """The bits of the greatest value of a float type: infinity, where there is one."""
+    if dtype is dt.f8e4m3:
+        return 0x7E
+    infinity = np.array([np.inf]).astype(dtype.numpy)
+    return int(infinity.view(dt.unsigned_of(dtype.bits).numpy)[0])
+
+
 # --- sorting a row --------------------------------------------------------------------------------
+
+
+@frozen()
+class Line:
+    """The elements of one row, and their places in x unless None. row: the index of the row in
+    both buffers; none where they are on the stack."""
+
+    values: Buffer
+    places: Buffer | None
+    row: tuple[Expr, ...]
+    places_row: tuple[Expr, ...] = ()
+
+    def value(self, at: Expr) -> Expr:
+        """The element at `at`."""
+        return Load(self.values, (*self.row, at))
+
+    def place(self, at: Expr) -> Expr | None:
+        """The place in x of the element at `at`, where places are kept."""
+        return None if self.places is None else Load(self.places, (*self.places_row, at))
+
+    def store(self, at: Expr, value: Expr, place: Expr | None) -> Body:
+        """Stores an element and its place at `at`."""
+        body: list[Stmt] = [Store(self.values, (*self.row, at), value)]
+        if self.places is not None:
+            assert place is not None
+            body.append(Store(self.places, (*self.places_row, at), place))
+        return tuple(body)
 
 
 @frozen()
@@ -241,7 +303,8 @@ def _kernel(
     few = (length, count, descending)
     sorter = _Row(Line(source_buffer, None, (row,)), *few)
     if short:
-        body = First(sorter.source, line("first", count, use_outs=True), *few).kept()
+        first = line("first", count, use_outs=True)
+        body = load("pyc.ir.ops.selection").First(sorter.source, first, *few).kept()
     else:
         first = line("first", length, use_outs=count == length)
         second = line("second", length, use_outs=False)
