@@ -15,6 +15,7 @@ from collections.abc import Collection, Sequence
 from math import prod
 
 from pyc.frozen import frozen, replace
+from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, Const, Expr, Load, Var, children, const, postorder
 from pyc.ir.loops import (
     Alloc,
@@ -402,6 +403,10 @@ class Nest:
 
     def _merge(self, outer: Loop, inner: Loop, body: Body) -> tuple[Loop, Body] | None:
         addresses = {id(a): a for _, a in accesses(body)}
+        # The place of an element, as a reduction to one has it, is an address too.
+        places = [s.value for s in body if isinstance(s, Let) and s.value.dtype is dt.i64]
+        known = in_common(places, [outer.var, inner.var])
+        addresses.update({id(e): e for e in places if id(e) in known})
         for a in addresses.values():
             form = self.simplify.linear(a)
             factors = {id(atom): f for atom, f in form.terms}

@@ -396,8 +396,7 @@ class _Scheduler:
             placed = without_row_buffers(core, long, self.nest)
             assert placed is not None, "a loop over the row fills each row buffer"
             core, allocated = placed, [b for b in allocated if b not in long]
-        core = simpler(core)
-        plain, core = core, self.nest.collapse_rows(core)
+        plain, core = simpler(core), simpler(self.nest.collapse_rows(core))
         kept = prod(x.extent for x in loops)
         row = max((row_length(s) or 0 for s in core if isinstance(s, Reduce)), default=1)
         along_row = self.nest.contiguous_rows(core)
