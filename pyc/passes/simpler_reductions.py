@@ -19,6 +19,8 @@ from pyc.passes.elements import positions
 from pyc.passes.nest import roots
 
 EXTREMA = {"argmax": "maximum", "argmin": "minimum"}
+TRUTHS = {"argmax": "or", "argmin": "and"}
+"""The monoids of extrema, of numbers and of truths."""
 CHEAP = 8
 """Instructions of an element that is computed twice."""
 FEW = 16
@@ -88,8 +90,9 @@ def _place(s: Reduce, after: Sequence[Stmt]) -> list[Stmt] | None:
         hit |= again.differs(again)
     none = Const((1 << (narrow.bits - 1)) - 1, narrow)
     first = select(hit, at.cast(narrow), none)
+    better = TRUTHS[s.monoid] if value.dtype is dt.b1 else EXTREMA[s.monoid]
     body: list[Stmt] = [
-        Reduce((extremum,), s.domain, (value,), EXTREMA[s.monoid]),
+        Reduce((extremum,), s.domain, (value,), better),
         Reduce((found,), domain, (first,), "minimum"),
         Let(s.results[1], found.cast(dt.i64)),
     ]
