@@ -129,7 +129,9 @@ class Op:
     `view(types, **params)`: the first element and the strides, in elements of the argument in C
     order; parts: of one whose result is its arguments in boxes of it, later ones over earlier ones,
     `parts(types, **params)`: the boxes, None if elements say where they are; lookup: of one that
-    reads its first argument at places that the others name, `lookup(types, **params)`; cost: rough
+    reads its first argument at places that the others name, `lookup(types, **params)`; scattered:
+    of an update whose places may meet, its statements with operands that are computed where it
+    stands (`indexing.scattered`); cost: rough
     instructions per element (for the fusion cost model); samples: extra awkward inputs for the
     tests, as argument tuples.
     """
@@ -159,6 +161,7 @@ class Op:
     view: Callable[..., tuple[int, tuple[int, ...]]] | None = None
     parts: Callable[..., list[Part] | None] | None = None
     lookup: Callable[..., Lookup] | None = None
+    scattered: Callable[..., Any] | None = None
     effect: bool = False
     widen: bool = True
     of_bfloat16: Callable[..., Any] | None = None

@@ -33,6 +33,7 @@ from pyc.ir.target import Target
 from pyc.passes.apart import Apart, describe, extents, read_by
 from pyc.passes.fusion import Decision, Fusion, Group
 from pyc.passes.reads import (
+    Index,
     Read,
     Walker,
     full_index,
@@ -74,7 +75,8 @@ class _Fuser:
         self.row_limit = row_limit
         self.walker = Walker(graph)
         self.number = {e: k for k, e in enumerate(graph.eqns)}
-        found = choose_stored(graph, self.walker)
+        # A scatter that is launches of its own has its operands in memory.
+        found = choose_stored(graph, self.walker, in_scatters=row_limit is None)
         self.live, self.stored, self.cut = found.live, found.values, found.cut
         self.work, self.decisions = found.work, found.decisions
         self.groups: list[Group] = []
@@ -169,17 +171,19 @@ class _Fuser:
         group.reads = [Read(a, ()) for a in eqn.args]
         if eqn.op.kind is Kind.INDEX:
             group.domain = units_dropped(eqn.args[1].shape)
-            group.reads = self._update_reads(eqn, group.domain)
+            group.reads = self._update_reads(eqn, self.walker.update_operands(eqn, group.domain))
+        elif eqn.op.scattered is not None:
+            group.reads = self._update_reads(eqn, self.walker.scatter_operands(eqn))
         self._add(group, group.reads)
         for out in eqn.outs:
             self.group_of[out] = group
         made_here = {self.group_of[r.value] for r in group.reads if r.value in self.group_of}
         self._keep_apart(group, [(m, Reason.FUSION_OWN_KERNEL, read_by(eqn)) for m in made_here])
 
-    def _update_reads(self, eqn: Eqn, domain: tuple[int, ...]) -> list[Read]:
+    def _update_reads(self, eqn: Eqn, operands: list[tuple[Value, Index]]) -> list[Read]:
         """What an update reads: its new elements are computed where they are stored."""
         found = [Read(eqn.args[0], ())]
-        for value, at in self.walker.update_operands(eqn, domain):
+        for value, at in operands:
             if self._has_memory(value):
                 found.append(Read(value, self.walker.canonical(at)))
             else:

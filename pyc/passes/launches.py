@@ -304,12 +304,14 @@ class Launches(Slots):
         scope.slot[out] = slot
         if eqn.args[1].type.size == 0:
             return
-        if eqn.op.kind is Kind.KERNEL:
+        if eqn.op.kind is Kind.KERNEL and self.target.has_blocks:
             types = tuple(a.type for a in eqn.args)
             slots = [slot, *(self.where(scope, a) for a in eqn.args[1:])]
             self._built(scope, eqn, types, {**eqn.params, "in_place": True}, slots)
             return
         name = f"k{len(self.logical)}"
+        if eqn.op.scattered is not None:
+            name = f"{name}_{eqn.op.name}"
         lowered = lower_update(scope.graph, scope.fusion, scope.walker, group, name, self.site)
         self.run(scope, eqn, lowered.kernel, [self.where(scope, v) for v in lowered.values])
 

@@ -370,6 +370,30 @@ class _Lowerer:
         kernel = Kernel(name, (*self.inputs.values(), out), tuple(inner))
         return Lowered(kernel, tuple(self.inputs), (eqn.out,))
 
+    def scatter(self, name: str) -> Lowered:
+        """The kernel that scatters into its operand's buffer."""
+        eqn = self.group.opaque
+        assert eqn is not None and eqn.op.scattered is not None
+        _, update, *indices = eqn.args
+        domain = units_dropped(update.shape)
+        simplify = self.walker.simplify
+        variables = [simplify.variable(f"i{p}", d) for p, d in enumerate(domain)]
+
+        def element(at: Index) -> tuple[Body, Element]:
+            value = self.pull.element(update, at)
+            return self.pull.take_fails(), value
+
+        def places(at: Index) -> tuple[Body, list[Expr]]:
+            found = [self.pull.element(i, at) for i in indices]
+            return self.pull.take_fails(), [e for e in found if isinstance(e, Expr)]
+
+        out = replace(self.outputs[eqn.out], role="inout")
+        types = tuple(a.type for a in eqn.args)
+        loops = full_index(update.shape, variables)
+        body = eqn.op.scattered(out, types, loops, element, places, **eqn.params)
+        kernel = Kernel(name, (*self.inputs.values(), out), body)
+        return Lowered(kernel, tuple(self.inputs), (eqn.out,))
+
     def _reduce(self, eqn: Eqn, number: int) -> list[Stmt]:
         fresh, index = self._row_variables()
         elements = [self.pull.element(a, full_index(a.shape, index)) for a in eqn.args]
@@ -484,4 +508,6 @@ def lower_update(
     site: Callable[[Eqn], int],
 ) -> Lowered:
     """The logical kernel of an update run in place: its last buffer holds the operand."""
-    return _Lowerer(graph, fusion, walker, group, site).update(name)
+    lowerer = _Lowerer(graph, fusion, walker, group, site)
+    assert group.opaque is not None
+    return lowerer.update(name) if group.opaque.op.scattered is None else lowerer.scatter(name)

@@ -15,6 +15,7 @@ from collections.abc import Collection, Sequence
 from math import prod
 
 from pyc.frozen import frozen, replace
+from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, Const, Expr, Load, Var, children, const, postorder
 from pyc.ir.loops import (
     Alloc,
@@ -225,16 +226,20 @@ def values_of(body: Sequence[Stmt], same: Collection[Var] = ()) -> list[Expr]:
     same: variables that all lanes have in common; what is made of these alone is left out too."""
     found: list[Expr] = []
     stack: list[Expr] = []
+    places: list[Var] = []
     for s in walk(tuple(body)):
         if isinstance(s, Store):
             stack.append(s.value)
         elif isinstance(s, (Reduce, Cumulate)):
             stack.extend(s.values)
+            places += [v for v, _ in s.domain] if isinstance(s, Reduce) else [s.var]
         elif isinstance(s, Let):
             stack.append(s.value)
         elif isinstance(s, (For, While)):
             stack.extend(e for c in s.carried for e in (c.initial, c.next))
     common = in_common(stack, same) if same else set()
+    # A position in fewer bits is computed in these.
+    index = in_common(stack, places) if places else set()
     seen: set[int] = set()
     while stack:
         e = stack.pop()
@@ -244,6 +249,8 @@ def values_of(body: Sequence[Stmt], same: Collection[Var] = ()) -> list[Expr]:
         if id(e) in common:
             continue
         found.append(e)
+        if isinstance(e, Apply) and e.name == "cast" and id(e.args[0]) in index:
+            continue
         if isinstance(e, Apply) and e.name == "rare_select":
             stack.extend((e.args[0], e.args[2]))  # the rare operand is computed seldom
         elif not isinstance(e, Load):
@@ -315,6 +322,12 @@ class Nest:
         data += [e.dtype for e in values_of(body, same)]
         widest = max((t.itemsize for t in data), default=8)
         return min(self.target.lanes(widest), LANES)
+
+    def row_width(self, core: Body) -> int:
+        """Lanes of a vector along the row of a row program: what is computed once for a row, from
+        what its regions give, does not count."""
+        regions = [s for s in core if isinstance(s, (Reduce, For))]
+        return self.width(regions or core)
 
     def work(self, body: Sequence[Stmt]) -> float:
         """Work of one element: instructions over the lanes of a vector, and bytes moved."""
@@ -390,6 +403,10 @@ class Nest:
 
     def _merge(self, outer: Loop, inner: Loop, body: Body) -> tuple[Loop, Body] | None:
         addresses = {id(a): a for _, a in accesses(body)}
+        # The place of an element, as a reduction to one has it, is an address too.
+        places = [s.value for s in body if isinstance(s, Let) and s.value.dtype is dt.i64]
+        known = in_common(places, [outer.var, inner.var])
+        addresses.update({id(e): e for e in places if id(e) in known})
         for a in addresses.values():
             form = self.simplify.linear(a)
             factors = {id(atom): f for atom, f in form.terms}

@@ -162,6 +162,15 @@ class Walker:
 
         return self.canonical(tuple(eqn.op.target(read, index, types, **eqn.params)))
 
+    def scatter_operands(self, eqn: Eqn) -> list[tuple[Value, Index]]:
+        """What a scatter stores and where, each with the index it is read at."""
+        _, update, *indices = eqn.args
+        domain = units_dropped(update.shape)
+        index = full_index(update.shape, self.variables(domain, range(len(domain))))
+        start = eqn.params["position"]
+        inner = index[start : start + len(indices[0].shape)]
+        return [(update, index), *((i, inner) for i in indices)]
+
     def has_memory(self, value: Value, stored: set[Value]) -> bool:
         """Whether a value is read from memory, if `stored` are."""
         eqn = self.producer.get(value)

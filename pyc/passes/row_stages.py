@@ -38,7 +38,7 @@ class RowStages:
         self, nest: Nest, loops: Sequence[Loop], core: Body, nested: Nested, tasks: Tasks
     ) -> None:
         self.nest, self.loops = nest, list(loops)
-        self.width = nest.width(core)
+        self.width = nest.row_width(core)
         self.kept = prod(x.extent for x in loops)
         self.sections = sections(absorbed(core, nest.simplify))
         self._nested, self._tasks = nested, tasks

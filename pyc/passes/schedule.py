@@ -74,6 +74,7 @@ from pyc.passes.rows import (
     too_long,
     without_row_buffers,
 )
+from pyc.passes.simpler_reductions import simpler
 
 SHORT_CHAIN = 150
 """Instructions of an iteration of which a processor has two in flight."""
@@ -405,7 +406,7 @@ class _Scheduler:
             placed = without_row_buffers(core, long, self.nest)
             assert placed is not None, "a loop over the row fills each row buffer"
             core, allocated = placed, [b for b in allocated if b not in long]
-        plain, core = core, self.nest.collapse_rows(core)
+        plain, core = simpler(core), simpler(self.nest.collapse_rows(core))
         kept = prod(x.extent for x in loops)
         row = max((row_length(s) or 0 for s in core if isinstance(s, Reduce)), default=1)
         along_row = self.nest.contiguous_rows(core)
@@ -425,8 +426,7 @@ class _Scheduler:
         if row >= SPLIT and few and not allocated:
             tasks = partial(self._rows, parallel=True)
             return RowStages(self.nest, loops, core, self._independent, tasks).stages()
-        width = self.nest.width(core)
-        body = around(self.locals, self._along_rows(core, width))
+        body = around(self.locals, self._along_rows(core, self.nest.row_width(core)))
         if kept > 1 and parallel and kept < 8 and len(loops) == 1:
             return (self.nest.stage("", self._wrap(loops, body, parallel=True)),)
         return (self.nest.stage("", self._rows(loops, body, parallel)),)

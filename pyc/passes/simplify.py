@@ -14,15 +14,17 @@ import numpy as np
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
 from pyc.ir.op import Kind
 from pyc.passes.carries import settle
+from pyc.passes.sorted_rows import SortedRows
 
 Values = tuple[Value, ...]
 
 
 class Match:
-    """What rules may look at: the builder, and who made each of its values."""
+    """What rules may look at: the builder, who made each of its values, and sorts of the Graph."""
 
-    def __init__(self, builder: Builder) -> None:
+    def __init__(self, graph: Graph, builder: Builder) -> None:
         self.builder = builder
+        self.sorted = SortedRows(graph, builder)
 
     def maker(self, value: Value, name: str) -> Eqn | None:
         """The equation that made `value`, if its op is `name`."""
@@ -157,11 +159,25 @@ def _settled_loop(m: Match, e: Eqn, args: Values) -> Values | None:
     return settle(m.builder, e, args)
 
 
+def _part_of_sorted(m: Match, e: Eqn, args: Values) -> Values | None:
+    return m.sorted.part(e, args)
+
+
+def _sorted_again(m: Match, e: Eqn, args: Values) -> Values | None:
+    return m.sorted.sort(e, args)
+
+
+def _negated_order(m: Match, e: Eqn, args: Values) -> Values | None:
+    return m.sorted.argsort(e, args)
+
+
 RULES: dict[str, tuple[Callable[[Match, Eqn, Values], Values | None], ...]] = {
     "cast": (_to_own_type,),
     "broadcast": (_to_own_type, _of_itself),
     "reshape": (_to_own_type, _of_itself),
-    "slice": (_full_slice,),
+    "slice": (_full_slice, _part_of_sorted),
+    "sort": (_sorted_again,),
+    "argsort": (_negated_order,),
     "concatenate": (_joined_slices,),
     "transpose": (_transpose,),
     "dot_general": (_turned_operands,),
@@ -207,7 +223,7 @@ def _scalars_first(m: Match, e: Eqn, args: Values) -> Values | None:
 def simplify(graph: Graph) -> Graph:
     """The Graph after the rules above, each equation once, in order."""
     builder = Builder()
-    match = Match(builder)
+    match = Match(graph, builder)
 
     def rule(builder: Builder, eqn: Eqn, args: Values) -> Values | None:
         for each in RULES.get(eqn.op.name, ()):

@@ -23,7 +23,8 @@ DEPTH_LIMIT = 96
 """Equations inlined in one chain of index maps, a bound on recursion."""
 REPEAT_LIMIT = 24
 """Instructions per element worth repeating to save storing and loading a value."""
-
+SCATTER_LIMIT = 12
+"""Instructions per element that a scatter does one after the other."""
 JOIN_LIMIT = 8
 """The same of a concatenation: each reader has code for each of its parts."""
 
@@ -41,8 +42,9 @@ class Stored:
 
 
 class _Chooser:
-    def __init__(self, graph: Graph, walker: Walker) -> None:
+    def __init__(self, graph: Graph, walker: Walker, *, in_scatters: bool) -> None:
         self.graph = graph
+        self.in_scatters = in_scatters
         self.walker = walker
         self.number = {e: k for k, e in enumerate(graph.eqns)}
         self.decisions: list[Decision] = []
@@ -53,6 +55,7 @@ class _Chooser:
     def run(self) -> Stored:
         live = self._live()
         self._choose_stored(live)
+        self._store_for_scatters(live)
         self._store_for_updates(live)
         return Stored(live, self.stored, self.cut, self.work, self.decisions)
 
@@ -102,6 +105,9 @@ class _Chooser:
                     ratio = prod(e.outs[0].shape) / max(prod(a.shape), 1)
                     ratio *= max(len(parts.get(e.outs[0], ())), 1)
                     scale[a] = scale.get(a, 0.0) + ratio
+                elif a is not e.args[0] and self._takes(e, a):
+                    uses.setdefault(a, set()).add(e)
+                    scale[a] = scale.get(a, 0.0) + 1.0
                 elif e.op.kind in (Kind.POINTWISE, Kind.REDUCE):
                     if "same" not in uses.setdefault(a, set()):
                         uses[a].add("same")
@@ -170,6 +176,28 @@ class _Chooser:
                             found.setdefault(a, set()).update(found[out])
         return found
 
+    def _takes(self, e: Eqn, operand: Value) -> bool:
+        """Whether a scatter may compute an operand where it stands: indices once for what they
+        place."""
+        if not self.in_scatters or e.op.scattered is None:
+            return False
+        return operand is e.args[1] or not e.params["position"]
+
+    def _store_for_scatters(self, live: set[Eqn]) -> None:
+        """Operands of a scatter are stored first if computing them takes long, which a kernel of
+        their own does in vectors, or needs the memory being written."""
+        for e in self.graph.eqns:
+            if e not in live or not self.in_scatters or e.op.scattered is None:
+                continue
+            for value, at in self.walker.scatter_operands(e):
+                if self.walker.has_memory(value, self.stored):
+                    continue
+                if self.work[value].total > SCATTER_LIMIT:
+                    self._store(value)
+                elif any(r.value is e.args[0] for r in self.walker.reads(value, at, self.stored)):
+                    details = "it reads what it replaces"
+                    self._store(value, Reason.MEMORY_UPDATE_READS_OPERAND, details)
+
     def _store_for_updates(self, live: set[Eqn]) -> None:
         """New elements of an update, and where they go, are stored first if computing them needs
         the memory being written; but each new element may need the one that it replaces."""
@@ -216,6 +244,7 @@ def _reads_part(eqn: Eqn, value: Value) -> bool:
     return len(eqn.args) > 1 or eqn.outs[0].type.size < value.type.size
 
 
-def choose_stored(graph: Graph, walker: Walker) -> Stored:
-    """The values of `graph` that have memory. walker: of its reads."""
-    return _Chooser(graph, walker).run()
+def choose_stored(graph: Graph, walker: Walker, *, in_scatters: bool) -> Stored:
+    """The values of `graph` that have memory. walker: of its reads; in_scatters: scatters compute
+    their operands where they stand."""
+    return _Chooser(graph, walker, in_scatters=in_scatters).run()

@@ -29,6 +29,7 @@ Array = np.ndarray[Any, Any]
 
 TYPES = (dt.b1, dt.i8, dt.u16, dt.i32, dt.u64, dt.i64, dt.f16, dt.bf16, dt.f32, dt.f64)
 LENGTHS = st.integers(0, 40) | st.integers(0, 300)
+BINARY, WAYS = st.integers(0, 1), st.sampled_from([1, -1])
 SPECIAL = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0, 2.5, 1e-6])
 
 
@@ -97,6 +98,37 @@ def test_the_best_come_as_from_a_descending_sort(x: Array, data: Any) -> None:
     whole = evaluate(graph_of("argsort", x, descending=descending), [x])[0]
     assert same_bits(places, whole[..., :k])
     assert same_bits(values, np.take_along_axis(x, places, axis=-1))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(TYPES), st.integers(60, 2500), st.integers(1, sorting.INSERTION), st.data())
+def test_the_few_best_of_long_rows_are_those_of_the_whole_sort(
+    dtype: DType, length: int, k: int, data: Any
+) -> None:
+    """Blocks that are whole and that are not; lanes with nothing, with NaN alone, in any order."""
+    x = elements(data.draw(st.integers(0, 2**32 - 1)), dtype, (2, length), data.draw(BINARY))
+    if data.draw(st.booleans()):
+        x = np.sort(x.astype(np.float32), axis=1).astype(dtype.numpy)
+        x = np.ascontiguousarray(x[:, :: data.draw(WAYS)])
+    if dtype.is_float and data.draw(st.booleans()):
+        x[0, data.draw(st.integers(0, length)) :] = np.nan
+    compiled_matches("top_k", x, k=k, descending=data.draw(st.booleans()))
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=repr)
+def test_the_few_best_of_long_rows_have_the_same_bits_everywhere(dtype: DType) -> None:
+    for k, spread, length in ((1, 0, 130), (8, 1, 1300), (32, 0, 700)):
+        x = elements(k, dtype, (2, length), spread)
+        on_every_executor("top_k", x, k=k, descending=k == 8)
+
+
+def test_a_lane_of_nan_alone_hides_no_number() -> None:
+    """All but a few elements are NaN, and infinity is one of those that are wanted."""
+    x = np.full((1, 1024), np.nan, np.float32)
+    x[0, [3, 700, 701]] = np.inf, -np.inf, np.inf
+    values, places = on_every_executor("top_k", x, k=5, descending=False)
+    assert places[0].tolist() == [700, 3, 701, 0, 1]
+    assert values[0, :3].tolist() == [-np.inf, np.inf, np.inf]
 
 
 def assert_in_order(x: Array, places: Array, descending: bool) -> None:

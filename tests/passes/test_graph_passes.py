@@ -91,6 +91,10 @@ def joined(b: Builder, x: Value, *parts: tuple[int, int]) -> Value:
     return b.bind1("concatenate", *slices, axis=1)
 
 
+def ordered(b: Builder, x: Value, descending: bool) -> Value:
+    return b.bind1("sort", x, descending=descending)
+
+
 SIMPLIFIED: dict[str, tuple[Make, DType]] = {
     "cast_to_own_type": (lambda b, x: b.bind1("cast", x, dtype=x.dtype), dt.f32),
     "broadcast_to_own_shape": (lambda b, x: b.bind1("broadcast", x, shape=x.shape), dt.f32),
@@ -134,6 +138,11 @@ SIMPLIFIED: dict[str, tuple[Make, DType]] = {
     ),
     "slices_that_are_joined": (lambda b, x: joined(b, x, (0, 1), (1, 1)), dt.f32),
     "slices_of_the_whole_that_are_joined": (lambda b, x: joined(b, x, (0, 1), (1, 2)), dt.f32),
+    "sort_of_sorted": (lambda b, x: ordered(b, ordered(b, x, True), True), dt.f32),
+    "argsort_of_negated": (
+        lambda b, x: b.bind1("argsort", b.bind1("neg", x), descending=False),
+        dt.f32,
+    ),
     "neg_of_neg": (lambda b, x: b.bind1("neg", b.bind1("neg", x)), dt.f32),
     "not_of_not": (lambda b, x: b.bind1("logical_not", b.bind1("logical_not", x)), dt.b1),
     "bitwise_not_twice": (lambda b, x: b.bind1("bitwise_not", b.bind1("bitwise_not", x)), dt.u8),
@@ -189,6 +198,11 @@ KEPT: dict[str, tuple[Make, DType]] = {
     "flipping_slice": (
         lambda b, x: b.bind1("slice", x, start=(1, 2), size=(2, 3), step=(-1, -1)),
         dt.f32,
+    ),
+    "sort_the_other_way": (lambda b, x: ordered(b, ordered(b, x, True), False), dt.f32),
+    "argsort_of_negated_integers": (
+        lambda b, x: b.bind1("argsort", b.bind1("neg", x), descending=False),
+        dt.i32,
     ),
     "two_roots": (lambda b, x: b.bind1("sqrt", b.bind1("square", x)), dt.f32),
 }

@@ -19,21 +19,27 @@ before, in `pyc.numpy`, with `index_check`, `clip` or `select`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
 from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
 from pyc.ir.element import Element, choose, widened
-from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, select
+from pyc.ir.expr import Expr, Interner, Load, Var, apply, const, minimum, select
 from pyc.ir.instructions import INSTRUCTIONS
-from pyc.ir.loops import Accumulate, Body, Buffer, For, If, Kernel, Let, Stmt, Store
+from pyc.ir.loops import Accumulate, Body, Buffer, Fail, For, If, Kernel, Let, Stmt, Store
 from pyc.ir.loops import Kind as LoopKind
-from pyc.ir.op import Kind, Lookup, Op, Part, Types, batch_by, define
+from pyc.ir.op import Complex, Kind, Lookup, Op, Part, Types, batch_by, define
 from pyc.ir.ops.shape import Index, Read, clamped, index_op, plus, times
 from pyc.ir.order import MONOIDS
 from pyc.ir.types import ArrayType, row_major
+from pyc.ir.visit import renamed
+
+VECTOR_BYTES = 64
+"""Bytes of a row that a scatter stores at once: a vector of the widest processors, or two."""
 
 Axes = tuple[int, ...]
 Starts = tuple[int | None, ...]
@@ -384,15 +390,11 @@ def storage(name: str, type: ArrayType, role: str) -> Buffer:
     return Buffer(name, type.dtype, type.shape, role=role)
 
 
-def loop_over(prefix: str, shape: tuple[int, ...]) -> tuple[Var, ...]:
-    """One loop variable per axis of `shape`."""
-    return tuple(Var(f"{prefix}{k}") for k in range(len(shape)))
-
-
-def nest(variables: tuple[Var, ...], shape: tuple[int, ...], body: Body) -> Body:
-    """Serial loops over `shape` around `body`, in row-major order."""
+def nest(variables: Index, shape: tuple[int, ...], body: Body) -> Body:
+    """Serial loops over `shape` around `body`, in row-major order; none where the index is 0."""
     for var, extent in zip(reversed(variables), reversed(shape), strict=True):
-        body = (For(var, extent, LoopKind.SERIAL, body),)
+        if isinstance(var, Var):
+            body = (For(var, extent, LoopKind.SERIAL, body),)
     return body
 
 
@@ -405,35 +407,105 @@ def _scatter_build(
     updates = storage("update", update, "in")
     indices = [Buffer(f"index{k}", dt.i64, first.shape, role="in") for k in range(len(axes))]
     result = source if in_place else storage("out", x, "inout")
-    parts: tuple[Index, ...] = ((const(0),), (const(1),)) if x.dtype.is_complex else ((),)
-
     body: Body = ()
     if not in_place:
         whole = (*x.shape, 2) if x.dtype.is_complex else x.shape
-        at = loop_over("c", whole)
-        body = nest(at, whole, (Store(result, at, _load(source, at)),))
-    loops = loop_over("u", update.shape)
-    inner, kept = _split_place(loops, first.rank, position)
-    found = [Var(f"at{k}") for k in range(len(axes))]
-    lets = tuple(Let(var, _load(buffer, inner)) for var, buffer in zip(found, indices, strict=True))
-    place, inside = _scatter_place(x, list(found), kept, axes)
-    stores = tuple(
-        combined(result, (*place, *part), _load(updates, (*loops, *part)), mode) for part in parts
-    )
-    body += nest(loops, update.shape, (*lets, If(inside, stores)))
+        at = tuple(Var(f"c{k}") for k in range(len(whole)))
+        body = nest(at, whole, (Store(result, at, Load(source, at)),))
+
+    def element(at: Index) -> tuple[Body, Element]:
+        if x.dtype.is_complex:
+            return (), Complex(Load(updates, (*at, const(0))), Load(updates, (*at, const(1))))
+        return (), Load(updates, at)
+
+    def places(at: Index) -> tuple[Body, list[Expr]]:
+        return (), [Load(buffer, at) for buffer in indices]
+
+    loops = tuple(Var(f"u{k}") for k in range(update.rank))
+    params = {"axes": axes, "position": position, "mode": mode}
+    body += scattered(result, types, loops, element, places, **params)
     buffers = (source, updates, *indices) if in_place else (source, updates, *indices, result)
     return Kernel(f"scatter_{mode}", buffers, body)
 
 
-def _load(buffer: Buffer, index: Index) -> Expr:
-    return Load(buffer, index)
+def scattered(
+    result: Buffer,
+    types: Types,
+    loops: Index,
+    element: Callable[[Index], tuple[Body, Element]],
+    places: Callable[[Index], tuple[Body, list[Expr]]],
+    *,
+    axes: Axes,
+    position: int,
+    mode: str,
+) -> Body:
+    """The statements of a scatter into `result`, one update after the other. loops: the index of
+    the update, of variables, and 0 for axes of one element; element, places: statements that come
+    first, and an element of the update, or the indices, at an index."""
+    x, update, first, *_ = types
+    inner, kept = _split_place(loops, first.rank, position)
+    before, at = places(inner)
+    found = [Var(f"at{k}") for k in range(len(axes))]
+    lets = tuple(Let(var, e) for var, e in zip(found, at, strict=True))
+    place, inside = _scatter_place(x, list(found), kept, axes)
+    known = tuple((e, x.shape[axis]) for e, axis in zip(at, axes, strict=True))
+    late = tuple(s for s in before if isinstance(s, Fail) and _is_outside(s, known))
+    before = tuple(s for s in before if s not in late)
+    checks, value = element(loops)
+    if isinstance(value, Complex):
+        parts = ((0, value.re), (1, value.im))
+        stores = tuple(combined(result, (*place, const(k)), e, mode) for k, e in parts)
+    else:
+        stores = (combined(result, place, value, mode),)
+    end = position + first.rank
+    if position or checks:
+        # What an element needs is checked wherever it goes.
+        row = If(inside, stores, late)
+        return nest(loops, update.shape, (*before, *checks, *lets, row))
+    extents = update.shape[end:]
+    if kept and max(axes) < x.rank - 1 and not x.dtype.is_complex:
+        stores = _in_vectors(kept[-1], extents[-1], x.dtype, stores)
+        kept, extents = kept[:-1], extents[:-1]
+    row = If(inside, nest(kept, extents, stores), late)
+    return nest(inner, first.shape, (*before, *lets, row))
+
+
+def _in_vectors(var: Expr, extent: int, dtype: DType, body: Body) -> Body:
+    """`body` for neighbours in memory."""
+    width = VECTOR_BYTES // dtype.itemsize
+    if not isinstance(var, Var) or extent < width:
+        return nest((var,), (extent,), body)
+    v, lane, behind = Var("v"), Var("lane"), Var("behind")
+    count, rest = divmod(extent, width)
+    vector = For(lane, width, LoopKind.VECTOR, renamed(body, {var: v * width + lane}))
+    loops: Body = (For(v, count, LoopKind.SERIAL, (vector,)),)
+    if rest:
+        last = renamed(body, {var: behind + count * width})
+        loops += (For(behind, rest, LoopKind.SERIAL, last),)
+    return loops
+
+
+def _is_outside(check: Fail, places: tuple[tuple[Expr, int], ...]) -> bool:
+    """Whether a check fails only where one of some places, each with the extent of its axis, is
+    outside of it: that of an index which may count from the end, or of one which may not."""
+    merged = Interner()
+    value = check.value
+    for place, extent in places:
+        from_end = select(value < 0, value + extent, value)
+        for form, least in ((from_end, -extent), (value, 0)):
+            outside = (value >= extent) | (value < least)
+            a, b, c, d = merged([form, place, outside, check.condition])
+            if a is b and c is d:
+                return True
+    return False
 
 
 def _scatter_place(x: ArrayType, at: list[Expr], kept: Index, axes: Axes) -> tuple[Index, Expr]:
     """The index into x that an update element goes to, and whether that is within x."""
     inside: Expr | None = None
     for place, axis in zip(at, axes, strict=True):
-        test = (place >= 0) & (place < x.shape[axis])
+        # As unsigned, a negative number is a large one.
+        test = place.cast(dt.u64) < x.shape[axis]
         inside = test if inside is None else inside & test
     assert inside is not None
     return _join_place(x, at, kept, axes), inside
@@ -458,7 +530,7 @@ def combined(result: Buffer, place: Index, value: Expr, mode: str) -> Stmt:
     if not result.dtype.is_half:
         return Accumulate(result, place, value, monoid)
     # Half types: each step is done in float32 and rounded, as everywhere.
-    old, wide = _load(result, place).cast(dt.f32), value.cast(dt.f32)
+    old, wide = Load(result, place).cast(dt.f32), value.cast(dt.f32)
     (new,) = MONOIDS[monoid].combine((old,), (wide,))
     return Store(result, place, new.cast(result.dtype))
 
@@ -514,5 +586,6 @@ define(
         batch=batch_by("index_batches", "scatter"),
         kinds="bool int uint float complex",
         in_place=0,
+        scattered=scattered,
     )
 )

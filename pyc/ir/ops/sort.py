@@ -10,7 +10,7 @@ either order, so top_k gives one only where fewer than k numbers are left.
 The order of two elements is that of an unsigned key of their bits (`sort_key`).
 
 * In a short row (`RANKED`) the rank of each element is counted: quadratic work, but in vectors.
-* The best few (`INSERTION`) of a row are inserted into a short sorted list.
+* The first few (`INSERTION`) of a row are inserted into a short sorted list (`selection`).
 * Otherwise a radix sort distributes the elements by one byte of the key after the other, lowest
   first: a pass reads one buffer and writes another, and a pair of passes that would move nothing is
   left out, as for integers of a small range. The second buffer is on the stack for rows of up to
@@ -25,11 +25,12 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
+from pyc.forks import load
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.element import widened
-from pyc.ir.expr import Const, Expr, Load, Var, const, maximum, select
+from pyc.ir.expr import Const, Expr, Load, Var, const, select
 from pyc.ir.loops import (
     Accumulate,
     Alloc,
@@ -43,7 +44,6 @@ from pyc.ir.loops import (
     Space,
     Stmt,
     Store,
-    While,
 )
 from pyc.ir.loops import Kind as LoopKind
 from pyc.ir.op import Kind, Op, Types, batch_rows, define
@@ -105,7 +105,7 @@ def _largest(dtype: DType) -> int:
 
 
 @frozen()
-class _Line:
+class Line:
     """The elements of one row, and their places in x unless None. row: the index of the row in
     both buffers; none where they are on the stack."""
 
@@ -136,7 +136,7 @@ class _Row:
     """How one row is sorted. source: the row of x, whose places are the positions themselves;
     length: its elements; count: how many of the first are wanted."""
 
-    source: _Line
+    source: Line
     length: int
     count: int
     descending: bool
@@ -144,46 +144,9 @@ class _Row:
     def key(self, x: Expr) -> Expr:
         return sort_key(x, self.descending)
 
-    # --- by insertion
-
-    def inserted(self, target: _Line) -> Body:
-        """Keeps the `count` first of the elements seen so far in `target`, sorted."""
-        i, value = Var("i"), Var("value", self.source.values.dtype)
-        start = target.store(const(0), self.source.value(const(0)), const(0))
-        grow = For(
-            i,
-            self.count - 1,
-            LoopKind.SERIAL,
-            (Let(value, self.source.value(i + 1)), *self._insert(target, i + 1, value, i + 1)),
-        )
-        if self.count == self.length:
-            return (*start, grow)
-        k, value = Var("k"), Var("value", self.source.values.dtype)
-        better = self.key(value) < self.key(target.value(const(self.count - 1)))
-        place = k + self.count
-        insert = If(better, self._insert(target, const(self.count - 1), value, place))
-        replace = For(
-            k,
-            self.length - self.count,
-            LoopKind.SERIAL,
-            (Let(value, self.source.value(place)), insert),
-        )
-        return (*start, grow, replace)
-
-    def _insert(self, target: _Line, end: Expr, value: Expr, place: Expr) -> Body:
-        """Moves what comes after `value` among target[0 ... end) up by one and stores it there."""
-        j, free = Var("j"), Var("free")
-        below = maximum(j - 1, 0)
-        move = While(
-            (Carry(j, end, j - 1, free),),
-            (j > 0) & (self.key(value) < self.key(target.value(below))),
-            target.store(j, target.value(below), target.place(below)),
-        )
-        return (move, *target.store(free, value, place))
-
     # --- by distribution
 
-    def distributed(self, first: _Line, second: _Line) -> Body:
+    def distributed(self, first: Line, second: Line) -> Body:
         """Sorts all elements into `first`, byte by byte; `second` is its partner."""
         digits = self.source.values.dtype.itemsize
         counts = Buffer("counts", dt.i64, (digits, BUCKETS), Space.STACK, alignment=64)
@@ -231,9 +194,7 @@ class _Row:
             ),
         )
 
-    def _pair(
-        self, counts: Buffer, digit: Expr, source: _Line, middle: _Line, target: _Line
-    ) -> Body:
+    def _pair(self, counts: Buffer, digit: Expr, source: Line, middle: Line, target: Line) -> Body:
         """Distributes by two digits: from source to middle to target, which may be the source."""
         return (
             *self._starts(counts, digit),
@@ -252,7 +213,7 @@ class _Row:
         carry = Carry(before, const(0), before + count, total)
         return (For(bucket, BUCKETS, LoopKind.SERIAL, body, (carry,)),)
 
-    def _pass(self, counts: Buffer, digit: Expr, source: _Line, target: _Line) -> Stmt:
+    def _pass(self, counts: Buffer, digit: Expr, source: Line, target: Line) -> Stmt:
         """Moves every element behind those of its bucket that came before."""
         i, bucket, at = Var("i"), Var("bucket"), Var("at")
         value = Var("value", source.values.dtype)
@@ -325,7 +286,7 @@ def _kernel(
         scratch.append(Buffer(kind, dtype, (tasks, size), role="inout"))
         return scratch[-1], (task,)
 
-    def line(number: str, size: int, *, use_outs: bool) -> _Line:
+    def line(number: str, size: int, *, use_outs: bool) -> Line:
         """A row of the results, or of extra buffers where these are not wanted or too short."""
         kept, kept_row = (
             (values_out, (row,))
@@ -333,15 +294,17 @@ def _kernel(
             else extra(f"{number}_values", x.dtype, size)
         )
         if not places:
-            return _Line(kept, None, kept_row)
+            return Line(kept, None, kept_row)
         if use_outs:
-            return _Line(kept, places_out, kept_row, (row,))
+            return Line(kept, places_out, kept_row, (row,))
         found, found_row = extra(f"{number}_places", dt.i64, size)
-        return _Line(kept, found, kept_row, found_row)
+        return Line(kept, found, kept_row, found_row)
 
-    sorter = _Row(_Line(source_buffer, None, (row,)), length, count, descending)
+    few = (length, count, descending)
+    sorter = _Row(Line(source_buffer, None, (row,)), *few)
     if short:
-        body = sorter.inserted(line("first", count, use_outs=True))
+        first = line("first", count, use_outs=True)
+        body = load("pyc.ir.ops.selection").First(sorter.source, first, *few).kept()
     else:
         first = line("first", length, use_outs=count == length)
         second = line("second", length, use_outs=False)
