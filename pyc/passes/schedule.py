@@ -18,13 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
 from math import prod
 
 from pyc.frozen import replace
-from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Apply, Const, Expr, Var, apply, const, minimum, postorder
+from pyc.ir.expr import Expr, Var, apply, const, minimum
 from pyc.ir.loops import (
     Body,
     Buffer,
@@ -41,7 +39,7 @@ from pyc.ir.loops import (
 )
 from pyc.ir.order import KEEP
 from pyc.ir.target import Target
-from pyc.ir.visit import Rewriter, renamed
+from pyc.ir.visit import renamed
 from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
 from pyc.passes.cumulation_tasks import Cumulation
 from pyc.passes.elements import Elements
@@ -59,7 +57,6 @@ from pyc.passes.nest import (
     is_in_place,
     is_loop_program,
     peel,
-    roots,
     row_length,
     unwrap,
 )
@@ -73,6 +70,7 @@ from pyc.passes.rows import (
     too_long,
     without_row_buffers,
 )
+from pyc.passes.segments import Segments
 
 STRIDED = 5
 """Elements of rows that lie side by side in vectors of several of them."""
@@ -101,11 +99,6 @@ SHORT_ROW = 32
 TURNED_ROWS = 64
 """Rows of a block where what is read lies across what is stored: their pages fit the buffers that
 translate addresses."""
-MOST_CUTS = 6
-"""Places at which a loop is cut into pieces at most."""
-SEGMENT_LIMIT = 800
-"""Instructions that the pieces of a cut loop may add."""
-_CUTTING = ("lt", "le", "gt", "ge", "eq", "ne", "minimum", "maximum")
 SIDE_VECTORS = 8
 """Vectors of neighbouring kept positions that cheap rows are reduced in at once: each row then
 reads some 512 contiguous bytes (measured: three times one vector's speed beyond the caches)."""
@@ -122,8 +115,7 @@ class _Scheduler:
         self.nest = Nest(kernel, target)
         self.locals: list[Buffer] = []
         self.large = False
-        self._index_only: dict[int, bool] = {}
-        self._keep: list[Expr] = []
+        self.segments = Segments(self.nest.simplify)
 
     def run(self) -> tuple[Stage, ...]:
         loops, core = peel(self.nest.kernel.body)
@@ -163,7 +155,11 @@ class _Scheduler:
             return self._flat(inner, core, width, parallel)
         if self._turns(loops[-2], inner, core):
             return self._turned(loops, core, width, parallel)
-        vectors = self._vectors(inner, inner.extent, core, width, same=same)
+
+        def row(core: Body, variables: list[Var]) -> list[Stmt]:
+            return self._vectors(inner, inner.extent, core, width, same=[*same, *variables])
+
+        vectors = self.segments.outer(loops[:-1], core, row)
         if inner.extent < SHORT_ROW:
             return self._wrap(loops[:-1], vectors, parallel=parallel)
         return self._rows(loops[:-1], vectors, parallel)
@@ -231,7 +227,7 @@ class _Scheduler:
         masked loop. same: variables of loops outside."""
         start = first if first is not None else const(0)
         if isinstance(extent, int) and first is None:
-            pieces = self._segments(loop, core)
+            pieces = self.segments.inner(loop, core)
             if len(pieces) > 1:
                 body = []
                 for piece, inside in pieces:
@@ -302,64 +298,6 @@ class _Scheduler:
         else:
             count = apply("quotient", extent + (width - 1), const(width))
         return For(v, count, Kind.SERIAL, (For(lane, width, Kind.VECTOR, (inside,)),))
-
-    def _segments(self, loop: Loop, core: Body) -> list[tuple[Loop, Body]]:
-        """The loop cut where comparisons of its variable with constants change, as concatenations,
-        pads and shifts have them: within a piece they are decided, so that what was a guarded,
-        clamped access is a contiguous one."""
-        cuts = self._cuts(loop, core)
-        if not cuts:
-            return [(loop, core)]
-        if len(cuts) * instructions(core) > SEGMENT_LIMIT:
-            return [(loop, core)]
-        pieces: list[tuple[Loop, Body]] = []
-        for first, last in pairwise([0, *cuts, loop.extent]):
-            var = self.nest.simplify.variable(loop.var.name, last - first)
-            inside = Rewriter(
-                expr=self._decide, variables={loop.var: var + first}, index=self._simpler
-            ).body(core)
-            # A comparison of a clamped position is one of the position only within a piece.
-            pieces += self._segments(Loop(var, last - first), inside)
-        return pieces
-
-    def _cuts(self, loop: Loop, core: Body) -> list[int]:
-        points: set[int] = set()
-        for e in postorder(roots(core)):
-            if not isinstance(e, Apply) or e.name not in _CUTTING or not self._is_index(e):
-                continue
-            if not e.args[0].dtype.is_integer:
-                continue
-            form = self.nest.simplify.linear(e.args[0] - e.args[1])
-            if len(form.terms) == 1 and form.terms[0][0] is loop.var:
-                at = -form.constant / form.terms[0][1]
-                points.update((int(at // 1), int(at // 1) + 1))
-        inside = sorted(p for p in points if 0 < p < loop.extent)
-        return inside if len(inside) <= MOST_CUTS else []
-
-    def _is_index(self, e: Expr) -> bool:
-        """Whether an expression is index arithmetic: over loop variables and constants only, for
-        which there is no overflow (data may overflow and wraps)."""
-        known = self._index_only.get(id(e))
-        if known is None:
-            if isinstance(e, (Const, Var)):
-                known = e.dtype is dt.i64
-            elif isinstance(e, Apply):
-                known = e.dtype in (dt.i64, dt.b1) and all(map(self._is_index, e.args))
-            else:
-                known = False
-            self._index_only[id(e)] = known
-            self._keep.append(e)
-        return known
-
-    def _decide(self, e: Expr) -> Expr:
-        if isinstance(e, Apply) and e.name == "select" and isinstance(e.args[0], Const):
-            return e.args[1] if e.args[0].value else e.args[2]
-        if isinstance(e, Apply) and self._is_index(e):
-            return self.nest.simplify(e)
-        return e
-
-    def _simpler(self, _: Buffer, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(self.nest.simplify(e) if self._is_index(e) else e for e in index)
 
     def _wrap(self, loops: Sequence[Loop], body: Sequence[Stmt], *, parallel: bool) -> list[Stmt]:
         """Loops around `body`, the outermost one parallel if there is work for tasks."""
