@@ -70,7 +70,7 @@ from pyc.passes.rows import (
     too_long,
     without_row_buffers,
 )
-from pyc.passes.segments import Segments
+from pyc.passes.segments import Segments, within
 
 STRIDED = 5
 """Elements of rows that lie side by side in vectors of several of them."""
@@ -94,8 +94,8 @@ FEW = 8
 """Instructions per element that are cheap."""
 SHORT_ROW = 32
 """Elements of an inner loop below which outer loops are not collapsed into one."""
-
-
+SHORT_PIECE = 4
+"""Vectors of a piece of a loop up to which it is done by the task beside it."""
 TURNED_ROWS = 64
 """Rows of a block where what is read lies across what is stored: their pages fit the buffers that
 translate addresses."""
@@ -198,18 +198,38 @@ class _Scheduler:
         return self._rows([*around, piece], body, parallel)
 
     def _flat(self, loop: Loop, core: Body, width: int, parallel: bool) -> list[Stmt]:
-        """One loop: in tasks of whole vectors, or in one piece."""
+        """One loop: in tasks of whole vectors, or in one piece. Pieces in which comparisons are
+        decided have tasks of their own, but for short ones."""
         if not parallel:
             return self._vectors(loop, loop.extent, core, width)
+        task, tasks = Var("task"), 0
+        parts: list[tuple[int, int, list[Stmt]]] = []
+        for piece, inside in self.segments.inner(loop, core):
+            wide = max(width, self.nest.width(inside))
+            if piece.extent <= SHORT_PIECE * wide:
+                alone = self._vectors(piece, piece.extent, inside, wide, const(0))
+                parts.append((max(tasks - 1, 0), max(tasks, 1), alone))
+                continue
+            count, body = self._tasks(piece, inside, wide, task - tasks if tasks else task)
+            parts.append((tasks, tasks + count, body))
+            tasks += count
+        if not tasks:
+            return [s for _, _, body in parts for s in body]
+        found: list[Stmt] = []
+        for first, end, body in parts:
+            here = within(task, first, end, tasks)
+            found += body if here is None else [If(here, tuple(body))]
+        return [For(task, tasks, Kind.PARALLEL, tuple(found))]
+
+    def _tasks(self, loop: Loop, core: Body, width: int, task: Expr) -> tuple[int, list[Stmt]]:
+        """How many tasks of whole vectors a loop is, and what each does."""
         size = max(int(TASK_WORK / self.nest.work(core)) // (4 * width), 1) * 4 * width
-        tasks = -(-loop.extent // size)
-        task = Var("task")
         limit: int | Expr = size
         if loop.extent % size:
             limit = minimum(const(size), const(loop.extent) - task * size)
         whole = loop.extent % width == 0
         body = self._vectors(loop, limit, core, width, first=task * size, whole=whole)
-        return [For(task, tasks, Kind.PARALLEL, tuple(body))]
+        return -(-loop.extent // size), body
 
     def _vectors(
         self,

@@ -86,7 +86,7 @@ class Segments:
         largest = max(pieces, key=lambda p: p[0].extent)
         if largest[0].extent >= MOST * loop.extent:
             piece, first, _ = largest
-            here = _within(loop, first, first + piece.extent)
+            here = within(loop.var, first, first + piece.extent, loop.extent)
             return [If(here, tuple(decided(*largest)), tuple(inside(core, variables)))]
         if len(pieces) > FEW_PIECES:
             return self._outer(loops, core, variables, inside)
@@ -164,8 +164,10 @@ class Segments:
         return tuple(self.simplify(e) if self._is_index(e) else e for e in index)
 
 
-def _within(loop: Loop, first: int, end: int) -> Expr:
-    """Whether first <= position < end."""
-    tests = [loop.var >= first] if first else []
-    tests += [loop.var < end] if end < loop.extent else []
-    return tests[0] if len(tests) == 1 else tests[0] & tests[1]
+def within(var: Var, first: int, end: int, extent: int) -> Expr | None:
+    """Whether a position among `extent` is first <= position < end; None where all are."""
+    tests = [var >= first] if first else []
+    tests += [var < end] if end < extent else []
+    if len(tests) == 2:
+        return tests[0] & tests[1]
+    return tests[0] if tests else None

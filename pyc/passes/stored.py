@@ -24,20 +24,23 @@ DEPTH_LIMIT = 96
 REPEAT_LIMIT = 24
 """Instructions per element worth repeating to save storing and loading a value."""
 
+JOINS = ("concatenate", "overlay")
 JOIN_LIMIT = 8
-"""The same of a concatenation: each reader has code for each of its parts."""
+"""The same of these: each reader has code for each of their parts."""
 
 
 @frozen(eq=False)
 class Stored:
     """live: equations that something needs; values: what is stored; cut: what is because kernels
-    would be too large; work: what computing a value takes from what is stored; decisions: why."""
+    would be too large; work: what computing a value takes from what is stored; decisions: why;
+    shifted: updates whose new elements read other elements of what they replace."""
 
     live: set[Eqn]
     values: set[Value]
     cut: set[Value]
     work: dict[Value, Work]
     decisions: list[Decision]
+    shifted: set[Eqn]
 
 
 class _Chooser:
@@ -49,12 +52,13 @@ class _Chooser:
         self.stored: set[Value] = set()
         self.cut: set[Value] = set()
         self.work: dict[Value, Work] = {}
+        self.shifted: set[Eqn] = set()
 
     def run(self) -> Stored:
         live = self._live()
         self._choose_stored(live)
         self._store_for_updates(live)
-        return Stored(live, self.stored, self.cut, self.work, self.decisions)
+        return Stored(live, self.stored, self.cut, self.work, self.decisions, self.shifted)
 
     def _live(self) -> set[Eqn]:
         producer = self.walker.producer
@@ -147,7 +151,7 @@ class _Chooser:
                 elif len(uses.get(out, ())) > 1 or scale.get(out, 0.0) > 1.5:
                     times = len(uses.get(out, ())) if out in per_row else scale.get(out, 1.0)
                     extra = work * (times - 1.0)
-                    limit = JOIN_LIMIT if e.op.name == "concatenate" else REPEAT_LIMIT
+                    limit = JOIN_LIMIT if e.op.name in JOINS else REPEAT_LIMIT
                     if extra > limit and prod(out.shape) > 1:
                         self._store(
                             out,
@@ -184,6 +188,7 @@ class _Chooser:
                 replaced = target if value is e.args[1] else None
                 reads = self.walker.reads(value, at, self.stored)
                 if any(r.value is e.args[0] and not _stands_at(r, replaced) for r in reads):
+                    self.shifted.add(e)
                     details = "it reads what it replaces"
                     self._store(value, Reason.MEMORY_UPDATE_READS_OPERAND, details)
 
