@@ -27,6 +27,9 @@ REPEAT_LIMIT = 24
 JOINS = ("concatenate", "overlay")
 JOIN_LIMIT = 8
 """The same of these: each reader has code for each of their parts."""
+PART_LIMIT = 8
+"""Instructions per element of a part of a join up to which it is computed where it stands, though
+all of the join's elements may have to choose: a kernel of its own costs more."""
 
 
 @frozen(eq=False)
@@ -94,6 +97,7 @@ class _Chooser:
         parts = self._parts_of_joins()
         uses: dict[Value, set[Any]] = {}
         scale: dict[Value, float] = {}
+        elsewhere: dict[Value, float] = {}
         for e in self.graph.eqns:
             if e not in live:
                 continue
@@ -106,6 +110,8 @@ class _Chooser:
                     ratio = prod(e.outs[0].shape) / max(prod(a.shape), 1)
                     ratio *= max(len(parts.get(e.outs[0], ())), 1)
                     scale[a] = scale.get(a, 0.0) + ratio
+                    if e.op.name in JOINS:
+                        elsewhere[a] = elsewhere.get(a, 0.0) + max(ratio - 1.0, 0.0)
                 elif e.op.kind in (Kind.POINTWISE, Kind.REDUCE):
                     if "same" not in uses.setdefault(a, set()):
                         uses[a].add("same")
@@ -148,8 +154,13 @@ class _Chooser:
                 if work > WORK_LIMIT or level > DEPTH_LIMIT:
                     self._store(out, Reason.FUSION_EXPRESSION_LIMIT, f"{work:.0f} instructions")
                     self.cut.add(out)
-                elif len(uses.get(out, ())) > 1 or scale.get(out, 0.0) > 1.5:
-                    times = len(uses.get(out, ())) if out in per_row else scale.get(out, 1.0)
+                    continue
+                times = scale.get(out, 1.0)
+                if work <= PART_LIMIT:
+                    times -= elsewhere.get(out, 0.0)
+                if len(uses.get(out, ())) > 1 or times > 1.5:
+                    if out in per_row:
+                        times = len(uses.get(out, ()))
                     extra = work * (times - 1.0)
                     limit = JOIN_LIMIT if e.op.name in JOINS else REPEAT_LIMIT
                     if extra > limit and prod(out.shape) > 1:
