@@ -39,11 +39,12 @@ from pyc.ir.loops import (
 )
 from pyc.ir.order import KEEP
 from pyc.ir.target import Target
-from pyc.ir.visit import renamed
+from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
 from pyc.passes.cumulation_tasks import Cumulation
 from pyc.passes.elements import Elements
 from pyc.passes.groups import groups
+from pyc.passes.lines import LINE_BYTES, may_have_lines, shared_line
 from pyc.passes.merged_rows import LONGEST, LONGEST_SUM, merged_rows
 from pyc.passes.nest import (
     Loop,
@@ -116,6 +117,7 @@ class _Scheduler:
         self.locals: list[Buffer] = []
         self.large = False
         self.segments = Segments(self.nest.simplify)
+        self.lines = 0
 
     def run(self) -> tuple[Stage, ...]:
         loops, core = peel(self.nest.kernel.body)
@@ -157,12 +159,52 @@ class _Scheduler:
             return self._turned(loops, core, width, parallel)
 
         def row(core: Body, variables: list[Var]) -> list[Stmt]:
-            return self._vectors(inner, inner.extent, core, width, same=[*same, *variables])
+            body: list[Stmt] = []
+            for piece, inside in self.segments.inner(inner, core):
+                body += self._line(piece, inside, width, [*same, *variables])
+            return body
 
         vectors = self.segments.outer(loops[:-1], core, row)
         if inner.extent < SHORT_ROW:
             return self._wrap(loops[:-1], vectors, parallel=parallel)
         return self._rows(loops[:-1], vectors, parallel)
+
+    def _line(self, loop: Loop, core: Body, width: int, same: list[Var]) -> list[Stmt]:
+        """A loop along a line; in tiles, where what is needed at several positions is computed once
+        for a tile."""
+        # What compared positions is decided: the elements say how many lanes there are.
+        width = max(width, self.nest.width(core, same))
+        size = LINE_BYTES // max((b.dtype.itemsize for b, _ in accesses(core)), default=8)
+        if not may_have_lines(loop, core) or shared_line(self.nest, loop, core, "line") is None:
+            return self._vectors(loop, loop.extent, core, width, same=same)
+        if loop.extent <= size:
+            return self._with_lines(loop, loop.extent, core, same)
+        tiles = -(-loop.extent // size)
+        tile = self.nest.simplify.variable("tile", tiles)
+        place = Loop(self.nest.simplify.variable(loop.var.name, size), size)
+        inside = Rewriter(
+            variables={loop.var: tile * size + place.var},
+            index=lambda _, at: tuple(map(self.nest.simplify, at)),
+        ).body(core)
+        limit: int | Expr = size
+        if loop.extent % size:
+            limit = minimum(const(size), const(loop.extent) - tile * size)
+        body = self._with_lines(place, limit, inside, [*same, tile])
+        return [For(tile, tiles, Kind.SERIAL, tuple(body))]
+
+    def _with_lines(
+        self, loop: Loop, extent: int | Expr, core: Body, same: list[Var]
+    ) -> list[Stmt]:
+        """`core` for the first `extent` positions of a loop, after the lines that it needs."""
+        lines: list[Buffer] = []
+        body: list[Stmt] = []
+        while (line := shared_line(self.nest, loop, core, f"line{self.lines}")) is not None:
+            self.lines += 1
+            lines.append(line.buffer)
+            body += self._with_lines(line.loop, extent + line.extra, line.fill, same)
+            core = line.core
+        body += self._vectors(loop, extent, core, self.nest.width(core, same), same=same)
+        return around(lines, body)
 
     def _turns(self, outer: Loop, inner: Loop, core: Body) -> bool:
         """Whether what is stored along the inner loop is read along the outer one."""
