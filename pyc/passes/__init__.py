@@ -1,7 +1,7 @@
 """The passes, in order, and the one function that runs those on Graphs.
 
-    Graph          fold -> simplify -> dce -> expand_scans, and again where that changed something;
-                   with `fastmath` relax after simplify
+    Graph          fold -> simplify -> dce -> overlay_updates -> expand_scans, and again where that
+                   changed something; with `fastmath` relax after simplify
     Graph -> Plan  memory: fuse, then per group lower (with index) and schedule, then offsets
 
 Each Graph pass takes a valid Graph and returns an equal one, bit for bit but for `relax`;
@@ -22,6 +22,7 @@ from pyc.ir.verify_graph import verify_graph
 from pyc.passes.dce import dce
 from pyc.passes.fold import fold
 from pyc.passes.loops import expand_scans
+from pyc.passes.overlays import overlay_updates
 from pyc.passes.relax import Told, relax
 from pyc.passes.simplify import simplify
 
@@ -29,6 +30,7 @@ GRAPH_PASSES: tuple[tuple[str, Callable[[Graph], Graph], str], ...] = (
     ("fold", fold, "constants first, so that rules see them"),
     ("simplify", simplify, "before fusion, which charges for every equation"),
     ("dce", dce, "rules leave their operands behind"),
+    ("overlay_updates", overlay_updates, "what nobody reads is not stored for an update"),
     ("expand_scans", expand_scans, "the planner knows while only"),
 )
 """(name, pass, why it stands here). They run again if expansion made constants and reshapes, or

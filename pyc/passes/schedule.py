@@ -18,13 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
 from math import prod
 
 from pyc.frozen import replace
-from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Apply, Const, Expr, Var, apply, const, minimum, postorder
+from pyc.ir.expr import Expr, Var, apply, const, minimum
 from pyc.ir.loops import (
     Body,
     Buffer,
@@ -46,6 +44,7 @@ from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
 from pyc.passes.cumulation_tasks import Cumulation
 from pyc.passes.elements import Elements
 from pyc.passes.groups import groups
+from pyc.passes.lines import LINE_BYTES, may_have_lines, shared_line
 from pyc.passes.merged_rows import LONGEST, LONGEST_SUM, merged_rows
 from pyc.passes.nest import (
     Loop,
@@ -60,7 +59,6 @@ from pyc.passes.nest import (
     is_in_place,
     is_loop_program,
     peel,
-    roots,
     row_length,
     unwrap,
 )
@@ -74,6 +72,7 @@ from pyc.passes.rows import (
     too_long,
     without_row_buffers,
 )
+from pyc.passes.segments import Segments, within
 from pyc.passes.simpler_reductions import simpler
 
 SHORT_CHAIN = 150
@@ -100,16 +99,11 @@ FEW = 8
 """Instructions per element that are cheap."""
 SHORT_ROW = 32
 """Elements of an inner loop below which outer loops are not collapsed into one."""
-
-
+SHORT_PIECE = 4
+"""Vectors of a piece of a loop up to which it is done by the task beside it."""
 TURNED_ROWS = 64
 """Rows of a block where what is read lies across what is stored: their pages fit the buffers that
 translate addresses."""
-MOST_CUTS = 6
-"""Places at which a loop is cut into pieces at most."""
-SEGMENT_LIMIT = 800
-"""Instructions that the pieces of a cut loop may add."""
-_CUTTING = ("lt", "le", "gt", "ge", "eq", "ne", "minimum", "maximum")
 SIDE_VECTORS = 8
 """Vectors of neighbouring kept positions that cheap rows are reduced in at once: each row then
 reads some 512 contiguous bytes (measured: three times one vector's speed beyond the caches)."""
@@ -126,8 +120,8 @@ class _Scheduler:
         self.nest = Nest(kernel, target)
         self.locals: list[Buffer] = []
         self.large = False
-        self._index_only: dict[int, bool] = {}
-        self._keep: list[Expr] = []
+        self.segments = Segments(self.nest.simplify)
+        self.lines = 0
 
     def run(self) -> tuple[Stage, ...]:
         loops, core = peel(self.nest.kernel.body)
@@ -167,7 +161,14 @@ class _Scheduler:
             return self._flat(inner, core, width, parallel)
         if self._turns(loops[-2], inner, core):
             return self._turned(loops, core, width, parallel)
-        vectors = self._vectors(inner, inner.extent, core, width, same=same)
+
+        def row(core: Body, variables: list[Var]) -> list[Stmt]:
+            body: list[Stmt] = []
+            for piece, inside in self.segments.inner(inner, core):
+                body += self._line(piece, inside, width, [*same, *variables])
+            return body
+
+        vectors = self.segments.outer(loops[:-1], core, row)
         if inner.extent < SHORT_ROW:
             return self._wrap(loops[:-1], vectors, parallel=parallel)
         return self._rows(loops[:-1], vectors, parallel)
@@ -178,6 +179,43 @@ class _Scheduler:
         before, and two chains of few instructions are in flight at once."""
         waits = any(is_element_loop(s) for s in core) and instructions(core) <= SHORT_CHAIN
         return 2 if waits else 1
+
+    def _line(self, loop: Loop, core: Body, width: int, same: list[Var]) -> list[Stmt]:
+        """A loop along a line; in tiles, where what is needed at several positions is computed once
+        for a tile."""
+        # What compared positions is decided: the elements say how many lanes there are.
+        width = max(width, self.nest.width(core, same))
+        size = LINE_BYTES // max((b.dtype.itemsize for b, _ in accesses(core)), default=8)
+        if not may_have_lines(loop, core) or shared_line(self.nest, loop, core, "line") is None:
+            return self._vectors(loop, loop.extent, core, width, same=same)
+        if loop.extent <= size:
+            return self._with_lines(loop, loop.extent, core, same)
+        tiles = -(-loop.extent // size)
+        tile = self.nest.simplify.variable("tile", tiles)
+        place = Loop(self.nest.simplify.variable(loop.var.name, size), size)
+        inside = Rewriter(
+            variables={loop.var: tile * size + place.var},
+            index=lambda _, at: tuple(map(self.nest.simplify, at)),
+        ).body(core)
+        limit: int | Expr = size
+        if loop.extent % size:
+            limit = minimum(const(size), const(loop.extent) - tile * size)
+        body = self._with_lines(place, limit, inside, [*same, tile])
+        return [For(tile, tiles, Kind.SERIAL, tuple(body))]
+
+    def _with_lines(
+        self, loop: Loop, extent: int | Expr, core: Body, same: list[Var]
+    ) -> list[Stmt]:
+        """`core` for the first `extent` positions of a loop, after the lines that it needs."""
+        lines: list[Buffer] = []
+        body: list[Stmt] = []
+        while (line := shared_line(self.nest, loop, core, f"line{self.lines}")) is not None:
+            self.lines += 1
+            lines.append(line.buffer)
+            body += self._with_lines(line.loop, extent + line.extra, line.fill, same)
+            core = line.core
+        body += self._vectors(loop, extent, core, self.nest.width(core, same), same=same)
+        return around(lines, body)
 
     def _turns(self, outer: Loop, inner: Loop, core: Body) -> bool:
         """Whether what is stored along the inner loop is read along the outer one."""
@@ -213,18 +251,38 @@ class _Scheduler:
         return self._rows([*around, piece], body, parallel)
 
     def _flat(self, loop: Loop, core: Body, width: int, parallel: bool) -> list[Stmt]:
-        """One loop: in tasks of whole vectors, or in one piece."""
+        """One loop: in tasks of whole vectors, or in one piece. Pieces in which comparisons are
+        decided have tasks of their own, but for short ones."""
         if not parallel:
             return self._vectors(loop, loop.extent, core, width)
+        task, tasks = Var("task"), 0
+        parts: list[tuple[int, int, list[Stmt]]] = []
+        for piece, inside in self.segments.inner(loop, core):
+            wide = max(width, self.nest.width(inside))
+            if piece.extent <= SHORT_PIECE * wide:
+                alone = self._vectors(piece, piece.extent, inside, wide, const(0))
+                parts.append((max(tasks - 1, 0), max(tasks, 1), alone))
+                continue
+            count, body = self._tasks(piece, inside, wide, task - tasks if tasks else task)
+            parts.append((tasks, tasks + count, body))
+            tasks += count
+        if not tasks:
+            return [s for _, _, body in parts for s in body]
+        found: list[Stmt] = []
+        for first, end, body in parts:
+            here = within(task, first, end, tasks)
+            found += body if here is None else [If(here, tuple(body))]
+        return [For(task, tasks, Kind.PARALLEL, tuple(found))]
+
+    def _tasks(self, loop: Loop, core: Body, width: int, task: Expr) -> tuple[int, list[Stmt]]:
+        """How many tasks of whole vectors a loop is, and what each does."""
         size = max(int(TASK_WORK / self.nest.work(core)) // (4 * width), 1) * 4 * width
-        tasks = -(-loop.extent // size)
-        task = Var("task")
         limit: int | Expr = size
         if loop.extent % size:
             limit = minimum(const(size), const(loop.extent) - task * size)
         whole = loop.extent % width == 0
         body = self._vectors(loop, limit, core, width, first=task * size, whole=whole)
-        return [For(task, tasks, Kind.PARALLEL, tuple(body))]
+        return -(-loop.extent // size), body
 
     def _vectors(
         self,
@@ -242,7 +300,7 @@ class _Scheduler:
         masked loop. same: variables of loops outside."""
         start = first if first is not None else const(0)
         if isinstance(extent, int) and first is None:
-            pieces = self._segments(loop, core)
+            pieces = self.segments.inner(loop, core)
             if len(pieces) > 1:
                 body = []
                 for piece, inside in pieces:
@@ -313,64 +371,6 @@ class _Scheduler:
         else:
             count = apply("quotient", extent + (width - 1), const(width))
         return For(v, count, Kind.SERIAL, (For(lane, width, Kind.VECTOR, (inside,)),))
-
-    def _segments(self, loop: Loop, core: Body) -> list[tuple[Loop, Body]]:
-        """The loop cut where comparisons of its variable with constants change, as concatenations,
-        pads and shifts have them: within a piece they are decided, so that what was a guarded,
-        clamped access is a contiguous one."""
-        cuts = self._cuts(loop, core)
-        if not cuts:
-            return [(loop, core)]
-        if len(cuts) * instructions(core) > SEGMENT_LIMIT:
-            return [(loop, core)]
-        pieces: list[tuple[Loop, Body]] = []
-        for first, last in pairwise([0, *cuts, loop.extent]):
-            var = self.nest.simplify.variable(loop.var.name, last - first)
-            inside = Rewriter(
-                expr=self._decide, variables={loop.var: var + first}, index=self._simpler
-            ).body(core)
-            # A comparison of a clamped position is one of the position only within a piece.
-            pieces += self._segments(Loop(var, last - first), inside)
-        return pieces
-
-    def _cuts(self, loop: Loop, core: Body) -> list[int]:
-        points: set[int] = set()
-        for e in postorder(roots(core)):
-            if not isinstance(e, Apply) or e.name not in _CUTTING or not self._is_index(e):
-                continue
-            if not e.args[0].dtype.is_integer:
-                continue
-            form = self.nest.simplify.linear(e.args[0] - e.args[1])
-            if len(form.terms) == 1 and form.terms[0][0] is loop.var:
-                at = -form.constant / form.terms[0][1]
-                points.update((int(at // 1), int(at // 1) + 1))
-        inside = sorted(p for p in points if 0 < p < loop.extent)
-        return inside if len(inside) <= MOST_CUTS else []
-
-    def _is_index(self, e: Expr) -> bool:
-        """Whether an expression is index arithmetic: over loop variables and constants only, for
-        which there is no overflow (data may overflow and wraps)."""
-        known = self._index_only.get(id(e))
-        if known is None:
-            if isinstance(e, (Const, Var)):
-                known = e.dtype is dt.i64
-            elif isinstance(e, Apply):
-                known = e.dtype in (dt.i64, dt.b1) and all(map(self._is_index, e.args))
-            else:
-                known = False
-            self._index_only[id(e)] = known
-            self._keep.append(e)
-        return known
-
-    def _decide(self, e: Expr) -> Expr:
-        if isinstance(e, Apply) and e.name == "select" and isinstance(e.args[0], Const):
-            return e.args[1] if e.args[0].value else e.args[2]
-        if isinstance(e, Apply) and self._is_index(e):
-            return self.nest.simplify(e)
-        return e
-
-    def _simpler(self, _: Buffer, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(self.nest.simplify(e) if self._is_index(e) else e for e in index)
 
     def _wrap(self, loops: Sequence[Loop], body: Sequence[Stmt], *, parallel: bool) -> list[Stmt]:
         """Loops around `body`, the outermost one parallel if there is work for tasks."""

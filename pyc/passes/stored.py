@@ -25,20 +25,27 @@ REPEAT_LIMIT = 24
 """Instructions per element worth repeating to save storing and loading a value."""
 SCATTER_LIMIT = 12
 """Instructions per element that a scatter does one after the other."""
+
+JOINS = ("concatenate", "overlay")
 JOIN_LIMIT = 8
-"""The same of a concatenation: each reader has code for each of its parts."""
+"""The same of these: each reader has code for each of their parts."""
+PART_LIMIT = 8
+"""Instructions per element of a part of a join up to which it is computed where it stands, though
+all of the join's elements may have to choose: a kernel of its own costs more."""
 
 
 @frozen(eq=False)
 class Stored:
     """live: equations that something needs; values: what is stored; cut: what is because kernels
-    would be too large; work: what computing a value takes from what is stored; decisions: why."""
+    would be too large; work: what computing a value takes from what is stored; decisions: why;
+    shifted: updates whose new elements read other elements of what they replace."""
 
     live: set[Eqn]
     values: set[Value]
     cut: set[Value]
     work: dict[Value, Work]
     decisions: list[Decision]
+    shifted: set[Eqn]
 
 
 class _Chooser:
@@ -51,13 +58,14 @@ class _Chooser:
         self.stored: set[Value] = set()
         self.cut: set[Value] = set()
         self.work: dict[Value, Work] = {}
+        self.shifted: set[Eqn] = set()
 
     def run(self) -> Stored:
         live = self._live()
         self._choose_stored(live)
         self._store_for_scatters(live)
         self._store_for_updates(live)
-        return Stored(live, self.stored, self.cut, self.work, self.decisions)
+        return Stored(live, self.stored, self.cut, self.work, self.decisions, self.shifted)
 
     def _live(self) -> set[Eqn]:
         producer = self.walker.producer
@@ -93,6 +101,7 @@ class _Chooser:
         parts = self._parts_of_joins()
         uses: dict[Value, set[Any]] = {}
         scale: dict[Value, float] = {}
+        elsewhere: dict[Value, float] = {}
         for e in self.graph.eqns:
             if e not in live:
                 continue
@@ -105,6 +114,8 @@ class _Chooser:
                     ratio = prod(e.outs[0].shape) / max(prod(a.shape), 1)
                     ratio *= max(len(parts.get(e.outs[0], ())), 1)
                     scale[a] = scale.get(a, 0.0) + ratio
+                    if e.op.name in JOINS:
+                        elsewhere[a] = elsewhere.get(a, 0.0) + max(ratio - 1.0, 0.0)
                 elif a is not e.args[0] and self._takes(e, a):
                     uses.setdefault(a, set()).add(e)
                     scale[a] = scale.get(a, 0.0) + 1.0
@@ -150,10 +161,15 @@ class _Chooser:
                 if work > WORK_LIMIT or level > DEPTH_LIMIT:
                     self._store(out, Reason.FUSION_EXPRESSION_LIMIT, f"{work:.0f} instructions")
                     self.cut.add(out)
-                elif len(uses.get(out, ())) > 1 or scale.get(out, 0.0) > 1.5:
-                    times = len(uses.get(out, ())) if out in per_row else scale.get(out, 1.0)
+                    continue
+                times = scale.get(out, 1.0)
+                if work <= PART_LIMIT:
+                    times -= elsewhere.get(out, 0.0)
+                if len(uses.get(out, ())) > 1 or times > 1.5:
+                    if out in per_row:
+                        times = len(uses.get(out, ()))
                     extra = work * (times - 1.0)
-                    limit = JOIN_LIMIT if e.op.name == "concatenate" else REPEAT_LIMIT
+                    limit = JOIN_LIMIT if e.op.name in JOINS else REPEAT_LIMIT
                     if extra > limit and prod(out.shape) > 1:
                         self._store(
                             out,
@@ -212,6 +228,7 @@ class _Chooser:
                 replaced = target if value is e.args[1] else None
                 reads = self.walker.reads(value, at, self.stored)
                 if any(r.value is e.args[0] and not _stands_at(r, replaced) for r in reads):
+                    self.shifted.add(e)
                     details = "it reads what it replaces"
                     self._store(value, Reason.MEMORY_UPDATE_READS_OPERAND, details)
 

@@ -132,7 +132,7 @@ def test_comparisons_of_outer_positions_do_not_narrow_vectors() -> None:
     """A byte beside a row number is still a byte: 32 to a vector of 256 bits."""
     rolled = ones(64, 256).astype(np.uint8)
     (kernel,) = planned(lambda x: pnp.roll(x, 1, 0) + x, rolled).plan.kernels
-    assert extents(kernel, Kind.VECTOR) == [32]
+    assert set(extents(kernel, Kind.VECTOR)) == {32}
 
 
 def test_what_is_read_across_is_read_in_blocks_of_rows() -> None:

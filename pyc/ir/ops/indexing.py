@@ -10,6 +10,8 @@ before, in `pyc.numpy`, with `index_check`, `clip` or `select`.
 * dynamic_slice(x, *starts; starts, sizes): one start per axis, an int, or None for the next rank-0
   i64 argument; moved to keep the slice within x (as jax.lax.dynamic_slice).
 * update_slice(x, update, *starts; starts, strides): x with a (strided) box replaced; runs in place.
+* overlay(x, update, *starts; starts, strides): the same as a new array, whose elements are computed
+  where they are read.
 * scatter(x, update, *indices; axes, position, mode): x with `update` (of the shape that gather
   would give) stored or combined at the indexed places, in row-major order of `update`, so equal
   indices give one defined result: the last for "set". Runs in place.
@@ -294,6 +296,15 @@ index_op(
     parts=_update_slice_parts,
     in_place=0,
     target=_update_slice_target,
+)
+
+index_op(
+    "overlay",
+    _update_slice_types,
+    _update_slice_element,
+    _update_slice_reference,
+    batch=batch_by("index_batches", "update_slice"),
+    parts=_update_slice_parts,
 )
 
 
