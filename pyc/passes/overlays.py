@@ -21,7 +21,7 @@ def overlay_updates(graph: Graph) -> Graph:
     walker = Walker(graph)
     chosen = {e for e in large if _is_filled(walker, e.args[0])}
     if len(chosen) < len(large):
-        chosen |= choose_stored(graph, walker).shifted.intersection(large)
+        chosen |= choose_stored(graph, walker, in_scatters=True).shifted.intersection(large)
     if not chosen:
         return graph
 

@@ -36,7 +36,7 @@ LARGEST_POWER = 32
 class _Rules:
     def __init__(self, graph: Graph, builder: Builder, told: Told) -> None:
         self.builder = builder
-        self.match = Match(builder)
+        self.match = Match(graph, builder)
         self.told = told
         self.uses = Counter(v for e in graph.eqns for v in e.args) + Counter(graph.results)
 
