@@ -515,8 +515,10 @@ def _scatter_place(x: ArrayType, at: list[Expr], kept: Index, axes: Axes) -> tup
     """The index into x that an update element goes to, and whether that is within x."""
     inside: Expr | None = None
     for place, axis in zip(at, axes, strict=True):
-        # As unsigned, a negative number is a large one.
-        test = place.cast(dt.u64) < x.shape[axis]
+        if isinstance(place, Var):  # as unsigned, a negative number is a large one
+            test = place.cast(dt.u64) < x.shape[axis]
+        else:  # what is known disappears
+            test = (place >= 0) & (place < x.shape[axis])
         inside = test if inside is None else inside & test
     assert inside is not None
     return _join_place(x, at, kept, axes), inside
