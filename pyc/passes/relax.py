@@ -204,22 +204,22 @@ def _fused_sum(m: _Rules, e: Eqn, args: Values) -> Value | None:
     for k in (0, 1):
         factors = _product(m, e, args, k)
         if factors is not None:
-            return _fused(m, e, *factors, args[1 - k])
+            return _fused(m, e, factors, args[1 - k])
     return None
 
 
 def _fused_difference(m: _Rules, e: Eqn, args: Values) -> Value | None:
     factors = _product(m, e, args, 1)
     if factors is not None:
-        return _fused(m, e, m.bind("neg", factors[0], of=e), factors[1], args[0])
+        return _fused(m, e, (m.bind("neg", factors[0], of=e), factors[1]), args[0])
     factors = _product(m, e, args, 0)
     if factors is not None:
-        return _fused(m, e, *factors, m.bind("neg", args[1], of=e))
+        return _fused(m, e, factors, m.bind("neg", args[1], of=e))
     return None
 
 
-def _fused(m: _Rules, e: Eqn, x: Value, y: Value, z: Value) -> Value:
-    return m.bind("fast_fma" if e.out.dtype.is_complex else "fma", x, y, z, of=e)
+def _fused(m: _Rules, e: Eqn, factors: Values, term: Value) -> Value:
+    return m.bind("fast_fma" if e.out.dtype.is_complex else "fma", *factors, term, of=e)
 
 
 RULES: dict[str, tuple[tuple[str, Rule], ...]] = {
