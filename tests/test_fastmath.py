@@ -79,6 +79,7 @@ COMPLEX: dict[str, tuple[Callable[..., Any], float, Callable[..., Any]]] = {
     "product_and_sum": (lambda x, y: x * y + x, 4, lambda x, y: abs(x * y) + abs(x)),
     "quotient": (lambda x, y: x / y, 6, lambda x, y: abs(x / y)),
     "size": (lambda x, y: np.abs(x), 3, lambda x, y: abs(x)),
+    "squared_size": (lambda x, y: np.abs(x) ** 2, 3, lambda x, y: abs(x) ** 2),
 }
 CASES = [
     *((name, REAL[name], t) for name in REAL for t in (np.float32, np.float64)),

@@ -184,6 +184,15 @@ def _power(m: _Rules, e: Eqn, args: Values) -> Value | None:
     return result if known.real > 0 else _reciprocal(m, e, (result,))
 
 
+def _squared_size(m: _Rules, e: Eqn, args: Values) -> Value | None:
+    """|z|^2 as the sum of the squares of its parts."""
+    size = m.match.maker(args[0], "fast_abs")
+    if size is None or m.uses[e.args[0]] > 1:
+        return None
+    re, im = (m.bind(part, size.args[0], of=e) for part in ("real", "imag"))
+    return m.bind("fma", re, re, m.bind("square", im, of=e), of=e)
+
+
 # --- contraction ----------------------------------------------------------------------------------
 
 
@@ -239,11 +248,12 @@ RULES: dict[str, tuple[tuple[str, Rule], ...]] = {
     ),
     "div": (
         ("a product with the reciprocal", _by_reciprocal),
-        ("a quotient rounded nearly", _fast("fast_div")),
+        ("a quotient that a GPU rounds nearly", _fast("fast_div")),
     ),
-    "reciprocal": (("a quotient rounded nearly", _reciprocal),),
-    "sqrt": (("a square root rounded nearly", _of_reals(_fast("fast_sqrt"))),),
+    "reciprocal": (("a quotient that a GPU rounds nearly", _reciprocal),),
+    "sqrt": (("a square root that a GPU rounds nearly", _of_reals(_fast("fast_sqrt"))),),
     "abs": (("the size of a complex number without scaling", _of_pairs(_fast("fast_abs"))),),
+    "square": (("the square of a complex number's size as a sum of squares", _squared_size),),
     "power": (("a power as products", _of_reals(_power)),),
     "minimum": (("a minimum of numbers", _of_reals(_fast("fast_minimum"))),),
     "maximum": (("a maximum of numbers", _of_reals(_fast("fast_maximum"))),),
