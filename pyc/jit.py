@@ -248,8 +248,8 @@ class Jitted(Dispatcher):
                     )
         space = current_namespace()
         if self._programs.fastmath and not space.fastmath:
-            place = location.here()
-            where = {} if place is None else {"file": place.file, "line": place.line}
+            caller = location.here()
+            where = {} if caller is None else {"file": caller.file, "line": caller.line}
             record(Reason.NUMERIC_STRICT_OUTSIDE, function=self.__name__, **where)
         return space.function(self.__wrapped__, self.__name__)(*args, **kwargs)
 
