@@ -246,7 +246,12 @@ class Jitted(Dispatcher):
                         "outer function too.",
                         place=location.here(),
                     )
-        return current_namespace().function(self.__wrapped__, self.__name__)(*args, **kwargs)
+        space = current_namespace()
+        if self._programs.fastmath and not space.fastmath:
+            caller = location.here()
+            where = {} if caller is None else {"file": caller.file, "line": caller.line}
+            record(Reason.NUMERIC_STRICT_OUTSIDE, function=self.__name__, **where)
+        return space.function(self.__wrapped__, self.__name__)(*args, **kwargs)
 
     def _make_native(
         self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], entry: Entry

@@ -234,9 +234,9 @@ class Lowered:
         equations = list(equations_of(self.graph))
         decisions, lines = self.decisions, []
         why = Reason.NUMERIC_RELAXED
-        for what, place in dict.fromkeys(self.relaxed):
-            at = "" if place is None else f"{format_place(place)}: "
-            lines.append(f"{at}{what}: {why.meaning} [{why.code}]\n")
+        for changed, line in dict.fromkeys(self.relaxed):
+            at = "" if line is None else f"{format_place(line)}: "
+            lines.append(f"{at}{changed}: {why.meaning} [{why.code}]\n")
         for d in decisions:
             eqn = equations[d.equation] if d.equation >= 0 else None
             place = "" if eqn is None or eqn.loc is None else f"{format_place(eqn.loc)}: "

@@ -87,7 +87,7 @@ class Programs:
         self.purity = purity
         self._device = device
         self._loops = loops
-        self._fastmath = fastmath
+        self.fastmath = fastmath
         self._dropped = dropped
         self.entries: dict[Hashable, tuple[Entry, ...]] = {}
         """Programs by signature, the newest first: what they find outside tells them apart."""
@@ -183,6 +183,7 @@ class Programs:
                     args[place] = value
                 else:
                     kwargs[place] = value
+            space.fastmath = self.fastmath
             if self._loops == "roll":
                 space.rewrite = rewritten
             function = space.function(self.function, self.name)
@@ -215,7 +216,7 @@ class Programs:
                 kept=found.kept,
                 guards=Guards(found.reads, found.hidden),
                 donated=tuple(n for n, k in enumerate(places) if signature.is_donated(paths[k])),
-                fastmath=self._fastmath,
+                fastmath=self.fastmath,
             )
 
         def changed(first: Traced, second: Traced) -> str:

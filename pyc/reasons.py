@@ -611,6 +611,11 @@ class Reason(Enum):
         "rewritten because of fastmath: results may differ from the strict ones by some roundings",
         "Expected with `fastmath=True`; leave it out where NumPy's bits, NaN or infinities matter.",
     )
+    NUMERIC_STRICT_OUTSIDE = Entry(
+        "PYC2902",
+        "fastmath of a function is not used: the function that calls it has not asked for it",
+        "Give the outermost function `fastmath=True` too, if all of it may have other roundings.",
+    )
 
     @property
     def code(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any, overload
 
 from pyc import config
 from pyc.interpreter import is_tracing
-from pyc.jit import jit
+from pyc.jit import Jitted, jit, programs_of
 from pyc.purity.code import check_code
 from pyc.trace import location
 from pyc.trace.batching import checked_axes, checked_size
@@ -66,7 +66,8 @@ def vmap(
         return mapped
     name = getattr(fun, "__name__", None) or type(fun).__name__
     check_code(fun, name, config.current().purity)
-    return jit(mapped, name=name)
+    fastmath = isinstance(fun, Jitted) and programs_of(fun).fastmath
+    return jit(mapped, name=name, fastmath=fastmath)
 
 
 __all__ = ["vmap"]

@@ -20,7 +20,7 @@ from pyc.backends.nvptx import module_text, ptx
 from pyc.ir.target import SM_90
 from pyc.ir.text_kernel import print_kernel
 from pyc.jit import jit
-from pyc.reasons import Reason
+from pyc.reasons import Reason, collecting
 from tests.programs.differential import same_bits
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -79,6 +79,7 @@ COMPLEX: dict[str, tuple[Callable[..., Any], float, Callable[..., Any]]] = {
     "product_and_sum": (lambda x, y: x * y + x, 4, lambda x, y: abs(x * y) + abs(x)),
     "quotient": (lambda x, y: x / y, 6, lambda x, y: abs(x / y)),
     "size": (lambda x, y: np.abs(x), 3, lambda x, y: abs(x)),
+    "squared_size": (lambda x, y: np.abs(x) ** 2, 3, lambda x, y: abs(x) ** 2),
 }
 CASES = [
     *((name, REAL[name], t) for name in REAL for t in (np.float32, np.float64)),
@@ -273,8 +274,20 @@ KNOWN = jit(ratio, fastmath=True)
 def test_of_functions_that_call_each_other_the_outermost_decides() -> None:
     x = values(np.float32, 64)
     inner, strict = jit(ratio, fastmath=True), jit(ratio)
-    assert same_bits(jit(lambda x: inner(x))(x), strict(x))
-    assert same_bits(jit(lambda x: strict(x), fastmath=True)(x), inner(x))
+    with collecting() as events:
+        assert same_bits(jit(lambda x: inner(x))(x), strict(x))
+    told = [e for e in events if e.reason is Reason.NUMERIC_STRICT_OUTSIDE]
+    assert [(e.details["function"], e.details["file"]) for e in told] == [("ratio", __file__)]
+    with collecting() as events:
+        assert same_bits(jit(lambda x: strict(x), fastmath=True)(x), inner(x))
+        assert same_bits(jit(lambda x: inner(x), fastmath=True)(x), inner(x))
+    assert Reason.NUMERIC_STRICT_OUTSIDE not in {e.reason for e in events}
+
+
+def test_a_function_mapped_over_an_axis_keeps_it() -> None:
+    x = values(np.float32, 8, 64)
+    assert same_bits(pyc.vmap(jit(ratio, fastmath=True))(x), jit(ratio, fastmath=True)(x))
+    assert same_bits(pyc.vmap(jit(ratio))(x), jit(ratio)(x))
 
 
 @pytest.mark.parametrize("given", ["yes", 1, None, "True", np.True_])

@@ -156,11 +156,7 @@ class Numpy(Library):
 class Pyc(Library):
     def load(self) -> None:
         self.pyc = module("pyc")
-        self.options = {}
-        if self.contender.fast:
-            if "fastmath" not in inspect.signature(self.pyc.jit).parameters:
-                raise Missing("pyc.jit has no option `fastmath`")
-            self.options["fastmath"] = True
+        self.options = {"fastmath": self.contender.fast}
         self.pyc.set_num_threads(self.threads)
 
     def variants(

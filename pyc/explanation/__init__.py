@@ -389,9 +389,8 @@ def _argument_notes(traced: Traced, leaves: Sequence[Any], lowered: Lowered) -> 
     for number, cause in lowered.planned.unused:
         details = f"`{traced.inputs[number].name}`: {cause}"
         notes.append(note_of(Reason.MEMORY_DONATION_UNUSED, details))
-    for what, place in lowered.relaxed:
-        notes.append(note_of(Reason.NUMERIC_RELAXED, what, line_of(place)))
-    return notes
+    relaxed = Reason.NUMERIC_RELAXED
+    return [*notes, *(note_of(relaxed, what, line_of(line)) for what, line in lowered.relaxed)]
 
 
 def _distinct(notes: Sequence[Note]) -> list[Note]:

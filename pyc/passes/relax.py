@@ -184,6 +184,15 @@ def _power(m: _Rules, e: Eqn, args: Values) -> Value | None:
     return result if known.real > 0 else _reciprocal(m, e, (result,))
 
 
+def _squared_size(m: _Rules, e: Eqn, args: Values) -> Value | None:
+    """|z|^2 as the sum of the squares of its parts."""
+    size = m.match.maker(args[0], "fast_abs")
+    if size is None or m.uses[e.args[0]] > 1:
+        return None
+    re, im = (m.bind(part, size.args[0], of=e) for part in ("real", "imag"))
+    return m.bind("fma", re, re, m.bind("square", im, of=e), of=e)
+
+
 # --- contraction ----------------------------------------------------------------------------------
 
 
@@ -204,22 +213,22 @@ def _fused_sum(m: _Rules, e: Eqn, args: Values) -> Value | None:
     for k in (0, 1):
         factors = _product(m, e, args, k)
         if factors is not None:
-            return _fused(m, e, *factors, args[1 - k])
+            return _fused(m, e, factors, args[1 - k])
     return None
 
 
 def _fused_difference(m: _Rules, e: Eqn, args: Values) -> Value | None:
     factors = _product(m, e, args, 1)
     if factors is not None:
-        return _fused(m, e, m.bind("neg", factors[0], of=e), factors[1], args[0])
+        return _fused(m, e, (m.bind("neg", factors[0], of=e), factors[1]), args[0])
     factors = _product(m, e, args, 0)
     if factors is not None:
-        return _fused(m, e, *factors, m.bind("neg", args[1], of=e))
+        return _fused(m, e, factors, m.bind("neg", args[1], of=e))
     return None
 
 
-def _fused(m: _Rules, e: Eqn, x: Value, y: Value, z: Value) -> Value:
-    return m.bind("fast_fma" if e.out.dtype.is_complex else "fma", x, y, z, of=e)
+def _fused(m: _Rules, e: Eqn, factors: Values, term: Value) -> Value:
+    return m.bind("fast_fma" if e.out.dtype.is_complex else "fma", *factors, term, of=e)
 
 
 RULES: dict[str, tuple[tuple[str, Rule], ...]] = {
@@ -239,11 +248,12 @@ RULES: dict[str, tuple[tuple[str, Rule], ...]] = {
     ),
     "div": (
         ("a product with the reciprocal", _by_reciprocal),
-        ("a quotient rounded nearly", _fast("fast_div")),
+        ("a quotient that a GPU rounds nearly", _fast("fast_div")),
     ),
-    "reciprocal": (("a quotient rounded nearly", _reciprocal),),
-    "sqrt": (("a square root rounded nearly", _of_reals(_fast("fast_sqrt"))),),
+    "reciprocal": (("a quotient that a GPU rounds nearly", _reciprocal),),
+    "sqrt": (("a square root that a GPU rounds nearly", _of_reals(_fast("fast_sqrt"))),),
     "abs": (("the size of a complex number without scaling", _of_pairs(_fast("fast_abs"))),),
+    "square": (("the square of a complex number's size as a sum of squares", _squared_size),),
     "power": (("a power as products", _of_reals(_power)),),
     "minimum": (("a minimum of numbers", _of_reals(_fast("fast_minimum"))),),
     "maximum": (("a maximum of numbers", _of_reals(_fast("fast_maximum"))),),

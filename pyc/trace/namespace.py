@@ -75,6 +75,8 @@ class Namespace:
         self.functions = functions.Functions(self)
         self.rewrite: Callable[[Any], Any] = _as_written
         """What a function of the user is made into before: `jumps.rewritten`, or itself."""
+        self.fastmath = False
+        """Whether the program that is traced may change roundings."""
         self.observer: Callable[[Any, Any, Path], Any] | None = None
         """Told of each object from outside and its translation, gives what stands for it: a
         `Watch` of `pyc.purity`."""

@@ -57,6 +57,7 @@ CHANGED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "complex_product_and_sum": (lambda z: z * z + 1, (Z,)),
     "complex_quotient": (lambda z: (z / z, z / 4), (Z,)),
     "complex_size": (lambda z: pnp.abs(z), (Z,)),
+    "squared_size": (lambda z: pnp.abs(z) ** 2, (Z,)),
 }
 KEPT: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "integers": (lambda n: (n * n + n - 0, pnp.maximum(n, 0)), (ones(4, dtype=np.int32),)),
