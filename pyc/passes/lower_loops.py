@@ -98,7 +98,7 @@ class _PerElement(LoopLowerer):
     ) -> dict[tuple[int, ...], Index]:
         """The index of each number of a value that belongs to one element of the domain, by where
         it lies along the axes that are written out."""
-        found = {}
+        found: dict[tuple[int, ...], Index] = {}
         for at in product(*map(range, self._written(shape))):
             fixed, free = iter(at), iter(variables)
             found[at] = tuple(

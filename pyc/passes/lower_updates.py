@@ -159,10 +159,9 @@ class _Updates(LoopLowerer):
             before += stores[number] if number < len(stores) else []
         roots += [s.value for s in before if isinstance(s, (Let, Store))]
         self.check_size(roots)
-        condition = self._condition() if self.count is None else None
+        condition: Expr | None = self._condition() if self.count is None else None
         if self.count is not None and self.count.times > UNASKED:
-            end = Var("t_end")
-            carried.append(Carry(self.number, const(0), self.number + 1, end))
+            carried.append(Carry(self.number, const(0), self.number + 1, Var("t_end")))
             condition = self.number < self.count.times
         loop = self.loop(carried, condition, fails, (), before=before)
         outputs = {parts.eqn.outs[k]: buffer for k, buffer in self.memory.items()}
@@ -376,7 +375,8 @@ def _chains(parts: LoopParts) -> dict[int, list[Eqn]]:
     maker = {out: e for e in parts.body.eqns for out in e.outs}
     found: dict[int, list[Eqn]] = {}
     for k, param in enumerate(parts.carried_params):
-        value, chain = parts.body.results[k], []
+        value = parts.body.results[k]
+        chain: list[Eqn] = []
         while value is not param and value in maker and maker[value].op.in_place == 0:
             chain.insert(0, maker[value])
             value = maker[value].args[0]
