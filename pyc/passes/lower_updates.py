@@ -146,9 +146,9 @@ class _Updates(LoopLowerer):
                 carried += carries_of(self._states[k, at], first, following)
                 roots += scalars_of(following)
         fails = [
-            Fail(f.site, condition, f.value)
+            Fail(f.site, failing, f.value)
             for f in pull.take_fails()
-            if not _is(condition := pull.simplify(f.condition), False)
+            if not _is(failing := pull.simplify(f.condition), False)
         ]
         self.stops = bool(fails)
         if self.count is not None:
