@@ -68,8 +68,6 @@ class _PerElement(LoopLowerer):
         domain = shapes.pop() if shapes else ()
         if self.few:
             whole = (*parts.initial, *(v for v in parts.body.results[parts.carries :]))
-            if not domain or all(self._domain(v.shape) == units_dropped(v.shape) for v in whole):
-                raise NotAKernelError("no axis of few elements beside others")
             if sum(prod(self._written(v.shape)) for v in whole) > SMALL_STATE:
                 raise NotAKernelError(
                     f"the state of an element has more than {SMALL_STATE} numbers"
@@ -98,7 +96,7 @@ class _PerElement(LoopLowerer):
     ) -> dict[tuple[int, ...], Index]:
         """The index of each number of a value that belongs to one element of the domain, by where
         it lies along the axes that are written out."""
-        found = {}
+        found: dict[tuple[int, ...], Index] = {}
         for at in product(*map(range, self._written(shape))):
             fixed, free = iter(at), iter(variables)
             found[at] = tuple(
@@ -341,11 +339,17 @@ def lower_loop(
         return _PerElement(parts, site, few=False).run(name)
     except NotAKernelError as first:
         small = sum(v.type.size for v in parts.initial) <= SMALL_STATE
+        if not small and not _has_few(parts):
+            raise
         try:
             if small:
                 return _SmallState(parts, site).run(name)
             return _PerElement(parts, site, few=True).run(name)
         except NotAKernelError as second:
-            if not small and first.args == second.args:
-                raise
             raise NotAKernelError(f"{first}; {second}") from None
+
+
+def _has_few(parts: LoopParts) -> bool:
+    """Whether a carried array has axes of few elements beside others."""
+    lengths = [sorted(units_dropped(v.shape)) for v in parts.initial]
+    return any(few and few[0] <= FEW < few[-1] for few in lengths)

@@ -98,6 +98,8 @@ class _Updates(LoopLowerer):
         self.loads: list[list[Stmt]] = [[] for _ in range(len(self.updates) + 1)]
         self.after: dict[Var, int] = {}
         """How many updates come before a variable of `loads` is bound."""
+        self.stored: dict[int, list[tuple[Index, Element | None]]] = {}
+        """Where each update stores, and what if that is known: not if it combines, or may not."""
 
     def run(self, name: str) -> Lowered:
         parts = self.parts
@@ -144,9 +146,9 @@ class _Updates(LoopLowerer):
                 carried += carries_of(self._states[k, at], first, following)
                 roots += scalars_of(following)
         fails = [
-            Fail(f.site, condition, f.value)
+            Fail(f.site, failing, f.value)
             for f in pull.take_fails()
-            if not _is(condition := pull.simplify(f.condition), False)
+            if not _is(failing := pull.simplify(f.condition), False)
         ]
         self.stops = bool(fails)
         if self.count is not None:
@@ -157,10 +159,9 @@ class _Updates(LoopLowerer):
             before += stores[number] if number < len(stores) else []
         roots += [s.value for s in before if isinstance(s, (Let, Store))]
         self.check_size(roots)
-        condition = self._condition() if self.count is None else None
+        condition: Expr | None = self._condition() if self.count is None else None
         if self.count is not None and self.count.times > UNASKED:
-            end = Var("t_end")
-            carried.append(Carry(self.number, const(0), self.number + 1, end))
+            carried.append(Carry(self.number, const(0), self.number + 1, Var("t_end")))
             condition = self.number < self.count.times
         loop = self.loop(carried, condition, fails, (), before=before)
         outputs = {parts.eqn.outs[k]: buffer for k, buffer in self.memory.items()}
@@ -183,6 +184,7 @@ class _Updates(LoopLowerer):
         types = tuple(a.type for a in eqn.args)
         values: list[Stmt] = []
         stores: list[Stmt] = []
+        stored: list[tuple[Index, Element | None]] = []
         for place in product(*map(range, types[1].shape)):
             index = tuple(const(i) for i in place)
             new = pull.element(eqn.args[1], index)
@@ -201,12 +203,18 @@ class _Updates(LoopLowerer):
             if self._after((*target, inside, *scalars_of(new))) > number:
                 raise NotAKernelError("the body stores what it reads later")
             one: list[Stmt] = []
+            bound: list[Var] = []
             for k, part in enumerate(scalars_of(new)):
-                var = Var(f"new{number}_{len(values)}", part.dtype)
-                values.append(Let(var, part))
+                bound.append(Var(f"new{number}_{len(values)}", part.dtype))
+                self.after[bound[-1]] = number + 1
+                values.append(Let(bound[-1], part))
                 at = (*target, const(k)) if isinstance(new, Complex) else target
-                one.append(combined(buffer, at, var, mode))
-            stores += one if _is(inside, True) else [If(inside, tuple(one))]
+                one.append(combined(buffer, at, bound[-1], mode))
+            certain = _is(inside, True)
+            stores += one if certain else [If(inside, tuple(one))]
+            element = Complex(*bound) if isinstance(new, Complex) else bound[0]
+            stored.append((target, element if certain and mode == "set" else None))
+        self.stored[number + 1] = stored
         return [*values, *stores]
 
     # --- reads ------------------------------------------------------------------------------------
@@ -225,6 +233,17 @@ class _Updates(LoopLowerer):
 
     def _load(self, version: _Version, index: Index) -> Element:
         """A variable that holds an element of an array in memory."""
+        while version.made in self.stored:
+            near = [item for item in self.stored[version.made] if not self._differs(item[0], index)]
+            if near and near[-1][0] == index and near[-1][1] is not None:
+                return near[-1][1]
+            if near:
+                break
+            version = next(
+                v
+                for v in self._versions.values()
+                if v.carry == version.carry and v.replaced == version.made - 1
+            )
         after = max(version.made, self._after(index))
         if after > version.replaced:
             raise NotAKernelError("the body reads an array that it has overwritten")
@@ -239,6 +258,11 @@ class _Updates(LoopLowerer):
         if self.parts.initial[version.carry].dtype.is_complex:
             return Complex(bound((*index, const(0))), bound((*index, const(1))))
         return bound(index)
+
+    def _differs(self, a: Index, b: Index) -> bool:
+        """Whether two places are surely not the same."""
+        pairs = [map(self._simplify.linear, pair) for pair in zip(a, b, strict=True)]
+        return any(x.terms == y.terms and x.constant != y.constant for x, y in pairs)
 
     def _after(self, roots: Sequence[Expr]) -> int:
         """How many updates come before these can be computed."""
@@ -351,7 +375,8 @@ def _chains(parts: LoopParts) -> dict[int, list[Eqn]]:
     maker = {out: e for e in parts.body.eqns for out in e.outs}
     found: dict[int, list[Eqn]] = {}
     for k, param in enumerate(parts.carried_params):
-        value, chain = parts.body.results[k], []
+        value = parts.body.results[k]
+        chain: list[Eqn] = []
         while value is not param and value in maker and maker[value].op.in_place == 0:
             chain.insert(0, maker[value])
             value = maker[value].args[0]

@@ -133,7 +133,7 @@ row(
 )
 row(
     "`for` over `itertools.product` and `np.ndindex` of these",
-    LOOP,
+    KERNEL,
     """
     import itertools
     def f(x, n):
@@ -276,7 +276,7 @@ row(
 )
 row(
     "with slices of a known length by its counter: `x[:, i : i + 3]`, `out[i - 1 : i + 2, j] = v`",
-    LOOP,
+    KERNEL,
     """
     def f(x):
         y = np.zeros((20, 20)) + x[0]
@@ -326,7 +326,7 @@ row(
 )
 row(
     "with a slice of the length of an array: `w @ y[i : i + 4]`, `rows[i] = y[i : i + 4]`",
-    LOOP,
+    KERNEL,
     """
     def f(x):
         y = np.arange(24.0) * x[0]
@@ -408,7 +408,7 @@ row(
 )
 row(
     "arrays that are changed in place: `a[i] = v`, `a[1:] += b`, without a copy",
-    LOOP,
+    KERNEL,
     """
     def f(x):
         a = np.zeros(30)
@@ -480,7 +480,7 @@ row(
 )
 row(
     "Python integers as indices, on the left and on the right",
-    LOOP,
+    KERNEL,
     """
     def f(x, n):
         a = np.zeros(30)

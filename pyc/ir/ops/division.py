@@ -13,9 +13,9 @@ from pyc.ir.expr import Const, Expr, absolute, apply, const, fma, rare_select, s
 def floor_divide(x: Expr, y: Expr) -> Expr:
     """x // y, rounded towards minus infinity."""
     if x.dtype.is_integer:
-        shift = _power_of_two(y)
-        if shift is not None:
-            return apply("shr", x, Const(shift, x.dtype))
+        power = _power_of_two(y)
+        if power is not None:
+            return apply("shr", x, Const(power.bit_length() - 1, x.dtype))
         quotient, rest = apply("quotient", x, y), apply("remainder", x, y)
         return select(_signs_differ(rest, y), quotient - 1, quotient)
     rest = fmod(x, y)
@@ -30,8 +30,9 @@ def floor_divide(x: Expr, y: Expr) -> Expr:
 def remainder(x: Expr, y: Expr) -> Expr:
     """x % y, with the sign of y."""
     if x.dtype.is_integer:
-        if _power_of_two(y) is not None:
-            return x & (int(y.value) - 1)
+        power = _power_of_two(y)
+        if power is not None:
+            return x & (power - 1)
         rest = apply("remainder", x, y)
         return select(_signs_differ(rest, y), rest + y, rest)
     rest = fmod(x, y)
@@ -119,8 +120,7 @@ def _multiply_modulo(a: Expr, b: Expr, modulus: Expr) -> Expr:
 
 
 def _power_of_two(y: Expr) -> int | None:
-    """k where y is the constant 2**k: rounding down is then what shifts and masks do, which are not
-    a sixth of the instructions, or of what a vector waits for."""
-    if not isinstance(y, Const) or int(y.value) < 1 or int(y.value) & (int(y.value) - 1):
-        return None
-    return int(y.value).bit_length() - 1
+    """The number that y is, if that is a power of two: rounding down is then what shifts and masks
+    do, a sixth of the instructions or less."""
+    number = int(y.value) if isinstance(y, Const) else 0
+    return number if number > 0 and number & (number - 1) == 0 else None
