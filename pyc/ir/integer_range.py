@@ -45,9 +45,20 @@ def range_of(node: Expr, inner: Sequence[Range]) -> Range:
     if not isinstance(node, Apply) or not inner or node.args[-1].dtype.is_float:
         return full
     found = integer_range(node.name, inner)
+    if found is not None and node.name == "cast" and node.dtype.is_integer:
+        return _wrapped(found, full)
     if found is None or found.low < full.low or found.high > full.high:  # unknown, or it may wrap
         return full
     return found
+
+
+def _wrapped(found: Range, full: Range) -> Range:
+    """Integers as those of a type, where they all wrap alike."""
+    period = full.high - full.low + 1
+    away = (found.low - full.low) // period * period
+    if found.high - away > full.high:
+        return full
+    return Range(found.low - away, found.high - away, found.exact, found.over)
 
 
 def integer_range(name: str, args: Sequence[Range]) -> Range | None:

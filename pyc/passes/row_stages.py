@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
+from pyc.frozen import replace
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Load, Var, const, minimum, postorder
 from pyc.ir.loops import Body, Buffer, For, Kind, Reduce, Space, Stmt, Store, expressions
 from pyc.ir.order import CHUNK, KEEP
-from pyc.ir.visit import Rewriter
+from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.elements import Components, Elements
 from pyc.passes.nest import Loop, Nest, Stage, around, peel, row_length
 from pyc.passes.reduction import AcrossLanes
@@ -112,7 +113,8 @@ class RowStages:
         count: int | Expr = BLOCK
         if chunks % BLOCK:
             count = minimum(const(BLOCK), const(chunks) - block * BLOCK)
-        parts: list[Stmt] = []
+        parts: list[list[Stmt]] = []
+        copies: list[Stmt] = []
         held: list[tuple[AcrossLanes, list[Buffer]]] = []
         for s in together:
             (region,) = self._bound((s.region,)) if s.region is not None else ()
@@ -123,9 +125,9 @@ class RowStages:
             size = self.kept * blocks * KEEP
             part = [self._between("part", t, size) for t in elements.types]
             held.append((across, part))
-            parts += across.block(lanes, elements, block * BLOCK, count)
-            parts += across.copied(part, (self._position * blocks + block) * KEEP, lanes)
-        body = around(arrays, parts)
+            parts.append(across.block(lanes, elements, block * BLOCK, count))
+            copies += across.copied(part, (self._position * blocks + block) * KEEP, lanes)
+        body = around(arrays, [*_in_step(parts), *copies])
         self._add("blocks", self._tasks([*self.loops, Loop(block, blocks)], body))
         arrays.clear()
         joins: list[Stmt] = []
@@ -144,6 +146,18 @@ class RowStages:
         later = tuple(v for s in together for v in s.later)
         whole = Section((), None, (*after, *last.after), later)
         self._finish(whole, joins, arrays)
+
+
+def _in_step(parts: Sequence[list[Stmt]]) -> list[Stmt]:
+    """Independent reductions of the same chunks, each a loop over them and what follows it, as one
+    loop: a chunk that one has read is in a cache for the next."""
+    loops = [part[0] for part in parts if isinstance(part[0], For)]
+    first = loops[0]
+    if len(loops) < len(parts) or any(x.extent != first.extent for x in loops):
+        return [s for part in parts for s in part]
+    inner = [s for x in loops for s in renamed(x.body, {x.var: first.var})]
+    together = replace(first, body=tuple(inner))
+    return [together, *(s for part in parts for s in part[1:])]
 
 
 def _length(s: Section) -> int:

@@ -23,7 +23,7 @@ TRUTHS = {"argmax": "or", "argmin": "and"}
 """The monoids of extrema, of numbers and of truths."""
 CHEAP = 8
 """Instructions of an element that is computed twice."""
-FEW = 16
+FEW = 32
 """Elements of which a place is kept beside the value: two reductions end with as many steps."""
 
 

@@ -433,8 +433,9 @@ def _scatter_build(
         return (), [Load(buffer, at) for buffer in indices]
 
     loops = tuple(Var(f"u{k}") for k in range(update.rank))
-    params = {"axes": axes, "position": position, "mode": mode}
-    body += scattered(result, types, loops, element, places, **params)
+    body += scattered(
+        *(result, types, loops, element, places), axes=axes, position=position, mode=mode
+    )
     buffers = (source, updates, *indices) if in_place else (source, updates, *indices, result)
     return Kernel(f"scatter_{mode}", buffers, body)
 

@@ -9,7 +9,7 @@ something below are walked element by element. What is found depends on neither 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 
 from pyc.frozen import frozen
@@ -282,9 +282,9 @@ def _last(keys: DType) -> int:
     return (1 << keys.bits) - 1
 
 
-def _together(values: list[Expr], join: Callable[[Expr, Expr], Expr]) -> Expr:
+def _together(values: Sequence[Expr], join: Callable[[Expr, Expr], Expr]) -> Expr:
     """Values joined in pairs."""
     while len(values) > 1:
         pairs = [join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
-        values = pairs + values[len(pairs) * 2 :]
+        values = [*pairs, *values[len(pairs) * 2 :]]
     return values[0]
