@@ -99,6 +99,8 @@ FEW = 8
 """Instructions per element that are cheap."""
 SHORT_ROW = 32
 """Elements of an inner loop below which outer loops are not collapsed into one."""
+FEW_ELEMENTS = 64
+"""Elements of a nest up to which only its inner loop is cut where comparisons change."""
 SHORT_PIECE = 4
 """Vectors of a piece of a loop up to which it is done by the task beside it."""
 TURNED_ROWS = 64
@@ -168,7 +170,8 @@ class _Scheduler:
                 body += self._line(piece, inside, width, [*same, *variables])
             return body
 
-        vectors = self.segments.outer(loops[:-1], core, row)
+        cut = loops[:-1] if total > FEW_ELEMENTS else []
+        vectors = self.segments.outer(cut, core, row)
         if inner.extent < SHORT_ROW:
             return self._wrap(loops[:-1], vectors, parallel=parallel)
         return self._rows(loops[:-1], vectors, parallel)

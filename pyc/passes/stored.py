@@ -32,6 +32,8 @@ JOIN_LIMIT = 8
 PART_LIMIT = 8
 """Instructions per element of a part of a join up to which it is computed where it stands, though
 all of the join's elements may have to choose: a kernel of its own costs more."""
+FEW_PARTS = 4
+"""Parts of such a join at most: loops are cut at few places."""
 
 
 @frozen(eq=False)
@@ -114,7 +116,7 @@ class _Chooser:
                     ratio = prod(e.outs[0].shape) / max(prod(a.shape), 1)
                     ratio *= max(len(parts.get(e.outs[0], ())), 1)
                     scale[a] = scale.get(a, 0.0) + ratio
-                    if e.op.name in JOINS:
+                    if e.op.name in JOINS and len(e.args) <= FEW_PARTS:
                         elsewhere[a] = elsewhere.get(a, 0.0) + max(ratio - 1.0, 0.0)
                 elif a is not e.args[0] and self._takes(e, a):
                     uses.setdefault(a, set()).add(e)

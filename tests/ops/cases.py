@@ -424,6 +424,7 @@ PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "gather": _gather,
     "dynamic_slice": _dynamic_slice,
     "update_slice": _update_slice,
+    "overlay": _update_slice,
     "searchsorted": _searchsorted,
     "scatter": _scatter,
     "sort": _sorted,

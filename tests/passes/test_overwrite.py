@@ -284,9 +284,9 @@ UPDATES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], bool]] = {
         *((LINE, np.int64(4)), True),
     ),
     "one after the other": (lambda x: x.at[2:5].add(1.0).at[3:8].multiply(3.0), (LINE,), True),
-    "a neighbour": (lambda x: x.at[1:-1].set(x[:-2] * 2), (LINE,), False),
-    "both neighbours": (lambda x: x.at[1:-1].set((x[:-2] + x[2:]) * 0.5), (LINE,), False),
-    "backwards": (lambda x: x.at[1:-1].set(x[1:-1][::-1] * 2), (LINE,), False),
+    "a neighbour": (lambda x: x.at[1:6].set(x[:5] * 2), (LINE,), False),
+    "both neighbours": (lambda x: x.at[1:6].set((x[:5] + x[2:7]) * 0.5), (LINE,), False),
+    "backwards": (lambda x: x.at[1:6].set(x[1:6][::-1] * 2), (LINE,), False),
     "across": (lambda x: x.at[1:5, 1:5].set(x[1:5, 1:5].T * 2), (FIELD,), False),
     "by the first": (lambda x: x.at[1:5].set(x[1:5] / x[0]), (LINE,), False),
     "at another place that is computed": (

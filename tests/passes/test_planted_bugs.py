@@ -341,13 +341,7 @@ def the_mask_of_the_tail_is_one_short(plant: Plant) -> None:
 
 @bug(lambda x: pnp.concatenate([x, -x]), LINE)
 def pieces_are_cut_one_early(plant: Plant) -> None:
-    right = plant.original("pyc.passes.schedule:_Scheduler", "_cuts")
-
-    def wrong(self: Any, loop: Any, core: Any) -> Any:
-        self.planted = right(self, loop, core)
-        return self.planted
-
-    decide = plant.original("pyc.passes.schedule:_Scheduler", "_decide")
+    decide = plant.original("pyc.passes.segments:Segments", "_decide")
 
     def flipped(self: Any, e: Expr) -> Expr:
         found = decide(self, e)
@@ -355,8 +349,34 @@ def pieces_are_cut_one_early(plant: Plant) -> None:
             return Const(True, found.dtype)
         return found
 
-    plant.attribute("pyc.passes.schedule:_Scheduler", "_cuts", wrong)
-    plant.attribute("pyc.passes.schedule:_Scheduler", "_decide", flipped)
+    plant.attribute("pyc.passes.segments:Segments", "_decide", flipped)
+
+
+def _across(u: Any) -> Any:
+    d = u[:-2] * 3 + u[1:-1] * 5 - u[2:] * u[2:]
+    return d[:, :-2] + d[:, 1:-1] * d[:, 2:]
+
+
+@bug(_across, np.tile(SQUARE, (1, 9)))
+def a_line_is_an_element_short(plant: Plant) -> None:
+    right = plant.original("pyc.passes.schedule", "shared_line")
+
+    def wrong(*args: Any) -> Any:
+        line = right(*args)
+        return line and replace(line, extra=line.extra - 1)
+
+    plant.attribute("pyc.passes.schedule", "shared_line", wrong)
+
+
+@bug(lambda x: x.at[1:-1].set((x[:-2] + x[2:]) / 2), LINE)
+def an_overlay_lies_one_further(plant: Plant) -> None:
+    right = OPS["overlay"].element
+    assert right is not None
+
+    def wrong(read: Any, index: Any, types: Any, *, starts: Any, strides: Any) -> Any:
+        return right(read, index, types, starts=tuple(n + 1 for n in starts), strides=strides)
+
+    plant.op("overlay", "element", wrong)
 
 
 # --- memory ---------------------------------------------------------------------------------------
