@@ -138,8 +138,10 @@ def _prepared(
             return OP_BY_OP
         with aside():  # an error is for the operation to raise, and a reason for it to record
             traced = traced_lately(function, form, types, weak)
-            if traced.changed or steps_of(traced.graph) < 2 or traced.same.count(None) < len(
-                traced.same
+            if (
+                traced.changed
+                or steps_of(traced.graph) < 2
+                or traced.same.count(None) < len(traced.same)
             ):
                 _single.add(ranks)
                 return OP_BY_OP
