@@ -61,6 +61,10 @@ IN_STEPS = 8
 """Calls of a function on arrays of the same shapes that are run operation by operation: what these
 cost is about what a program for the shapes takes to compile."""
 
+FORMS = 4
+"""Forms of a function whose first shapes are one program: of one that is called with ever other
+whole numbers, the operations are worth having."""
+
 # A form is made of tuples, which Python hashes and compares by itself. Such a tuple is
 #   (_HOLE, kind)                  a place for an array (None), or a Python number of this type
 #   (_FIXED, kind, value)          a value that is no array
@@ -466,6 +470,11 @@ _first: dict[Any, tuple[ArrayType, ...] | None] = {}
 """The types with which a call came first; None for one of a single step."""
 
 
+_forms: dict[Any, int] = {}
+"""How many forms a function came in with arrays of the same ranks: whole numbers are part of them.
+"""
+
+
 def is_first(
     function: Callable[..., Any],
     form: Any,
@@ -482,8 +491,11 @@ def is_first(
     if key not in _first:
         if len(_first) >= PROGRAMS:
             _first.clear()
+            _forms.clear()
         graph = traced_lately(function, form, types, weak).graph
-        _first[key] = types if steps_of(graph) > 1 else None
+        alike = function, key[2]
+        _forms[alike] = _forms.get(alike, 0) + 1
+        _first[key] = types if steps_of(graph) > 1 and _forms[alike] <= FORMS else None
     return _first[key] == types
 
 
@@ -558,6 +570,7 @@ def clear() -> None:
     _steps.clear()
     _has_steps.clear()
     _first.clear()
+    _forms.clear()
     traced_lately.cache_clear()
     _compiled.cache_clear()
     _for_any_size.cache_clear()

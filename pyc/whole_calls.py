@@ -28,7 +28,7 @@ from pyc.eager_calls import (
     steps_of,
     traced_lately,
 )
-from pyc.errors import PycError
+from pyc.errors import PycError, TraceError
 from pyc.frozen import frozen
 from pyc.interpreter import WEAK, type_of
 from pyc.ir.types import ArrayType
@@ -151,7 +151,10 @@ def _prepared(
                     return _Whole(program.run, program.found)
             if times < IN_STEPS and not is_first(function, form, types, weak):
                 return times + 1
-    except (PycError, UnknownShapeError, TypeError, ValueError):
+    except (TraceError, UnknownShapeError):  # it needs values, or has results of unknown shapes
+        _single.add(ranks)
+        return OP_BY_OP
+    except (PycError, TypeError, ValueError):
         return OP_BY_OP
     return _Whole(_compiled(function, traced.graph, types), traced.found)
 

@@ -460,6 +460,18 @@ def test_the_first_shapes_of_a_function_have_one_program(monkeypatch: pytest.Mon
 
 
 @fresh
+def test_whole_numbers_that_change_make_no_programs_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = np.random.default_rng(0).normal(size=(6, 7))
+    with compiled_programs(monkeypatch) as found:
+        for k in range(20):
+            np.testing.assert_allclose(pnp.var(x, ddof=k), np.var(x, ddof=k), rtol=1e-14)
+    steps = len(found) - eager_calls.FORMS
+    assert 1 < steps < 8
+
+
+@fresh
 @pytest.mark.parametrize("put", [np.asarray, on_cpu])
 def test_a_call_that_comes_often_becomes_one_program(
     put: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
