@@ -89,6 +89,7 @@ class Program:
         p = self.plan
         return {
             "object": self.code.object,
+            "entry": self.code.entry,
             "externals": list(self.code.externals),
             "parallel": self.code.parallel,
             "llvm": self.code.llvm,
@@ -125,7 +126,8 @@ class Program:
             given=payload["given"],
         )
         code = Code(
-            payload["object"], tuple(payload["externals"]), payload["parallel"], payload["llvm"]
+            *(payload["object"], tuple(payload["externals"]), payload["parallel"]),
+            *(payload["llvm"], payload["entry"]),
         )
         types = tuple(ArrayType(tuple(s), dt.parse(d)) for s, d in payload["results"])
         taken = dict(payload["taken"])

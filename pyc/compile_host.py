@@ -46,7 +46,9 @@ class HostStep(launching.HostStep):
         payload = _payload(step, name)
         self._parallel = bool(payload["parallel"])
         externals = tuple(payload["externals"])
-        code = base.Code(payload["object"], externals, self._parallel, payload["llvm"])
+        code = base.Code(
+            payload["object"], externals, self._parallel, payload["llvm"], payload["entry"]
+        )
         routines = {routine: address(routine) for routine in externals}
         self._executable = Cpu(routines).load(code, Plan((), (), (), (), ()))
         self._arena_bytes = int(payload["arena"])
@@ -130,6 +132,7 @@ def _compiled(plan: Plan, target: Target) -> Document:
     code = backends.compiler().compile_plan(plan, target)
     return {
         "object": code.object,
+        "entry": code.entry,
         "externals": list(code.externals),
         "parallel": code.parallel,
         "llvm": code.llvm,

@@ -46,7 +46,7 @@ from pyc.trace.capture import capture
 from pyc.trace.trace import Input
 from pyc.trace.tracer import Tracer
 
-_EXPONENTS = ("power", "float_power")
+EXPONENTS = ("power", "float_power")
 """Functions that compute other bits for some Python numbers: these are part of the form."""
 _MORE_OF_ELEMENTS = (
     *("angle", "astype", "clip", "imag", "iscomplex", "isclose", "isneginf", "isposinf", "isreal"),
@@ -61,6 +61,10 @@ IN_STEPS = 8
 """Calls of a function on arrays of the same shapes that are run operation by operation: what these
 cost is about what a program for the shapes takes to compile."""
 
+FORMS = 4
+"""Forms of a function whose first shapes are one program: of one that is called with ever other
+whole numbers, the operations are worth having."""
+
 # A form is made of tuples, which Python hashes and compares by itself. Such a tuple is
 #   (_HOLE, kind)                  a place for an array (None), or a Python number of this type
 #   (_FIXED, kind, value)          a value that is no array
@@ -70,7 +74,7 @@ _HOLE, _FIXED = "hole", "fixed"
 _ARRAY = (_HOLE, None)
 
 
-class _UnknownShapeError(Exception):
+class UnknownShapeError(Exception):
     """How many elements a result has depends on data."""
 
 
@@ -89,7 +93,7 @@ class _Number:
         return 0
 
 
-def _form(x: Any, values: list[Any], exact: bool) -> tuple[Any, ...]:
+def form_of(x: Any, values: list[Any], exact: bool) -> tuple[Any, ...]:
     """The form of an argument; the values for its holes are added. exact: Python numbers are fixed
     in the form."""
     kind = type(x)
@@ -102,15 +106,15 @@ def _form(x: Any, values: list[Any], exact: bool) -> tuple[Any, ...]:
             return (_HOLE, kind)
         return (_FIXED, kind, repr(x), _Number(x))
     if kind is tuple or kind is list:
-        return (kind, *[_form(v, values, exact) for v in x])
+        return (kind, *[form_of(v, values, exact) for v in x])
     if kind is slice:
-        return (slice, *[_form(v, values, True) for v in (x.start, x.stop, x.step)])
+        return (slice, *[form_of(v, values, True) for v in (x.start, x.stop, x.step)])
     if kind is dict:
-        return (dict, tuple(x), *[_form(v, values, exact) for v in x.values()])
+        return (dict, tuple(x), *[form_of(v, values, exact) for v in x.values()])
     return (_FIXED, kind, x)
 
 
-def _filled(form: tuple[Any, ...], values: Iterator[Any]) -> Any:
+def filled(form: tuple[Any, ...], values: Iterator[Any]) -> Any:
     """The argument of a form, with the next of `values` in each hole."""
     head = form[0]
     if head is _HOLE:
@@ -118,8 +122,8 @@ def _filled(form: tuple[Any, ...], values: Iterator[Any]) -> Any:
     if head is _FIXED:
         return form[2] if len(form) == 3 else form[3].value
     if head is dict:
-        return {name: _filled(f, values) for name, f in zip(form[1], form[2:], strict=True)}
-    items = [_filled(f, values) for f in form[1:]]
+        return {name: filled(f, values) for name, f in zip(form[1], form[2:], strict=True)}
+    items = [filled(f, values) for f in form[1:]]
     return slice(*items) if head is slice else head(items)
 
 
@@ -148,7 +152,7 @@ def _result_form(x: Any, leaves: list[Any]) -> tuple[Any, ...]:
         return (kind, *[_result_form(v, leaves) for v in x])
     if kind in WEAK or x is None or isinstance(x, np.dtype):
         return (_FIXED, kind, x)
-    raise _UnknownShapeError
+    raise UnknownShapeError
 
 
 @lru_cache(maxsize=PROGRAMS)
@@ -160,11 +164,11 @@ def _compiled(
     device: str,
 ) -> _Program:
     """A form compiled for values of these types."""
-    if function in _of_elements():
-        found = _for_sizes(function, form, types, weak, device)
+    if function in of_elements():
+        found = for_sizes(function, form, types, weak, device)
         if found is not None:
             return found
-    traced = _traced_lately(function, form, types, weak)
+    traced = traced_lately(function, form, types, weak)
     run = None
     if traced.graph.results:
         if any(t.shape for t in types):
@@ -173,18 +177,18 @@ def _compiled(
     return _Program(run, traced.found, traced.same)
 
 
-def _for_sizes(
+def for_sizes(
     function: Callable[..., Any],
     form: Any,
     types: tuple[ArrayType, ...],
     weak: tuple[type | None, ...],
-    device: str,
+    device: str | None,
 ) -> _Program | None:
     """The form of a function of elements by a program for arrays of any size; None if it has none,
     or is refused: what is wrong with these shapes is for the program for them to say."""
     shapes = collapsed(types)
     # A GPU launches nothing for no elements: the program for the shapes knows that.
-    if shapes is None or (device != "cpu" and 0 in shapes.sizes):
+    if shapes is None or (device not in (None, "cpu") and 0 in shapes.sizes):
         return None
     try:
         traced = _traced_for_any_size(function, form, shapes.types, weak)
@@ -193,7 +197,7 @@ def _for_sizes(
         results = tuple([ArrayType(shapes.shape, r.dtype) for r in traced.graph.results])
         streamed = are_streamed(results, device)
         program = _for_any_size(function, form, shapes.types, weak, device, streamed)
-    except (PycError, _UnknownShapeError):
+    except (PycError, UnknownShapeError):
         return None
     if program is None:
         return None
@@ -207,7 +211,7 @@ def _for_any_size(
     form: Any,
     types: tuple[ArrayType, ...],
     weak: tuple[type | None, ...],
-    device: str,
+    device: str | None,
     streamed: bool,
 ) -> Any:
     """A form's program for arrays of any size, if it has one."""
@@ -216,7 +220,7 @@ def _for_any_size(
 
 
 @cache
-def _of_elements() -> frozenset[Any]:
+def of_elements() -> frozenset[Any]:
     """Functions whose results have, at each place, what depends on the elements there."""
     ufuncs = {
         ours
@@ -229,11 +233,12 @@ def _of_elements() -> frozenset[Any]:
 @frozen(eq=False)
 class _Traced:
     """A form traced. graph: computes the results that are no arguments; found, same: see
-    `_Program`."""
+    `_Program`; changed: whether it stores into an argument."""
 
     graph: Graph
     found: Any
     same: tuple[int | None, ...]
+    changed: bool
 
 
 @lru_cache(maxsize=PROGRAMS)
@@ -248,7 +253,7 @@ def _traced_for_any_size(
 
 
 @lru_cache(maxsize=4)
-def _traced_lately(
+def traced_lately(
     function: Callable[..., Any],
     form: Any,
     types: tuple[ArrayType, ...],
@@ -265,14 +270,16 @@ def _traced(
     weak: tuple[type | None, ...],
 ) -> _Traced:
     found: Any = None
+    changed = False
     inputs: list[Any] = []
 
     def flat(*tracers: Any) -> list[Any]:
-        nonlocal found
-        args, kwargs = _filled(form, iter(tracers))
+        nonlocal found, changed
+        args, kwargs = filled(form, iter(tracers))
         inputs[:] = [t.value for t in tracers]
         leaves: list[Any] = []
         found = _result_form(function(*args, **kwargs), leaves)
+        changed = any(t.value is not v for t, v in zip(tracers, inputs, strict=True))
         return leaves
 
     given = [Input(t, w) for t, w in zip(types, weak, strict=True)]
@@ -284,7 +291,7 @@ def _traced(
         for r in graph.results
     )
     new = tuple(r for r, s in zip(graph.results, same, strict=True) if s is None)
-    return _Traced(replace(graph, results=new), found, same)
+    return _Traced(replace(graph, results=new), found, same, changed)
 
 
 def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -297,7 +304,7 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
     quick = None if key is None else _quick.get(key)
     if quick is _BY_VALUE and key is not None:
         quick = _quick.get(_with_numbers(key, (*args, *kwargs.values())))
-    exact = function.__name__ in _EXPONENTS
+    exact = function.__name__ in EXPONENTS
     try:
         if quick is not None:
             given = (*args, *kwargs.values()) if kwargs else args
@@ -305,7 +312,7 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         for fixed in (exact,) if exact else (False, True):
             try:
                 return judged(_call(function, args, kwargs, fixed, key))
-            except (TraceError, _UnknownShapeError):  # it needs the value of a number, or elements
+            except (TraceError, UnknownShapeError):  # it needs the value of a number, or elements
                 continue
         return _op_by_op(function, args, kwargs)
     except PycError as error:
@@ -377,7 +384,7 @@ def _with_numbers(key: tuple[Any, ...], args: Sequence[Any]) -> tuple[Any, ...]:
 
 
 _quick: dict[tuple[Any, ...], _Quick] = {}
-_BY_VALUE = _Quick(_filled, _arrays)
+_BY_VALUE = _Quick(filled, _arrays)
 """Stands for the programs of a key of calls whose floats are part of their forms."""
 
 
@@ -389,7 +396,7 @@ def _call(
     key: tuple[Any, ...] | None,
 ) -> Any:
     values: list[Any] = []
-    form = _form((tuple(args), dict(kwargs)), values, exact)
+    form = form_of((tuple(args), dict(kwargs)), values, exact)
     device = device_of(values)
     assert device is not None
     try:
@@ -398,7 +405,11 @@ def _call(
         return _op_by_op(function, args, kwargs)
     types = tuple([type_of(v) for v in values])
     weak = tuple([type(v) if type(v) in WEAK else None for v in values])
-    if function not in _of_elements() and _may_have_steps(function, form, types, weak):
+    if (
+        function not in of_elements()
+        and _may_have_steps(function, form, types, weak)
+        and not (device == "cpu" and is_first(function, form, types, weak))
+    ):
         found = _in_steps((function, form, types, weak, device), function, args, kwargs)
         if found is not None:
             return _placed(*found, device)
@@ -407,7 +418,7 @@ def _call(
         _remember(key, program.run, (*args, *kwargs.values()), exact, device)
     results = iter(program.run(*map(dense, values)) if program.run is not None else ())
     outs = [next(results) if k is None else values[k] for k in program.same]
-    return _placed(_filled(program.found, iter(outs)), device)
+    return _placed(filled(program.found, iter(outs)), device)
 
 
 def _remember(
@@ -445,14 +456,55 @@ def _may_have_steps(
     if known is None:
         with aside():
             try:
-                graph = _traced_lately(function, form, types, weak).graph
+                graph = traced_lately(function, form, types, weak).graph
                 known = all(e.op.kind in _STEPS for e in graph.eqns)
-            except (PycError, _UnknownShapeError):
+            except (PycError, UnknownShapeError):
                 known = True
         if len(_has_steps) >= PROGRAMS:
             _has_steps.clear()
         _has_steps[key] = known
     return known
+
+
+_first: dict[Any, tuple[ArrayType, ...] | None] = {}
+"""The types with which a call came first; None for one of a single step."""
+
+
+_forms: dict[Any, int] = {}
+"""How many forms a function came in with arrays of the same ranks: whole numbers are part of them.
+"""
+
+
+def is_first(
+    function: Callable[..., Any],
+    form: Any,
+    types: tuple[ArrayType, ...],
+    weak: tuple[type | None, ...],
+) -> bool:
+    """Whether a function of several steps comes with the types that it came with first: then one
+    program of the whole takes less to compile than its steps do, each alone. For other types the
+    steps are there, or worth having.
+
+    raises PycError: what tracing it raises
+    """
+    key = function, form, tuple([(t.dtype, t.rank) for t in types]), weak
+    if key not in _first:
+        if len(_first) >= PROGRAMS:
+            _first.clear()
+            _forms.clear()
+        graph = traced_lately(function, form, types, weak).graph
+        alike = function, key[2]
+        _forms[alike] = _forms.get(alike, 0) + 1
+        _first[key] = types if steps_of(graph) > 1 and _forms[alike] <= FORMS else None
+    return _first[key] == types
+
+
+def steps_of(graph: Graph) -> int:
+    """How many operations of a Graph are compiled where each runs alone on the host."""
+    return sum(
+        e.op.kind is not Kind.INDEX and e.op.exact is None and e.op.name != "constant"
+        for e in graph.eqns
+    )
 
 
 _steps: dict[Any, int] = {}
@@ -485,7 +537,7 @@ def _in_steps(
 
 def _op_by_op(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     values: list[Any] = []
-    form = _form((tuple(args), dict(kwargs)), values, True)
+    form = form_of((tuple(args), dict(kwargs)), values, True)
     device = device_of(values)
     assert device is not None
     try:
@@ -496,7 +548,7 @@ def _op_by_op(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping
         if theirs is None:
             raise
         on_host = [x.needed() if type(x) is Array else x for x in values]
-        positional, named = _filled(form, iter(on_host))
+        positional, named = filled(form, iter(on_host))
         found = theirs(*positional, **named)
     return _placed(found, device)
 
@@ -517,7 +569,9 @@ def clear() -> None:
     _quick.clear()
     _steps.clear()
     _has_steps.clear()
-    _traced_lately.cache_clear()
+    _first.clear()
+    _forms.clear()
+    traced_lately.cache_clear()
     _compiled.cache_clear()
     _for_any_size.cache_clear()
     _traced_for_any_size.cache_clear()

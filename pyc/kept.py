@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyc import eager, eager_calls, movement
+from pyc import eager, eager_calls, movement, whole_calls
 from pyc.backends import gpus_in_use
 from pyc.cache import memory
 from pyc.jit import jitted_functions
@@ -16,6 +16,7 @@ def clear_caches() -> None:
         function.clear_cache()
     eager.clear()
     eager_calls.clear()
+    whole_calls.clear()
     movement.clear()
     memory.clear()
     pool.clear()

@@ -601,7 +601,8 @@ class Reason(Enum):
     FALLBACK_ONE_SIZE = Entry(
         "PYC2803",
         "an operation outside of jit is compiled for its shapes, each shape anew: there is no "
-        "program of it for arrays of any size",
+        "program of it for arrays of any size; or a function of several operations is compiled as "
+        "one, for the shapes that come first or often",
         "Nothing if the shapes are few. Else call it from a jitted function of padded arrays.",
     )
 

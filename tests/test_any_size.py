@@ -24,6 +24,7 @@ import pyc.lowered
 import pyc.numpy as pnp
 from pyc import compile_cuda, eager, eager_calls, pipeline, reasons
 from pyc.backends import nvptx, x86
+from pyc.eager import only_any_size
 from pyc.errors import IntegerRangeError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder
@@ -32,6 +33,7 @@ from pyc.ir.simulate import run
 from pyc.ir.sizes import EXTENTS, collapsed, lines
 from pyc.ir.target import SM_90
 from pyc.ir.types import ArrayType
+from pyc.numpy.on_device import op_by_op
 from pyc.passes.any_size import plan_any_size
 from pyc.reasons import Reason
 from tests.backends.interpreted_device import InterpretedDevice, install
@@ -373,12 +375,14 @@ def program(x: Any, y: Any) -> None:
 
 @fresh
 def test_a_new_shape_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But the second: then a function of several operations runs in steps, which are compiled."""
     rng = np.random.default_rng(0)
 
     def arrays(m: int, n: int) -> list[Any]:
         return [on_cpu(rng.normal(size=s)) for s in [(m, n), (n,)]]
 
     program(*arrays(3, 4))
+    program(*arrays(4, 7))
     shapes = [(5, 6), (2, 9), (40, 3), (100, 200), (3, 2), (1000, 30)]
     with compiled_programs(monkeypatch) as found:
         for m, n in shapes:
@@ -395,6 +399,7 @@ def test_numpy_arrays_compile_nothing_for_a_new_shape(monkeypatch: pytest.Monkey
         pnp.max(x.reshape(m, 1, n) + np.ones((m, 2, n), np.float32), axis=(0, 2))
 
     run(3, 4)
+    run(4, 7)
     with compiled_programs(monkeypatch) as found:
         for m, n in [(5, 6), (2, 9), (30, 31)]:
             run(m, n)
@@ -413,7 +418,7 @@ def test_large_results_have_a_program_that_passes_by_the_caches(
             np.testing.assert_array_equal(whole, x[n:] - 0.25)
     streamed = [p for p in found if p.kernels[0].buffers[-1].streamed]
     assert len(streamed) == 1
-    assert "!nontemporal" in x86.module(streamed[0], pyc.ir.target.X86_64_V4).text
+    assert "!nontemporal" in x86.modules(streamed[0], pyc.ir.target.X86_64_V4).text
 
 
 @fresh
@@ -439,16 +444,48 @@ def test_what_has_no_such_program_says_so() -> None:
 
 
 @fresh
-def test_a_call_that_comes_often_becomes_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_shapes_of_a_function_have_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all its operations: each alone would have to be compiled."""
+    x = np.random.default_rng(0).normal(size=(37, 5))
+    with compiled_programs(monkeypatch) as found:
+        on_host = pnp.nanvar(x, axis=0)
+        assert len(found) == 1
+    with op_by_op():
+        assert as_bytes(on_host) == as_bytes(pnp.nanvar(x, axis=0))
+    with compiled_programs(monkeypatch) as found:
+        on_device = np.var(on_cpu(x), axis=0)
+        assert len(found) == 1
+    with only_any_size(), op_by_op():
+        assert as_bytes(on_device) == as_bytes(np.var(on_cpu(x), axis=0))
+
+
+@fresh
+def test_whole_numbers_that_change_make_no_programs_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = np.random.default_rng(0).normal(size=(6, 7))
+    with compiled_programs(monkeypatch) as found:
+        for k in range(20):
+            np.testing.assert_allclose(pnp.var(x, ddof=k), np.var(x, ddof=k), rtol=1e-14)
+    steps = len(found) - eager_calls.FORMS
+    assert 1 < steps < 8
+
+
+@fresh
+@pytest.mark.parametrize("put", [np.asarray, on_cpu])
+def test_a_call_that_comes_often_becomes_one_program(
+    put: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of the same bits: before, its operations were programs for any size."""
-    x = on_cpu(np.random.default_rng(0).normal(size=(37, 5)))
-    first = as_bytes(x.var(axis=0))
+    pnp.var(put(np.zeros((3, 4))), axis=0)
+    x = put(np.random.default_rng(0).normal(size=(37, 5)))
+    first = as_bytes(pnp.var(x, axis=0))
     with compiled_programs(monkeypatch) as found:
         for _ in range(eager_calls.IN_STEPS):
-            assert as_bytes(x.var(axis=0)) == first
+            assert as_bytes(pnp.var(x, axis=0)) == first
         assert len(found) == 1
         reasons.clear()
-        assert as_bytes(x.var(axis=0)) == first
+        assert as_bytes(pnp.var(x, axis=0)) == first
     assert Reason.FALLBACK_ONE_SIZE not in reasons.counts()
 
 

@@ -69,6 +69,7 @@ ALLOWED: dict[str, set[str]] = {
     "explanation": GLUE
     | {"compile_cuda", "eager", "entries", "jit", "lowered", "programs", "report", "signature"},
     "eager_calls": GLUE | {"eager"},
+    "whole_calls": GLUE | {"eager", "eager_calls"},
     "array_methods": GLUE,
     "signature": IR | {"interpreter", "trace", "tree", "array"},
     "looks": IR | {"array", "interpreter", "runtime", "trace"},
@@ -84,7 +85,8 @@ ALLOWED: dict[str, set[str]] = {
     | {"specialise", "stages"},
     "uncompiled": GLUE | {"eager", "jit"},
     "vectorized": IR | {"interpreter", "jit", "purity", "trace"},
-    "kept": {"backends", "cache", "eager", "eager_calls", "jit", "movement", "runtime"},
+    "kept": {"backends", "cache", "eager", "eager_calls", "jit", "movement", "runtime"}
+    | {"whole_calls"},
     "verification": GLUE | {"eager", "jit", "lowered"},
     "demo": GLUE | {"__init__", "lax", "jit"},
     "cli": GLUE

@@ -19,12 +19,19 @@ from pyc.ir.target import Target
 class Code:
     """Compiled code of one Plan. object: what the driver loads; externals: names of the routines
     whose addresses the context's table must hold, in order; parallel: whether it calls the
-    context's `parallel`; llvm: the text it was made from."""
+    context's `parallel`; llvm: the text it was made from; entry: the object of the entry, where it
+    is one of its own."""
 
     object: bytes
     externals: tuple[str, ...]
     parallel: bool
     llvm: str
+    entry: bytes = b""
+
+    @property
+    def objects(self) -> tuple[bytes, ...]:
+        """What is loaded."""
+        return tuple(data for data in (self.object, self.entry) if data)
 
 
 class Codegen(ABC):

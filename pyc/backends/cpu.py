@@ -77,7 +77,7 @@ class Cpu(Driver[CpuExecutable]):
 
     def load(self, code: Code, plan: Plan) -> CpuExecutable:
         """The mapped code; KeyError if a routine that it names has no address."""
-        image = Image(code.object)
+        image = Image(*code.objects)
         missing = [name for name in code.externals if name not in self._routines]
         if missing:
             raise KeyError(f"no address for external routines {', '.join(missing)}")

@@ -17,7 +17,7 @@ import mmap
 import os
 import struct
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from pyc.errors import CompileError
@@ -63,7 +63,8 @@ _FAILED = ctypes.c_void_p(-1).value
 
 
 class _Section:
-    """A section as the file states it; offset: its place in the image, or -1."""
+    """A section as the file states it; offset: its place in the image, or -1; data: the bytes of
+    its file; first_symbol: the number of the file's first symbol among those of all."""
 
     def __init__(self, name: str, row: tuple[int, ...]) -> None:
         """row: of the section table."""
@@ -71,6 +72,8 @@ class _Section:
         _, self.kind, self.flags, _, self.start, self.nbytes, self.link, self.info = row[:8]
         self.alignment = row[8] or 1
         self.offset = -1
+        self.data = b""
+        self.first_symbol = 0
 
     @property
     def placed(self) -> bool:
@@ -150,10 +153,47 @@ class _Object:
         return b"" if section.kind == _ZEROED else self._slice(section.start, section.nbytes)
 
 
+class _Objects:
+    """The sections and symbols of all object files, numbered through: what one needs and another
+    defines is the other's symbol."""
+
+    def __init__(self, objects: Sequence[_Object]) -> None:
+        self.sections: list[_Section] = []
+        self.symbols: list[tuple[str, int, int, int]] = []
+        for each in objects:
+            before, first = len(self.sections), len(self.symbols)
+            for section in each.sections:
+                section.data, section.first_symbol = each.data, first
+                if section.kind == _WITH_ADDENDS:
+                    if not 0 < section.info < len(each.sections):
+                        _refuse("relocations of no section")
+                    section.info += before
+            self.sections += each.sections
+            self.symbols += [
+                (name, info, index + before if _UNDEFINED < index < _RESERVED else index, value)
+                for name, info, index, value in each.symbols
+            ]
+        defined: dict[str, tuple[str, int, int, int]] = {}
+        for symbol in self.symbols:
+            name, info, index, _ = symbol
+            if not info >> 4 or not name or index == _UNDEFINED:
+                continue
+            if name in defined:
+                _refuse(f"{name} is defined twice")
+            defined[name] = symbol
+        self.symbols = [defined.get(s[0], s) if s[2] == _UNDEFINED else s for s in self.symbols]
+
+    def contents(self, section: _Section) -> bytes:
+        """The bytes of a section; none for a zeroed one."""
+        if section.kind == _ZEROED:
+            return b""
+        return section.data[section.start : section.start + section.nbytes]
+
+
 class _Layout:
     """The image before it is placed: section offsets, contents, and the end of each group."""
 
-    def __init__(self, parsed: _Object) -> None:
+    def __init__(self, parsed: _Objects) -> None:
         self.parsed = parsed
         self.slots: dict[int, int] = {}
         placed = [s for s in parsed.sections if s.placed]
@@ -201,19 +241,21 @@ class _Layout:
             _refuse(f"section {section.name} is writable and executable")
         if section.alignment & (section.alignment - 1) or section.alignment > PAGE:
             _refuse(f"section {section.name} has the alignment {section.alignment}")
-        if section.kind != _ZEROED and section.start + section.nbytes > len(self.parsed.data):
+        if section.kind != _ZEROED and section.start + section.nbytes > len(section.data):
             _refuse(f"section {section.name} lies outside the file")
 
     def _target(self, relocations: _Section) -> _Section:
-        if not 0 < relocations.info < len(self.parsed.sections):
-            _refuse("relocations of no section")
         return self.parsed.sections[relocations.info]
 
     def _entries(self, section: _Section) -> list[tuple[int, int, int, int]]:
         contents = self.parsed.contents(section)
         if len(contents) % _RELOCATION.size:
             _refuse("the relocations end inside an entry")
-        entries = list(_RELOCATION.iter_unpack(contents))
+        first = section.first_symbol
+        entries = [
+            (offset, kind, symbol + first, addend)
+            for offset, kind, symbol, addend in _RELOCATION.iter_unpack(contents)
+        ]
         if any(symbol >= len(self.parsed.symbols) for _, _, symbol, _ in entries):
             _refuse("a relocation names no symbol")
         return entries
@@ -222,7 +264,8 @@ class _Layout:
         """Raises if a relocation needs a symbol that is not in the object, naming all of them."""
         symbols = self.parsed.symbols
         used = {symbol for _, (_, _, symbol, _) in self.relocations}
-        missing = sorted({symbols[s][0] for s in used if s and symbols[s][2] == _UNDEFINED})
+        named = [symbols[s] for s in used if symbols[s][0]]
+        missing = sorted({s[0] for s in named if s[2] == _UNDEFINED})
         if missing:
             _refuse(f"it needs symbols that it does not define: {', '.join(missing)}")
 
@@ -276,16 +319,16 @@ class _Layout:
 
 
 class Image:
-    """Code and data of one object file, mapped and ready to run.
+    """Code and data of object files, mapped and ready to run.
 
-    data: the object file; raises CompileError if it is malformed, needs a symbol that it does not
-    define, or cannot be mapped.
+    objects: the files; raises CompileError if one is malformed, needs a symbol that none defines,
+    or cannot be mapped, and if two define the same.
     """
 
     __slots__ = ("__weakref__", "_symbols", "base", "nbytes")
 
-    def __init__(self, data: bytes) -> None:
-        layout = _Layout(_Object(data))
+    def __init__(self, *objects: bytes) -> None:
+        layout = _Layout(_Objects([_Object(data) for data in objects]))
         layout.refuse_undefined()
         self.nbytes = layout.nbytes
         if not self.nbytes:

@@ -1,38 +1,45 @@
-"""x86-64: a Plan as one LLVM module, and that module as one relocatable object.
+"""x86-64: a Plan as LLVM modules, and each of these as a relocatable object.
 
-The module has a function for each kernel (`x86_kernel`) and `entry` (`x86_entry`), which runs them.
-No LLVM optimisation pipeline runs (but `sroa` where a kernel has register buffers): the emitter
-gives vector SSA code with invariants already hoisted. The object has no undefined symbols.
+The first module has a function for each kernel (`x86_kernel`), the second `entry` (`x86_entry`),
+which runs them once and is compiled in a sixth of the time without optimisation (1.6 for 9 million
+instructions; a call takes 1.6 ns more). An `entry` with loops is in the first. No LLVM optimisation
+pipeline runs (but `sroa` where a kernel has register buffers): the emitter gives vector SSA code
+with invariants already hoisted. Together the objects have no undefined symbols.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 
 from pyc.backends.base import Code, Codegen
 from pyc.backends.llvm_library import SROA, Machine, host_features, machine
 from pyc.backends.same_kernels import representatives
-from pyc.backends.x86_entry import Entry
+from pyc.backends.x86_entry import Entry, declarations
 from pyc.backends.x86_kernel import X86Kernel
 from pyc.frozen import frozen, replace
-from pyc.ir.plan import Plan
+from pyc.ir.plan import Loop, Plan, walk_steps
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
+
+_ENTRY = "\n; The entry, a module of its own, without optimisation:\n\n"
+"""Stands between the texts of the two."""
 
 
 @frozen()
-class _Module:
-    """The LLVM text of a Plan. externals, parallel: as in `Code`; registers: whether a kernel has
-    register buffers."""
+class _Modules:
+    """The LLVM texts of a Plan. entry: of its own module, "" if it is in `text`; externals,
+    parallel: as in `Code`; registers: whether a kernel has register buffers."""
 
     text: str
+    entry: str
     externals: tuple[str, ...]
     parallel: bool
     registers: bool
 
 
-def module(plan: Plan, target: Target) -> _Module:
-    """The LLVM module of a Plan."""
+def modules(plan: Plan, target: Target) -> _Modules:
+    """The LLVM modules of a Plan."""
     intrinsics: dict[str, str] = {}
     functions: list[str] = []
     registers = False
@@ -41,8 +48,18 @@ def module(plan: Plan, target: Target) -> _Module:
         emitter = X86Kernel(plan.kernels[k], target, intrinsics)
         functions.append(emitter.function(f"k{k}"))
         registers |= emitter.uses_registers
-    entry = Entry(plan, target, same)
-    functions.append(entry.text())
+    made = Entry(plan, target, same)
+    entry = made.text()
+    functions += made.functions
+    if not functions or any(isinstance(s, Loop) for s in walk_steps(plan.steps)):
+        functions, entry = [*functions, entry], ""
+    else:
+        entry = _module([declarations(functions), entry], target)
+    text = _module([*functions, *intrinsics.values()], target)
+    return _Modules(text, entry, tuple(made.externals), made.spreads, registers)
+
+
+def _module(parts: Sequence[str], target: Target) -> str:
     bits = 8 * target.vector_bytes
     attributes = " ".join(
         (
@@ -51,11 +68,10 @@ def module(plan: Plan, target: Target) -> _Module:
             f'"target-cpu"="{target.cpu}" "target-features"="{target.features}"',
         )
     )
-    text = "\n".join(
+    return "\n".join(
         (
             f'target triple = "{target.triple}"',
-            *functions,
-            *intrinsics.values(),
+            *parts,
             f"attributes #0 = {{ {attributes} }}",
             '!0 = !{!"branch_weights", i32 1, i32 1000000}',
             '!1 = !{!"branch_weights", i32 1000000, i32 1}',
@@ -63,11 +79,10 @@ def module(plan: Plan, target: Target) -> _Module:
             "",
         )
     )
-    return _Module(text, tuple(entry.externals), entry.spreads, registers)
 
 
-def _machine(target: Target) -> Machine:
-    return machine(target.triple, target.cpu, target.features, reloc="pic", model="small")
+def _machine(target: Target, level: int = 2) -> Machine:
+    return machine(target.triple, target.cpu, target.features, level, reloc="pic", model="small")
 
 
 def _passes(registers: bool) -> tuple[str, ...]:
@@ -79,14 +94,18 @@ class X86(Codegen):
     """The x86-64 code generator."""
 
     def compile_plan(self, plan: Plan, target: Target) -> Code:
-        """The object of a Plan; ValueError names what its kernels have that x86 lacks."""
-        made = module(plan, target)
+        """The objects of a Plan; ValueError names what its kernels have that x86 lacks."""
+        made = modules(plan, target)
         found = _machine(target).object_of(made.text, _passes(made.registers))
-        return Code(found, made.externals, made.parallel, made.text)
+        entry = _machine(target, 0).object_of(made.entry) if made.entry else b""
+        text = made.text + _ENTRY + made.entry if made.entry else made.text
+        return Code(found, made.externals, made.parallel, text, entry)
 
     def assembly(self, code: Code, target: Target) -> str:
-        """The assembler text of the same module."""
-        return _machine(target).assembly_of(code.llvm, _passes("alloca" in code.llvm))
+        """The assembler texts of the same modules."""
+        text, _, entry = code.llvm.partition(_ENTRY)
+        found = _machine(target).assembly_of(text, _passes("alloca" in text))
+        return found + (_machine(target, 0).assembly_of(entry) if entry else "")
 
 
 def compile_plan(plan: Plan, target: Target) -> Code:

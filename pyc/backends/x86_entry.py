@@ -7,6 +7,7 @@ libraries, whose addresses are in the context: the text needs no symbol from out
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pyc.backends.x86_kernel import OFFSET, outermost_parallel, task_count
@@ -66,7 +67,7 @@ class Entry:
         return self.emit(f"load {type}, ptr {address}, align 8")
 
     def text(self) -> str:
-        """The function and its helpers."""
+        """The function and its constants; `functions` are those that it calls beside kernels."""
         every = list(plans.walk_steps(self.plan.steps))
         swapped = sorted({k for s in every for k in _rotated(s)})
         longest = max((_frame_fields(self.plan, s) for s in every), default=1)
@@ -89,9 +90,9 @@ class Entry:
         self.line("br label %leave")
         self._callers_mode()
         body = "\n".join(self.lines)
-        parts = [*self.constants, *self.functions]
         if self.copies:
-            parts.append(_copy_function(self.width))
+            self.functions.append(_copy_function(self.width))
+        parts = [*self.constants]
         parts.append(
             "define i32 @entry(ptr %context, ptr %arguments, ptr %results) #0 {\n"
             f"entry:\n{body}\n}}\n"
@@ -335,6 +336,14 @@ class Entry:
         self.label(done)
 
 
+_HEAD = re.compile(r"^define (hidden void @\w+\([^)]*\))", re.MULTILINE)
+
+
+def declarations(functions: Sequence[str]) -> str:
+    """The declarations of the functions that these texts define, for another module."""
+    return "\n".join(f"declare {head}" for text in functions for head in _HEAD.findall(text))
+
+
 _INTEGER = {"add": "add", "sub": "sub", "mul": "mul", "quotient": "sdiv"}
 """What counts of tasks are made of, besides `maximum`."""
 _MODE_INTRINSICS = """\
@@ -346,7 +355,7 @@ declare void @llvm.x86.sse.ldmxcsr(ptr)
 def _copy_function(width: int) -> str:
     """`copy(destination, source, bytes)` by vectors, then by bytes: no call of the C library."""
     return f"""\
-define internal void @copy(ptr %to, ptr %from, i64 %bytes) #0 {{
+define hidden void @copy(ptr %to, ptr %from, i64 %bytes) #0 {{
 entry:
   %same = icmp eq ptr %to, %from
   br i1 %same, label %done, label %start

@@ -1,6 +1,6 @@
 """Kernels as functions for x86-64.
 
-Each kernel is an internal function `void k(ptr frame, i64 begin, i64 end)`: frame[0] is the
+Each kernel is a hidden function `void k(ptr frame, i64 begin, i64 end)`: frame[0] is the
 context, then come the addresses of the kernel's buffers, then its sizes, 8 bytes each; begin and
 end are the iterations of its outermost parallel loop (a kernel without one ignores them). That is
 the function that the context's `parallel` calls, so no trampoline stands between.
@@ -81,7 +81,7 @@ class X86Kernel(KernelEmitter):
         if self.streams:  # such stores have no order: whoever waits for this task must see them
             b.line(f"{b.intrinsic('llvm.x86.sse.sfence', 'void', [])}()")
         b.line("ret void")
-        head = f"define internal void @{name}(ptr %frame, i64 %begin, i64 %end) #0 {{"
+        head = f"define hidden void @{name}(ptr %frame, i64 %begin, i64 %end) #0 {{"
         return f"{head}\nentry:\n{b.text()}\n}}\n"
 
     def _field(self, type: str, number: int) -> str:

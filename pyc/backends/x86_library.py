@@ -38,7 +38,7 @@ class LibraryFunction:
             f"{name} = internal constant {_constant(value)}"
             for value, name in self._constants.items()
         ]
-        head = f"define internal void @{self._name}(ptr %frame, i64 %begin, i64 %end) #0 {{"
+        head = f"define hidden void @{self._name}(ptr %frame, i64 %begin, i64 %end) #0 {{"
         return "\n".join([*constants, head, "entry:", *self._lines, "}", ""])
 
     def _line(self, text: str) -> None:

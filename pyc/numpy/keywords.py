@@ -242,6 +242,7 @@ def explained(
     """`function` with NumPy's keyword arguments taken or refused by name. separate: its results
     share memory with none of its arguments; more: what it takes of `_MASKED`; takes_device: it
     takes `device=`; gives_arrays: of rank 0, too, in place of scalars."""
+    whole = separate and not takes_device and not gives_arrays
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -253,6 +254,10 @@ def explained(
             )
         if on_device.is_whole(args, kwargs):
             return _placed(on_device.run(run, args, kwargs), device)
+        if whole:
+            found = on_device.as_one(run, args, kwargs)
+            if found is not on_device.OP_BY_OP:
+                return found
         try:
             found = function(*args, **kwargs)
         except TypeError as error:

@@ -1,7 +1,8 @@
 """Where functions of `pyc.numpy` meet an `Array` outside of a trace.
 
 Such a call is run as one program on the device of the array, by `pyc.eager_calls`, which is above
-this module and loaded for the first of them. Calls without an `Array` go on as they were.
+this module and loaded for the first of them. One on NumPy arrays is run by `pyc.whole_calls` if the
+function is made of several operations, else it goes on as it was.
 """
 
 from __future__ import annotations
@@ -45,6 +46,24 @@ def run(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
 def is_alone() -> bool:
     """Whether functions called here run as one program each: nothing is traced, nor op by op."""
     return not is_tracing() and not _by_op.get()
+
+
+OP_BY_OP = object()
+"""What stands for the result of a call that does not run as one program."""
+
+
+def as_one(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of a function of several operations on NumPy arrays, by one program; OP_BY_OP if
+    it is none, or if the calls of this context are traced or run op by op."""
+    if is_tracing() or _by_op.get():
+        return OP_BY_OP
+    return _whole()(function, args, kwargs)
+
+
+@cache
+def _whole() -> Callable[..., Any]:
+    call: Callable[..., Any] = load("pyc.whole_calls").call
+    return call
 
 
 @cache

@@ -126,6 +126,38 @@ def test_the_code_is_unmapped_with_the_image() -> None:
     assert not _permissions(base, nbytes)
 
 
+CALLER = """
+declare hidden i64 @inner(i64)
+define i64 @outer(i64 %x) {
+  %y = call i64 @inner(i64 %x)
+  %z = mul i64 %y, 10
+  ret i64 %z
+}
+define ptr @where() { ret ptr @inner }"""
+CALLED = """
+@number = internal constant i64 7
+define hidden i64 @inner(i64 %x) {
+  %n = load i64, ptr @number
+  %y = add i64 %x, %n
+  ret i64 %y
+}"""
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_an_object_calls_what_another_one_defines(reverse: bool) -> None:
+    objects = [emit(CALLER), emit(CALLED)]
+    image = Image(*(objects[::-1] if reverse else objects))
+    assert image.function("outer", ctypes.c_int64, ctypes.c_int64)(5) == 120
+    assert image.function("where", ctypes.c_size_t)() == image.address("inner")
+    with pytest.raises(CompileError, match="does not define: inner"):
+        Image(emit(CALLER))
+
+
+def test_what_two_objects_define_is_refused() -> None:
+    with pytest.raises(CompileError, match="inner is defined twice"):
+        Image(emit(CALLED), emit(CALLER), emit(CALLED))
+
+
 def test_undefined_symbols_are_named() -> None:
     text = """
     declare double @beta(double)

@@ -10,7 +10,7 @@ import pytest
 
 from pyc.backends.nvptx import module_text
 from pyc.backends.same_kernels import representatives
-from pyc.backends.x86 import module
+from pyc.backends.x86 import modules
 from pyc.frozen import replace
 from pyc.ir.target import SM_90, X86_64_V3
 from pyc.ir.text_kernel import print_kernel
@@ -33,9 +33,9 @@ def test_the_layers_of_a_network_are_compiled_once() -> None:
     x = RNG.standard_normal((32, 32)).astype(np.float32)
     one, four = planned(layers, x, WEIGHTS[:1]).plan, planned(layers, x, WEIGHTS).plan
     assert len(four.kernels) == 4 * len(one.kernels)
-    texts = [module(plan, X86_64_V3).text for plan in (one, four)]
+    texts = [modules(plan, X86_64_V3).text for plan in (one, four)]
     # The last layer writes a result, which is a buffer like others to its kernel.
-    assert texts[0].count("define internal void @k") == texts[1].count("define internal void @k")
+    assert texts[0].count("define hidden void @k") == texts[1].count("define hidden void @k")
     exact = layers(x.astype(np.float64), [w.astype(np.float64) for w in WEIGHTS])
     np.testing.assert_allclose(jit(layers)(x, WEIGHTS), exact, rtol=1e-4, atol=1e-4)
 

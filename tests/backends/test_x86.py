@@ -15,7 +15,7 @@ from pyc.backends import llvm_library
 from pyc.backends.base import SiteFailed
 from pyc.backends.cpu import Cpu, aligned_bytes, check_alignment
 from pyc.backends.image import Image
-from pyc.backends.x86 import X86, compile_plan, module, native_target
+from pyc.backends.x86 import X86, compile_plan, modules, native_target
 from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
@@ -108,7 +108,7 @@ def test_prefetches_change_nothing_and_may_reach_out(target: Target) -> None:
     kernel = Kernel("k", (x, out), (serial(r, 9, inner),))
     arrays = [normal(9, 64), normal(9, 64)]
     check(kernel, arrays, target)
-    text = module(one_kernel_plan(kernel, arrays), target).text
+    text = modules(one_kernel_plan(kernel, arrays), target).text
     assert text.count("call void @llvm.prefetch.p0(") == 1
 
 
@@ -211,7 +211,7 @@ def test_strided_loads_run_backwards(target: Target, stride: int, lanes: int) ->
     arrays = [normal(lanes * count), np.zeros((count, lanes), np.float32)]
     kernel = Kernel("k", (x, out), (vector(v, lanes, *stores),))
     check(kernel, arrays, target)
-    assert "gather" not in module(one_kernel_plan(kernel, arrays), target).text
+    assert "gather" not in modules(one_kernel_plan(kernel, arrays), target).text
 
 
 @each_target
@@ -238,7 +238,7 @@ def test_stores_to_neighbours_are_whole_vectors(
     kernel = Kernel("k", (x, out), (vector(v, lanes, *whole),))
     arrays = [data, np.zeros(count * lanes, t.numpy)]
     check(kernel, arrays, target)
-    scattered = "scatter" in module(one_kernel_plan(kernel, arrays), target).text
+    scattered = "scatter" in modules(one_kernel_plan(kernel, arrays), target).text
     assert scattered == (count not in (2, 4, 8))
 
 
@@ -261,7 +261,7 @@ def test_clamped_loads_repeat_the_last_element(target: Target, last: int, t: DTy
     kernel = Kernel("k", (x, out), (serial(r, rows, vector(v, lanes, *stores)),))
     check(kernel, arrays, target)
     if last == 39:
-        assert "gather" not in module(one_kernel_plan(kernel, arrays), target).text
+        assert "gather" not in modules(one_kernel_plan(kernel, arrays), target).text
 
 
 @each_target

@@ -11,7 +11,7 @@ import pytest
 
 import pyc.numpy as pnp
 from pyc.backends.oracle import run_plan
-from pyc.backends.x86 import module
+from pyc.backends.x86 import modules
 from pyc.ir.evaluate import evaluate
 from pyc.ir.expr import Load, postorder
 from pyc.ir.loops import Alloc, For, If, Kernel, Kind, Let, Store, walk
@@ -245,7 +245,7 @@ def test_rows_of_one_chunk_stay_in_registers(name: str) -> None:
     (kernel,) = found.kernels
     arrays = [s.buffer for s in walk(kernel.body) if isinstance(s, Alloc)]
     assert [b.shape for b in arrays] == [(KEEP,)]
-    assert "gather" not in module(found, X86_64_V3).text
+    assert "gather" not in modules(found, X86_64_V3).text
 
 
 def test_long_rows_are_kept_in_their_output() -> None:
@@ -383,7 +383,7 @@ def test_groups_of_short_rows_that_overlap_are_one_task(
 
 def test_lanes_that_are_known_choose_without_masks() -> None:
     """Which of two rows a lane belongs to is a constant: the code shuffles, it tests nothing."""
-    text = module(planned(lambda x: x.sum(axis=1), ones(64, 10)).plan, X86_64_V3).text
+    text = modules(planned(lambda x: x.sum(axis=1), ones(64, 10)).plan, X86_64_V3).text
     assert "icmp" not in "".join(x for x in text.splitlines() if "<8 x i64>" in x)
 
 
@@ -391,7 +391,7 @@ def test_lanes_that_are_known_choose_without_masks() -> None:
 def test_what_is_left_of_a_row_is_one_masked_load(target: Any) -> None:
     """The other lanes get the neutral element with it: nothing is moved or chosen afterwards."""
     graph = optimise(graph_of(lambda x: x.sum(axis=1), ones(64, 20)), check=True)
-    text = module(plan(graph, target).plan, target).text
+    text = modules(plan(graph, target).plan, target).text
     masked = [x for x in text.splitlines() if " @llvm.masked.load" in x and "declare" not in x]
     assert masked and all("splat (float 0x8000000000000000)" in x for x in masked)
     assert len(masked) == (KEEP if target is X86_64_V4 else TOGETHER), "one for each row"
