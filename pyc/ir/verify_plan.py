@@ -35,7 +35,8 @@ from pyc.ir.plan import (
 )
 from pyc.ir.text_plan import print_plan
 
-_LOGICAL = (Kind.SERIAL, Kind.PARALLEL)
+_LOGICAL = (Kind.SERIAL, Kind.PARALLEL, Kind.VECTOR)
+"""Kinds of loops of a step of the host: those of `lower`, and vectors that an op makes itself."""
 _WRITABLE = (Place.ARENA, Place.RESULT)
 
 

@@ -37,7 +37,7 @@ def plan_of(*steps: Any, **changes: Any) -> Plan:
         PlanBuffer(1, Place.ARENA, 128, **arena),
         PlanBuffer(64, Place.CONSTANT, 0),
     )
-    made = Plan((kernel(), kernel(Kind.VECTOR)), buffers, steps, (0,), (1,), 192, 192, b"0" * 64)
+    made = Plan((kernel(), kernel(Kind.UNROLL)), buffers, steps, (0,), (1,), 192, 192, b"0" * 64)
     return replace(replace(made, sites=(Site("index", 0),)), **changes)
 
 
