@@ -78,6 +78,10 @@ class UnknownShapeError(Exception):
     """How many elements a result has depends on data."""
 
 
+class _NumberError(Exception):
+    """A function looks at a Python number that is not part of the form."""
+
+
 class _Number:
     """A number, equal to any other: its text, which stands beside it, is compared."""
 
@@ -233,12 +237,14 @@ def of_elements() -> frozenset[Any]:
 @frozen(eq=False)
 class _Traced:
     """A form traced. graph: computes the results that are no arguments; found, same: see
-    `_Program`; changed: whether it stores into an argument."""
+    `_Program`; changed: whether it stores into an argument; asks: whether it looks at elements
+    where they are known, as to check them."""
 
     graph: Graph
     found: Any
     same: tuple[int | None, ...]
     changed: bool
+    asks: bool
 
 
 @lru_cache(maxsize=PROGRAMS)
@@ -270,16 +276,17 @@ def _traced(
     weak: tuple[type | None, ...],
 ) -> _Traced:
     found: Any = None
-    changed = False
+    changed = asks = False
     inputs: list[Any] = []
 
     def flat(*tracers: Any) -> list[Any]:
-        nonlocal found, changed
+        nonlocal found, changed, asks
         args, kwargs = filled(form, iter(tracers))
         inputs[:] = [t.value for t in tracers]
         leaves: list[Any] = []
         found = _result_form(function(*args, **kwargs), leaves)
         changed = any(t.value is not v for t, v in zip(tracers, inputs, strict=True))
+        asks = any(t.owner.asked_in_vain for t in tracers)
         return leaves
 
     given = [Input(t, w) for t, w in zip(types, weak, strict=True)]
@@ -291,7 +298,7 @@ def _traced(
         for r in graph.results
     )
     new = tuple(r for r, s in zip(graph.results, same, strict=True) if s is None)
-    return _Traced(replace(graph, results=new), found, same, changed)
+    return _Traced(replace(graph, results=new), found, same, changed, asks)
 
 
 def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -312,7 +319,8 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         for fixed in (exact,) if exact else (False, True):
             try:
                 return judged(_call(function, args, kwargs, fixed, key))
-            except (TraceError, UnknownShapeError):  # it needs the value of a number, or elements
+            except (TraceError, UnknownShapeError, _NumberError):
+                # It needs the value of a number, or elements.
                 continue
         return _op_by_op(function, args, kwargs)
     except PycError as error:
@@ -405,6 +413,8 @@ def _call(
         return _op_by_op(function, args, kwargs)
     types = tuple([type_of(v) for v in values])
     weak = tuple([type(v) if type(v) in WEAK else None for v in values])
+    if any(weak) and _asks(function, form, types, weak):
+        raise _NumberError
     if (
         function not in of_elements()
         and _may_have_steps(function, form, types, weak)
@@ -419,6 +429,17 @@ def _call(
     results = iter(program.run(*map(dense, values)) if program.run is not None else ())
     outs = [next(results) if k is None else values[k] for k in program.same]
     return _placed(filled(program.found, iter(outs)), device)
+
+
+@lru_cache(maxsize=PROGRAMS)
+def _asks(
+    function: Callable[..., Any],
+    form: Any,
+    types: tuple[ArrayType, ...],
+    weak: tuple[type | None, ...],
+) -> bool:
+    """Whether a form looks at elements where they are known."""
+    return traced_lately(function, form, types, weak).asks
 
 
 def _remember(
@@ -571,6 +592,7 @@ def clear() -> None:
     _has_steps.clear()
     _first.clear()
     _forms.clear()
+    _asks.cache_clear()
     traced_lately.cache_clear()
     _compiled.cache_clear()
     _for_any_size.cache_clear()

@@ -38,8 +38,6 @@ from pyc.trace import location
 
 _PLAIN = (int, bool, str, type(None), type, np.dtype)
 """Types of arguments that are part of a form."""
-_OF_VALUES = frozenset(("weights", "aweights", "fweights"))
-"""Arguments whose values are checked where they are known, which those of a program are not."""
 _MOST = 16
 """Items of a list or a tuple that are looked at: of a longer one nothing is known."""
 
@@ -90,8 +88,6 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
 
     raises PycError: what the program finds when it runs
     """
-    if not _OF_VALUES.isdisjoint(kwargs):
-        return OP_BY_OP
     exact = function.__name__ in EXPONENTS
     key: list[Any] = [function]
     values: list[Any] = []
@@ -144,6 +140,7 @@ def _prepared(
             traced = traced_lately(function, form, types, weak)
             if (
                 traced.changed
+                or traced.asks
                 or steps_of(traced.graph) < 2
                 or traced.same.count(None) < len(traced.same)
             ):

@@ -103,6 +103,8 @@ class Trace(Interpreter):
         """The runs that slices take of axes, by their bounds; see `runs`."""
         self.ranges: dict[Value, Range] = {}
         """What counters of loops run through."""
+        self.asked_in_vain = False
+        """Whether elements were asked for that are not known here."""
         self.host_calls = 0
         """How many calls back into Python the program has so far."""
         self.refusal: PycError | None = None
@@ -366,6 +368,7 @@ class Trace(Interpreter):
             found = self._needed_values().value(value)
             if found is not None:
                 self.keep(value)
+        self.asked_in_vain |= found is None
         return found
 
     def is_at_hand(self, value: Value) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pyc
 import pyc.numpy as pnp
 from pyc.errors import ArgumentError, DTypeError, IndexOutOfRangeError, ShapeError
 from pyc.jit import jit
@@ -82,3 +83,21 @@ def test_wrong_methods_and_weights() -> None:
         pnp.quantile(x, 0.5, weights=x * 0, **options)
     with pytest.raises(IndexOutOfRangeError):
         np.asarray(jit(lambda x, w: np.quantile(x, 0.5, weights=w, **options))(x, x * 0))
+
+
+@pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile", "nanpercentile"])
+@pytest.mark.parametrize("place", [np.asarray, lambda x: pyc.device_put(x, "cpu")])
+def test_a_fraction_outside_is_refused_wherever_the_array_is(name: str, place: Any) -> None:
+    """In the first call and behind a right one, whose program could be taken for it."""
+    x = place(np.arange(12.0).reshape(3, 4))
+    for right, wrong in ((0.5, -1.0), (1.0, 200.0)):
+        with pytest.raises(ArgumentError, match="fractions must lie in"):
+            getattr(pnp, name)(x, wrong)
+        assert np.asarray(getattr(pnp, name)(x, right)).shape == ()
+
+
+def test_weights_below_zero_are_refused_by_position_too() -> None:
+    x, w = np.arange(12.0).reshape(3, 4), -np.ones(4, int)
+    for _ in range(3):
+        with pytest.raises(ArgumentError, match="fweights must not be negative"):
+            pnp.cov(x, None, True, False, None, w)

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import DTypeError, ShapeError
+from pyc.forks import load
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.element import Element, choose, widened
@@ -38,7 +39,6 @@ from pyc.ir.op import Complex, Kind, Lookup, Op, Part, Types, batch_by, define
 from pyc.ir.ops.shape import Index, Read, clamped, index_op, plus, times
 from pyc.ir.order import MONOIDS
 from pyc.ir.types import ArrayType, row_major
-from pyc.ir.visit import renamed
 
 VECTOR_BYTES = 64
 """Bytes of a row that a scatter stores at once: a vector of the widest processors, or two."""
@@ -489,6 +489,7 @@ def _in_vectors(var: Expr, extent: int, dtype: DType, body: Body) -> Body:
         return nest((var,), (extent,), body)
     v, lane, behind = Var("v"), Var("lane"), Var("behind")
     count, rest = divmod(extent, width)
+    renamed = load("pyc.ir.visit").renamed
     vector = For(lane, width, LoopKind.VECTOR, renamed(body, {var: v * width + lane}))
     loops: Body = (For(v, count, LoopKind.SERIAL, (vector,)),)
     if rest:
