@@ -413,12 +413,13 @@ def _call(
         return _op_by_op(function, args, kwargs)
     types = tuple([type_of(v) for v in values])
     weak = tuple([type(v) if type(v) in WEAK else None for v in values])
-    if any(weak) and _asks(function, form, types, weak):
+    asks = _asks(function, form, types, weak)
+    if asks and any(weak):
         raise _NumberError
     if (
         function not in of_elements()
         and _may_have_steps(function, form, types, weak)
-        and not (device == "cpu" and is_first(function, form, types, weak))
+        and (asks or device != "cpu" or not is_first(function, form, types, weak))
     ):
         found = _in_steps((function, form, types, weak, device), function, args, kwargs)
         if found is not None:

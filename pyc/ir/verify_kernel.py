@@ -120,6 +120,8 @@ class _Verifier:
                 if self._roles.setdefault(s.role.name, span) != span:
                     raise _Broken(s, f"role {s.role.name} has other warps elsewhere")
         self._variation = Variation(kernel)
+        loops = (s for s in lo.walk(kernel.body) if isinstance(s, lo.For))
+        self._vectors = {s.var for s in loops if s.kind is Kind.VECTOR}
 
     def run(self) -> None:
         for size in self.kernel.sizes:
@@ -234,6 +236,16 @@ class _Verifier:
             raise _Broken(s, f"{node.name} {error}") from None
         if result is not node.dtype:
             raise _Broken(s, f"{node.name} gives {result}, it says {node.dtype}")
+
+    def _varies(self, value: lo.Extent, around: _Around) -> frozenset[Var]:
+        """What a value varies with where it stands. Memory that a vector loop has written varies
+        with its lanes; behind the loop there are none."""
+        if not isinstance(value, Expr):
+            return frozenset()
+        inside = {loop.var for loop in around.loops}
+        return frozenset(
+            v for v in self._variation.of([value]) if v in inside or v not in self._vectors
+        )
 
     def _shuffle(self, s: Stmt | None, node: Shuffle, around: _Around) -> None:
         loop = next((x for x in around.loops if x.var is node.var), None)
@@ -380,7 +392,7 @@ class _Verifier:
             loops=(*around.loops, s),
             conditional=around.conditional or extent.low < 1,
             dead=around.dead or extent.high < 1,
-            varying=around.varying | self._variation.of_extent(s.extent),
+            varying=around.varying | self._varies(s.extent, around),
             grid_ended=around.grid_ended or s.kind is not Kind.GRID,
         )
         if s.kind is Kind.GRID and len(s.body) != 1:
@@ -437,7 +449,7 @@ class _Verifier:
             self._bind(s, c.var, c.initial.dtype)
         self._values(s, [s.condition], around)
         self._truth(s, s.condition)
-        varying = around.varying | self._variation.of([s.condition])
+        varying = around.varying | self._varies(s.condition, around)
         inner = replace(around, conditional=True, varying=varying, grid_ended=True)
         for statement in s.body:
             self._statement(statement, inner)
@@ -460,7 +472,7 @@ class _Verifier:
         assert s.condition is not None
         (values,) = self._values(s, [s.condition], around)
         self._truth(s, s.condition)
-        varying = around.varying | self._variation.of([s.condition])
+        varying = around.varying | self._varies(s.condition, around)
         for body, never in ((s.then, values.high == 0), (s.orelse, values.low == 1)):
             self._body(body, replace(inner, varying=varying, dead=around.dead or never))
 

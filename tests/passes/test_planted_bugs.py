@@ -256,6 +256,9 @@ def a_scatter_adds_where_it_should_set(plant: Plant) -> None:
     right = OPS["scatter"].build
     assert right is not None
     plant.op("scatter", "build", lambda types, **p: right(types, **{**p, "mode": "add"}))
+    within = OPS["scatter"].scattered
+    assert within is not None
+    plant.op("scatter", "scattered", lambda *a, **p: within(*a, **{**p, "mode": "add"}))
 
 
 @bug(lambda x: x.cumsum()[3:] * 2, LINE)
@@ -483,8 +486,13 @@ def chains_go_on_through_values_that_are_read_again(plant: Plant) -> None:
 
 @bug(lambda x: lax.fori_loop(0, 3, lambda i, x: pnp.flip(x) + x, x), SQUARE.reshape(-1))
 def a_loop_ends_in_the_other_buffer(plant: Plant) -> None:
-    right = plant.original("pyc.passes.memory", "iterations")
-    plant.attribute("pyc.passes.memory", "iterations", lambda *a: right(*a) + 1)
+    right = plant.original("pyc.passes.memory", "counted")
+
+    def wrong(*args: Any) -> Any:
+        found = right(*args)
+        return found and replace(found, times=found.times + 1)
+
+    plant.attribute("pyc.passes.memory", "counted", wrong)
 
 
 def _several(x: Any) -> Any:
@@ -582,14 +590,14 @@ def arguments_of_a_kernel_are_exchanged(plant: Plant) -> None:
 
 
 def _emitted(plant: Plant, before: str, after: str) -> None:
-    right = plant.original("pyc.backends.x86", "module")
+    right = plant.original("pyc.backends.x86", "modules")
 
     def wrong(*arguments: Any) -> Any:
         made = right(*arguments)
         assert before in made.text
         return replace(made, text=made.text.replace(before, after))
 
-    plant.attribute("pyc.backends.x86", "module", wrong)
+    plant.attribute("pyc.backends.x86", "modules", wrong)
 
 
 @bug(lambda x, y: x - y, LINE, LINE[::-1].copy())
@@ -600,13 +608,13 @@ def subtractions_are_emitted_as_additions(plant: Plant) -> None:
 @bug(lambda x: x * x + 1, LINE)
 def products_are_contracted_by_the_compiler(plant: Plant) -> None:
     _emitted(plant, " = fmul ", " = fmul contract ")
-    right = plant.original("pyc.backends.x86", "module")
+    right = plant.original("pyc.backends.x86", "modules")
 
     def wrong(*arguments: Any) -> Any:
         made = right(*arguments)
         return replace(made, text=made.text.replace(" = fadd ", " = fadd contract "))
 
-    plant.attribute("pyc.backends.x86", "module", wrong)
+    plant.attribute("pyc.backends.x86", "modules", wrong)
 
 
 @bug(lambda x: x < 1, np.array([1.0, 2.0, np.nan, 0.0], np.float32))

@@ -46,9 +46,13 @@ class First:
 
     def kept(self) -> Body:
         """Statements that keep them."""
-        if self.length <= max(SHORT, 2 * self.count):
+        if self._is_short:
             return self._in_turn()
         return _Blocks(self).kept()
+
+    @property
+    def _is_short(self) -> bool:
+        return self.length <= max(SHORT, 2 * self.count)
 
     def _in_turn(self) -> Body:
         """Looks at one element after the other."""
@@ -91,6 +95,8 @@ class First:
     def _before(self, value: Expr, place: Expr, at: Expr) -> Expr:
         """Whether an element comes before that of the list at `at`."""
         key, other = self.key(value), self.key(self.target.value(at))
+        if self._is_short:  # the places of the list are lower
+            return key < other
         earlier = self.target.place(at)
         assert earlier is not None
         return (key < other) | (key.equal(other) & (place < earlier))
