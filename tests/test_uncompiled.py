@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import sys
+import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -178,7 +182,24 @@ def test_cleared_caches_compile_again_and_give_the_same() -> None:
     np.testing.assert_allclose(pnp.exp(X), np.exp(X), rtol=1e-6)
 
 
-def test_clearing_frees_large_results_that_nobody_has() -> None:
+@pytest.fixture
+def without_collector() -> Iterator[None]:
+    """Nothing is freed but what nothing refers to."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_a_first_call_keeps_neither_arguments_nor_results(without_collector: None) -> None:
+    x = np.ones(1000)
+    before = sys.getrefcount(x)
+    freed: list[bool] = []
+    weakref.finalize(pyc.jit(lambda x: x + 1)(x), freed.append, True)
+    assert freed and sys.getrefcount(x) == before
+
+
+def test_clearing_frees_large_results_that_nobody_has(without_collector: None) -> None:
     function = pyc.jit(lambda n: np.zeros(1 << 23) + n)
     function(1.0)
     del function

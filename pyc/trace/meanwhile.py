@@ -32,8 +32,9 @@ class ChangedMeanwhileError(Exception):
 
 def others() -> bool:
     """Whether there are other threads that may run code of the user."""
-    running = sys._current_frames()
-    return len(running) > 1 and len(running.keys() - threads_of_pyc()) > 1
+    # Only the numbers: this frame would hold itself, and with it the frames of the call.
+    running = frozenset(sys._current_frames())
+    return len(running) > 1 and len(running - threads_of_pyc()) > 1
 
 
 def torn(name: str, path: str) -> ChangedMeanwhileError:
