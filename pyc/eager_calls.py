@@ -440,7 +440,8 @@ def _asks(
     weak: tuple[type | None, ...],
 ) -> bool:
     """Whether a form looks at elements where they are known."""
-    return traced_lately(function, form, types, weak).asks
+    with aside():  # the call that follows records its reasons
+        return traced_lately(function, form, types, weak).asks
 
 
 def _remember(

@@ -318,6 +318,15 @@ class LoopLowerer:
                 if e.op.effect or (e.op.fails is not None and not e.out.shape):
                     pull.element(e.out, ())
 
+    @staticmethod
+    def tested(pull: Puller, graph: Graph) -> Expr:
+        """What the condition of the loop gives; NotAKernelError if it can fail."""
+        found = pull.element(graph.results[0], ())
+        if pull.fails or any(e.op.effect for e in graph.eqns):
+            raise NotAKernelError("the condition can fail")
+        assert isinstance(found, Expr)
+        return found
+
     def loop(
         self,
         carried: Sequence[Carry],

@@ -200,11 +200,7 @@ class _PerElement(LoopLowerer):
             return None
         captures = self.parts.condition_captures
         pull = LoopPuller(graph, self.site, self.leaf(graph, captures, self._state))
-        found = pull.element(graph.results[0], ())
-        if pull.fails or any(e.op.effect for e in graph.eqns):
-            raise NotAKernelError("the condition can fail")
-        assert isinstance(found, Expr)
-        return found
+        return self.tested(pull, graph)
 
 
 @frozen()
@@ -318,11 +314,7 @@ class _SmallState(LoopLowerer):
             graph, self.site, self.leaf(graph, self.parts.condition_captures, self._state)
         )
         self._simplify = pull.simplify
-        found = pull.element(graph.results[0], ())
-        if pull.fails or any(e.op.effect for e in graph.eqns):
-            raise NotAKernelError("the condition can fail")
-        assert isinstance(found, Expr)
-        return found
+        return self.tested(pull, graph)
 
 
 def lower_loop(

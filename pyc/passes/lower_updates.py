@@ -354,11 +354,7 @@ class _Updates(LoopLowerer):
 
         pull = LoopPuller(graph, self.site, self.leaf(graph, self.parts.condition_captures, state))
         self._simplify = pull.simplify
-        found = pull.element(graph.results[0], ())
-        if pull.fails or any(e.op.effect for e in graph.eqns):
-            raise NotAKernelError("the condition can fail")
-        assert isinstance(found, Expr)
-        return found
+        return self.tested(pull, graph)
 
 
 def _factor(form: Linear, var: Var) -> int:
