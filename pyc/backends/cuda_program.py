@@ -54,8 +54,8 @@ _KEPT_MAPS = 256
 
 class CudaProgram:
     """A Plan loaded on a device. launches: of its kernels by number, with machine code that holds
-    them; host: what runs the kernels that are steps of the host, and the routines of LAPACK. Those of
-    the device's own libraries are called here.
+    them; host: what runs the kernels that are steps of the host, and the routines of LAPACK.
+    Routines of the device's own libraries are called from here.
 
     Calls are asynchronous but for loops, branches, checks and steps of the host, and may run at the
     same time in several threads: each has a `_Frame` of its own while it lasts.

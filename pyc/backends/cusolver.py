@@ -53,13 +53,10 @@ class _Type(NamedTuple):
 
 
 _TYPES = {
-    letter: _Type(np.dtype(name).itemsize, *rest, np.ones(1, name))
-    for letter, name, *rest in (
-        ("s", "float32", 4, 0, 0),
-        ("d", "float64", 8, 1, 1),
-        ("c", "complex64", 4, 4, 0),
-        ("z", "complex128", 8, 5, 1),
-    )
+    "s": _Type(4, 4, 0, 0, np.ones(1, np.float32)),
+    "d": _Type(8, 8, 1, 1, np.ones(1, np.float64)),
+    "c": _Type(8, 4, 4, 0, np.ones(1, np.complex64)),
+    "z": _Type(16, 8, 5, 1, np.ones(1, np.complex128)),
 }
 
 SIGNATURES = {

@@ -58,6 +58,10 @@ def _real(dtype: Any) -> Any:
     return np.zeros(0, dtype).real.dtype
 
 
+def _of_type(typed: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
+    return lambda handle, *arguments: typed(handle, dtype, *arguments)
+
+
 class StandIn:
     """The functions. called: the names of those that were, in order."""
 
@@ -108,8 +112,7 @@ class StandIn:
             known = rest.replace("heevd", "syevd").replace("ungqr", "orgqr")
             if prefix + known in _TYPED:
                 types, typed = _TYPED[prefix + known]
-                dtype = _DTYPES[letter]
-                return types, lambda handle, *arguments: typed(handle, dtype, *arguments)
+                return types, _of_type(typed, _DTYPES[letter])
         return None
 
     def version(self, at: int) -> None:
@@ -575,6 +578,8 @@ def _geev(
     _set(info, int(found[-1]))
 
 
+_GEEV = (_P, _P, _I, _I, _L, _I, _P, _L, _I, _P, _I, _P, _L, _I, _P, _L, _I)
+
 _PLAIN: dict[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
     "cusolverGetVersion": ((_P,), StandIn.version),
     "cusolverDnCreate": ((_P,), _makes(_HANDLE)),
@@ -593,11 +598,11 @@ _PLAIN: dict[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
         lambda self, *arguments: _said_bytes(*arguments[-3:-1]),
     ),
     "cusolverDnXgeev": (
-        (_P, _P, _I, _I, _L, _I, _P, _L, _I, _P, _I, _P, _L, _I, _P, _L, _I) + (_P, _L, _P, _L, _P),
+        (*_GEEV, _P, _L, _P, _L, _P),
         _geev,
     ),
     "cusolverDnXgeev_bufferSize": (
-        (_P, _P, _I, _I, _L, _I, _P, _L, _I, _P, _I, _P, _L, _I, _P, _L, _I, _P, _P),
+        (*_GEEV, _P, _P),
         lambda self, *arguments: _said_bytes(*arguments[-2:]),
     ),
 }

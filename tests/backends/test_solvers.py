@@ -8,7 +8,9 @@ libraries themselves; `test_cuda_solvers.py` does.
 from __future__ import annotations
 
 import ctypes
+import tomllib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -441,6 +443,13 @@ def test_every_routine_has_a_choice() -> None:
     assert routine_of("syevd", "d", 2, (1, 0, 8), ()) == ("solver.dsyevd", "")
     assert routine_of("gesvdj", "z", 2, (2, 32, 8), ())[0] == "solver.zgesvdj_batched"
     assert routine_of("gesvdj", "z", 2, (1, 40, 8), ())[0] == "solver.zgesvdj"
+
+
+def test_the_extra_that_reasons_name_is_there() -> None:
+    document = tomllib.loads((Path(pyc.__file__).parents[1] / "pyproject.toml").read_text())
+    extras = document["project"]["optional-dependencies"]
+    assert any("cusolver" in package for package in extras["cuda-linalg"])
+    assert cusolver.EXTRA == "pip install 'pyc-jit[cuda-linalg]'"
 
 
 class _Old:
