@@ -23,6 +23,7 @@ from pyc import compile_cuda, config
 from pyc.backends import cusolver
 from pyc.backends.cusolver import SIGNATURES, Solver
 from pyc.errors import DeviceError, OutOfMemoryError
+from pyc.explanation.timing import why_not
 from pyc.ir.plan import Library, walk_steps
 from pyc.ir.solvers import is_solver, routine_of
 from pyc.ir.target import SM_90
@@ -374,6 +375,13 @@ def test_the_plan_of_a_device(golden: Any) -> None:
         lambda a: (np.linalg.inv(a), np.linalg.cholesky(a), np.linalg.svd(a[:, :3])), device="cuda"
     ).lower(random("complex64", 2, 4, 4))
     golden(lowered.as_text("plan") + lowered.as_text("decisions"))
+    assert sum(d.reason is Reason.DEVICE_LIBRARY for d in lowered.decisions) == 4
+
+
+@pytest.mark.usefixtures("device")
+def test_its_steps_are_not_timed_one_by_one() -> None:
+    lowered = pyc.jit(lambda a: np.linalg.inv(a), device="cuda").lower(np.eye(5))
+    assert "calls a library of the device" in why_not(lowered.plan)
 
 
 def test_without_a_library_the_host_does_it_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
