@@ -374,7 +374,8 @@ def test_the_plan_of_a_device(golden: Any) -> None:
     lowered = pyc.jit(
         lambda a: (np.linalg.inv(a), np.linalg.cholesky(a), np.linalg.svd(a[:, :3])), device="cuda"
     ).lower(random("complex64", 2, 4, 4))
-    golden(lowered.as_text("plan") + lowered.as_text("decisions"))
+    decisions = "".join(f"{d.reason}: {d.details}\n" for d in lowered.decisions)
+    golden(lowered.as_text("plan") + decisions)
     assert sum(d.reason is Reason.DEVICE_LIBRARY for d in lowered.decisions) == 4
 
 
