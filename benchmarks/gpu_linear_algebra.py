@@ -19,7 +19,7 @@ import numpy as np
 
 import pyc
 from benchmarks.runner import options, publish
-from pyc.backends import cuda
+from pyc.device import gpu
 
 Array = np.ndarray[Any, Any]
 Call = Callable[[], Any]
@@ -139,7 +139,7 @@ def row(name: str, shape: tuple[int, ...], dtype: str, torch: Any, rounds: int) 
         with pyc.config.using(device_linalg="host"):
             by_host(*given)  # compiled here: the setting is read then
         calls["host"] = lambda: by_host(*given)
-    found = measured(calls, cuda.device().finish, rounds)
+    found = measured(calls, gpu().finish, rounds)
     made: dict[str, Any] = {"function": name, "shape": list(shape), "dtype": dtype, "where": where}
     made["us"] = found
     ours = found.get("pyc")
@@ -158,10 +158,10 @@ def main() -> None:
     except ImportError as error:
         print(f"without torch: {error}")
         torch = None
-    solver = cuda.device().solver
+    solver = gpu().solver
     about = {
-        "device": cuda.device().name,
-        "driver": cuda.device().driver_version,
+        "device": gpu().name,
+        "driver": gpu().driver_version,
         "solver": solver if isinstance(solver, str) else solver.version,
         "torch": None if torch is None else torch.__version__,
     }

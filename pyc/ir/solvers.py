@@ -15,7 +15,7 @@ calls that the host is faster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pyc.frozen import frozen
 from pyc.ir.plan import Library
@@ -34,6 +34,8 @@ JACOBI_ORDER = 32
 LOOPED, LOOPED_ORDER = 16, 128
 """More matrices than this are not factored one by one where they have fewer rows or columns: each
 takes some ten launches that leave most of the device idle."""
+LARGEST = 1 << 29
+"""Elements of one matrix, and of its vectors: sizes of workspace have 32 bits."""
 
 
 @frozen()
@@ -107,6 +109,18 @@ def routine_of(
     by_name = dict(zip(routine.sizes, sizes, strict=True))
     least = min(by_name["n"], by_name.get("m", by_name["n"]))
     why = ""
-    if count > LOOPED and least < LOOPED_ORDER:
+    if _elements(by_name) > LARGEST:
+        why = f"the device's library takes matrices of up to {LARGEST} elements"
+    elif count > LOOPED and least < LOOPED_ORDER:
         why = f"the device's library takes {count} matrices one by one"
     return f"{PREFIX}{letter}{name}", why
+
+
+def _elements(sizes: Mapping[str, int]) -> int:
+    """Of the largest matrix of a routine; of products, whose sizes are others', 0."""
+    if "k" in sizes:
+        return 0
+    n = sizes["n"]
+    m = sizes.get("m", n)
+    vectors = max(m, n) ** 2 if sizes.get("vectors") == 2 else 0
+    return max(m * n, n * sizes.get("right", 0), m * sizes.get("columns", 0), vectors)

@@ -454,6 +454,29 @@ def test_every_routine_has_a_choice() -> None:
     assert routine_of("gesvdj", "z", 2, (1, 40, 8), ())[0] == "solver.zgesvdj"
 
 
+def test_matrices_too_large_for_the_library_are_the_hosts() -> None:
+    most = "the device's library takes matrices of up to 536870912 elements"
+    assert routine_of("syevd", "d", 1, (1, 0, 23000), ())[1] == ""
+    for name, sizes in {
+        "syevd": (1, 0, 25000),
+        "gesvdj": (2, 1024, 50000),
+        "getrs": (20000, 30000),
+        "orgqr": (30000, 1000, 1000, 30000),
+    }.items():
+        assert routine_of(name, "d", 1, sizes, ())[1] == most
+    assert routine_of("gesvdj", "d", 1, (1, 1000000, 10), ())[1] == ""
+    sizes = 0, 10, 3, 1000000, 1000000, 1000000, 10, 10
+    assert routine_of("gemm", "d", 1, sizes, ())[1] == ""
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("function", [np.linalg.eigvalsh, np.linalg.svdvals])
+def test_so_many_matrices_are_taken_in_portions(function: Any) -> None:
+    a = definite(random("float32", 40000, 2, 2))
+    (found,) = on_device(lambda a: function(a), a)
+    assert close(found, function(a))
+
+
 def test_the_extra_that_reasons_name_is_there() -> None:
     document = tomllib.loads((Path(pyc.__file__).parents[1] / "pyproject.toml").read_text())
     extras = document["project"]["optional-dependencies"]
