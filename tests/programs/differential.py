@@ -30,7 +30,7 @@ from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
 from pyc.ir.target import SM_90, X86_64_V3, Target
 from pyc.lowered import failure_of
-from pyc.passes import element_blocks, optimise
+from pyc.passes import element_blocks, optimise, row_blocks
 from pyc.passes.memory import plan
 from tests.programs.random_graphs import coverage, random_arguments, random_graph
 from tests.programs.random_linear_algebra import random_linear_algebra
@@ -84,12 +84,14 @@ def _compiled_for_the_gpu(graph: Graph, arguments: Sequence[Array]) -> Sequence[
 
 @contextmanager
 def _as_if_large() -> Iterator[None]:
-    """Each thread of a GPU computes as many elements as in programs of millions."""
-    usual, element_blocks.BUSY = element_blocks.BUSY, 1
+    """Each thread of a GPU computes as many elements as in programs of millions, and short rows
+    share warps."""
+    usual = element_blocks.BUSY, row_blocks.BUSY_WARPS
+    element_blocks.BUSY = row_blocks.BUSY_WARPS = 1
     try:
         yield
     finally:
-        element_blocks.BUSY = usual
+        element_blocks.BUSY, row_blocks.BUSY_WARPS = usual
 
 
 def _planned_for_blocks(graph: Graph, arguments: Sequence[Array]) -> Sequence[Array]:
