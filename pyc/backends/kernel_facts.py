@@ -75,13 +75,13 @@ def widest_element(loop: For) -> int:
             widest = max(widest, s.buffer.dtype.itemsize)
         if isinstance(s, (For, While)):
             widest = max([widest, *(c.var.dtype.itemsize for c in s.carried)])
-        seen: set[int] = set()
+        seen: set[Expr] = set()
         stack = list(expressions(s))
         while stack:
             n = stack.pop()
-            if id(n) in seen:
+            if n in seen:
                 continue
-            seen.add(id(n))
+            seen.add(n)
             if isinstance(n, Load):
                 widest = max(widest, n.dtype.itemsize)
             elif isinstance(n, Apply):

@@ -16,7 +16,7 @@ from math import prod
 
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
-from pyc.ir.expr import Apply, Const, Expr, Load, Var, children, const, postorder
+from pyc.ir.expr import Apply, Const, Expr, Load, Var, const, postorder
 from pyc.ir.loops import (
     Alloc,
     Body,
@@ -240,31 +240,31 @@ def values_of(body: Sequence[Stmt], same: Collection[Var] = ()) -> list[Expr]:
     common = in_common(stack, same) if same else set()
     # A position in fewer bits is computed in these.
     index = in_common(stack, places) if places else set()
-    seen: set[int] = set()
+    seen: set[Expr] = set()
     while stack:
         e = stack.pop()
-        if id(e) in seen:
+        if e in seen:
             continue
-        seen.add(id(e))
-        if id(e) in common:
+        seen.add(e)
+        if e in common:
             continue
         found.append(e)
-        if isinstance(e, Apply) and e.name == "cast" and id(e.args[0]) in index:
+        if isinstance(e, Apply) and e.name == "cast" and e.args[0] in index:
             continue
         if isinstance(e, Apply) and e.name == "rare_select":
             stack.extend((e.args[0], e.args[2]))  # the rare operand is computed seldom
         elif not isinstance(e, Load):
-            stack.extend(children(e))
+            stack.extend(e.operands)
     return found
 
 
-def in_common(roots: Sequence[Expr], same: Collection[Var]) -> set[int]:
-    """The expressions, by identity, that are made of constants and these variables alone."""
-    found: set[int] = set()
+def in_common(roots: Sequence[Expr], same: Collection[Var]) -> set[Expr]:
+    """The expressions that are made of constants and these variables alone."""
+    found: set[Expr] = set()
     for e in postorder(roots):
-        known = isinstance(e, Apply) and all(id(x) in found for x in children(e))
+        known = isinstance(e, Apply) and all(x in found for x in e.operands)
         if known or isinstance(e, Const) or any(e is v for v in same):
-            found.add(id(e))
+            found.add(e)
     return found
 
 
@@ -402,29 +402,26 @@ class Nest:
         return tuple(result)
 
     def _merge(self, outer: Loop, inner: Loop, body: Body) -> tuple[Loop, Body] | None:
-        addresses = {id(a): a for _, a in accesses(body)}
+        addresses = dict.fromkeys(a for _, a in accesses(body))
         # The place of an element, as a reduction to one has it, is an address too.
         places = [s.value for s in body if isinstance(s, Let) and s.value.dtype is dt.i64]
         known = in_common(places, [outer.var, inner.var])
-        addresses.update({id(e): e for e in places if id(e) in known})
-        for a in addresses.values():
+        addresses.update(dict.fromkeys(e for e in places if e in known))
+        for a in addresses:
             form = self.simplify.linear(a)
-            factors = {id(atom): f for atom, f in form.terms}
+            factors = dict(form.terms)
             others = [t for t, _ in form.terms if t is not outer.var and t is not inner.var]
             if any(uses(t, outer.var) or uses(t, inner.var) for t in others):
                 return None
-            if factors.get(id(outer.var), 0) != factors.get(id(inner.var), 0) * inner.extent:
+            if factors.get(outer.var, 0) != factors.get(inner.var, 0) * inner.extent:
                 return None
-        if _outside_addresses(body, {outer.var, inner.var}, set(addresses)):
+        if _outside_addresses(body, {outer.var, inner.var}, addresses):
             return None
         loop = Loop(
             self.simplify.variable(inner.var.name, outer.extent * inner.extent),
             outer.extent * inner.extent,
         )
-        moved = {
-            id(a): self._merged_address(a, outer.var, inner.var, loop.var)
-            for a in addresses.values()
-        }
+        moved = {a: self._merged_address(a, outer.var, inner.var, loop.var) for a in addresses}
         rewriter = Rewriter(index=lambda _, at: at)
         rewriter._done.update(moved)
         return loop, rewriter.body(body)
@@ -456,16 +453,16 @@ def _nbytes(b: Buffer) -> int:
     return prod(d for d in b.shape if isinstance(d, int)) * b.dtype.itemsize
 
 
-def _outside_addresses(body: Body, variables: set[Var], addresses: set[int]) -> bool:
+def _outside_addresses(body: Body, variables: set[Var], addresses: Collection[Expr]) -> bool:
     """Whether a variable occurs anywhere but within the given addresses."""
     stack = list(roots(body))
-    seen: set[int] = set()
+    seen: set[Expr] = set()
     while stack:
         e = stack.pop()
-        if id(e) in addresses or id(e) in seen:
+        if e in seen or e in addresses:
             continue
-        seen.add(id(e))
+        seen.add(e)
         if isinstance(e, Var) and e in variables:
             return True
-        stack.extend(children(e))
+        stack.extend(e.operands)
     return False
