@@ -221,9 +221,10 @@ def can_split(core: Body) -> bool:
     return True
 
 
-def values_of(body: Sequence[Stmt], same: Collection[Var] = ()) -> list[Expr]:
+def values_of(body: Sequence[Stmt], same: Collection[Var] | None = None) -> list[Expr]:
     """Expressions below what is stored or reduced, index arithmetic and rare work left out.
-    same: variables that all lanes have in common; what is made of these alone is left out too."""
+    same: variables that all lanes have in common; what is made of these alone, or read at a place
+    that is, is left out too."""
     found: list[Expr] = []
     stack: list[Expr] = []
     places: list[Var] = []
@@ -237,7 +238,7 @@ def values_of(body: Sequence[Stmt], same: Collection[Var] = ()) -> list[Expr]:
             stack.append(s.value)
         elif isinstance(s, (For, While)):
             stack.extend(e for c in s.carried for e in (c.initial, c.next))
-    common = in_common(stack, same) if same else set()
+    common = in_common(stack, same, loaded=True) if same is not None else set()
     # A position in fewer bits is computed in these.
     index = in_common(stack, places) if places else set()
     seen: set[Expr] = set()
@@ -258,11 +259,13 @@ def values_of(body: Sequence[Stmt], same: Collection[Var] = ()) -> list[Expr]:
     return found
 
 
-def in_common(roots: Sequence[Expr], same: Collection[Var]) -> set[Expr]:
-    """The expressions that are made of constants and these variables alone."""
+def in_common(roots: Sequence[Expr], same: Collection[Var], *, loaded: bool = False) -> set[Expr]:
+    """The expressions that are made of constants and these variables alone. loaded: and of what is
+    read at such places."""
+    made = (Apply, Load) if loaded else Apply
     found: set[Expr] = set()
     for e in postorder(roots):
-        known = isinstance(e, Apply) and all(x in found for x in e.operands)
+        known = isinstance(e, made) and all(x in found for x in e.operands)
         if known or isinstance(e, Const) or any(e is v for v in same):
             found.add(e)
     return found
@@ -316,9 +319,11 @@ class Nest:
     # --- work -------------------------------------------------------------------------------------
 
     def width(self, body: Sequence[Stmt], same: Collection[Var] = ()) -> int:
-        """Lanes of a vector for these statements: by the widest element they handle. same:
-        variables that all lanes have in common."""
-        data = [b.dtype for b, _ in accesses(body)]
+        """Lanes of a vector for these statements: by the widest element they handle, those aside
+        that all lanes have in common, as a scalar argument. same: variables that they have so."""
+        read = accesses(body)
+        common = in_common([a for _, a in read], same)
+        data = [b.dtype for b, a in read if a not in common]
         data += [e.dtype for e in values_of(body, same)]
         widest = max((t.itemsize for t in data), default=8)
         return min(self.target.lanes(widest), LANES)

@@ -138,6 +138,21 @@ def test_comparisons_of_outer_positions_do_not_narrow_vectors() -> None:
     assert set(extents(kernel, Kind.VECTOR)) == {32}
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, s: x * s.astype(np.float32),
+        lambda x, s: (x * s.astype(np.float32)).sum(axis=1),
+    ],
+    ids=["map", "sum"],
+)
+def test_scalar_arguments_do_not_narrow_vectors(function: Any) -> None:
+    """A Python float is a float64 that all lanes have in common: float32 is 8 to a vector of 256
+    bits beside it."""
+    (kernel,) = planned(function, ones(8, 1024), np.float64(3)).plan.kernels
+    assert set(extents(kernel, Kind.VECTOR)) == {8}
+
+
 def test_what_is_read_across_is_read_in_blocks_of_rows() -> None:
     """A vector goes down the rows of a block, so that each line of the cache is read once."""
     (kernel,) = planned(lambda x, y: x.T + y, ones(128, 256), ones(256, 128)).plan.kernels
