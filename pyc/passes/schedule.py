@@ -40,6 +40,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
+from pyc.passes.any_order import is_free, walk_of
 from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
 from pyc.passes.cumulation_tasks import Cumulation
 from pyc.passes.elements import Elements
@@ -409,15 +410,16 @@ class _Scheduler:
             placed = without_row_buffers(core, long, self.nest)
             assert placed is not None, "a loop over the row fills each row buffer"
             core, allocated = placed, [b for b in allocated if b not in long]
-        plain, core = simpler(core), simpler(self.nest.collapse_rows(core))
+        plain, flat = simpler(core), self.nest.collapse_rows(core)
         kept = prod(x.extent for x in loops)
-        row = max((row_length(s) or 0 for s in core if isinstance(s, Reduce)), default=1)
-        along_row = self.nest.contiguous_rows(core)
-        side_by_side = loops and self.nest.contiguous(loops[-1].var, core)
+        row = max((row_length(s) or 0 for s in flat if isinstance(s, Reduce)), default=1)
+        along_row = self.nest.contiguous_rows(flat)
+        side_by_side = loops and self.nest.contiguous(loops[-1].var, flat)
         if along_row:
             better = [b for b in allocated if better_in_output(b)]
-            core, left = in_outputs(core, better, self.nest)
+            flat, left = in_outputs(flat, better, self.nest)
             allocated = [b for b in allocated if b not in better or b in left]
+        core = simpler(flat)
         self.locals = list(allocated)
         work = self.nest.work(core) * kept * row
         parallel, self.large = work > 2 * TASK_WORK, work > LARGE_WORK
@@ -425,10 +427,14 @@ class _Scheduler:
             return (self._merged(loops, core, parallel),)
         if side_by_side and (not along_row or row < 16) and loops[-1].extent > 1:
             return self._columns(loops, plain, core, row, parallel)
+        found = simpler(flat, places=True)
+        in_any_order = all(is_free(s) for s in found if isinstance(s, Reduce))
         few = kept < FEW_ROWS or (kept < FEW_SUMS and can_split(core))
         if row >= SPLIT and few and not allocated:
             tasks = partial(self._rows, parallel=True)
-            return RowStages(self.nest, loops, core, self._independent, tasks).stages()
+            shared_rows = found if in_any_order else core
+            return RowStages(self.nest, loops, shared_rows, self._independent, tasks).stages()
+        core = found
         body = around(self.locals, self._along_rows(core, self.nest.row_width(core)))
         if kept > 1 and parallel and kept < 8 and len(loops) == 1:
             return (self.nest.stage("", self._wrap(loops, body, parallel=True)),)
@@ -467,7 +473,9 @@ class _Scheduler:
     def _along_rows(self, core: Body, width: int) -> list[Stmt]:
         body: list[Stmt] = []
         for before, s in absorbed(core, self.nest.simplify, TINY + 1):
-            if isinstance(s, Reduce):
+            if isinstance(s, Reduce) and is_free(s) and (row_length(s) or 0) > TINY:
+                body += walk_of([(before, s)], self.nest, self._allocate).whole()
+            elif isinstance(s, Reduce):
                 found = Elements(s, before)
                 lanes = AcrossLanes(found.types, s.monoid, self._allocate, width)
                 body += lanes.reduce(s.results, found)
