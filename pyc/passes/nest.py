@@ -11,7 +11,7 @@ one loop.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import prod
 
 from pyc.frozen import frozen, replace
@@ -273,7 +273,12 @@ def in_common(roots: Sequence[Expr], same: Collection[Var], *, loaded: bool = Fa
 
 def instructions(body: Sequence[Stmt]) -> int:
     """Instructions of one element: those below what is stored or reduced."""
-    return sum(isinstance(e, Apply) for e in values_of(body))
+    return applications(values_of(body))
+
+
+def applications(values: Iterable[Expr]) -> int:
+    """How many of these are instructions."""
+    return sum(type(e) is Apply for e in values)
 
 
 def bindings(s: Reduce) -> Body:
@@ -291,6 +296,9 @@ class Nest:
         self.target = target
         self.simplify = Simplifier()
         self.kernel = flatten(kernel, self.simplify)
+        self._accesses: dict[Body, list[tuple[Buffer, Expr]]] = {}
+        self._values: dict[tuple[Body, Collection[Var] | None], list[Expr]] = {}
+        """What was asked of statements: a schedule asks the same several times."""
 
     def stage(
         self,
@@ -302,7 +310,7 @@ class Nest:
     ) -> Stage:
         """A launch over the buffers that its body touches; `positions` say which they are.
         streamed: large outputs are written as fast as memory takes them."""
-        used = {b for b, _ in accesses(body)}
+        used = {b for b, _ in self.accesses(body)}
         known = list(enumerate(self.kernel.buffers))
         buffers = [b for _, b in known if b in used] + [b for b in scratch if b in used]
         positions = [k for k, b in known if b in used]
@@ -318,13 +326,33 @@ class Nest:
 
     # --- work -------------------------------------------------------------------------------------
 
+    def accesses(self, body: Sequence[Stmt]) -> list[tuple[Buffer, Expr]]:
+        """`accesses`, found once."""
+        key = tuple(body)
+        found = self._accesses.get(key)
+        if found is None:
+            found = self._accesses[key] = accesses(key)
+        return found
+
+    def values(self, body: Sequence[Stmt], same: Collection[Var] | None = None) -> list[Expr]:
+        """`values_of`, found once."""
+        key = tuple(body), None if same is None else tuple(same)
+        found = self._values.get(key)
+        if found is None:
+            found = self._values[key] = values_of(*key)
+        return found
+
+    def instructions(self, body: Sequence[Stmt]) -> int:
+        """`instructions` of statements whose `values` were found once."""
+        return applications(self.values(body))
+
     def width(self, body: Sequence[Stmt], same: Collection[Var] = ()) -> int:
         """Lanes of a vector for these statements: by the widest element they handle, those aside
         that all lanes have in common, as a scalar argument. same: variables that they have so."""
-        read = accesses(body)
+        read = self.accesses(body)
         common = in_common([a for _, a in read], same)
         data = [b.dtype for b, a in read if a not in common]
-        data += [e.dtype for e in values_of(body, same)]
+        data += [e.dtype for e in self.values(body, same)]
         widest = max((t.itemsize for t in data), default=8)
         return min(self.target.lanes(widest), LANES)
 
@@ -336,8 +364,8 @@ class Nest:
 
     def work(self, body: Sequence[Stmt]) -> float:
         """Work of one element: instructions over the lanes of a vector, and bytes moved."""
-        moved = sum(b.dtype.itemsize for b, _ in accesses(body) if b.space is Space.GLOBAL)
-        once = instructions(body) * 4 / self.width(body) + moved
+        moved = sum(b.dtype.itemsize for b, _ in self.accesses(body) if b.space is Space.GLOBAL)
+        once = self.instructions(body) * 4 / self.width(body) + moved
         return once * (LOOP_WORK if any(is_element_loop(s) for s in body) else 1)
 
     # --- strides ----------------------------------------------------------------------------------
@@ -351,7 +379,7 @@ class Nest:
 
     def contiguous(self, var: Var, body: Sequence[Stmt]) -> bool:
         """Whether some access walks memory along `var`, and most of those that move at all do."""
-        strides = [self.factor(var, a) for b, a in accesses(body) if b.space is Space.GLOBAL]
+        strides = [self.factor(var, a) for b, a in self.accesses(body) if b.space is Space.GLOBAL]
         unit = sum(f == 1 for f in strides)
         other = sum(f not in (0, 1) for f in strides)
         return unit > 0 and unit >= other
@@ -407,7 +435,7 @@ class Nest:
         return tuple(result)
 
     def _merge(self, outer: Loop, inner: Loop, body: Body) -> tuple[Loop, Body] | None:
-        addresses = dict.fromkeys(a for _, a in accesses(body))
+        addresses = dict.fromkeys(a for _, a in self.accesses(body))
         # The place of an element, as a reduction to one has it, is an address too.
         places = [s.value for s in body if isinstance(s, Let) and s.value.dtype is dt.i64]
         known = in_common(places, [outer.var, inner.var])

@@ -51,7 +51,6 @@ from pyc.passes.nest import (
     Loop,
     Nest,
     Stage,
-    accesses,
     around,
     can_split,
     has_regions,
@@ -189,7 +188,7 @@ class _Scheduler:
         for a tile."""
         # What compared positions is decided: the elements say how many lanes there are.
         width = max(width, self.nest.width(core, same))
-        size = LINE_BYTES // max((b.dtype.itemsize for b, _ in accesses(core)), default=8)
+        size = LINE_BYTES // max((b.dtype.itemsize for b, _ in self.nest.accesses(core)), default=8)
         if not may_have_lines(loop, core) or shared_line(self.nest, loop, core, "line") is None:
             return self._vectors(loop, loop.extent, core, width, same=same)
         if loop.extent <= size:
@@ -227,7 +226,7 @@ class _Scheduler:
             return False
         if not all(isinstance(s, (Let, Store)) for s in core):
             return False
-        reads = [a for b, a in accesses(core) if b.space is Space.GLOBAL]
+        reads = [a for b, a in self.nest.accesses(core) if b.space is Space.GLOBAL]
         factors = [(self.nest.factor(outer.var, a), self.nest.factor(inner.var, a)) for a in reads]
         across = any(o == 1 and i not in (0, 1, None) for o, i in factors)
         return across and any(i == 1 for _, i in factors)
@@ -323,7 +322,7 @@ class _Scheduler:
         else:
             count = apply("quotient", extent, const(width))
             rest = 0 if whole else apply("remainder", extent, const(width))
-        if rest != 0 and count != 0 and instructions(core) > ONE_LOOP:
+        if rest != 0 and count != 0 and self.nest.instructions(core) > ONE_LOOP:
             return [self._masked(loop, extent, core, width, start)]
         body = self._whole_vectors(loop, count, core, width, start, at_once)
         if isinstance(rest, int) and rest == 0:
@@ -488,7 +487,7 @@ class _Scheduler:
     def _stored_row(self, region: For, width: int) -> list[Stmt]:
         """A loop over the row that stores, in vectors along the row."""
         loops, inner = peel((region,))
-        at_once = AT_ONCE if instructions(inner) <= FEW else 1
+        at_once = AT_ONCE if self.nest.instructions(inner) <= FEW else 1
         vectors = self._vectors(loops[-1], loops[-1].extent, inner, width, at_once=at_once)
         return self._wrap(loops[:-1], vectors, parallel=False)
 
@@ -529,7 +528,7 @@ class _Scheduler:
     def _side_by_side(self, loops: list[Loop], core: Body, parallel: bool) -> list[Stmt]:
         """Neighbouring kept positions in the lanes of a vector, each with its own row."""
         inner = loops[-1]
-        vectors = SIDE_VECTORS if instructions(core) <= SIDE_COST else 1
+        vectors = SIDE_VECTORS if self.nest.instructions(core) <= SIDE_COST else 1
         width = self.nest.width(core) * vectors
         lane, body = Var("lane"), around(self.locals, self._within_lanes(core))
         width = min(width, 1 << (inner.extent.bit_length() - 1))
