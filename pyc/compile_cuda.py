@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc import array_methods, backends, cache  # noqa: F401 - completes the class of results
+from pyc import array_methods, backends, cache, config  # noqa: F401 - completes the class of results
 from pyc.array import Array, known_type, to_device
 from pyc.backends import cuda, launching
 from pyc.backends.base import SiteFailed
@@ -32,9 +32,9 @@ from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.ir.plan import NO_MEMORY, Library, Plan, launches_of
-from pyc.ir.target import OLDEST
+from pyc.ir.target import OLDEST, Target
 from pyc.ir.types import ArrayType
-from pyc.lowered import Lowered, failure_of, lower_graph
+from pyc.lowered import Lowered, failure_of, has_linear_algebra, lower_graph
 from pyc.out_of_memory import Demand
 from pyc.reasons import BY_CODE, ON_HOST, record
 from pyc.runtime import device_program, host_calls
@@ -42,9 +42,28 @@ from pyc.runtime.device_program import DeviceProgram
 from pyc.runtime.specialisation import NativeProgram, Result, Specialisation
 
 
-def code_facts(device: cuda.Device) -> Document:
-    """What the machine code of a device relies on."""
-    return {"target": device.target.id, "driver": device.driver_version}
+def code_facts(device: cuda.Device, target: Target | None = None) -> Document:
+    """What the machine code of a device relies on. target: of a program, if not all that the device
+    has."""
+    facts: Document = {"target": device.target.id, "driver": device.driver_version}
+    solver = device.solver if target is not None and target.solver else ""
+    return facts if isinstance(solver, str) else {**facts, "solver": solver.version}
+
+
+def target_of(graph: Graph, device: cuda.Device) -> Target:
+    """The target of a program: its linear algebra is a library's, where there is one. The library
+    is loaded for who has such steps only."""
+    if config.current().device_linalg == "host" or not has_linear_algebra(graph):
+        return device.target
+    return solving(device)
+
+
+def solving(device: cuda.Device) -> Target:
+    """The target of a device with what its libraries of linear algebra have, if there are any."""
+    solver = device.solver
+    if isinstance(solver, str):
+        return device.target
+    return replace(device.target, solver=solver.routines)
 
 
 def load(plan: Plan, device: cuda.Device) -> tuple[str, CudaProgram]:
@@ -361,7 +380,8 @@ def lower_cuda(
     `lower_graph`."""
     on = _usable(device)
     told: dict[str, Any] = {"options": options, "name": name, "arguments": arguments}
-    return lower_graph(graph, target=on.target, facts=code_facts(on), **told)
+    target = target_of(graph, on)
+    return lower_graph(graph, target=target, facts=code_facts(on, target), **told)
 
 
 def compile_cuda(

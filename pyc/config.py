@@ -145,6 +145,12 @@ class Settings:
         "bytes (or 500MB, 2GB) of freed memory kept on each GPU; 0: a quarter of its memory. Read "
         "when it is first used",
     )
+    device_linalg: str = _setting(
+        "library",
+        _choice("library", "host"),
+        "linear algebra in programs of a GPU: library (cuSOLVER, where it is installed), or host "
+        "(LAPACK, with the CPU's bits). Read when a program is compiled",
+    )
     dump_dir: str = _setting("", _text, "write the text of every level there; empty: nowhere")
     num_threads: int = _setting(0, _count, "threads of the worker pool; 0: as many as are usable")
     purity: str = _setting(
@@ -159,7 +165,7 @@ class Settings:
     )
 
 
-KEY_FIELDS: tuple[str, ...] = ("target",)
+KEY_FIELDS: tuple[str, ...] = ("device_linalg", "target")
 """The settings that enter the cache key."""
 
 _FIELDS: dict[str, Field] = Settings.__fields__  # type: ignore[attr-defined]

@@ -43,9 +43,9 @@ _LIBRARIES = ("llvmlite",)
 """Distributions whose version decides the code."""
 
 
-def _lapack(graph: Graph) -> tuple[str, ...]:
-    """The package of the routines that a Graph calls, if it does."""
-    return (PACKAGE,) if any(e.op.name in NAMES for e in equations_of(graph)) else ()
+def has_linear_algebra(graph: Graph) -> bool:
+    """Whether a Graph has an op that is a routine of LAPACK."""
+    return any(e.op.name in NAMES for e in equations_of(graph))
 
 
 @frozen()
@@ -194,9 +194,14 @@ class Lowered:
                 "graph": print_graph(self.traced),
                 "options": self.options,
                 "sources": cache.source_digest(),
-                "versions": versions(_LIBRARIES + _lapack(self.traced)),
+                "versions": versions(_LIBRARIES + self._lapack),
             }
         return self._document
+
+    @property
+    def _lapack(self) -> tuple[str, ...]:
+        """The package of the routines that the program calls, if it does."""
+        return (PACKAGE,) if has_linear_algebra(self.traced) else ()
 
     @property
     def key(self) -> str:

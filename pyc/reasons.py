@@ -531,6 +531,13 @@ class Reason(Enum):
         "Read a result, or wait for it with `block_until_ready`, where the error should be raised.",
     )
 
+    DEVICE_LIBRARY = Entry(
+        "PYC2706",
+        "an operation is done by a library of the device: its bits are those of the library's "
+        "version on this device, not the CPU's",
+        "`PYC_DEVICE_LINALG=host` has it done on the host, with the CPU's bits.",
+    )
+
     # fallback: slower but correct routes
     LLVM_UNKNOWN_RELEASE = Entry(
         "PYC2802",

@@ -12,7 +12,7 @@ from pyc.backends import cuda
 from pyc.backends.assemble import assemble
 from pyc.cache import CannotRemakeError
 from pyc.compile import program_of
-from pyc.compile_cuda import code_facts, code_of, emitted
+from pyc.compile_cuda import code_facts, code_of, emitted, solving
 from pyc.compile_host import host_routine, host_step
 from pyc.device import gpu
 from pyc.errors import DeviceError
@@ -32,7 +32,7 @@ def _program(document: Document, facts: Document) -> Document:
     if "driver" not in facts:
         return program_of(Lowered(graph, _target(facts), options, "")).payload()
     device = _gpu(facts)
-    return code_of(Lowered(graph, device.target, options, ""), device).payload()
+    return code_of(Lowered(graph, _made_for(facts, device), options, ""), device).payload()
 
 
 def _runtime(document: Document, facts: Document) -> Document:
@@ -66,10 +66,15 @@ def _gpu(facts: Document) -> cuda.Device:
         device.enter()
     except (ImportError, DeviceError) as error:
         raise CannotRemakeError(f"needs a GPU: {error}") from error
-    here = code_facts(device)
+    here = code_facts(device, _made_for(facts, device))
     if here != facts:
         raise CannotRemakeError(f"made for {facts}, here is {here}")
     return device
+
+
+def _made_for(facts: Document, device: cuda.Device) -> Target:
+    """The target of a program with these facts."""
+    return solving(device) if "solver" in facts else device.target
 
 
 def _target(facts: Document) -> Target:

@@ -337,15 +337,26 @@ def test_doctor_says_why_a_gpu_with_a_driver_cannot_be_used(tmp_path, monkeypatc
     assert findings[1].text.endswith("the binding is not installed [PYC2701]")
 
 
-def test_doctor_names_the_gpus_that_can_be_used(tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("solver", "expected"),
+    [
+        ("none is here", ("note", "linear algebra is done on the host: none is here")),
+        (SimpleNamespace(version="cuSOLVER 12000"), ("ok", "cuSOLVER 12000")),
+    ],
+    ids=["host", "library"],
+)
+def test_doctor_names_the_gpus_that_can_be_used(tmp_path, monkeypatch, solver, expected) -> None:
     driver = tmp_path / "version"
     driver.write_text("NVRM version: 570\n")
     monkeypatch.setattr(doctor, "DRIVER", str(driver))
-    monkeypatch.setattr(doctor, "cuda_driver", lambda: SimpleNamespace(problem=lambda: None))
+    device = SimpleNamespace(solver=solver)
+    driver_of = SimpleNamespace(problem=lambda: None, device=lambda: device)
+    monkeypatch.setattr(doctor, "cuda_driver", lambda: driver_of)
     gpu = DeviceInfo("cuda", 0, "NVIDIA H200", "sm_90")
     monkeypatch.setattr(pyc, "devices", lambda kind: [gpu])
-    found = [f for f in doctor.examine() if f.name == "gpu"]
-    assert [(f.state, f.text) for f in found] == [("ok", "cuda:0: NVIDIA H200 (sm_90)")]
+    found = {f.name: (f.state, f.text) for f in doctor.examine()}
+    assert found["gpu"] == ("ok", "cuda:0: NVIDIA H200 (sm_90)")
+    assert found["gpu linear algebra"] == expected
 
 
 # --- ir -------------------------------------------------------------------------------------------

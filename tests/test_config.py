@@ -122,7 +122,7 @@ def test_settings_are_frozen() -> None:
 
 def test_what_enters_the_key_is_a_setting() -> None:
     with config.using(target="x86-64-v3", cache="off"):
-        assert config.key_fields() == {"target": "x86-64-v3"}
+        assert config.key_fields() == {"device_linalg": "library", "target": "x86-64-v3"}
 
 
 def test_the_table_shows_every_setting_and_marks_changes(golden) -> None:

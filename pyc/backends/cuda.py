@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pyc import config
-from pyc.backends import cuda_binding
+from pyc.backends import cuda_binding, cusolver
 from pyc.backends.conditions import Conditions
 from pyc.backends.verdicts import Ledger
 from pyc.errors import DeviceError, OutOfMemoryError
@@ -133,6 +133,15 @@ class Device:
         most = most or int(check(driver.cuDeviceTotalMem(handle))) // KEPT_SHARE
         check(driver.cuMemPoolSetAttribute(self.pool, kept, driver.cuuint64_t(most)))
         self._pinned: dict[int, int] = {}
+        self._solver: cusolver.Solver | str | None = None
+
+    @property
+    def solver(self) -> cusolver.Solver | str:
+        """The libraries of linear algebra on this device, or why there are none."""
+        if self._solver is None:
+            with _lock:
+                self._solver = self._solver or cusolver.found(self)
+        return self._solver
 
     def function(self, name: str, version: int = INTERFACE) -> int:
         """The address of a C function of the driver as it is from a version of its interface on;

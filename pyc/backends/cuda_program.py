@@ -19,11 +19,26 @@ import numpy as np
 
 from pyc.backends.base import SiteFailed
 from pyc.backends.cuda import Device, check
+from pyc.backends.cusolver import Solver
 from pyc.backends.launching import HostStep, KernelLaunch, TensorMap
+from pyc.errors import DeviceError
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Eqn
 from pyc.ir.ops.host import ROUTINE
-from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, Step, bound, launches_of
+from pyc.ir.plan import (
+    Branch,
+    Copy,
+    Launch,
+    Library,
+    Loop,
+    Place,
+    Plan,
+    Step,
+    bound,
+    launches_of,
+    walk_steps,
+)
+from pyc.ir.solvers import is_solver
 
 _NO_SITE = -1
 """The error slot's site while nothing has failed: the largest unsigned number."""
@@ -40,6 +55,7 @@ _KEPT_MAPS = 256
 class CudaProgram:
     """A Plan loaded on a device. launches: of its kernels by number, with machine code that holds
     them; host: what runs the kernels that are steps of the host, and the routines of LAPACK.
+    Routines of the device's own libraries are called from here.
 
     Calls are asynchronous but for loops, branches, checks and steps of the host, and may run at the
     same time in several threads: each has a `_Frame` of its own while it lasts.
@@ -79,6 +95,10 @@ class CudaProgram:
         # The lowest failed site, then the lowest value (as unsigned) of each site.
         self.error_bytes = 8 * (2 + max(sites)) if sites else 0
         self._free: list[_Frame] = []
+        self.solves = any(
+            isinstance(s, Library) and is_solver(s.routine) for s in walk_steps(plan.steps)
+        )
+        """Whether a library of the device is called."""
         self.calls: Mapping[int, Eqn] = {}
         """The calls back into Python, by number, and what answers one."""
         self.answer: Callable[[int, Sequence[np.ndarray[Any, Any]]], list[Any]] | None = None
@@ -171,8 +191,19 @@ class CudaProgram:
                 self._steps(step.cases[chosen], frame)
             elif step.routine == ROUTINE:
                 self._host_call(step, frame)
+            elif is_solver(step.routine):
+                addresses = [frame.addresses[slot] for slot in step.slots]
+                self._solver.run(step.routine, step.integers, addresses)
             else:
                 self._host_step(step, frame)
+
+    @property
+    def _solver(self) -> Solver:
+        """The libraries of linear algebra."""
+        solver = self.device.solver
+        if isinstance(solver, str):
+            raise DeviceError(f"linear algebra on {self.device.label}: {solver}")
+        return solver
 
     def _loop(self, step: Loop, frame: _Frame) -> None:
         flag = np.empty(1, np.uint8)

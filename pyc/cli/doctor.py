@@ -137,6 +137,12 @@ def _gpu() -> Iterator[Finding]:
         return
     for found in pyc.devices("cuda"):
         yield Finding("gpu", "ok", f"{found}: {found.name} ({found.target})")
+    solver = cuda_driver().device().solver
+    if isinstance(solver, str):
+        text = f"linear algebra is done on the host: {solver}"
+        yield Finding("gpu linear algebra", "note", text)
+    else:
+        yield Finding("gpu linear algebra", "ok", solver.version)
 
 
 def _settings() -> Iterator[Finding]:

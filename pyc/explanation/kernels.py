@@ -15,6 +15,8 @@ from pyc.ir.loops import Kernel
 from pyc.ir.plan import Branch, Copy, Launch, Library, Loop, Place, Plan, Step
 from pyc.ir.routines import describe as described
 from pyc.ir.routines import is_lapack
+from pyc.ir.solvers import is_solver
+from pyc.ir.solvers import made as made_by_solver
 from pyc.lowered import Lowered, MemoryAnalysis
 from pyc.reasons import ON_HOST, Reason
 from pyc.report.sections import BufferRow, KernelRow, Kernels, Memory
@@ -227,6 +229,8 @@ class _Writers:
 
 def _made(step: Library) -> tuple[int, ...]:
     """The slots that a routine writes; of a call of Python, which does not say, all of them."""
+    if is_solver(step.routine):
+        return made_by_solver(step)
     if not is_lapack(step.routine):
         return step.slots
     roles = described(step.routine, step.integers).roles

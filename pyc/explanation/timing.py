@@ -32,6 +32,7 @@ from pyc.ir.plan import (
     Step,
     walk_steps,
 )
+from pyc.ir.solvers import is_solver
 
 Array = np.ndarray[Any, Any]
 LEAST_RUNS, MOST_RUNS = 5, 200
@@ -57,7 +58,8 @@ def why_not(plan: Plan) -> str:
     if ROUTINE in routines:
         return "the program calls Python functions back, which a report does not do"
     if routines:
-        return "the program calls LAPACK, whose steps are not timed one by one"
+        library = "a library of the device" if any(map(is_solver, routines)) else "LAPACK"
+        return f"the program calls {library}, whose steps are not timed one by one"
     return ""
 
 

@@ -25,7 +25,8 @@ class Target:
     that surely run at the same time (1: unknown), one on a multiprocessor; tile_multiply: whether
     it has the tensor-core step on tiles in shared memory (wgmma: capability 9.0 alone);
     early_launch: whether a kernel may begin before the one that it depends on has ended, and wait
-    for its results itself.
+    for its results itself; solver: the routines of linear algebra that a library of the device has
+    (`ir/solvers.py`), for programs that have such steps.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Target:
     group_blocks: int = 1
     tile_multiply: bool = False
     early_launch: bool = False
+    solver: tuple[str, ...] = ()
 
     def lanes(self, itemsize: int) -> int:
         """Elements of `itemsize` bytes in one vector."""

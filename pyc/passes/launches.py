@@ -17,7 +17,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.graph import Eqn, Value
 from pyc.ir.loops import Buffer, Kernel
 from pyc.ir.op import Kind
-from pyc.ir.plan import STREAMED_BYTES, Launch, Library, Place
+from pyc.ir.plan import STREAMED_BYTES, Copy, Launch, Library, Place
 from pyc.ir.routines import is_lapack
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
@@ -26,6 +26,7 @@ from pyc.ir.visit import Rewriter
 from pyc.kernels.registry import choose, sequence_of
 from pyc.kernels.sequence import LaunchSequence
 from pyc.kernels.small_matrices import small_matrices
+from pyc.kernels.solvers import Around, Routine, Solved, solvers
 from pyc.passes.fusion import Decision, Group
 from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.nest import Stage
@@ -270,12 +271,32 @@ class Launches(Slots):
             return
         assert eqn.op.routine is not None
         step = eqn.op.routine(types, **eqn.params)
-        workspace = (self.new_slot(ArrayType((n,), dt.u8)) for n in step.workspace)
-        scope.steps.append(Library(step.routine, (*slots, *workspace), step.integers))
         if self.target.has_blocks and is_lapack(step.routine):
+            results = tuple(o.type for o in eqn.outs)
+            solved = solvers(eqn.op.name, types, results, dict(eqn.params), self.target)
+            if isinstance(solved, Solved):
+                self._solved(scope, eqn, solved, slots)
+                return
             copied = sum(self.slots[slot].nbytes for slot in slots)
             details = f"{eqn.op.name} on {', '.join(map(str, types))}: {copied} bytes are copied"
+            details = f"{details} ({solved})"
             self.decisions.append(Decision(Reason.FALLBACK_HOST, self.numbers[eqn], details))
+        workspace = (self.new_slot(ArrayType((n,), dt.u8)) for n in step.workspace)
+        scope.steps.append(Library(step.routine, (*slots, *workspace), step.integers))
+
+    def _solved(self, scope: Scope, eqn: Eqn, solved: Solved, slots: Sequence[int]) -> None:
+        """Adds the steps of an op that a library of the device does."""
+        details = f"{eqn.op.name} is {solved}"
+        self.decisions.append(Decision(Reason.DEVICE_LIBRARY, self.numbers[eqn], details))
+        own = [*slots, *(self.new_slot(t) for t in solved.scratch)]
+        for step in solved.steps:
+            if isinstance(step, Routine):
+                places = tuple(own[k] for k in step.slots)
+                scope.steps.append(Library(step.routine, places, step.integers))
+            elif isinstance(step, Around):
+                self.run(scope, eqn, step.kernel, [own[k] for k in step.slots])
+            else:
+                scope.steps.append(Copy(own[step.destination], own[step.source]))
 
     def _overwritten(self, scope: Scope, number: int, eqn: Eqn, k: int) -> None:
         """Puts a result of a routine where an argument lies that is dead afterwards."""

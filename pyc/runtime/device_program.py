@@ -1,7 +1,8 @@
 """Programs on a GPU for native calls: what `device_calls` starts, made of a `CudaProgram`.
 
 `DeviceProgram` takes which parameters are numbers and gives the addresses that a `Specialisation`
-needs. Programs whose steps the host takes part in have none: `problem` says why.
+needs. Programs whose steps the host takes part in have none, nor those that call a library of the
+device, whose launches are its own: `problem` says why.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def problem(program: CudaProgram) -> str | None:
         return "it calls Python functions back"
     if program.host:
         return "a step runs on the host"
+    if program.solves:
+        return "a step calls a library of the device"
     items = written_out(program.plan)
     if items is None:
         return (

@@ -73,6 +73,7 @@ class InterpretedDevice:
         self.context = 0
         self.refusal: BaseException | None = None
         self.ledger = Ledger(self)
+        self.solver: Any = "no library is installed"
         self._lock = Lock()
         self._functions: dict[str, Any] = {}
         self._graphs: dict[int, list[int]] = {}

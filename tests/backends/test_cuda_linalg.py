@@ -1,8 +1,9 @@
-"""Linear algebra in programs of a GPU: LAPACK is on the host, with a reason; all else is there."""
+"""Linear algebra in programs of a GPU without a library: LAPACK is on the host, with a reason; all
+else is there. `test_cuda_solvers.py` is about the libraries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,13 @@ from tests.programs.differential import same_bits
 
 Array = np.ndarray[Any, Any]
 pytestmark = pytest.mark.cuda
+
+
+@pytest.fixture(autouse=True)
+def on_host() -> Iterator[None]:
+    with config.using(device_linalg="host"):
+        yield
+
 
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((3, 6, 6)) + 5 * np.eye(6)
