@@ -9,7 +9,7 @@ is made flat first, so that contiguity is a matter of factors:
 * a row program runs along its rows in vectors where the row is contiguous (`AcrossLanes`), else
   with the rows of neighbouring kept positions side by side in a vector (`WithinLane`);
 * a program over few long rows is cut into launches whose tasks share the rows (`RowStages`);
-* anything else (loops with an order) stays as it is.
+* anything else (loops with an order) stays as it is, but for minima and maxima (`bounds`).
 
 The choice looks at shapes, types and `Target` facts only: never at how many threads there are.
 """
@@ -41,6 +41,7 @@ from pyc.ir.order import KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.any_order import is_free, walk_of
+from pyc.passes.bounds import plain_bounds
 from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
 from pyc.passes.cumulation_tasks import Cumulation
 from pyc.passes.elements import Elements
@@ -545,4 +546,5 @@ class _Scheduler:
 
 def schedule(kernel: Kernel, target: Target) -> tuple[Stage, ...]:
     """The launches that do what a logical kernel says, on a target without blocks."""
-    return _Scheduler(kernel, target).run()
+    stages = _Scheduler(kernel, target).run()
+    return tuple(replace(stage, kernel=plain_bounds(stage.kernel)) for stage in stages)

@@ -245,6 +245,19 @@ def an_element_leaves_though_it_changes(plant: Plant) -> None:
     plant.attribute("pyc.passes.leaving", "_folded", wrong)
 
 
+def _walk(x: Any, wall: Any) -> Any:
+    place, out = x[0], np.zeros_like(x)
+    for i in range(x.shape[0]):
+        place = np.maximum(x[i], np.minimum(place, wall))
+        out[i] = place
+    return out
+
+
+@bug(_walk, np.tile(-ZEROS, 5), np.float32(-0.0))
+def a_zero_is_a_plain_bound(plant: Plant) -> None:
+    plant.attribute("pyc.passes.bounds", "_is_plain", lambda e: e.equal(e))
+
+
 def _broken(x: Any) -> Any:
     y = x * 0
     for _ in range(20):
