@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyc.frozen import replace
-from pyc.ir.expr import Apply, Expr, Load, Var, apply, children, postorder, select
+from pyc.ir.expr import Apply, Expr, Load, Var, apply, postorder, select
 from pyc.ir.loops import (
     Buffer,
     Fail,
@@ -89,6 +89,6 @@ def _over(nodes: Sequence[Expr], variables: set[Var], buffers: set[Buffer]) -> s
     found: set[Expr] = set()
     for e in nodes:
         mine = e in variables if isinstance(e, Var) else isinstance(e, Load) and e.buffer in buffers
-        if mine or not found.isdisjoint(children(e)):
+        if mine or not found.isdisjoint(e.operands):
             found.add(e)
     return found
