@@ -264,7 +264,8 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     shape = to_shape("eye", (N, N if M is None else M))
     k = _diagonal(k, *shape)
     if _is_written(shape):
-        return constant(np.eye(shape[0], shape[1], k, bool).astype(to_dtype(dtype or np.float64).numpy))
+        mask = np.eye(shape[0], shape[1], k, bool)
+        return constant(mask.astype(to_dtype(dtype or np.float64).numpy))
     row, column = iota(shape, 0, dt.i64), iota(shape, 1, dt.i64)
     moved = bind1("add", row, broadcast(literal(k, dt.i64), shape))
     return cast(bind1("eq", moved, column), to_dtype(dtype or np.float64))
@@ -314,7 +315,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     shape = to_shape("tri", (N, N if M is None else M))
     if _is_written(shape):
         k = _diagonal(k, *shape)
-        return constant(np.tri(shape[0], shape[1], k, bool).astype(to_dtype(dtype or np.float64).numpy))
+        mask = np.tri(shape[0], shape[1], k, bool)
+        return constant(mask.astype(to_dtype(dtype or np.float64).numpy))
     return tril(ones(shape, dtype or np.float64), k)
 
 
