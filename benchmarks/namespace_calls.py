@@ -1,6 +1,6 @@
 """First calls of every function of the namespaces, at small size.
 
-    python -m benchmarks.namespace_calls [--quick] [--only PART] [--json FILE]
+    python -m benchmarks.namespace_calls [--quick] [--only PART] [--seconds N] [--json FILE]
 
 Each function of `pyc.numpy`, its `linalg` and `fft`, `pyc.scipy.special` and `pyc.random` is called
 once on arrays of 3 to 64 elements, in three ways: on NumPy arrays (as a function of the namespace),
@@ -11,19 +11,27 @@ has done nothing but what is said here:
   new         after a jitted and an eager call of other functions; the disk cache is empty
   again       after `import pyc`, with the disk cache that the first one has left
 
-A fork copies its memory, and maps code, before the clock starts: 800 faults of pages less, which a
-process that was not forked does not have either. Times are the wall clock's, and, for a machine
-that is shared, the processor's of all threads. Byte code is cached, as in an installed package.
-Functions that cannot be called in a way are named in `NO_ARRAYS`, `IN_PLACE` and `NOT_JITTED`.
+A fork copies the memory, and maps the code, that its parent has in use before the clock starts:
+800 faults of pages less, which a process that was not forked does not have either. Times are the
+wall clock's, and, for a machine that is shared, the processor's of all threads. Byte code is
+cached, as in an installed package. Functions that cannot be called in a way are named in
+`NO_ARRAYS`, `IN_PLACE` and `NOT_JITTED`.
+
+Functions come in an order drawn with `SEED`, in parts of `PART` functions that are measured in
+every way and state before the next: after `--seconds` no further part begins, and what was measured
+is a sample of them all. The file of `--json` is written after each part.
 """
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import gc
 import importlib
 import json
+import mmap
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -35,7 +43,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.runner import ROOT, options, publish
+from benchmarks.runner import ROOT, parser, publish
 
 SPACES = ("pyc.numpy", "pyc.numpy.linalg", "pyc.numpy.fft", "pyc.scipy.special", "pyc.random")
 WAYS = ("NumPy arrays", "pyc.Array", "jitted")
@@ -44,6 +52,10 @@ BOUND_MS = 20.0
 """Of the median of new functions."""
 POPULATE_READ, POPULATE_WRITE = 22, 23
 """Of `madvise`: makes pages as a read or a write does."""
+PART = 30
+"""Functions that are measured in every way before the next."""
+SEED = 15
+"""Of the order of functions."""
 
 _rng = np.random.default_rng(7)
 SAMPLES: dict[str, Any] = {
@@ -325,30 +337,44 @@ def run(name: str, way: str) -> tuple[float, float]:
     return perf_counter() - start, process_time() - used
 
 
-def own_memory() -> None:
+def memory_in_use() -> list[tuple[int, int, int]]:
+    """First byte, size and advice of each run of pages that this process has in memory."""
+    page, found = mmap.PAGESIZE, []
+    with open("/proc/self/maps") as file:
+        lines = [line.split() for line in file.read().splitlines()]
+    with open("/proc/self/pagemap", "rb", buffering=0) as file:
+        for place, access, *_ in lines:
+            first, end = (int(x, 16) for x in place.split("-"))
+            if not access.startswith("r") or first >> 63:
+                continue
+            file.seek(first // page * 8)
+            entries = np.frombuffer(file.read((end - first) // page * 8), np.uint64)
+            there = np.concatenate([[False], entries >> np.uint64(63) != 0, [False]])
+            edges = first + np.flatnonzero(there[1:] != there[:-1]).reshape(-1, 2) * page
+            advice = POPULATE_WRITE if access == "rw-p" else POPULATE_READ
+            found += [(start, stop - start, advice) for start, stop in edges.tolist()]
+    return found
+
+
+def own_memory(pages: list[tuple[int, int, int]]) -> None:
     """Copies the memory that a fork shares with its parent, which the first write to each page
     would do otherwise, and maps the code of its libraries, which a fork leaves to the first use; a
-    kernel before Linux 5.14 does so then."""
+    kernel before Linux 5.14 does so then. pages: `memory_in_use` of the parent."""
     libc = ctypes.CDLL(None)
-    with open("/proc/self/maps") as file:
-        lines = file.read().splitlines()
-    for line in lines:
-        place, access, *_ = line.split()
-        if access.startswith("r"):
-            first, end = (int(x, 16) for x in place.split("-"))
-            advice = POPULATE_WRITE if access == "rw-p" else POPULATE_READ
-            libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(end - first), advice)
+    for start, size, advice in pages:
+        libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), advice)
 
 
-def forked(name: str, way: str, folder: str) -> list[float]:
-    """Milliseconds of `run` in a fork of this process, with a cache directory."""
+def forked(name: str, way: str, folder: str, pages: list[tuple[int, int, int]]) -> list[float]:
+    """Milliseconds of `run` in a fork of this process, with a cache directory. pages: what the fork
+    copies before."""
     from pyc import config  # noqa: PLC0415
 
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
         try:
-            own_memory()
+            own_memory(pages)
             with config.using(cache_dir=folder):
                 text = json.dumps(run(name, way))
         except BaseException as error:
@@ -377,15 +403,16 @@ def measure(way: str, warm: bool, names: list[str]) -> dict[str, dict[str, list[
         pyc.numpy.cos(x)
     gc.collect()
     gc.freeze()
+    pages = memory_in_use()
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for number, name in enumerate(names):
             cache = os.path.join(folder, str(number))
             os.mkdir(cache, mode=0o700)
             if warm:
-                found[name] = {"new": forked(name, way, cache)}
+                found[name] = {"new": forked(name, way, cache, pages)}
             else:
-                found[name] = {s: forked(name, way, cache) for s in ("first ever", "again")}
+                found[name] = {s: forked(name, way, cache, pages) for s in ("first ever", "again")}
     return found
 
 
@@ -424,41 +451,75 @@ def summary(times: dict[str, float]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Measures all functions and prints medians and the slowest."""
-    only = ""
-    if "--only" in sys.argv:
-        place = sys.argv.index("--only")
-        only = sys.argv[place + 1]
-        del sys.argv[place : place + 2]
-    given = options(__doc__)
-    names = [n for n in CALLS if only in n][:: 10 if given.quick else 1]
-    rounds = given.rounds or (1 if given.quick else 3)
-    times: dict[str, dict[str, dict[str, list[list[float]]]]]
-    times = {way: {state: {} for state in STATES} for way in WAYS}
+Times = dict[str, dict[str, dict[str, list[list[float]]]]]
+"""Milliseconds by way, state and function: of each round, by the clock and of processors."""
+
+
+def measured(names: list[str], rounds: int, times: Times) -> None:
+    """Adds what functions take."""
     for _ in range(rounds):
         for way in WAYS:
             chosen = [n for n in names if made_for(way, n)]
+            if not chosen:
+                continue
             for warm in (False, True):
                 for name, row in process(way, warm, chosen).items():
                     for state, found in row.items():
                         times[way][state].setdefault(name, []).append(found)
-    records: dict[str, Any] = {}
-    for way in WAYS:
-        for state in STATES:
+
+
+def records(times: Times) -> dict[str, Any]:
+    """`summary` by way, state and clock, with the least time over the rounds of each function."""
+    made: dict[str, Any] = {}
+    for way, states in times.items():
+        for state, functions in states.items():
             for k, clock in enumerate(("wall", "processor")):
-                each = {n: min(v[k] for v in found) for n, found in times[way][state].items()}
+                each = {n: round(min(v[k] for v in found), 3) for n, found in functions.items()}
                 record = {**summary(each), "each": each}
-                records.setdefault(way, {}).setdefault(state, {})[clock] = record
+                made.setdefault(way, {}).setdefault(state, {})[clock] = record
+    return made
+
+
+def arguments_of_program() -> argparse.Namespace:
+    """The options of all benchmarks, and those of this."""
+    given = parser(__doc__)
+    given.add_argument("--only", default="", help="functions with this in their full names")
+    given.add_argument("--seconds", type=float, help="no part begins after that many")
+    return given.parse_args()
+
+
+def main() -> None:
+    """Measures all functions and prints medians and the slowest."""
+    start = perf_counter()
+    given = arguments_of_program()
+    names = [n for n in CALLS if given.only in n]
+    random.Random(SEED).shuffle(names)
+    names = names[:: 10 if given.quick else 1]
+    if not names:
+        sys.exit(f"no function has {given.only!r} in its name")
+    rounds = given.rounds or (1 if given.quick else 3)
+    times: Times = {way: {state: {} for state in STATES} for way in WAYS}
+    for first in range(0, len(names), PART):
+        measured(names[first : first + PART], rounds, times)
+        spent = perf_counter() - start
+        done = {"measured": min(first + PART, len(names)), "of": len(names), "seconds": spent}
+        sample = {**done, "seed": SEED, "budget_s": given.seconds}
+        found = records(times)
+        publish(given, {"rounds": rounds, "sample": sample, "times_ms": found})
+        if given.seconds and spent > given.seconds:
+            break
+    print(f"{sample['measured']} of {sample['of']} functions, {rounds} rounds, {spent:.0f} s")
+    for way, states in found.items():
+        for state, clocks in states.items():
+            for clock, record in clocks.items():
                 slow = {n.removeprefix("pyc."): f"{v:.0f}" for n, v in record["worst"].items()}
                 print(
                     f"{way:12} {state:10} {clock:9} {record['functions']} functions: median "
                     f"{record['median']:.1f} ms, 90 % {record['90 %']:.1f}; slowest "
                     + ", ".join(map(" ".join, slow.items()))
                 )
-    publish(given, {"rounds": rounds, "times_ms": records})
-    over = [w for w in WAYS if records[w]["new"]["wall"]["median"] > BOUND_MS]
-    if over and not only:
+    over = [w for w in WAYS if found[w]["new"]["wall"]["median"] > BOUND_MS]
+    if over and not given.only:
         sys.exit(f"the median of new functions is above {BOUND_MS} ms: {', '.join(over)}")
 
 

@@ -34,13 +34,18 @@ on processors that the next row wants, and take most of them."""
 Time = dict[str, float]
 
 
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """Of the options that all benchmarks take: quick, json and rounds."""
+    made = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    made.add_argument("--quick", action="store_true", help="few and small cases")
+    made.add_argument("--json", metavar="FILE", type=Path, help="also write the figures there")
+    made.add_argument("--rounds", type=int, default=0, help="rounds; 0: the benchmark's own")
+    return made
+
+
 def options(description: str | None, arguments: Iterable[str] | None = None) -> argparse.Namespace:
-    """The options that all benchmarks take: quick, json and rounds."""
-    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="few and small cases")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures there")
-    parser.add_argument("--rounds", type=int, default=0, help="rounds; 0: the benchmark's own")
-    return parser.parse_args(arguments)
+    """The options that all benchmarks take."""
+    return parser(description).parse_args(arguments)
 
 
 def peers(*names: str) -> dict[str, bool]:

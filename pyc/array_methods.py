@@ -150,10 +150,20 @@ def _is_mask(k: Any) -> bool:
 
 
 def _entry(k: Any) -> Any:
-    """An entry of an index; a list, but for those that hold arrays, as an array."""
+    """An entry of an index; a list, but for those that hold arrays, as an array, and a boolean of
+    rank 0, copied to the host, as Python's."""
     if isinstance(k, list) and not on_device.holds_array(k):
         return np.asarray(k, None if k else np.int64)
+    if type(k) is Array and k.dtype == np.bool_ and not k.ndim:
+        return bool(_needed(k))
     return k
+
+
+def _with_flag_axes(x: Array, key: Any) -> tuple[Array, Any]:
+    """An array with an axis more for each boolean of rank 0 in an index, and the index there."""
+    items = tuple(map(_entry, key)) if isinstance(key, tuple) else _entry(key)
+    wide: tuple[Array, Any] = indexing.with_flag_axes(x, items)
+    return wide
 
 
 def _with_places(x: Array, key: Any) -> tuple[Any, ...]:
@@ -250,6 +260,7 @@ def _getitem(self: Array, key: Any) -> Any:
         seen = _seen(self, key) if self.device == "cpu" else _copied(self, key)
         if seen is not None:
             return seen
+    self, key = _with_flag_axes(self, key)
     items = _with_places(self, key)
     if not all(map(indexing.is_plain, items)):
         return on_device.run(indexing.getitem, (self, items), {})
@@ -305,18 +316,20 @@ class _AtIndex(AtIndex):
     ) -> Any:
         """The elements at the index."""
         options = {"mode": mode, "fill_value": fill_value}
-        items = _with_places(self._array, self._key)
-        return on_device.run(indexing.gather, (self._array, items), options)
+        x, key = _with_flag_axes(self._array, self._key)
+        return on_device.run(indexing.gather, (x, _with_places(x, key)), options)
 
     def _update(self, how: str, values: Any, mode: str, unique_indices: bool) -> Any:
         options: dict[str, Any] = {"how": how, "mode": mode, "unique_indices": unique_indices}
-        key = _entry(self._key)
+        x, key = _with_flag_axes(self._array, self._key)
         if not (_is_mask(key) and (how == "apply" or np.ndim(values) == 0)):
-            key = _with_places(self._array, self._key)
+            key = _with_places(x, key)
         if how != "apply":
-            return on_device.run(indexing.update, (self._array, key, values), options)
-        with on_device.op_by_op():
-            return indexing.update(self._array, key, values, **options)
+            found = on_device.run(indexing.update, (x, key, values), options)
+        else:
+            with on_device.op_by_op():
+                found = indexing.update(x, key, values, **options)
+        return found if x is self._array else found.reshape(self._array.shape)
 
 
 # --- NumPy's protocols ----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyc import backends, cache
+from pyc import backends, cache, collector
 from pyc.backends.base import Code
 from pyc.backends.cpu import Cpu, CpuExecutable
 from pyc.errors import OutOfMemoryError, raises_for_the_program
@@ -347,11 +347,12 @@ def compile_lowered(lowered: Lowered) -> Compiled:
 
 def program_of(lowered: Lowered) -> Program:
     """The program, compiled now."""
-    plan = lowered.plan
-    with compiling:
-        before = perf_counter()
-        code = backends.compiler().compile_plan(plan, lowered.target)
-        lowered.timings["codegen"] = perf_counter() - before
+    with collector.seldom():
+        plan = lowered.plan
+        with compiling:
+            before = perf_counter()
+            code = backends.compiler().compile_plan(plan, lowered.target)
+            lowered.timings["codegen"] = perf_counter() - before
     return Program(
         *(code, _skeleton(plan), lowered.graph.types, _is_long(plan)),
         *(plan.taken(), lowered.planned.unused, lowered.planned.largest),

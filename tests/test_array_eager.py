@@ -99,6 +99,8 @@ SAME: dict[str, Callable[[Any, Any, Any], Any]] = {
     "mixed index": lambda x, y, i: x[0, [1, 2]],
     "mask": lambda x, y, i: (x[MASK], x[:, MASK[0]], x[x > 0], x[x.sum(axis=1) > 1]),
     "masks and others": lambda x, y, i: (x[MASK[:, 0], 1:], x[..., MASK[1]], x[None, MASK]),
+    "flags": lambda x, y, i: (x[True], x[False], x[..., x.sum() > 9], x[0, np.True_], y[0][True]),
+    "an ellipsis of no axes": lambda x, y, i: x[None][:, [0, 1, 1], ..., [0, 1, 2]],
     "empty index": lambda x, y, i: x[[]],
     "counts": lambda x, y, i: (np.repeat(x, i[0] % 3, axis=1), *np.nonzero(i), np.unique(i)),
     "compress": lambda x, y, i: (np.compress([True, False], x, axis=0), np.extract(x > 1, x)),
@@ -267,6 +269,8 @@ CHANGES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "least": (lambda x: x.at[:, 0].min(0), lambda x: np.minimum.at(x, (slice(None), 0), 0)),
     "greatest": (lambda x: x.at[0].max(Y), lambda x: np.maximum.at(x, 0, Y)),
     "mask": (lambda x: x.at[x > 0].set(0), lambda x: x.__setitem__(x > 0, 0)),
+    "flag": (lambda x: x.at[:, x.sum() > 9].add(1), lambda x: x[:, x.sum() > 9].__iadd__(1)),
+    "flag that is true": (lambda x: x.at[True].set(Y), lambda x: x.__setitem__(True, Y)),
     "mask and values": (
         lambda x: x.at[MASK].set(np.arange(4)),
         lambda x: x.__setitem__(MASK, np.arange(4)),

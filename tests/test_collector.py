@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pyc.numpy as pnp
 from pyc import collector
+from pyc.backends.x86 import X86
 from pyc.jit import jit
 
 BEFORE = (500, 7, 9)
@@ -41,6 +43,19 @@ def test_it_runs_seldom_while_a_function_is_traced_and_as_before_afterwards() ->
     f = jit(lambda x: x + (1 if gc.get_threshold() == BEFORE else 2), purity="off")
     assert f(np.ones(3))[0] == 3
     assert gc.get_threshold() == BEFORE
+
+
+def test_it_runs_seldom_while_a_call_outside_of_a_trace_is_compiled(monkeypatch) -> None:
+    seen = []
+
+    def compiled(*args):
+        seen.append(gc.get_threshold()[0])
+        return emit(*args)
+
+    emit = X86.compile_plan
+    monkeypatch.setattr(X86, "compile_plan", compiled)
+    pnp.cos(np.ones((3, 5, 7), np.float32))
+    assert seen == [collector.YOUNG] and gc.get_threshold() == BEFORE
 
 
 def test_blocks_nest_and_overlap_in_threads() -> None:

@@ -37,12 +37,14 @@ def written_buffers(kernel: Kernel) -> frozenset[Buffer]:
 
 def varying_carries(loop: For) -> frozenset[Var]:
     """Carried variables (and results) inside a vector loop that differ from lane to lane: those
-    that depend on its variable, on private buffers, or on a loop that lanes leave one by one."""
+    that depend on its variable, on private buffers, or on a loop that lanes leave one by one. What
+    all lanes in such a loop have in common does not, if nobody asks what a lane left with."""
     inner = list(walk(loop.body))
     loops = [s for s in inner if isinstance(s, (For, While)) and s.carried]
     if not loops:
         return frozenset()
     private = {s.buffer for s in inner if isinstance(s, Alloc)}
+    read = {n for s in inner for n in nodes_under(expressions(s)) if isinstance(n, Var)}
     varying: set[Var] = {loop.var}
 
     def depends(*roots: Expr) -> bool:
@@ -61,7 +63,8 @@ def varying_carries(loop: For) -> frozenset[Var]:
                 continue
             by_lane = isinstance(s, While) and depends(s.condition)
             for c in s.carried:
-                if by_lane or c.var in varying or depends(c.initial, c.next):
+                leaves = by_lane and c.result in read
+                if leaves or c.var in varying or depends(c.initial, c.next):
                     varying.update((c.var, c.result))
     return frozenset(v for s in loops for c in s.carried for v in (c.var, c.result) if v in varying)
 
@@ -75,13 +78,13 @@ def widest_element(loop: For) -> int:
             widest = max(widest, s.buffer.dtype.itemsize)
         if isinstance(s, (For, While)):
             widest = max([widest, *(c.var.dtype.itemsize for c in s.carried)])
-        seen: set[int] = set()
+        seen: set[Expr] = set()
         stack = list(expressions(s))
         while stack:
             n = stack.pop()
-            if id(n) in seen:
+            if n in seen:
                 continue
-            seen.add(id(n))
+            seen.add(n)
             if isinstance(n, Load):
                 widest = max(widest, n.dtype.itemsize)
             elif isinstance(n, Apply):

@@ -330,6 +330,8 @@ class KernelEmitter(RunEmitter):
                 [self._and(m, new) for m, new in zip(active, news, strict=True)]
                 if k == flag
                 else [self._choose(*lane) for lane in zip(active, news, olds, strict=True)]
+                if self._is_varying(s.carried[k])
+                else news
                 for k, (news, olds) in enumerate(zip(following, values, strict=True))
             ]
         self.poll_cancel()

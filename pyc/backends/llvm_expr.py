@@ -19,7 +19,7 @@ from pyc.backends.llvm_builder import Builder, Value
 from pyc.backends.llvm_value import Lockstep, ValueEmitter
 from pyc.frozen import field, slotted
 from pyc.ir import dtype as dt
-from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, children
+from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var
 from pyc.ir.loops import Buffer
 
 UNIFORM, SEQUENCE, VARYING = 0, 1, 2
@@ -30,14 +30,14 @@ LARGEST_SIZE = 1 << 48
 def nodes_under(roots: Iterable[Expr]) -> list[Expr]:
     """Every node reachable from `roots` once, in a fixed order."""
     found: list[Expr] = []
-    seen: set[int] = set()
+    seen: set[Expr] = set()
     stack = list(roots)
     while stack:
         node = stack.pop()
-        if id(node) not in seen:
-            seen.add(id(node))
+        if node not in seen:
+            seen.add(node)
             found.append(node)
-            stack.extend(children(node))
+            stack.extend(node.operands)
     return found
 
 
@@ -60,12 +60,12 @@ class ExpressionEmitter(ValueEmitter, ABC):
         self.bindings: dict[Var, Binding] = {}
         self.mask: tuple[Value, ...] | None = None
         self.written: frozenset[Buffer] = frozenset()
-        self._memo: dict[tuple[int, int], Value] = {}
-        self._volatile_memo: dict[tuple[int, int], Value] = {}
-        self._info: dict[int, tuple[int, bool]] = {}
-        self._orders: dict[int, list[Expr]] = {}
+        self._memo: dict[tuple[Expr, int], Value] = {}
+        self._volatile_memo: dict[tuple[Expr, int], Value] = {}
+        self._info: dict[Expr, tuple[int, bool]] = {}
+        self._orders: dict[Expr, list[Expr]] = {}
         self._roots: tuple[Expr, ...] = ()
-        self._users: dict[int, int] | None = None
+        self._users: dict[Expr, int] | None = None
 
     # --- what the rest of the emitter provides ----------------------------------------------------
 
@@ -122,28 +122,29 @@ class ExpressionEmitter(ValueEmitter, ABC):
     def _information(self, root: Expr) -> tuple[int, bool]:
         """(form, volatile) of a node, from those of its operands."""
         info = self._info
-        found = info.get(id(root))
+        found = info.get(root)
         if found is not None:
             return found
-        stack: list[tuple[Expr, bool]] = [(root, False)]
+        stack: list[Expr] = [root]
         while stack:
-            node, ready = stack.pop()
-            if id(node) in info:
+            node = stack[-1]
+            if node in info:
+                stack.pop()
                 continue
-            operands = children(node)
-            if not ready and operands:
-                stack.append((node, True))
-                stack.extend([(c, False) for c in operands if id(c) not in info])
+            operands = node.operands
+            if unknown := [c for c in operands if c not in info]:
+                stack += unknown
                 continue
             most, volatile = UNIFORM, False
             for c in operands:
-                form, unstable = info[id(c)]
+                form, unstable = info[c]
                 most = form if form > most else most
                 volatile = volatile or unstable
             if type(node) is Load and node.buffer in self.written:
                 volatile = True
-            info[id(node)] = (self._form_of(node, most), volatile)
-        return info[id(root)]
+            info[node] = (self._form_of(node, most), volatile)
+            stack.pop()
+        return info[root]
 
     def is_lazy(self, node: Expr) -> bool:
         """Whether a `Let` of this value is best computed where it is used: few lanes of a shuffle
@@ -200,7 +201,7 @@ class ExpressionEmitter(ValueEmitter, ABC):
 
     def _find(self, node: Expr, piece: int) -> Value | None:
         """The value of a node if it is known here."""
-        key = (id(node), piece)
+        key = (node, piece)
         found = self._volatile_memo.get(key) or self._memo.get(key)
         return found if found is not None and found.scope.open else None
 
@@ -212,12 +213,12 @@ class ExpressionEmitter(ValueEmitter, ABC):
         found = self._find(root, at)
         if found is not None:
             return found
-        order = self._orders.get(id(root))
+        order = self._orders.get(root)
         if order is None:
-            order = self._orders[id(root)] = self._order(root)
+            order = self._orders[root] = self._order(root)
         for node in order:
-            form, volatile = info[id(node)]
-            key = (id(node), piece if form == VARYING else -1)
+            form, volatile = info[node]
+            key = (node, piece if form == VARYING else -1)
             memo = self._volatile_memo if volatile else self._memo
             found = memo.get(key)
             if found is None or not found.scope.open:
@@ -228,16 +229,16 @@ class ExpressionEmitter(ValueEmitter, ABC):
         """The nodes to compute for `root`, operands first; not what rare operands alone need, nor
         indices of loads (the memory emitter asks for the forms that it needs), nor variables."""
         order: list[Expr] = []
-        seen: set[int] = set()
+        seen: set[Expr] = set()
         stack: list[tuple[Expr, bool]] = [(root, False)]
         while stack:
             node, ready = stack.pop()
             if ready:
                 order.append(node)
                 continue
-            if id(node) in seen:
+            if node in seen:
                 continue
-            seen.add(id(node))
+            seen.add(node)
             if type(node) is Apply:
                 stack.append((node, True))
                 operands = node.args
@@ -255,7 +256,7 @@ class ExpressionEmitter(ValueEmitter, ABC):
         """The value of an operand, which mostly was just computed."""
         if type(node) is Var:
             return self._bound(node, piece)
-        found = self._find(node, piece if self._info[id(node)][0] == VARYING else -1)
+        found = self._find(node, piece if self._info[node][0] == VARYING else -1)
         return found if found is not None else self._evaluate(node, piece)
 
     def _compute(self, node: Expr, piece: int) -> Value:
@@ -268,7 +269,7 @@ class ExpressionEmitter(ValueEmitter, ABC):
         assert isinstance(node, Apply), node
         if node.name == "rare_select":
             return self._rare_select(node, piece)
-        form, volatile = self._info[id(node)]
+        form, volatile = self._info[node]
         if node.name == "select" and type(load := node.args[1]) is Load and form == VARYING:
             mask, otherwise = (self._known(a, piece) for a in (node.args[0], node.args[2]))
             masked = self.load_where(load, mask, otherwise, piece)
@@ -315,7 +316,7 @@ class ExpressionEmitter(ValueEmitter, ABC):
         if distance == 0:
             return source
         order = ", ".join(f"i32 {k ^ distance}" for k in range(lockstep.width))
-        volatile = self._info[id(node)][1]
+        volatile = self._info[node][1]
         place = self.builder.scope if volatile else self.builder.placement(source.scope)
         ref = self.builder.emit(
             f"shufflevector {source}, {source.type} poison, <{lockstep.width} x i32> <{order}>",
@@ -329,34 +330,32 @@ class ExpressionEmitter(ValueEmitter, ABC):
         """Nodes under `rare` that other parts of the statement need too: computed before the
         branch, so that they are computed once."""
         users = self._user_counts()
-        if users.get(id(rare), 1) > 1:
+        if users.get(rare, 1) > 1:
             return [rare]
-        reached: dict[int, int] = {}
+        reached: dict[Expr, int] = {}
         touched: list[Expr] = []
         stack = [rare]
         while stack:  # every node here is used by `rare` alone
-            for c in children(stack.pop()):
-                count = reached.get(id(c), 0) + 1
-                reached[id(c)] = count
+            for c in stack.pop().operands:
+                count = reached.get(c, 0) + 1
+                reached[c] = count
                 if count == 1:
                     touched.append(c)
-                if count == users.get(id(c), count):
+                if count == users.get(c, count):
                     stack.append(c)
         return [
-            c
-            for c in touched
-            if reached[id(c)] < users.get(id(c), 0) and not isinstance(c, (Const, Var))
+            c for c in touched if reached[c] < users.get(c, 0) and not isinstance(c, (Const, Var))
         ]
 
-    def _user_counts(self) -> dict[int, int]:
+    def _user_counts(self) -> dict[Expr, int]:
         """How often each node of the statement is used in it."""
         if self._users is None:
-            users: dict[int, int] = {}
+            users: dict[Expr, int] = {}
             for r in self._roots:
-                users[id(r)] = users.get(id(r), 0) + 1
+                users[r] = users.get(r, 0) + 1
             for n in nodes_under(self._roots):
-                for c in children(n):
-                    users[id(c)] = users.get(id(c), 0) + 1
+                for c in n.operands:
+                    users[c] = users.get(c, 0) + 1
             self._users = users
         return self._users
 

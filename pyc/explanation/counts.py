@@ -31,7 +31,7 @@ from pyc.explanation.footprint import (
 from pyc.frozen import frozen, replace
 from pyc.ir import order
 from pyc.ir.evaluate_expr import evaluate
-from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, children, postorder, substitute
+from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, postorder, substitute
 from pyc.ir.loops import (
     Accumulate,
     Alloc,
@@ -317,7 +317,7 @@ def _usual(roots: Sequence[Expr]) -> list[Expr]:
             continue
         seen[id(n)] = n
         rare = isinstance(n, Apply) and n.name == "rare_select"
-        stack += [c for k, c in enumerate(children(n)) if not (rare and k == 1)]
+        stack += [c for k, c in enumerate(n.operands) if not (rare and k == 1)]
     return list(seen.values())
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from pyc.frozen import frozen
 from pyc.ir.evaluate_expr import evaluate
-from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, children, const, postorder
+from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, const, postorder
 from pyc.ir.integer_range import Range, full_range, range_of
 from pyc.ir.loops import Buffer
 
@@ -172,7 +172,7 @@ def _bounds(place: Expr, points: Mapping[Var, Array], extents: Mapping[Var, Arra
         elif isinstance(node, Load):
             found[id(node)] = full_range(node.dtype)
         else:
-            found[id(node)] = range_of(node, [found[id(c)] for c in children(node)])
+            found[id(node)] = range_of(node, [found[id(c)] for c in node.operands])
     return found[id(place)]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, children, postorder
+from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, postorder
 from pyc.ir.instructions import INSTRUCTIONS, bitcast, cast
 
 Array = np.ndarray[Any, Any]
@@ -37,7 +37,7 @@ def evaluate(
     values: dict[int, Array] = {}
     for node in postorder(roots):
         values[id(node)] = _value(
-            node, tuple(values[id(c)] for c in children(node)), env, load, shuffle
+            node, tuple(values[id(c)] for c in node.operands), env, load, shuffle
         )
     return [values[id(r)] for r in roots]
 

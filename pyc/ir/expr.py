@@ -31,10 +31,14 @@ Operand = Union["Expr", Number]
 
 
 class Expr:
-    """A scalar value of type `dtype`. Equality is identity; compare values with `.equal`."""
+    """A scalar value of type `dtype`. Equality is identity; compare values with `.equal`.
 
-    __slots__ = ("dtype",)
+    operands: the nodes that it is made of, in order.
+    """
+
+    __slots__ = ("dtype", "operands")
     dtype: DType
+    operands: tuple[Expr, ...]
 
     def _binary(self, name: str, other: Operand) -> Expr:
         return apply(name, self, as_expr(other, self.dtype))
@@ -132,6 +136,7 @@ class Const(Expr):
 
     def __init__(self, value: Any, dtype: DType) -> None:
         self.dtype = dtype
+        self.operands = ()
         self.value = _exact(value, dtype)
 
 
@@ -152,6 +157,7 @@ class Var(Expr):
 
     def __init__(self, name: str, dtype: DType = dt.i64) -> None:
         self.dtype = dtype
+        self.operands = ()
         self.name = name
 
 
@@ -163,7 +169,7 @@ class Load(Expr):
     def __init__(self, buffer: Buffer, index: Sequence[Expr]) -> None:
         self.dtype = buffer.dtype
         self.buffer = buffer
-        self.index = tuple(index)
+        self.index = self.operands = tuple(index)
 
 
 class Apply(Expr):
@@ -174,7 +180,7 @@ class Apply(Expr):
     def __init__(self, name: str, args: tuple[Expr, ...], dtype: DType) -> None:
         self.dtype = dtype
         self.name = name
-        self.args = args
+        self.args = self.operands = args
 
 
 class Shuffle(Expr):
@@ -188,6 +194,7 @@ class Shuffle(Expr):
 
     def __init__(self, value: Expr, var: Var, distance: int) -> None:
         self.dtype = value.dtype
+        self.operands = (value,)
         self.value = value
         self.var = var
         self.distance = distance
@@ -262,25 +269,13 @@ def polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
 # --- traversal ------------------------------------------------------------------------------------
 
 
-def children(e: Expr) -> tuple[Expr, ...]:
-    """The direct operands of a node."""
-    kind = type(e)
-    if kind is Apply:
-        return e.args  # type: ignore[attr-defined, no-any-return]
-    if kind is Load:
-        return e.index  # type: ignore[attr-defined, no-any-return]
-    if kind is Shuffle:
-        return (e.value,)  # type: ignore[attr-defined]
-    return ()
-
-
 def rebuild(e: Expr, operands: tuple[Expr, ...]) -> Expr:
     """The node `e` over other operands; `e` itself if they are the same objects."""
-    if operands == children(e):  # by identity: nodes have no other equality
+    if operands == e.operands:  # by identity: nodes have no other equality
         return e
-    if isinstance(e, Apply):
+    if type(e) is Apply:
         return Apply(e.name, operands, e.dtype)
-    if isinstance(e, Load):
+    if type(e) is Load:
         return Load(e.buffer, operands)
     assert isinstance(e, Shuffle)
     return Shuffle(operands[0], e.var, e.distance)
@@ -289,35 +284,30 @@ def rebuild(e: Expr, operands: tuple[Expr, ...]) -> Expr:
 def postorder(roots: Iterable[Expr]) -> list[Expr]:
     """Every node reachable from `roots` once, operands before users."""
     order: list[Expr] = []
-    seen: set[int] = set()
+    seen: set[Expr] = set()
     stack: list[Expr | None] = list(roots)
     stack.reverse()
     while stack:
         node = stack.pop()
         if node is None:  # the one below it has its operands
-            ready = stack.pop()
-            assert ready is not None
-            order.append(ready)
-            continue
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        operands = children(node)
-        if not operands:
-            order.append(node)
-            continue
-        stack += (node, None)
-        stack += operands[::-1]
+            order.append(stack.pop())  # type: ignore[arg-type]
+        elif node not in seen:
+            seen.add(node)
+            if operands := node.operands:
+                stack += (node, None)
+                stack += operands[::-1]
+            else:
+                order.append(node)
     return order
 
 
 def transform(roots: Sequence[Expr], change: Callable[[Expr], Expr]) -> list[Expr]:
     """`roots` with `change` applied bottom-up to every node (after its operands)."""
-    done: dict[int, Expr] = {}
+    done: dict[Expr, Expr] = {}
     for node in postorder(roots):
-        operands = tuple(done[id(c)] for c in children(node))
-        done[id(node)] = change(rebuild(node, operands) if operands else node)
-    return [done[id(r)] for r in roots]
+        operands = tuple([done[c] for c in node.operands])
+        done[node] = change(rebuild(node, operands) if operands else node)
+    return [done[r] for r in roots]
 
 
 def substitute(roots: Sequence[Expr], binding: dict[Var, Expr]) -> list[Expr]:
@@ -334,25 +324,42 @@ class Interner:
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[Any, ...], Expr] = {}
-        self._keep: list[Expr] = []
+        self._merged: dict[Expr, Expr] = {}
+        """What each node that was given is merged to, so that it is looked at once. It also keeps
+        the nodes whose ids are in keys."""
 
     def __call__(self, roots: Sequence[Expr]) -> list[Expr]:
         """`roots` with equal sub-expressions shared."""
-        return transform(roots, self._merge)
+        merged = self._merged
+        stack: list[Expr | None] = [*roots]
+        stack.reverse()
+        while stack:
+            node = stack.pop()
+            if node is None:  # the one below it has its operands
+                node = stack.pop()
+                assert node is not None
+            elif node in merged:
+                continue
+            elif operands := node.operands:
+                stack += (node, None)
+                stack += operands[::-1]
+                continue
+            if node not in merged:
+                found = self._merge(rebuild(node, tuple([merged[c] for c in node.operands])))
+                merged[node] = merged[found] = found
+        return [merged[r] for r in roots]
 
     def _merge(self, e: Expr) -> Expr:
-        if isinstance(e, Var):
-            return e
         key: tuple[Any, ...]
-        if isinstance(e, Const):
-            key = ("const", e.dtype, e.value.tobytes())
-        elif isinstance(e, Load):
-            key = ("load", id(e.buffer), *map(id, e.index))
-        elif isinstance(e, Shuffle):
-            key = ("shuffle", id(e.value), id(e.var), e.distance)
-        else:
-            assert isinstance(e, Apply)
+        if type(e) is Apply:
             key = (e.name, e.dtype, *map(id, e.args))
-        found = self._nodes.setdefault(key, e)
-        self._keep.append(e)  # ids in keys stay valid while the interner lives
-        return found
+        elif type(e) is Const:
+            key = ("const", e.dtype, e.value.tobytes())
+        elif type(e) is Load:
+            key = ("load", id(e.buffer), *map(id, e.index))
+        elif isinstance(e, Var):
+            return e
+        else:
+            assert isinstance(e, Shuffle)
+            key = ("shuffle", id(e.value), id(e.var), e.distance)
+        return self._nodes.setdefault(key, e)

@@ -54,7 +54,6 @@ from pyc.ir.expr import (
     Load,
     Shuffle,
     Var,
-    children,
     postorder,
 )
 from pyc.ir.loops import Buffer, Kernel, Space, Stmt
@@ -153,7 +152,7 @@ class _Printer:
         order = postorder(exprs)
         uses: dict[int, int] = {}
         for node in order:
-            for child in children(node):
+            for child in node.operands:
                 uses[id(child)] = uses.get(id(child), 0) + 1
         final = {id(r) for r in exprs}
         for root in exprs:
@@ -162,7 +161,7 @@ class _Printer:
         nesting: dict[int, int] = {}
         count = 0
         for node in order:
-            inner = [nesting[id(c)] for c in children(node)]
+            inner = [nesting[id(c)] for c in node.operands]
             deep = 1 + max(inner) if inner else 0
             shown = self._node(node, text)
             too_deep = deep >= MAX_INLINE and id(node) not in final

@@ -29,7 +29,7 @@ from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir import loops as lo
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, children, postorder
+from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, postorder
 from pyc.ir.instructions import INSTRUCTIONS
 from pyc.ir.integer_range import Range, full_range, range_of
 from pyc.ir.loops import Body, Buffer, Extent, Kernel, Kind, Space, Stmt
@@ -200,7 +200,7 @@ class _Verifier:
         """Checks expressions; the ranges of the roots."""
         found: dict[int, Range] = {}
         for node in postorder(roots):
-            inner = [found[id(c)] for c in children(node)]
+            inner = [found[id(c)] for c in node.operands]
             if isinstance(node, Var):
                 if node not in self._visible:
                     raise _Broken(s, f"variable {node.name} is not bound here")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pyc.frozen import replace
-from pyc.ir.expr import Expr, Load, Var, children, rebuild
+from pyc.ir.expr import Expr, Load, Var, rebuild
 from pyc.ir.loops import (
     Accumulate,
     Alloc,
@@ -59,8 +59,7 @@ class Rewriter:
         self._variables = dict(variables or {})
         self._buffers = buffers or (lambda b: b)
         self._index = index or (lambda _, i: i)
-        self._done: dict[int, Expr] = {}
-        self._keep: list[Expr] = []
+        self._done: dict[Expr, Expr] = {}
 
     def expr(self, root: Expr) -> Expr:
         """The rewritten expression."""
@@ -71,22 +70,21 @@ class Rewriter:
             if node is None:  # the one below it has its operands
                 node = stack.pop()
                 assert node is not None
-            elif id(node) in done:
+            elif node in done:
                 continue
-            elif operands := children(node):
+            elif operands := node.operands:
                 stack += (node, None)
                 stack += operands
                 continue
-            if id(node) not in done:
-                self._keep.append(node)
-                done[id(node)] = self._node(node)
-        return done[id(root)]
+            if node not in done:
+                done[node] = self._node(node)
+        return done[root]
 
     def _node(self, node: Expr) -> Expr:
         if isinstance(node, Var):
             return self._variables.get(node, node)
         done = self._done
-        operands = tuple([done[id(c)] for c in children(node)])
+        operands = tuple([done[c] for c in node.operands])
         if isinstance(node, Load):
             buffer, index = self._buffers(node.buffer), self._index(node.buffer, operands)
             # By identity: nodes have no other equality.

@@ -11,7 +11,7 @@ from enum import Enum
 
 from pyc.frozen import frozen
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Apply, Const, Expr, Load, Var, children, const, postorder, rebuild
+from pyc.ir.expr import Apply, Const, Expr, Load, Var, const, postorder, rebuild
 from pyc.ir.fourier import Stage, butterfly, stages, times
 from pyc.ir.loops import Body, Buffer, Kernel, Let, Space, Store
 from pyc.ir.op import Complex
@@ -111,7 +111,7 @@ def _bound(values: Sequence[Expr]) -> tuple[list[Let], list[Expr]]:
     statement is a small tree, of which whoever reads them all sees each node once."""
     dtype = values[0].dtype
     nodes = postorder(values)
-    uses = Counter(id(c) for e in nodes for c in children(e))
+    uses = Counter(id(c) for e in nodes for c in e.operands)
     uses.update(2 * [id(v) for v in values])
     lets: list[Let] = []
     known: dict[int, Expr] = {}
@@ -119,7 +119,7 @@ def _bound(values: Sequence[Expr]) -> tuple[list[Let], list[Expr]]:
         if e.dtype is not dtype or not isinstance(e, (Apply, Load)):
             known[id(e)] = e
             continue
-        operands = () if isinstance(e, Load) else tuple(known[id(c)] for c in children(e))
+        operands = () if isinstance(e, Load) else tuple(known[id(c)] for c in e.operands)
         here = rebuild(e, operands) if operands else e
         if uses[id(e)] > 1:
             lets.append(Let(Var("t", dtype), here))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from pyc.array import Array
 from pyc.device import imported
 from pyc.errors import ArgumentError, DTypeError, ShapeError
-from pyc.interpreter import bind1, current, is_number, type_of, weak_type
+from pyc.interpreter import bind1, current, is_number, is_tracing, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     axis_of,
@@ -262,6 +263,9 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """Ones on diagonal k of an (N, M) array, zeros elsewhere."""
     shape = to_shape("eye", (N, N if M is None else M))
     k = _diagonal(k, *shape)
+    if _is_written(shape):
+        mask = np.eye(shape[0], shape[1], k, bool)
+        return constant(mask.astype(to_dtype(dtype or np.float64).numpy))
     row, column = iota(shape, 0, dt.i64), iota(shape, 1, dt.i64)
     moved = bind1("add", row, broadcast(literal(k, dt.i64), shape))
     return cast(bind1("eq", moved, column), to_dtype(dtype or np.float64))
@@ -270,6 +274,12 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
 def identity(n: int, dtype: Any = None) -> Any:
     """`eye(n)`."""
     return eye(n, dtype=dtype)
+
+
+def _is_written(shape: tuple[int, ...]) -> bool:
+    """Whether a matrix of known elements is written here: outside of a trace some
+    are there sooner than a program for them."""
+    return not is_tracing() and prod(shape) <= _SMALL
 
 
 def _diagonal(k: int, rows: int, columns: int) -> int:
@@ -302,7 +312,12 @@ def triu(x: Any, k: int = 0) -> Any:
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """Ones at and below diagonal k of an (N, M) array."""
-    return tril(ones((N, N if M is None else M), dtype or np.float64), k)
+    shape = to_shape("tri", (N, N if M is None else M))
+    if _is_written(shape):
+        k = _diagonal(k, *shape)
+        mask = np.tri(shape[0], shape[1], k, bool)
+        return constant(mask.astype(to_dtype(dtype or np.float64).numpy))
+    return tril(ones(shape, dtype or np.float64), k)
 
 
 def meshgrid(

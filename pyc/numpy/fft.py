@@ -20,7 +20,7 @@ import numpy as np
 
 from pyc.errors import ArgumentError, DTypeError
 from pyc.forks import load
-from pyc.interpreter import bind1
+from pyc.interpreter import bind1, is_tracing
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.numpy import manipulation
@@ -502,6 +502,10 @@ def rfftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
 
 
 def _frequencies(numbers: Any, n: int, d: Any, dtype: Any) -> Any:
+    if not is_tracing() and type(d) in (int, float):  # known: no program is compiled for it
+        with np.errstate(all="ignore"):
+            known = numbers * (1.0 / (np.float64(d) * float(n)))
+            return constant(known.astype(np.float64 if dtype is None else to_dtype(dtype).numpy))
     found = multiply(constant(numbers), divide(1.0, multiply(d, float(n))))
     return cast(found, dt.f64 if dtype is None else to_dtype(dtype))
 

@@ -70,7 +70,8 @@ def _is_static_int(k: Any) -> bool:
 
 
 def _entries(x: Any, key: Any) -> list[Any]:
-    """The key with an entry for each axis (and None for each new one)."""
+    """The key with an entry for each axis (and None for each new one); `...` stays, before the
+    axes that it stands for, as it parts arrays even where these are none."""
     items = list(key) if isinstance(key, tuple) else [key]
     items = [e for k in items for e in ([k] if is_plain(k) else _places(_index_array(k)))]
     for k in items:
@@ -94,7 +95,7 @@ def _entries(x: Any, key: Any) -> list[Any]:
     full = [slice(None)] * (rank - used)
     if Ellipsis in [k for k in items if k is Ellipsis]:
         at = next(n for n, k in enumerate(items) if k is Ellipsis)
-        return [*items[:at], *full, *items[at + 1 :]]
+        return [*items[:at], Ellipsis, *full, *items[at + 1 :]]
     return [*items, *full]
 
 
@@ -128,6 +129,44 @@ def _places(k: Any) -> list[Any]:
     return list(map(_Places, places, mask.shape))
 
 
+def _flag(k: Any) -> bool | None:
+    """The value of an entry that is a known boolean of rank 0, else None."""
+    if isinstance(k, (bool, np.bool_)):
+        return bool(k)
+    if is_plain(k) or isinstance(k, (str, bytes, list, tuple, _Places)) or shape_of(k):
+        return None
+    known = known_elements(k) if dtype_of(k) is dt.b1 else None
+    return None if known is None else bool(known)
+
+
+def with_flag_axes(x: Any, key: Any) -> tuple[Any, Any]:
+    """`x` with a new axis of length 1 for each boolean of rank 0 in the key, which becomes the
+    places that it selects there: one or none."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    flags = [_flag(k) for k in items]
+    if all(flag is None for flag in flags):
+        return x, key
+    items = [
+        e
+        for k, flag in zip(items, flags, strict=True)
+        for e in ([k] if is_plain(k) or flag is not None else _places(_index_array(k)))
+    ]
+    flags = [_flag(k) for k in items]
+    shape = list(shape_of(x))
+    taken = [k is not None and k is not Ellipsis and _flag(k) is None for k in items]
+    axis = 0
+    for n, flag in enumerate(flags):
+        if flag is not None:
+            shape.insert(axis, 1)
+            items[n] = [0] if flag else []
+            axis += 1
+        elif items[n] is Ellipsis:
+            axis = len(shape) - sum(taken[n + 1 :])
+        else:
+            axis += taken[n]
+    return x.reshape(shape), tuple(items)
+
+
 def is_plain(k: Any) -> bool:
     """Whether an entry of a key is an integer, a slice, `...` or None."""
     return k is None or k is Ellipsis or isinstance(k, slice) or _is_static_int(k)
@@ -156,8 +195,8 @@ def _parse(x: Any, key: Any, mode: str = "raise") -> _Plan:
         has_arrays = has_arrays or any(map(_is_static_int, entries))
     axis = 0
     for k in entries:
-        if k is None:
-            order.append(None)
+        if k is None or k is Ellipsis:
+            order += [None] if k is None else []
             gap = gap or seen_array
             continue
         n = shape[axis]
@@ -297,6 +336,7 @@ def gather(
     if mode not in ("raise", "clip", "wrap", "drop", "fill"):
         raise ArgumentError(f"index mode {mode!r} is not one of raise, clip, wrap, drop, fill")
     mode = "fill" if mode == "drop" else mode
+    x, key = with_flag_axes(x, key)
     plan = _parse(x, key, mode)
     boxed = _boxed(x, plan)
     if not plan.arrays:
@@ -361,6 +401,11 @@ def update(
     x = asarray(x)
     if mode not in ("raise", "clip", "wrap", "drop", "fill"):
         raise ArgumentError(f"update mode {mode!r} is not one of raise, clip, wrap, drop, fill")
+    shape = shape_of(x)
+    wide, key = with_flag_axes(x, key)
+    if wide is not x:
+        options: dict[str, Any] = {"how": how, "mode": mode, "unique_indices": unique_indices}
+        return update(wide, key, values, **options).reshape(shape)
     mask = _traced_mask(key)
     if mask is not None:
         return _update_masked(x, mask, values, how)

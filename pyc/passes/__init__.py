@@ -1,7 +1,7 @@
 """The passes, in order, and the one function that runs those on Graphs.
 
-    Graph          fold -> simplify -> dce -> overlay_updates -> expand_scans, and again where that
-                   changed something; with `fastmath` relax after simplify
+    Graph          fold -> simplify -> dce -> overlay_updates -> hoist_breaks -> expand_scans, and
+                   again where that changed something; with `fastmath` relax after simplify
     Graph -> Plan  memory: fuse, then per group lower (with index) and schedule, then offsets
 
 Each Graph pass takes a valid Graph and returns an equal one, bit for bit but for `relax`;
@@ -19,6 +19,7 @@ from typing import Any
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
 from pyc.ir.op import Kind
 from pyc.ir.verify_graph import verify_graph
+from pyc.passes.breaks import hoist_breaks
 from pyc.passes.dce import dce
 from pyc.passes.fold import fold
 from pyc.passes.loops import expand_scans
@@ -31,9 +32,10 @@ GRAPH_PASSES: tuple[tuple[str, Callable[[Graph], Graph], str], ...] = (
     ("simplify", simplify, "before fusion, which charges for every equation"),
     ("dce", dce, "rules leave their operands behind"),
     ("overlay_updates", overlay_updates, "what nobody reads is not stored for an update"),
+    ("hoist_breaks", hoist_breaks, "bodies of loops without branches may be kernels"),
     ("expand_scans", expand_scans, "the planner knows while only"),
 )
-"""(name, pass, why it stands here). They run again if expansion made constants and reshapes, or
+"""(name, pass, why it stands here). They run again if a pass on loops made what others simplify, or
 dropping what loops carry made loops that may be equal now."""
 
 
@@ -49,10 +51,10 @@ def optimise(
     did."""
     passes = GRAPH_PASSES
     if relaxed is not None:
-        again = ("relax", partial(relax, told=relaxed), "after simplify: rules see what is left")
-        passes = (*GRAPH_PASSES[:2], again, *GRAPH_PASSES[2:])
+        rules = ("relax", partial(relax, told=relaxed), "after simplify: rules see what is left")
+        passes = (*GRAPH_PASSES[:2], rules, *GRAPH_PASSES[2:])
     while True:
-        graph, loops = _with_bodies(graph, timings, check=check, relaxed=relaxed), False
+        graph, again = _with_bodies(graph, timings, check=check, relaxed=relaxed), False
         for name, run, _ in passes:
             start, before = perf_counter(), graph
             graph = run(graph)
@@ -60,9 +62,11 @@ def optimise(
                 timings[name] = timings.get(name, 0.0) + perf_counter() - start
             if check:
                 verify_graph(graph)
-            if run is dce and graph is not before:
-                loops = not _loops(before).issuperset(_loops(graph))
-        if graph is before and not loops:
+            if run in (hoist_breaks, expand_scans):
+                again |= graph is not before
+            elif run is dce and graph is not before:
+                again = not _loops(before).issuperset(_loops(graph))
+        if not again:
             return graph
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from math import gcd, prod
 
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Apply, Expr, Load, Var, apply, children, const, postorder
+from pyc.ir.expr import Apply, Expr, Load, Var, apply, const, postorder
 from pyc.ir.loops import Body, Fail, For, If, Kind, Let, Space, Stmt, Store, walk
 from pyc.ir.order import LANES
 from pyc.ir.visit import Rewriter, renamed
@@ -110,8 +110,8 @@ def reads_first(core: Body) -> Body:
     variables: dict[int, Var] = {}
     reads = []
     for e in whole:
-        if isinstance(e, Load) or e in bound or any(id(c) in depends for c in children(e)):
-            free = id(e) in sure and not any(id(c) in depends for c in children(e))
+        if isinstance(e, Load) or e in bound or any(id(c) in depends for c in e.operands):
+            free = id(e) in sure and not any(id(c) in depends for c in e.operands)
             depends.add(id(e))
             if isinstance(e, Load) and free and e.buffer not in written:
                 variables[id(e)] = Var("read", e.dtype)
@@ -129,7 +129,7 @@ def made_in_any_case(values: Sequence[Expr]) -> set[int]:
         if id(e) not in found:
             found.add(id(e))
             choice = isinstance(e, Apply) and e.name in CHOICES
-            stack += children(e)[:1] if choice else children(e)
+            stack += e.operands[:1] if choice else e.operands
     return found
 
 
@@ -141,7 +141,7 @@ def computed(core: Body) -> list[DType]:
     read: set[int] = set()
     found = []
     for e in postorder(values):
-        if isinstance(e, Load) or e in bound or any(id(c) in read for c in children(e)):
+        if isinstance(e, Load) or e in bound or any(id(c) in read for c in e.operands):
             read.add(id(e))
             if id(e) in wanted:
                 found.append(e.dtype)

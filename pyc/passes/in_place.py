@@ -111,6 +111,7 @@ class Chains:
     def __init__(self, *, row_limit: int | None) -> None:
         self._row_limit = row_limit
         self._uses: dict[Graph, Uses] = {}
+        self._read: set[Value] = set()
         self._loops: dict[Eqn, Moves | None] = {}
         self._branches: dict[Eqn, Branches] = {}
 
@@ -118,6 +119,7 @@ class Chains:
         """The uses of a Graph's values, with its fusion."""
         if graph not in self._uses:
             self._uses[graph] = Uses(graph, fuse(graph, row_limit=self._row_limit))
+            self._read |= self._uses[graph].last.keys()
         return self._uses[graph]
 
     def chain(self, uses: Uses, value: Value) -> Chain:
@@ -160,9 +162,11 @@ class Chains:
         return len(eqn.args) - len(eqn.outs) + k, moves.swapped(k)
 
     def loop(self, eqn: Eqn) -> Moves | None:
-        """The moves of a loop over whole arrays; None for a loop that is a kernel."""
+        """The moves of a loop over whole arrays; None for a loop that is a kernel. The uses of the
+        Graph that it stands in are known: a kernel stores what is read."""
         if eqn not in self._loops:
-            self._loops[eqn] = None if _is_kernel(eqn) else self._moves(eqn.params["body"], eqn)
+            kernel = _is_kernel(eqn, self._read)
+            self._loops[eqn] = None if kernel else self._moves(eqn.params["body"], eqn)
         return self._loops[eqn]
 
     def _moves(self, body: Graph, eqn: Eqn) -> Moves:
@@ -188,7 +192,9 @@ class Chains:
 
     def alone(self, eqn: Eqn) -> bool:
         """Whether a loop is the only one that exchanges the buffers of its carries."""
-        inside = [e for e in eqn.params["body"].eqns if e.op.kind is Kind.CONTROL]
+        body = eqn.params["body"]
+        self.uses(body)
+        inside = [e for e in body.eqns if e.op.kind is Kind.CONTROL]
         return all(e.op.name != "cond" and self.loop(e) is None for e in inside)
 
     def branch(self, eqn: Eqn) -> Branches:
@@ -214,9 +220,9 @@ def _position(graph: Graph, value: Value) -> int | None:
     return graph.params.index(value) if value in graph.params else None
 
 
-def _is_kernel(eqn: Eqn) -> bool:
+def _is_kernel(eqn: Eqn, read: set[Value]) -> bool:
     try:
-        lower_loop(eqn, "trial", lambda _: 0)
+        lower_loop(eqn, "trial", lambda _: 0, read)
     except NotAKernelError:
         return False
     return True

@@ -16,7 +16,7 @@ from typing import Any
 
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
-from pyc.ir.expr import Apply, Const, Expr, Interner, Var, apply, children, const, rebuild
+from pyc.ir.expr import Apply, Const, Expr, Interner, Var, apply, const, rebuild
 
 Range = tuple[float, float]
 """Inclusive bounds, infinite where unknown; the finite ones are integers."""
@@ -47,10 +47,10 @@ class Simplifier:
     def __init__(self, interner: Interner | None = None) -> None:
         self.interner = interner or Interner()
         self._ranges: dict[Var, Range] = {}
-        self._linear: dict[int, Linear] = {}
-        self._simple: dict[int, Expr] = {}
+        self._linear: dict[Expr, Linear] = {}
+        self._simple: dict[Expr, Expr] = {}
         self._built: dict[tuple[Any, ...], Expr] = {}
-        self._keep: list[Expr] = []
+        """By the ids of atoms, which the other two keep."""
 
     def declare(self, var: Var, extent: int) -> Var:
         """`var` ranges over [0, extent)."""
@@ -63,25 +63,23 @@ class Simplifier:
 
     def __call__(self, e: Expr) -> Expr:
         """`e` in canonical form; the same object for equal forms."""
-        done = self._simple.get(id(e))
-        if done is not None:
-            return done
-        stack: list[tuple[Expr, bool]] = [(e, False)]
+        simple = self._simple
+        stack: list[Expr | None] = [e]
         while stack:
-            node, ready = stack.pop()
-            if id(node) in self._simple:
+            node = stack.pop()
+            if node is None:  # the one below it has its operands
+                node = stack.pop()
+                assert node is not None
+            elif node in simple:
                 continue
-            if not ready:
-                stack.append((node, True))
-                stack.extend((c, False) for c in children(node))
+            elif operands := node.operands:
+                stack += (node, None)
+                stack += operands
                 continue
-            operands = tuple(self._simple[id(c)] for c in children(node))
-            result = self._node(rebuild(node, operands) if operands else node)
-            self._keep.append(node)
-            self._keep.append(result)
-            self._simple[id(node)] = result
-            self._simple[id(result)] = result
-        return self._simple[id(e)]
+            if node not in simple:
+                result = self._node(rebuild(node, tuple([simple[c] for c in node.operands])))
+                simple[node] = simple[result] = result
+        return simple[e]
 
     def linear(self, e: Expr) -> Linear:
         """The linear form of an i64 expression."""
@@ -107,9 +105,8 @@ class Simplifier:
             total = apply("add", total, const(form.constant))
         (total,) = self.interner([total])
         self._built[key] = total
-        self._keep.append(total)
-        self._linear[id(total)] = form
-        self._simple[id(total)] = total
+        self._linear[total] = form
+        self._simple[total] = total
         return total
 
     # --- one node over simplified operands --------------------------------------------------------
@@ -201,8 +198,7 @@ class Simplifier:
         if nested is not None:
             return nested
         (atom,) = self.interner([apply(name, self.build(form), const(n))])
-        self._keep.append(atom)
-        self._simple[id(atom)] = atom
+        self._simple[atom] = atom
         return Linear(0, ((atom, 1),))
 
     def _nested(self, name: str, form: Linear, n: int) -> Linear | None:
@@ -243,11 +239,10 @@ class Simplifier:
     # --- forms and ranges -------------------------------------------------------------------------
 
     def _linear_of(self, e: Expr) -> Linear:
-        form = self._linear.get(id(e))
+        form = self._linear.get(e)
         if form is None:
             form = Linear(int(e.value)) if isinstance(e, Const) else Linear(0, ((e, 1),))
-            self._linear[id(e)] = form
-            self._keep.append(e)
+            self._linear[e] = form
         return form
 
     def _range_of(self, form: Linear) -> Range:
@@ -293,10 +288,10 @@ def _is_low_mask(value: int) -> bool:
 
 def _combine(a: Linear, b: Linear, sign: int) -> Linear:
     """a + sign * b."""
-    factors: dict[int, list[Any]] = {id(atom): [atom, f] for atom, f in a.terms}
+    factors = dict(a.terms)
     for atom, f in b.terms:
-        factors.setdefault(id(atom), [atom, 0])[1] += sign * f
-    terms = tuple((atom, f) for atom, f in factors.values() if f)
+        factors[atom] = factors.get(atom, 0) + sign * f
+    terms = tuple((atom, f) for atom, f in factors.items() if f)
     return Linear(a.constant + sign * b.constant, terms)
 
 

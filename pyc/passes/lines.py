@@ -14,7 +14,7 @@ from typing import Any
 
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
-from pyc.ir.expr import Apply, Const, Expr, Load, Var, children, postorder
+from pyc.ir.expr import Apply, Const, Expr, Load, Var, postorder
 from pyc.ir.loops import Body, Buffer, Let, Space, Store
 from pyc.ir.visit import Rewriter
 from pyc.passes.nest import Loop, Nest, is_in_place, roots
@@ -93,7 +93,7 @@ def shared_line(nest: Nest, loop: Loop, core: Body, name: str) -> Line | None:
     rewriter = Rewriter()
     for shift in shifts:
         load = Load(buffer, (nest.simplify(loop.var + (shift - shifts[0])),))
-        rewriter._done.update((id(e), load) for e in found[shift])
+        rewriter._done.update((e, load) for e in found[shift])
     along = Loop(nest.simplify.variable("line", length), length)
     moved = Rewriter(
         variables={loop.var: along.var}, index=lambda _, at: tuple(map(nest.simplify, at))
@@ -153,5 +153,5 @@ def _computed(expressions: list[Expr], places: dict[int, _Place]) -> int:
         seen.add(key)
         count += 1
         if not isinstance(e, Load):
-            stack.extend(children(e))
+            stack.extend(e.operands)
     return count

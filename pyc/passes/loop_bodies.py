@@ -319,9 +319,10 @@ class LoopLowerer:
                     pull.element(e.out, ())
 
     @staticmethod
-    def tested(pull: Puller, graph: Graph) -> Expr:
-        """What the condition of the loop gives; NotAKernelError if it can fail."""
-        found = pull.element(graph.results[0], ())
+    def tested(pull: Puller, graph: Graph, value: Value | None = None, index: Index = ()) -> Expr:
+        """What the condition of the loop gives, or a value of it; NotAKernelError if it can
+        fail."""
+        found = pull.element(value or graph.results[0], index)
         if pull.fails or any(e.op.effect for e in graph.eqns):
             raise NotAKernelError("the condition can fail")
         assert isinstance(found, Expr)

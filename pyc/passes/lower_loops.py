@@ -5,9 +5,9 @@ from scalars (or from nothing, for a scan):
 
 * *per element*: every carried array has one domain, and the body is pointwise over it. Each element
   of the domain runs the whole loop with its state in registers; the schedule puts elements side by
-  side in vectors and spreads them over tasks. A condition `any(mask)` is allowed when `mask` is
-  itself carried, only ever narrowed (`mask & ...`), and every other carry keeps its value where the
-  mask is false (`where(mask, new, old)`): stopping early is then the same. If the body is not
+  side in vectors and spreads them over tasks. A condition `any(mask)` is allowed when an element
+  keeps its numbers where its part of the mask is false (`where(mask, new, old)`), on which alone
+  the mask depends: stopping early is then the same (`leaving`). If the body is not
   pointwise, axes of few elements are tried as numbers of the element (systems of three equations,
   a matrix for each element): these are written out, as below.
 * *small state*: a few numbers in all (Kalman filters, small matrices): the state is one variable
@@ -24,10 +24,12 @@ from math import prod
 
 from pyc.frozen import frozen
 from pyc.ir.element import Element
-from pyc.ir.expr import Expr, Var, const
+from pyc.ir.expr import Const, Expr, Interner, Var, const, postorder
 from pyc.ir.graph import Eqn, Value
 from pyc.ir.loops import Body, Buffer, Carry, For, Kernel, Kind, Stmt
+from pyc.ir.op import Complex
 from pyc.ir.op import Kind as OpKind
+from pyc.passes.leaving import Term, conditions, given
 from pyc.passes.loop_bodies import (
     SMALL_STATE,
     LoopLowerer,
@@ -44,6 +46,18 @@ from pyc.passes.reads import Index, inlines, units_dropped
 
 FEW = 8
 """Elements along an axis that may be written out."""
+
+
+_Elements = dict[tuple[int, tuple[int, ...]], Element]
+"""A number of an element by its carry, and where it lies along the axes that are written out."""
+
+
+@frozen()
+class _Leaving:
+    """mask: an element's part of the mask; condition: whether it goes on."""
+
+    mask: Expr
+    condition: Expr
 
 
 class _PerElement(LoopLowerer):
@@ -124,17 +138,22 @@ class _PerElement(LoopLowerer):
             (k, at): state_of(parts.initial[k].dtype, f"c{'_'.join(map(str, (k, *at)))}_")
             for k, at in self._here
         }
-        mask = self._mask(domain, chosen)
-        results = parts.body.results if mask is None else mask.following
-        condition = self._condition() if mask is None else self._masked(mask)
+        leaving = self._leaving(domain, variables)
+        condition = self._condition() if leaving is None else leaving.condition
         self.pull_checks(pull)
+        following = {
+            (k, at): pull.element(value, self._places(value.shape, variables)[at])
+            for k, at in self._here
+            for value in (parts.body.results[k],)
+        }
+        if leaving is not None:
+            following = self._going_on(leaving, following, pull)
         carried: list[Carry] = []
         roots: list[Expr] = []
         for (k, at), here in self._here.items():
-            value = results[k]
-            following = pull.element(value, self._places(value.shape, variables)[at])
-            carried += carries_of(self._states[k, at], self.read(parts.initial[k], here), following)
-            roots += scalars_of(following)
+            new = following[k, at]
+            carried += carries_of(self._states[k, at], self.read(parts.initial[k], here), new)
+            roots += scalars_of(new)
         outs: list[tuple[Buffer, Index, Element]] = []
         inside: list[Stmt] = []
         outputs: dict[Value, Buffer] = {}
@@ -180,19 +199,60 @@ class _PerElement(LoopLowerer):
         form = self._simplify.linear(e)
         return (form.constant, *((id(a), f) for a, f in form.terms))
 
-    def _mask(self, domain: tuple[int, ...], chosen: list[int]) -> Mask | None:
-        """The mask of a loop that each element may leave by itself."""
-        parts = self.parts
-        whole = domain and all(self._domain(parts.initial[k].shape) for k in chosen)
-        return _mask_of(parts) if whole and parts.condition is not None else None
-
-    def _masked(self, mask: Mask) -> Expr:
-        """The condition of an element: its own part of the mask."""
-        if self._written(self.parts.initial[mask.carry].shape):
+    def _leaving(self, domain: tuple[int, ...], variables: Sequence[Var]) -> _Leaving | None:
+        """How each element may leave the loop by itself; None if its end follows from numbers, or
+        it cannot."""
+        graph = self.parts.condition
+        if graph is None or not domain:
+            return None
+        terms = conditions(graph)
+        if len(terms.masks) != 1 or self._domain(terms.masks[0].value.shape) != domain:
+            return None
+        if self._written(terms.masks[0].value.shape):
             raise NotAKernelError("the numbers of an element stop apart")
-        element = self._states[mask.carry, ()].inside
-        assert isinstance(element, Expr)
-        return element
+        captures = self.parts.condition_captures
+        pull = LoopPuller(graph, self.site, self.leaf(graph, captures, self._state))
+        for var, extent in zip(variables, domain, strict=True):
+            pull.simplify.declare(var, extent)
+
+        def pulled(term: Term, index: Index) -> Expr:
+            found = self.tested(pull, graph, term.value, index)
+            return found if term.truth else ~found
+
+        (term,) = terms.masks
+        mask = pulled(term, self._places(term.value.shape, variables)[()])
+        condition = mask
+        for number in terms.numbers:
+            condition = pulled(number, ()) & condition
+        return _Leaving(mask, condition)
+
+    def _going_on(self, leaving: _Leaving, following: _Elements, pull: LoopPuller) -> _Elements:
+        """What an element carries on while its part of the mask is true; NotAKernelError if it
+        might change, or fail, where that is false."""
+        shared = {key for key in following if not self._domain(self.parts.initial[key[0]].shape)}
+        if any(k in self.parts.stored for k, _ in shared):
+            raise NotAKernelError("a number that elements share is read after the loop")
+        numbers = {v for key in shared for v in scalars_of(self._states[key].inside)}
+        old = [v for key in following for v in scalars_of(self._states[key].inside)]
+        new = [v for element in following.values() for v in scalars_of(element)]
+        checks = [fail.condition for fail in pull.fails.values()]
+        intern = Interner()
+        mask, *rest = intern([leaving.mask, *old, *new, *checks])
+        if not numbers.isdisjoint(postorder([mask])):
+            raise NotAKernelError("an element may go on after it has stopped")
+        old, new, checks = rest[: len(old)], rest[len(old) :][: len(new)], rest[len(old + new) :]
+        pairs = zip(*(intern(given(them, mask, truth=False)) for them in (old, new)), strict=True)
+        if any(a is not b for v, (a, b) in zip(old, pairs, strict=True) if v not in numbers):
+            raise NotAKernelError("an element may change after it has stopped")
+        for check in given(checks, mask, truth=False):
+            fails = pull.simplify(check)
+            if not isinstance(fails, Const) or fails.value:
+                raise NotAKernelError("an element may fail after it has stopped")
+        found = iter(given(new, mask, truth=True))
+        return {
+            key: Complex(next(found), next(found)) if isinstance(e, Complex) else next(found)
+            for key, e in following.items()
+        }
 
     def _condition(self) -> Expr | None:
         graph = self.parts.condition
@@ -201,48 +261,6 @@ class _PerElement(LoopLowerer):
         captures = self.parts.condition_captures
         pull = LoopPuller(graph, self.site, self.leaf(graph, captures, self._state))
         return self.tested(pull, graph)
-
-
-@frozen()
-class Mask:
-    """The carry that is the mask of a loop `while any(mask)`, and what the carries become where it
-    is true: an element that has left the loop keeps its numbers without being told."""
-
-    carry: int
-    following: tuple[Value, ...]
-
-
-def _mask_of(parts: LoopParts) -> Mask | None:
-    """The mask of a loop that may stop per element (see the module docstring)."""
-    graph = parts.condition
-    assert graph is not None
-    makers = {o: e for e in graph.eqns for o in e.outs}
-    last = makers.get(graph.results[0])
-    if last is None or last.op.name != "reduce_any":
-        return None
-    carried = graph.params[len(parts.condition_captures) :]
-    if last.args[0] not in carried:
-        return None
-    m = carried.index(last.args[0])
-    params = parts.carried_params
-    producers = {o: e for e in parts.body.eqns for o in e.outs}
-    narrowed = producers.get(parts.body.results[m])
-    if narrowed is None or narrowed.op.name not in ("logical_and", "bitwise_and"):
-        return None
-    if params[m] not in narrowed.args:
-        return None
-    following = list(parts.body.results)
-    following[m] = narrowed.args[1 - narrowed.args.index(params[m])]
-    for k, result in enumerate(parts.body.results):
-        if k == m or result is params[k]:
-            continue
-        kept = producers.get(result)
-        if kept is None or kept.op.name != "select":
-            return None
-        if kept.args[0] is not params[m] or kept.args[2] is not params[k]:
-            return None
-        following[k] = kept.args[1]
-    return Mask(m, tuple(following))
 
 
 class _SmallState(LoopLowerer):

@@ -11,12 +11,12 @@ one loop.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import prod
 
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
-from pyc.ir.expr import Apply, Const, Expr, Load, Var, children, const, postorder
+from pyc.ir.expr import Apply, Const, Expr, Load, Var, const, postorder
 from pyc.ir.loops import (
     Alloc,
     Body,
@@ -221,9 +221,10 @@ def can_split(core: Body) -> bool:
     return True
 
 
-def values_of(body: Sequence[Stmt], same: Collection[Var] = ()) -> list[Expr]:
+def values_of(body: Sequence[Stmt], same: Collection[Var] | None = None) -> list[Expr]:
     """Expressions below what is stored or reduced, index arithmetic and rare work left out.
-    same: variables that all lanes have in common; what is made of these alone is left out too."""
+    same: variables that all lanes have in common; what is made of these alone, or read at a place
+    that is, is left out too."""
     found: list[Expr] = []
     stack: list[Expr] = []
     places: list[Var] = []
@@ -237,40 +238,47 @@ def values_of(body: Sequence[Stmt], same: Collection[Var] = ()) -> list[Expr]:
             stack.append(s.value)
         elif isinstance(s, (For, While)):
             stack.extend(e for c in s.carried for e in (c.initial, c.next))
-    common = in_common(stack, same) if same else set()
+    common = in_common(stack, same, loaded=True) if same is not None else set()
     # A position in fewer bits is computed in these.
     index = in_common(stack, places) if places else set()
-    seen: set[int] = set()
+    seen: set[Expr] = set()
     while stack:
         e = stack.pop()
-        if id(e) in seen:
+        if e in seen:
             continue
-        seen.add(id(e))
-        if id(e) in common:
+        seen.add(e)
+        if e in common:
             continue
         found.append(e)
-        if isinstance(e, Apply) and e.name == "cast" and id(e.args[0]) in index:
+        if isinstance(e, Apply) and e.name == "cast" and e.args[0] in index:
             continue
         if isinstance(e, Apply) and e.name == "rare_select":
             stack.extend((e.args[0], e.args[2]))  # the rare operand is computed seldom
         elif not isinstance(e, Load):
-            stack.extend(children(e))
+            stack.extend(e.operands)
     return found
 
 
-def in_common(roots: Sequence[Expr], same: Collection[Var]) -> set[int]:
-    """The expressions, by identity, that are made of constants and these variables alone."""
-    found: set[int] = set()
+def in_common(roots: Sequence[Expr], same: Collection[Var], *, loaded: bool = False) -> set[Expr]:
+    """The expressions that are made of constants and these variables alone. loaded: and of what is
+    read at such places."""
+    made = (Apply, Load) if loaded else Apply
+    found: set[Expr] = set()
     for e in postorder(roots):
-        known = isinstance(e, Apply) and all(id(x) in found for x in children(e))
+        known = isinstance(e, made) and all(x in found for x in e.operands)
         if known or isinstance(e, Const) or any(e is v for v in same):
-            found.add(id(e))
+            found.add(e)
     return found
 
 
 def instructions(body: Sequence[Stmt]) -> int:
     """Instructions of one element: those below what is stored or reduced."""
-    return sum(isinstance(e, Apply) for e in values_of(body))
+    return applications(values_of(body))
+
+
+def applications(values: Iterable[Expr]) -> int:
+    """How many of these are instructions."""
+    return sum(type(e) is Apply for e in values)
 
 
 def bindings(s: Reduce) -> Body:
@@ -288,6 +296,9 @@ class Nest:
         self.target = target
         self.simplify = Simplifier()
         self.kernel = flatten(kernel, self.simplify)
+        self._accesses: dict[Body, list[tuple[Buffer, Expr]]] = {}
+        self._values: dict[tuple[Body, Collection[Var] | None], list[Expr]] = {}
+        """What was asked of statements: a schedule asks the same several times."""
 
     def stage(
         self,
@@ -299,7 +310,7 @@ class Nest:
     ) -> Stage:
         """A launch over the buffers that its body touches; `positions` say which they are.
         streamed: large outputs are written as fast as memory takes them."""
-        used = {b for b, _ in accesses(body)}
+        used = {b for b, _ in self.accesses(body)}
         known = list(enumerate(self.kernel.buffers))
         buffers = [b for _, b in known if b in used] + [b for b in scratch if b in used]
         positions = [k for k, b in known if b in used]
@@ -315,11 +326,33 @@ class Nest:
 
     # --- work -------------------------------------------------------------------------------------
 
+    def accesses(self, body: Sequence[Stmt]) -> list[tuple[Buffer, Expr]]:
+        """`accesses`, found once."""
+        key = tuple(body)
+        found = self._accesses.get(key)
+        if found is None:
+            found = self._accesses[key] = accesses(key)
+        return found
+
+    def values(self, body: Sequence[Stmt], same: Collection[Var] | None = None) -> list[Expr]:
+        """`values_of`, found once."""
+        key = tuple(body), None if same is None else tuple(same)
+        found = self._values.get(key)
+        if found is None:
+            found = self._values[key] = values_of(*key)
+        return found
+
+    def instructions(self, body: Sequence[Stmt]) -> int:
+        """`instructions` of statements whose `values` were found once."""
+        return applications(self.values(body))
+
     def width(self, body: Sequence[Stmt], same: Collection[Var] = ()) -> int:
-        """Lanes of a vector for these statements: by the widest element they handle. same:
-        variables that all lanes have in common."""
-        data = [b.dtype for b, _ in accesses(body)]
-        data += [e.dtype for e in values_of(body, same)]
+        """Lanes of a vector for these statements: by the widest element they handle, those aside
+        that all lanes have in common, as a scalar argument. same: variables that they have so."""
+        read = self.accesses(body)
+        common = in_common([a for _, a in read], same)
+        data = [b.dtype for b, a in read if a not in common]
+        data += [e.dtype for e in self.values(body, same)]
         widest = max((t.itemsize for t in data), default=8)
         return min(self.target.lanes(widest), LANES)
 
@@ -331,8 +364,8 @@ class Nest:
 
     def work(self, body: Sequence[Stmt]) -> float:
         """Work of one element: instructions over the lanes of a vector, and bytes moved."""
-        moved = sum(b.dtype.itemsize for b, _ in accesses(body) if b.space is Space.GLOBAL)
-        once = instructions(body) * 4 / self.width(body) + moved
+        moved = sum(b.dtype.itemsize for b, _ in self.accesses(body) if b.space is Space.GLOBAL)
+        once = self.instructions(body) * 4 / self.width(body) + moved
         return once * (LOOP_WORK if any(is_element_loop(s) for s in body) else 1)
 
     # --- strides ----------------------------------------------------------------------------------
@@ -346,7 +379,7 @@ class Nest:
 
     def contiguous(self, var: Var, body: Sequence[Stmt]) -> bool:
         """Whether some access walks memory along `var`, and most of those that move at all do."""
-        strides = [self.factor(var, a) for b, a in accesses(body) if b.space is Space.GLOBAL]
+        strides = [self.factor(var, a) for b, a in self.accesses(body) if b.space is Space.GLOBAL]
         unit = sum(f == 1 for f in strides)
         other = sum(f not in (0, 1) for f in strides)
         return unit > 0 and unit >= other
@@ -402,29 +435,26 @@ class Nest:
         return tuple(result)
 
     def _merge(self, outer: Loop, inner: Loop, body: Body) -> tuple[Loop, Body] | None:
-        addresses = {id(a): a for _, a in accesses(body)}
+        addresses = dict.fromkeys(a for _, a in self.accesses(body))
         # The place of an element, as a reduction to one has it, is an address too.
         places = [s.value for s in body if isinstance(s, Let) and s.value.dtype is dt.i64]
         known = in_common(places, [outer.var, inner.var])
-        addresses.update({id(e): e for e in places if id(e) in known})
-        for a in addresses.values():
+        addresses.update(dict.fromkeys(e for e in places if e in known))
+        for a in addresses:
             form = self.simplify.linear(a)
-            factors = {id(atom): f for atom, f in form.terms}
+            factors = dict(form.terms)
             others = [t for t, _ in form.terms if t is not outer.var and t is not inner.var]
             if any(uses(t, outer.var) or uses(t, inner.var) for t in others):
                 return None
-            if factors.get(id(outer.var), 0) != factors.get(id(inner.var), 0) * inner.extent:
+            if factors.get(outer.var, 0) != factors.get(inner.var, 0) * inner.extent:
                 return None
-        if _outside_addresses(body, {outer.var, inner.var}, set(addresses)):
+        if _outside_addresses(body, {outer.var, inner.var}, addresses):
             return None
         loop = Loop(
             self.simplify.variable(inner.var.name, outer.extent * inner.extent),
             outer.extent * inner.extent,
         )
-        moved = {
-            id(a): self._merged_address(a, outer.var, inner.var, loop.var)
-            for a in addresses.values()
-        }
+        moved = {a: self._merged_address(a, outer.var, inner.var, loop.var) for a in addresses}
         rewriter = Rewriter(index=lambda _, at: at)
         rewriter._done.update(moved)
         return loop, rewriter.body(body)
@@ -456,16 +486,16 @@ def _nbytes(b: Buffer) -> int:
     return prod(d for d in b.shape if isinstance(d, int)) * b.dtype.itemsize
 
 
-def _outside_addresses(body: Body, variables: set[Var], addresses: set[int]) -> bool:
+def _outside_addresses(body: Body, variables: set[Var], addresses: Collection[Expr]) -> bool:
     """Whether a variable occurs anywhere but within the given addresses."""
     stack = list(roots(body))
-    seen: set[int] = set()
+    seen: set[Expr] = set()
     while stack:
         e = stack.pop()
-        if id(e) in addresses or id(e) in seen:
+        if e in seen or e in addresses:
             continue
-        seen.add(id(e))
+        seen.add(e)
         if isinstance(e, Var) and e in variables:
             return True
-        stack.extend(children(e))
+        stack.extend(e.operands)
     return False

@@ -191,8 +191,6 @@ class AcrossLanes(Counter):
             body = [s for inside, _ in found for s in inside]
             return [*body, *bind(results, self.tree([v for _, v in found]))]
         lanes = self.buffers("lanes", KEEP)
-        if self.monoid.idempotent:
-            return [*self._in_any_order(lanes, elements), *bind(results, loads(lanes, const(0)))]
         if n > CHUNK:
             body = self.block(lanes, elements, const(0), -(-n // CHUNK))
             return [*body, *self.finish(results, lanes)]
@@ -345,43 +343,6 @@ class AcrossLanes(Counter):
         if isinstance(j, Var):
             body = [For(j, rows, Kind.SERIAL, tuple(body), tuple(carries))]
         return body, ends
-
-    def _in_any_order(self, lanes: Sequence[Buffer], elements: Elements) -> list[Stmt]:
-        """A reduction whose order and repetition cannot matter: whole vectors into a few running
-        ones, the last vector over elements that were seen already."""
-        n = elements.n
-        width = min(self.width, 1 << (n.bit_length() - 1))
-        vectors, ragged = divmod(n, width)
-        running = min(ROWS, vectors)
-        turns = vectors // running
-        lane = Var("l")
-        i: Expr = Var("i") if turns > 1 else const(0)
-        body: list[Stmt] = []
-        carries: list[Carry] = []
-        ends: list[Components] = []
-        for k in range(running):
-            inside, value = elements.at(i * (running * width) + (lane + k * width))
-            body += inside
-            if turns == 1:
-                ends.append(value)
-                continue
-            before, after = self.names(f"a{k}_"), self.names(f"e{k}_")
-            columns = zip(
-                before, self.neutral, self.monoid.combine(before, value), after, strict=True
-            )
-            carries += [Carry(v, i, n, r) for v, i, n, r in columns]
-            ends.append(after)
-        if isinstance(i, Var):
-            body = [For(i, turns, Kind.SERIAL, tuple(body), tuple(carries))]
-        starts = [v * width for v in range(turns * running, vectors)]
-        starts += [n - width] if ragged else []
-        for k, start in enumerate(starts):
-            inside, value = elements.at(lane + start)
-            body += inside
-            ends[k % running] = self.monoid.combine(ends[k % running], value)
-        total = self._shuffled(self.tree(ends), lane, width)
-        body += stores(lanes, lane, total)
-        return [For(lane, width, Kind.VECTOR, tuple(body))]
 
     def _at(self, q: int, lane: Expr) -> At:
         return lambda k: k * KEEP + (lane + q * self.width if q else lane)

@@ -26,8 +26,9 @@ from pyc.ir.loops import (
     Stmt,
     Store,
 )
-from pyc.ir.order import KEEP
+from pyc.ir.order import KEEP, LANES
 from pyc.ir.visit import Rewriter, renamed
+from pyc.passes.index import Simplifier
 from pyc.passes.reduction_blocks import Components, ThreadReduction, power_above
 from pyc.passes.row_chunks import WARP, WARPS, RowChunks, surrounded
 from pyc.passes.row_regions import Region
@@ -40,6 +41,10 @@ SPLIT_BLOCKS = 2048
 """Blocks of a long reduction from which a warp takes more chunks."""
 FEW_CHUNKS, BUSY_BLOCKS = 4, 256
 """Chunks that a warp takes as long as there are so many blocks."""
+TEAM_ELEMENTS = 8
+"""Elements of a short row that a thread has at most, where others of its warp have other rows."""
+BUSY_WARPS = 132 * 16
+"""Warps that short rows keep at least."""
 FEW_ROWS = 264
 """Long rows fewer than this are cut into blocks."""
 JOINED_BLOCKS = 256
@@ -71,6 +76,34 @@ def known_results(body: Body, left: Left) -> Body:
 class RowBlocks(RowChunks):
     """The loops of one row program."""
 
+    def __init__(
+        self,
+        simplify: Simplifier,
+        core: Body,
+        row_buffers: Sequence[Buffer],
+        row: int,
+        kept: int,
+        width: int,
+    ) -> None:
+        super().__init__(simplify, core, row_buffers, row, kept, width)
+        if row <= LANES:
+            self._form_teams()
+
+    def _form_teams(self) -> None:
+        """Lets several rows share a warp, if the warps that are left keep a device busy: fewer
+        steps across threads for each row, and no threads beyond its end."""
+        teams, lanes = 1, power_above(self.row)
+        while (
+            2 * teams * lanes <= WARP * TEAM_ELEMENTS
+            and 2 * teams * BUSY_WARPS <= self.kept
+            and self.kept % (2 * teams) == 0
+        ):
+            teams *= 2
+        if teams > 1:
+            self.team = WARP // teams
+            self.per = max(lanes // self.team, self.vector)
+            self.rows = min(self.rows, power_above(self.kept // teams))
+
     # --- kernels ----------------------------------------------------------------------------------
 
     def body(self, place: Var, binding: Sequence[Stmt]) -> list[Stmt]:
@@ -86,7 +119,7 @@ class RowBlocks(RowChunks):
             if not isinstance(part, Region):
                 once: Stmt = part
                 if not isinstance(part, Let):
-                    alone = thread.equal(0)
+                    alone = self._within(thread).equal(0)
                     if self.warps > 1:
                         alone = alone & warp.equal(0)
                     once = If(alone, (part,))
@@ -109,12 +142,16 @@ class RowBlocks(RowChunks):
         for w in wraps:
             whole = w(whole)
         whole = surrounded(self.registers, whole)
-        number = block if self.rows == 1 else block * self.rows + warp
-        if self.kept % self.rows:
-            whole = (If(place < self.kept, whole),)
-        whole = (Let(place, number), *whole)
+        # Rows, or groups of them that share a warp.
+        teams = WARP // self.team
+        groups = self.kept // teams
+        group = block if self.rows == 1 else block * self.rows + warp
+        row = group if teams == 1 else group * teams + apply("quotient", thread, const(self.team))
+        whole = (Let(place, row), *whole)
+        if groups % self.rows:
+            whole = (If(group < groups, whole),)
         return self._launch(
-            block, -(-self.kept // self.rows), warp, self.warps * self.rows, thread, whole
+            block, -(-groups // self.rows), warp, self.warps * self.rows, thread, whole
         )
 
     def _launch(

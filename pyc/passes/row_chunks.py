@@ -8,6 +8,9 @@ that all threads know the result.
 
 Rows of up to 32 chunks stay in registers between regions: what `lower` keeps in a row buffer, and
 inputs that several regions read.
+
+A row of up to 128 elements may belong to a team of T threads of a warp, beside others of theirs:
+lane l = (q * T + t) * V + v then. Lanes beyond the row's power of two are neutral and left out.
 """
 
 from __future__ import annotations
@@ -76,6 +79,8 @@ class RowChunks:
         self.warps = -(-self.chunks // self.each)
         self.covered = self.warps * self.each
         self.rows = min(SHORT_ROWS, power_above(kept)) if self.chunks == 1 else 1
+        self.team, self.per = WARP, PER_ROW
+        """Threads of a row of LANES, and elements of each."""
         self.held: dict[tuple[int, int], Buffer] = {}
         self.registers: list[Buffer] = []
         self.fits = self._keep(row_buffers)
@@ -188,7 +193,7 @@ class RowChunks:
             for j in part:
                 if j >= rows:
                     break
-                for q in range(PER_ROW // self.vector):
+                for q in range(self.per // self.vector):
                     body += self._piece(chunk, thread, each, slot, j, q, guarded)
             return body
 
@@ -211,18 +216,23 @@ class RowChunks:
         q: int,
         guarded: bool,
     ) -> list[Stmt]:
-        first = chunk * CHUNK + thread * self.vector + (j * LANES + q * WARP * self.vector)
-        at = slot + j * PER_ROW + q * self.vector
+        place = self._within(thread) * self.vector
+        first = chunk * CHUNK + place + (j * LANES + q * self.team * self.vector)
+        at = slot + j * self.per + q * self.vector
         if self.vector == 1:
             body = each(first, const(at), const(q))
         else:
             v = Var("v")
             inner = each(first + v, v + at, v + q * self.vector)
             body = (For(v, self.vector, Kind.VECTOR, inner),)
-        last = j * LANES + (q + 1) * WARP * self.vector
+        last = j * LANES + (q + 1) * self.team * self.vector
         if guarded and not (self._is_one_chunk and last <= self.row):
             return [If(first < self.row, body)]
         return list(body)
+
+    def _within(self, thread: Expr) -> Expr:
+        """The number of a warp's thread within its team."""
+        return thread if self.team == WARP else apply("remainder", thread, const(self.team))
 
     # --- one chunk --------------------------------------------------------------------------------
 
@@ -233,7 +243,7 @@ class RowChunks:
         The last result puts the accumulators around the statements."""
         place = self._placed(True)
         sums = [
-            Buffer(f"sum{k}", t, (PER_ROW,), Space.REGISTER) for k, t in enumerate(reduction.types)
+            Buffer(f"sum{k}", t, (self.per,), Space.REGISTER) for k, t in enumerate(reduction.types)
         ]
 
         def each(position: Expr, at: Expr, lane: Expr) -> Body:
@@ -248,16 +258,16 @@ class RowChunks:
 
         body: list[Stmt] = [
             Store(b, (const(k),), e)
-            for k in range(PER_ROW)
+            for k in range(self.per)
             for b, e in zip(sums, reduction.neutral, strict=True)
         ]
         body += self._walk(chunk, thread, each, slot)
         lanes: list[Components] = []
-        for k in range(PER_ROW):
+        for k in range(self.per):
             lets, names = reduction.bind(tuple(Load(b, (const(k),)) for b in sums), "lane")
             body += lets
             lanes.append(names)
-        distance = LANES // 2
+        distance = self.team * self.per // 2
         while distance >= KEEP:
             lanes = self._half(body, reduction, lanes, distance, thread)
             distance //= 2
@@ -273,8 +283,8 @@ class RowChunks:
     ) -> list[Components]:
         """One halves step over what a thread holds: lane q * V + v at place (q, v)."""
         width = self.vector
-        if distance >= WARP * width:
-            half = distance // WARP
+        if distance >= self.team * width:
+            half = distance // self.team
             pairs = [reduction.monoid.combine(lanes[k], lanes[k + half]) for k in range(half)]
         elif distance >= width:
             apart = distance // width
@@ -336,7 +346,7 @@ class RowChunks:
     ) -> list[Stmt]:
         """Binds `results` in every thread that holds kept lanes as `_chunk` gives them."""
         body: list[Stmt] = []
-        distance = KEEP // 2
+        distance = min(KEEP, self.team * self.per) // 2
         while distance:
             lanes = self._half(body, reduction, lanes, distance, thread)
             distance //= 2

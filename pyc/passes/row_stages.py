@@ -8,6 +8,7 @@ loop over the row is one, by tasks too. What a row has to keep in between lies i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 
 from pyc.frozen import replace
@@ -16,9 +17,10 @@ from pyc.ir.expr import Expr, Load, Var, const, minimum, postorder
 from pyc.ir.loops import Body, Buffer, For, Kind, Reduce, Space, Stmt, Store, expressions
 from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.visit import Rewriter, renamed
+from pyc.passes.any_order import Region, is_free, walk_of
 from pyc.passes.elements import Components, Elements
 from pyc.passes.nest import Loop, Nest, Stage, around, peel, row_length
-from pyc.passes.reduction import AcrossLanes
+from pyc.passes.reduction import AcrossLanes, Allocate, Counter, bind, loads, stores
 from pyc.passes.rows import Section, absorbed, sections
 
 BLOCK = 64
@@ -107,7 +109,65 @@ class RowStages:
             arrays.append(Buffer(name, dtype, shape, Space.STACK, alignment=64))
             return arrays[-1]
 
-        chunks = -(-_length(together[0]) // CHUNK)
+        regions = [self._region(s) for s in together]
+        if all(is_free(s) for _, s in regions):
+            joins = self._in_any_order(regions, arrays, allocate)
+        else:
+            joins = self._in_order(regions, arrays, allocate)
+        *front, last = together
+        after = tuple(x for s in front for x in s.after)
+        later = tuple(v for s in together for v in s.later)
+        whole = Section((), None, (*after, *last.after), later)
+        self._finish(whole, joins, arrays)
+
+    def _region(self, s: Section) -> Region:
+        """A reduction with what earlier launches kept."""
+        (region,) = self._bound((s.region,)) if s.region is not None else ()
+        assert isinstance(region, Reduce)
+        return self._bound(s.before), region
+
+    def _in_any_order(
+        self, regions: Sequence[Region], arrays: list[Buffer], allocate: Allocate
+    ) -> list[Stmt]:
+        """A launch whose tasks take blocks of turns, each one value of each component; the join of
+        these and of what is left of the row."""
+        walk = walk_of(regions, self.nest, allocate)
+        turns = walk.n // walk.turn
+        size = BLOCK * CHUNK // walk.turn
+        blocks = -(-turns // size)
+        block = self.nest.simplify.variable("block", blocks)
+        count: int | Expr = size
+        if turns % size:
+            count = minimum(const(size), const(turns) - block * size)
+        body = walk.turns(block * size, count)
+        held: list[list[Buffer]] = []
+        for _, s in regions:
+            part = [self._between("part", r.dtype, self.kept * blocks) for r in s.results]
+            body += stores(part, self._position * blocks + block, s.results)
+            held.append(part)
+        self._add("blocks", self._tasks([*self.loops, Loop(block, blocks)], around(arrays, body)))
+        arrays.clear()
+        rest = walk.n - turns * walk.turn
+        joins: list[Stmt] = []
+        again = [_renamed(region) for region in regions]
+        if rest:
+            joins += walk_of(again, self.nest, allocate).whole(turns * walk.turn)
+        for (_, s), (_, left), part in zip(regions, again, held, strict=True):
+            number = Var("k")
+            start = self._position * blocks
+            counter = Counter([r.dtype for r in s.results], s.monoid, allocate)
+            first: Components = left.results if rest else counter.neutral
+            following = partial(counter.monoid.combine, loads(part, start + number))
+            loop, total = counter.loop(number, blocks, first, following)
+            joins += [loop, *bind(s.results, total)]
+        return joins
+
+    def _in_order(
+        self, regions: Sequence[Region], arrays: list[Buffer], allocate: Allocate
+    ) -> list[Stmt]:
+        """A launch whose tasks take blocks of chunks, each the kept lanes; their join."""
+        elements = [Elements(region, before) for before, region in regions]
+        chunks = -(-elements[0].n // CHUNK)
         blocks = -(-chunks // BLOCK)
         block = self.nest.simplify.variable("block", blocks)
         count: int | Expr = BLOCK
@@ -116,36 +176,34 @@ class RowStages:
         parts: list[list[Stmt]] = []
         copies: list[Stmt] = []
         held: list[tuple[AcrossLanes, list[Buffer]]] = []
-        for s in together:
-            (region,) = self._bound((s.region,)) if s.region is not None else ()
-            assert isinstance(region, Reduce)
-            elements = Elements(region, self._bound(s.before))
-            across = AcrossLanes(elements.types, region.monoid, allocate, self.width)
+        for found in elements:
+            across = AcrossLanes(found.types, found.reduce.monoid, allocate, self.width)
             lanes = across.buffers("lanes", KEEP)
             size = self.kept * blocks * KEEP
-            part = [self._between("part", t, size) for t in elements.types]
+            part = [self._between("part", t, size) for t in found.types]
             held.append((across, part))
-            parts.append(across.block(lanes, elements, block * BLOCK, count))
+            parts.append(across.block(lanes, found, block * BLOCK, count))
             copies += across.copied(part, (self._position * blocks + block) * KEEP, lanes)
         body = around(arrays, [*_in_step(parts), *copies])
         self._add("blocks", self._tasks([*self.loops, Loop(block, blocks)], body))
         arrays.clear()
         joins: list[Stmt] = []
-        for s, (across, part) in zip(together, held, strict=True):
+        for found, (across, part) in zip(elements, held, strict=True):
             start = self._position * (blocks * KEEP)
             total = across.buffers("total", KEEP)
 
             def vector(k: Expr, part: list[Buffer] = part, start: Expr = start) -> Components:
                 return tuple(Load(b, (start + k,)) for b in part)
 
-            assert isinstance(s.region, Reduce)
             joins += across.join(total, vector, blocks)
-            joins += across.finish(s.region.results, total)
-        *front, last = together
-        after = tuple(x for s in front for x in s.after)
-        later = tuple(v for s in together for v in s.later)
-        whole = Section((), None, (*after, *last.after), later)
-        self._finish(whole, joins, arrays)
+            joins += across.finish(found.reduce.results, total)
+        return joins
+
+
+def _renamed(region: Region) -> Region:
+    """A reduction with other results."""
+    before, s = region
+    return before, replace(s, results=tuple(Var(r.name, r.dtype) for r in s.results))
 
 
 def _in_step(parts: Sequence[list[Stmt]]) -> list[Stmt]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from math import prod
 
 from pyc.frozen import frozen, replace
-from pyc.ir.expr import Apply, Expr, Load, Var, children, postorder
+from pyc.ir.expr import Apply, Expr, Load, Var, postorder
 from pyc.ir.loops import Body, Buffer, For, Let, Reduce, Stmt, Store, expressions, walk
 from pyc.ir.visit import Rewriter, bound
 from pyc.passes.index import Simplifier
@@ -321,7 +321,7 @@ def _kept_only(s: Reduce | For, written: set[Buffer]) -> list[Expr]:
     roots = [x.value for x in body if isinstance(x, (Let, Store))]
     moves: dict[int, bool] = {}
     for e in postorder(roots):
-        varies = e in row if isinstance(e, Var) else any(moves[id(c)] for c in children(e))
+        varies = e in row if isinstance(e, Var) else any(moves[id(c)] for c in e.operands)
         moves[id(e)] = varies or (isinstance(e, Load) and e.buffer in written)
     found: dict[int, Expr] = {}
     stack = list(roots)

@@ -9,7 +9,7 @@ is made flat first, so that contiguity is a matter of factors:
 * a row program runs along its rows in vectors where the row is contiguous (`AcrossLanes`), else
   with the rows of neighbouring kept positions side by side in a vector (`WithinLane`);
 * a program over few long rows is cut into launches whose tasks share the rows (`RowStages`);
-* anything else (loops with an order) stays as it is.
+* anything else (loops with an order) stays as it is, but for minima and maxima (`bounds`).
 
 The choice looks at shapes, types and `Target` facts only: never at how many threads there are.
 """
@@ -40,6 +40,8 @@ from pyc.ir.loops import (
 from pyc.ir.order import KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
+from pyc.passes.any_order import is_free, walk_of
+from pyc.passes.bounds import plain_bounds
 from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
 from pyc.passes.cumulation_tasks import Cumulation
 from pyc.passes.elements import Elements
@@ -50,7 +52,6 @@ from pyc.passes.nest import (
     Loop,
     Nest,
     Stage,
-    accesses,
     around,
     can_split,
     has_regions,
@@ -188,7 +189,7 @@ class _Scheduler:
         for a tile."""
         # What compared positions is decided: the elements say how many lanes there are.
         width = max(width, self.nest.width(core, same))
-        size = LINE_BYTES // max((b.dtype.itemsize for b, _ in accesses(core)), default=8)
+        size = LINE_BYTES // max((b.dtype.itemsize for b, _ in self.nest.accesses(core)), default=8)
         if not may_have_lines(loop, core) or shared_line(self.nest, loop, core, "line") is None:
             return self._vectors(loop, loop.extent, core, width, same=same)
         if loop.extent <= size:
@@ -226,7 +227,7 @@ class _Scheduler:
             return False
         if not all(isinstance(s, (Let, Store)) for s in core):
             return False
-        reads = [a for b, a in accesses(core) if b.space is Space.GLOBAL]
+        reads = [a for b, a in self.nest.accesses(core) if b.space is Space.GLOBAL]
         factors = [(self.nest.factor(outer.var, a), self.nest.factor(inner.var, a)) for a in reads]
         across = any(o == 1 and i not in (0, 1, None) for o, i in factors)
         return across and any(i == 1 for _, i in factors)
@@ -322,7 +323,7 @@ class _Scheduler:
         else:
             count = apply("quotient", extent, const(width))
             rest = 0 if whole else apply("remainder", extent, const(width))
-        if rest != 0 and count != 0 and instructions(core) > ONE_LOOP:
+        if rest != 0 and count != 0 and self.nest.instructions(core) > ONE_LOOP:
             return [self._masked(loop, extent, core, width, start)]
         body = self._whole_vectors(loop, count, core, width, start, at_once)
         if isinstance(rest, int) and rest == 0:
@@ -409,15 +410,16 @@ class _Scheduler:
             placed = without_row_buffers(core, long, self.nest)
             assert placed is not None, "a loop over the row fills each row buffer"
             core, allocated = placed, [b for b in allocated if b not in long]
-        plain, core = simpler(core), simpler(self.nest.collapse_rows(core))
+        plain, flat = simpler(core), self.nest.collapse_rows(core)
         kept = prod(x.extent for x in loops)
-        row = max((row_length(s) or 0 for s in core if isinstance(s, Reduce)), default=1)
-        along_row = self.nest.contiguous_rows(core)
-        side_by_side = loops and self.nest.contiguous(loops[-1].var, core)
+        row = max((row_length(s) or 0 for s in flat if isinstance(s, Reduce)), default=1)
+        along_row = self.nest.contiguous_rows(flat)
+        side_by_side = loops and self.nest.contiguous(loops[-1].var, flat)
         if along_row:
             better = [b for b in allocated if better_in_output(b)]
-            core, left = in_outputs(core, better, self.nest)
+            flat, left = in_outputs(flat, better, self.nest)
             allocated = [b for b in allocated if b not in better or b in left]
+        core = simpler(flat)
         self.locals = list(allocated)
         work = self.nest.work(core) * kept * row
         parallel, self.large = work > 2 * TASK_WORK, work > LARGE_WORK
@@ -425,10 +427,14 @@ class _Scheduler:
             return (self._merged(loops, core, parallel),)
         if side_by_side and (not along_row or row < 16) and loops[-1].extent > 1:
             return self._columns(loops, plain, core, row, parallel)
+        found = simpler(flat, places=True)
+        in_any_order = all(is_free(s) for s in found if isinstance(s, Reduce))
         few = kept < FEW_ROWS or (kept < FEW_SUMS and can_split(core))
         if row >= SPLIT and few and not allocated:
             tasks = partial(self._rows, parallel=True)
-            return RowStages(self.nest, loops, core, self._independent, tasks).stages()
+            shared_rows = found if in_any_order else core
+            return RowStages(self.nest, loops, shared_rows, self._independent, tasks).stages()
+        core = found
         body = around(self.locals, self._along_rows(core, self.nest.row_width(core)))
         if kept > 1 and parallel and kept < 8 and len(loops) == 1:
             return (self.nest.stage("", self._wrap(loops, body, parallel=True)),)
@@ -467,7 +473,9 @@ class _Scheduler:
     def _along_rows(self, core: Body, width: int) -> list[Stmt]:
         body: list[Stmt] = []
         for before, s in absorbed(core, self.nest.simplify, TINY + 1):
-            if isinstance(s, Reduce):
+            if isinstance(s, Reduce) and is_free(s) and (row_length(s) or 0) > TINY:
+                body += walk_of([(before, s)], self.nest, self._allocate).whole()
+            elif isinstance(s, Reduce):
                 found = Elements(s, before)
                 lanes = AcrossLanes(found.types, s.monoid, self._allocate, width)
                 body += lanes.reduce(s.results, found)
@@ -480,7 +488,7 @@ class _Scheduler:
     def _stored_row(self, region: For, width: int) -> list[Stmt]:
         """A loop over the row that stores, in vectors along the row."""
         loops, inner = peel((region,))
-        at_once = AT_ONCE if instructions(inner) <= FEW else 1
+        at_once = AT_ONCE if self.nest.instructions(inner) <= FEW else 1
         vectors = self._vectors(loops[-1], loops[-1].extent, inner, width, at_once=at_once)
         return self._wrap(loops[:-1], vectors, parallel=False)
 
@@ -521,7 +529,7 @@ class _Scheduler:
     def _side_by_side(self, loops: list[Loop], core: Body, parallel: bool) -> list[Stmt]:
         """Neighbouring kept positions in the lanes of a vector, each with its own row."""
         inner = loops[-1]
-        vectors = SIDE_VECTORS if instructions(core) <= SIDE_COST else 1
+        vectors = SIDE_VECTORS if self.nest.instructions(core) <= SIDE_COST else 1
         width = self.nest.width(core) * vectors
         lane, body = Var("lane"), around(self.locals, self._within_lanes(core))
         width = min(width, 1 << (inner.extent.bit_length() - 1))
@@ -538,4 +546,5 @@ class _Scheduler:
 
 def schedule(kernel: Kernel, target: Target) -> tuple[Stage, ...]:
     """The launches that do what a logical kernel says, on a target without blocks."""
-    return _Scheduler(kernel, target).run()
+    stages = _Scheduler(kernel, target).run()
+    return tuple(replace(stage, kernel=plain_bounds(stage.kernel)) for stage in stages)

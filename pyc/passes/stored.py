@@ -128,6 +128,7 @@ class _Chooser:
                 else:
                     self._store(a)
         per_row: set[Value] = set()  # values that follow from a reduction: one per row, hoisted
+        again = self._in_other_rows(live)
         readers: dict[Value, int] = {}
         for e in self.graph.eqns:
             if e in live:
@@ -168,7 +169,7 @@ class _Chooser:
                 if work <= PART_LIMIT:
                     times -= elsewhere.get(out, 0.0)
                 if len(uses.get(out, ())) > 1 or times > 1.5:
-                    if out in per_row:
+                    if out in per_row and out not in again:
                         times = len(uses.get(out, ()))
                     extra = work * (times - 1.0)
                     limit = JOIN_LIMIT if e.op.name in JOINS else REPEAT_LIMIT
@@ -192,6 +193,30 @@ class _Chooser:
                     for out in e.outs:
                         if out in found and a.shape == out.shape:
                             found.setdefault(a, set()).update(found[out])
+        return found
+
+    def _in_other_rows(self, live: set[Eqn]) -> set[Value]:
+        """Values that are spread over an axis that a reduction keeps, while it runs over one of
+        theirs: each of its rows would compute them anew."""
+        reduced: dict[Value, set[int]] = {}
+        found: set[Value] = set()
+        for e in reversed(self.graph.eqns):
+            if e not in live:
+                continue
+            if e.op.kind is Kind.REDUCE:
+                for a in e.args:
+                    reduced.setdefault(a, set()).update(e.params["axes"])
+            elif e.op.kind is Kind.POINTWISE:
+                axes = set().union(*(reduced.get(out, ()) for out in e.outs))
+                for a in e.args if axes else ():
+                    reduced.setdefault(a, set()).update(axes)
+            elif e.op.name == "broadcast" and e.out in reduced:
+                (a,) = e.args
+                own = (*(1,) * (e.out.type.rank - a.type.rank), *a.shape)
+                theirs = {k for k, d in enumerate(own) if d != 1}
+                others = {k for k, d in enumerate(e.out.shape) if d != 1} - theirs
+                if theirs & reduced[e.out] and others - reduced[e.out]:
+                    found.add(a)
         return found
 
     def _takes(self, e: Eqn, operand: Value) -> bool:

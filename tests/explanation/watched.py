@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pyc.backends import oracle
-from pyc.ir.expr import Apply, Expr, Load, children
+from pyc.ir.expr import Apply, Expr, Load
 from pyc.ir.loops import Accumulate, Kernel
 from pyc.ir.plan import Plan
 from pyc.ir.simulate import control, statements, values
@@ -114,7 +114,7 @@ def usual(roots: Sequence[Expr]) -> list[Expr]:
             return
         found[id(node)] = node
         rare = isinstance(node, Apply) and node.name == "rare_select"
-        for k, child in enumerate(children(node)):
+        for k, child in enumerate(node.operands):
             if not rare or k != 1:
                 visit(child)
 

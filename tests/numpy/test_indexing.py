@@ -18,7 +18,8 @@ UFUNCS = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.m
 
 
 def random_key(rng: random.Random, shape: tuple[int, ...], arrays: bool) -> tuple[Any, ...]:
-    """Integers, slices, new axes, an ellipsis, and integer arrays; a few are out of range."""
+    """Integers, slices, new axes, an ellipsis, integer arrays and booleans of rank 0; a few are out
+    of range."""
 
     def bound(n: int) -> int | None:
         return rng.choice([None, rng.randint(-n - 2, n + 2)])
@@ -39,6 +40,8 @@ def random_key(rng: random.Random, shape: tuple[int, ...], arrays: bool) -> tupl
         items.insert(rng.randint(0, len(items)), Ellipsis)
     while rng.random() < 0.3:
         items.insert(rng.randint(0, len(items)), None)
+    if arrays and rng.random() < 0.15:
+        items.insert(rng.randint(0, len(items)), rng.choice([True, True, False, np.True_]))
     return tuple(items)
 
 
@@ -120,6 +123,22 @@ def test_get_by_mode(mode: str, expected: list[float]) -> None:
     constant = interpreted(lambda p, x: x.at[places.tolist()].get(mode=mode), x)
     np.testing.assert_array_equal(constant, traced)
     np.testing.assert_array_equal(traced, expected)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        (slice(None), [0, 1, 2], ..., [0, 1, 2]),
+        (slice(None), [0, 1, 2], ..., 1),
+        (slice(None), 0, ..., [0, 1, 2]),
+        (slice(None), [0, 1, 2], None, 1),
+    ],
+    ids=str,
+)
+def test_an_ellipsis_of_no_axes_parts_arrays(key: Any) -> None:
+    """Their axes are the result's first then, as in NumPy."""
+    x = np.arange(24.0).reshape(2, 3, 4)
+    assert not difference(x[key], interpreted(lambda p, x: x[key], x), 0)
 
 
 def test_a_dropped_update_changes_nothing() -> None:

@@ -65,6 +65,35 @@ def test_row_program(name: str, golden) -> None:
     golden("\n".join(print_kernel(k) for k in found.logical))
 
 
+def test_what_several_sums_share_is_stored_for_them() -> None:
+    """The forces between bodies: what is one number for a pair, but read by the sum over each
+    axis of space, follows from a reduction over another axis; rows of that one would compute it
+    once anyway, rows of this one would not."""
+
+    def forces(place: Any, mass: Any) -> Any:
+        apart = place[None, :, :] - place[:, None, :]
+        square = pnp.sum(apart * apart, axis=2) + 0.01
+        pull = mass[None, :] / (square * pnp.sqrt(square))
+        return pnp.sum(apart * pull[:, :, None], axis=1)
+
+    found = planned(forces, ones(40, 3), ones(40))
+    (pairs,) = (k for k in found.logical if "sqrt" in print_kernel(k))
+    assert [b.shape for b in pairs.buffers if b.role == "out"] in ([(40, 40)], [(40, 40, 1)])
+    assert Reason.FUSION_EXPENSIVE_PRODUCER in reasons_of(found)
+
+
+def test_what_one_row_of_sums_shares_is_not_stored() -> None:
+    """The sums over both axes that a value is spread over, and over those alone, compute it once
+    for each of theirs."""
+
+    def spread(x: Any, y: Any) -> Any:
+        norm = pnp.sqrt(pnp.sum(x, axis=1)) / 3.0 + pnp.sqrt(y)
+        return pnp.sum(norm[:, None] * x, axis=1), pnp.sum(norm[:, None] * x)
+
+    found = planned(spread, ones(40, 3), ones(40))
+    assert Reason.FUSION_EXPENSIVE_PRODUCER not in reasons_of(found)
+
+
 def test_siblings_are_one_kernel_with_several_outputs(golden) -> None:
     """Sums, extrema and maps of one argument read it once."""
 

@@ -234,7 +234,7 @@ def loops_of(kernel: Kernel) -> list[For | While]:
 def is_update(kernel: Kernel) -> bool:
     """Whether it is a loop that loads and stores an array."""
     inout = {b for b in kernel.buffers if b.role == "inout"}
-    return bool(inout) and any(isinstance(s, (For, While)) for s in kernel.body)
+    return bool(inout) and any(isinstance(s, (For, While)) for s in walk(kernel.body))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -218,6 +219,61 @@ def counters_that_start_differently_are_one(plant: Plant) -> None:
         return right(replace(loop, initial=(loop.initial[0],) * len(loop.initial)))
 
     plant.attribute("pyc.passes.carries", "_equal_carries", wrong)
+
+
+def _leaving(x: Any) -> Any:
+    """Elements stop one by one; what has a sign of its own, and the counter, tell when."""
+
+    def step(s: Any) -> Any:
+        k, x, zero = s
+        return k + 1, pnp.where(x < 4, x * 1.5, x), zero + (x < 4).astype(x.dtype)
+
+    start = (0, x, -x * 0.0)
+    return lax.while_loop(lambda s: (s[0] < 9) & pnp.any(s[1] < 4), step, start)[1:]
+
+
+@bug(_leaving, np.abs(SQUARE) * 4)
+def an_element_leaves_though_it_changes(plant: Plant) -> None:
+    right = plant.original("pyc.passes.leaving", "_folded")
+
+    def wrong(e: Any) -> Any:
+        if isinstance(e, Apply) and e.name == "add":
+            zero = [isinstance(a, Const) and not a.value for a in e.args]
+            return e.args[zero.index(False)] if any(zero) else e
+        return right(e)
+
+    plant.attribute("pyc.passes.leaving", "_folded", wrong)
+
+
+def _walk(x: Any, wall: Any) -> Any:
+    place, out = x[0], np.zeros_like(x)
+    for i in range(x.shape[0]):
+        place = np.maximum(x[i], np.minimum(place, wall))
+        out[i] = place
+    return out
+
+
+@bug(_walk, np.tile(-ZEROS, 5), np.float32(-0.0))
+def a_zero_is_a_plain_bound(plant: Plant) -> None:
+    plant.attribute("pyc.passes.bounds", "_is_plain", lambda e: e.equal(e))
+
+
+def _broken(x: Any) -> Any:
+    y = x * 0
+    for _ in range(20):
+        y = y + 1
+        if not np.any(x < 4):
+            break
+        x = np.where(x < 4, x * 1.5, x)
+    return x, np.where(x < 100, y[0], y)
+
+
+@bug(_broken, np.abs(LINE) + np.float32(0.5))
+def a_break_undoes_what_came_before(plant: Plant) -> None:
+    right = plant.original("pyc.passes.breaks", "_broken")
+    plant.attribute("pyc.passes.breaks", "_broken", lambda e, outer, _: right(e, outer, set()))
+    answers = cycle((False, True))  # the loop is none, the rewritten one would be
+    plant.attribute("pyc.passes.breaks", "_is_kernel", lambda *_: next(answers))
 
 
 # --- definitions and lowering ---------------------------------------------------------------------
@@ -640,7 +696,7 @@ IN_PASSES = (
     *("transposes_compose_in_the_wrong_order", "a_flip_of_everything_is_nothing"),
     *("a_known_condition_takes_the_other_side", "constants_are_folded_in_single_precision"),
     *("a_reversed_scan_runs_forwards", "a_scan_ends_one_step_early"),
-    "counters_that_start_differently_are_one",
+    *("counters_that_start_differently_are_one", "a_break_undoes_what_came_before"),
 )
 IN_NATIVE_CODE = (
     *("subtractions_are_emitted_as_additions", "products_are_contracted_by_the_compiler"),
@@ -672,17 +728,18 @@ def test_there_are_at_least_twenty() -> None:
 
 
 SEEDS = {
-    "an_update_lands_one_further": 3,
+    "an_update_lands_one_further": 0,
     "the_mask_of_the_tail_is_one_short": 0,
-    "a_pad_is_one_wider": 36,
-    "branches_are_in_the_wrong_order": 3,
-    "a_live_operand_is_updated": 29,
-    "the_neutral_element_of_sums_is_plus_zero": 402,
-    "a_scatter_adds_where_it_should_set": 2,
-    "a_shifted_read_is_overwritten": 93,
-    "a_loop_updates_what_is_read_later": 6,
-    "chains_go_on_through_values_that_are_read_again": 3,
-    "a_loop_ends_in_the_other_buffer": 1,
+    "a_pad_is_one_wider": 17,
+    "branches_are_in_the_wrong_order": 4,
+    "a_live_operand_is_updated": 40,
+    "the_neutral_element_of_sums_is_plus_zero": 25,
+    "a_scatter_adds_where_it_should_set": 17,
+    "a_shifted_read_is_overwritten": 91,
+    "a_loop_updates_what_is_read_later": 10,
+    "chains_go_on_through_values_that_are_read_again": 0,
+    "a_loop_ends_in_the_other_buffer": 0,
+    "an_overlay_lies_one_further": 10,
 }
 """Mistakes that the random programs find, with the first seed that does."""
 

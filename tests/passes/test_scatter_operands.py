@@ -19,7 +19,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Builder, Graph
-from pyc.ir.loops import For, Kind, walk
+from pyc.ir.loops import Accumulate, For, If, Kind, Let, walk
 from pyc.ir.target import SM_90, X86_64_V3, X86_64_V4
 from pyc.ir.types import ArrayType
 from pyc.passes.memory import plan
@@ -100,6 +100,15 @@ def test_rows_are_stored_in_vectors(width: int) -> None:
     (kernel,) = plan(graph, X86_64_V4).plan.kernels
     vectors = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
     assert [v.extent for v in vectors] == [16]
+
+
+def test_places_from_the_start_are_tested_as_they_come() -> None:
+    """The usual ones take one comparison; those from the end, and outside, stand behind it."""
+    graph = scatter_graph(dt.f32, (5,), (0,), 0, "add", checked=True)
+    (kernel,) = plan(graph, X86_64_V4).plan.kernels
+    first = next(s for s in walk(kernel.body) if isinstance(s, If))
+    assert [type(s) for s in first.then] == [Accumulate]
+    assert [type(s) for s in first.orelse] == [Let, If]
 
 
 def counted(numbers: Any) -> Any:

@@ -8,8 +8,6 @@ same seed gives the same program everywhere (only `random.Random` decides).
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -19,13 +17,15 @@ import pyc.ir.ops  # noqa: F401 - fills the op table
 from pyc.errors import PycError
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Var
-from pyc.ir.graph import Builder, Eqn, Graph, Value, subgraphs
+from pyc.ir.graph import Builder, Graph, Value
 from pyc.ir.op import OPS, Complex, Kind, Op
 from pyc.ir.types import ArrayType
+from pyc.passes.relax import RULES
+from tests.programs.coverage import equations, live
 
 SHAPES: tuple[tuple[int, ...], ...] = (
     *((), (5,), (17,), (3, 5), (5, 3), (4, 17), (2, 3, 5), (1, 5), (300,), (2, 140)),
-    *((0,), (3, 0)),
+    *((0,), (3, 0), (9, 300), (260, 3)),
 )
 DTYPES = (
     *(dt.f32, dt.f64, dt.i32, dt.i64, dt.b1, dt.u8, dt.f16, dt.bf16, dt.c64),
@@ -42,10 +42,14 @@ SIGN_READERS = ("copysign", "signbit")
 """They ask for the sign of a NaN, which is the processor's where it is computed."""
 RELAXED = "fast_"
 """What the names of ops begin with that only `fastmath` makes."""
+RELAXABLE = (dt.f32, dt.f64, dt.f16, dt.bf16, dt.c64, dt.c64, dt.c128)
+"""Types of which each program for `fastmath` has one argument at least."""
 UNCAST = ("bool", "complex")
 """Kinds that no bits are read as."""
 FEWEST = 20
 """Equations that a program's results need, those in bodies included."""
+UNIFORM = 0.05
+"""Of the arguments of floats: those that are one number everywhere."""
 LARGE = 4096
 """Most elements of a value: programs stay quick to interpret."""
 
@@ -68,18 +72,22 @@ def _arity(op: Op) -> int:
 
 
 class Program:
-    """A Graph under construction, and what may be used next. checks: with ops that may fail."""
+    """A Graph under construction, and what may be used next. checks: with ops that may fail;
+    relaxed: with more of what `fastmath` rewrites."""
 
-    def __init__(self, rng: random.Random, depth: int = 0, *, checks: bool = False) -> None:
+    def __init__(
+        self, rng: random.Random, depth: int = 0, *, checks: bool = False, relaxed: bool = False
+    ) -> None:
         self.rng = rng
         self.builder = Builder()
         self.values: list[Value] = []
         self.depth = depth
         self.checks = checks
+        self.relaxed = relaxed
 
     def inner(self) -> Program:
         """An empty body of a control-flow op."""
-        return Program(self.rng, self.depth + 1, checks=self.checks)
+        return Program(self.rng, self.depth + 1, checks=self.checks, relaxed=self.relaxed)
 
     def param(self, type: ArrayType) -> Value:
         """A new parameter, ready to use."""
@@ -133,9 +141,12 @@ class Program:
             (2, self.ordering),
             (2, self.indexing),
             (2, self.update),
+            (1, self.replacement),
         ]
         if self.checks:
             steps.append((1, self.check))
+        if self.relaxed:
+            steps.append((6, self.rewritten))
         if self.depth < 2:
             steps += [(2, self.control), (1, self.chain)]
         weights = [w for w, _ in steps]
@@ -176,6 +187,25 @@ class Program:
                 x, *others = (self.number(v) for v in (x, *others))
             if count and self.bind(name, x, *others) is not None:
                 return
+
+    def rewritten(self) -> None:
+        """An op, or two, that `fastmath` rewrites."""
+        rng = self.rng
+        pairs = rng.random() < 0.3
+        x = self.pick(lambda v: v.dtype.is_complex if pairs else v.dtype.is_float)
+        if x is None:
+            return
+        y = self.of_type(x.type)
+        name = rng.choice([*RULES, "fma", "fma", "fma"])
+        if name == "fma":
+            product = self.builder.bind1("mul", x, y)
+            self.bind(rng.choice(["add", "sub"]), *rng.sample([product, self.of_type(x.type)], 2))
+        elif name == "power":
+            number = np.asarray(rng.choice([0.5, 1, 2, 3, -1.5, 0.3])).astype(x.dtype.numpy)
+            exponent = self.builder.constant(number)
+            self.bind("power", x, self.builder.bind1("broadcast", exponent, shape=x.shape))
+        else:
+            self.bind(name, *(x, y)[: _arity(OPS[name])])
 
     def number(self, x: Value) -> Value:
         """`x`, 0 where it is NaN."""
@@ -386,12 +416,43 @@ class Program:
                     step=(-1,) * len(sizes),
                 )
             starts = (None, *(rng.randint(0, n - s) for n, s in zip(x.shape[1:], sizes[1:])))
-            strides = (1,) * len(sizes)
+            strides = tuple(
+                rng.choice([1, 1, 1, 2]) if s > 1 and 2 * s - 1 + (a or 0) <= n else 1
+                for n, s, a in zip(x.shape, sizes, starts)
+            )
             return self.bind("update_slice", x, update, start, starts=starts, strides=strides)
         places = self.of_type(ArrayType((4,), dt.i64))
         update = self.of_type(ArrayType((4, *x.shape[1:]), x.dtype))
         mode = rng.choice(["set", "add", "max"])
         return self.bind("scatter", x, update, places, axes=(0,), position=0, mode=mode)
+
+    def replacement(self) -> None:
+        """A value of which all but a border is replaced, at a place that is known, by what is
+        computed of neighbours there; or a border around a value."""
+        rng = self.rng
+        x = self.pick(lambda v: v.shape and max(v.shape) > 4 and 0 not in v.shape)
+        if x is None:
+            return
+        starts = tuple(rng.randint(0, 1) if n > 4 else 0 for n in x.shape)
+        sizes = tuple(n - a - rng.randint(0, 1) if n > 4 else n for n, a in zip(x.shape, starts))
+        if rng.random() < 0.3:
+            into, update = (
+                self.filled(x, rng.choice([0, 1])),
+                self.of_type(ArrayType(sizes, x.dtype)),
+            )
+        else:
+            into, steps = x, (1,) * len(sizes)
+            near = [
+                tuple(rng.randint(0, n - s) for n, s in zip(x.shape, sizes))
+                for _ in range(rng.choice([2, 2, 3]))
+            ]
+            parts = [self.builder.bind1("slice", x, start=a, size=sizes, step=steps) for a in near]
+            update = parts[0]
+            for part in parts[1:]:
+                names = ["add", "sub", "maximum", "bitwise_xor"]
+                update = self.bind(rng.choice(names), update, part) or update
+        strides = (1,) * len(sizes)
+        self.bind("update_slice", into, update, starts=starts, strides=strides)
 
     def chain(self) -> None:
         """Updates of one value in a row, those in loops and branches among them, and now and then
@@ -529,14 +590,18 @@ class Program:
         return outs
 
 
-def random_graph(seed: int, fewest: int = FEWEST, *, checks: bool = False) -> Graph:
+def random_graph(
+    seed: int, fewest: int = FEWEST, *, checks: bool = False, relaxed: bool = False
+) -> Graph:
     """The program of a seed, whose results need at least so many equations. checks: with ops that
-    fail now and then."""
+    fail now and then; relaxed: with many that `fastmath` rewrites."""
     rng = random.Random(seed)
-    program = Program(rng, checks=checks)
+    program = Program(rng, checks=checks, relaxed=relaxed)
     eqns = program.builder.eqns
     for _ in range(rng.randint(1, 4)):
         program.param(ArrayType(rng.choice(SHAPES), rng.choices(DTYPES, WEIGHTS)[0]))
+    if relaxed:
+        program.param(ArrayType(rng.choice(SHAPES), rng.choice(RELAXABLE)))
     size = fewest
     while True:
         size += 5
@@ -550,38 +615,12 @@ def random_graph(seed: int, fewest: int = FEWEST, *, checks: bool = False) -> Gr
             program.param(ArrayType((5,), dt.f32))
 
 
-def live(eqns: Iterable[Eqn], results: Iterable[Value]) -> list[Eqn]:
-    """The equations that results need, in their order."""
-    needed, found = set(results), []
-    for eqn in reversed(list(eqns)):
-        if not needed.isdisjoint(eqn.outs):
-            needed.update(eqn.args)
-            found.append(eqn)
-    return found[::-1]
-
-
-def equations(eqns: Iterable[Eqn]) -> int:
-    """How many there are, in bodies too."""
-    return sum(1 + sum(equations(g.eqns) for g in subgraphs(e)) for e in eqns)
-
-
-def coverage(graph: Graph, construct: str = "straight") -> Counter[str]:
-    """`op:type:construct` of each equation that results need, the type being that of its first
-    operand, the construct the op whose body it stands in."""
-    found: Counter[str] = Counter()
-    for eqn in live(graph.eqns, graph.results):
-        type = (*eqn.args, *eqn.outs)[0].dtype
-        found[f"{eqn.op.name}:{type}:{construct}"] += 1
-        for body in subgraphs(eqn):
-            found.update(coverage(body, eqn.op.name))
-    return found
-
-
 def random_arguments(graph: Graph, seed: int) -> list[np.ndarray[Any, Any]]:
-    """Inputs with the awkward values of each type among plain ones."""
+    """Inputs with the awkward values of each type among plain ones, and now and then nothing but
+    one of them."""
     rng = np.random.default_rng(seed)
     arrays = []
-    for p in graph.params:
+    for k, p in enumerate(graph.params):
         size, numpy_type = p.type.size, p.dtype.numpy
         if p.dtype is dt.b1:
             flat = rng.random(size) < 0.5
@@ -595,6 +634,9 @@ def random_arguments(graph: Graph, seed: int) -> list[np.ndarray[Any, Any]]:
             special = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-42, 1.0])
             where = rng.random(size) < 0.08
             wide[where] = rng.choice(special, int(where.sum()))
+            one = np.random.default_rng((seed, k))
+            if one.random() < UNIFORM:
+                wide[:] = one.choice(special)
             with np.errstate(all="ignore"):
                 flat = wide.astype(p.dtype.real.numpy)
                 if p.dtype.is_complex:

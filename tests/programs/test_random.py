@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +16,21 @@ from pyc.compile import compile_graph
 from pyc.errors import DeviceError
 from pyc.ir import dtype as dt
 from pyc.ir.evaluate import evaluate
-from pyc.ir.graph import Builder
+from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value, equations_of
 from pyc.ir.op import OPS
 from pyc.ir.ops.linalg import NAMES
 from pyc.ir.plan import launches_of
-from pyc.ir.target import SM_90
+from pyc.ir.target import SM_90, X86_64_V3
 from pyc.ir.types import ArrayType
-from pyc.passes import optimise
+from pyc.passes import memory, optimise
 from pyc.passes.memory import plan
 from tests.programs import differential, run
+from tests.programs.coverage import coverage, coverage_of_passes
 from tests.programs.differential import EVERYWHERE, same_bits
 from tests.programs.random_graphs import random_graph
 from tests.programs.random_linear_algebra import PROBLEMS, Draw, LinearAlgebra, Problem
 from tests.programs.random_products import random_product
+from tests.programs.relaxed import EXACT, near, relaxed
 
 
 @pytest.mark.parametrize("executor", EVERYWHERE)
@@ -146,6 +148,96 @@ def test_a_planted_mistake_in_linear_algebra_is_found(make: Callable[[Draw], Pro
                 assert program.wrong(changed), (seed, k, largest, off)
     assert found > 12
 
+
+# --- what programs hold ---------------------------------------------------------------------------
+
+
+def test_programs_hold_what_only_passes_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Overlays, and loops that update arrays in place within one kernel."""
+    made: Counter[str] = Counter()
+    right = memory.lower_updates
+
+    def counting(*given: Any, **named: Any) -> Any:
+        found = right(*given, **named)
+        made["loops that update arrays"] += found is not None
+        return found
+
+    monkeypatch.setattr(memory, "lower_updates", counting)
+    for seed in range(100):
+        graph = random_graph(seed, checks=True)
+        optimised = optimise(graph)
+        plan(optimised, X86_64_V3)
+        drawn = coverage(graph)
+        assert not any(key.startswith("overlay:") for key in drawn)
+        made["overlay"] += bool(coverage_of_passes(optimised))
+        made["top_k"] += any(key.startswith("top_k:") for key in drawn)
+        made["sums of several blocks of 128"] += any(
+            max(e.args[0].shape[k] for k in e.params["axes"]) > 256
+            for e in equations_of(graph)
+            if e.op.name == "reduce_sum" and e.params["axes"]
+        )
+    assert min(made.values()) > 3 and len(made) == 4, made
+
+
+def test_programs_for_fastmath_hold_all_that_it_makes() -> None:
+    programs = [differential.program_of(seed, "compile").graph for seed in range(6, 800, 8)]
+    made = Counter(e.op.name for graph in programs for e in equations_of(graph))
+    assert {name for name in OPS if name.startswith("fast_")} <= {*made}
+    assert made["fma"] > 9
+
+
+def nudged(units: float) -> Callable[[Graph, Sequence[Any]], Sequence[Any]]:
+    """The interpreter, on a device that rounds quotients and square roots of float32 nearly."""
+
+    def rule(builder: Builder, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, ...] | None:
+        if eqn.op.name not in EXACT or eqn.args[0].dtype not in (dt.f32, dt.c64):
+            return None
+        (out,) = builder.bind(eqn.op, *args)
+        factor = builder.constant(np.asarray(1 + units * 2.0**-23), dt.f64)
+        factor = builder.bind1("cast", factor, dtype=out.dtype)
+        factor = builder.bind1("broadcast", factor, shape=out.shape)
+        return builder.bind("mul", out, factor)
+
+    return lambda graph, arguments: evaluate(Rewriter(rule)(graph), list(arguments))
+
+
+def test_what_a_gpu_rounds_nearly_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Units that it may be off by agree in every program; more are found in some."""
+    drawn = range(6, 600, 8)
+    seeds, found = [s for s in drawn if differential.program_of(s, "cuda").near], {}
+    for units in (2, 40):
+        monkeypatch.setitem(differential.EXECUTORS, "cuda", nudged(units))
+        found[units] = [s for s in seeds if differential.compare(s, "cuda")]
+    assert not found[2]
+    assert len(found[40]) > 5
+
+
+def test_nothing_is_computed_of_what_a_gpu_rounds_nearly() -> None:
+    kept = 0
+    for seed in range(6, 400, 8):
+        drawn = random_graph(seed, checks=True, relaxed=True)
+        program = relaxed(drawn, nearly=True)
+        near_ones = {program.graph.results[k] for k in program.near}
+        kept += len(near_ones)
+        for eqn in equations_of(program.graph):
+            if eqn.op.name in EXACT and eqn.args[0].dtype.real.bits <= 32:
+                assert near_ones.issuperset(eqn.outs)
+            assert near_ones.isdisjoint(eqn.args)
+    assert kept > 5
+
+
+def test_a_bound_is_of_finite_numbers() -> None:
+    largest = np.finfo(np.float32).max
+    a = np.array([1.0, np.inf, np.nan, 0.0, largest], np.float32)
+    assert near(a, np.array([1 + 2.0**-22, np.nan, 3.0, 1e-45, np.inf], np.float32))
+    assert not near(a, np.array([1 + 2.0**-20, np.inf, np.nan, 0.0, largest], np.float32))
+    assert not near(a, np.array([np.nan, np.inf, np.nan, 0.0, largest], np.float32))
+    assert not near(a, a.astype(np.float64)) and not near(a, a[:4])
+    z = a[:1] * np.complex64(1 + 2j)
+    assert near(z, z) and not near(z, z.conj())
+
+
+# --- how they are run -----------------------------------------------------------------------------
 
 DIES = """
 import json, os, sys, time

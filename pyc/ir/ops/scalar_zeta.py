@@ -81,8 +81,9 @@ def zeta(s: Expr, q: Expr) -> Expr:
     # Powers underflow before their sum does.
     far = pow(base, 1.0 - order) * (1.0 / (order - 1.0) + 0.5 / base)
     upward = rare_select(base > _FAR, far, _of_positive(order, base, t))
-    between = between - upward
-    reflected = after + select(odd, -between, between)
+    # Terms of odd order that differ in sign alone leave nothing, whatever comes after them.
+    both = select(odd, select(part.equal(0.5), zero, after - between), after + between)
+    reflected = both + select(odd, upward, -upward)
     found = rare_select(below, reflected, upward)
     pole = (q <= 0.0) & whole.equal(a)
     found = select(below & apply("floor", s).differs(s), Const(NAN, dt.f64), found)

@@ -140,9 +140,11 @@ k0e, k1e = _exact(_modified(0, True)), _exact(_modified(1, True))
 
 
 def zeta(s: Any, q: Any) -> Any:
-    """SciPy's function; NaN where an argument is, and for infinite s the limit."""
+    """SciPy's function; NaN where an argument is, for infinite s the limit, and, for odd s, without
+    the terms that cancel at q = -1/2, -3/2, ..., where SciPy's differences lose digits."""
     with np.errstate(all="ignore"):
-        found = scipy.zeta(s, q)
+        cancel = (q < 0) & (np.remainder(q, 1) == 0.5) & (np.remainder(s, 2) == 1)
+        found = scipy.zeta(s, np.where(cancel, 1 - q, q))
         limit = np.where(q > 1, 0.0, np.where(q == 1, 1.0, np.inf))
     # SciPy's sums of powers that all vanish are NaN.
     found = np.where((s == np.inf) | ((s > 1e4) & (q > 1)), limit, found)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, children, postorder
+from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, postorder
 from pyc.ir.instructions import INSTRUCTIONS, bitcast, cast
 from pyc.ir.loops import Extent, Kind, Stmt
 from pyc.ir.simulate.facts import WARP
@@ -59,7 +59,7 @@ def _plan_of(machine: Machine, s: Stmt, part: str, roots: Sequence[Expr]) -> Pla
         steps: list[tuple[Expr, tuple[int, ...], Array | None]] = []
         for n in nodes:
             literal = machine.uniform(n.value, n.dtype) if isinstance(n, Const) else None
-            steps.append((n, tuple(place[id(c)] for c in children(n)), literal))
+            steps.append((n, tuple(place[id(c)] for c in n.operands), literal))
         plan = Plan(steps, tuple(place[id(r)] for r in roots))
         machine.plans[s, part] = plan
     return plan

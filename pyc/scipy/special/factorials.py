@@ -28,6 +28,33 @@ _FACTORIALS = 171
 """Those that a float64 holds."""
 
 
+_MIRRORED, _STIRLING = -0.5, 150.0
+"""From where on Riemann's zeta function is that of 1 - x, and Stirling's formula is of 1 - x."""
+
+_AROUND_ONE = (
+    *(1.0, 0.5772156649015329, 0.07281584548367673, -0.00484518159643616, -0.00034230573671722433),
+    *(
+        9.689041939447084e-05,
+        -6.6110318108421895e-06,
+        -3.316240908752772e-07,
+        1.0462094584479188e-07,
+    ),
+    *(-8.733218100273798e-09, 9.47827778276236e-11, 5.658421927608708e-11, -6.768689863513697e-12),
+    *(3.4921159366720317e-13, 4.4104247417577536e-15, -2.3997862217709992e-15),
+    *(
+        2.1677312200726828e-16,
+        -9.544466076366965e-18,
+        -7.387676660538637e-20,
+        4.800850782488065e-20,
+    ),
+)
+"""(x - 1) zeta(x) by powers of x - 1: Stieltjes' constants over factorials (DLMF 25.2.4)."""
+
+_OF_TWO_PI, _BASE, _OF_BASE = -3.8981718325193755e-17, 0.05854983152431916, -7.0388444902365176e-18
+"""1 / (2 pi e), and by how much the logarithms of 2 pi and of this, as numbers, are too large and
+too small."""
+
+
 @public
 def beta(a: Any, b: Any) -> Any:
     """gamma(a) gamma(b) / gamma(a + b).
@@ -54,15 +81,19 @@ def betaln(a: Any, b: Any) -> Any:
 
 @public
 def zeta(x: Any, q: Any = None) -> Any:
-    """The sum of (q + k)^-x over k = 0, 1, ...: Hurwitz's zeta function, Riemann's where q is None
-    or 1, for x > 1. Infinite at x = 1, NaN below; SciPy continues Riemann's there.
+    """The sum of (q + k)^-x over k = 0, 1, ...: Hurwitz's zeta function for x > 1, infinite at
+    x = 1 and NaN below. Without q, Riemann's, for any x.
 
     raises DTypeError: complex arguments
 
     >>> float(pyc.scipy.special.zeta(2.0))
     1.6449340668482264
+    >>> float(pyc.scipy.special.zeta(0.0))
+    -0.5
     """
-    return bind1("zeta", *real_operands("zeta", x, 1.0 if q is None else q))
+    if q is None:
+        return run("special.zeta", _riemanns_zeta, *real_operands("zeta", x))
+    return bind1("zeta", *real_operands("zeta", x, q))
 
 
 @public
@@ -238,6 +269,38 @@ def _between_poles(a: Any, b: Any) -> tuple[Any, Any, Any, Any]:
     first = pnp.where(inside, 1.0 - least - most, 0.0)
     odd = inside & (pnp.floor(most * 0.5) * 2.0 != most)
     return pole_a | pole_b, first, pnp.where(inside, most, 1.0), odd
+
+
+def _riemanns_zeta(x: Any) -> Any:
+    kind, (x,) = _wide(x)
+    near, mirrored = (x < 1) & (x >= _MIRRORED), x < _MIRRORED
+    z = pnp.where(mirrored, 1.0 - x, 2.0)
+    right = bind1("zeta", pnp.where(mirrored, z, pnp.where(near, 2.0, x)), pnp.ones_like(x))
+    around = pnp.where(near, x - 1.0, -1.0)
+    series = pnp.full_like(x, _AROUND_ONE[-1])
+    for c in reversed(_AROUND_ONE[:-1]):
+        series = series * around + c
+    # 2 sin(pi x / 2) gamma(z) (2 pi)^-z zeta(z), by DLMF 25.4.1.
+    quarter = x - 4.0 * pnp.floor(x * 0.25)
+    half = pnp.where(quarter > 2.0, quarter - 2.0, quarter)
+    sine = pnp.sin(pnp.where(half > 1.0, 2.0 - half, half) * (pi / 2))
+    sine = pnp.where(quarter > 2.0, -sine, sine)
+    size = bind1("gamma", pnp.where(z < _STIRLING, z, 1.0)) * (2 * pi) ** -pnp.minimum(z, _STIRLING)
+    size = size * (1.0 + z * _OF_TWO_PI)
+    # gamma(z) is sqrt(2 pi / z) (z / e)^z exp(1 / 12 z - ...); a float64 holds the power's root.
+    far = pnp.where(z < _STIRLING, _STIRLING, pnp.minimum(z, 1e3))
+    part = far ** (far * 0.25) * _BASE ** (far * 0.25)
+    square = 1.0 / (far * far)
+    rest = pnp.exp((1 / 12 - (1 / 360 - square / 1260) * square) / far)
+    stirling = pnp.sqrt(2 * pi / far) * rest * (1.0 + far * _OF_BASE)
+    stirling = stirling * (part * part) * (part * part)
+    # 1 - x may be rounded, which its power multiplies.
+    rounded = (-x - (z - 1.0)) * pnp.log(z * (0.5 / pi))
+    size = pnp.where(z < _STIRLING, size, stirling) * (1.0 + pnp.where(mirrored, rounded, 0.0))
+    reflected = 2.0 * right * sine * size
+    reflected = pnp.where(sine == 0, 0.0, reflected)
+    reflected = pnp.where(x == -np.inf, np.nan, reflected)
+    return pnp.where(near, series / around, pnp.where(mirrored, reflected, right)).astype(kind)
 
 
 def _polygamma(n: Any, x: Any) -> Any:
