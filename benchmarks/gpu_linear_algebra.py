@@ -24,7 +24,7 @@ from pyc.device import gpu
 Array = np.ndarray[Any, Any]
 Call = Callable[[], Any]
 
-SHAPES = [(256, 256), (1024, 1024), (1000, 32, 32), (10, 256, 256), (4096, 4096), (1000, 8, 8)]
+SHAPES = [(256, 256), (1000, 32, 32), (10, 256, 256), (1024, 1024), (1000, 8, 8), (4096, 4096)]
 QUICK = [(256, 256), (1000, 32, 32)]
 SLOW = ("svd", "svdvals", "eig", "lstsq")
 """Functions that take seconds for the largest matrices."""

@@ -151,6 +151,14 @@ def _address(libraries: Sequence[ctypes.CDLL], name: str) -> int:
     return 0
 
 
+def name_of(pattern: str, letter: str) -> str:
+    """The function of a type."""
+    if letter in "cz":
+        for real, of_complex in _COMPLEX_NAMES.items():
+            pattern = pattern.replace(f"?{real}", f"?{of_complex}")
+    return pattern.replace("?", letter.upper())
+
+
 class Solver:
     """The libraries on one device. address: of a function by its name, 0 if there is none.
 
@@ -195,11 +203,7 @@ class Solver:
 
     def call(self, pattern: str, letter: str, *arguments: int) -> None:
         """Calls a function of one of the libraries for a type, on its handle."""
-        name = pattern
-        if letter in "cz":
-            for real, of_complex in _COMPLEX_NAMES.items():
-                name = name.replace(f"?{real}", f"?{of_complex}")
-        name = name.replace("?", letter.upper())
+        name = name_of(pattern, letter)
         own = "cublasCreate_v2" if name.startswith("cublas") else "cusolverDnCreate"
         self._call(name, self.handle(own), *arguments, like=pattern)
 
@@ -266,7 +270,9 @@ class _Call:
         answer = ctypes.c_int()
         self.function(pattern, *arguments, ctypes.addressof(answer), *behind)
         if answer.value < 0:
-            raise DeviceError(f"{pattern} asks for {answer.value} elements", fix=_ON_HOST)
+            name = name_of(pattern, self._letter)
+            text = f"{name} asks for {answer.value} elements of workspace"
+            raise DeviceError(text, fix=_ON_HOST)
         return self.work(answer.value), answer.value
 
     def asked_bytes(

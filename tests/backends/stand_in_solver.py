@@ -581,6 +581,7 @@ def _geev(
     _bytes_used(work, size, host, host_size)
     dtype = _DTYPES[_KINDS[kind]]
     x = _matrix(a, dtype, n, n, lda)
+    assert np.isfinite(x).all()  # status 7 else
     function = lapack.get_lapack_funcs("geev", (x,))
     found = function(np.array(x), compute_vl=0, compute_vr=right)
     x[...] = np.nan

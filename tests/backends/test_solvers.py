@@ -22,13 +22,13 @@ import pyc.scipy.linalg
 from pyc import compile_cuda, config
 from pyc.backends import cusolver
 from pyc.backends.cusolver import SIGNATURES, Solver
-from pyc.errors import DeviceError, OutOfMemoryError
+from pyc.errors import OutOfMemoryError, PycError
 from pyc.explanation.timing import why_not
 from pyc.ir.plan import Library, walk_steps
 from pyc.ir.solvers import is_solver, routine_of
 from pyc.ir.target import SM_90
 from pyc.reasons import Reason, collecting
-from tests.backends import interpreted_device
+from tests.backends import interpreted_device, stand_in_solver
 from tests.backends.interpreted_device import InterpretedDevice
 from tests.backends.stand_in_solver import _PLAIN, _TYPED, StandIn
 
@@ -308,12 +308,23 @@ def test_singular_matrices_have_determinants() -> None:
     assert det.tolist() == [1, 0] and sign.tolist() == [1, 0] and log.tolist() == [0, -np.inf]
 
 
-@pytest.mark.usefixtures("device")
-def test_a_status_is_an_error(library: StandIn, golden: Any) -> None:
-    library.refusing["cusolverDnDgetrf"] = 6
-    with pytest.raises(DeviceError) as found:
-        pyc.jit(lambda a: np.linalg.inv(a), device="cuda")(np.eye(6))
-    golden(str(found.value).partition("\n  at ")[0])
+def message(function: Callable[[Any], Any]) -> str:
+    """Of the error in a program, without its lines."""
+    with pytest.raises(PycError) as found:
+        pyc.jit(function, device="cuda")(np.eye(6))
+    return str(found.value).partition("\n  at ")[0]
+
+
+def test_errors(
+    library: StandIn, device: InterpretedDevice, monkeypatch: pytest.MonkeyPatch, golden: Any
+) -> None:
+    library.refusing |= {"cusolverDnDgetrf": 6, "cusolverDnDgeqrf": 2}
+    found = [message(lambda a: np.linalg.inv(a)), message(lambda a: np.linalg.qr(a)[0])]
+    monkeypatch.setattr(stand_in_solver, "WORK", -1)
+    found.append(message(lambda a: np.linalg.cholesky(a)))
+    device.solver = Solver(device, StandIn(lacks=("cublasDtrsm_v2",)).address)
+    found.append(message(lambda a: pyc.scipy.linalg.solve_triangular(a, a)))
+    golden("\n".join(found))
 
 
 @pytest.mark.parametrize(("name", "status"), [("cusolverDnDpotrf", 2), ("cublasCreate_v2", 3)])
@@ -413,6 +424,15 @@ def test_older_libraries_lack_some(monkeypatch: pytest.MonkeyPatch) -> None:
     assert plan_of(lambda a: np.linalg.eigvalsh(a), np.zeros((2, 6, 6)))[0] == ["solver.dsyevd"]
     found, why = plan_of(lambda a: np.linalg.eigvals(a), np.zeros((6, 6)))
     assert found == ["lapack.dgeev"] and "has no eigenvalues" in why[0]
+
+
+def test_an_entry_of_the_host_is_not_taken_for_one_of_the_library(
+    device: InterpretedDevice,
+) -> None:
+    """A cache entry fits where all of its facts hold, so each way has all of them."""
+    host = compile_cuda.code_facts(device, device.target)
+    library = compile_cuda.code_facts(device, compile_cuda.solving(device))
+    assert host.keys() == library.keys() and host != library
 
 
 def test_programs_without_linear_algebra_load_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
