@@ -22,7 +22,7 @@ import pyc.scipy.linalg
 from pyc import compile_cuda, config
 from pyc.backends import cusolver
 from pyc.backends.cusolver import SIGNATURES, Solver
-from pyc.errors import OutOfMemoryError, PycError
+from pyc.errors import DeviceError, OutOfMemoryError, PycError
 from pyc.explanation.timing import why_not
 from pyc.ir.plan import Library, walk_steps
 from pyc.ir.solvers import is_solver, routine_of
@@ -324,6 +324,15 @@ def test_errors(
     found.append(message(lambda a: np.linalg.cholesky(a)))
     device.solver = Solver(device, StandIn(lacks=("cublasDtrsm_v2",)).address)
     found.append(message(lambda a: pyc.scipy.linalg.solve_triangular(a, a)))
+    library.refusing = {"cublasCreate_v2": 3}
+    with pytest.raises(OutOfMemoryError) as full:
+        Solver(device, library.address).handle("cublasCreate_v2")
+    found.append(str(full.value))
+    compiled = pyc.jit(lambda a: np.linalg.inv(a), device="cuda").lower(np.eye(6)).compile()
+    device.solver = "no libcusolver.so.12"
+    with pytest.raises(DeviceError) as gone:
+        compiled(np.eye(6))
+    found.append(str(gone.value).partition("\n  at ")[0])
     golden("\n".join(found))
 
 
