@@ -45,9 +45,13 @@ from pyc.runtime.specialisation import NativeProgram, Result, Specialisation
 def code_facts(device: cuda.Device, target: Target | None = None) -> Document:
     """What the machine code of a device relies on. target: of a program, if not all that the device
     has."""
-    facts: Document = {"target": device.target.id, "driver": device.driver_version}
     solver = device.solver if target is not None and target.solver else ""
-    return facts if isinstance(solver, str) else {**facts, "solver": solver.version}
+    return {
+        "target": device.target.id,
+        "driver": device.driver_version,
+        # Said of a program without one too: an entry with fewer facts would do for both.
+        "solver": "" if isinstance(solver, str) else solver.version,
+    }
 
 
 def target_of(graph: Graph, device: cuda.Device) -> Target:

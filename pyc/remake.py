@@ -74,7 +74,7 @@ def _gpu(facts: Document) -> cuda.Device:
 
 def _made_for(facts: Document, device: cuda.Device) -> Target:
     """The target of a program with these facts."""
-    return solving(device) if "solver" in facts else device.target
+    return solving(device) if facts.get("solver") else device.target
 
 
 def _target(facts: Document) -> Target:

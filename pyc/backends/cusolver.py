@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple
@@ -36,6 +36,9 @@ _OUT_OF_MEMORY = {"cusolver": 2, "cublas": 3}
 """The status of each library for an allocation that failed."""
 _DETERMINISTIC = 1
 """CUSOLVER_DETERMINISTIC_RESULTS."""
+_TOGETHER, _MOST_BYTES = 16384, (1 << 31) - 1
+"""What functions that work on matrices one behind the other take at most: more than some 32000
+are refused, and offsets have 32 bits."""
 _LEFT, _ADJOINT = 0, 2
 """CUBLAS_SIDE_LEFT, CUBLAS_OP_C; what else is a choice of two is 0 or 1 in the order that the
 integers of `ir/solvers.py` have too."""
@@ -148,6 +151,14 @@ def _address(libraries: Sequence[ctypes.CDLL], name: str) -> int:
     return 0
 
 
+def name_of(pattern: str, letter: str) -> str:
+    """The function of a type."""
+    if letter in "cz":
+        for real, of_complex in _COMPLEX_NAMES.items():
+            pattern = pattern.replace(f"?{real}", f"?{of_complex}")
+    return pattern.replace("?", letter.upper())
+
+
 class Solver:
     """The libraries on one device. address: of a function by its name, 0 if there is none.
 
@@ -192,11 +203,7 @@ class Solver:
 
     def call(self, pattern: str, letter: str, *arguments: int) -> None:
         """Calls a function of one of the libraries for a type, on its handle."""
-        name = pattern
-        if letter in "cz":
-            for real, of_complex in _COMPLEX_NAMES.items():
-                name = name.replace(f"?{real}", f"?{of_complex}")
-        name = name.replace("?", letter.upper())
+        name = name_of(pattern, letter)
         own = "cublasCreate_v2" if name.startswith("cublas") else "cusolverDnCreate"
         self._call(name, self.handle(own), *arguments, like=pattern)
 
@@ -220,6 +227,7 @@ class Solver:
         raise DeviceError(f"{name} ended with status {status} of {library}", fix=_UPDATE)
 
 
+_ON_HOST = "`PYC_DEVICE_LINALG=host` has the host do it."
 _UPDATE = f"`python -m pyc doctor` shows the version; a newer one: `{EXTRA} --upgrade`."
 
 
@@ -261,6 +269,10 @@ class _Call:
         arguments that follow where it says so."""
         answer = ctypes.c_int()
         self.function(pattern, *arguments, ctypes.addressof(answer), *behind)
+        if answer.value < 0:
+            name = name_of(pattern, self._letter)
+            text = f"{name} asks for {answer.value} elements of workspace"
+            raise DeviceError(text, fix=_ON_HOST)
         return self.work(answer.value), answer.value
 
     def asked_bytes(
@@ -290,6 +302,12 @@ class _Call:
         """Where each matrix has its elements."""
         stride = elements * (nbytes or self.type.item)
         return [address + k * stride for k in range(self.count)]
+
+    def portions(self, elements: int) -> Iterator[tuple[int, int]]:
+        """So many matrices at a time as a function takes: the first of them, and how many."""
+        step = max(min(_TOGETHER, _MOST_BYTES // (elements * self.type.item)), 1)
+        for first in range(0, self.count, step):
+            yield first, min(step, self.count - first)
 
     def pointers(self, address: int, elements: int) -> int:
         """The same on the device, as an array of pointers."""
@@ -456,14 +474,15 @@ def _orgqr(
 def _gesvdj(s: _Call, a: int, values: int, *rest: int, vectors: int, m: int, n: int) -> None:
     least, wide, high = _columns(vectors, m, n)
     *both, info = rest
-    u, v = both or (0, 0)
+    # It writes U and V in any case.
+    u, v = both or (s.work(m * least), s.work(n * least))
     given = s.parameters("cusolverDnCreateGesvdjInfo")
     matrix = s.work(m * n)
-    job = int(vectors > 0), int(vectors == 1), m, n, matrix, m
+    job = int(vectors > 0), int(vectors != 2), m, n, matrix, m
     asked = "cusolverDn?gesvdj_bufferSize"
     work, size = s.asked(asked, *job, values, u, m, v, n, behind=(given,))
     places = (s.each(a, m * n), s.each(values, least, s.type.real), s.each(info, 1, 4))
-    own = [s.each(x, k) if x else [0] * s.count for x, k in ((u, m * wide), (v, n * high))]
+    own = (s.each(u, m * wide), s.each(v, n * high)) if both else ([u] * s.count, [v] * s.count)
     for source, found, said, left, right in zip(*places, *own, strict=True):
         s.copy(matrix, source, m * n * s.type.item)
         s.function("cusolverDn?gesvdj", *job, found, left, m, right, n, work, size, said, given)
@@ -473,14 +492,19 @@ def _gesvdj_batched(
     s: _Call, a: int, values: int, *rest: int, vectors: int, m: int, n: int
 ) -> None:
     *both, info = rest
-    u, v = both or (0, 0)
+    u, v = both or (s.work(s.count * m * m), s.work(s.count * n * n))
     given = s.parameters("cusolverDnCreateGesvdjInfo")
     matrices = s.work(s.count * m * n)
     s.moved(matrices, a, m * n)
-    job = int(vectors > 0), m, n, matrices, m, values, u, m, v, n
-    asked = "cusolverDn?gesvdjBatched_bufferSize"
-    work, size = s.asked(asked, *job, behind=(given, s.count))
-    s.function("cusolverDn?gesvdjBatched", *job, work, size, info, given, s.count)
+    asked, work, size = "cusolverDn?gesvdjBatched_bufferSize", 0, 0
+    item, real = s.type.item, s.type.real
+    for k, some in s.portions(max(m, n) ** 2):
+        found = values + k * min(m, n) * real
+        own = u + k * m * m * item, m, v + k * n * n * item, n
+        job = int(vectors > 0), m, n, matrices + k * m * n * item, m, found, *own
+        if not k:
+            work, size = s.asked(asked, *job, behind=(given, some))
+        s.function("cusolverDn?gesvdjBatched", *job, work, size, info + 4 * k, given, some)
 
 
 def _columns(vectors: int, m: int, n: int) -> tuple[int, int, int]:
@@ -507,12 +531,16 @@ def _syevd_batched(
     matrices = own[0] if own else s.work(s.count * n * n)
     s.moved(matrices, a, n * n)
     given = s.parameters("cusolverDnCreateParams")
-    kinds = s.type.kind, s.type.real_kind
-    job = given, vectors, upper, n, kinds[0], matrices, n, kinds[1], values, kinds[0]
-    asked = "cusolverDnXsyevBatched_bufferSize"
-    work, size, host = s.asked_bytes(asked, *job, behind=(s.count,))
-    rest = work, size, host.ctypes.data, host.nbytes, info, s.count
-    s.function("cusolverDnXsyevBatched", *job, *rest)
+    kind, real_kind = s.type.kind, s.type.real_kind
+    work, size, host = 0, 0, np.empty(0, np.uint8)
+    for k, some in s.portions(n * n):
+        places = matrices + k * n * n * s.type.item, values + k * n * s.type.real
+        job = given, vectors, upper, n, kind, places[0], n, real_kind, places[1], kind
+        if not k:
+            asked = "cusolverDnXsyevBatched_bufferSize"
+            work, size, host = s.asked_bytes(asked, *job, behind=(some,))
+        behind = work, size, host.ctypes.data, host.nbytes, info + 4 * k, some
+        s.function("cusolverDnXsyevBatched", *job, *behind)
     if host.nbytes > 1:
         s.wait()
 

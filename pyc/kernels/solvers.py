@@ -243,6 +243,57 @@ def _diagonal(k: Expr, at: Expr, matrix: Buffer) -> tuple[Expr, ...]:
     return (k, at, at, *[const(0)] * (len(matrix.shape) - 3))
 
 
+def _finite(s: _Steps, matrix: int, out: int) -> None:
+    """Matrices with 0 for what is no number: there is a routine that fails as a whole otherwise."""
+    made = s.around("finite")
+    a = made.buffer("in", s.count, s.n, s.n)
+    kept = made.buffer("out", s.count, s.n, s.n)
+    most = Const(float(np.finfo(s.real.numpy).max), s.real)
+
+    def value(*place: Expr) -> Expr:
+        x = Load(a, place)
+        return select((x <= most) & (x >= -most), x, Const(0, s.real))
+
+    made.elements(kept, value)
+    s.run(made, matrix, out)
+
+
+def _unlike(s: _Steps, matrix: int, other: int, out: int) -> None:
+    """1 for each column of a matrix that has another element than the other matrix."""
+    made = s.around("unlike")
+    a, b = made.buffer("in", s.count, s.n, s.n), made.buffer("in", s.count, s.n, s.n)
+    found, at = Var("found", dt.i32), Var("at")
+
+    def reduced(k: Expr, column: Expr) -> Body:
+        places = [(k, column, at, *[const(p)] * (s.dtype.is_complex)) for p in range(2)]
+        unlike = Load(a, places[0]).differs(Load(b, places[0]))
+        if s.dtype.is_complex:
+            unlike = unlike | Load(a, places[1]).differs(Load(b, places[1]))
+        one = select(unlike, Const(1, dt.i32), Const(0, dt.i32))
+        return (Reduce((found,), ((at, s.n),), (one,), "maximum"),)
+
+    flags = made.buffer("out", s.count, s.n, dtype=dt.i32)
+    made.elements(flags, lambda k, column: found, reduced)
+    s.run(made, matrix, other, out)
+
+
+def _any(s: _Steps, rows: int, raw: int, info: int) -> None:
+    """What a routine says, or 1 where one of the flags of a matrix is 1."""
+    made = s.around("any")
+    flags = made.buffer("in", s.count, s.n, dtype=dt.i32)
+    told = made.buffer("in", s.count, dtype=dt.i32)
+    out = made.buffer("out", s.count, dtype=dt.i32)
+    found, at = Var("found", dt.i32), Var("at")
+
+    def reduced(k: Expr) -> Body:
+        return (Reduce((found,), ((at, s.n),), (Load(flags, (k, at)),), "maximum"),)
+
+    made.elements(
+        out, lambda k: select(Load(told, (k,)).differs(0), Load(told, (k,)), found), reduced
+    )
+    s.run(made, rows, raw, info)
+
+
 def _first_zero(s: _Steps, matrix: int, info: int, *, unit: bool = False) -> None:
     """1 + the first place in the diagonal that is 0; 0 if there is none. unit: none counts."""
     made = s.around("first_zero")
@@ -383,7 +434,12 @@ def _eigh(s: _Steps, *, upper: bool, vectors: bool) -> None:
 def _eig(s: _Steps, *, vectors: bool) -> None:
     if GEEV not in s._target.solver:
         raise _Refused("the device's library has no eigenvalues of other matrices than Hermitian")
-    s.call("geev", (0, *s.outs), int(vectors), s.n)
+    *found, info = s.outs
+    given, rows, raw = s.buffer(s.dtype, s.n, s.n), s.buffer(dt.i32, s.n), s.buffer(dt.i32)
+    _finite(s, 0, given)
+    _unlike(s, 0, given, rows)
+    s.call("geev", (given, *found, raw), int(vectors), s.n)
+    _any(s, rows, raw, info)
 
 
 def _least_squares(s: _Steps) -> None:

@@ -397,6 +397,13 @@ def _jacobi(
     return 0
 
 
+def _written_all_the_same(dtype: Any, u: int, of_u: int, v: int, of_v: int) -> None:
+    """Without vectors too, which the reference does not say."""
+    assert u and v
+    _vector(u, dtype, of_u)[:] = np.nan
+    _vector(v, dtype, of_v)[:] = np.nan
+
+
 def _gesvdj(
     handle: int,
     dtype: Any,
@@ -418,6 +425,10 @@ def _gesvdj(
 ) -> None:
     assert handle == _HANDLE and given == _JACOBI
     _used(work, dtype, size)
+    if not jobz:
+        _written_all_the_same(
+            dtype, u, ldu * (min(m, n) if econ else m), v, ldv * (min(m, n) if econ else n)
+        )
     x = _matrix(a, dtype, m, n, lda)
     _set(info, _jacobi(dtype, x, s, u, ldu, v, ldv, jobz, econ))
 
@@ -446,8 +457,10 @@ def _gesvdj_batched(
     given: int,
     count: int,
 ) -> None:
-    assert handle == _HANDLE and given == _JACOBI and max(m, n) <= 32
+    assert handle == _HANDLE and given == _JACOBI and max(m, n) <= 32 and count <= 32000
     _used(work, dtype, size)
+    if not jobz:
+        _written_all_the_same(dtype, u, ldu * m * count, v, ldv * n * count)
     item, real = np.dtype(dtype).itemsize, _real(dtype).itemsize
     for k in range(count):
         x = _matrix(a + k * lda * n * item, dtype, m, n, lda)
@@ -529,6 +542,7 @@ def _syev_batched(
     dtype = _DTYPES[_KINDS[kind]]
     assert handle == _HANDLE and given == _PARAMETERS and kind_computed == kind
     assert _DTYPES[_KINDS[kind_w]] == _real(dtype)
+    assert count <= 32000 and count * n * n * np.dtype(dtype).itemsize < 1 << 31
     _bytes_used(work, size, host, host_size)
     item, real = np.dtype(dtype).itemsize, _real(dtype).itemsize
     for k in range(count):
@@ -567,6 +581,7 @@ def _geev(
     _bytes_used(work, size, host, host_size)
     dtype = _DTYPES[_KINDS[kind]]
     x = _matrix(a, dtype, n, n, lda)
+    assert np.isfinite(x).all()  # status 7 else
     function = lapack.get_lapack_funcs("geev", (x,))
     found = function(np.array(x), compute_vl=0, compute_vr=right)
     x[...] = np.nan

@@ -22,13 +22,13 @@ import pyc.scipy.linalg
 from pyc import compile_cuda, config
 from pyc.backends import cusolver
 from pyc.backends.cusolver import SIGNATURES, Solver
-from pyc.errors import DeviceError, OutOfMemoryError
+from pyc.errors import OutOfMemoryError, PycError
 from pyc.explanation.timing import why_not
 from pyc.ir.plan import Library, walk_steps
 from pyc.ir.solvers import is_solver, routine_of
 from pyc.ir.target import SM_90
 from pyc.reasons import Reason, collecting
-from tests.backends import interpreted_device
+from tests.backends import interpreted_device, stand_in_solver
 from tests.backends.interpreted_device import InterpretedDevice
 from tests.backends.stand_in_solver import _PLAIN, _TYPED, StandIn
 
@@ -308,12 +308,23 @@ def test_singular_matrices_have_determinants() -> None:
     assert det.tolist() == [1, 0] and sign.tolist() == [1, 0] and log.tolist() == [0, -np.inf]
 
 
-@pytest.mark.usefixtures("device")
-def test_a_status_is_an_error(library: StandIn, golden: Any) -> None:
-    library.refusing["cusolverDnDgetrf"] = 6
-    with pytest.raises(DeviceError) as found:
-        pyc.jit(lambda a: np.linalg.inv(a), device="cuda")(np.eye(6))
-    golden(str(found.value).partition("\n  at ")[0])
+def message(function: Callable[[Any], Any]) -> str:
+    """Of the error in a program, without its lines."""
+    with pytest.raises(PycError) as found:
+        pyc.jit(function, device="cuda")(np.eye(6))
+    return str(found.value).partition("\n  at ")[0]
+
+
+def test_errors(
+    library: StandIn, device: InterpretedDevice, monkeypatch: pytest.MonkeyPatch, golden: Any
+) -> None:
+    library.refusing |= {"cusolverDnDgetrf": 6, "cusolverDnDgeqrf": 2}
+    found = [message(lambda a: np.linalg.inv(a)), message(lambda a: np.linalg.qr(a)[0])]
+    monkeypatch.setattr(stand_in_solver, "WORK", -1)
+    found.append(message(lambda a: np.linalg.cholesky(a)))
+    device.solver = Solver(device, StandIn(lacks=("cublasDtrsm_v2",)).address)
+    found.append(message(lambda a: pyc.scipy.linalg.solve_triangular(a, a)))
+    golden("\n".join(found))
 
 
 @pytest.mark.parametrize(("name", "status"), [("cusolverDnDpotrf", 2), ("cublasCreate_v2", 3)])
@@ -424,14 +435,15 @@ def test_programs_without_linear_algebra_load_nothing(monkeypatch: pytest.Monkey
 
 
 def test_the_version_is_a_fact_of_the_program(device: InterpretedDevice) -> None:
-    """Entries of the cache for another version, or for the host, are others."""
+    """Entries of the cache for another version, or for the host, are others. An entry fits where
+    all of its own facts hold, so each program has it, if only to say that there is none."""
     given = pyc.jit(lambda a: np.linalg.inv(a), device="cuda")
     on: Any = device
     assert given.lower(np.eye(3)).target_facts["solver"] == "cuSOLVER 12000"
     assert compile_cuda.code_facts(on, compile_cuda.solving(on))["solver"] == "cuSOLVER 12000"
     with config.using(device_linalg="host"):
-        assert "solver" not in given.lower(np.ones((3, 3))).target_facts
-    assert "solver" not in pyc.jit(np.sin, device="cuda").lower(np.eye(3)).target_facts
+        assert given.lower(np.ones((3, 3))).target_facts["solver"] == ""
+    assert pyc.jit(np.sin, device="cuda").lower(np.eye(3)).target_facts["solver"] == ""
 
 
 # --- the libraries --------------------------------------------------------------------------------
@@ -452,6 +464,29 @@ def test_every_routine_has_a_choice() -> None:
     assert routine_of("syevd", "d", 2, (1, 0, 8), ()) == ("solver.dsyevd", "")
     assert routine_of("gesvdj", "z", 2, (2, 32, 8), ())[0] == "solver.zgesvdj_batched"
     assert routine_of("gesvdj", "z", 2, (1, 40, 8), ())[0] == "solver.zgesvdj"
+
+
+def test_matrices_too_large_for_the_library_are_the_hosts() -> None:
+    most = "the device's library takes matrices of up to 536870912 elements"
+    assert routine_of("syevd", "d", 1, (1, 0, 23000), ())[1] == ""
+    for name, sizes in {
+        "syevd": (1, 0, 25000),
+        "gesvdj": (2, 1024, 50000),
+        "getrs": (20000, 30000),
+        "orgqr": (30000, 1000, 1000, 30000),
+    }.items():
+        assert routine_of(name, "d", 1, sizes, ())[1] == most
+    assert routine_of("gesvdj", "d", 1, (1, 1000000, 10), ())[1] == ""
+    sizes = 0, 10, 3, 1000000, 1000000, 1000000, 10, 10
+    assert routine_of("gemm", "d", 1, sizes, ())[1] == ""
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("function", [np.linalg.eigvalsh, np.linalg.svdvals])
+def test_so_many_matrices_are_taken_in_portions(function: Any) -> None:
+    a = definite(random("float32", 40000, 2, 2))
+    (found,) = on_device(lambda a: function(a), a)
+    assert close(found, function(a))
 
 
 def test_the_extra_that_reasons_name_is_there() -> None:
