@@ -52,7 +52,7 @@ BOUND_MS = 20.0
 """Of the median of new functions."""
 POPULATE_READ, POPULATE_WRITE = 22, 23
 """Of `madvise`: makes pages as a read or a write does."""
-PART = 30
+PART = 15
 """Functions that are measured in every way before the next."""
 SEED = 15
 """Of the order of functions."""

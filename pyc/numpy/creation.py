@@ -261,11 +261,10 @@ def indices(dimensions: Any, dtype: Any = np.int64, sparse: bool = False) -> Any
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """Ones on diagonal k of an (N, M) array, zeros elsewhere."""
-    shape = to_shape("eye", (N, N if M is None else M))
-    k = _diagonal(k, *shape)
+    shape = rows, columns = to_shape("eye", (N, N if M is None else M))
+    k = _diagonal(k, rows, columns)
     if _is_written(shape):
-        mask = np.eye(shape[0], shape[1], k, bool)
-        return constant(mask.astype(to_dtype(dtype or np.float64).numpy))
+        return constant(np.eye(rows, columns, k, bool).astype(to_dtype(dtype or np.float64).numpy))
     row, column = iota(shape, 0, dt.i64), iota(shape, 1, dt.i64)
     moved = bind1("add", row, broadcast(literal(k, dt.i64), shape))
     return cast(bind1("eq", moved, column), to_dtype(dtype or np.float64))
@@ -312,11 +311,10 @@ def triu(x: Any, k: int = 0) -> Any:
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """Ones at and below diagonal k of an (N, M) array."""
-    shape = to_shape("tri", (N, N if M is None else M))
+    shape = rows, columns = to_shape("tri", (N, N if M is None else M))
     if _is_written(shape):
-        k = _diagonal(k, *shape)
-        mask = np.tri(shape[0], shape[1], k, bool)
-        return constant(mask.astype(to_dtype(dtype or np.float64).numpy))
+        k = _diagonal(k, rows, columns)
+        return constant(np.tri(rows, columns, k, bool).astype(to_dtype(dtype or np.float64).numpy))
     return tril(ones(shape, dtype or np.float64), k)
 
 

@@ -133,7 +133,7 @@ def _flag(k: Any) -> bool | None:
     """The value of an entry that is a known boolean of rank 0, else None."""
     if isinstance(k, (bool, np.bool_)):
         return bool(k)
-    if is_plain(k) or isinstance(k, (str, bytes, list, tuple, _Places)) or shape_of(k):
+    if getattr(k, "shape", None) != ():
         return None
     known = known_elements(k) if dtype_of(k) is dt.b1 else None
     return None if known is None else bool(known)

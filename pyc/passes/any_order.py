@@ -154,8 +154,8 @@ def _small(s: Reduce) -> tuple[Reduce, int]:
 
 
 class Place:
-    """The place of an extremum: for each vector of a turn the values of its lanes and the turns
-    that brought them; then, of floats, whether a lane had a NaN."""
+    """The place of an extremum of numbers: for each vector of a turn the values of its lanes and
+    the turns that brought them; then, of floats, whether a lane had a NaN."""
 
     limit = 0
 
@@ -288,12 +288,11 @@ def _cast(values: Components, types: Sequence[DType]) -> Components:
 
 def walk_of(regions: Sequence[Region], nest: Nest, allocate: Allocate) -> Walk:
     """The walk that makes some free reductions of equal length."""
-    pairs = len(regions) > 1 or any(s.monoid in BETTER for _, s in regions)
-    at_once = FEW_AT_ONCE if pairs else AT_ONCE
+    places = [s.monoid in BETTER and s.values[0].dtype is not dt.b1 for _, s in regions]
+    at_once = FEW_AT_ONCE if len(regions) > 1 or any(places) else AT_ONCE
     items: list[Fold | Place] = []
-    for before, s in regions:
-        kind = Place if s.monoid in BETTER else Fold
-        items.append(kind(Elements(s, before), nest, at_once))
+    for (before, s), place in zip(regions, places, strict=True):
+        items.append((Place if place else Fold)(Elements(s, before), nest, at_once))
     return Walk(items, at_once, allocate)
 
 

@@ -76,16 +76,17 @@ def magnitude(dtype: DType) -> int:
 
 def _place(s: Reduce, after: Sequence[Stmt], places: bool) -> list[Stmt] | None:
     """The extremum, then the first place of what it is; NaN is the extremum where there is any."""
-    length = _length(s)
-    if s.monoid not in EXTREMA or not FEW < length < 1 << 31:
+    if s.monoid not in EXTREMA:
         return None
     value, place = s.values
     used = any(e is s.results[0] for e in postorder(roots(after)))
+    if places and value.dtype is not dt.b1:
+        again = replace(s, results=(Var("extremum", value.dtype), s.results[1]))
+        return [again, _found_value(s)] if used else None
+    if not FEW < _length(s) < 1 << 31:
+        return None
     if value.dtype is dt.b1:
         return [*_first_truth(s), *([_found_value(s)] if used else [])]
-    if places:
-        again = replace(s, results=(Var("extremum", value.dtype), s.results[1]))
-        return [again, _found_value(s)] if used else [s]
     if sum(isinstance(e, Apply) for e in postorder([value])) > CHEAP:
         return None
     narrow = dt.i32 if value.dtype.bits <= 32 else dt.i64

@@ -12,7 +12,9 @@ from pyc.trace import rewriting
 _DECIDING = frozenset(
     k
     for k, name in enumerate(opname)
-    if "JUMP" in name or name in ("FOR_ITER", "UNARY_NOT", "TO_BOOL", "CONTAINS_OP")
+    if "JUMP" in name
+    # The last one: from Python 3.12 on a `try` with nothing but `except:` may have no jump.
+    or name in ("FOR_ITER", "UNARY_NOT", "TO_BOOL", "CONTAINS_OP", "PUSH_EXC_INFO")
 )
 _BACK = frozenset(k for k, name in enumerate(opname) if "BACKWARD" in name)
 

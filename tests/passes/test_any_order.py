@@ -22,8 +22,11 @@ from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.passes import optimise
 from pyc.passes.memory import plan
 from pyc.passes.row_stages import SPLIT
+from pyc.passes.simpler_reductions import FEW
 from tests.passes.programs import graph_of, ones, planned
 from tests.passes.test_simpler_reductions import elements
+from tests.passes.test_simpler_reductions import graph_of as simple_graph
+from tests.passes.test_simpler_reductions import same_everywhere as places
 from tests.programs.differential import same_bits
 
 NUMBERS = [dt.i8, dt.u8, dt.i16, dt.u64, dt.i32, dt.i64, dt.f16, dt.f32, dt.f64]
@@ -67,7 +70,7 @@ def test_rows_of_any_length(dtype: DType, length: int, name: str, seed: int) -> 
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(9, 700), st.integers(0, 2**32 - 1))
+@given(st.one_of(st.integers(9, 40), st.integers(41, 700)), st.integers(0, 2**32 - 1))
 def test_truths_of_any_length(length: int, seed: int) -> None:
     x = elements(np.random.default_rng(seed), dt.b1, (3, length))
 
@@ -169,6 +172,17 @@ def test_rows_of_the_worst_values_begin_with_the_place() -> None:
     for x in (np.full((2, 300), -np.inf, np.float32), np.full((2, 300), -128, np.int8)):
         (found,) = same_everywhere(lambda x: pnp.argmax(x, axis=1), x)
         assert np.array_equal(found, [0, 0])
+
+
+@pytest.mark.parametrize("length", [9, FEW, FEW + 1, 40])
+def test_the_first_truth_of_short_rows(length: int) -> None:
+    """Few enough that a place is kept beside the truth, and more."""
+    x = np.zeros((3, length), bool)
+    x[1, 5:], x[2] = True, True
+
+    most, least = (places(simple_graph(op, x, (1,)), x) for op in ("argmax", "argmin"))
+    assert np.array_equal(most, [0, 5, 0])
+    assert np.array_equal(least, [0, 0, 0])
 
 
 def test_one_walk_finds_a_place() -> None:

@@ -16,6 +16,8 @@ from pyc.trace.tracer import Tracer
 from tests.trace.absent import ABSENT, KEYWORDS, METHODS
 
 LEFT_OUT = {name for names in ABSENT.values() for name in names}
+GONE = {"row_stack"}
+"""Names that newer releases of NumPy have no more (this one since 2.5)."""
 SPACES = [(np, pnp), (np.linalg, pnp.linalg), (np.fft, pnp.fft)]
 
 
@@ -31,7 +33,7 @@ def public(module: Any) -> set[str]:
 
 def test_every_name_of_numpy_is_there_or_left_out_for_a_reason() -> None:
     missing = {name for theirs, ours in SPACES for name in public(theirs) - {*ours.__all__}}
-    assert missing == LEFT_OUT
+    assert missing == LEFT_OUT - (GONE - {*dir(np)})
 
 
 def test_what_is_left_out_is_not_there() -> None:
