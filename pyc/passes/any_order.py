@@ -234,8 +234,7 @@ class Place:
     def _first_nan(self, place: Buffer, span: _Span, allocate: Allocate) -> Stmt:
         """Stores the first place of a NaN, if there is one."""
         first = Var("first", self.type)
-        found = replace(self.elements.reduce, results=(first,), monoid="minimum")
-        fold = Fold(_Nans(found, self.elements.before), self.nest, self.at_once)
+        fold = Fold(_Nans(self.elements, first), self.nest, self.at_once)
         walk = Walk([fold], self.at_once, allocate)
         body = walk.over(replace(span, lane=Var("l")))
         extremum = self.results[0]
@@ -243,11 +242,16 @@ class Place:
 
 
 class _Nans(Elements):
-    """The positions of NaN, in the type of the reduction's result."""
+    """The positions of NaN among some elements, in the type of what the first of them is."""
+
+    def __init__(self, elements: Elements, first: Var) -> None:
+        found = replace(elements.reduce, results=(first,), monoid="minimum")
+        super().__init__(found, elements.before)
+        self._numbers = elements
 
     def at(self, position: Expr, also: Mapping[Var, Expr] | None = None) -> Found:
         """The position where the element is NaN, else what is behind all positions."""
-        inside, (x,) = super().at(position, also)
+        inside, (x,) = self._numbers.at(position, also)
         (type_,) = self.types
         return inside, (select(x.differs(x), position.cast(type_), _none(type_)),)
 

@@ -48,7 +48,7 @@ def same_everywhere(function: Any, *arguments: Any) -> list[Any]:
     shapes = [(r.shape, r.dtype.numpy) for r in graph.results]
     expected = evaluate(graph, values)
     for target in (X86_64_V3, X86_64_V4):
-        found = run_plan(plan(graph, target).plan, values, shapes)
+        found = run_plan(plan(graph, target, check=True).plan, values, shapes)
         for a, b in zip(expected, found, strict=True):
             assert same_bits(a, b), f"{target.id}: expected {a}, found {b}"
     return compiled(graph, values)
@@ -165,6 +165,21 @@ def test_places_in_what_is_no_line(name: str) -> None:
 
     (found,) = same_everywhere(function, x)
     assert np.array_equal(found, getattr(np, name)(x[:, :, 3:].reshape(3, -1), axis=1))
+
+
+@pytest.mark.parametrize("rows", [2, 40])
+def test_places_of_what_is_stored_on_the_way(rows: int) -> None:
+    """The values that are kept for what follows are filled by the walk that finds the place."""
+    x = np.random.default_rng(3).standard_normal((rows, 500)).astype(np.float32)
+    x[1, 70:] = np.nan
+
+    def function(x: Any) -> Any:
+        y = pnp.exp(pnp.sin(x) * pnp.cos(x))
+        place = pnp.argmax(y, axis=1)
+        return place, y / place[:, None].astype(np.float32), y.max(axis=1)
+
+    place, *_ = same_everywhere(function, x)
+    assert place[1] == 70
 
 
 def test_rows_of_the_worst_values_begin_with_the_place() -> None:
