@@ -35,7 +35,7 @@ def test_no_public_name_is_told_twice() -> None:
         assert len({*module.__all__}) == len(module.__all__)
 
 
-ON_DEMAND = {"debug", "lax", "random"}
+ON_DEMAND = {"debug", "lax", "random", "scipy"}
 """Modules that are loaded when they are asked for."""
 
 
