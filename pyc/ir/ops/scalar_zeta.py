@@ -72,18 +72,20 @@ def zeta(s: Expr, q: Expr) -> Expr:
     a = absolute(q)
     whole = apply("floor", a)
     part = a - whole
-    after = _of_positive(order, select(below, 1.0 - part, 1.0), t)
-    between = _of_positive(order, select(below & (part > 0.0), part, 1.0), t)
     half = order * 0.5
     odd = apply("floor", half).differs(half)
+    # Terms of odd order that differ in sign alone leave nothing: their digits are not those of what
+    # comes after them. The sum from infinity on is 0.
+    start = select(odd & part.equal(0.5), Const(INFINITY, dt.f64), part)
+    after = _of_positive(order, select(below, absolute(1.0 - start), 1.0), t)
+    between = _of_positive(order, select(below & (start > 0.0), start, 1.0), t)
     # The sum that both cases need is there once: its powers fill the registers of a GPU.
     base = select(below, a + 1.0, q)
     # Powers underflow before their sum does.
     far = pow(base, 1.0 - order) * (1.0 / (order - 1.0) + 0.5 / base)
     upward = rare_select(base > _FAR, far, _of_positive(order, base, t))
-    # Terms of odd order that differ in sign alone leave nothing, whatever comes after them.
-    both = select(odd, select(part.equal(0.5), zero, after - between), after + between)
-    reflected = both + select(odd, upward, -upward)
+    between = between - upward
+    reflected = after + select(odd, -between, between)
     found = rare_select(below, reflected, upward)
     pole = (q <= 0.0) & whole.equal(a)
     found = select(below & apply("floor", s).differs(s), Const(NAN, dt.f64), found)
