@@ -252,11 +252,14 @@ class Watch:
                     self.report(effect, called, frame)
                 return True
         if id(code) not in self._known:
-            self._known[id(code)] = code
             names = frame.f_globals
-            if type(names) is dict and is_users(names):
-                for _, name in global_stores(code):
-                    self.held.add_name(names, name)
+            users = type(names) is dict and is_users(names)
+            stored = [name for _, name in global_stores(code)] if users else []
+            if stored and frames.behind(frame) is None:
+                return True  # the garbage collector's doing, this time
+            self._known[id(code)] = code
+            for name in stored:
+                self.held.add_name(names, name)
         return False
 
     def _is_meant(self, code: CodeType, frame: FrameType) -> bool:

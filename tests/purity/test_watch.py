@@ -434,6 +434,37 @@ def test_what_the_garbage_collector_calls_is_not_the_functions_doing() -> None:
     assert calls
 
 
+_collections = 0
+
+
+def _count(phase: str, info: dict[str, int]) -> None:
+    global _collections
+    _collections += 1
+
+
+def test_a_global_name_that_the_garbage_collector_sets_is_not_the_functions_doing() -> None:
+    """Hypothesis measures collections so, and they may begin anywhere."""
+
+    def function(x):
+        gc.collect()
+        return x * 2
+
+    def function_that_counts(x):
+        gc.collect()
+        _count("start", {})
+        return x * 2
+
+    before = _collections
+    gc.callbacks.append(_count)
+    try:
+        assert jit(function)(X).tolist() == (2 * X).tolist()
+        assert _collections > before
+        with pytest.raises(PurityError, match="the global name `_collections`"):
+            jit(function_that_counts)(X)
+    finally:
+        gc.callbacks.remove(_count)
+
+
 def test_a_signal_handler_is_not_the_functions_doing() -> None:
     times = []
     before = signal.signal(signal.SIGALRM, lambda number, frame: times.append(time.time()))
