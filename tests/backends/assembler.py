@@ -28,6 +28,15 @@ def assembler() -> str | None:
     return os.environ.get("PTXAS") or installed or shutil.which("ptxas")
 
 
+@cache
+def version() -> str:
+    """Of the assembler, "12.9.86" say, as it says itself."""
+    path = assembler()
+    assert path is not None
+    text = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"V([\d.]+)", text)[0]
+
+
 assembles = pytest.mark.skipif(assembler() is None, reason="no ptxas for this machine (set PTXAS)")
 
 

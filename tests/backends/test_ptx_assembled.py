@@ -9,7 +9,6 @@ LLVM and one assembler.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,7 @@ from pyc.ir.types import ArrayType
 from pyc.kernels.matmul_blocks import matmul_blocks
 from pyc.passes.memory import plan
 from tests.backends import test_nvptx, test_nvptx_tiles
-from tests.backends.assembler import Usage, assemble, assembles
+from tests.backends.assembler import Usage, assemble, assembles, version
 from tests.backends.test_ptx_golden import of_this_llvm
 from tests.ops.cases import cases, pairs
 from tests.ops.test_every_op import graph_of
@@ -99,7 +98,7 @@ def scheduled(name: str, target: Target) -> str:
 @of_this_llvm
 @assembles
 def test_budgets(golden: Callable[[str], None], tmp_path: Path) -> None:
-    if metadata.version("nvidia-cuda-nvcc-cu12") != ASSEMBLER:
+    if version() != ASSEMBLER:
         pytest.skip(f"the figures are those of the assembler {ASSEMBLER}")
     lines = []
     for arch, target in TARGETS.items():

@@ -306,8 +306,9 @@ def test_records_of_different_seeds_add_up(
 
     monkeypatch.setattr(run, "run_shard", shard)
     files = [tmp_path / "a.json", tmp_path / "b.json", tmp_path / "all.json"]
-    assert run.main(["--seeds", "0:60", "--json", str(files[0])]) == 0
-    assert run.main(["--seeds", "60:130", "--json", str(files[1])]) == 1
+    two = ["--processes", "2", "--json"]
+    assert run.main(["--seeds", "0:60", *two, str(files[0])]) == 0
+    assert run.main(["--seeds", "60:130", *two, str(files[1])]) == 1
     assert run.main(["--merge", *map(str, files[:2]), "--json", str(files[2])]) == 1
     merged = run.read(files[2])
     assert merged["seeds"] == [[0, 130]]

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 import types
+import uuid
 import warnings
 import weakref
 from collections import UserList
@@ -587,6 +588,13 @@ def test_a_result_that_is_another_structure_is_found() -> None:
         jit(lambda x: (x, x) if next(turns[0]) else x)(X)
     with pytest.raises(PurityError, match="different programs"):
         jit(lambda x: {"a": x} if next(turns[0]) else {"b": x})(X)
+
+
+def test_a_uuid_of_the_time_is_refused_however_it_is_made() -> None:
+    """By the library of the system, if this build of Python has it, or from a clock."""
+    made = "generate_time_safe` draws" if uuid._generate_time_safe else "time_ns` reads a clock"
+    with pytest.raises(PurityError, match=made):
+        jit(lambda x: x * (uuid.uuid1().int % 7))(X)
 
 
 # --- the tables -----------------------------------------------------------------------------------
