@@ -523,7 +523,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> Any:
         raise OSError(f"{name}: cannot open shared object file")
 
-    monkeypatch.setattr(cusolver, "_places", lambda: [])
+    monkeypatch.setattr(cusolver, "_places", list)
     monkeypatch.setattr(cusolver.ctypes, "CDLL", missing)
     found = cusolver.found(_New())
     assert found == (
