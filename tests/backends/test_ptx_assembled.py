@@ -56,7 +56,7 @@ def usages(
 SPILLS = 100
 """The most bytes that a kernel of one op may spill, in cases as small as these: each is at its
 bound of registers so that many of its blocks run at once."""
-SPILLED = {("zeta", False): 160, ("zeta", True): 704}
+SPILLED = {("zeta", False): 112, ("zeta", True): 408}
 """Of an op that spills more, in float64 or not: three sums of six or nine powers in float64, whose
 logarithms are pairs, are in flight at once."""
 

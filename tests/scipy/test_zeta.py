@@ -41,6 +41,13 @@ def test_right_of_the_pole_it_is_hurwitzs() -> None:
     assert np.isnan(special.zeta(0.5, 1.0))
 
 
+def test_of_infinite_order_one_term_is_left() -> None:
+    """1^-s is 1 for every s; the logarithm of 1 times infinity is none of the powers' concern."""
+    q = np.array([1.0, 1 + 2.0**-52, 2.0, 1e300, np.inf])
+    np.testing.assert_array_equal(special.zeta(np.inf, q), [1, 0, 0, 0, 0])
+    np.testing.assert_array_equal(special.zeta(np.float32(np.inf), q.astype("f"))[0], 1)
+
+
 def test_of_float32_it_is_rounded_once_and_compiled() -> None:
     x = np.linspace(-30, 3, 67, dtype=np.float32)
     found = pyc.jit(scipy.special.zeta)(x)

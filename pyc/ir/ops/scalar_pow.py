@@ -28,11 +28,7 @@ def pow(x: Expr, y: Expr) -> Expr:
     """x to the power y, with the special cases of C99 (F.10.4.4)."""
     t = x.dtype
     a = absolute(x)
-    usual = _power_f32(a, y) if t is dt.f32 else _power_f64(a, y)
-    # |x| = 0 or inf: the result is 0 or inf; the logarithm of these is finite garbage.
-    extreme = a.equal(0.0) | a.equal(INFINITY)
-    vanishes = (a < 1.0) ^ (y < 0.0)
-    size = select(extreme, select(vanishes, Const(0.0, t), INFINITY), usual)
+    size = pow_of_positive(a, y)
     # y is odd where half of it is not whole but it is.
     half = y * 0.5
     whole = apply("rint", y).equal(y)
@@ -44,6 +40,16 @@ def pow(x: Expr, y: Expr) -> Expr:
     size = select(undefined | x.differs(x) | y.differs(y), Const(NAN, t), size)
     one = y.equal(0.0) | x.equal(1.0) | (a.equal(1.0) & absolute(y).equal(INFINITY))
     return select(one, Const(1.0, t), size)
+
+
+def pow_of_positive(a: Expr, y: Expr) -> Expr:
+    """a to the power y for a >= 0 and y other than 0; garbage where one is NaN."""
+    t = a.dtype
+    usual = _power_f32(a, y) if t is dt.f32 else _power_f64(a, y)
+    # a = 0 or inf: the result is 0 or inf; the logarithm of these is finite garbage.
+    extreme = a.equal(0.0) | a.equal(INFINITY)
+    vanishes = (a < 1.0) ^ (y < 0.0)
+    return select(extreme, select(vanishes, Const(0.0, t), INFINITY), usual)
 
 
 def _power_f32(a: Expr, y: Expr) -> Expr:

@@ -10,8 +10,8 @@ from math import factorial
 
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Const, Expr, absolute, apply, fma, rare_select, select
-from pyc.ir.ops.floating import INFINITY, NAN
-from pyc.ir.ops.scalar_pow import pow
+from pyc.ir.ops.floating import INFINITY, NAN, not_above
+from pyc.ir.ops.scalar_pow import pow_of_positive
 
 _BERNOULLI = (
     (1, 6),
@@ -34,15 +34,16 @@ _TERMS = {dt.f32: (6, 6), dt.f64: (9, 12)}
 """Terms that are added, and corrections."""
 _FAR = 2.0**30
 """From here the integral and half a term are all."""
+_HIGHEST = 2.0**100
 
 
 def _of_positive(s: Expr, q: Expr, t: dt.DType) -> Expr:
     """For s other than 1, q > 0."""
     terms, corrections = _TERMS[t]
-    first = pow(q, -s)
-    others = [pow(q + float(k), -s) for k in range(1, terms)]
+    first = pow_of_positive(q, -s)
+    others = [pow_of_positive(q + float(k), -s) for k in range(1, terms)]
     a = q + float(terms)
-    last = pow(a, -s)
+    last = pow_of_positive(a, -s)
     inverse = 1.0 / a
     square = inverse * inverse
     # last (a / (s - 1) + 1 / 2 + sum of B_2k / (2k)! s (s + 1) ... (s + 2k - 2) / a^(2k - 1))
@@ -65,7 +66,8 @@ def zeta(s: Expr, q: Expr) -> Expr:
     t, zero = s.dtype, Const(0.0, dt.f64)
     s, q = s.cast(dt.f64), q.cast(dt.f64)
     usual = s > 1.0
-    order = select(usual, s, 2.0)
+    # Of a higher order every power of a number other than 1 is 0 or infinite.
+    order = select(usual, not_above(s, _HIGHEST), 2.0)
     below = q < 0.0
     # q + k is -(a - k) up to k = floor(a), for a = -q: terms from 1 - a + floor(a) on, and a
     # difference of two sums.
@@ -82,7 +84,7 @@ def zeta(s: Expr, q: Expr) -> Expr:
     # The sum that both cases need is there once: its powers fill the registers of a GPU.
     base = select(below, a + 1.0, q)
     # Powers underflow before their sum does.
-    far = pow(base, 1.0 - order) * (1.0 / (order - 1.0) + 0.5 / base)
+    far = pow_of_positive(base, 1.0 - order) * (1.0 / (order - 1.0) + 0.5 / base)
     upward = rare_select(base > _FAR, far, _of_positive(order, base, t))
     between = between - upward
     reflected = after + select(odd, -between, between)
