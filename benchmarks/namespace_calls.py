@@ -8,7 +8,8 @@ on `pyc.Array`s of the CPU, and jitted. Each call is in a process of its own, fo
 has done nothing but what is said here:
 
   first ever  after `import pyc`, with an empty disk cache: the runtime's own code is compiled too
-  new         after a jitted and an eager call of other functions; the disk cache is empty
+  new         after jitted and eager calls of other functions, the last of them in the fork itself;
+              the disk cache is empty
   again       after `import pyc`, with the disk cache that the first one has left
 
 A fork copies the memory, and maps the code, that its parent has in use before the clock starts:
@@ -365,9 +366,22 @@ def own_memory(pages: list[tuple[int, int, int]]) -> None:
         libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), advice)
 
 
-def forked(name: str, way: str, folder: str, pages: list[tuple[int, int, int]]) -> list[float]:
+def other_calls(function: str) -> None:
+    """Jitted and eager calls of another function."""
+    import pyc  # noqa: PLC0415
+
+    x, plain = np.arange(3.0), getattr(np, function)
+    pyc.jit(lambda x: plain(x * 2.0))(x)
+    plain(pyc.device_put(x, "cpu"))
+    getattr(pyc.numpy, function)(x)
+
+
+def forked(
+    name: str, way: str, folder: str, pages: list[tuple[int, int, int]], *, warm: bool
+) -> list[float]:
     """Milliseconds of `run` in a fork of this process, with a cache directory. pages: what the fork
-    copies before."""
+    copies before; warm: it makes other calls before too, for what was copied fills the caches of
+    the processor, and the memory that the parent's calls left free is not the fork's."""
     from pyc import config  # noqa: PLC0415
 
     reader, writer = os.pipe()
@@ -375,6 +389,8 @@ def forked(name: str, way: str, folder: str, pages: list[tuple[int, int, int]]) 
     if not child:
         try:
             own_memory(pages)
+            if warm:
+                other_calls("sin")
             with config.using(cache_dir=folder):
                 text = json.dumps(run(name, way))
         except BaseException as error:
@@ -392,15 +408,11 @@ def forked(name: str, way: str, folder: str, pages: list[tuple[int, int, int]]) 
 
 def measure(way: str, warm: bool, names: list[str]) -> dict[str, dict[str, list[float]]]:
     """Milliseconds by function and state, in forks of this process. warm: after other calls."""
-    import pyc  # noqa: PLC0415
 
     for space in SPACES:
         importlib.import_module(space)
     if warm:
-        x = np.arange(3.0)
-        pyc.jit(lambda x: np.cos(x * 2.0))(x)
-        np.cos(pyc.device_put(x, "cpu"))
-        pyc.numpy.cos(x)
+        other_calls("cos")
     gc.collect()
     gc.freeze()
     pages = memory_in_use()
@@ -410,9 +422,10 @@ def measure(way: str, warm: bool, names: list[str]) -> dict[str, dict[str, list[
             cache = os.path.join(folder, str(number))
             os.mkdir(cache, mode=0o700)
             if warm:
-                found[name] = {"new": forked(name, way, cache, pages)}
+                found[name] = {"new": forked(name, way, cache, pages, warm=True)}
             else:
-                found[name] = {s: forked(name, way, cache, pages) for s in ("first ever", "again")}
+                states = ("first ever", "again")
+                found[name] = {s: forked(name, way, cache, pages, warm=False) for s in states}
     return found
 
 

@@ -25,7 +25,7 @@ from pyc.store import Entry, LocalStore, lease, write
 CALLS = {
     os: (
         *("open", "close", "stat", "fstat", "listdir", "mkdir", "chmod", "replace", "unlink"),
-        *("utime", "fsync", "pread", "pwrite", "ftruncate"),
+        *("utime", "write", "pread", "pwrite", "ftruncate"),
     ),
     fcntl: ("flock",),
 }

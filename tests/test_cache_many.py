@@ -333,17 +333,17 @@ def test_a_hit_sets_a_time_of_use_that_lies_ahead() -> None:
 def test_a_writer_whose_file_was_swept_away_stores_all_the_same(monkeypatch) -> None:
     """The clock jumped by a day while it wrote: to another writer its file is one of the dead."""
     assert cache.store({"k": 0}, {}, {"object": b"1"}, 0.1)
-    real, folder = os.fsync, os.path.dirname(file_of(1))
+    real, folder = os.write, os.path.dirname(file_of(1))
 
-    def fsync(descriptor):
-        monkeypatch.setattr(os, "fsync", real)
+    def writing(descriptor, content):
+        monkeypatch.setattr(os, "write", real)
         now = time.time()
         with monkeypatch.context() as patch:
             patch.setattr(time, "time", lambda: now + 86400)
             assert write._sweep(folder) == 1
-        return real(descriptor)
+        return real(descriptor, content)
 
-    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "write", writing)
     assert cache.store({"k": 1}, {}, {"object": b"1"}, 0.1)
     assert isinstance(cache.lookup({"k": 1}, {}), Entry)
     assert reasons.events("cache")[-1:] == []

@@ -230,7 +230,7 @@ def test_a_name_left_by_a_dead_writer_is_in_nobodys_way(cache_dir, monkeypatch) 
     monkeypatch.setattr(os, "getpid", lambda: 1)
     monkeypatch.setattr(os, "replace", lambda *_: pytest.fail("not reached"))
     monkeypatch.setattr(os, "open", lambda p, *a, **k: names.append(p) or real(p, *a, **k))
-    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(SystemExit))
+    monkeypatch.setattr(os, "write", lambda *_: (_ for _ in ()).throw(SystemExit))
     for _ in range(3):
         with pytest.raises(SystemExit):
             fill(0)

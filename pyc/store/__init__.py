@@ -13,9 +13,9 @@ facts hold for the target in question is taken. There is no second file to keep 
 An entry is one msgpack array: [magic, format, checksum, summary, header, payload]. The summary says
 what it is (function, arguments and their types, seconds, facts) and can be read alone, the header
 holds the key document in clear; the checksum is over everything after it. Files are written under a
-temporary name, flushed to the disk, and renamed: a reader sees a whole entry or none, and takes no
-lock. A file that is cut short, changed, or of another owner is a miss with a reason, never an
-exception, and is set aside; one of another format is another version's, and is left to it.
+temporary name and renamed: a reader sees a whole entry or none, and takes no lock. A file that is
+cut short, changed, or of another owner is a miss with a reason, never an exception, and is set
+aside; one of another format is another version's, and is left to it.
 Cached code is code: neither a directory nor a file that others may write is used.
 
 This module reads; `write` stores, bounds and removes; `lease` chooses who compiles.

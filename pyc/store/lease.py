@@ -59,7 +59,9 @@ class Lease:
         self.thread = get_ident()
         process = str(os.getpid())
         state = _state_of(process)
-        os.ftruncate(descriptor, 0)
+        # ext4 writes a file that was cut short to the disk when it is closed, for milliseconds.
+        if os.fstat(descriptor).st_size:
+            os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{process} {state.began if state else 0} {_realm()}".encode(), 0)
         _held[path] = self
 

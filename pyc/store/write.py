@@ -174,15 +174,18 @@ def _write(store: LocalStore, path: str, content: bytes) -> None:
 
 @contextmanager
 def _whole(path: str, content: bytes) -> Iterator[None]:
-    """Inside the block a new file has this content, on the disk; at its end it is gone, unless it
-    was renamed."""
+    """Inside the block a new file has this content; at its end it is gone, unless it was renamed.
+
+    It is not flushed: after a loss of power its checksum says whether it came to the disk.
+    """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        with open(descriptor, "wb", buffering=0) as file:
+        try:
             view = memoryview(content)
             while view:
-                view = view[file.write(view) :]
-            os.fsync(descriptor)
+                view = view[os.write(descriptor, view) :]
+        finally:
+            os.close(descriptor)
         yield
     finally:
         remove(path)
