@@ -859,6 +859,35 @@ def test_wide_vectors_are_used_where_asked() -> None:
     assert "zmm" not in listing
 
 
+@each_target
+def test_what_lanes_have_in_common_does_not_narrow_their_vectors(target: Target) -> None:
+    """A scalar argument of float64, a table read by a counter, what is bound of these: vectors of
+    float32 beside them have all lanes of a register."""
+    n = 64
+    x, out = Buffer("x", dt.f32, (n,), role="in"), Buffer("out", dt.f32, (n,), role="out")
+    rate, table = Buffer("r", dt.f64, (1,), role="in"), Buffer("t", dt.f64, (3,), role="in")
+    v, j = Var("v"), Var("j")
+    acc, total, factor = Var("acc", dt.f32), Var("total", dt.f32), Var("factor", dt.f64)
+    step = Carry(
+        acc, Load(x, (v,)), acc * Load(table, (j,)).cast(dt.f32) + factor.cast(dt.f32), total
+    )
+    body = vector(
+        v,
+        n,
+        Let(factor, Load(rate, (const(0),)) * 2.0),
+        serial(j, 3, carried=(step,)),
+        Store(out, (v,), total),
+    )
+    arrays = [normal(n), normal(1, dtype=np.float64), normal(3, dtype=np.float64), normal(n)]
+    kernel = Kernel("k", (x, rate, table, out), (body,))
+    check(kernel, arrays, target)
+    plan = one_kernel_plan(kernel, arrays)
+    listing = X86().assembly(compile_plan(plan, target), target)
+    lines = [line for line in listing.splitlines() if "mulps" in line or "fmadd" in line]
+    widest = "zmm" if target.vector_bytes == 64 else "ymm"
+    assert lines and all(widest in line for line in lines)
+
+
 def extremum_kernel(n: int, bound: float | None) -> Kernel:
     """out = maximum(x, y), or maximum(x, bound)."""
     x, y = Buffer("x", dt.f32, (n,), role="in"), Buffer("y", dt.f32, (n,), role="in")
