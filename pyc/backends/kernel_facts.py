@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyc.backends.llvm_expr import nodes_under
-from pyc.ir.expr import Apply, Expr, Load, Shuffle, Var
+from pyc.ir.expr import Apply, Expr, Load, Shuffle, Var, postorder
 from pyc.ir.loops import (
     Accumulate,
     Alloc,
@@ -71,8 +71,9 @@ def varying_carries(loop: For) -> frozenset[Var]:
 
 def widest_element(loop: For) -> int:
     """Bytes of the widest element that a vector loop loads, stores or computes with floats; at
-    least 1. Index arithmetic and rare operands do not count."""
+    least 1. Index arithmetic, rare operands and what all lanes have in common do not count."""
     widest = 1
+    common = _in_common(loop)
     for s in walk(loop.body):
         if isinstance(s, (Store, Accumulate)):
             widest = max(widest, s.buffer.dtype.itemsize)
@@ -82,7 +83,7 @@ def widest_element(loop: For) -> int:
         stack = list(expressions(s))
         while stack:
             n = stack.pop()
-            if n in seen:
+            if n in seen or n in common:
                 continue
             seen.add(n)
             if isinstance(n, Load):
@@ -94,3 +95,22 @@ def widest_element(loop: For) -> int:
             elif isinstance(n, Shuffle):
                 stack.append(n.value)
     return widest
+
+
+def _in_common(loop: For) -> set[Expr]:
+    """Expressions inside a vector loop that are one value for all its lanes, as a scalar argument
+    is; no carried variable counts as one."""
+    inner = list(walk(loop.body))
+    private = {s.buffer for s in inner if isinstance(s, Alloc)}
+    varying: set[Var] = {loop.var}
+    common: set[Expr] = set()
+    for s in inner:
+        if isinstance(s, (For, While)):
+            varying.update(v for c in s.carried for v in (c.var, c.result))
+        for n in postorder(expressions(s)):
+            own = n in varying or (isinstance(n, Load) and n.buffer in private)
+            if not own and not isinstance(n, Shuffle) and all(x in common for x in n.operands):
+                common.add(n)
+        if isinstance(s, Let) and s.value not in common:
+            varying.add(s.var)
+    return common

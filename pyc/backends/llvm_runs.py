@@ -13,11 +13,14 @@ from pyc.backends.llvm_builder import Builder, Value
 from pyc.backends.llvm_expr import VARYING, Binding, nodes_under
 from pyc.backends.llvm_memory import MemoryEmitter
 from pyc.ir.expr import Const, Expr, Load, Shuffle, Var
-from pyc.ir.loops import Let, Store, expressions
+from pyc.ir.loops import Buffer, Let, Space, Store, expressions
 
 
 class RunEmitter(MemoryEmitter):
     """Emits runs of simple statements."""
+
+    loads_ahead = 0
+    """Vectors that are loaded before the first result of theirs is stored, where that helps."""
 
     def __init__(self, builder: Builder) -> None:
         super().__init__(builder)
@@ -52,7 +55,13 @@ class RunEmitter(MemoryEmitter):
             for piece in range(self.lockstep.count):
                 for e in expressions(run[0]):
                     self.any_form(e, piece)
+        ahead = self._first_loads(pieces)
+        step = max(self.loads_ahead // max(len(ahead), 1), 1)
         for piece in range(self.lockstep.count):
+            if ahead and piece % step == 0:
+                for near in range(piece, min(piece + step, self.lockstep.count)):
+                    for load in ahead:
+                        self.any_form(load, near)
             waiting: list[Store] = []
             for s in pieces:
                 if isinstance(s, Store):
@@ -64,6 +73,28 @@ class RunEmitter(MemoryEmitter):
             self._store_all(waiting, piece)
         for _, binding in varying:
             binding.expr = None
+
+    def _first_loads(self, run: Sequence[Let | Store]) -> list[Load]:
+        """Loads of neighbouring elements that are done for several pieces before the first of these
+        is stored: some processors hold a load back behind a store to another place."""
+        assert self.lockstep is not None
+        stores = any(isinstance(s, Store) and s.buffer.space is Space.GLOBAL for s in run)
+        if not stores or not self.loads_ahead or self.lockstep.count == 1 or self.mask is not None:
+            return []
+        found: dict[tuple[Buffer, str], Load] = {}
+        for e in (e for s in run for e in expressions(s) if self.form(e) == VARYING):
+            for n in self._order(e):
+                if type(n) is Load and (first := self._first_element(n)) is not None:
+                    found[n.buffer, first] = n
+        return list(found.values())
+
+    def _first_element(self, load: Load) -> str | None:
+        """The number of the element from which on lanes read neighbours; None where they do not,
+        or where something here writes them."""
+        if load.buffer in self.written or any(self.form(i) == VARYING for i in load.index):
+            return None
+        element = self.linear(load.buffer, load.index, 0)
+        return element.base.ref if element.base is not None and element.stride == 1 else None
 
     def disturbs(self, run: Sequence[Let | Store], s: Let | Store) -> bool:
         """Whether `s` may not join `run` piece by piece: one stores what the other loads or stores,

@@ -57,6 +57,7 @@ class X86Kernel(KernelEmitter):
     def __init__(self, kernel: Kernel, target: Target, intrinsics: dict[str, str]) -> None:
         super().__init__(kernel, target, intrinsics, X86_INTRINSICS)
         self.parallel = outermost_parallel(kernel)
+        self.loads_ahead = target.registers // 2
         self.avx512 = x86_vectors.has_avx512(target)
         self._bounds: dict[tuple[str, str], x86_vectors.Bound] = {}
         self.streams = False

@@ -92,12 +92,14 @@ milliseconds more to compile."""
 ONE_LOOP = 256
 """Instructions per element from which whole vectors and the rest are one masked loop: masks cost
 nothing beside them, and half the code is half the time to compile it."""
-AT_ONCE = 4
-"""Vectors of a row that one step of a loop stores, where they are cheap: what is stored by one
-instruction reaches memory a quarter slower than by four (processors follow streams by the addresses
-of instructions). It gains nothing where the row is read from memory too."""
-FEW = 8
-"""Instructions per element that are cheap."""
+AT_ONCE = ((32, 4), (64, 2))
+"""Instructions of an element up to which one step of a loop does so many vectors. All of them are
+loaded before the first is stored: a processor takes a load for one of what was just stored where
+the last twelve bits of the addresses are equal, as they are for arrays of equal size made one after
+the other, and each vector then waits for the one before (twice the time, measured). And what one
+instruction stores reaches memory a quarter slower than what four do."""
+STEPS = 8
+"""Steps of a loop from which they are of several vectors."""
 SHORT_ROW = 32
 """Elements of an inner loop below which outer loops are not collapsed into one."""
 FEW_ELEMENTS = 64
@@ -295,13 +297,13 @@ class _Scheduler:
         core: Body,
         width: int,
         first: Expr | None = None,
-        at_once: int = 1,
         whole: bool = False,
         same: Sequence[Var] = (),
+        most: int = 0,
     ) -> list[Stmt]:
-        """`core` for first <= var < first + extent: whole vectors, `at_once` of them in a step of
-        the loop, then a masked one (unless the extent is `whole` vectors); large bodies as one
-        masked loop. same: variables of loops outside."""
+        """`core` for first <= var < first + extent: whole vectors, several in a step of the loop
+        (`most`, if that is given), then a masked one (unless the extent is `whole` vectors); large
+        bodies as one masked loop. same: variables of loops outside."""
         start = first if first is not None else const(0)
         if isinstance(extent, int) and first is None:
             pieces = self.segments.inner(loop, core)
@@ -316,53 +318,61 @@ class _Scheduler:
             if extent == 1:
                 return list(renamed(core, {loop.var: start}))
             width = min(width, 1 << (extent - 1).bit_length())
+        several = most or self._several(core, loop.extent // width)
         count: int | Expr
         rest: int | Expr
         if isinstance(extent, int):
-            count, rest = divmod(extent, width)
+            count, rest = divmod(extent, width * several)
         else:
-            count = apply("quotient", extent, const(width))
-            rest = 0 if whole else apply("remainder", extent, const(width))
+            count = apply("quotient", extent, const(width * several))
+            even = whole and loop.extent % (width * several) == 0
+            rest = 0 if even else apply("remainder", extent, const(width * several))
         if rest != 0 and count != 0 and self.nest.instructions(core) > ONE_LOOP:
             return [self._masked(loop, extent, core, width, start)]
-        body = self._whole_vectors(loop, count, core, width, start, at_once)
+        body = self._whole_vectors(loop, count, core, width * several, start)
         if isinstance(rest, int) and rest == 0:
             return body
+        start = start + count * (width * several)
+        if several > 1:
+            return body + self._left(loop, rest, core, width, start, whole)
         lane = Var("lane")
-        last = start + (lane + count * width)
-        if not isinstance(count, int):
-            last = start + count * width + lane
-        inner = renamed(core, {loop.var: last})
+        inner = renamed(core, {loop.var: start + lane})
         vector = For(lane, width, Kind.VECTOR, (If(lane < rest, inner),))
         body.append(vector if isinstance(rest, int) else If(rest > 0, (vector,)))
         return body
 
+    def _left(
+        self, loop: Loop, rest: int | Expr, core: Body, width: int, start: Expr, whole: bool
+    ) -> list[Stmt]:
+        """What is left behind steps of several vectors: one vector after the other."""
+        if isinstance(rest, int) and (rest < width or rest % width == 0):
+            return self._vectors(loop, rest, core, width, start, most=1)
+        if not whole:
+            return [self._masked(loop, rest, core, width, start)]
+        return self._whole_vectors(loop, apply("quotient", rest, const(width)), core, width, start)
+
+    def _several(self, core: Body, vectors: int) -> int:
+        """Vectors that one step of a loop over some does."""
+        if not all(isinstance(s, (Let, Store)) for s in core):
+            return 1
+        work = self.nest.instructions(core)
+        found = next((n for most, n in AT_ONCE if work <= most), 1)
+        return found if vectors >= STEPS * found else 1
+
     @staticmethod
     def _whole_vectors(
-        loop: Loop, count: int | Expr, core: Body, width: int, start: Expr, at_once: int
+        loop: Loop, count: int | Expr, core: Body, width: int, start: Expr
     ) -> list[Stmt]:
-        """`core` for `count` vectors from `start` on."""
+        """`core` for `count` vectors of `width` lanes from `start` on."""
 
         def vector(first: Expr) -> Stmt:
             lane = Var("lane")
             return For(lane, width, Kind.VECTOR, renamed(core, {loop.var: first + lane}))
 
-        v = Var("v")
-        if not isinstance(count, int):
-            return [For(v, count, Kind.SERIAL, (vector(start + v * width),))]
-        if count <= 1:
+        if isinstance(count, int) and count <= 1:
             return [vector(start)] * count
-        steps, left = divmod(count, at_once)
-        if at_once == 1 or steps <= 1:
-            return [For(v, count, Kind.SERIAL, (vector(start + v * width),))]
-        u, more = Var("u"), Var("u")
-        step = at_once * width
-        several = For(u, at_once, Kind.UNROLL, (vector(start + v * step + u * width),))
-        body: list[Stmt] = [For(v, steps, Kind.SERIAL, (several,))]
-        if left:
-            behind = vector(start + steps * step + more * width)
-            body.append(For(more, left, Kind.UNROLL, (behind,)))
-        return body
+        v = Var("v")
+        return [For(v, count, Kind.SERIAL, (vector(start + v * width),))]
 
     @staticmethod
     def _masked(loop: Loop, extent: int | Expr, core: Body, width: int, start: Expr) -> Stmt:
@@ -488,8 +498,7 @@ class _Scheduler:
     def _stored_row(self, region: For, width: int) -> list[Stmt]:
         """A loop over the row that stores, in vectors along the row."""
         loops, inner = peel((region,))
-        at_once = AT_ONCE if self.nest.instructions(inner) <= FEW else 1
-        vectors = self._vectors(loops[-1], loops[-1].extent, inner, width, at_once=at_once)
+        vectors = self._vectors(loops[-1], loops[-1].extent, inner, width)
         return self._wrap(loops[:-1], vectors, parallel=False)
 
     def _within_lanes(self, core: Body) -> list[Stmt]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -857,6 +858,63 @@ def test_wide_vectors_are_used_where_asked() -> None:
     listing = X86().assembly(compile_plan(plan, narrow), narrow)
     assert "ymm" in listing
     assert "zmm" not in listing
+
+
+@each_target
+def test_what_lanes_have_in_common_does_not_narrow_their_vectors(target: Target) -> None:
+    """A scalar argument of float64, a table read by a counter, what is bound of these: vectors of
+    float32 beside them have all lanes of a register."""
+    n = 64
+    x, out = Buffer("x", dt.f32, (n,), role="in"), Buffer("out", dt.f32, (n,), role="out")
+    rate, table = Buffer("r", dt.f64, (1,), role="in"), Buffer("t", dt.f64, (3,), role="in")
+    v, j = Var("v"), Var("j")
+    acc, total, factor = Var("acc", dt.f32), Var("total", dt.f32), Var("factor", dt.f64)
+    step = Carry(
+        acc, Load(x, (v,)), acc * Load(table, (j,)).cast(dt.f32) + factor.cast(dt.f32), total
+    )
+    body = vector(
+        v,
+        n,
+        Let(factor, Load(rate, (const(0),)) * 2.0),
+        serial(j, 3, carried=(step,)),
+        Store(out, (v,), total),
+    )
+    arrays = [normal(n), normal(1, dtype=np.float64), normal(3, dtype=np.float64), normal(n)]
+    kernel = Kernel("k", (x, rate, table, out), (body,))
+    check(kernel, arrays, target)
+    plan = one_kernel_plan(kernel, arrays)
+    listing = X86().assembly(compile_plan(plan, target), target)
+    lines = [line for line in listing.splitlines() if "mulps" in line or "fmadd" in line]
+    widest = "zmm" if target.vector_bytes == 64 else "ymm"
+    assert lines and all(widest in line for line in lines)
+
+
+@each_target
+def test_several_vectors_are_loaded_before_the_first_is_stored(target: Target) -> None:
+    """A processor may hold a load back behind a store to another place."""
+    x, y = Buffer("x", dt.f32, (64,), role="in"), Buffer("y", dt.f32, (64,), role="in")
+    out, v = Buffer("out", dt.f32, (64,), role="out"), Var("v")
+    value = Load(x, (v,)) / Load(y, (v,)) + Load(y, (v,))
+    kernel = Kernel("k", (x, y, out), (vector(v, 64, Store(out, (v,), value)),))
+    arrays = [normal(64), normal(64), normal(64)]
+    check(kernel, arrays, target)
+    text = modules(one_kernel_plan(kernel, arrays), target).text
+    order = re.findall(r"(load|store) <", text)
+    width = target.vector_bytes // 4
+    several = min(target.registers // 4, 64 // width)
+    assert order == (["load"] * 2 * several + ["store"] * several) * (64 // width // several)
+
+
+@each_target
+def test_what_a_vector_stores_is_not_loaded_before(target: Target) -> None:
+    """Loads of memory that the statements write stay where they are."""
+    x, v = Buffer("x", dt.f32, (64,), role="inout"), Var("v")
+    store = Store(x, (v,), Load(x, (v,)) * 2.0)
+    kernel = Kernel("k", (x,), (vector(v, 64, store),))
+    check(kernel, [normal(64)], target)
+    text = modules(one_kernel_plan(kernel, [normal(64)]), target).text
+    width = target.vector_bytes // 4
+    assert re.findall(r"(load|store) <", text) == ["load", "store"] * (64 // width)
 
 
 def extremum_kernel(n: int, bound: float | None) -> Kernel:
