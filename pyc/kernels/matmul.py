@@ -71,8 +71,10 @@ SMALL_BYTES = 1 << 14
 larger ones along their rows."""
 SET_BYTES = 1 << 12
 """Lines that are multiples of this apart share a set of the first-level cache."""
+FAR = 1 << 20
+"""Bytes of a result from which its lines are asked for before they are written."""
 TERMS_AHEAD = 16
-"""How many terms before its use one is asked for, where the terms of a lie apart: some 400 cycles."""
+"""How many terms before its use one is asked for where the terms of a lie apart: 400 cycles."""
 TOGETHER = 4
 """Columns that are packed together where they lie apart: a divisor of the lanes of any vector."""
 LINE = 64
@@ -285,7 +287,7 @@ class _Nest:
     def _result(self, at: _At, row: Expr, lane: Expr, total: Expr) -> Body:
         """Stores an element of the result, if it is inside."""
         column = at.column + lane
-        place = (*at.batch, *((at.row + row,) if self.row_axes else ()), column)
+        place = self._place(at, row, column)
         value = total.cast(self.product)
         if self.epilogue is not None:
             value = self.epilogue.at(place, value)
@@ -317,7 +319,8 @@ class _Nest:
             initial = self._zero() if ends.first else Load(self.sums, (row[r], lane))
             carried.append(Carry(names[r], initial, fma(x, term, names[r]), results[r]))
         ahead = self._rows_ahead(at, row, start + k) if self.packs else self._ahead(at, start + k)
-        body: list[Stmt] = [For(k, count, Kind.SERIAL, ahead, tuple(carried))]
+        body = self._results_ahead(at, row) if ends.last else []
+        body.append(For(k, count, Kind.SERIAL, ahead, tuple(carried)))
         for r in range(self.rows):
             if ends.last:
                 body += self._result(at, row[r], lane, results[r])
@@ -344,10 +347,26 @@ class _Nest:
             for c in columns
         )
 
+    def _results_ahead(self, at: _At, rows: list[Expr]) -> list[Stmt]:
+        """Brings the lines of a group's results closer, which come from memory while its terms are
+        multiplied: a store that finds no line holds up those behind it."""
+        if prod(n for n in self.out.shape if isinstance(n, int)) * self.out.dtype.itemsize < FAR:
+            return []
+        line = LINE // self.out.dtype.itemsize
+        return [
+            Prefetch(self.out, self._place(at, row, at.column + c))
+            for row in rows
+            for c in range(line - 1, self.width, line)
+        ]
+
+    def _place(self, at: _At, row: Expr, column: Expr) -> tuple[Expr, ...]:
+        """Where an element of the result stands, of a row of the tile and a column."""
+        return (*at.batch, *((at.row + row,) if self.row_axes else ()), column)
+
     def _rows_ahead(self, at: _At, rows: list[Expr], term: Expr) -> Body:
         """Brings what follows of a closer: the next group's rows, each a run of its own in memory;
         where a term is a run, the terms to come of these rows."""
-        if self.k < self.depth:
+        if self.k < DEPTH:
             return ()
         contract, batch_axes = self.dimensions[0][0], self.dimensions[1][0]
         places = [(row + self.rows, term) for row in rows]
