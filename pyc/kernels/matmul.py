@@ -71,6 +71,12 @@ SMALL_BYTES = 1 << 14
 larger ones along their rows."""
 SET_BYTES = 1 << 12
 """Lines that are multiples of this apart share a set of the first-level cache."""
+FAR = 1 << 20
+"""Bytes of a result from which its lines are asked for before they are written."""
+TERMS_AHEAD = 16
+"""How many terms before its use one is asked for where the terms of a lie apart: 400 cycles."""
+TOGETHER = 4
+"""Columns that are packed together where they lie apart: a divisor of the lanes of any vector."""
 LINE = 64
 """Bytes of a line of the caches."""
 LIGHT = 4
@@ -216,8 +222,9 @@ class _Nest:
         batch = tuple(Var(f"n{k}") for k in range(len(self.batch)))
         tile, panel = Var("tile"), Var("panel")
         body = self._task(_At(batch, tile * self.tile, panel * self.width))
-        loops = [*zip(batch, self.batch, strict=True), (panel, self.panels)]
-        loops.append((tile, -(-self.m // self.tile)))
+        # Panels of one tile are neighbours: its rows stay in a cache that threads share.
+        loops = [*zip(batch, self.batch, strict=True), (tile, -(-self.m // self.tile))]
+        loops.append((panel, self.panels))
         task, total = Var("task"), prod(extent for _, extent in loops)
         lets: list[Stmt] = []
         rest: Expr = task
@@ -280,7 +287,7 @@ class _Nest:
     def _result(self, at: _At, row: Expr, lane: Expr, total: Expr) -> Body:
         """Stores an element of the result, if it is inside."""
         column = at.column + lane
-        place = (*at.batch, *((at.row + row,) if self.row_axes else ()), column)
+        place = self._place(at, row, column)
         value = total.cast(self.product)
         if self.epilogue is not None:
             value = self.epilogue.at(place, value)
@@ -311,8 +318,9 @@ class _Nest:
             x = self._element(self.a, 0, at, self._row(at, row[r]), start + k)
             initial = self._zero() if ends.first else Load(self.sums, (row[r], lane))
             carried.append(Carry(names[r], initial, fma(x, term, names[r]), results[r]))
-        ahead = self._ahead(at, start + k) if not self.packs else ()
-        body: list[Stmt] = [For(k, count, Kind.SERIAL, ahead, tuple(carried))]
+        ahead = self._rows_ahead(at, row, start + k) if self.packs else self._ahead(at, start + k)
+        body = self._results_ahead(at, row) if ends.last else []
+        body.append(For(k, count, Kind.SERIAL, ahead, tuple(carried)))
         for r in range(self.rows):
             if ends.last:
                 body += self._result(at, row[r], lane, results[r])
@@ -339,6 +347,37 @@ class _Nest:
             for c in columns
         )
 
+    def _results_ahead(self, at: _At, rows: list[Expr]) -> list[Stmt]:
+        """Brings the lines of a group's results closer, which come from memory while its terms are
+        multiplied: a store that finds no line holds up those behind it."""
+        if prod(n for n in self.out.shape if isinstance(n, int)) * self.out.dtype.itemsize < FAR:
+            return []
+        line = LINE // self.out.dtype.itemsize
+        return [
+            Prefetch(self.out, self._place(at, row, at.column + c))
+            for row in rows
+            for c in range(line - 1, self.width, line)
+        ]
+
+    def _place(self, at: _At, row: Expr, column: Expr) -> tuple[Expr, ...]:
+        """Where an element of the result stands, of a row of the tile and a column."""
+        return (*at.batch, *((at.row + row,) if self.row_axes else ()), column)
+
+    def _rows_ahead(self, at: _At, rows: list[Expr], term: Expr) -> Body:
+        """Brings what follows of a closer: the next group's rows, each a run of its own in memory;
+        where a term is a run, the terms to come of these rows."""
+        if self.k < DEPTH:
+            return ()
+        contract, batch_axes = self.dimensions[0][0], self.dimensions[1][0]
+        places = [(row + self.rows, term) for row in rows]
+        if not self.along:
+            places = [(row, term + TERMS_AHEAD) for row in (rows[0], rows[-1])]
+        rank = len(self.a.shape)
+        return tuple(
+            Prefetch(self.a, place_of(rank, contract, batch_axes, at.batch, at.row + row, k))
+            for row, k in places
+        )
+
     def _pack(self, at: _At, start: Expr, count: int) -> list[Stmt]:
         """The block's terms of a panel, zero beyond the last column."""
         lane, k = Var("lane"), Var("k")
@@ -354,17 +393,26 @@ class _Nest:
         return [For(k, count, Kind.SERIAL, (vector,))]
 
     def _pack_across(self, at: _At, start: Expr, count: int) -> list[Stmt]:
-        """The same where neighbouring terms are neighbours in memory: read along them, one by one.
-        Vectors along the columns would be gathers, whose lines often share a cache set."""
-        lane, k = Var("lane"), Var("k")
-        column = at.column + lane
-        element = self._element(self.b, 1, at, column, start + k)
-        terms = For(k, count, Kind.SERIAL, (Store(self.panel, (k, lane), element),))
-        if not self.n % self.width:
-            return [For(lane, self.width, Kind.SERIAL, (terms,))]
-        k = Var("k")
-        zero = For(k, count, Kind.SERIAL, (Store(self.panel, (k, lane), self._zero()),))
-        return [For(lane, self.width, Kind.SERIAL, (If(column < self.n, (terms,), (zero,)),))]
+        """The same where neighbouring terms are neighbours in memory: read along them, one by one,
+        of TOGETHER columns at a time; those beyond the last are its copies. Vectors along the
+        columns would be gathers, whose lines often share a cache set."""
+        some, k = Var("some"), Var("k")
+        contract, batch_axes = self.dimensions[0][1], self.dimensions[1][1]
+        rank = len(self.b.shape)
+        body: list[Stmt] = []
+        for c in range(TOGETHER):
+            ahead = at.column + (some + 1) * TOGETHER + c
+            place = place_of(rank, contract, batch_axes, at.batch, ahead, start + k)
+            body.append(Prefetch(self.b, place))
+            lane = some * TOGETHER + c
+            column = at.column + lane
+            if self.n % self.width:
+                column = minimum(column, const(self.n - 1))
+            body.append(
+                Store(self.panel, (k, lane), self._element(self.b, 1, at, column, start + k))
+            )
+        terms = For(k, count, Kind.SERIAL, tuple(body))
+        return [For(some, self.width // TOGETHER, Kind.SERIAL, (terms,))]
 
     def _element(self, buffer: Buffer, side: int, at: _At, free: Expr, term: Expr) -> Expr:
         """An element of an argument at (batch, free axis, contracted axis), widened."""

@@ -10,7 +10,7 @@ import pytest
 from pyc.ir import dtype as dt
 from pyc.ir import simulate
 from pyc.ir.dtype import DType
-from pyc.ir.loops import Alloc, For, Kind, walk
+from pyc.ir.loops import Alloc, For, Kind, Prefetch, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 from pyc.ir.types import ArrayType
 from pyc.jit import jit
@@ -129,3 +129,25 @@ def test_threads_do_not_change_bits() -> None:
         results.add(jit(lambda a, b: a @ b)(a, b).tobytes())
     set_num_threads(None)
     assert len(results) == 1
+
+
+def asked_for(m: int, k: int, n: int, dimensions: Any = PLAIN, batch: int = 0) -> set[str]:
+    """The buffers that a product of float32 says it reaches soon."""
+    first = (k, m) if dimensions[0][0] == (0,) else (m, k)
+    lead = (batch,) if batch else ()
+    types = ArrayType((*lead, *first), dt.f32), ArrayType((*lead, k, n), dt.f32)
+    assert not refusal(types, dimensions, X86_64_V4)
+    kernel = matmul(types, X86_64_V4, dimensions=dimensions)
+    return {s.buffer.name for s in walk(kernel.body) if isinstance(s, Prefetch)}
+
+
+def test_what_comes_from_far_is_asked_for() -> None:
+    """Rows of the next group and terms to come of a large a, the next panel of b, and lines of a
+    result that no cache holds; nothing where all lies near."""
+    turned = (((0,), (0,)), ((), ()))
+    assert asked_for(2000, 1000, 400) == {"a"}
+    assert asked_for(400, 1000, 400, turned) == {"a"}
+    assert asked_for(2000, 20, 2000) == {"out"}
+    assert asked_for(24, 200, 400) == {"b"}
+    assert not asked_for(24, 20, 64) - {"b"}
+    assert not asked_for(400, 20, 64)
