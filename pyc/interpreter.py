@@ -60,6 +60,10 @@ class Interpreter(ABC):
     def alias(self, x: Any, source: Any) -> Any:
         """`x`, a result that NumPy gives as a view of `source` but that was computed otherwise."""
 
+    def boxed(self, x: Any) -> Any:
+        """`x`, of rank 0 as an array and not as a scalar."""
+        return x
+
     def rows(self, items: Sequence[Any]) -> list[Any] | None:
         """Elements of a list or a tuple as arrays whose rows they are, and lists of those between
         that are none; None where no arrays are known."""

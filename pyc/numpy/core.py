@@ -7,7 +7,7 @@ weak), with the `cast` and `broadcast` equations that the Graph level wants expl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache, reduce
 from math import prod
 from typing import Any
@@ -42,11 +42,22 @@ _SEQUENCES, _NUMBERS = (list, tuple, range), (int, float, complex)
 
 
 def separated(found: Any, args: Sequence[Any]) -> Any:
-    """The results of a function as arrays that share memory with none of its arguments."""
+    """The results of a function as arrays that share memory with none of its arguments, nor with
+    what is in lists of them."""
     interpreter = current()
+    if any(type(a) in (tuple, list) for a in args):
+        args = [x for a in args for x in _leaves(a)]
     if type(found) in (tuple, list):
         return type(found)(interpreter.separate(x, args) for x in found)
     return interpreter.separate(found, args)
+
+
+def _leaves(x: Any) -> Iterator[Any]:
+    if type(x) not in (tuple, list):
+        yield x
+        return
+    for each in x:
+        yield from _leaves(each)
 
 
 def value(x: Any, dtype: DType | None = None) -> Any:

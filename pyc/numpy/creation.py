@@ -74,9 +74,13 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return imported(x, device, copy)
 
 
-def array(x: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any:
-    """`x` as an array of its own, unless `copy` is false, with new axes in front up to `ndmin`."""
-    found = asarray(x, dtype)
+def array(x: Any, dtype: Any = None, copy: bool | None = True, ndmin: int = 0) -> Any:
+    """`x` as an array of its own, with new axes in front up to `ndmin`.
+
+    copy: None for the memory of `x` where it may be shared, False for an error where it may not
+    raises ArgumentError: no copy may be made, and one is needed
+    """
+    found = asarray(x, dtype, copy=False if copy is False else None)
     missing = max(ndmin - len(shape_of(found)), 0)
     if missing:
         found = bind1("reshape", found, shape=(1,) * missing + shape_of(found))

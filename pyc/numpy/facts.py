@@ -11,7 +11,7 @@ import numpy as np
 
 from pyc.array import Array
 from pyc.errors import ArgumentError, DTypeError
-from pyc.interpreter import is_number
+from pyc.interpreter import current, is_number
 from pyc.ir import dtype as dt
 from pyc.numpy.core import axes_of, constant, dtype_of, shape_of, to_dtype, value
 from pyc.numpy.creation import asarray
@@ -183,7 +183,9 @@ def asfortranarray(a: Any, dtype: Any = None) -> Any:
     >>> asfortranarray(1).tolist()
     [1]
     """
-    return atleast_1d(asarray(a, dtype))
+    x = asarray(a)
+    found = atleast_1d(asarray(x, dtype))
+    return found if len(shape_of(x)) <= 1 else current().alias(found, x)
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
@@ -203,7 +205,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
 
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
     """`asarray`; what is required of the memory of arrays is so, or cannot be told from their
-    values. NumPy: `numpy.require`.
+    values. It may share the memory of `a`. NumPy: `numpy.require`.
 
     raises ArgumentError: an unknown requirement
 
@@ -217,7 +219,9 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
         raise ArgumentError(
             f"require: there is no requirement {unknown[0]!r}", fix="Use 'C', 'F', 'A', 'W' or 'O'."
         )
-    return asarray(a, dtype)
+    x = asarray(a)
+    found = asarray(x, dtype)
+    return current().alias(found, x) if given else found
 
 
 _REQUIREMENTS = (

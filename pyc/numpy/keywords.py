@@ -64,7 +64,8 @@ _MASKED: dict[str, tuple[str, ...]] = {
 
 _VIEWS = frozenset(
     (
-        *("array_split", "asarray", "ascontiguousarray", "astype"),
+        *("array", "array_split", "asanyarray", "asarray", "asarray_chkfinite", "asfortranarray"),
+        *("ascontiguousarray", "astype", "require"),
         *("atleast_1d", "atleast_2d", "atleast_3d"),
         *("broadcast_arrays", "broadcast_to", "diag", "diagonal", "expand_dims", "flip"),
         *("fliplr", "flipud", "imag", "matrix_transpose", "moveaxis", "permute_dims", "ravel"),
@@ -277,7 +278,7 @@ def explained(
                 found = load("pyc.numpy.masked").reduced(function.__name__, **bound, **asked)
             else:
                 found = function(*args, **kwargs)
-        found = separated(found, args) if separate else found
+        found = separated(found, (*args, *kwargs.values())) if separate else found
         if gives_arrays and isinstance(found, np.generic) and not is_tracing():
             found = np.asarray(found)
         return found if device is None else _placed(found, device)

@@ -157,11 +157,8 @@ def shown(value: Apart) -> str:
 
 
 def is_array(leaf: Any) -> bool:
-    """Whether a leaf is a traced array that could be changed in place: of those of rank 0 only what
-    the caller may hold, the others are scalars."""
-    if not isinstance(leaf, Tracer) or leaf.weak is not None:
-        return False
-    return leaf.ndim > 0 or leaf.origin.argument
+    """Whether a leaf is a traced array that could be changed in place, and not a scalar."""
+    return isinstance(leaf, Tracer) and leaf.weak is None and leaf.is_array
 
 
 __all__ = ["Apart", "Static", "apart", "common", "described", "is_array", "kind_of", "shown"]

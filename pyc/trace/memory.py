@@ -235,15 +235,15 @@ class ArrayMemory:
     """The value of a traced array and the memory that it is in. owner: the trace; value: the name
     in the Graph; outer: the array of a surrounding trace that this one stands for.
 
-    `argument`: whether the memory is the caller's; `dense`: whether it was made in row-major order,
-    whatever the value; `made`: the value that it was made with; `viewed`, `step`: the array of
+    `argument`: whether the memory is the caller's; `boxed`: of rank 0, whether NumPy makes an array
+    of it and not a scalar; `dense`: whether it was made in row-major order, whatever the value; `made`: the value that it was made with; `viewed`, `step`: the array of
     which it is a view, and how; `rivals`: arrays that may share its memory: which of them do
     depends on data.
     """
 
     __slots__ = (
-        *("_seen", "_value", "argument", "dense", "made", "outer", "owner", "rivals", "step"),
-        *("type", "viewed"),
+        *("_seen", "_value", "argument", "boxed", "dense", "made", "outer", "owner", "rivals"),
+        *("step", "type", "viewed"),
     )
 
     def __init__(self, owner: Owner, value: Value, outer: Self | None = None) -> None:
@@ -252,6 +252,7 @@ class ArrayMemory:
         self.type: ArrayType = value.type
         self.outer = outer
         self.argument = False
+        self.boxed = False
         self.dense = False
         self.made = value
         self.viewed: Self | None = None
@@ -274,6 +275,17 @@ class ArrayMemory:
                 self._follow(base)
                 self._seen = now
         return self._value
+
+    @property
+    def is_array(self) -> bool:
+        """Whether NumPy could change it in place: of rank 0 an array, or a view of one, but not a
+        scalar."""
+        array: ArrayMemory | None = self
+        while array is not None:
+            if array.type.shape or array.argument or array.boxed:
+                return True
+            array = array.outer if array.viewed is None else array.viewed
+        return False
 
     def view_of(self, base: Self, step: Step | None, seen: Value | None) -> None:
         """Makes it a view of `base`, which had the value `seen` when this had its own."""

@@ -162,7 +162,7 @@ class ArrayMethods:
     def view(self, dtype: Any = None) -> Any:
         """The array again, or its bits read as numbers of another type: of a smaller one several
         along the last axis for each element, of a larger one fewer."""
-        if dtype is None:
+        if dtype is None or dtype is np.ndarray:
             return pnp.reshape(self, type_of(self).shape)
         kind = to_dtype(dtype)
         if kind.bits == type_of(self).dtype.bits and not kind.is_complex:

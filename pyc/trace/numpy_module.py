@@ -19,7 +19,7 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.array import Array as DeviceArray
 from pyc.errors import DTypeError, PurityError, UnsupportedOpError
-from pyc.interpreter import weak_type
+from pyc.interpreter import current, weak_type
 from pyc.ir import dtype as dt
 from pyc.reasons import Reason
 from pyc.trace import calling_functions, dispatch, location
@@ -57,10 +57,16 @@ def view(function: Any) -> Any:
             found = local(dispatch.name_of(function), function(*args, **options))
         if function in _OVER_MEMORY and isinstance(found, Tracer) and _is_memory(args):
             found.argument = True  # a copy stands for it, so writing would be lost
-        return found
+        return current().boxed(found) if function in _MAKERS else found
 
     return update_wrapper(traced, function)
 
+
+_MAKERS = (
+    *(np.array, np.asarray, np.asanyarray, np.copy, np.empty, np.empty_like, np.full),
+    *(np.full_like, np.ones, np.ones_like, np.zeros, np.zeros_like),
+)
+"""Functions that make arrays of rank 0, too, and not scalars."""
 
 _OVER_MEMORY = (np.asarray, np.asanyarray, np.ascontiguousarray, np.frombuffer)
 """Functions whose result is over the memory of what they get."""

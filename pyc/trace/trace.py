@@ -172,6 +172,7 @@ class Trace(Interpreter):
         """A tracer of the same value, an array of its own in row-major order."""
         found = Tracer(self, self.lift(x).value, x.weak)
         found.dense = True
+        found.boxed = not x.ndim and x.weak is None and x.is_array
         return found
 
     def separate(self, x: Any, arguments: Sequence[Any]) -> Any:
@@ -190,6 +191,14 @@ class Trace(Interpreter):
         """A view that cannot be computed again."""
         found = Tracer(self, x.value, x.weak)
         found.view_of(source, Step(None, {}), source.value)
+        return found
+
+    def boxed(self, x: Any) -> Any:
+        """See `Interpreter.boxed`."""
+        if type(x) is not Tracer or x.is_array:
+            return x
+        found = Tracer(self, self.lift(x).value)
+        found.boxed = True
         return found
 
     def rows(self, items: Sequence[Any]) -> list[Any] | None:

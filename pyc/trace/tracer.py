@@ -102,7 +102,7 @@ def _in_place(method: str, symbol: str) -> Any:
     place either; for arrays the elements change, for every alias too."""
 
     def operator(self: Tracer, other: Any) -> Any:
-        if not self.ndim and (self.weak is not None or not self.argument):
+        if self.weak is not None or not self.is_array:
             return getattr(self, method)(other)
         rewrite = f"`a = a {symbol} b`"
         here: Tracer = current().lift(self)
@@ -366,8 +366,9 @@ class Tracer(ArrayMemory, ArrayMethods):
             if selecting().selects(key):
                 return selecting().taken(array, key)
         found = indexing.getitem(array, key)
-        # All axes taken by integers give a scalar, which is a copy.
-        return found if found.shape or _has_ellipsis(key) else current().copy(found)
+        if found.shape or _has_ellipsis(key):
+            return found
+        return current().separate(found, (found,))  # all axes taken by integers give a scalar
 
     def __len__(self) -> int:
         """Length of the first axis; TypeError for rank 0."""

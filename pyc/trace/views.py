@@ -118,6 +118,8 @@ class _ClassBody(dict[str, Any]):
         self._view = view
 
     def __missing__(self, name: str) -> Any:
+        if name == "__annotations__":  # the class gets its own, and not the module's
+            raise KeyError(name)
         found = self._view[name] if dict.__contains__(self._view, name) else self._view.answer(name)
         return CONVERTERS[found] if is_converter(found) and is_called() else found
 

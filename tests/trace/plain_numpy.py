@@ -788,6 +788,25 @@ works(
     """,
 )
 works(
+    "classes made in the function: dataclasses, named tuples, annotations",
+    """
+    from dataclasses import dataclass
+    from typing import NamedTuple
+    def f(x):
+        @dataclass
+        class Point:
+            at: object
+            weight: float = 2.0
+        class Pair(NamedTuple):
+            first: object
+            second: float = 1.0
+        class Plain:
+            rate: float
+        point, pair = Point(x), Pair(x * 2)
+        return point.at * point.weight + pair.first - pair.second + len(Plain.__annotations__)
+    """,
+)
+works(
     "numbers of classes: `IntEnum`, `IntFlag`, `class Rate(float)`",
     """
     import enum

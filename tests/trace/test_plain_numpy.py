@@ -39,7 +39,11 @@ What is not exactly as in Python and NumPy:
 * numbers that are arguments compute as NumPy's scalars: 64 bits, which overflow, `1 / 0` is
   infinite, `(-2.0) ** 0.5` is NaN, `round` is NumPy's; as NumPy's scalars they are returned;
 * arrays of rank 0 are scalars: `isinstance(np.array(1.0), np.ndarray)` is false, and results of
-  rank 0 are scalars also where NumPy gives an array (`x.squeeze()`, `np.tensordot`);
+  rank 0 are scalars also where NumPy gives an array (`x.squeeze()`, `np.tensordot`). They change in
+  place where NumPy's do (`total = np.zeros(())`, `v = a[1, ...]`), through every name;
+* what no result needs is not computed, and does not raise either: an index out of range in `x[i]`
+  whose value is not used; `raise` statements and linear algebra always raise;
+* a sum of zeros that are all negative is -0.0;
 * traced edges of bins (`np.digitize`) and lines to search in (`np.searchsorted`) are taken to be in
   order;
 * `np.roots` and `np.linalg.eigvals` of traced values are complex also where all of them are real;
@@ -119,3 +123,21 @@ def test_the_page_is_that_of_the_rows(request) -> None:
     if request.config.getoption("--update-golden"):
         DOCUMENT.write_text(document())
     assert DOCUMENT.read_text() == document()
+
+
+def test_what_no_result_needs_does_not_raise():
+    x, beyond = np.arange(4.0), np.array([9])
+
+    def unused(x, k):
+        x[k]
+        return x * 2
+
+    np.testing.assert_array_equal(jit(unused)(x, beyond), x * 2)
+    with pytest.raises(IndexError):
+        jit(lambda x, k: x[k] * 0)(x, beyond)
+    with pytest.raises(np.linalg.LinAlgError):
+        jit(lambda x: [np.linalg.inv(np.zeros((2, 2)) * x[0]), x][1])(x)
+
+
+def test_a_sum_of_negative_zeros_is_negative():
+    assert np.signbit(jit(np.sum)(np.full(5, -0.0)))

@@ -1,0 +1,186 @@
+"""Which arrays are one: of rank 0, made from others, and given back by functions; NumPy's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc
+from pyc.errors import ArgumentError, DTypeError, TraceError
+
+X = np.array([1.0, 2.0, 3.0, 4.0])
+
+
+def a_sum_in_an_array_of_rank_0(x: Any) -> Any:
+    total = np.zeros(())
+    same = total
+    for k in range(4):
+        total += x[k]
+    return total, same
+
+
+def one_that_a_helper_adds_to(x: Any) -> Any:
+    total = np.array(0.0)
+
+    def add(to: Any, what: Any) -> None:
+        to += what
+
+    for each in x:
+        add(total, each)
+    return total + 0
+
+
+def two_that_change_places(x: Any) -> Any:
+    a, b = np.array(0.0), x[0] * np.ones(())
+    b = np.array(b)
+    for _ in range(10):
+        a, b = b, a + b
+    return a + 0, b + 0
+
+
+def one_in_a_while_loop(x: Any) -> Any:
+    a, b = np.zeros(()), np.zeros(())
+    while a < 10:
+        a += x[1]
+        b -= a
+    return a + 0, b + 0
+
+
+def one_that_a_branch_changes(x: Any) -> Any:
+    a = np.array(0.0)
+    same = a
+    if x[0] > 0:
+        a += 1
+    else:
+        a -= 1
+    return a + 0, same + 0
+
+
+def one_in_a_list_twice(x: Any) -> Any:
+    a = np.zeros(())
+    both = [a, a]
+    both[0] += x[1]
+    return both[1] + 0
+
+
+def one_of_a_scalar(x: Any) -> Any:
+    a = np.asarray(x[0])
+    b = a
+    a += 1
+    c = np.array(x[0], copy=None)
+    d = c
+    c *= 5
+    return a, b, c, d, x[0]
+
+
+def one_of_another(x: Any) -> Any:
+    a = np.array(x[0])
+    b = a.copy()
+    c = b
+    b += 1
+    return a, b, c
+
+
+def views_of_rank_0(x: Any) -> Any:
+    a = x.copy()
+    v = a[1, ...]
+    v += 5
+    w = a[:1].squeeze()
+    w *= 3
+    u = a[2:3].reshape(())
+    u -= 1
+    return a, v, w, u
+
+
+def elements_are_scalars(x: Any) -> Any:
+    a = x.copy()
+    e = a[1]
+    e += 5
+    for each in a:
+        each += 1
+    f, *_ = a
+    f += 1
+    g = a.reshape(-1)[2]
+    g += 1
+    h = a.flat[3]
+    h += 1
+    return a, e, f, g, h
+
+
+def results_are_scalars(x: Any) -> Any:
+    s = x.sum()
+    t, u, v = s, np.squeeze(s), np.float64(s)
+    s += 1
+    u += 2
+    w = v
+    v += 3
+    return s, t, u, v, w
+
+
+def arrays_that_are_not_copied(x: Any) -> Any:
+    a = x.copy()
+    np.array(a, copy=None)[0] = 11
+    np.asanyarray(a)[1] = 12
+    np.array(a, copy=False, ndmin=2)[0, 2] = 13
+    np.asarray_chkfinite(a)[3] = 14
+    b = x.copy()
+    np.asfortranarray(b)[0] = 15
+    b.view(np.ndarray)[1] = 16
+    return a, b
+
+
+def one_array_is_copied_by_functions_of_several(x: Any) -> Any:
+    a = x.copy()
+    np.concatenate([a])[0] = 11
+    np.hstack((a,))[1] = 12
+    np.repeat(a=a, repeats=1)[2] = 14
+    np.block([a])[3] = 15
+    wide = a.reshape(2, 2)
+    np.vstack([wide])[0, 0] = 16
+    np.column_stack([wide])[0, 1] = 17
+    return a
+
+
+PROGRAMS = (
+    *(a_sum_in_an_array_of_rank_0, one_that_a_helper_adds_to, two_that_change_places),
+    *(one_in_a_while_loop, one_that_a_branch_changes, one_in_a_list_twice, one_of_a_scalar),
+    *(one_of_another, views_of_rank_0, elements_are_scalars, results_are_scalars),
+    *(arrays_that_are_not_copied, one_array_is_copied_by_functions_of_several),
+)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_what_numpy_changes_is_changed_and_nothing_else(program: Callable[..., Any]) -> None:
+    expected, found = program(X.copy()), pyc.jit(program)(X)
+    pairs = zip(expected, found) if isinstance(expected, tuple) else ((expected, found),)
+    for a, b in pairs:
+        np.testing.assert_array_equal(b, a)
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+
+
+def test_an_array_of_rank_0_keeps_its_type() -> None:
+    def program(x: Any) -> Any:
+        a = np.array(3)
+        a += x[0]
+        return a
+
+    with pytest.raises(DTypeError, match="does not cast"):
+        pyc.jit(program)(X)
+
+
+def test_a_copy_that_may_not_be_made_is_an_error() -> None:
+    with pytest.raises(ArgumentError, match="copy=False"):
+        pyc.jit(lambda x: np.array(x * 1, dtype=np.float32, copy=False))(X)
+
+
+def test_writing_to_what_require_gives_is_refused_where_numpy_may_copy() -> None:
+    def program(x: Any) -> Any:
+        a = x * 1
+        np.require(a, requirements="C")[0] = 1
+        return a
+
+    with pytest.raises(TraceError, match="may share memory"):
+        pyc.jit(program)(X)
