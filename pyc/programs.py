@@ -166,11 +166,14 @@ class Programs:
                 inputs.append(Input(of, weak, name, leaf if number else None))
         out_tree: tree.TreeDef | None = None
         purity = self.purity or config.current().purity
+        from_the_start = asked_too_late = False
 
         @location.calls_the_user
         def flat(watch: Watch | None, *tracers: Tracer) -> list[Any]:
-            nonlocal out_tree
+            nonlocal out_tree, asked_too_late
             space = current_namespace()
+            if from_the_start:
+                space.reads.ask_which_are_one()
             if watch is not None:
                 watch.attach(space)
             leaves = list(call.leaves)
@@ -190,10 +193,13 @@ class Programs:
             named = signature.names.positional
             args = [space.argument(x, named(k), k) for k, x in enumerate(args)]
             kwargs = {k: space.argument(x, k, k) for k, x in kwargs.items()}
-            if watch is None:
-                result = function(*args, **kwargs)
-            else:
-                result = watch.run(function, args, kwargs)
+            try:
+                if watch is None:
+                    result = function(*args, **kwargs)
+                else:
+                    result = watch.run(function, args, kwargs)
+            finally:
+                asked_too_late |= space.reads.asked_too_late
             if purity == "off":
                 space.check()  # it had copies: what it has done to them would be lost
             results, out_tree = tree.flatten_ordered(space.restored(result))
@@ -223,11 +229,22 @@ class Programs:
             path = first.guards.unlike(second.guards) or first.guards.difference(call.given)
             return "" if path is None else path.text()
 
-        try:
+        def made() -> Traced:
             if purity == "off":
                 return steadily(functools.partial(trace, None), self.name)
             found: Traced = watching().traced_twice(trace, changed, self.name, purity)
             return found
+
+        try:
+            try:
+                found = made()
+                if not asked_too_late:
+                    return found
+            except Exception:  # of the user's code too, which took one array for two
+                if not asked_too_late:
+                    raise
+            from_the_start = True
+            return made()
         except PycError as error:
             raise error.at(location.of_function(self.function)) from error.__cause__
 

@@ -99,10 +99,13 @@ class Facts:
 
     def enters(self, function: FunctionType) -> None:
         """A function of the user's is about to be traced."""
-        code = function.__code__
-        if asks_which_are_one(code, function.__globals__):
+        if asks_which_are_one(function.__code__, function.__globals__):
             self._space.reads.ask_which_are_one()
-        new = mentioned(code) - self.asked
+        self.has_method(function)
+
+    def has_method(self, function: FunctionType) -> None:
+        """A function of a class that is met; it is traced when it is first used, if ever."""
+        new = mentioned(function.__code__) - self.asked
         if new:
             self._ask(new)
 

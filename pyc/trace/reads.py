@@ -78,6 +78,9 @@ class Reads:
         self.torn: Path | None = None
         """A path that has led to two things while the function was traced."""
         self.asks_identity = False
+        self._arrays: dict[int, Read] = {}
+        self._are_apart = False
+        """Whether one array is several hidden arguments, for it was read by several paths."""
         self._told_apart: Read | None = None
         self._seen: dict[Path, Any] = {}
 
@@ -102,6 +105,11 @@ class Reads:
         if not self.asks_identity and self.hide is not None:
             self.asks_identity = True
             self._identities().known = None
+
+    @property
+    def asked_too_late(self) -> bool:
+        """Whether code has compared objects by identity after two things stood for one array."""
+        return self.asks_identity and self._are_apart
 
     def tell_apart(self, path: Path) -> None:
         """Code may compare the object of this path with others that are told apart so."""
@@ -136,7 +144,9 @@ class Reads:
             return path.read.tracer
         if not path.is_outside or self.hide is None:
             return value
-        return self._hidden(path, "array", array_key(value), None, value)
+        found = self._hidden(path, "array", array_key(value), None, value)
+        self._are_apart |= self._arrays.setdefault(id(value), path.read) is not path.read
+        return found
 
     def _hidden(self, path: Path, kind: str, known: Any, weak: type | None, value: Any) -> Any:
         read = self.note(path, kind, known, value)

@@ -88,7 +88,7 @@ class Shadows:
         for value in vars(cls).copy().values():
             function = getattr(value, "fget", getattr(value, "__func__", value))
             if isinstance(function, types.FunctionType):
-                self._space.facts.enters(function)
+                self._space.facts.has_method(function)
         bases = tuple(b for b in map(self.class_of, cls.__bases__) if self._is_made(b))
         names: dict[str, Any] = {"__slots__": (), "__doc__": cls.__doc__}
         names |= {"__module__": cls.__module__, "__qualname__": cls.__qualname__}

@@ -434,6 +434,77 @@ def test_calls_with_registered_dataclasses_are_native(registered) -> None:
         assert function.cache_info().misses == misses + 1
 
 
+class Marked:
+    """Compares as dataclasses do from Python 3.13 on, and holds another way to compare."""
+
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+    def __eq__(self, other: object) -> Any:
+        if self is other:
+            return True
+        if other.__class__ is self.__class__:
+            return self.w.sum() == other.w.sum()
+        return NotImplemented
+
+    def has(self, w: Any) -> bool:
+        return self.w is w
+
+
+FIRST, SECOND = Marked(X), Marked(X)
+
+
+def test_a_method_that_compares_objects_costs_nothing_until_it_is_used() -> None:
+    function = jit(lambda x: x * FIRST.w + SECOND.w)
+    for _ in range(2):
+        np.testing.assert_array_equal(function(X), X * X + X)
+    assert native_calls(function) == 1
+
+
+def test_a_method_that_compares_objects_is_asked_again_when_others_are_there() -> None:
+    pair = {"a": Marked(X * np.nan), "b": None}
+    pair["b"] = pair["a"]
+
+    def compared(x):
+        first, second = pair["a"], pair["b"]
+        return x * 2 if first == second else x * 3
+
+    function = jit(compared)
+    np.testing.assert_array_equal(function(X), X * 2)
+    pair["b"] = object()
+    np.testing.assert_array_equal(function(X), X * 3)
+    pair["b"] = pair["a"]
+    np.testing.assert_array_equal(function(X), X * 2)
+
+
+def test_arrays_that_were_read_before_code_compares_objects_are_told_apart(monkeypatch) -> None:
+    def held(x):
+        first, second = FIRST.w, SECOND.w
+        return x * 2 if SECOND.has(first) and FIRST.has(second) else x * 3
+
+    def read_later(x):
+        first = FIRST.w
+        return x * 2 if SECOND.has(first) else x * 3
+
+    def raises_if_they_differ(x):
+        first = FIRST.w
+        if not SECOND.has(first):
+            raise ValueError("two arrays")
+        return x * 2
+
+    for purity in ("strict", "off"):
+        functions = [jit(f, purity=purity) for f in (held, read_later, raises_if_they_differ)]
+        for _ in range(2):
+            for function in functions:
+                np.testing.assert_array_equal(function(X), X * 2)
+        with monkeypatch.context() as patch:
+            patch.setattr(SECOND, "w", X + 0)
+            for function in functions[:2]:
+                np.testing.assert_array_equal(function(X), X * 3)
+            with pytest.raises(ValueError, match="two arrays"):
+                functions[2](X)
+
+
 def test_objects_inside_of_arguments() -> None:
     function = jit(lambda rows, *, model: rows["a"][1].half(rows["x"]) @ model.w)
     a, b = Layer(np.eye(3)), Layer(np.ones((3, 3)), 3.0)
