@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyc.backends.llvm_expr import nodes_under
+from pyc.ir.defined import widest_in
 from pyc.ir.expr import Apply, Expr, Load, Shuffle, Var, postorder
 from pyc.ir.loops import (
     Accumulate,
@@ -89,8 +90,7 @@ def widest_element(loop: For) -> int:
             if isinstance(n, Load):
                 widest = max(widest, n.dtype.itemsize)
             elif isinstance(n, Apply):
-                if n.dtype.is_float:
-                    widest = max(widest, n.dtype.itemsize)
+                widest = max(widest, widest_in(n))
                 stack.extend(n.args if n.name != "rare_select" else (n.args[0], n.args[2]))
             elif isinstance(n, Shuffle):
                 stack.append(n.value)

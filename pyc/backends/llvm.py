@@ -22,6 +22,7 @@ from pyc.backends.llvm_expr import LARGEST_SIZE, VARYING, Binding, nodes_under
 from pyc.backends.llvm_runs import RunEmitter
 from pyc.backends.llvm_value import Lockstep
 from pyc.ir import dtype as dt
+from pyc.ir.defined import CALLED, Called
 from pyc.ir.expr import Expr, Load, Var
 from pyc.ir.loops import (
     Accumulate,
@@ -104,6 +105,30 @@ class KernelEmitter(RunEmitter):
     @abstractmethod
     def poll_cancel(self) -> None:
         """Leaves the kernel if the call is being cancelled; stands on the back-edge of `While`."""
+
+    # --- definitions ------------------------------------------------------------------------------
+
+    def definition(self, name: str, lanes: int) -> str:
+        """See `ExpressionEmitter`: made when it is first called in the module."""
+        functions, symbol = self.builder.intrinsics, f"{name}_{lanes}"
+        if symbol not in functions:
+            emitter = type(self)(Kernel(name, (), ()), self.target, functions)
+            functions[symbol] = emitter.definition_text(symbol, CALLED[name], lanes)
+        return symbol
+
+    def definition_text(self, symbol: str, called: Called, lanes: int) -> str:
+        """The text of the function, which is all that this emitter emits."""
+        b = self.builder
+        if lanes:
+            self.enter_lockstep(Lockstep(Var("lane"), lanes, lanes, b.root))
+        arguments = [Value(f"%{p.name}", p.dtype, b.root, lanes) for p in called.parameters]
+        for parameter, value in zip(called.parameters, arguments, strict=True):
+            self.bindings[parameter] = Binding(pieces=[value]) if lanes else Binding(value)
+        self.begin([called.body])
+        result = self.varying(called.body, 0) if lanes else self.uniform(called.body)
+        b.line(f"ret {result}")
+        head = f"define internal {result.type} @{symbol}({', '.join(map(str, arguments))}) #0 {{"
+        return f"{head}\nentry:\n{b.text()}\n}}\n"
 
     # --- bodies -----------------------------------------------------------------------------------
 

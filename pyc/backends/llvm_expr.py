@@ -15,10 +15,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
-from pyc.backends.llvm_builder import Builder, Value
+from pyc.backends.llvm_builder import Builder, Scope, Value, deepest, register_type
 from pyc.backends.llvm_value import Lockstep, ValueEmitter
 from pyc.frozen import field, slotted
 from pyc.ir import dtype as dt
+from pyc.ir.defined import CALLED
 from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var
 from pyc.ir.loops import Buffer
 
@@ -85,6 +86,10 @@ class ExpressionEmitter(ValueEmitter, ABC):
     @abstractmethod
     def thread_shuffle(self, node: Shuffle, value: Value) -> Value:
         """`value` of thread `node.var ^ node.distance` of the warp (GPU targets)."""
+
+    @abstractmethod
+    def definition(self, name: str, lanes: int) -> str:
+        """The function of the module that computes a definition, for so many lanes; 0: a scalar."""
 
     # --- statements -------------------------------------------------------------------------------
 
@@ -277,11 +282,24 @@ class ExpressionEmitter(ValueEmitter, ABC):
                 return masked
         args = [self._known(a, piece) for a in node.args]
         scope = self.builder.scope if volatile else None
+        if node.name in CALLED:
+            if form != UNIFORM:
+                args = [self.as_vector(a, piece) for a in args]
+            return self._call(node, args, scope)
         if form == UNIFORM:
             return self.scalar(node.name, node.dtype, args, scope)
         if form == SEQUENCE:
             return self._sequence(node.name, args, scope)
         return self._vector(node.name, node.dtype, args, piece, scope)
+
+    def _call(self, node: Apply, args: Sequence[Value], scope: Scope | None) -> Value:
+        """The result of a definition, of the values or vectors that `args` are."""
+        b, lanes = self.builder, args[0].lanes
+        place = scope or b.placement(deepest(a.scope for a in args))
+        result = register_type(node.dtype, lanes)
+        called = self.definition(node.name, lanes)
+        ref = b.emit(f"call {result} @{called}({', '.join(map(str, args))})", place)
+        return Value(ref, node.dtype, place, lanes)
 
     def _bound(self, var: Var, piece: int) -> Value:
         binding = self.bindings[var]

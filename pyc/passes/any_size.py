@@ -72,7 +72,10 @@ def plan_any_size(
         sites.append(Site(eqn.op.name, graph.eqns.index(eqn)))
         return len(sites) - 1
 
-    lowered = lower(graph, fusion, fusion.walker, fusion.groups[0], "k0", site)
+    lowered = lower(
+        *(graph, fusion, fusion.walker, fusion.groups[0], "k0", site),
+        has_calls=not target.has_blocks,
+    )
     arguments = {p: k for k, p in enumerate(graph.params)}
     logical = _streamed(lowered.kernel) if streamed else lowered.kernel
     kernels = _reduced(logical, shared) if shared else [_scheduled(logical, target)]

@@ -52,7 +52,10 @@ class Launches(Slots):
     def loops(self, scope: Scope, number: int, group: Group) -> None:
         """Adds a loop program."""
         name = f"k{len(self.logical)}"
-        lowered = lower(scope.graph, scope.fusion, scope.walker, group, name, self.site)
+        lowered = lower(
+            *(scope.graph, scope.fusion, scope.walker, group, name, self.site),
+            has_calls=not self.target.has_blocks,
+        )
         taken: set[Value] = set()
         shared: set[Value] = set()
         for out in group.outputs:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pyc.frozen import frozen, replace
+from pyc.ir.defined import calls
 from pyc.ir.element import Element, components_of, fails_of, literal, result_of, scalar_of
 from pyc.ir.expr import Expr, Load, Var, const, substitute
 from pyc.ir.graph import Eqn, Graph, Value
@@ -35,6 +36,7 @@ from pyc.ir.loops import (
 )
 from pyc.ir.op import Complex
 from pyc.ir.op import Kind as OpKind
+from pyc.passes.called import with_calls
 from pyc.passes.fusion import Fusion, Group
 from pyc.passes.index import Simplifier
 from pyc.passes.reads import Index, Walker, full_index, inlines, units_dropped
@@ -463,9 +465,17 @@ def lower(
     group: Group,
     name: str,
     site: Callable[[Eqn], int],
+    *,
+    has_calls: bool = False,
 ) -> Lowered:
-    """The logical kernel of a loop group. site: the number of an equation that can fail."""
-    return _Lowerer(graph, fusion, walker, group, site).run(name)
+    """The logical kernel of a loop group. site: the number of an equation that can fail; has_calls:
+    whether it may call definitions."""
+    lowerer = _Lowerer(graph, fusion, walker, group, site)
+    if not has_calls:
+        return lowerer.run(name)
+    with calls():
+        found = lowerer.run(name)
+    return replace(found, kernel=with_calls(found.kernel))
 
 
 @frozen()

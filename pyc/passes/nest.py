@@ -16,6 +16,7 @@ from math import prod
 
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
+from pyc.ir.defined import usual_size, widest_in
 from pyc.ir.expr import Apply, Const, Expr, Load, Var, const, postorder
 from pyc.ir.loops import (
     Alloc,
@@ -278,7 +279,7 @@ def instructions(body: Sequence[Stmt]) -> int:
 
 def applications(values: Iterable[Expr]) -> int:
     """How many of these are instructions."""
-    return sum(type(e) is Apply for e in values)
+    return sum(map(usual_size, values))
 
 
 def bindings(s: Reduce) -> Body:
@@ -352,8 +353,10 @@ class Nest:
         read = self.accesses(body)
         common = in_common([a for _, a in read], same)
         data = [b.dtype for b, a in read if a not in common]
-        data += [e.dtype for e in self.values(body, same)]
-        widest = max((t.itemsize for t in data), default=8)
+        values = self.values(body, same)
+        sizes = [t.itemsize for t in (*data, *(e.dtype for e in values))]
+        sizes += [widest_in(e) for e in values if type(e) is Apply]
+        widest = max(sizes, default=8)
         return min(self.target.lanes(widest), LANES)
 
     def row_width(self, core: Body) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from math import exp as e_to
 
 from pyc.ir import dtype as dt
+from pyc.ir.defined import defined
 from pyc.ir.expr import Const, Expr, absolute, fma, select, sqrt
 from pyc.ir.ops import special_tables as tables
 from pyc.ir.ops.floating import INFINITY, copysign, horner
@@ -53,21 +54,25 @@ def _decaying(x: Expr, order: int) -> Expr:
     return (copysign(found, wide) if order else found).cast(x.dtype)
 
 
+@defined
 def i0(x: Expr) -> Expr:
     """I_0(x)."""
     return _plain(x, 0)
 
 
+@defined
 def i1(x: Expr) -> Expr:
     """I_1(x), with the sign of x."""
     return _plain(x, 1)
 
 
+@defined
 def i0e(x: Expr) -> Expr:
     """exp(-|x|) I_0(x)."""
     return _decaying(x, 0)
 
 
+@defined
 def i1e(x: Expr) -> Expr:
     """exp(-|x|) I_1(x), with the sign of x."""
     return _decaying(x, 1)

@@ -8,6 +8,7 @@ zeros the error is that of the terms which cancel there. All in float64, for f32
 from __future__ import annotations
 
 from pyc.ir import dtype as dt
+from pyc.ir.defined import defined
 from pyc.ir.expr import Const, Expr, absolute, fma, select, sqrt
 from pyc.ir.ops import bessel_tables as tables
 from pyc.ir.ops import special_tables as special
@@ -75,21 +76,25 @@ def _second(x: Expr, order: int) -> Expr:
     return select(wide > 0.0, found, ends).cast(t)
 
 
+@defined
 def j0(x: Expr) -> Expr:
     """J_0(x)."""
     return _first(x, 0)
 
 
+@defined
 def j1(x: Expr) -> Expr:
     """J_1(x), odd."""
     return _first(x, 1)
 
 
+@defined
 def y0(x: Expr) -> Expr:
     """Y_0(x); -inf at 0, NaN below."""
     return _second(x, 0)
 
 
+@defined
 def y1(x: Expr) -> Expr:
     """Y_1(x); -inf at 0, NaN below."""
     return _second(x, 1)
@@ -120,21 +125,25 @@ def _modified(x: Expr, order: int, scaled: bool) -> Expr:
     return select(wide.equal(0.0), Const(INFINITY, dt.f64), found).cast(t)
 
 
+@defined
 def k0(x: Expr) -> Expr:
     """K_0(x); infinite at 0, NaN below."""
     return _modified(x, 0, False)
 
 
+@defined
 def k0e(x: Expr) -> Expr:
     """exp(x) K_0(x)."""
     return _modified(x, 0, True)
 
 
+@defined
 def k1(x: Expr) -> Expr:
     """K_1(x); infinite at 0, NaN below."""
     return _modified(x, 1, False)
 
 
+@defined
 def k1e(x: Expr) -> Expr:
     """exp(x) K_1(x)."""
     return _modified(x, 1, True)

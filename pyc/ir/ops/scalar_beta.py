@@ -14,6 +14,7 @@ from math import pi
 
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
+from pyc.ir.defined import defined
 from pyc.ir.expr import Const, Expr, absolute, fma, select, sqrt
 from pyc.ir.ops import special_tables as special
 from pyc.ir.ops.floating import INFINITY, NAN, fast_two_sum, horner, two_product, two_sum
@@ -180,6 +181,7 @@ def _at_the_ends(a: Expr, b: Expr, at_zero: Expr | float, at_infinity: float) ->
     return select(known & (zero | infinite) & ~both, end, NAN)
 
 
+@defined
 def beta_positive(a: Expr, b: Expr) -> Expr:
     """B(a, b); infinite where an argument is 0, 0 where one is infinite, NaN where one is negative
     or NaN."""
@@ -190,6 +192,7 @@ def beta_positive(a: Expr, b: Expr) -> Expr:
     return select(usual, found, _at_the_ends(a, b, INFINITY, 0.0)).cast(a.dtype)
 
 
+@defined
 def betaln_positive(a: Expr, b: Expr) -> Expr:
     """log(B(a, b)); infinite where an argument is 0, -inf where one is infinite, NaN where one is
     negative or NaN."""
@@ -206,6 +209,7 @@ def betaln_positive(a: Expr, b: Expr) -> Expr:
     return select(usual, found, _at_the_ends(a, b, INFINITY, -INFINITY)).cast(a.dtype)
 
 
+@defined
 def binomial_mass(a: Expr, b: Expr, x: Expr) -> Expr:
     """x^a (1 - x)^b / (a B(a, b)) for positive finite a and b and 0 < x < 1; NaN elsewhere."""
     wide, other, usual = _positive(a, b)
@@ -238,6 +242,7 @@ def binomial_mass(a: Expr, b: Expr, x: Expr) -> Expr:
     return select(usual, found, NAN).cast(x.dtype)
 
 
+@defined
 def poisson_mass(a: Expr, x: Expr) -> Expr:
     """x^a exp(-x) / gamma(a + 1) for finite a > 0 and x > 0; NaN elsewhere."""
     wide, at, usual = _positive(a, x)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
+from pyc.ir.defined import defined
 from pyc.ir.expr import Const, Expr, absolute, apply, fma, rare_select, select
 from pyc.ir.ops import math_tables as tables
 from pyc.ir.ops import special_tables as special
@@ -118,6 +119,7 @@ def _log_of_positive(a: Expr, t: dt.DType) -> Expr:
     return select(large, far, close)
 
 
+@defined
 def lgamma(x: Expr) -> Expr:
     """log|gamma(x)|; inf at the poles, the infinities themselves there."""
     wide = x.cast(dt.f64)
@@ -146,6 +148,7 @@ def exponential(value: Expr, rest: Expr, factor: Expr | None = None) -> Expr:
     return scaled_twice(power if factor is None else power * factor, rounded)
 
 
+@defined
 def gamma(x: Expr) -> Expr:
     """The gamma function; infinite at 0 with its sign, NaN at the other poles and at -inf."""
     t, exact = x.dtype, x.dtype is dt.f64
@@ -207,6 +210,7 @@ def _of_positive(a: Expr, t: dt.DType) -> _Digamma:
     return _Digamma(select(a >= 3.0, far, close), middle)
 
 
+@defined
 def digamma(x: Expr) -> Expr:
     """The derivative of log(gamma(x)); infinite at 0 with the other sign, NaN at the other poles
     and at -inf."""
@@ -225,6 +229,7 @@ def digamma(x: Expr) -> Expr:
     return select(wide.equal(INFINITY), wide, found).cast(x.dtype)
 
 
+@defined
 def lgamma1p(x: Expr) -> Expr:
     """log(gamma(1 + x)), to the last places also where x is small, for -1/2 <= x <= 1/2: NaN
     elsewhere."""

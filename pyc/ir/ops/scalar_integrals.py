@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import factorial
 
 from pyc.ir import dtype as dt
+from pyc.ir.defined import defined
 from pyc.ir.expr import Const, Expr, absolute, fma, select
 from pyc.ir.ops import integral_tables as tables
 from pyc.ir.ops.floating import INFINITY, NAN, copysign, horner, not_above, not_below
@@ -54,6 +55,7 @@ def _ei_of_positive(x: Expr, t: dt.DType) -> Expr:
     return select(x < 6.0, near, select(x.equal(INFINITY), x, far))
 
 
+@defined
 def exp1(x: Expr) -> Expr:
     """The integral of exp(-t) / t from x; infinite at 0, NaN below."""
     wide = x.cast(dt.f64)
@@ -63,6 +65,7 @@ def exp1(x: Expr) -> Expr:
     return select(wide.equal(0.0), Const(INFINITY, dt.f64), found).cast(x.dtype)
 
 
+@defined
 def expi(x: Expr) -> Expr:
     """The principal value of the integral of exp(t) / t up to x; -inf at 0."""
     wide = x.cast(dt.f64)
@@ -86,6 +89,7 @@ def _auxiliary(a: Expr, t: dt.DType) -> tuple[Expr, Expr]:
     return f * w, g * z
 
 
+@defined
 def sine_integral(x: Expr) -> Expr:
     """The integral of sin(t) / t from 0, odd."""
     t, wide = x.dtype, x.cast(dt.f64)
@@ -102,6 +106,7 @@ def sine_integral(x: Expr) -> Expr:
     return copysign(found, wide).cast(t)
 
 
+@defined
 def cosine_integral(x: Expr) -> Expr:
     """Euler's constant + log(x) + the integral of (cos(t) - 1) / t from 0, of |x|; -inf at
     0, NaN at -inf."""
@@ -146,6 +151,7 @@ def _dilogarithm(z: Expr) -> Expr:
     return fma(u * square, horner(square, _DEBYE), fma(square, -0.25, u))
 
 
+@defined
 def spence(x: Expr) -> Expr:
     """Li2(1 - x), the integral of log(t) / (1 - t) from 1 to x; NaN below 0."""
     t, z = x.dtype, x.cast(dt.f64)

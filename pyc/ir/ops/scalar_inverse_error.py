@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import sqrt as root_of
 
 from pyc.ir import dtype as dt
+from pyc.ir.defined import defined
 from pyc.ir.expr import Const, Expr, absolute, rare_select, select, sqrt
 from pyc.ir.ops import special_tables as tables
 from pyc.ir.ops.floating import INFINITY, NAN, copysign, horner
@@ -31,6 +32,7 @@ def _ratio(product: Expr, t: dt.DType, farthest: bool) -> Expr:
     return rare_select(w > 6.25, far, usual)
 
 
+@defined
 def erfinv(x: Expr) -> Expr:
     """The number whose erf is x; infinite at -1 and 1, NaN beyond."""
     wide = x.cast(dt.f64)
@@ -48,11 +50,13 @@ def _of_tail(y: Expr, scale: float, t: dt.DType) -> Expr:
     return select((y > 0.0) & (y < 2.0), found, ends)
 
 
+@defined
 def erfcinv(y: Expr) -> Expr:
     """The number whose erfc is y; infinite at 0 and 2, NaN beyond."""
     return _of_tail(y.cast(dt.f64), 1.0, y.dtype).cast(y.dtype)
 
 
+@defined
 def ndtri(p: Expr) -> Expr:
     """The number that a standard normal one stays below with probability p; infinite at 0 and 1,
     NaN beyond."""

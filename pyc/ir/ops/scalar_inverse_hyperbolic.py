@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from pyc.ir.defined import defined
 from pyc.ir.expr import Const, Expr, absolute, apply, select, sqrt
 from pyc.ir.ops.scalar_log import log, log1p
 
@@ -12,6 +13,7 @@ LARGE = 1e9
 """Beyond this the square in the formulas swamps the 1 added to it: the result is log(2 x)."""
 
 
+@defined
 def asinh(x: Expr) -> Expr:
     """log1p(|x| + x^2 / (1 + sqrt(x^2 + 1))) with the sign of x."""
     size = absolute(x)
@@ -22,6 +24,7 @@ def asinh(x: Expr) -> Expr:
     return apply("copysign", select(large, log(size) + LN2, near), x)
 
 
+@defined
 def acosh(x: Expr) -> Expr:
     """log1p(t + sqrt(t (x + 1))) with t = x - 1; NaN below 1."""
     large = x > LARGE
@@ -32,6 +35,7 @@ def acosh(x: Expr) -> Expr:
     return select(x < 1, Const(math.nan, x.dtype), found)
 
 
+@defined
 def atanh(x: Expr) -> Expr:
     """log1p(2 |x| / (1 - |x|)) / 2 with the sign of x; NaN beyond 1."""
     size = absolute(x)

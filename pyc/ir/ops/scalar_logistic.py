@@ -5,6 +5,7 @@ Such a product is 0 where its factor is 0.
 
 from __future__ import annotations
 
+from pyc.ir.defined import defined
 from pyc.ir.expr import Const, Expr, absolute, fma, select
 from pyc.ir.ops.floating import INFINITY, NAN, fast_two_sum
 from pyc.ir.ops.scalar_exp import exp
@@ -23,6 +24,7 @@ def expit(x: Expr) -> Expr:
     return select(x < 0.0, t * q, q)
 
 
+@defined
 def logit(x: Expr) -> Expr:
     """log(x / (1 - x)); infinite at 0 and 1, NaN beyond.
 

@@ -7,6 +7,7 @@ pow is exp(y log|x|) with the logarithm to about 40 bits in f64 (f32), or as a p
 from __future__ import annotations
 
 from pyc.ir import dtype as dt
+from pyc.ir.defined import defined
 from pyc.ir.expr import Const, Expr, absolute, apply, fma, select, sqrt
 from pyc.ir.ops import math_tables as tables
 from pyc.ir.ops.floating import (
@@ -24,6 +25,7 @@ from pyc.ir.ops.floating import (
 from pyc.ir.ops.scalar_log import split, split_normal
 
 
+@defined
 def pow(x: Expr, y: Expr) -> Expr:
     """x to the power y, with the special cases of C99 (F.10.4.4)."""
     t = x.dtype
@@ -42,6 +44,7 @@ def pow(x: Expr, y: Expr) -> Expr:
     return select(one, Const(1.0, t), size)
 
 
+@defined
 def pow_of_positive(a: Expr, y: Expr) -> Expr:
     """a to the power y for a >= 0 and y other than 0; garbage where one is NaN."""
     t = a.dtype
@@ -121,6 +124,7 @@ def _power_f64(a: Expr, y: Expr) -> Expr:
     return scale(horner(r, 1.0, 1.0, tables.EXP_TAIL[t]), rounded)
 
 
+@defined
 def hypot(x: Expr, y: Expr) -> Expr:
     """sqrt(x^2 + y^2) without needless overflow; infinite if either is, even beside a NaN.
 

@@ -10,6 +10,7 @@ from math import pi
 from math import sqrt as root_of
 
 from pyc.ir import dtype as dt
+from pyc.ir.defined import defined
 from pyc.ir.expr import Const, Expr, absolute, fma, select, sqrt
 from pyc.ir.ops import integral_tables as integrals
 from pyc.ir.ops import math_tables as tables
@@ -43,6 +44,7 @@ def _of_positive(a: Expr) -> Expr:
     return select(a < 0.5, near, select(a < _FAR, middle, far))
 
 
+@defined
 def erfcx(x: Expr) -> Expr:
     """exp(x^2) erfc(x)."""
     wide = x.cast(dt.f64)
@@ -54,6 +56,7 @@ def erfcx(x: Expr) -> Expr:
     return found.cast(x.dtype)
 
 
+@defined
 def log_ndtr(x: Expr) -> Expr:
     """The logarithm of the probability that a standard normal number is at most x."""
     wide = x.cast(dt.f64)
@@ -63,6 +66,7 @@ def log_ndtr(x: Expr) -> Expr:
     return select(wide.equal(-INFINITY), wide, found).cast(x.dtype)
 
 
+@defined
 def gamma_tail(a: Expr, x: Expr) -> Expr:
     """The smaller of the regularised incomplete gamma functions, over x^a exp(-x) / gamma(a + 1).
 

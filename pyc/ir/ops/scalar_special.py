@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyc.ir.defined import defined
 from pyc.ir.expr import Const, Expr, absolute, fma, select
 from pyc.ir.ops import math_tables as tables
 from pyc.ir.ops.floating import (
@@ -17,6 +18,7 @@ from pyc.ir.ops.floating import (
 )
 
 
+@defined
 def erf(x: Expr) -> Expr:
     """The error function: x + x P(x^2) up to 0.92, 1 - 2^(|x| U(|x|)) beyond, with the sign of x.
 
@@ -36,11 +38,13 @@ def erf(x: Expr) -> Expr:
     return copysign(select(a < 0.92, small, large), x)
 
 
+@defined
 def erfc(x: Expr) -> Expr:
     """1 - erf(x), accurate down to its underflow."""
     return _complement(x, None)
 
 
+@defined
 def ndtr(x: Expr) -> Expr:
     """The probability that a standard normal number is at most x: erfc(-x / sqrt(2)) / 2.
 

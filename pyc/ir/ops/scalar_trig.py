@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
+from pyc.ir.defined import defined
 from pyc.ir.expr import Const, Expr, absolute, apply, fma, rare_select, select
 from pyc.ir.ops import math_tables as tables
 from pyc.ir.ops.floating import bits_of, fast_two_sum, format_of, horner, two_product, two_sum
@@ -210,11 +211,13 @@ def _sine_or_cosine(reduced: Reduced, shift: int) -> Expr:
     return (bits_of(value) ^ sign).bitcast(t)
 
 
+@defined
 def sin(x: Expr) -> Expr:
     """The sine; NaN for infinities, sin(-0) = -0."""
     return _for_any_size(x, lambda reduced: _sine_or_cosine(reduced, 0))
 
 
+@defined
 def cos(x: Expr) -> Expr:
     """The cosine; NaN for infinities."""
     return _for_any_size(x, lambda reduced: _sine_or_cosine(reduced, 1))
@@ -236,6 +239,7 @@ def _tangent(reduced: Reduced) -> Expr:
     return select((reduced.quadrant & 1).equal(0), tangent, inverse)
 
 
+@defined
 def tan(x: Expr) -> Expr:
     """The tangent; NaN for infinities, tan(-0) = -0."""
     return _for_any_size(x, _tangent)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import factorial
 
 from pyc.ir import dtype as dt
+from pyc.ir.defined import defined
 from pyc.ir.expr import Const, Expr, absolute, apply, fma, rare_select, select
 from pyc.ir.ops.floating import INFINITY, NAN, not_above
 from pyc.ir.ops.scalar_pow import pow_of_positive
@@ -60,6 +61,7 @@ def _of_positive(s: Expr, q: Expr, t: dt.DType) -> Expr:
     return first + tail
 
 
+@defined
 def zeta(s: Expr, q: Expr) -> Expr:
     """The sum of (q + k)^-s over k = 0, 1, ..., for s > 1; infinite at s = 1 and where q is 0, -1,
     ...; NaN for smaller s, and where q < 0 and s is not whole."""
