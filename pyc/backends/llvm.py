@@ -562,25 +562,30 @@ class KernelEmitter(RunEmitter):
         b.open("branch")
         b.line(f"br i1 {test.ref}, label %{cold}, label %{join}, !prof !0")
         b.label(cold)
-        for piece, mask in enumerate(masks):
-            self._fail_piece(s, piece, mask)
+        self.fail(s.site, self._least_failing(s, masks))
         b.line(f"br label %{join}")
         b.close()
         b.label(join)
 
-    def _fail_piece(self, s: Fail, piece: int, mask: Value) -> None:
-        """The cold part for one piece (or a uniform condition): the least value of its lanes."""
+    def _least_failing(self, s: Fail, masks: Sequence[Value]) -> Value:
+        """The least value, as unsigned, of the lanes that fail: there is one."""
         b = self.builder
-        if not mask.lanes:
+        if not masks[0].lanes:
             varying = self.lockstep is not None and self.form(s.value) == VARYING
             value = self.varying(s.value, 0) if varying else self.uniform(s.value)
-            self.fail(s.site, self.reduce_lanes("umin", self._as_bits(value)))
-            return
-        value = self._as_bits(self.varying(s.value, piece))
-        chosen = b.emit(f"select {mask}, {value}, {value.type} splat (i64 -1)")
-        least = self.reduce_lanes("umin", Value(chosen, dt.i64, b.scope, value.lanes))
-        some = self.any_lane([mask])
-        self._branch(some, lambda: self.fail(s.site, least), lambda: None, False)
+            return self.reduce_lanes("umin", self._as_bits(value))
+        least: Value | None = None
+        for piece, mask in enumerate(masks):
+            value = self._as_bits(self.varying(s.value, piece))
+            chosen = b.emit(f"select {mask}, {value}, {value.type} splat (i64 -1)")
+            if least is not None:
+                less = b.emit(f"icmp ult {least}, {chosen}")
+                chosen = b.emit(
+                    f"select <{value.lanes} x i1> {less}, {least}, {value.type} {chosen}"
+                )
+            least = Value(chosen, dt.i64, b.scope, value.lanes)
+        assert least is not None
+        return self.reduce_lanes("umin", least)
 
     def _as_bits(self, value: Value) -> Value:
         """A failing value as i64: integers extended, floats as the bits of their float64."""

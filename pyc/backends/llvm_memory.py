@@ -19,7 +19,7 @@ from pyc.backends.llvm_builder import (
     memory_type,
     suffix,
 )
-from pyc.backends.llvm_loads import LoadEmitter
+from pyc.backends.llvm_places import PlaceEmitter
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Expr
 from pyc.ir.loops import Buffer
@@ -29,7 +29,7 @@ INTRINSICS = (
 )
 
 
-class MemoryEmitter(LoadEmitter):
+class MemoryEmitter(PlaceEmitter):
     """Expression evaluation with memory."""
 
     @abstractmethod

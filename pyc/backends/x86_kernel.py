@@ -58,6 +58,7 @@ class X86Kernel(KernelEmitter):
         super().__init__(kernel, target, intrinsics, X86_INTRINSICS)
         self.parallel = outermost_parallel(kernel)
         self.loads_ahead = target.registers // 2
+        self.plain_places = True
         self.avx512 = x86_vectors.has_avx512(target)
         self._bounds: dict[tuple[str, str], x86_vectors.Bound] = {}
         self.streams = False

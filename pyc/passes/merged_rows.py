@@ -110,7 +110,9 @@ class _Group:
             across = AcrossLanes(elements.types, s.monoid, self._allocate, self.size)
             cheap = elements.work <= CHEAP * len(elements.types)
             size = self.size
-            if elements.n <= STRAIGHT * size and cheap:
+            vectors_work = -(-elements.n // size) * elements.work
+            straight = vectors_work <= STRAIGHT * CHEAP * len(elements.types)
+            if elements.n <= STRAIGHT * size and (cheap or straight):
                 body, vectors = self._rows(across, elements, lane, range(size))
                 last += body
                 merged = _merge(vectors, lane, size // 2, across.monoid.combine)

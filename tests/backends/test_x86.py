@@ -917,6 +917,32 @@ def test_what_a_vector_stores_is_not_loaded_before(target: Target) -> None:
     assert re.findall(r"(load|store) <", text) == ["load", "store"] * (64 // width)
 
 
+@each_target
+@pytest.mark.parametrize("t", [dt.i64, dt.i32, dt.u8], ids=lambda t: t.name)
+@pytest.mark.parametrize("first", [0, 5, -5, -60, 60], ids=lambda n: f"from {n}")
+def test_places_in_memory_are_read_one_by_one_where_all_are_plain(
+    target: Target, t: DType, first: int
+) -> None:
+    """Places below zero count from the end, and beyond the ends the ends are taken."""
+    n = 40
+    x, at = Buffer("x", dt.f64, (n,), role="in"), Buffer("at", t, (32,), role="in")
+    out, v = Buffer("out", dt.f64, (32,), role="out"), Var("v")
+    place = Load(at, (v,)) if t is dt.i64 else Load(at, (v,)).cast(dt.i64)
+    wrapped = select(place < 0, place + n, place)
+    value = Load(x, (minimum(maximum(wrapped, 0), n - 1),))
+    kernel = Kernel("k", (x, at, out), (vector(v, 32, Store(out, (v,), value)),))
+    places = (np.arange(32) * 7 % 31 + first).astype(t.numpy)
+    check(kernel, [normal(n, dtype=np.float64), places, np.zeros(32)], target)
+    places[:] = 3
+    places[17] = np.array(first).astype(t.numpy)
+    arrays = [normal(n, dtype=np.float64), places, np.zeros(32)]
+    check(kernel, arrays, target)
+    text = modules(one_kernel_plan(kernel, arrays), target).text
+    scalar = {dt.i64: "i64", dt.i32: "i32", dt.u8: "i8"}[t]
+    assert text.count(f" = load {scalar}, ") == 32
+    assert "llvm.masked.gather" in text
+
+
 def extremum_kernel(n: int, bound: float | None) -> Kernel:
     """out = maximum(x, y), or maximum(x, bound)."""
     x, y = Buffer("x", dt.f32, (n,), role="in"), Buffer("y", dt.f32, (n,), role="in")

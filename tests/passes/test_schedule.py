@@ -418,6 +418,19 @@ def test_groups_of_short_rows_that_overlap_are_one_task(
         assert tasks == (shape[-2] // group) * prod(shape[:-2]), "the last two groups are one task"
 
 
+@pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
+def test_short_rows_of_gathered_elements_stay_in_registers(target: Any) -> None:
+    """A vector for each row, which is never stored: what is gathered next would wait for it."""
+    places = np.arange(30 * 8).reshape(30, 8) * 7 % 100
+    graph = optimise(graph_of(lambda x, at: x[at].sum(axis=1), ones(100), places), check=True)
+    values = [np.linspace(1, 2, 100, dtype=np.float32), places - 40]
+    found = plan(graph, target, check=True).plan
+    (kernel,) = found.kernels
+    assert not [s for s in walk(kernel.body) if isinstance(s, Alloc)]
+    (result,) = run_plan(found, values, [((30,), np.float32)])
+    assert same_bits(evaluate(graph, values)[0], result)
+
+
 def test_lanes_that_are_known_choose_without_masks() -> None:
     """Which of two rows a lane belongs to is a constant: the code shuffles, it tests nothing."""
     text = modules(planned(lambda x: x.sum(axis=1), ones(64, 10)).plan, X86_64_V3).text
