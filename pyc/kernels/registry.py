@@ -27,7 +27,7 @@ from pyc.kernels.merged import merged
 from pyc.kernels.operand import Operand
 from pyc.kernels.scatter_blocks import scatter_blocks
 from pyc.kernels.sequence import LaunchSequence
-from pyc.kernels.sort_blocks import sort_blocks
+from pyc.kernels.sort_blocks import sort_blocks, statistics_blocks
 
 Copies = tuple[tuple[int, Kernel], ...]
 """Numbers of operands, and logical kernels over (the operand, a scratch buffer of the nest)."""
@@ -111,6 +111,7 @@ SEQUENCES: Mapping[str, Callable[..., LaunchSequence | None]] = {
     "sort": partial(sort_blocks, "sort"),
     "argsort": partial(sort_blocks, "argsort"),
     "top_k": partial(sort_blocks, "top_k"),
+    "order_statistics": statistics_blocks,
     "scatter": scatter_blocks,
 }
 """Ops that are launches of their own on targets with blocks, of (types, **params)."""

@@ -1,4 +1,4 @@
-"""sort, argsort and top_k on targets with blocks of threads, in the order of `ir/ops/sort`.
+"""The ops of `ir/ops/sort` on targets with blocks of threads, in the same order.
 
     each block sorts a tile of a row in shared memory                      (one launch)
     each block merges its share of two sorted lines, the lines twice as long each time
@@ -362,3 +362,41 @@ def sort_blocks(
     sorter = Sorter(rows, x.dtype, tile, key, places=places is not None)
     buffers = (*source.buffers, *result.buffers)
     return LaunchSequence(buffers, sorter.first(source, result, length, count))
+
+
+def statistics_blocks(
+    types: tuple[ArrayType, ...],
+    *,
+    places: tuple[int, ...],
+    descending: bool,
+    tile: Tile | None = None,
+) -> LaunchSequence | None:
+    """The launches of `order_statistics`: a sort as far as its last place, and a choice. None, and
+    tile: as of `sort_blocks`."""
+    (x,) = types
+    rows, length = prod(x.shape[:-1]), x.shape[-1]
+    if length >= MOST_ELEMENTS or (tile is None and length <= RANKED[x.dtype.itemsize]):
+        return None
+    tile = tile or tile_of(rows, length, x.dtype)
+    count = max(places) + 1
+    source = Line(Buffer("x", x.dtype, (rows, length), role="in"), None)
+    ordered = Line(Buffer("ordered", x.dtype, (rows, count), role="inout"), None)
+    result = Buffer("out", x.dtype, (rows, len(places)), role="out")
+    sorter = Sorter(rows, x.dtype, tile, lambda v: sort_key(v, descending), places=False)
+    calls = sorter.first(source, ordered, length, count)
+    choice = Call(_choice(ordered.parameters("in"), result, places), (*ordered.buffers, result))
+    return LaunchSequence((*source.buffers, result), (*calls, choice))
+
+
+def _choice(ordered: Line, result: Buffer, places: tuple[int, ...]) -> Kernel:
+    """Stores the elements at some places of each row, a thread each row."""
+    rows = result.shape[0]
+    assert isinstance(rows, int)
+    block, thread, row = Var("block"), Var("thread"), Var("row")
+    stores = tuple(
+        Store(result, (row, const(n)), ordered.value(row, const(p))) for n, p in enumerate(places)
+    )
+    inner = (Let(row, block * THREADS + thread), If(row < rows, stores))
+    threads = For(thread, THREADS, Kind.THREAD, inner)
+    grid = For(block, -(-rows // THREADS), Kind.GRID, (threads,))
+    return Kernel("chosen_places", (*ordered.buffers, result), (grid,))

@@ -1,16 +1,32 @@
 """Rules for sorts in the Graph: what is read of one, and what is in order already.
 
-Of a sort that is read by slices of its first few elements only, those are all that is made; a sort
-of what is sorted is left out; negated floats are sorted by a sort in the other order, which has
-equal elements as they come and NaN last too. All are bit-identical.
+Of a sort that is read by slices of its first few elements only, or at a few places, those are all
+that is made (`top_k`, `order_statistics`); a sort of what is sorted is left out; negated floats are
+sorted by a sort in the other order, which has equal elements as they come and NaN last too. All are
+bit-identical.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
+
+from pyc.frozen import frozen
 from pyc.ir.graph import Builder, Eqn, Graph, Value
-from pyc.ir.ops.sort import INSERTION, RANKED
+from pyc.ir.ops.sort import INSERTION, NARROWED, RANKED
 
 Values = tuple[Value, ...]
+
+BETWEEN = ("transpose", "cast")
+"""Ops that may stand between a sort and the slices that read it."""
+MOST_PLACES = 32
+"""Places of a sort that are looked for one by one."""
+MOST_SEARCHES = 8
+"""Runs of such places: each reads the row again."""
+SEARCHED = 64
+"""Elements of a row for each of these runs, at least."""
+MOST_FIRST = 4096
+"""First elements that are found with their places, which a sort does without."""
 
 
 class SortedRows:
@@ -18,8 +34,8 @@ class SortedRows:
 
     def __init__(self, graph: Graph, builder: Builder) -> None:
         self.builder = builder
-        self.first = _read_first(graph)
-        self._made: dict[Value, Values] = {}
+        self.read = _reads(graph)
+        self._made: dict[tuple[Value, Read], Values] = {}
 
     def _maker(self, value: Value, *names: str) -> Eqn | None:
         eqn = self.builder.producer[value]
@@ -48,23 +64,35 @@ class SortedRows:
         return (args[0],) if maker.params["descending"] == descending else None
 
     def part(self, e: Eqn, args: Values) -> Values | None:
-        """A slice of the first few elements of a sort that nothing else is read of."""
-        count = self.first.get(e.args[0])
-        if count is None:
+        """A slice of a few elements of a sort that nothing else is read of."""
+        read = self.read.get(e.args[0])
+        if read is None:
             return None
-        turned = self._maker(args[0], "transpose")
-        maker = self._maker(args[0] if turned is None else turned.args[0], "sort", "argsort")
+        steps: list[Eqn] = []
+        whole = args[0]
+        while (step := self._maker(whole, *BETWEEN)) is not None:
+            steps.append(step)
+            (whole,) = step.args
+        maker = self._maker(whole, "sort", "argsort")
         if maker is None:
             return None
-        if args[0] not in self._made:
-            found = self._top(maker, count)
-            if turned is not None:
-                found = self.builder.bind(turned.op, *found, loc=e.loc, **turned.params)
-            self._made[args[0]] = found
-        (few,) = self._made[args[0]]
-        if few.type == e.out.type and all(step == 1 for step in e.params["step"]):
+        if (args[0], read) not in self._made:
+            found = self._places(maker, read) if read.places else self._top(maker, read.count)
+            for step in reversed(steps):
+                found = self._again(step, found)
+            self._made[args[0], read] = found
+        (few,) = self._made[args[0], read]
+        params = dict(e.params)
+        if read.places:
+            params["start"] = _with(params["start"], read.axis, read.places.index)
+            params["step"] = _with(params["step"], read.axis, lambda _: 1)
+        if few.type == e.out.type and all(step == 1 for step in params["step"]):
             return (few,)
-        return self.builder.bind(e.op, few, loc=e.loc, **e.params)
+        return self.builder.bind(e.op, few, loc=e.loc, **params)
+
+    def _again(self, step: Eqn, args: Values) -> Values:
+        """A step between a sort and what reads it, of what is left of the sort."""
+        return self.builder.bind(step.op, *args, loc=step.loc, **step.params)
 
     def _top(self, maker: Eqn, count: int) -> Values:
         """The first elements of a sort, or of its places."""
@@ -75,10 +103,29 @@ class SortedRows:
             return (found[1],)
         return (found[0],) if rows is value else self.builder.bind("neg", found[0], loc=maker.loc)
 
+    def _places(self, maker: Eqn, read: Read) -> Values:
+        """The elements of a sort at some places."""
+        params = {"places": read.places, "descending": maker.params["descending"]}
+        return self.builder.bind("order_statistics", *maker.args, loc=maker.loc, **params)
 
-def _read_first(graph: Graph) -> dict[Value, int]:
-    """For each value that only slices read: a sort of long rows, or the transpose of one, of which
-    they read a few of the first elements; how many these are."""
+
+@frozen()
+class Read:
+    """What is read along an axis of a sort: the elements at `places`, ascending, or (none) the
+    `count` first."""
+
+    axis: int
+    count: int
+    places: tuple[int, ...] = ()
+
+
+def _with(values: tuple[int, ...], axis: int, change: Callable[[int], int]) -> tuple[int, ...]:
+    return (*values[:axis], change(values[axis]), *values[axis + 1 :])
+
+
+def _reads(graph: Graph) -> dict[Value, Read]:
+    """For each value that only slices read: a sort of long rows, or what casts and transposes make
+    of one, of which they read a few elements; which these are."""
     readers: dict[Value, list[Eqn]] = {}
     sorts: list[Eqn] = []
     for e in graph.eqns:
@@ -87,28 +134,40 @@ def _read_first(graph: Graph) -> dict[Value, int]:
         for a in dict.fromkeys(e.args):
             readers.setdefault(a, []).append(e)
     kept = set(graph.results) if sorts else set()
-    found: dict[Value, int] = {}
+    found: dict[Value, Read] = {}
     for e in sorts:
         value, axis = e.out, len(e.out.shape) - 1
-        if value.shape[axis] <= RANKED[e.args[0].dtype.itemsize] or value in kept:
+        length = value.shape[axis]
+        if length <= RANKED[e.args[0].dtype.itemsize]:
             continue
         users = readers.get(value, [])
-        if len(users) == 1 and users[0].op.name == "transpose":
-            axis = users[0].params["axes"].index(axis)
+        while len(users) == 1 and users[0].op.name in BETWEEN and value not in kept:
+            if users[0].op.name == "transpose":
+                axis = users[0].params["axes"].index(axis)
             value = users[0].out
             users = readers.get(value, [])
         if not users or value in kept or 0 in value.shape:
             continue
         if any(u.op.name != "slice" or u.out.type.size == 0 for u in users):
             continue
-        ends = [_end(u, axis) for u in users]
-        if max(ends) <= INSERTION:
-            found[value] = max(ends)
+        read = _read(users, axis, length, places=e.op.name == "argsort")
+        if read is not None:
+            found[value] = read
     return found
 
 
-def _end(part: Eqn, axis: int) -> int:
-    """The element behind the last one along an axis that a slice reads."""
-    start, size, step = (part.params[name][axis] for name in ("start", "size", "step"))
-    last: int = max(start, start + (size - 1) * step)
-    return last + 1
+def _read(parts: list[Eqn], axis: int, length: int, *, places: bool) -> Read | None:
+    """What slices read of a sort, or of its places; None where sorting all of it takes less."""
+    spans = [tuple(e.params[name][axis] for name in ("start", "size", "step")) for e in parts]
+    count = max(max(start, start + (size - 1) * step) + 1 for start, size, step in spans)
+    if count <= INSERTION:
+        return Read(axis, count)
+    few = sum(size for _, size, _ in spans) <= MOST_PLACES
+    if few and not places and all(size == 1 or step == 1 for _, size, step in spans):
+        each = sorted({start + k for start, size, _ in spans for k in range(size)})
+        # Neighbours are found together.
+        searches = sum(b - a > 1 for a, b in pairwise(each)) + 1
+        if searches <= MOST_SEARCHES and searches * SEARCHED <= length:
+            return Read(axis, count, tuple(each))
+    few = count * NARROWED <= length and (places or count <= MOST_FIRST)
+    return Read(axis, count) if few else None

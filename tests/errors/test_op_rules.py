@@ -185,6 +185,9 @@ REFUSED: dict[str, Callable[[Given], Any]] = {
         "triangular_solve", "f64[3,3]", "f64[1,4]", upper=True, transposed=False, unit=False
     ),
     "top_k": lambda g: g.bind("top_k", "f64[3]", k=4, descending=True),
+    "order_statistics": lambda g: g.bind(
+        "order_statistics", "f64[3]", places=(0, 3), descending=True
+    ),
     "fft: axis": lambda g: g.bind("fft", "c128[8]", axis=1, **TRANSFORM),
     "fft: odd pairs": lambda g: g.bind("fft", "f64[7]", axis=0, **{**TRANSFORM, "real": "in"}),
     "fft: pairs of integers": lambda g: g.bind(

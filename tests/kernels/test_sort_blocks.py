@@ -19,7 +19,14 @@ from pyc.ir.op import OPS
 from pyc.ir.types import ArrayType
 from pyc.kernels.merging import Tile
 from pyc.kernels.sequence import LaunchSequence
-from pyc.kernels.sort_blocks import ITEMS, RANKED, SHARED_BYTES, sort_blocks, tile_of
+from pyc.kernels.sort_blocks import (
+    ITEMS,
+    RANKED,
+    SHARED_BYTES,
+    sort_blocks,
+    statistics_blocks,
+    tile_of,
+)
 from tests.kernels.launch_sequences import execute, is_reported, without_each_barrier
 from tests.ops.test_sort import TYPES, elements
 from tests.programs.differential import same_bits
@@ -34,11 +41,18 @@ def outputs(sequence: LaunchSequence) -> list[Array]:
     return [np.zeros(b.shape, b.dtype.numpy) for b in sequence.buffers[1:]]
 
 
+def sequence_of(op: str, types: tuple[ArrayType, ...], **params: Any) -> LaunchSequence | None:
+    """The launches of an op."""
+    if op == "order_statistics":
+        return statistics_blocks(types, **params)
+    return sort_blocks(op, types, **params)
+
+
 def check(op: str, x: Array, tile: Tile | None, **params: Any) -> LaunchSequence:
     """The launches give the bits of the op's reference; returns them."""
     dtype = dt.of(x.dtype)
     assert dtype is not None
-    sequence = sort_blocks(op, (ArrayType(x.shape, dtype),), tile=tile, **params)
+    sequence = sequence_of(op, (ArrayType(x.shape, dtype),), tile=tile, **params)
     assert sequence is not None
     found = outputs(sequence)
     execute(sequence, [x, *found])
@@ -68,6 +82,13 @@ def test_the_best_are_the_first_of_the_order(
 ) -> None:
     k = data.draw(st.integers(1, x.shape[-1]))
     check("top_k", x, tile, k=k, descending=descending)
+
+
+@settings(max_examples=15, deadline=None)
+@given(rows(), TILES, st.booleans(), st.data())
+def test_places_are_those_of_the_order(x: Array, tile: Tile, descending: bool, data: Any) -> None:
+    places = data.draw(st.lists(st.integers(0, x.shape[-1] - 1), min_size=1, max_size=5))
+    check("order_statistics", x, tile, places=(*places,), descending=descending)
 
 
 @pytest.mark.parametrize("length", [11, 12, 13, 24, 25, 36, 47, 48, 49, 97])

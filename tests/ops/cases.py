@@ -371,6 +371,14 @@ def _top(op: Op, dtype: DType) -> Iterator[Case]:
                 yield Case(case.arrays, {"k": k, "descending": False})
 
 
+def _statistics(op: Op, dtype: DType) -> Iterator[Case]:
+    for case in _rows(op, dtype):
+        length = case.arrays[0].shape[-1]
+        for places in [(0,), (length - 1, length // 2, 0)] if length else [()]:
+            for descending in (False, True):
+                yield Case(case.arrays, {"places": places, "descending": descending})
+
+
 def _scatter(op: Op, dtype: DType) -> Iterator[Case]:
     for mode in ("set", "add", "mul", "min", "max"):
         for shape, axes, position, places in (
@@ -430,6 +438,7 @@ PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "sort": _sorted,
     "argsort": _sorted,
     "top_k": _top,
+    "order_statistics": _statistics,
     "fft": _transform,
 }
 """Ops with params, kernels of several arguments, and ops of arguments of several types."""

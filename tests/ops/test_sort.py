@@ -122,6 +122,51 @@ def test_the_few_best_of_long_rows_have_the_same_bits_everywhere(dtype: DType) -
         on_every_executor("top_k", x, k=k, descending=k == 8)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(TYPES), st.integers(1, 3000), st.data())
+def test_places_of_the_order_are_found_without_all_of_it(
+    dtype: DType, length: int, data: Any
+) -> None:
+    """Rows of one key, of two that are far apart, of zeros of both signs, with and without NaN."""
+    x = elements(data.draw(st.integers(0, 2**32 - 1)), dtype, (2, length), data.draw(BINARY))
+    if data.draw(st.booleans()):
+        x[1] = x[1, 0]
+    if data.draw(st.booleans()):
+        x = np.sort(x.astype(np.float32), axis=1).astype(dtype.numpy)
+        x = np.ascontiguousarray(x[:, :: data.draw(WAYS)])
+    if dtype.is_float and data.draw(st.booleans()):
+        x[0, data.draw(st.integers(0, length)) :] = np.nan
+    places = data.draw(st.lists(st.integers(0, length - 1), min_size=1, max_size=6))
+    compiled_matches("order_statistics", x, places=(*places,), descending=data.draw(st.booleans()))
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=repr)
+def test_places_of_the_order_have_the_same_bits_everywhere(dtype: DType) -> None:
+    for length, spread in ((3, 1), (170, 0), (1300, 1), (sorting.STACK_ROW + 1, 1)):
+        x = elements(length, dtype, (2, length), spread)
+        places = (length // 2, length - 1, 0, length // 2 - 1)
+        on_every_executor("order_statistics", x, places=places, descending=spread == 0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(TYPES), st.integers(140, 2500), st.data())
+def test_many_first_of_long_rows_are_those_of_the_whole_sort(
+    dtype: DType, length: int, data: Any
+) -> None:
+    x = elements(data.draw(st.integers(0, 2**32 - 1)), dtype, (2, length), data.draw(BINARY))
+    if data.draw(st.booleans()):
+        x[1] = x[1, 0]
+    k = data.draw(st.integers(sorting.INSERTION + 1, length // sorting.NARROWED))
+    compiled_matches("top_k", x, k=k, descending=data.draw(st.booleans()))
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=repr)
+def test_many_first_have_the_same_bits_everywhere(dtype: DType) -> None:
+    for k, spread, length in ((33, 0, 140), (100, 1, 1100), (40, 0, sorting.STACK_ROW + 1)):
+        x = elements(k, dtype, (2, length), spread)
+        on_every_executor("top_k", x, k=k, descending=k == 33)
+
+
 def test_a_lane_of_nan_alone_hides_no_number() -> None:
     """All but a few elements are NaN, and infinity is one of those that are wanted."""
     x = np.full((1, 1024), np.nan, np.float32)

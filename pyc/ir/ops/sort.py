@@ -3,6 +3,7 @@
 * sort(x; descending) -> the type of x.
 * argsort(x; descending) -> i64: the places of the sorted elements.
 * top_k(x; k, descending) -> (values, i64 places) of the k first elements in that order.
+* order_statistics(x; places, descending) -> the type of x: the elements at some places of it.
 
 Equal elements keep their order, also in descending order; -0.0 and 0.0 are equal; NaN comes last in
 either order, so top_k gives one only where fewer than k numbers are left.
@@ -11,6 +12,8 @@ The order of two elements is that of an unsigned key of their bits (`sort_key`).
 
 * In a short row (`RANKED`) the rank of each element is counted: quadratic work, but in vectors.
 * The first few (`INSERTION`) of a row are inserted into a short sorted list (`selection`).
+* Other places, and more of the first where the row is much longer, are found by narrowing the range
+  of the keys (`narrowing`).
 * Otherwise a radix sort distributes the elements by one byte of the key after the other, lowest
   first: a pass reads one buffer and writes another, and a pair of passes that would move nothing is
   left out, as for integers of a small range. The second buffer is on the stack for rows of up to
@@ -62,6 +65,8 @@ TASK_ELEMENTS = 4096
 """Elements of one task; short rows share one."""
 MAX_TASKS = 64
 """Tasks with scratch buffers of their own."""
+NARROWED = 4
+"""Of a row of so many times the elements that are wanted these are found first, and sorted."""
 BUCKETS = 256
 """Values of a digit: one byte of the key."""
 
@@ -133,8 +138,8 @@ class Line:
 
 @frozen()
 class _Row:
-    """How one row is sorted. source: the row of x, whose places are the positions themselves;
-    length: its elements; count: how many of the first are wanted."""
+    """How one row is sorted. source: the row, whose places are the positions themselves where it
+    has none; length: its elements; count: how many of the first are wanted."""
 
     source: Line
     length: int
@@ -217,7 +222,7 @@ class _Row:
         """Moves every element behind those of its bucket that came before."""
         i, bucket, at = Var("i"), Var("bucket"), Var("at")
         value = Var("value", source.values.dtype)
-        place = i if source is self.source else source.place(i)
+        place = i if source.places is None else source.place(i)
         body = (
             Let(value, source.value(i)),
             Let(bucket, self._digit(self.key(value), digit)),
@@ -254,78 +259,115 @@ def _ranked(name: str, x: ArrayType, descending: bool, *, places: bool) -> Kerne
     return Kernel(name, (source, result), (For(row, rows, LoopKind.PARALLEL, (elements,)),))
 
 
+class _Tasks:
+    """The loops over the rows of x, and the memory that a row takes beside the results."""
+
+    def __init__(self, x: ArrayType, *, on_stack: bool) -> None:
+        self.rows, self.length = prod(x.shape[:-1]), x.shape[-1]
+        self.on_stack = on_stack
+        per_task = min(max(TASK_ELEMENTS // self.length, 1), self.rows)
+        if not on_stack:
+            per_task = max(per_task, -(-self.rows // MAX_TASKS))
+        self.per_task = per_task
+        self.tasks = -(-self.rows // per_task)
+        self.task, self.inner = Var("task"), Var("inner")
+        self.row = self.task if per_task == 1 else self.task * per_task + self.inner
+        self.at_row: tuple[Expr, ...] = (self.row,)
+        self.source = Buffer("x", x.dtype, (self.rows, self.length), role="in")
+        self.local: list[Buffer] = []
+        self.scratch: list[Buffer] = []
+
+    def extra(self, kind: str, dtype: DType, size: int) -> tuple[Buffer, tuple[Expr, ...]]:
+        """Memory for `size` elements of a row, and where in it they are."""
+        if self.on_stack:
+            self.local.append(Buffer(kind, dtype, (size,), Space.STACK, alignment=64))
+            return self.local[-1], ()
+        self.scratch.append(Buffer(kind, dtype, (self.tasks, size), role="inout"))
+        return self.scratch[-1], (self.task,)
+
+    def line(self, name: str, size: int, *, places: bool) -> Line:
+        """Memory for elements of a row, and their places."""
+        values, row = self.extra(f"{name}_values", self.source.dtype, size)
+        if not places:
+            return Line(values, None, row)
+        found, places_row = self.extra(f"{name}_places", dt.i64, size)
+        return Line(values, found, row, places_row)
+
+    def kernel(self, name: str, outs: list[Buffer], body: Body) -> Kernel:
+        """The kernel that does `body` for each row."""
+        for buffer in self.local:
+            body = (Alloc(buffer, body),)
+        if self.per_task > 1:
+            # Rows with memory of their own may run apart; those that share it follow each other.
+            if self.rows % self.per_task:
+                body = (If(self.row < self.rows, body),)
+            kind = LoopKind.SERIAL if self.scratch else LoopKind.PARALLEL
+            body = (For(self.inner, self.per_task, kind, body),)
+        body = (For(self.task, self.tasks, LoopKind.PARALLEL, body),)
+        return Kernel(name, (self.source, *outs, *self.scratch), body)
+
+
 def _kernel(
     name: str, x: ArrayType, count: int, descending: bool, *, values: bool, places: bool
 ) -> Kernel:
     """Sorts the rows of x; stores the `count` first values, their places, or both."""
-    length, rows = x.shape[-1], prod(x.shape[:-1])
+    length = x.shape[-1]
     short = count <= INSERTION
-    on_stack = length <= STACK_ROW
-    per_task = min(max(TASK_ELEMENTS // length, 1), rows)
-    if not (short or on_stack):
-        per_task = max(per_task, -(-rows // MAX_TASKS))
-    tasks = -(-rows // per_task)
+    tasks = _Tasks(x, on_stack=short or length <= STACK_ROW)
+    values_out = Buffer("values", x.dtype, (tasks.rows, count), role="inout")
+    places_out = Buffer("places", dt.i64, (tasks.rows, count), role="inout")
+    outs = [b for b, wanted in ((values_out, values), (places_out, places)) if wanted]
 
-    task, inner = Var("task"), Var("inner")
-    row = task if per_task == 1 else task * per_task + inner
-    source_buffer = Buffer("x", x.dtype, (rows, length), role="in")
-    outs: list[Buffer] = []
-    values_out = Buffer("values", x.dtype, (rows, count), role="inout")
-    places_out = Buffer("places", dt.i64, (rows, count), role="inout")
-    if values:
-        outs.append(values_out)
-    if places:
-        outs.append(places_out)
-    local: list[Buffer] = []
-    scratch: list[Buffer] = []
-
-    def extra(kind: str, dtype: DType, size: int) -> tuple[Buffer, tuple[Expr, ...]]:
-        if short or on_stack:
-            local.append(Buffer(kind, dtype, (size,), Space.STACK, alignment=64))
-            return local[-1], ()
-        scratch.append(Buffer(kind, dtype, (tasks, size), role="inout"))
-        return scratch[-1], (task,)
-
-    def line(number: str, size: int, *, use_outs: bool) -> Line:
-        """A row of the results, or of extra buffers where these are not wanted or too short."""
-        kept, kept_row = (
-            (values_out, (row,))
-            if use_outs and values
-            else extra(f"{number}_values", x.dtype, size)
-        )
-        if not places:
-            return Line(kept, None, kept_row)
-        if use_outs:
-            return Line(kept, places_out, kept_row, (row,))
-        found, found_row = extra(f"{number}_places", dt.i64, size)
-        return Line(kept, found, kept_row, found_row)
+    def result() -> Line:
+        """The row of the results, with memory for values where these are not wanted."""
+        found, row = values_out, tasks.at_row
+        if not values:
+            found, row = tasks.extra("first_values", x.dtype, count)
+        return Line(found, places_out if places else None, row, (tasks.row,))
 
     few = (length, count, descending)
-    sorter = _Row(Line(source_buffer, None, (row,)), *few)
+    source = Line(tasks.source, None, (tasks.row,))
     if short:
-        first = line("first", count, use_outs=True)
-        body = load("pyc.ir.ops.selection").First(sorter.source, first, *few).kept()
-    else:
-        first = line("first", length, use_outs=count == length)
-        second = line("second", length, use_outs=False)
-        body = sorter.distributed(first, second)
-        if count < length:
-            i = Var("i")
-            copied: list[Stmt] = [Store(values_out, (row, i), first.value(i))]
-            place = first.place(i)
-            assert place is not None
-            copied.append(Store(places_out, (row, i), place))
-            body += (For(i, count, LoopKind.SERIAL, tuple(copied)),)
-    for buffer in local:
-        body = (Alloc(buffer, body),)
-    if per_task > 1:
-        # Rows with memory of their own may run apart; rows that share scratch follow each other.
-        if rows % per_task:
-            body = (If(row < rows, body),)
-        kind = LoopKind.SERIAL if scratch else LoopKind.PARALLEL
-        body = (For(inner, per_task, kind, body),)
-    body = (For(task, tasks, LoopKind.PARALLEL, body),)
-    return Kernel(name, (source_buffer, *outs, *scratch), body)
+        first = load("pyc.ir.ops.selection").First(source, result(), *few)
+        return tasks.kernel(name, outs, first.kept())
+    if length >= NARROWED * count:
+        # The first ones as they stand, then those in order.
+        apart = tasks.line("kept", count + 1, places=True)
+        held = tasks.line("held", length + 1, places=False)
+        search = load("pyc.ir.ops.narrowing").Narrowing(source, held, length, descending=descending)
+        body = search.in_memory(search.first(count, apart))
+        sorter = _Row(apart, count, count, descending)
+        body += sorter.distributed(result(), tasks.line("second", count, places=places))
+        return tasks.kernel(name, outs, body)
+    sorter = _Row(source, *few)
+    whole = count == length
+    first = result() if whole else tasks.line("first", length, places=places)
+    body = sorter.distributed(first, tasks.line("second", length, places=places))
+    if not whole:
+        i = Var("i")
+        copied = result().store(i, first.value(i), first.place(i))
+        body += (For(i, count, LoopKind.SERIAL, copied),)
+    return tasks.kernel(name, outs, body)
+
+
+def _statistics(x: ArrayType, places: tuple[int, ...], descending: bool) -> Kernel:
+    """Stores the elements at some places of the order of each row."""
+    length = x.shape[-1]
+    tasks = _Tasks(x, on_stack=length <= STACK_ROW)
+    row, count = tasks.row, len(places)
+    result = Buffer("out", x.dtype, (tasks.rows, count), role="inout")
+    source = Line(tasks.source, None, (row,))
+    wanted = Buffer("wanted", dt.i64, (count,), Space.STACK, alignment=64)
+    held = tasks.line("held", length + 1, places=False)
+    search = load("pyc.ir.ops.narrowing").Narrowing(source, held, length, descending=descending)
+
+    def use(number: Expr, place: Expr) -> Body:
+        found: Body = search.found(place, lambda x: (Store(result, (row, number), x),))
+        return found
+
+    body: Body = tuple(Store(wanted, (const(n),), const(p)) for n, p in enumerate(places))
+    body += search.places(count, lambda number: Load(wanted, (number,)), use)
+    return tasks.kernel("order_statistics", [result], (Alloc(wanted, search.in_memory(body)),))
 
 
 # --- ops ------------------------------------------------------------------------------------------
@@ -398,6 +440,27 @@ def _top_reference(x: Array, *, k: int, descending: bool) -> tuple[Array, Array]
     return np.take_along_axis(x, order, axis=-1), order
 
 
+def _statistics_types(args: Types, *, places: tuple[int, ...], descending: bool) -> Types:
+    x = _line_types("order_statistics", args)
+    for place in places:
+        if not 0 <= place < x.shape[-1]:
+            raise ShapeError(
+                f"order_statistics: place {place} is not in 0 ... {x.shape[-1] - 1}, the places "
+                "of the axis"
+            )
+    return (ArrayType((*x.shape[:-1], len(places)), x.dtype),)
+
+
+def _statistics_build(types: Types, *, places: tuple[int, ...], descending: bool) -> Kernel:
+    (x,) = types
+    return _statistics(x, places, descending)
+
+
+def _statistics_reference(x: Array, *, places: tuple[int, ...], descending: bool) -> Array:
+    order = _order(x, descending)[..., np.array(places, np.int64)]
+    return np.take_along_axis(x, order, axis=-1)
+
+
 REALS = "bool int uint float"
 
 define(
@@ -429,6 +492,17 @@ define(
         _top_types,
         build=_top_build,
         reference=_top_reference,
+        batch=batch_rows,
+        kinds=REALS,
+    )
+)
+define(
+    Op(
+        "order_statistics",
+        Kind.KERNEL,
+        _statistics_types,
+        build=_statistics_build,
+        reference=_statistics_reference,
         batch=batch_rows,
         kinds=REALS,
     )
