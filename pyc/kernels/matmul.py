@@ -62,6 +62,8 @@ LOAD = 1 / 8
 """What a load costs beside an fma."""
 WORTH = 0.95
 """The part of its time to which other panels than the preferred ones must bring a product."""
+ENOUGH = 1.01
+"""Of groups of rows there are as few as take at most this many times the least time."""
 WIDE_TASKS = 16
 """Tasks from which panels may have four vectors and not two."""
 SET_ROWS = 6
@@ -134,10 +136,14 @@ def _registers(
     columns. preferred: vectors of a panel; budget: registers for accumulators; most: rows."""
 
     def cut(width: int) -> tuple[float, int, int, int]:
-        groups = -(-m // min(budget // width, most))
-        rows = -(-m // groups)
-        step = max(rows * width + LOAD * (rows + width), LATENCY)
-        return groups * -(-vectors // width) * step, groups, rows, width
+        fewest = -(-m // min(budget // width, most))
+        cuts = []
+        for groups in range(fewest, 2 * fewest + 1):
+            rows = -(-m // groups)
+            step = max(rows * width + LOAD * (rows + width), LATENCY)
+            cuts.append((groups * -(-vectors // width) * step, groups, rows, width))
+        enough = min(cuts)[0] * ENOUGH
+        return next(c for c in cuts if c[0] <= enough)
 
     plain = cut(preferred)
     best = min((cut(width) for width in range(1, MOST_VECTORS + 1)), key=lambda c: c[0])
@@ -157,7 +163,7 @@ class _Ends:
 class _At:
     """A task: its batch indices, first row and first column."""
 
-    batch: tuple[Var, ...]
+    batch: tuple[Expr, ...]
     row: Expr
     column: Expr
 
@@ -334,17 +340,22 @@ class _Nest:
         return minimum(at.row + row, const(self.m - 1)) if self.m % self.tile else at.row + row
 
     def _ahead(self, at: _At, term: Expr) -> Body:
-        """Brings a row of the next panel closer: rows are far apart, so the processor does not."""
-        if self.panels == 1:
+        """Brings a row of the next panel closer: rows are far apart, so the processor does not.
+        Behind the last panel comes the first of the next matrix of a batch."""
+        if self.panels == 1 and not self.batch:
             return ()
+        batch, first = at.batch, at.column + self.width
+        if batch:
+            beyond = const(self.panels * self.width)
+            batch = (*batch[:-1], batch[-1] + apply("quotient", first, beyond))
+            first = apply("remainder", first, beyond)
         line = LINE // self.b.dtype.itemsize
         # The last element of each: where rows begin in the middle of a line, the first is here.
-        columns = range(self.width + line - 1, 2 * self.width, line)
+        columns = range(line - 1, self.width, line)
         dimensions = self.dimensions[0][1], self.dimensions[1][1]
         rank = len(self.b.shape)
         return tuple(
-            Prefetch(self.b, place_of(rank, *dimensions, at.batch, at.column + c, term))
-            for c in columns
+            Prefetch(self.b, place_of(rank, *dimensions, batch, first + c, term)) for c in columns
         )
 
     def _results_ahead(self, at: _At, rows: list[Expr]) -> list[Stmt]:

@@ -20,6 +20,8 @@ from pyc.verification import verify
 
 PLAIN = (((1,), (0,)), ((), ()))
 ACROSS = (((1,), (1,)), ((), ()))
+TURNED = (((0,), (0,)), ((), ()))
+BATCHED = (((2,), (1,)), ((0,), (0,)))
 RNG = np.random.default_rng(6)
 
 
@@ -62,6 +64,8 @@ def test_rows_and_vectors_that_share_the_registers_follow_the_shape() -> None:
     assert accumulators(40, 16, 200, X86_64_V4) == (20, 16), "no lane of 16 idles"
     assert accumulators(40, 48, 200, X86_64_V4) == (8, 48)
     assert accumulators(2, 256, 200, X86_64_V4)[1] > 64, "two rows need many columns"
+    assert accumulators(64, 64, 64, X86_64_V4) == (8, 32), "11 rows in 6 groups would be 66"
+    assert accumulators(250, 256, 200, X86_64_V4) == (12, 32), "two idle rows of 252 do not count"
     assert accumulators(1024, 1024, 1000, X86_64_V4) == (6, 64), "of many columns four vectors"
 
 
@@ -133,7 +137,7 @@ def test_threads_do_not_change_bits() -> None:
 
 def asked_for(m: int, k: int, n: int, dimensions: Any = PLAIN, batch: int = 0) -> set[str]:
     """The buffers that a product of float32 says it reaches soon."""
-    first = (k, m) if dimensions[0][0] == (0,) else (m, k)
+    first = (k, m) if dimensions is TURNED else (m, k)
     lead = (batch,) if batch else ()
     types = ArrayType((*lead, *first), dt.f32), ArrayType((*lead, k, n), dt.f32)
     assert not refusal(types, dimensions, X86_64_V4)
@@ -144,10 +148,10 @@ def asked_for(m: int, k: int, n: int, dimensions: Any = PLAIN, batch: int = 0) -
 def test_what_comes_from_far_is_asked_for() -> None:
     """Rows of the next group and terms to come of a large a, the next panel of b, and lines of a
     result that no cache holds; nothing where all lies near."""
-    turned = (((0,), (0,)), ((), ()))
     assert asked_for(2000, 1000, 400) == {"a"}
-    assert asked_for(400, 1000, 400, turned) == {"a"}
+    assert asked_for(400, 1000, 400, TURNED) == {"a"}
     assert asked_for(2000, 20, 2000) == {"out"}
     assert asked_for(24, 200, 400) == {"b"}
     assert not asked_for(24, 20, 64) - {"b"}
     assert not asked_for(400, 20, 64)
+    assert asked_for(64, 64, 32, BATCHED, batch=7) == {"b"}, "the next matrix"
