@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from typing import Any
 
 from pyc.runtime import layout
 from pyc.runtime.native import Part, pointer
@@ -52,5 +53,6 @@ def give_buffers(cls: type) -> None:
     if layout.problem() is not None:
         return
     slots = ctypes.c_void_p.from_address(id(cls) + layout.TYPE_AS_BUFFER).value or 0
-    if id(cls) < slots < id(cls) + type.__basicsize__:  # in the type itself, as of any class
+    size: Any = type.__basicsize__
+    if id(cls) < slots < id(cls) + size:  # in the type itself, as of any class
         ctypes.c_void_p.from_address(slots).value = CODE.image().address("get_buffer")
