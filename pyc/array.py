@@ -240,10 +240,15 @@ class Array:
         return host if dtype is None else host.astype(dtype, copy=False)
 
     def __buffer__(self, flags: int) -> memoryview:
-        """The elements of an array on the CPU, read-only (Python 3.12); BufferError elsewhere."""
+        """The elements of an array on the CPU, read-only; BufferError elsewhere. Python 3.12 asks
+        for it; for 3.11 there is `runtime/buffers.py`."""
+        return memoryview(self._exported())  # type: ignore[arg-type]
+
+    def _exported(self) -> np.ndarray[Any, Any]:
+        """What has the buffer of an array on the CPU; BufferError elsewhere."""
         if self._device is not HOST:
             raise BufferError(f"the memory of {self.device} is not the host's: `np.asarray(x)`")
-        return memoryview(self.host_view())  # type: ignore[arg-type]
+        return self.host_view()
 
     # --- other libraries --------------------------------------------------------------------------
 
@@ -419,10 +424,17 @@ class Array:
 Array.__hash__ = None  # type: ignore[assignment]  # as NumPy's: equality is of the elements
 
 
+_incomplete = [Array]
+"""The class until it has them, then nothing."""
+
+
 def _complete() -> None:
-    """Gives the class its operators and methods."""
-    if "__add__" not in Array.__dict__:
+    """Gives the class its operators and methods, and on Python 3.11 its buffers."""
+    if _incomplete:
         load("pyc.array_methods")
+        if sys.version_info < (3, 12):
+            load("pyc.runtime.buffers").give_buffers(Array)
+        _incomplete.clear()
 
 
 class _Shared:

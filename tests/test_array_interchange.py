@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import gc
 import pickle
 import sys
@@ -349,7 +350,6 @@ def test_what_numpy_may_still_change_is_copied() -> None:
     assert pyc.device_put(x, "cpu").address == x.ctypes.data
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python classes have buffers from 3.12 on")
 def test_the_buffer_of_an_array_on_the_cpu(gpu: InterpretedDevice) -> None:
     view = memoryview(pyc.device_put(X, "cpu"))  # type: ignore[arg-type]
     assert view.readonly and view.tolist() == X.tolist()
@@ -357,6 +357,26 @@ def test_the_buffer_of_an_array_on_the_cpu(gpu: InterpretedDevice) -> None:
     with pytest.raises(BufferError, match="not the host's"):
         memoryview(there)  # type: ignore[arg-type]
     assert np.asarray(there).tolist() == X.tolist()
+
+
+def test_a_buffer_keeps_the_memory_and_is_not_written() -> None:
+    array = pyc.device_put(X, "cpu")
+    view = memoryview(array)  # type: ignore[arg-type]
+    assert (view.format, view.shape, view.itemsize) == ("f", X.shape, 4)
+    del array
+    gc.collect()
+    assert view.tolist() == X.tolist()
+    with pytest.raises(TypeError, match="not writable"):
+        ctypes.c_char.from_buffer(pyc.device_put(X, "cpu"))  # type: ignore[arg-type]
+    assert bytes(pyc.device_put(X, "cpu")) == X.tobytes()  # type: ignore[call-overload]
+
+
+def test_the_buffer_of_a_deleted_array_is_an_error() -> None:
+    array = pyc.device_put(X, "cpu")
+    array.delete()
+    for _ in range(3):
+        with pytest.raises(pyc.errors.DonationError):
+            memoryview(array)  # type: ignore[arg-type]
 
 
 def test_arrays_move_between_devices(gpu: InterpretedDevice) -> None:

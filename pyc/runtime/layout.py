@@ -29,6 +29,9 @@ TUPLE_SIZE, TUPLE_ITEMS, LIST_ITEMS = HEADER, HEADER + 8, HEADER + 8
 TYPE_FLAGS = 168
 """Offset of `tp_flags` in a type object of a 64-bit build."""
 
+TYPE_AS_BUFFER = 160
+"""Offset of `tp_as_buffer`, the address of the slots of the buffer protocol."""
+
 TYPE_VERSION = 384
 """Offset of `tp_version_tag`: a class gets another one when it or a base changes, 0 until its next
 look-up."""
@@ -137,6 +140,8 @@ def _container_problem() -> str | None:
     for cls in (int, np.ndarray, Reason):
         if _word(id(cls) + TYPE_FLAGS) != cls.__flags__:
             return "the flags of a type"
+    if _word(id(int) + TYPE_AS_BUFFER) or not _word(id(bytes) + TYPE_AS_BUFFER):
+        return "the buffer slots of a type"
     return None
 
 

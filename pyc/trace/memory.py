@@ -236,9 +236,9 @@ class ArrayMemory:
     in the Graph; outer: the array of a surrounding trace that this one stands for.
 
     `argument`: whether the memory is the caller's; `boxed`: of rank 0, whether NumPy makes an array
-    of it and not a scalar; `dense`: whether it was made in row-major order, whatever the value; `made`: the value that it was made with; `viewed`, `step`: the array of
-    which it is a view, and how; `rivals`: arrays that may share its memory: which of them do
-    depends on data.
+    of it and not a scalar; `dense`: whether it was made in row-major order, whatever the value;
+    `made`: the value that it was made with; `viewed`, `step`: the array of which it is a view, and
+    how; `rivals`: arrays that may share its memory: which of them do depends on data.
     """
 
     __slots__ = (

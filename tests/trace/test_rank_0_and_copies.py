@@ -1,4 +1,4 @@
-"""Which arrays are one: of rank 0, made from others, and given back by functions; NumPy's answer."""
+"""Which names stand for one array: of rank 0, of what was not copied; NumPy's answer."""
 
 from __future__ import annotations
 
