@@ -20,9 +20,9 @@ from pyc import backends, cache, config
 from pyc.backends.host import host_target
 from pyc.errors import ArgumentError, OutOfMemoryError, format_place
 from pyc.fingerprint import Document, key_of, versions
-from pyc.forks import compiling
+from pyc.forks import compiling, load
 from pyc.frozen import frozen
-from pyc.ir.expr import Apply, postorder
+from pyc.ir.expr import postorder
 from pyc.ir.graph import Graph, Location, equations_of
 from pyc.ir.loops import expressions, walk
 from pyc.ir.ops.linalg import NAMES, PACKAGE
@@ -277,11 +277,9 @@ class Lowered:
             for k in self.kernels
             for b in k.buffers
         )
+        size_of = load("pyc.ir.defined").size_of
         sizes = [
-            sum(
-                isinstance(e, Apply)
-                for e in postorder([r for s in walk(k.body) for r in expressions(s)])
-            )
+            sum(map(size_of, postorder([r for s in walk(k.body) for r in expressions(s)])))
             for k in self.planned.logical
         ]
         return CostAnalysis(len(self.kernels), moved, max(sizes, default=0))

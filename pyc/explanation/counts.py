@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from pyc.explanation.footprint import (
 )
 from pyc.frozen import frozen, replace
 from pyc.ir import order
+from pyc.ir.defined import CALLED
 from pyc.ir.evaluate_expr import evaluate
 from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, postorder, substitute
 from pyc.ir.loops import (
@@ -288,6 +290,9 @@ class _Counter:
         for n in _usual(roots):
             if isinstance(n, Load):
                 self.access(n.buffer, n.index, frame)
+            elif isinstance(n, Apply) and n.name in CALLED:
+                for dtype, flops in _flops_of(n.name).items():
+                    into[dtype] += flops * times
             elif isinstance(n, Apply) and n.dtype.is_float and n.name in FLOPS:
                 into[n.dtype.short] += FLOPS[n.name] * times
 
@@ -305,6 +310,18 @@ class _Counter:
             found = touched(place, frame.points, frame.extents, most)
             self.exact &= isinstance(found, Runs)
             (self.written if store else self.read)[k].append(found)
+
+
+@cache
+def _flops_of(definition: str) -> Counter[str]:
+    """Of a definition that a kernel calls, by type."""
+    found: Counter[str] = Counter()
+    for n in _usual([CALLED[definition].body]):
+        if isinstance(n, Apply) and n.name in CALLED:
+            found += _flops_of(n.name)
+        elif isinstance(n, Apply) and n.dtype.is_float and n.name in FLOPS:
+            found[n.dtype.short] += FLOPS[n.name]
+    return found
 
 
 def _usual(roots: Sequence[Expr]) -> list[Expr]:

@@ -94,6 +94,14 @@ def inlined(node: Apply, stay: Stay) -> Expr:
         return CALLED[node.name].function(*node.args)
 
 
+def size_of(node: Expr) -> int:
+    """The instructions that a node stands for."""
+    if type(node) is not Apply:
+        return 0
+    found = CALLED.get(node.name)
+    return 1 if found is None else found.size
+
+
 def usual_size(node: Expr) -> int:
     """The instructions that a node stands for, of which no rare operand alone has need."""
     if type(node) is not Apply:

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from math import isfinite, prod
 from typing import NamedTuple
 
-from pyc.ir.expr import Apply, Expr, Load, postorder
+from pyc.ir.defined import size_of
+from pyc.ir.expr import Expr, Load, postorder
 from pyc.ir.loops import (
     Accumulate,
     Alloc,
@@ -177,7 +178,7 @@ def _amount(
 
 def _evaluated(roots: Sequence[Expr], changed: frozenset[Buffer]) -> _Amount:
     nodes = postorder(roots)
-    found = _Amount(instructions=sum(isinstance(n, Apply) for n in nodes))
+    found = _Amount(instructions=sum(map(size_of, nodes)))
     for n in nodes:
         if isinstance(n, Load):
             found = found.plus(_access(n.buffer, changed))

@@ -14,6 +14,7 @@ import pyc.scipy.special as special
 from pyc.backends.nvptx import module_text
 from pyc.backends.oracle import run_plan
 from pyc.backends.x86 import modules
+from pyc.explanation.counts import count
 from pyc.ir import dtype as dt
 from pyc.ir.defined import CALLED, calls, defined
 from pyc.ir.evaluate import evaluate
@@ -24,7 +25,8 @@ from pyc.ir.parse_kernel import parse_kernel
 from pyc.ir.plan import Plan
 from pyc.ir.target import SM_90, X86_64_V3, X86_64_V4, Target
 from pyc.ir.text_kernel import print_kernel
-from pyc.passes import optimise
+from pyc.lowered import lower_graph
+from pyc.passes import called, optimise
 from pyc.passes.called import worthwhile
 from pyc.passes.memory import plan
 from tests.programs.differential import same_bits
@@ -67,6 +69,7 @@ def called_in(found: Plan) -> set[str]:
     return {name for name in CALLED if any(f"{name}(" in text for text in texts)}
 
 
+PARTS = (np.s_[:, :], np.s_[0, 3], np.s_[:, :3])
 CALLERS = {
     zetas: {"pow_of_positive_f64_f64", "zeta_f64_f64"},
     logarithms: {"lgamma_f64"},
@@ -117,6 +120,24 @@ def test_a_kernel_of_a_gpu_calls_nothing(function) -> None:
     assert "define internal" not in module_text(made.kernels, SM_90)[0]
 
 
+def test_what_is_called_counts_as_what_it_stands_for(monkeypatch) -> None:
+    """Flops and instructions."""
+    x, y = (np.abs(a[2:]) + 0.5 for a in (X, Y))
+    of_calls = flops_and_instructions(x, y)
+    monkeypatch.setattr(called, "worthwhile", lambda counts: set())
+    in_place = flops_and_instructions(x, y)
+    assert of_calls[0] == pytest.approx(in_place[0], rel=0.1)
+    # Nodes that are equal are not one yet in a kernel as it is lowered.
+    assert 3 * CALLED["lgamma_f64"].size < of_calls[1] <= in_place[1]
+
+
+def flops_and_instructions(x: Any, y: Any) -> tuple[int, int]:
+    """Of `logarithms`, compiled anew."""
+    lowered = lower_graph(pyc.jit(logarithms).trace(x, y).graph, target=X86_64_V3)
+    (kernel,) = lowered.kernels
+    return sum(count(kernel).flops.values()), lowered.cost_analysis().instructions
+
+
 def test_the_text_of_a_kernel_that_calls_can_be_read() -> None:
     for kernel in plan_of(logarithms, X86_64_V3, X, Y).kernels:
         assert print_kernel(parse_kernel(print_kernel(kernel))) == print_kernel(kernel)
@@ -152,6 +173,8 @@ def test_two_definitions_of_one_name_are_refused() -> None:
     def pow(x: Expr, y: Expr) -> Expr:
         return x * y
 
-    with calls(), pytest.raises(ValueError, match="instruction pow_f32_f32 is defined twice"):
-        defined(globals()["pow"])(Var("x", dt.f32), Var("y", dt.f32))
-        defined(pow)(Var("x", dt.f32), Var("y", dt.f32))
+    x, y = Var("x", dt.f32), Var("y", dt.f32)
+    with calls():
+        globals()["pow"](x, y)
+        with pytest.raises(ValueError, match="instruction pow_f32_f32 is defined twice"):
+            defined(pow)(x, y)
