@@ -15,7 +15,7 @@ from typing import Any
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.element import Element, components_of, literal, result_of, widened
-from pyc.ir.expr import Expr, Var, const, postorder
+from pyc.ir.expr import Const, Expr, Var, const, postorder
 from pyc.ir.graph import Eqn, Graph, Value, has_effect
 from pyc.ir.loops import Buffer, Carry, Fail, For, Kind, Stmt, While
 from pyc.ir.op import Complex
@@ -41,7 +41,8 @@ class NotAKernelError(Exception):
 @frozen()
 class LoopParts:
     """A while or scan, taken apart: argument values of the outer Graph by role, and body Graphs.
-    rows: the sliced inputs of a scan; length: None for a while; stored: the results to store."""
+    rows: the sliced inputs of a scan; length: None for a while; stored: the results to store;
+    constants: the arrays around the loop that are known."""
 
     eqn: Eqn
     body: Graph
@@ -53,6 +54,7 @@ class LoopParts:
     length: int | None
     reverse: bool
     stored: frozenset[int]
+    constants: Mapping[Value, Any]
 
     @property
     def carries(self) -> int:
@@ -66,9 +68,14 @@ class LoopParts:
         return self.body.params[start : start + self.carries]
 
 
-def parts_of(eqn: Eqn, read: Container[Value] | None = None) -> LoopParts:
+def parts_of(
+    eqn: Eqn,
+    read: Container[Value] | None = None,
+    constants: Mapping[Value, Any] | None = None,
+) -> LoopParts:
     """The parts of a while or scan equation, of which `read` are stored (None: all results)."""
     p, args = eqn.params, eqn.args
+    constants = constants or {}
     stored = frozenset(k for k, out in enumerate(eqn.outs) if read is None or out in read)
     if eqn.op.name == "scan":
         first, last = p["captures"], p["captures"] + p["carries"]
@@ -83,6 +90,7 @@ def parts_of(eqn: Eqn, read: Container[Value] | None = None) -> LoopParts:
             p["length"],
             p["reverse"],
             stored,
+            constants,
         )
     tests, works = p["condition_captures"], p["body_captures"]
     return LoopParts(
@@ -96,6 +104,7 @@ def parts_of(eqn: Eqn, read: Container[Value] | None = None) -> LoopParts:
         None,
         False,
         stored,
+        constants,
     )
 
 
@@ -296,13 +305,21 @@ class LoopLowerer:
         def find(param: Value, index: Index) -> Element:
             k = places[param]
             if k < len(captures):
-                return self.read(captures[k], index)
+                return self._captured(captures[k], index)
             k -= len(captures)
             if k < carries:
                 return state(k, index)
             return self.read(self.parts.rows[k - carries], (self.step, *index))
 
         return find
+
+    def _captured(self, value: Value, index: Index) -> Element:
+        """An element of a captured array: a literal where it is known."""
+        array = self.parts.constants.get(value)
+        if array is None or not all(isinstance(e, Const) for e in index):
+            return self.read(value, index)
+        place = tuple(int(e.value) for e in index if isinstance(e, Const))
+        return literal(array[place], value.dtype)
 
     def pull_checks(self, pull: Puller) -> None:
         """Pulls the scalars of the body that can fail, in its order, if one is a check: it has no

@@ -18,9 +18,10 @@ What is neither runs as a whole-array loop of the Plan, with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import product
 from math import prod
+from typing import Any
 
 from pyc.frozen import frozen
 from pyc.ir.element import Element
@@ -336,11 +337,16 @@ class _SmallState(LoopLowerer):
 
 
 def lower_loop(
-    eqn: Eqn, name: str, site: Callable[[Eqn], int], read: Container[Value] | None = None
+    eqn: Eqn,
+    name: str,
+    site: Callable[[Eqn], int],
+    read: Container[Value] | None = None,
+    constants: Mapping[Value, Any] | None = None,
 ) -> list[Lowered]:
     """The kernels that run a while or scan; raises NotAKernelError with the reason if none can.
-    read: the results that are stored, None for all."""
-    parts = parts_of(eqn, read)
+    read: the results that are stored, None for all; constants: the arrays around it that are
+    known."""
+    parts = parts_of(eqn, read, constants)
     if any(v.type.size == 0 for v in (*parts.initial, *eqn.outs)):
         raise NotAKernelError("a carried array is empty")
     if any(not inlines(e) and e.op.kind is OpKind.CONTROL for e in parts.body.eqns):

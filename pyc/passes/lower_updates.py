@@ -389,12 +389,13 @@ def lower_updates(
     *,
     read: Container[Value],
     known: Mapping[Value, Any],
+    constants: Mapping[Value, Any],
 ) -> Lowered | None:
     """The kernel that runs a while; its buffers for arrays in memory are "inout": the planner puts
     the initial values there. None if no array is updated in place, NotAKernelError with the reason
     if there is no kernel. read: the results that are stored; known: the constants of one element
-    around it."""
-    parts = parts_of(eqn, read)
+    around it; constants: the others."""
+    parts = parts_of(eqn, read, constants)
     if not _chains(parts):
         return None
     if any(v.type.size == 0 for v in (*parts.initial, *eqn.outs)):

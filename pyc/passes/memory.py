@@ -202,7 +202,8 @@ class _Planner(Launches):
             self._cond(scope, number, eqn)
             return
         try:
-            kernels = lower_loop(eqn, f"k{len(self.logical)}", self.site, scope.uses.last)
+            name, known = f"k{len(self.logical)}", scope.walker.constants
+            kernels = lower_loop(eqn, name, self.site, scope.uses.last, known)
         except NotAKernelError as why:
             assert eqn.op.name == "while", f"{eqn.op} is rewritten before planning"
             try:
@@ -230,7 +231,10 @@ class _Planner(Launches):
         sites, known = len(self.sites), scope.walker.scalars
         try:
             lowered = lower_updates(
-                *(eqn, f"k{len(self.logical)}", self.site), read=scope.uses.last, known=known
+                *(eqn, f"k{len(self.logical)}", self.site),
+                read=scope.uses.last,
+                known=known,
+                constants=scope.walker.constants,
             )
             if lowered is None:
                 return False

@@ -10,6 +10,7 @@ floats and complex numbers:
 * reciprocals: x / c is x (1 / c); x / y is x (1 / y) where y is the same along the last axis of x;
 * square roots, quotients and extrema in their `fast_` forms (`ops/scalar_fast.py`); powers of whole
   and half exponents as products;
+* a number that is a factor of two terms is multiplied once: z + c x + c y is z + c (x + y);
 * contraction: x y + z, x y - z and z - x y are one `fma` where nothing else uses the product.
 
 An equation that was rewritten is `told`, with its line. Reductions keep their order: any would be
@@ -209,6 +210,33 @@ def _product(m: _Rules, e: Eqn, args: Values, number: int) -> Values | None:
     return None if made is None else (made.args[0], made.args[0])
 
 
+def _by_number(m: _Rules, factors: Values) -> tuple[complex, Value] | None:
+    """A product of a number that enlarges and a value as the two."""
+    for number, value in (factors[:2], factors[1::-1]):
+        known = m.number(number)
+        if known is not None and abs(known) >= 1:
+            return known, value
+    return None
+
+
+def _shared_factor(m: _Rules, e: Eqn, args: Values) -> Value | None:
+    """z + c x + c y as z + c (x + y), for a number c of at least 1: a smaller one may keep the sum
+    from being too large."""
+    if e.out.dtype.is_complex:
+        return None
+    for k in (0, 1):
+        factors = _product(m, e, args, k)
+        other = m.match.maker(args[1 - k], "fma")
+        if factors is None or other is None or m.uses[e.args[1 - k]] > 1:
+            continue
+        one, two = _by_number(m, factors), _by_number(m, other.args)
+        if one is not None and two is not None and one[0] == two[0]:
+            number = m.filled(one[0], e.out, e)
+            assert number is not None
+            return m.bind("fma", number, m.bind("add", two[1], one[1], of=e), other.args[2], of=e)
+    return None
+
+
 def _fused_sum(m: _Rules, e: Eqn, args: Values) -> Value | None:
     for k in (0, 1):
         factors = _product(m, e, args, k)
@@ -235,6 +263,7 @@ RULES: dict[str, tuple[tuple[str, Rule], ...]] = {
     "add": (
         ("a sum with zero", _added_to_zero),
         ("constants that are added", _chain(lambda a, b: a + b)),
+        ("a factor of two terms as one product", _shared_factor),
         ("a product and a sum as one `fma`", _fused_sum),
     ),
     "sub": (

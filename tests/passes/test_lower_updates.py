@@ -385,3 +385,30 @@ def test_a_long_loop_asks_whether_to_go_on() -> None:
 
     (kernel,) = filter(is_update, planned(long, numbers(8)).plan.kernels)
     assert [s for s in kernel.body if isinstance(s, While)]
+
+
+@pytest.mark.parametrize("written", [True, False], ids=["update", "state"])
+def test_elements_of_known_arrays_are_literals(written: bool) -> None:
+    """A matrix that the program names is no memory of its loop: a product with 1 is none at all."""
+
+    def filtered(x: Any) -> Any:
+        matrix = np.array([[1.0, 1.0], [0.0, 0.5]])
+        state, out = pnp.zeros(2), pnp.zeros((x.shape[0], 2))
+        for i in range(x.shape[0]):
+            state = matrix @ state + x[i]
+            if written:
+                out[i] = state
+        return out if written else state
+
+    x = numbers(300)
+    graph = optimise(graph_of(filtered, x), check=True)
+    found = plan(graph, X86_64_V3).plan
+    kernel = next(k for k in found.kernels if any(b.shape == (300,) for b in k.buffers))
+    assert (4,) not in [b.shape for b in kernel.buffers]
+    (result,) = graph.results
+    (compiled,) = run_plan(found, [x], [(result.shape, result.dtype.numpy)])
+    assert same_bits(evaluate(graph, [x])[0], compiled)
+    state = np.zeros(2)
+    for number in x:
+        state = np.array([state.sum(), 0.5 * state[1]]) + number
+    assert np.allclose(compiled[-1] if written else compiled, state)

@@ -35,6 +35,8 @@ CHANGED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "square_and_sum": (lambda x, y: pnp.square(x) + y, (X, Y)),
     "product_and_difference": (lambda x, y: x * y - x, (X, Y)),
     "difference_and_product": (lambda x, y: x - x * y, (X, Y)),
+    "factor_of_two_terms": (lambda x, y: pnp.exp(x) + 2.0 * x + 2.0 * y, (X, Y)),
+    "factor_that_is_small": (lambda x, y: pnp.exp(x) + 0.5 * x + 0.5 * y, (X, Y)),
     "halves": (lambda x: x * x + x, (HALF,)),
     "sum_with_zero": (lambda x: 0.0 + x, (X,)),
     "difference_with_zero": (lambda x: (x - 0.0, 0.0 - x, x - x), (X,)),
