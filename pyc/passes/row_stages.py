@@ -155,7 +155,7 @@ class RowStages:
             self._add("start", self._tasks(self.loops, around(arrays, body)))
             arrays.clear()
         block = self.nest.simplify.variable("block", blocks - alone)
-        number_ = block + alone
+        number_: Expr = block + alone if alone else block
         count: int | Expr = size
         if turns % size:
             count = minimum(const(size), const(turns) - number_ * size)
