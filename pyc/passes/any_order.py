@@ -7,6 +7,7 @@ vectors. It binds the bits that the documented order gives.
 * The vectors of a turn meet before they join what is carried from turn to turn.
 * Sums of small integers, counts above all, are kept in as few bits as their elements are computed
   in, and added to wider totals before these can be full.
+* Truths are known as soon as one of them decides: `Settled` looks at groups of turns until then.
 * A place is kept as the number of the turn that brought it, beside the value of its lane. NaN is
   told by a flag; only then the first place of one is looked for.
 """
@@ -18,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Apply, Const, Expr, Shuffle, Var, apply, const, minimum, select
-from pyc.ir.loops import Body, Buffer, Carry, For, If, Kind, Let, Reduce, Stmt, Store
+from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, apply, const, minimum, select
+from pyc.ir.loops import Body, Buffer, Carry, For, If, Kind, Let, Reduce, Stmt, Store, While
 from pyc.ir.order import MONOIDS, neutral
 from pyc.ir.visit import Rewriter
 from pyc.passes.elements import Components, Elements, Found, positions
@@ -33,6 +34,8 @@ FEW_AT_ONCE = 4
 """The same of several reductions, and where places are kept, of which each vector has a pair."""
 TURNS = 16
 """Turns whose sum fits the bits that it is kept in."""
+GROUP = 1 << 15
+"""Elements that are looked at before it is asked whether the result is known."""
 BETTER = {"argmax": ("gt", "maximum"), "argmin": ("lt", "minimum")}
 """How values are compared where a place is sought, and what the value at the place is."""
 
@@ -290,8 +293,127 @@ def _cast(values: Components, types: Sequence[DType]) -> Components:
     return tuple(v if v.dtype is t else v.cast(t) for v, t in zip(values, types, strict=True))
 
 
-def walk_of(regions: Sequence[Region], nest: Nest, allocate: Allocate) -> Walk:
+def is_settled_early(regions: Sequence[Region]) -> bool:
+    """Whether it is one reduction of truths, or the first place of one, and nothing is stored on
+    its way."""
+    if len(regions) != 1:
+        return False
+    ((before, s),) = regions
+    truths = s.monoid in ("and", "or") and s.results[0].dtype is dt.b1
+    return (truths or _is_first(s)) and all(isinstance(b, Let) for b in before)
+
+
+def _is_first(s: Reduce) -> bool:
+    """Whether it is the first place in a line where something holds, the greatest number where it
+    does so nowhere."""
+    (value, *more), (var, *others) = s.values, [v for v, _ in s.domain]
+    if s.monoid != "minimum" or more or others or not isinstance(value, Apply):
+        return False
+    if value.name != "select":
+        return False
+    _, place, none = value.args
+    if not isinstance(none, Const) or none.value != _none(value.dtype).value:
+        return False
+    while isinstance(place, Apply) and place.name == "cast" and place.dtype.is_integer:
+        (place,) = place.args
+    return place is var
+
+
+def is_known(s: Reduce, found: Expr) -> Expr:
+    """Whether what was read so far decides the result."""
+    if s.monoid == "minimum":
+        return found.differs(_none(found.dtype))
+    return found if s.monoid == "or" else ~found
+
+
+class Settled:
+    """One reduction whose elements are read, in order, until the result is known. Of the first
+    place where something holds, what is asked of a group is whether it does so anywhere."""
+
+    def __init__(self, region: Region, nest: Nest, allocate: Allocate) -> None:
+        self.region, self._nest, self._allocate = region, nest, allocate
+        s = region[1]
+        self._asked = s
+        self._is_place = s.monoid == "minimum"
+        if self._is_place:
+            (value,) = s.values
+            assert isinstance(value, Apply)
+            self._asked = replace(s, values=value.args[:1], results=(_truth(),), monoid="or")
+        walk, _ = self._walk(s)
+        asked, _ = self._walk(self._asked)
+        self.n, self.turn = walk.n, max(walk.turn, asked.turn)
+
+    def _walk(self, s: Reduce) -> tuple[Walk, Var]:
+        """A walk for a reduction of the region's elements, and the result that it binds."""
+        found = Var("found", s.results[0].dtype)
+        fold = Fold(Elements(replace(s, results=(found,)), self.region[0]), self._nest, AT_ONCE)
+        return Walk([fold], AT_ONCE, self._allocate), found
+
+    def whole(self, start: int = 0) -> list[Stmt]:
+        """As `Walk.whole`."""
+        (_, s), body = self.region, list[Stmt]()
+        monoid = MONOIDS[s.monoid]
+        result: Expr = neutral(monoid, (s.results[0].dtype,))[0]
+        turns = 0 if start else self.n // self.turn
+        if turns:
+            body, result = self._until(const(0), turns)
+        if start + turns * self.turn < self.n:
+            walk, rest = self._walk(s)
+            body += walk.whole(start + turns * self.turn)
+            (result,) = monoid.combine((result,), (rest,))
+        return [*body, *bind(s.results, (result,))]
+
+    def turns(self, first: Expr, count: int | Expr) -> list[Stmt]:
+        """As `Walk.turns`."""
+        body, result = self._until(first, count)
+        return [*body, *bind(self.region[1].results, (result,))]
+
+    def _until(self, first: Expr, count: int | Expr) -> tuple[list[Stmt], Expr]:
+        """Groups of the turns from `first` on, until the result is known."""
+        size = max(GROUP // self.turn, 1)
+        all_ = count if isinstance(count, Expr) else const(count)
+        group, done = Var("group"), Var("done")
+        before, after = _truth(), _truth()
+
+        def read(s: Reduce, number: Expr) -> tuple[list[Stmt], Var]:
+            """A reduction of a group."""
+            walk, found = self._walk(s)
+            times = self.turn // walk.turn
+            here = minimum(const(size), all_ - number * size)
+            return walk.turns((first + number * size) * times, here * times), found
+
+        body, found = read(self._asked, group)
+        monoid = MONOIDS[self._asked.monoid]
+        (following,) = monoid.combine((before,), (found,))
+        (start,) = neutral(monoid, (dt.b1,))
+        carries = (
+            Carry(group, const(0), group + 1, done),
+            Carry(before, start, following, after),
+        )
+        more = (group * size < all_) & ~is_known(self._asked, before)
+        groups = While(carries, more, tuple(body))
+        if not self._is_place:
+            return [groups], after
+        place, result = read(self.region[1], done - 1)
+        kept = self._allocate("first", result.dtype, (1,))
+        there = If(
+            after,
+            (*place, Store(kept, (const(0),), result)),
+            (Store(kept, (const(0),), _none(result.dtype)),),
+        )
+        return [groups, there], Load(kept, (const(0),))
+
+
+def _truth() -> Var:
+    return Var("truth", dt.b1)
+
+
+def walk_of(regions: Sequence[Region], nest: Nest, allocate: Allocate) -> Walk | Settled:
     """The walk that makes some free reductions of equal length."""
+    if is_settled_early(regions):
+        settled = Settled(regions[0], nest, allocate)
+        if settled.n > GROUP:
+            return settled
     places = [s.monoid in BETTER and s.values[0].dtype is not dt.b1 for _, s in regions]
     at_once = FEW_AT_ONCE if len(regions) > 1 or any(places) else AT_ONCE
     items: list[Fold | Place] = []

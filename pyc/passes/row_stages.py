@@ -14,10 +14,10 @@ from math import prod
 from pyc.frozen import replace
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Load, Var, const, minimum, postorder
-from pyc.ir.loops import Body, Buffer, For, Kind, Reduce, Space, Stmt, Store, expressions
+from pyc.ir.loops import Body, Buffer, For, If, Kind, Let, Reduce, Space, Stmt, Store, expressions
 from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.visit import Rewriter, renamed
-from pyc.passes.any_order import Region, is_free, walk_of
+from pyc.passes.any_order import Region, is_free, is_known, is_settled_early, walk_of
 from pyc.passes.elements import Components, Elements
 from pyc.passes.nest import Loop, Nest, Stage, around, peel, row_length
 from pyc.passes.reduction import AcrossLanes, Allocate, Counter, bind, loads, stores
@@ -135,17 +135,41 @@ class RowStages:
         turns = walk.n // walk.turn
         size = BLOCK * CHUNK // walk.turn
         blocks = -(-turns // size)
-        block = self.nest.simplify.variable("block", blocks)
+        held = [
+            [self._between("part", r.dtype, self.kept * blocks) for r in s.results]
+            for _, s in regions
+        ]
+
+        def stored(number: Expr, made: Sequence[Region]) -> list[Stmt]:
+            """The parts of a block."""
+            place = self._position * blocks + number
+            pairs = zip(made, held, strict=True)
+            return [x for (_, s), part in pairs for x in stores(part, place, s.results)]
+
+        alone = 1 if is_settled_early(regions) else 0
+        if alone:
+            # The first block by itself: where it settles the result, the others are not read.
+            first_block = [_renamed(region) for region in regions]
+            body = walk_of(first_block, self.nest, allocate).turns(const(0), min(size, turns))
+            body += stored(const(0), first_block)
+            self._add("start", self._tasks(self.loops, around(arrays, body)))
+            arrays.clear()
+        block = self.nest.simplify.variable("block", blocks - alone)
+        number_: Expr = block + alone if alone else block
         count: int | Expr = size
         if turns % size:
-            count = minimum(const(size), const(turns) - block * size)
-        body = walk.turns(block * size, count)
-        held: list[list[Buffer]] = []
-        for _, s in regions:
-            part = [self._between("part", r.dtype, self.kept * blocks) for r in s.results]
-            body += stores(part, self._position * blocks + block, s.results)
-            held.append(part)
-        self._add("blocks", self._tasks([*self.loops, Loop(block, blocks)], around(arrays, body)))
+            count = minimum(const(size), const(turns) - number_ * size)
+        body = [*walk.turns(number_ * size, count), *stored(number_, regions)]
+        if alone:
+            ((_, s),), ((parts,),) = regions, held
+            known = Var("known", s.results[0].dtype)
+            skipped = Store(parts, (self._position * blocks + number_,), known)
+            body = [
+                Let(known, Load(parts, (self._position * blocks,))),
+                If(is_known(s, known), (skipped,), tuple(body)),
+            ]
+        tasks = self._tasks([*self.loops, Loop(block, blocks - alone)], around(arrays, body))
+        self._add("blocks", tasks)
         arrays.clear()
         rest = walk.n - turns * walk.turn
         joins: list[Stmt] = []

@@ -2,7 +2,8 @@
 
 * The place of an extremum is the first place of what the extremum is: two reductions of one
   instruction or two an element, where keeping a value and its place in step takes many. Of truths
-  it is one: the first place of a true (or false) one, if there is any.
+  it is one: the first place of a true (or false) one, if there is any. Extrema of other numbers
+  are found with their places, but in long rows of small integers.
 * A sum of small integers that cannot be as much as 2^31 is one in 32 bits: twice the lanes.
 """
 
@@ -26,6 +27,10 @@ CHEAP = 8
 """Instructions of an element that is computed twice."""
 FEW = 32
 """Elements of which a place is kept beside the value: two reductions end with as many steps."""
+
+LONG = 1 << 16
+"""Elements from which the place of an extremum of small integers is sought behind it: vectors hold
+more of them than of places, and the search ends at the first."""
 
 
 def simpler(core: Body, *, places: bool = False) -> Body:
@@ -80,13 +85,18 @@ def _place(s: Reduce, after: Sequence[Stmt], places: bool) -> list[Stmt] | None:
         return None
     value, place = s.values
     used = any(e is s.results[0] for e in postorder(roots(after)))
-    if places and value.dtype is not dt.b1:
+    truth = _truth(value)
+    small = value.dtype.is_integer and value.dtype.bits <= 16 and _length(s) >= LONG
+    if places and truth is None and not small:
         again = replace(s, results=(Var("extremum", value.dtype), s.results[1]))
         return [again, _found_value(s)] if used else None
     if not FEW < _length(s) < 1 << 31:
         return None
-    if value.dtype is dt.b1:
-        return [*_first_truth(s), *([_found_value(s)] if used else [])]
+    if truth is not None:
+        return [
+            *_first_truth(replace(s, values=(truth, place))),
+            *([_found_value(s)] if used else []),
+        ]
     if sum(isinstance(e, Apply) for e in postorder([value])) > CHEAP:
         return None
     narrow = dt.i32 if value.dtype.bits <= 32 else dt.i64
@@ -104,6 +114,15 @@ def _place(s: Reduce, after: Sequence[Stmt], places: bool) -> list[Stmt] | None:
         Let(s.results[1], found.cast(dt.i64)),
     ]
     return [*body, *([_found_value(s)] if used else [])]
+
+
+def _truth(value: Expr) -> Expr | None:
+    """The truth that orders as a value does, if it is one."""
+    if value.dtype is dt.b1:
+        return value
+    if isinstance(value, Apply) and value.name == "cast" and value.dtype.is_integer:
+        return value.args[0] if value.args[0].dtype is dt.b1 else None
+    return None
 
 
 def _first_truth(s: Reduce) -> list[Stmt]:

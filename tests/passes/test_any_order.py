@@ -20,9 +20,10 @@ from pyc.ir.graph import Graph
 from pyc.ir.loops import For, Kind, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.passes import optimise
+from pyc.passes.any_order import GROUP
 from pyc.passes.memory import plan
 from pyc.passes.row_stages import SPLIT
-from pyc.passes.simpler_reductions import FEW
+from pyc.passes.simpler_reductions import FEW, LONG
 from tests.passes.programs import graph_of, ones, planned
 from tests.passes.test_simpler_reductions import elements
 from tests.passes.test_simpler_reductions import graph_of as simple_graph
@@ -198,6 +199,50 @@ def test_the_first_truth_of_short_rows(length: int) -> None:
     most, least = (places(simple_graph(op, x, (1,)), x) for op in ("argmax", "argmin"))
     assert np.array_equal(most, [0, 5, 0])
     assert np.array_equal(least, [0, 0, 0])
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from([GROUP + 1, 2 * GROUP + 77, SPLIT - 1, SPLIT, SPLIT + 70_001]),
+    st.lists(st.floats(0, 1), max_size=2),
+    st.sampled_from([1, 2]),
+)
+def test_truths_are_known_at_the_first_that_decides(
+    length: int, where: list[float], rows: int
+) -> None:
+    """Nowhere, in the first block, in a later one, behind the last; in all rows, or in one."""
+    x = np.zeros((rows, length), np.float32)
+    for k, share in enumerate(where):
+        x[k % rows, int(share * (length - 1))] = 1.0
+
+    def function(x: Any) -> Any:
+        return (x > 0).any(axis=1), (x <= 0).all(axis=1), (x > 0).argmax(axis=1)
+
+    for k in range(3):
+        compiled(graph_of(lambda x, k=k: function(x)[k], x), [x])
+
+
+@pytest.mark.parametrize("dtype", [dt.b1, dt.i8, dt.u8, dt.i16, dt.f16], ids=repr)
+@pytest.mark.parametrize("length", [LONG, SPLIT + 12_345])
+def test_places_of_long_rows_of_small_elements(dtype: DType, length: int) -> None:
+    """The first of several that are the extremum, the last element, and rows of one value."""
+    x = np.zeros((1, length), dtype.numpy)
+    for where in ([], [length - 1], [70, 71], [length // 2, length - 3]):
+        x[:] = 0
+        x[0, where] = 1
+        for name in ("argmax", "argmin"):
+            graph = graph_of(lambda x, name=name: getattr(pnp, name)(x, axis=1), x)
+            (found,) = compiled(graph, [x])
+            assert found[0] == getattr(np, name)(x)
+
+
+def test_what_is_known_early_is_so_in_the_kernel_interpreter_too() -> None:
+    x = np.zeros((1, SPLIT + 3), bool)
+    for place in (5, SPLIT - 7, SPLIT + 2):
+        x[:] = False
+        x[0, place] = True
+        for reduction in (pnp.any, pnp.argmax):
+            same_everywhere(lambda x, f=reduction: f(x, axis=1), x)
 
 
 def test_one_walk_finds_a_place() -> None:
