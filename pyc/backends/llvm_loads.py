@@ -253,7 +253,8 @@ class LoadEmitter(AddressEmitter):
         """
         assert self.lockstep is not None and element.base is not None
         width, stride = self.lockstep.width, element.stride
-        member = element.base.anchor[1] % stride
+        base = element.base
+        member = (base.anchor[1] if base.const is None else base.const) % stride
         first = piece * width * stride - member
         size = _constant_size(buffer)
         before, after = element.low, element.high

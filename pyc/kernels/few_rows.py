@@ -19,7 +19,20 @@ from math import prod
 from pyc.ir.dtype import DType
 from pyc.ir.element import widened
 from pyc.ir.expr import Expr, Load, Var, apply, const, fma
-from pyc.ir.loops import Alloc, Body, Buffer, For, If, Kernel, Kind, Let, Space, Stmt, Store
+from pyc.ir.loops import (
+    Alloc,
+    Body,
+    Buffer,
+    For,
+    If,
+    Kernel,
+    Kind,
+    Let,
+    Prefetch,
+    Space,
+    Stmt,
+    Store,
+)
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
@@ -36,8 +49,14 @@ threads read 18 MB in rows of 3 KiB a seventh faster than in rows of 2, and 9 MB
 MINIMUM_WORK = 1 << 8
 """Products below which the generic nest is as quick."""
 PARALLEL_WORK = 1 << 20
+FAR = 1 << 24
+"""Bytes of a matrix from which its next block is asked for: one in the caches takes longer then."""
+LINE = 64
+"""Bytes of a line of the caches."""
 
 
+_Ahead = Callable[[Expr], Body]
+"""What is done for a panel."""
 _Statement = Callable[[Expr, Expr, Expr], Stmt]
 """A statement at a row, a place in the sums and a column."""
 
@@ -153,12 +172,17 @@ class _Nest:
         )
         return tuple(body)
 
-    def _each(self, first: Expr, inside: bool, statement: _Statement) -> list[Stmt]:
-        """A statement for each row and column of a task. inside: not beyond the last column."""
+    def _each(
+        self, first: Expr, inside: bool, statement: _Statement, ahead: _Ahead | None = None
+    ) -> list[Stmt]:
+        """A statement for each row and column of a task. inside: not beyond the last column; ahead:
+        what is done for a panel before."""
         panel, lane = Var("panel"), Var("lane")
         place = panel * self.width + lane
         column = first + place
         body: Body = tuple(statement(const(row), place, column) for row in range(self.m))
+        if ahead is not None:
+            body = (*ahead(panel), *body)
         if inside and self.ragged:
             body = (If(column < self.n, body),)
         return [For(panel, self.panels, Kind.SERIAL, (For(lane, self.width, Kind.VECTOR, body),))]
@@ -177,7 +201,25 @@ class _Nest:
                 total = fma(*factors(k), total)
             return Store(self.sums, (row, lane), Load(self.sums, (row, lane)) + total)
 
-        return self._each(first, True, add)
+        return self._each(first, True, add, self._ahead(batch, first, start + TERMS))
+
+    def _ahead(self, batch: list[Var], first: Expr, term: Expr) -> _Ahead | None:
+        """Brings a panel's part of the block from `term` on closer, if all comes from memory."""
+        if prod(self.b.shape) * self.b.dtype.itemsize < FAR:
+            return None
+        line = LINE // self.b.dtype.itemsize
+        batch_axes, rank = self.dimensions[1][1], len(self.b.shape)
+
+        def asked(panel: Expr) -> Body:
+            return tuple(
+                Prefetch(
+                    self.b, place_of(rank, (self.b_term,), batch_axes, batch, column, term + k)
+                )
+                for k in range(TERMS)
+                for column in (first + panel * self.width + c for c in range(0, self.width, line))
+            )
+
+        return asked
 
     def _result(self, batch: list[Var], row: Expr, lane: Expr, column: Expr) -> Stmt:
         place = (*batch, *((row,) if self.rows else ()), column)

@@ -17,6 +17,7 @@ from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue, contraction
 from pyc.kernels.dot_rows import dot_rows, refusal_of_dot_rows
+from pyc.kernels.few_columns import few_columns, refusal_of_few_columns
 from pyc.kernels.few_rows import few_rows, refusal_of_few_rows
 from pyc.kernels.fourier import fourier
 from pyc.kernels.matmul import matmul, refusal
@@ -48,6 +49,7 @@ class Nest:
 
 NESTS = (
     Nest("matmul", False, refusal, matmul),
+    Nest("few_columns", False, refusal_of_few_columns, few_columns),
     Nest("few_rows", False, refusal_of_few_rows, few_rows),
     Nest("dot_rows", False, refusal_of_dot_rows, dot_rows),
     Nest("matmul_tiles", True, refusal_of_tiles, matmul_tiles, rows_for_tiles),

@@ -10,6 +10,7 @@ import pytest
 
 from pyc.ir import dtype as dt
 from pyc.ir import simulate
+from pyc.ir.loops import Prefetch, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.ir.types import ArrayType
 from pyc.jit import jit
@@ -133,3 +134,10 @@ def test_others_are_refused(a: Any, b: Any, dimensions: Any, why: str) -> None:
     assert why in refusal_of_few_rows(types, dimensions, X86_64_V3)
     name = choose("dot_general", types, {"dimensions": dimensions}, X86_64_V3).name
     assert name != "few_rows"
+
+
+def test_a_matrix_beyond_the_caches_is_asked_for_ahead() -> None:
+    for columns, asked in ((1000, False), (5000, True)):
+        types = ArrayType((1000,), dt.f32), ArrayType((1000, columns), dt.f32)
+        kernel = few_rows(types, X86_64_V4, dimensions=(((0,), (0,)), ((), ())))
+        assert any(isinstance(s, Prefetch) for s in walk(kernel.body)) is asked

@@ -1,0 +1,249 @@
+"""Products of a matrix and a few columns on a CPU, terms neighbours in memory: vectors of terms.
+
+    for each task: some groups of rows                                           (parallel)
+      the columns, copied with their terms as neighbours, if they do not lie so
+      for each group of rows: WIDTH partial sums of each row and column, over all terms, by fma
+        the sums of all rows and columns meet in pairs of neighbours, in vectors
+
+`matmul` has columns in its vectors, whose lanes idle where columns are few. Partial sum l has the
+terms l, l + WIDTH, ... in order, so bits depend on the operands only (tasks never share an
+element). Half types are widened when read; the accumulator is at least float32, and the result is
+rounded once. Terms that fill no vector come first, in its last lanes.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from pyc.ir.dtype import DType
+from pyc.ir.element import widened
+from pyc.ir.expr import Expr, Load, Var, apply, const, fma, minimum, select
+from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kernel, Kind, Let, Space, Stmt, Store
+from pyc.ir.target import Target
+from pyc.ir.types import ArrayType
+from pyc.kernels.contraction import Epilogue
+from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product, place_of
+
+MOST_COLUMNS = 6
+"""With more, too few rows share the registers."""
+FEWEST_ROWS = 4
+MOST_ROWS = 4
+"""Rows of a group."""
+WIDTH_BYTES = 64
+"""Bytes of the partial sums of a row and a column: not of the target's vectors, so that bits are
+the same on all."""
+MOST_BYTES = 1 << 15
+"""The most bytes of columns, which each group of rows reads."""
+MEETING = 3
+"""What the meeting of the partial sums of one result costs, beside an fma of a vector."""
+COPYING = 1.2
+"""What copying an element of a column costs."""
+WORTH = 0.8
+"""The part of the time with columns in vectors that is worth another nest."""
+TASK_WORK = 1 << 17
+"""Products of a task, about."""
+PARALLEL_WORK = 1 << 20
+
+
+def suits_few_columns(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> bool:
+    """Whether a product of a matrix and a few columns has vectors of terms here, and should."""
+    return not refusal_of_few_columns(types, dimensions, target)
+
+
+def refusal_of_few_columns(
+    types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
+) -> str:
+    """Why this nest cannot or should not do the contraction; empty if it should."""
+    a, b = types
+    if not a.dtype.is_float or a.dtype.bits < 16:
+        return f"it is for float16 and wider floats, not {a.dtype.name}"
+    if not is_matrix_product(types, dimensions):
+        return NO_MATRIX_PRODUCT
+    (term,), _ = dimensions[0]
+    if term != a.rank - 1:
+        return "terms of the rows are no neighbours in memory"
+    m, n, k = _extents(types, dimensions)
+    if n > MOST_COLUMNS or m < FEWEST_ROWS:
+        return f"{m} x {n} results: it needs {FEWEST_ROWS} rows, and at most {MOST_COLUMNS} columns"
+    itemsize = widened(a.dtype).itemsize
+    if n * k * itemsize > MOST_BYTES:
+        return f"{n} columns of {k} terms are more than {MOST_BYTES} bytes"
+    width = WIDTH_BYTES // itemsize
+    copied = 0.0 if _along(b, dimensions) else COPYING * n * k / m
+    if k < width:
+        return f"{k} terms fill no vector of {width}"
+    if n * (k / width + MEETING) + copied > WORTH * k * -(-n // target.lanes(itemsize)):
+        return f"{n} columns of {k} terms fill vectors as well as the terms do"
+    return ""
+
+
+def _along(b: ArrayType, dimensions: Dimensions) -> bool:
+    """Whether the terms of a column are neighbours in memory."""
+    return dimensions[0][1] == (b.rank - 1,)
+
+
+def _extents(types: tuple[ArrayType, ...], dimensions: Dimensions) -> tuple[int, int, int]:
+    """Rows, columns and terms."""
+    free = [
+        t.shape[axis]
+        for s, t in enumerate(types)
+        for axis in range(t.rank)
+        if axis not in (*dimensions[0][s], *dimensions[1][s])
+    ]
+    return free[0], free[1], types[0].shape[dimensions[0][0][0]]
+
+
+class _Nest:
+    def __init__(
+        self,
+        types: tuple[ArrayType, ...],
+        dimensions: Dimensions,
+        result: DType | None,
+        target: Target,
+        epilogue: Epilogue | None,
+    ) -> None:
+        a, b = types
+        self.dimensions = dimensions
+        self.m, self.n, self.k = _extents(types, dimensions)
+        self.batch = tuple(a.shape[axis] for axis in dimensions[1][0])
+        self.accumulator = widened(a.dtype)
+        self.width = WIDTH_BYTES // self.accumulator.itemsize
+        self.copies = not _along(b, dimensions)
+        vectors = -(-WIDTH_BYTES // target.vector_bytes)
+        budget = 24 if target.registers >= 32 or target.vector_bytes >= 64 else 12
+        self.rows = min(MOST_ROWS, max(budget // (self.n * vectors), 1))
+        groups = -(-self.m // self.rows)
+        self.tasks = min(groups, -(-self.m * self.n * self.k // TASK_WORK))
+        self.groups = -(-groups // self.tasks)
+        self.tasks = -(-groups // self.groups)
+        self.ragged = self.tasks * self.groups * self.rows != self.m
+        self.a = Buffer("a", a.dtype, a.shape, role="in")
+        self.b = Buffer("b", b.dtype, b.shape, role="in")
+        self.product = result or a.dtype
+        self.epilogue = epilogue
+        out_type = self.product if epilogue is None else epilogue.value.dtype
+        self.out = Buffer("out", out_type, (*self.batch, self.m, self.n), role="out")
+        sums = self.rows * self.n * self.width
+        pitch = -(-self.k // self.width) * self.width
+        self.columns = self._local("columns", self.n, pitch)
+        self.sums = self._local("sums", sums), self._local("pairs", sums // 2)
+
+    def _local(self, name: str, *shape: int) -> Buffer:
+        return Buffer(name, self.accumulator, shape, Space.STACK, alignment=64)
+
+    def kernel(self) -> Kernel:
+        """The scheduled kernel over (a, b, the epilogue's, out)."""
+        batch = [Var(f"n{k}") for k in range(len(self.batch))]
+        tile, task, group = Var("tile"), Var("task"), Var("group")
+        loops = [*zip(batch, self.batch, strict=True), (tile, self.tasks)]
+        lets: list[Stmt] = []
+        rest: Expr = task
+        for var, extent in reversed(loops[1:]):
+            lets.append(Let(var, apply("remainder", rest, const(extent))))
+            rest = apply("quotient", rest, const(extent))
+        lets.append(Let(loops[0][0], rest))
+        first = (tile * self.groups + group) * self.rows
+        inner: Stmt = For(group, self.groups, Kind.SERIAL, self._group(batch, first))
+        for sums in self.sums:
+            inner = Alloc(sums, (inner,))
+        if self.copies:
+            inner = Alloc(self.columns, (self._copy(batch), inner))
+        work = prod(self.batch) * self.m * self.n * self.k
+        kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
+        nest = For(task, prod(extent for _, extent in loops), kind, (*lets, inner))
+        between = () if self.epilogue is None else self.epilogue.buffers
+        return Kernel("few_columns", (self.a, self.b, *between, self.out), (nest,))
+
+    def _copy(self, batch: list[Var]) -> Stmt:
+        """The columns, each with its terms as neighbours."""
+        term = Var("term")
+        stores = [
+            Store(self.columns, (const(c), term), self._element(1, batch, const(c), term))
+            for c in range(self.n)
+        ]
+        return For(term, self.k, Kind.SERIAL, tuple(stores))
+
+    def _group(self, batch: list[Var], first: Expr) -> Body:
+        """The results of the rows from `first` on; those beyond the last are its copies."""
+        lane, step = Var("lane"), Var("step")
+        steps, rest = divmod(self.k, self.width)
+        pairs = [(r, c) for r in range(self.rows) for c in range(self.n)]
+        rows = [first + r for r in range(self.rows)]
+        if self.ragged:
+            rows = [minimum(row, const(self.m - 1)) for row in rows]
+
+        def product(r: int, c: int, term: Expr, total: Expr) -> Expr:
+            return fma(self._element(0, batch, rows[r], term), self._column(batch, c, term), total)
+
+        def start(r: int, c: int) -> Expr:
+            """The terms that fill no vector: lanes of the last one, the others of which are 0."""
+            term = const(self.k - self.width) + lane
+            zero = const(0, self.accumulator)
+            if not rest:
+                return zero
+            x = self._element(0, batch, rows[r], term) * self._column(batch, c, term)
+            return select(lane >= self.width - rest, x, zero)
+
+        names = [Var(f"s{r}_{c}", self.accumulator) for r, c in pairs]
+        totals = [Var(f"e{r}_{c}", self.accumulator) for r, c in pairs]
+        carried = tuple(
+            Carry(name, start(r, c), product(r, c, step * self.width + lane, name), total)
+            for name, (r, c), total in zip(names, pairs, totals, strict=True)
+        )
+        sums = self.sums[0]
+        body: list[Stmt] = [For(step, steps, Kind.SERIAL, (), carried)]
+        body += [
+            Store(sums, (const(p * self.width) + lane,), total) for p, total in enumerate(totals)
+        ]
+        return (
+            For(lane, self.width, Kind.VECTOR, tuple(body)),
+            *self._meet(len(pairs) * self.width),
+            *(self._result(batch, first + r, c, p) for p, (r, c) in enumerate(pairs)),
+        )
+
+    def _meet(self, count: int) -> list[Stmt]:
+        """The partial sums of all results: pairs of neighbours, until there is one of each."""
+        body = list[Stmt]()
+        for level in range(self.width.bit_length() - 1):
+            lane = Var("lane")
+            source, met = self.sums[level % 2], self.sums[1 - level % 2]
+            count //= 2
+            pair = Load(source, (lane * 2,)) + Load(source, (lane * 2 + 1,))
+            body.append(For(lane, count, Kind.VECTOR, (Store(met, (lane,), pair),)))
+        return body
+
+    def _result(self, batch: list[Var], row: Expr, column: int, number: int) -> Stmt:
+        """Stores a result, if its row is inside."""
+        last = self.sums[(self.width.bit_length() - 1) % 2]
+        value = Load(last, (const(number),)).cast(self.product)
+        place = (*batch, row, const(column))
+        if self.epilogue is not None:
+            value = self.epilogue.at(place, value)
+        stored = Store(self.out, place, value)
+        return If(row < self.m, (stored,)) if self.ragged else stored
+
+    def _column(self, batch: list[Var], column: int, term: Expr) -> Expr:
+        """An element of a column."""
+        if self.copies:
+            return Load(self.columns, (const(column), term))
+        return self._element(1, batch, const(column), term)
+
+    def _element(self, side: int, batch: list[Var], free: Expr, term: Expr) -> Expr:
+        """An element of an operand, widened."""
+        contract, batch_axes = self.dimensions[0][side], self.dimensions[1][side]
+        buffer = (self.a, self.b)[side]
+        place = place_of(len(buffer.shape), contract, batch_axes, batch, free, term)
+        return Load(buffer, place).cast(self.accumulator)
+
+
+def few_columns(
+    types: tuple[ArrayType, ...],
+    target: Target,
+    epilogue: Epilogue | None = None,
+    *,
+    dimensions: Dimensions,
+    result: DType | None = None,
+) -> Kernel:
+    """The scheduled kernel of a contraction that is not refused, over buffers (a, b, the
+    epilogue's, out)."""
+    return _Nest(types, dimensions, result, target, epilogue).kernel()

@@ -1,0 +1,121 @@
+"""Matrices times a few columns, terms neighbours in memory: right everywhere, the same bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from pyc.ir import dtype as dt
+from pyc.ir import simulate
+from pyc.ir.target import X86_64_V3, X86_64_V4
+from pyc.ir.types import ArrayType
+from pyc.jit import jit
+from pyc.kernels.few_columns import few_columns, refusal_of_few_columns
+from pyc.kernels.registry import choose
+from pyc.runtime.threads import set_num_threads
+from pyc.verification import verify
+from tests.passes.programs import planned
+
+RNG = np.random.default_rng(8)
+PLAIN = (((1,), (0,)), ((), ()))
+ACROSS = (((1,), (1,)), ((), ()))
+
+
+def sample(*shape: int) -> np.ndarray[Any, Any]:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def product(a: Any, b: Any) -> Any:
+    return a @ b
+
+
+def with_bias(a: Any, b: Any, c: Any) -> Any:
+    return np.tanh(a @ b + c) * c
+
+
+CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "whole groups and vectors": (product, (sample(8, 128), sample(128, 2))),
+    "ragged": (product, (sample(103, 157), sample(157, 3))),
+    "several tasks": (product, (sample(901, 120), sample(120, 2))),
+    "columns lie along": (lambda a, b: a @ b.T, (sample(9, 100), sample(5, 100))),
+    "batches": (product, (sample(3, 10, 100), sample(3, 100, 2))),
+    "one column": (product, (sample(9, 100), sample(100, 1))),
+    "rows of two axes": (product, (sample(2, 3, 64), sample(64, 2))),
+    "epilogue": (with_bias, (sample(10, 96), sample(96, 3), sample(10, 3))),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_matrix_times_few_columns_is_right_everywhere(name: str) -> None:
+    function, arguments = CASES[name]
+    assert "few_columns" in [k.name for k in planned(function, *arguments).plan.kernels]
+    exact = function(*(x.astype(np.float64) for x in arguments))
+    jitted = jit(function)
+    found = jitted(*arguments)
+    assert found.shape == exact.shape
+    np.testing.assert_allclose(found, exact, rtol=1e-5, atol=2e-5)
+    verify(jitted, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "room"), [(np.float64, 1e-14), (np.float16, 4e-3), (ml_dtypes.bfloat16, 3e-2)]
+)
+def test_other_floats_are_rounded_once(dtype: Any, room: float) -> None:
+    a, b = sample(9, 130).astype(dtype), sample(130, 2).astype(dtype)
+    found = jit(product)(a, b)
+    assert found.dtype == dtype
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    terms = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))
+    assert np.all(np.abs(found.astype(np.float64) - exact) <= room * terms)
+    verify(product, a, b)
+
+
+def test_terms_that_fill_no_vector_are_added_once_and_others_are_no_part_of_it() -> None:
+    """The last vector overlaps the one before: an infinity there counts once, and is no NaN."""
+    a, b = np.ones((8, 40), np.float32), np.ones((40, 2), np.float32)
+    a[3, 30] = np.inf
+    found = jit(product)(a, b)
+    assert np.all(found[3] == np.inf)
+    assert np.all(np.delete(found, 3, axis=0) == 40)
+    b[30] = 0
+    assert np.isnan(jit(product)(a, b)[3]).all()
+
+
+def test_threads_targets_and_neighbours_give_the_same_bits() -> None:
+    a, b = sample(1403, 500), sample(500, 3)
+    results = set()
+    for count in (1, 2, 5):
+        set_num_threads(count)
+        results.add(jit(product)(a, b).tobytes())
+    set_num_threads(None)
+    assert len(results) == 1
+    some = jit(product)(a, b)[:50]
+    assert np.array_equal(jit(product)(a[:50], b), some)
+    assert np.array_equal(jit(lambda a, b: a @ b.T)(a, np.ascontiguousarray(b.T))[:50], some)
+    types = ArrayType((50, 500), dt.f32), ArrayType((500, 3), dt.f32)
+    for target in (X86_64_V3, X86_64_V4):
+        out = np.zeros((50, 3), np.float32)
+        simulate.run(few_columns(types, target, dimensions=PLAIN), [a[:50], b, out])
+        assert np.array_equal(out, some)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "dimensions", "why"),
+    [
+        ((64, 512), (512, 7), PLAIN, "at most 6 columns"),
+        ((3, 512), (512, 3), PLAIN, "it needs 4 rows"),
+        ((512, 64), (512, 3), (((0,), (0,)), ((), ())), "no neighbours in memory"),
+        ((64, 512), (512,), PLAIN, "one free axis on each side"),
+        ((64, 4096), (4096, 3), PLAIN, "more than 32768 bytes"),
+        ((64, 15), (2, 15), ACROSS, "fill no vector"),
+        ((64, 20), (20, 4), PLAIN, "fill vectors as well"),
+    ],
+)
+def test_others_are_refused(a: Any, b: Any, dimensions: Any, why: str) -> None:
+    types = ArrayType(a, dt.f32), ArrayType(b, dt.f32)
+    assert why in refusal_of_few_columns(types, dimensions, X86_64_V4)
+    name = choose("dot_general", types, {"dimensions": dimensions}, X86_64_V4).name
+    assert name != "few_columns"
