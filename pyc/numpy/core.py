@@ -123,7 +123,7 @@ def stacked(items: Sequence[Any], dtype: DType | None = None) -> Any:
     same = operands("array", *strong, dtype=dtype)
     shape = type_of(same[0]).shape
     rows = [bind1("reshape", x, shape=(1, *shape)) for x in same]
-    return rows[0] if len(rows) == 1 else bind1("concatenate", *rows, axis=0)
+    return separated(rows[0], same) if len(rows) == 1 else bind1("concatenate", *rows, axis=0)
 
 
 def shape_of(x: Any) -> Shape:

@@ -21,6 +21,7 @@ from pyc.numpy.core import (
     constant,
     literal,
     result_dtype,
+    separated,
     shape_of,
     strong,
     structural,
@@ -326,9 +327,8 @@ def meshgrid(
     *xs: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True
 ) -> tuple[Any, ...]:
     """Coordinate arrays of coordinate vectors: shape (len(x2), len(x1), ...) for "xy", in order of
-    the arguments for "ij"; sparse: of extent 1 along the axes of the others. copy: without effect,
-    memory is not shared."""
-    del copy
+    the arguments for "ij"; sparse: of extent 1 along the axes of the others. copy: False for
+    arrays that share the memory of the vectors."""
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
     lines = [asarray(x) for x in xs]
@@ -344,7 +344,7 @@ def meshgrid(
             "reshape", x, shape=tuple(sizes[k] if a == at else 1 for a in range(len(lines)))
         )
         found.append(line if sparse else broadcast(line, shape))
-    return tuple(found)
+    return separated(tuple(found), xs) if copy else tuple(found)
 
 
 def copy(x: Any) -> Any:

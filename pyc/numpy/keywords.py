@@ -74,6 +74,8 @@ _VIEWS = frozenset(
     )
 )
 """Functions whose results may share memory with their arguments, as in NumPy."""
+_SELDOM_VIEWS = ("diff", "ix_", "matrix_power", "meshgrid", "real_if_close")
+"""Those that compute what they give but for some arguments, as `diff(x, n=0)`."""
 _OWN_FORM = (
     *("copyto", "fill_diagonal", "from_dlpack", "place", "put", "put_along_axis", "putmask"),
     *("apply_along_axis", "apply_over_axes", "fromfunction", "vectorize"),
@@ -236,14 +238,16 @@ def explained(
     theirs: Any,
     *,
     separate: bool = False,
+    computes: bool = False,
     more: tuple[str, ...] = (),
     takes_device: bool = False,
     gives_arrays: bool = False,
 ) -> Callable[..., Any]:
     """`function` with NumPy's keyword arguments taken or refused by name. separate: its results
-    share memory with none of its arguments; more: what it takes of `_MASKED`; takes_device: it
+    share memory with none of its arguments; computes: it is no mere view, so that it pays to run
+    as one program; more: what it takes of `_MASKED`; takes_device: it
     takes `device=`; gives_arrays: of rank 0, too, in place of scalars."""
-    whole = separate and not takes_device and not gives_arrays
+    whole = computes and not takes_device and not gives_arrays
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -320,13 +324,14 @@ def give_keywords(
         found = members.get(name)  # `bfloat16` is made when it is asked for
         if not isinstance(found, FunctionType) or name in _OWN_FORM:
             continue
-        shown, separate = f"pyc.numpy.{path}{name}", name not in _VIEWS
+        shown, computes = f"pyc.numpy.{path}{name}", name not in _VIEWS
         ufunc = getattr(theirs, name, None)
         members[name] = explained(
             found,
             shown,
             getattr(theirs, name, None),
-            separate=separate,
+            separate=computes and name not in _SELDOM_VIEWS,
+            computes=computes,
             more=() if path else _MASKED.get(name, ()),
             takes_device=path + name in (*_MAKERS, *_CONVERTERS),
             gives_arrays=path + name in (*_MAKERS, *_OF_ARRAYS),

@@ -22,7 +22,7 @@ from pyc.errors import ConcretizationError, DTypeError, TraceError, UnsupportedO
 from pyc.interpreter import is_concrete, is_tracing, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy import keywords, on_device
-from pyc.numpy.core import to_dtype, value
+from pyc.numpy.core import separated, to_dtype, value
 from pyc.trace import (
     calling_functions,
     combining,
@@ -462,8 +462,10 @@ def _call_ufunc(
             return getattr(pnp, known[ufunc])(x, axis=axis, **rest)
     run, given = getattr(combining(), method), (ufunc.__name__, *inputs)
     if not is_tracing() and not on_device.is_whole(given, rest):
-        return run(*given, axis=axis, **rest)
-    return on_device.run(run, given, {"axis": axis, **rest})
+        found = run(*given, axis=axis, **rest)
+    else:
+        found = on_device.run(run, given, {"axis": axis, **rest})
+    return separated(found, inputs)
 
 
 _OPTIONS = {
