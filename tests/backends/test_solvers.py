@@ -25,7 +25,7 @@ from pyc.backends.cusolver import SIGNATURES, Solver
 from pyc.errors import DeviceError, OutOfMemoryError, PycError
 from pyc.explanation.timing import why_not
 from pyc.ir.plan import Library, walk_steps
-from pyc.ir.solvers import is_solver, routine_of
+from pyc.ir.solvers import CHOLESKY_TURNED, is_solver, routine_of
 from pyc.ir.target import SM_90
 from pyc.reasons import Reason, collecting
 from tests.backends import interpreted_device, stand_in_solver
@@ -142,6 +142,25 @@ def test_the_results_of_the_cpu(
 
 
 BOTH = [("float32", ()), ("complex128", (3,))]
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize(("dtype", "batch"), BOTH, ids=str)
+@pytest.mark.usefixtures("device")
+def test_the_cholesky_factor_of_large_matrices(
+    batch: tuple[int, ...], dtype: str, upper: bool, library: StandIn
+) -> None:
+    """The library is asked for the triangle that it is quick at, whichever is given."""
+    n = CHOLESKY_TURNED
+    h = definite(random(dtype, *batch, n, n))
+    (factor,) = on_device(lambda h: np.linalg.cholesky(h, upper=upper), h)
+    assert library.failure is None
+    assert close(factor, np.linalg.cholesky(h, upper=upper))
+    lowered = pyc.jit(lambda h: np.linalg.cholesky(h, upper=upper), device="cuda").lower(h)
+    (step,) = [s for s in walk_steps(lowered.plan.steps) if isinstance(s, Library)]
+    assert step.integers[-2:] == (1, n)  # an upper one by rows is a lower one by columns
+
+
 SHAPES = {
     "square": (5, 5),
     "high": (7, 4),
