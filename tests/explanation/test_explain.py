@@ -48,8 +48,8 @@ def of(*shape: int, dtype: Any = np.float32) -> np.ndarray[Any, Any]:
 @pytest.fixture(autouse=True, scope="module")
 def _loaded() -> None:
     """What pyc itself keeps in the cache does not lie in the directories of tests."""
-    native.CALLS.image()
-    native.THREADS.image()
+    for part in native.PARTS:
+        part.image()
 
 
 @pytest.fixture(autouse=True)
