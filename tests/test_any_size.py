@@ -22,6 +22,7 @@ import pyc
 import pyc.ir.target
 import pyc.lowered
 import pyc.numpy as pnp
+import pyc.scipy.special as special
 from pyc import compile_cuda, eager, eager_calls, pipeline, reasons
 from pyc.backends import nvptx, x86
 from pyc.eager import only_any_size
@@ -457,6 +458,26 @@ def test_the_first_shapes_of_a_function_have_one_program(monkeypatch: pytest.Mon
         assert len(found) == 1
     with only_any_size(), op_by_op():
         assert as_bytes(on_device) == as_bytes(np.var(on_cpu(x), axis=0))
+
+
+@fresh
+@pytest.mark.parametrize(
+    "call", [lambda x: pnp.kaiser(len(x), 3.5), lambda x: special.sici(x)], ids=["kaiser", "sici"]
+)
+def test_parts_of_a_function_are_one_program_for_the_first_shapes(
+    call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And programs for any size for others."""
+    x = np.random.default_rng(0).normal(size=37)
+    with compiled_programs(monkeypatch) as found:
+        together = call(x)
+        assert len(found) == 1
+    call(x[:11])
+    with compiled_programs(monkeypatch) as found:
+        call(x[:19]), call(x[:5])
+    assert found == []
+    with op_by_op():
+        assert as_bytes(np.asarray(together)) == as_bytes(np.asarray(call(x)))
 
 
 @fresh

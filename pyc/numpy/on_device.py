@@ -60,6 +60,12 @@ def as_one(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[st
     return _whole()(function, args, kwargs)
 
 
+def together(function: Callable[..., Any], *args: Any) -> Any:
+    """What a function of several operations gives, on NumPy arrays by one program."""
+    found = as_one(function, args, {})
+    return function(*args) if found is OP_BY_OP else found
+
+
 @cache
 def _whole() -> Callable[..., Any]:
     call: Callable[..., Any] = load("pyc.whole_calls").call

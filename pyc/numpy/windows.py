@@ -23,6 +23,7 @@ from pyc.numpy.core import (
 )
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, cos, divide, multiply
+from pyc.numpy.on_device import together
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
 
@@ -128,4 +129,9 @@ def kaiser(M: int, beta: Any) -> Any:
     if points.size < 2:
         return broadcast(literal(1, dt.f64), points.shape)
     height = constant(np.sqrt(1 - (points / length) ** 2))
+    return together(_i0_over_its_largest, shape, height)
+
+
+def _i0_over_its_largest(shape: Any, height: Any) -> Any:
+    """i0(shape height) / i0(shape)."""
     return divide(i0(multiply(shape, height)), i0(shape))

@@ -19,6 +19,7 @@ from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.numpy import core
+from pyc.numpy.on_device import together
 
 Function = Callable[..., Any]
 
@@ -127,6 +128,10 @@ def sici(x: Any) -> Any:
     raises DTypeError: complex arguments
     """
     (x,) = real_operands("sici", x)
+    return together(_integrals, x)
+
+
+def _integrals(x: Any) -> Any:
     return bind1("sine_integral", x), bind1("cosine_integral", x)
 
 
