@@ -16,6 +16,7 @@ last row in the place of those that it lacks, and stores nothing for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from pyc.ir.expr import Expr, Load, Shuffle, Var, const, minimum, select
 from pyc.ir.loops import Body, Buffer, For, If, Kind, Let, Reduce, Stmt, Store
@@ -30,6 +31,9 @@ from pyc.passes.rows import Section, hoisted, sections
 Combine = Callable[[Components, Components], Components]
 Along = Callable[[For], list[Stmt]]
 """A loop over the row that stores -> vectors along the row."""
+Through = Callable[[Callable[[Expr], For], int], "list[Stmt] | None"]
+"""What makes the loop over a row by its number, and so many rows -> vectors through all of them, if
+memory walks them as one."""
 LONGEST = 128
 """Elements of a row up to which the last steps are worth sharing."""
 LONGEST_SUM = 512
@@ -45,7 +49,14 @@ AT_ONCE = 4
 
 
 def merged_rows(
-    loop: Loop, core: Body, width: int, allocate: Allocate, along: Along, *, parallel: bool
+    loop: Loop,
+    core: Body,
+    width: int,
+    allocate: Allocate,
+    along: Along,
+    through: Through,
+    *,
+    parallel: bool,
 ) -> tuple[Loop, list[Stmt]]:
     """A loop over groups of rows, and its body. loop: over at least `width` rows; core: a row
     program whose reductions have at most LONGEST (LONGEST_SUM) elements; parallel: the groups are
@@ -54,7 +65,7 @@ def merged_rows(
     if can_split(core) and all(Elements(s).n < size for s in core if isinstance(s, Reduce)):
         size //= 2  # half of the lanes and more would be idle
     found = groups(loop.extent, size, parallel=parallel, once=is_in_place(core))
-    made = _Group(loop, found, size, allocate, along)
+    made = _Group(loop, found, size, allocate, along, through)
     if can_split(core):
         reduces = [s for s in core if isinstance(s, Reduce)]
         made.reduce(reduces, tuple(s for s in core if not isinstance(s, Reduce)), ())
@@ -68,10 +79,16 @@ class _Group:
     """The statements of the `size` neighbouring rows of a group."""
 
     def __init__(
-        self, loop: Loop, group: Groups, size: int, allocate: Allocate, along: Along
+        self,
+        loop: Loop,
+        group: Groups,
+        size: int,
+        allocate: Allocate,
+        along: Along,
+        through: Through,
     ) -> None:
         self.loop, self.first, self.end, self.size = loop, group.first, group.end, size
-        self._allocate, self._along = allocate, along
+        self._allocate, self._along, self._through = allocate, along, through
         self._kept: dict[Var, Buffer] = {}
         self.body: list[Stmt] = []
 
@@ -176,8 +193,17 @@ class _Group:
         here = Let(place, binding[self.loop.var])
         return (here, *renamed(body, {**binding, self.loop.var: place}))
 
+    def _of_row(self, region: For, row: Expr) -> For:
+        """A loop over the row for one row of the group."""
+        (made,) = renamed((region,), self._at(row))
+        assert isinstance(made, For)
+        return made
+
     def _stored(self, region: For) -> None:
-        """A loop over the row that stores, for each row of the group."""
+        """A loop over the row that stores, for each row of the group, or through all of them."""
+        if self.end is None and (body := self._through(partial(self._of_row, region), self.size)):
+            self.body += body
+            return
         row, some = Var("row"), Var("some")
         at_once = min(AT_ONCE, self.size)
         here = some * at_once + row

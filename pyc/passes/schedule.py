@@ -16,7 +16,7 @@ The choice looks at shapes, types and `Target` facts only: never at how many thr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 
@@ -466,6 +466,7 @@ class _Scheduler:
             width,
             self._allocate,
             lambda s: self._stored_row(s, width),
+            lambda region, rows: self._stored_rows(region, rows, width),
             parallel=parallel,
         )
         whole = around(self.locals, body)
@@ -500,6 +501,19 @@ class _Scheduler:
         loops, inner = peel((region,))
         vectors = self._vectors(loops[-1], loops[-1].extent, inner, width)
         return self._wrap(loops[:-1], vectors, parallel=False)
+
+    def _stored_rows(
+        self, region: Callable[[Expr], For], rows: int, width: int
+    ) -> list[Stmt] | None:
+        """Loops over neighbouring rows that store or check as one loop, if memory walks them so."""
+        row = self.nest.simplify.variable("row", rows)
+        loops, inner = peel((region(row),))
+        loops, inner = self.nest.collapse([Loop(row, rows), *loops], inner)
+        if len(loops) > 1:
+            return None
+        most = AT_ONCE[0][1]
+        several = most if loops[0].extent % (most * width) == 0 else 1
+        return self._vectors(loops[0], loops[0].extent, inner, width, most=several)
 
     def _within_lanes(self, core: Body) -> list[Stmt]:
         body: list[Stmt] = []

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import pyc.numpy as pnp
-from pyc.backends.oracle import run_plan
+from pyc.backends.oracle import PlanFailure, run_plan
 from pyc.backends.x86 import modules
 from pyc.ir.evaluate import evaluate
 from pyc.ir.expr import Load, postorder
-from pyc.ir.loops import Alloc, For, If, Kernel, Kind, Let, Store, walk
+from pyc.ir.loops import Alloc, Fail, For, If, Kernel, Kind, Let, Store, walk
 from pyc.ir.order import KEEP
 from pyc.ir.plan import STREAMED_BYTES
 from pyc.ir.target import X86_64_V3, X86_64_V4
@@ -418,17 +418,47 @@ def test_groups_of_short_rows_that_overlap_are_one_task(
         assert tasks == (shape[-2] // group) * prod(shape[:-2]), "the last two groups are one task"
 
 
-@pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
-def test_short_rows_of_gathered_elements_stay_in_registers(target: Any) -> None:
+def test_short_rows_of_gathered_elements_stay_in_registers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A vector for each row, which is never stored: what is gathered next would wait for it."""
+    monkeypatch.setattr(schedule, "LARGE_WORK", 0)
     places = np.arange(30 * 8).reshape(30, 8) * 7 % 100
     graph = optimise(graph_of(lambda x, at: x[at].sum(axis=1), ones(100), places), check=True)
     values = [np.linspace(1, 2, 100, dtype=np.float32), places - 40]
-    found = plan(graph, target, check=True).plan
+    found = plan(graph, X86_64_V4, check=True).plan
     (kernel,) = found.kernels
     assert not [s for s in walk(kernel.body) if isinstance(s, Alloc)]
     (result,) = run_plan(found, values, [((30,), np.float32)])
     assert same_bits(evaluate(graph, values)[0], result)
+
+
+@pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
+def test_rows_of_a_group_are_checked_as_one_loop(
+    target: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What memory walks as one row after the other is tested several vectors at a time."""
+    monkeypatch.setattr(schedule, "LARGE_WORK", 0)
+    places = np.arange(32 * 8).reshape(32, 8) * 7 % 100
+
+    def gathered(x: Any, at: Any) -> Any:
+        return x[at].sum(axis=1)
+
+    graph = optimise(graph_of(gathered, ones(100, dtype=np.float64), places), check=True)
+    values = [np.linspace(1, 2, 100), places - 40]
+    found = plan(graph, target, check=True).plan
+    whole = 4 * target.lanes(8)
+    for kernel in found.kernels:
+        loops = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
+        checked = [s.extent for s in loops if any(isinstance(x, Fail) for x in s.body)]
+        assert set(checked) == {whole}
+    shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
+    for a, b in zip(evaluate(graph, values), run_plan(found, values, shapes), strict=True):
+        assert same_bits(a, b)
+    wrong = [values[0], values[1].copy()]
+    wrong[1][29, 3] = 100
+    with pytest.raises(PlanFailure, match="failed with 100"):
+        run_plan(found, wrong, shapes)
 
 
 def test_lanes_that_are_known_choose_without_masks() -> None:
