@@ -4,11 +4,12 @@
       for each block of TERMS terms:
         for each panel: its sums, in a buffer, and the block's products, by fma
 
-The matrix is read once, along its rows, TERMS of them side by side; `matmul` would pack it first,
-which few rows do not pay for. A vector may be the second operand, as in `x.T @ v`. The terms of a
-block are added in order, and so are the blocks: few columns wait for one addition a block, and bits
-depend on the operands only (tasks never share an element). Half types are widened when read; the
-accumulator is at least float32, and the result is rounded once.
+The matrix is read once, along its rows, TERMS of them side by side, in panels of several vectors,
+so that memory sees whole lines of a row; of a large matrix the next block is asked for ahead.
+`matmul` would pack it first, which few rows do not pay for. A vector may be the second operand, as
+in `x.T @ v`. The terms of a block are added in order, and so are the blocks: few columns wait for
+one addition a block, and bits depend on the operands only (tasks never share an element). Half
+types are widened when read; the accumulator is at least float32, and the result is rounded once.
 """
 
 from __future__ import annotations
@@ -43,20 +44,20 @@ MOST_ROWS = 3
 COLUMNS = 8
 """With fewer the generic nest is as quick."""
 TERMS = 8
-PANELS = 24
-"""The most panels of a task: of float32, 768 columns with the widest vectors, 3 KiB of sums. Two
+PANEL = 8
+"""Vectors of a panel of one row, where there are 32 registers or more."""
+VECTORS = 48
+"""The most vectors of a task: of float32, 768 columns with the widest ones, 3 KiB of sums. Two
 threads read 18 MB in rows of 3 KiB a seventh faster than in rows of 2, and 9 MB a third."""
+LARGE = 1 << 20
+"""Bytes of a matrix that is asked for ahead: it is in no cache of one core."""
+LINE = 64
+"""Bytes of a line of the caches."""
 MINIMUM_WORK = 1 << 8
 """Products below which the generic nest is as quick."""
 PARALLEL_WORK = 1 << 20
-FAR = 1 << 24
-"""Bytes of a matrix from which its next block is asked for: one in the caches takes longer then."""
-LINE = 64
-"""Bytes of a line of the caches."""
 
 
-_Ahead = Callable[[Expr], Body]
-"""What is done for a panel."""
 _Statement = Callable[[Expr, Expr, Expr], Stmt]
 """A statement at a row, a place in the sums and a column."""
 
@@ -115,11 +116,14 @@ class _Nest:
         free = [k for k in range(a.rank) if k not in (self.a_term, *dimensions[1][0])]
         self.rows = tuple(a.shape[k] for k in free)
         self.m, self.n, self.k = prod(self.rows), b.shape[-1], a.shape[self.a_term]
-        self.width = 2 * target.lanes(self.accumulator.itemsize)
+        lanes = target.lanes(self.accumulator.itemsize)
+        vectors = _panel(self.m, -(-self.n // lanes), target)
+        self.width = vectors * lanes
         panels = -(-self.n // self.width)
-        self.tasks = -(-panels // PANELS)
+        self.tasks = -(-panels * vectors // VECTORS)
         self.panels = -(-panels // self.tasks)
         self.ragged = self.n % (self.tasks * self.panels * self.width) != 0
+        self.is_large = prod(b.shape) * b.dtype.itemsize >= LARGE
         self.a = Buffer("a", a.dtype, a.shape, role="in")
         self.b = Buffer("b", b.dtype, b.shape, role="in")
         self.operands = (self.b, self.a) if turned else (self.a, self.b)
@@ -173,27 +177,31 @@ class _Nest:
         return tuple(body)
 
     def _each(
-        self, first: Expr, inside: bool, statement: _Statement, ahead: _Ahead | None = None
+        self,
+        first: Expr,
+        inside: bool,
+        statement: _Statement,
+        before: Callable[[Expr], Body] = lambda _: (),
     ) -> list[Stmt]:
-        """A statement for each row and column of a task. inside: not beyond the last column; ahead:
-        what is done for a panel before."""
+        """A statement for each row and column of a task. inside: not beyond the last column;
+        before: what is done at the first column of each panel."""
         panel, lane = Var("panel"), Var("lane")
         place = panel * self.width + lane
         column = first + place
         body: Body = tuple(statement(const(row), place, column) for row in range(self.m))
-        if ahead is not None:
-            body = (*ahead(panel), *body)
         if inside and self.ragged:
             body = (If(column < self.n, body),)
-        return [For(panel, self.panels, Kind.SERIAL, (For(lane, self.width, Kind.VECTOR, body),))]
+        vectors = For(lane, self.width, Kind.VECTOR, body)
+        start = before(first + panel * self.width)
+        return [For(panel, self.panels, Kind.SERIAL, (*start, vectors))]
 
     def _terms(self, batch: list[Var], first: Expr, start: Expr, count: int) -> list[Stmt]:
         """Adds the products of the terms [start, start + count)."""
 
         def add(row: Expr, lane: Expr, column: Expr) -> Stmt:
             def factors(k: int) -> tuple[Expr, Expr]:
-                x = self._element(self.a, batch, row, start + k, self.a_term, 0)
-                return x, self._element(self.b, batch, column, start + k, self.b_term, 1)
+                x = self._element(self.a, batch, row, start + k, 0)
+                return x, self._element(self.b, batch, column, start + k, 1)
 
             x, y = factors(0)
             total = x * y
@@ -201,25 +209,17 @@ class _Nest:
                 total = fma(*factors(k), total)
             return Store(self.sums, (row, lane), Load(self.sums, (row, lane)) + total)
 
-        return self._each(first, True, add, self._ahead(batch, first, start + TERMS))
-
-    def _ahead(self, batch: list[Var], first: Expr, term: Expr) -> _Ahead | None:
-        """Brings a panel's part of the block from `term` on closer, if all comes from memory."""
-        if prod(self.b.shape) * self.b.dtype.itemsize < FAR:
-            return None
-        line = LINE // self.b.dtype.itemsize
-        batch_axes, rank = self.dimensions[1][1], len(self.b.shape)
-
-        def asked(panel: Expr) -> Body:
+        def ahead(column: Expr) -> Body:
+            line = LINE // self.b.dtype.itemsize
             return tuple(
-                Prefetch(
-                    self.b, place_of(rank, (self.b_term,), batch_axes, batch, column, term + k)
-                )
-                for k in range(TERMS)
-                for column in (first + panel * self.width + c for c in range(0, self.width, line))
+                Prefetch(self.b, self._place(self.b, batch, column + c, start + (k + TERMS), 1))
+                for k in range(count)
+                for c in range(0, self.width, line)
             )
 
-        return asked
+        if not self.is_large:
+            return self._each(first, True, add)
+        return self._each(first, True, add, ahead)
 
     def _result(self, batch: list[Var], row: Expr, lane: Expr, column: Expr) -> Stmt:
         place = (*batch, *((row,) if self.rows else ()), column)
@@ -228,13 +228,27 @@ class _Nest:
             value = self.epilogue.at(place, value)
         return Store(self.out, place, value)
 
-    def _element(
-        self, buffer: Buffer, batch: list[Var], free: Expr, term: Expr, contract: int, side: int
-    ) -> Expr:
+    def _place(
+        self, buffer: Buffer, batch: list[Var], free: Expr, term: Expr, side: int
+    ) -> tuple[Expr, ...]:
+        """Where an element of an operand stands."""
+        contract = (self.a_term, self.b_term)[side]
+        axes = self.dimensions[1][side]
+        return place_of(len(buffer.shape), (contract,), axes, batch, free, term)
+
+    def _element(self, buffer: Buffer, batch: list[Var], free: Expr, term: Expr, side: int) -> Expr:
         """An element of an operand, widened."""
-        batch_axes = self.dimensions[1][side]
-        place = place_of(len(buffer.shape), (contract,), batch_axes, batch, free, term)
-        return Load(buffer, place).cast(self.accumulator)
+        return Load(buffer, self._place(buffer, batch, free, term, side)).cast(self.accumulator)
+
+
+def _panel(rows: int, vectors: int, target: Target) -> int:
+    """The vectors of a panel for so many vectors of columns: as many as there are registers for,
+    where these leave few lanes idle."""
+    most = PANEL if target.registers >= 32 else PANEL // 2
+    width = most if rows == 1 else most // 2
+    while width > 2 and -(-vectors // width) * width * 8 > -(-vectors // 2) * 2 * 9:
+        width //= 2
+    return width
 
 
 def few_rows(

@@ -14,7 +14,7 @@ from pyc.ir.loops import Prefetch, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.ir.types import ArrayType
 from pyc.jit import jit
-from pyc.kernels.few_rows import PANELS, few_rows, refusal_of_few_rows
+from pyc.kernels.few_rows import LARGE, VECTORS, few_rows, refusal_of_few_rows
 from pyc.kernels.registry import choose
 from pyc.runtime.threads import set_num_threads
 from pyc.verification import verify
@@ -55,7 +55,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "vector": (product, (sample(64), sample(64, 96))),
     "a row": (product, (sample(1, 64), sample(64, 96))),
     "two rows, ragged": (product, (sample(2, 61), sample(61, 75))),
-    "three rows, more than a task": (product, (sample(3, 20), sample(20, 32 * PANELS + 40))),
+    "three rows, more than a task": (product, (sample(3, 20), sample(20, 16 * VECTORS + 40))),
     "matrices": (product, (sample(5, 1, 72), sample(5, 72, 64))),
     "rows of two axes": (product, (sample(1, 3, 90), sample(90, 48))),
     "columns of two axes": (lambda a, b: np.tensordot(a, b, 1), (sample(90), sample(90, 6, 8))),
@@ -69,6 +69,11 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         lambda a, b: np.einsum("nki,nk->ni", a, b),
         (sample(3, 70, 24), sample(3, 70)),
     ),
+    "a large matrix, asked for ahead": (
+        turned,
+        (sample(LARGE // 256 + 3, 70), sample(LARGE // 256 + 3)),
+    ),
+    "two rows of a large matrix": (product, (sample(2, 27), sample(27, LARGE // 104))),
     "matrices whose terms come first": (scores, (sample(4, 140), sample(140, 4, 32))),
 }
 
