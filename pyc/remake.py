@@ -18,12 +18,10 @@ from pyc.device import gpu
 from pyc.errors import DeviceError
 from pyc.fingerprint import Document
 from pyc.forks import compiling
-from pyc.ir.target import X86_64_V3, X86_64_V4, Target
+from pyc.ir.target import CPUS, Target
 from pyc.ir.text_graph import parse_graph
 from pyc.lowered import Lowered
 from pyc.movement import Form
-
-_TARGETS = {target.id: target for target in (X86_64_V3, X86_64_V4)}
 
 
 def _program(document: Document, facts: Document) -> Document:
@@ -78,7 +76,7 @@ def _made_for(facts: Document, device: cuda.Device) -> Target:
 
 
 def _target(facts: Document) -> Target:
-    found = _TARGETS.get(facts.get("target", ""))
+    found = CPUS.get(facts.get("target", ""))
     if found is None or found.features != facts.get("features"):
         raise CannotRemakeError(f"made for another target: {facts.get('target')}")
     return found

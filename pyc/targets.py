@@ -6,9 +6,7 @@ import re
 
 from pyc.backends.host import host_target
 from pyc.errors import ArgumentError
-from pyc.ir.target import OLDEST, X86_64_V3, X86_64_V4, Target, nvptx
-
-CPUS = {target.id: target for target in (X86_64_V3, X86_64_V4)}
+from pyc.ir.target import CPUS, OLDEST, Target, nvptx
 
 
 def named(name: str) -> Target:

@@ -1,8 +1,9 @@
 """The processor this process runs on, as a `Target`, without LLVM.
 
 Reads the feature flags of the first processor in /proc/cpuinfo (Linux) and maps them to one of the
-x86-64 psABI levels that pyc generates code for. Levels, and not single features, keep the number of
-different codes small: machines of one level share cache entries.
+x86-64 psABI levels that pyc generates code for, the last also with products of pairs of bfloat16
+(AVX512-BF16: Zen 4, Cooper Lake, Sapphire Rapids and newer). Levels, and not single features, keep
+the number of different codes small: machines of one level share cache entries.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from functools import cache
 
 from pyc.errors import DeviceError
-from pyc.ir.target import X86_64_V3, X86_64_V4, Target
+from pyc.ir.target import X86_64_V3, X86_64_V4, X86_64_V4_BF16, Target
 
 _V3_FLAGS = frozenset(["avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "popcnt", "cx16"])
 _V4_FLAGS = frozenset(["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"])
@@ -20,7 +21,11 @@ def targets_of(flags: frozenset[str]) -> tuple[Target, ...]:
     """The targets that a processor with these cpuinfo flags can run, the best first."""
     if not flags >= _V3_FLAGS:
         return ()
-    return (X86_64_V4, X86_64_V3) if flags >= _V4_FLAGS else (X86_64_V3,)
+    if not flags >= _V4_FLAGS:
+        return (X86_64_V3,)
+    if "avx512_bf16" not in flags:
+        return (X86_64_V4, X86_64_V3)
+    return (X86_64_V4_BF16, X86_64_V4, X86_64_V3)
 
 
 @cache

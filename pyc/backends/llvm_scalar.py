@@ -311,6 +311,17 @@ def _bitcast(site: _Site, result: DType, args: Sequence[Value]) -> str:
     return site.op(f"bitcast {site.type(source)} {args[0].ref} to {site.type(result)}")
 
 
+def _fma_pairs(site: _Site, result: DType, args: Sequence[Value]) -> str:
+    """Two products, the upper halves' first."""
+    bits, number, total = site.plain("i32"), site.type(dt.f32), args[2].ref
+    for text, operand in (("and", 0xFFFF0000), ("shl", 16)):
+        given = site.number(operand, "i32")
+        halves = [site.op(f"{text} {bits} {a.ref}, {given}") for a in args[:2]]
+        x, y = (site.op(f"bitcast {bits} {half} to {number}") for half in halves)
+        total = site.call("llvm.fma", number, x, y, total)
+    return total
+
+
 def _cast(site: _Site, result: DType, args: Sequence[Value]) -> str:
     source, x = args[0].dtype, args[0].ref
     if source.is_half:
@@ -572,6 +583,7 @@ TABLE: dict[str, Emitter] = {
     "fma": _call("llvm.fma"),
     "fast_div": _approximate("llvm.nvvm.div.full", "div"),
     "fast_sqrt": _approximate("llvm.nvvm.sqrt.approx.f", "sqrt"),
+    "fma_pairs": _fma_pairs,
     "scale": _scale,
     "floor": _call("llvm.floor"),
     "ceil": _call("llvm.ceil"),

@@ -131,11 +131,13 @@ class X86Kernel(KernelEmitter):
         bounded = self._bounded(name, dtype, args, scope)
         if bounded is not None:
             return bounded
-        if self.avx512:
-            b = self.builder
+        found, b = None, self.builder
+        if name == "fma_pairs" and self.target.bfloat16_pairs:
+            found = x86_vectors.pairs_instruction(b, args, lanes, scope)
+        elif self.avx512:
             found = x86_vectors.vector_instruction(b, name, dtype, args, lanes, scope)
-            if found is not None:
-                return found
+        if found is not None:
+            return found
         return super().vector_instruction(name, dtype, args, lanes, scope)
 
     def start_alignment(self, buffer: Buffer) -> int:

@@ -15,7 +15,8 @@ from pyc.ir.target import Target
 
 SCALE = "llvm.x86.avx512.mask.scalef"
 RANGE = "llvm.x86.avx512.mask.range"
-INTRINSICS = (SCALE, RANGE)
+PAIRS = "llvm.x86.avx512bf16.dpbf16ps"
+INTRINSICS = (SCALE, RANGE, PAIRS)
 _OFFSET = {dt.f32: 1.5 * 2.0**23 + 254, dt.f64: 1.5 * 2.0**52 + 2046}
 """What `scale` adds to its exponent."""
 _CURRENT_ROUNDING = 4
@@ -40,6 +41,19 @@ def vector_instruction(
     if name in _RANGES and not any(_is_constant(x) for x in args):
         return _extremum(_Vectors(builder, dtype, lanes, scope), _RANGES[name], *args)
     return None
+
+
+def pairs_instruction(
+    builder: Builder, args: Sequence[Value], lanes: int, scope: Scope
+) -> str | None:
+    """The register of `fma_pairs` over vectors on a processor that has it, None for the usual
+    instructions."""
+    if lanes not in (4, 8, 16):
+        return None
+    number, pairs = f"<{lanes} x float>", f"<{2 * lanes} x bfloat>"
+    x, y = (builder.emit(f"bitcast {a} to {pairs}", scope) for a in args[:2])
+    head = builder.intrinsic(f"{PAIRS}.{32 * lanes}", number, [number, pairs, pairs])
+    return builder.emit(f"{head}({args[2]}, {pairs} {x}, {pairs} {y})", scope)
 
 
 def scalar_instruction(

@@ -25,7 +25,7 @@ from pyc.entries import Traced
 from pyc.errors import CommandError
 from pyc.forks import load
 from pyc.ir import dtype as dt
-from pyc.ir.target import Target
+from pyc.ir.target import CPUS, Target
 from pyc.ir.types import parse_type
 from pyc.jit import jit
 from pyc.lowered import lower_graph
@@ -48,9 +48,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("function", metavar="FILE:FUNC", help="a file and a function in it")
     parser.add_argument("--args", default="", help='such as "f32[8,8], i64[], 3"')
     parser.add_argument("--stage", choices=STAGES, default="graph", help="default: graph")
-    parser.add_argument(
-        "--target", help=f"native, {', '.join(targets.CPUS)}, or a GPU such as sm_90"
-    )
+    parser.add_argument("--target", help=f"native, {', '.join(CPUS)}, or a GPU such as sm_90")
     parser.set_defaults(run=run)
 
 

@@ -60,7 +60,10 @@ from pyc.ir.loops import (
 Array = np.ndarray[Any, Any]
 MOST_POINTS = 1 << 20
 """Points beyond which conditions are taken as true and extents at their greatest."""
-FLOPS = dict.fromkeys(("add", "sub", "mul", "div", "sqrt", "minimum", "maximum"), 1) | {"fma": 2}
+FLOPS = dict.fromkeys(("add", "sub", "mul", "div", "sqrt", "minimum", "maximum"), 1) | {
+    "fma": 2,
+    "fma_pairs": 4,
+}
 
 
 @frozen()

@@ -3,7 +3,8 @@
 Each entry gives an instruction's arity, its type rule and its exact meaning as a NumPy function
 over arrays (the meaning both interpreters use). Every instruction but `scale` is total: no input is
 undefined, so bits cannot depend on the target. `scale` has a domain on which targets agree, because
-some have it as one instruction; both interpreters raise ValueError outside of it. `fast_div` and
+some have it as one instruction, and so has `fma_pairs`; both interpreters raise ValueError outside
+of it. `fast_div` and
 `fast_sqrt`, of programs with `fastmath`, are rounded exactly or nearly, as the target has it.
 Backends hold one table from these names to machine code.
 
@@ -79,6 +80,12 @@ def _same(kinds: str) -> Callable[[tuple[DType, ...]], DType]:
 def _compare(types: tuple[DType, ...]) -> DType:
     _same("bool int uint float")(types)
     return dt.b1
+
+
+def _fma_pairs_type(types: tuple[DType, ...]) -> DType:
+    if types != (dt.u32, dt.u32, dt.f32):
+        raise TypeError(f"needs (u32, u32, f32), got {', '.join(map(repr, types))}")
+    return dt.f32
 
 
 def _select(types: tuple[DType, ...]) -> DType:
@@ -186,6 +193,27 @@ def _scale(x: Array, rounded: Array, type: DType) -> Array:
     return np.asarray(x * first * second)
 
 
+PAIRS_LEAST = 2.0**-56
+"""The least size of a number in a pair that `fma_pairs` takes, but 0."""
+
+
+def _fma_pairs(x: Array, y: Array, total: Array, type: DType) -> Array:
+    """total + x.high * y.high + x.low * y.low for pairs of bfloat16 in 32 bits, a rounding for each
+    product. Products of what it takes are multiples of 2^-126, and so are their sums: no result is
+    subnormal, of which processors make 0."""
+    small = (total != 0) & (np.abs(total) < np.finfo(np.float32).tiny)
+    for bits, halves in ((x, "x"), (y, "y")):
+        for half in (bits & np.uint32(0xFFFF0000), bits << np.uint32(16)):
+            size = np.abs(np.ascontiguousarray(half).view(np.float32))
+            if (small | ((size != 0) & (size < PAIRS_LEAST))).any():
+                raise ValueError(f"fma_pairs: {halves} or the total is outside of its domain")
+    for high in (True, False):
+        factors = [v & np.uint32(0xFFFF0000) if high else v << np.uint32(16) for v in (x, y)]
+        a, b = (np.ascontiguousarray(v).view(np.float32) for v in factors)
+        total = _fma(a, b, total, type)
+    return total
+
+
 def _minimum(a: Array, b: Array) -> Array:
     """IEEE 754-2019 minimum: NaN if either is NaN, -0 below +0."""
     if a.dtype.kind != "f":
@@ -285,6 +313,7 @@ _define("fma", 3, _FLOAT, _fma, typed=True)
 _define("fast_div", 2, _FLOAT, np.true_divide)
 _define("fast_sqrt", 1, _FLOAT, np.sqrt)
 _define("scale", 2, _FLOAT, _scale, typed=True)
+_define("fma_pairs", 3, _fma_pairs_type, _fma_pairs, typed=True)
 _define("floor", 1, _FLOAT, np.floor)
 _define("ceil", 1, _FLOAT, np.ceil)
 _define("trunc", 1, _FLOAT, np.trunc)

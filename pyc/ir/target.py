@@ -19,14 +19,15 @@ class Target:
     given; vector_bytes: the widest vector worth using on a CPU, the widest memory access of a
     thread on a GPU; has_blocks: runs grids of thread blocks (warp_size threads a warp) instead of
     tasks; task_bytes: work of one parallel task worth a hand-over; cache_bytes: per-core cache that
-    a tile should fit in (0: none); shared_bytes: shared memory of one block; parameter_bytes: of
-    one launch; thread_bytes: private memory of one thread; grid: blocks of one launch along each
-    axis; cluster_blocks: of one cluster (1: there are none); group_blocks: blocks of one launch
-    that surely run at the same time (1: unknown), one on a multiprocessor; tile_multiply: whether
-    it has the tensor-core step on tiles in shared memory (wgmma: capability 9.0 alone);
-    early_launch: whether a kernel may begin before the one that it depends on has ended, and wait
-    for its results itself; solver: the routines of linear algebra that a library of the device has
-    (`ir/solvers.py`), for programs that have such steps.
+    a tile should fit in (0: none); bfloat16_pairs: whether it multiplies pairs of bfloat16 and adds
+    both products to a float32 (`fma_pairs`); shared_bytes: shared memory of one block;
+    parameter_bytes: of one launch; thread_bytes: private memory of one thread; grid: blocks of one
+    launch along each axis; cluster_blocks: of one cluster (1: there are none); group_blocks: blocks
+    of one launch that surely run at the same time (1: unknown), one on a multiprocessor;
+    tile_multiply: whether it has the tensor-core step on tiles in shared memory (wgmma: capability
+    9.0 alone); early_launch: whether a kernel may begin before the one that it depends on has
+    ended, and wait for its results itself; solver: the routines of linear algebra that a library of
+    the device has (`ir/solvers.py`), for programs that have such steps.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Target:
     warp_size: int = 1
     max_block_threads: int = 1
     registers: int = 32
+    bfloat16_pairs: bool = False
     task_bytes: int = 1 << 18
     cache_bytes: int = 1 << 18
     shared_bytes: int = 0
@@ -61,6 +63,16 @@ _V4 = _V3 + ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
 
 X86_64_V3 = Target("x86-64-v3", _LINUX, "x86-64-v3", _V3, vector_bytes=32, registers=16)
 X86_64_V4 = Target("x86-64-v4", _LINUX, "x86-64-v4", _V4, vector_bytes=64)
+X86_64_V4_BF16 = Target(
+    "x86-64-v4-bf16",
+    _LINUX,
+    "x86-64-v4",
+    _V4 + ",+avx512bf16",
+    vector_bytes=64,
+    bfloat16_pairs=True,
+)
+CPUS = {target.id: target for target in (X86_64_V3, X86_64_V4, X86_64_V4_BF16)}
+"""The targets of processors, by name: levels of features, the oldest first."""
 
 
 def nvptx(capability: int) -> Target:

@@ -42,6 +42,7 @@ from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
 from pyc.kernels.few_columns import suits_few_columns
+from pyc.kernels.matmul_pairs import refusal_of_pairs
 from pyc.kernels.operand import Axes, Dimensions, place_of
 
 DEPTH = 256
@@ -114,6 +115,8 @@ def refusal(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
     across = b.rank - 1 in dimensions[0][1]
     if m < 4 and (across or n * k * b.dtype.itemsize > SMALL_BYTES):
         return f"{m} rows are few for a matrix that is large or whose columns lie apart"
+    if not refusal_of_pairs(types, dimensions, target):
+        return "the processor multiplies pairs of bfloat16"
     if suits_few_columns(types, dimensions, target):
         return f"{n} columns leave most lanes of a vector idle, and terms are neighbours in memory"
     return ""

@@ -22,6 +22,7 @@ from pyc.kernels.few_rows import few_rows, refusal_of_few_rows
 from pyc.kernels.fourier import fourier
 from pyc.kernels.matmul import matmul, refusal
 from pyc.kernels.matmul_blocks import matmul_blocks, refusal_of_blocks
+from pyc.kernels.matmul_pairs import matmul_pairs, refusal_of_pairs
 from pyc.kernels.matmul_threads import matmul_threads, refusal_of_threads
 from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles, rows_for_tiles
 from pyc.kernels.merged import merged
@@ -49,6 +50,7 @@ class Nest:
 
 NESTS = (
     Nest("matmul", False, refusal, matmul),
+    Nest("matmul_pairs", False, refusal_of_pairs, matmul_pairs),
     Nest("few_columns", False, refusal_of_few_columns, few_columns),
     Nest("few_rows", False, refusal_of_few_rows, few_rows),
     Nest("dot_rows", False, refusal_of_dot_rows, dot_rows),
