@@ -222,7 +222,8 @@ def measured(work: Workload, torch: Any, compiles: bool) -> dict[str, Any]:
     arguments, results = [a.address for a in arrays], [a.address for a in kept]
     moved = sum(x.nbytes for x in (*arrays, *kept))
     row["shapes"] = [f"{a.dtype}{list(a.shape)}" for a in arrays]
-    row["bytes"], row["kernels"] = moved, [k.name for k in compiled.program.plan.kernels]
+    launches = sorted(compiled.program.launches.items())
+    row["bytes"], row["kernels"] = moved, [launch.name for _, launch in launches]
     row["steps of the host"] = len(compiled.program.host)
     here, there = on.allocate(moved // 2), on.allocate(moved // 2)
     ways: dict[str, Callable[[], Any]] = {

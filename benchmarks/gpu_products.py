@@ -98,7 +98,6 @@ class Product:
         graph = optimise(pyc.jit(function).trace(*inputs).graph)
         self.on = gpu()
         _, self.program = load(plan(graph, self.on.target).plan, self.on)
-        self.nest = [k.name for k in self.program.plan.kernels]
         self.tiled = any(launch.maps for launch in self.program.launches.values())
         self.arguments = [self._up(x) for x in inputs]
         (result,) = graph.results

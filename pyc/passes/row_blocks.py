@@ -28,7 +28,6 @@ from pyc.ir.loops import (
 )
 from pyc.ir.order import KEEP, LANES
 from pyc.ir.visit import Rewriter, renamed
-from pyc.passes.index import Simplifier
 from pyc.passes.reduction_blocks import Components, ThreadReduction, power_above
 from pyc.passes.row_chunks import WARP, WARPS, RowChunks, surrounded
 from pyc.passes.row_regions import Region
@@ -76,22 +75,11 @@ def known_results(body: Body, left: Left) -> Body:
 class RowBlocks(RowChunks):
     """The loops of one row program."""
 
-    def __init__(
-        self,
-        simplify: Simplifier,
-        core: Body,
-        row_buffers: Sequence[Buffer],
-        row: int,
-        kept: int,
-        width: int,
-    ) -> None:
-        super().__init__(simplify, core, row_buffers, row, kept, width)
-        if row <= LANES:
-            self._form_teams()
-
-    def _form_teams(self) -> None:
-        """Lets several rows share a warp, if the warps that are left keep a device busy: fewer
-        steps across threads for each row, and no threads beyond its end."""
+    def form_teams(self) -> None:
+        """Lets several short rows share a warp, if the warps that are left keep a device busy:
+        fewer steps across threads for each row, and no threads beyond its end."""
+        if self.row > LANES:
+            return
         teams, lanes = 1, power_above(self.row)
         while (
             2 * teams * lanes <= WARP * TEAM_ELEMENTS

@@ -305,6 +305,7 @@ class _BlockScheduler:
         rest = (allocated, row, kept, self.nest.width(core))
         place = self.nest.simplify.variable("row", kept)
         rows = RowBlocks(self.nest.simplify, core, *rest)
+        rows.form_teams()
         if not rows.fits:
             return (self._in_threads(loops, allocated, core, part),)
         if rows.worth_splitting:

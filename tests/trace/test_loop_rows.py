@@ -15,11 +15,12 @@ import pyc
 from pyc import tree
 from pyc.errors import CLASSES, PycError
 from pyc.ir.plan import Loop
-from tests.trace import loop_rows
-from tests.trace.loop_rows import ROWS, Row
+from tests.trace import branch_rows, construct_rows, loop_rows
+from tests.trace.construct_rows import Row
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "loops.md"
 START, END = "<!-- rows -->\n", "<!-- end of rows -->\n"
+ROWS = [*loop_rows.ROWS, *branch_rows.ROWS]
 REFUSED = [r for r in ROWS if r.becomes in CLASSES]
 
 
@@ -48,12 +49,12 @@ def became(lowered: Any) -> str:
     ops = {e.op.name for e in lowered.graph.eqns}
     if ops & {"scan", "while"}:
         steps = any(isinstance(s, Loop) for s in lowered.plan.steps)
-        return loop_rows.LOOP if steps else loop_rows.KERNEL
+        return construct_rows.LOOP if steps else construct_rows.KERNEL
     if "cond" in ops:
-        return loop_rows.BRANCH
+        return construct_rows.BRANCH
     if "check" in ops:
-        return loop_rows.CHECK
-    return loop_rows.SELECTION if "select" in ops else loop_rows.STRAIGHT
+        return construct_rows.CHECK
+    return construct_rows.SELECTION if "select" in ops else construct_rows.STRAIGHT
 
 
 @pytest.mark.parametrize("row", [r for r in ROWS if r not in REFUSED], ids=lambda r: r.construct)

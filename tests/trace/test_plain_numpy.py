@@ -14,17 +14,21 @@ import pytest
 from pyc import tree
 from pyc.errors import CLASSES, PycError
 from pyc.jit import jit
+from tests.trace import plain_functions, plain_numpy
 from tests.trace.absent import ABSENT, ELSEWHERE, KEYWORDS, METHODS
-from tests.trace.plain_numpy import ROWS, Row
+from tests.trace.plain_rows import Row
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "plain-numpy.md"
+
+ROWS = [*plain_numpy.ROWS, *plain_functions.ROWS]
 
 INTRODUCTION = """\
 # Plain NumPy code
 
 What `pyc.jit` runs as it stands, and what it refuses, with the error's code (`python -m pyc explain
-CODE`). Every row is a test: the programs are in `tests/trace/plain_numpy.py`, and this page is
-written from them by `pytest tests/trace/test_plain_numpy.py --update-golden`.
+CODE`). Every row is a test: the programs are in `tests/trace/plain_numpy.py` and
+`plain_functions.py`, and this page is written from them by
+`pytest tests/trace/test_plain_numpy.py --update-golden`.
 
 A function is traced with a *view* of its module's names: NumPy, `math` and some builtins act on
 traced values, the user's own functions and classes are traced in turn. Left alone are the standard

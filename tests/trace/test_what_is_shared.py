@@ -7,6 +7,7 @@ Which arrays are one is decided while a function is traced, so the programs run 
 from __future__ import annotations
 
 import linecache
+import re
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,9 @@ CHANGES = {
 }
 
 
+REFUSED = re.compile("may share memory|read-only")
+
+
 def function(call: str, change: str) -> Any:
     """The function that copies its arguments, calls, changes, and returns all there is."""
     names = ", ".join(ARGUMENTS)
@@ -102,7 +106,8 @@ def test_a_change_is_seen_where_numpy_shows_it(call: str) -> None:
         try:
             found = pyc.interpret(run)(*ARGUMENTS.values())
         except TraceError as error:
-            assert "share memory" in str(error) or "read-only" in str(error), (what, error)
+            if REFUSED.search(str(error)) is None:
+                raise
             continue
         for name, a, b in zip(["result", *ARGUMENTS], expected, found, strict=True):
             np.testing.assert_allclose(b, a, rtol=1e-14, err_msg=f"{what} changes: {name}")
