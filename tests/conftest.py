@@ -6,6 +6,7 @@ with `--update-golden` to write the files anew, and read the diff.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -33,6 +34,13 @@ TESTS = Path(__file__).parent
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write golden files anew")
+
+
+def pytest_collection_finish() -> None:
+    """What is there for the whole run is not looked through at each collection of garbage, which
+    took a second otherwise."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish() -> None:
