@@ -92,10 +92,11 @@ class PlaceEmitter(LoadEmitter):
 def plain_place(node: Load) -> tuple[Expr, int] | None:
     """The place p that a load reads at, and n, where it reads element p if 0 <= p < n, and p lies
     in memory: minimum(maximum(p or p + n, 0), n - 1)."""
-    if len(node.index) != 1 or not isinstance(node.index[0], Apply):
+    index = node.index[-1] if node.index else None
+    if len(node.index) != 1 or not isinstance(index, Apply) or index.name != "minimum":
         return None
-    (index,) = node.index
-    if index.name != "minimum" or not isinstance(last := index.args[1], Const):
+    last = index.args[1]
+    if not isinstance(last, Const):
         return None
     held, extent = index.args[0], int(last.value) + 1
     if not isinstance(held, Apply) or held.name != "maximum" or not _is(held.args[1], 0):
@@ -103,15 +104,19 @@ def plain_place(node: Load) -> tuple[Expr, int] | None:
     place = held.args[0]
     if isinstance(place, Apply) and place.name == "select":
         test, below, place = place.args
-        wrapped = isinstance(below, Apply) and below.name == "add" and below.args[0] == place
-        negative = isinstance(test, Apply) and test.name == "lt" and test.args[0] == place
-        if not wrapped or not negative or not _is(test.args[1], 0):  # type: ignore[attr-defined]
+        if not _is_of(test, "lt", place) or not _is_of(below, "add", place):
+            return None
+        if not _is(test.operands[1], 0):
             return None
     lies = isinstance(place, Load) or (
         isinstance(place, Apply) and place.name == "cast" and isinstance(place.args[0], Load)
     )
     integer = lies and _stored(place).buffer.dtype.is_integer
     return (place, extent) if integer and place.dtype is dt.i64 and extent > 0 else None
+
+
+def _is_of(e: Expr, name: str, first: Expr) -> bool:
+    return isinstance(e, Apply) and e.name == name and e.args[0] == first
 
 
 def _is(e: Expr, value: int) -> bool:

@@ -349,6 +349,7 @@ class _Scheduler:
             return self._vectors(loop, rest, core, width, start, most=1)
         if not whole:
             return [self._masked(loop, rest, core, width, start)]
+        assert isinstance(rest, Expr), "a rest that is known is whole vectors, or has a masked one"
         return self._whole_vectors(loop, apply("quotient", rest, const(width)), core, width, start)
 
     def _several(self, core: Body, vectors: int) -> int:
