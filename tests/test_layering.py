@@ -8,6 +8,7 @@ import sys
 import textwrap
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -105,7 +106,13 @@ LAZY_DOORS = {"backends/__init__.py"}
 
 def modules(root: Path) -> Iterator[tuple[Path, ast.Module]]:
     for file in sorted(root.rglob("*.py")):
-        yield file.relative_to(root), ast.parse(file.read_text(), str(file))
+        yield file.relative_to(root), parsed(file.read_text(), str(file))
+
+
+@cache
+def parsed(text: str, name: str) -> ast.Module:
+    """A file, which several of the checks go through."""
+    return ast.parse(text, name)
 
 
 def part_of(path: Path) -> str:
@@ -220,6 +227,13 @@ def cycle(root: Path) -> list[str]:
     except CycleError as error:
         return list(error.args[1])
     return []
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forgotten() -> Iterator[None]:
+    """The files do not stay for the tests of other modules."""
+    yield
+    parsed.cache_clear()
 
 
 def test_every_import_is_an_allowed_edge() -> None:
