@@ -371,11 +371,11 @@ def statistics_blocks(
     descending: bool,
     tile: Tile | None = None,
 ) -> LaunchSequence | None:
-    """The launches of `order_statistics`: a sort as far as its last place, and a choice. None, and
-    tile: as of `sort_blocks`."""
+    """The launches of `order_statistics`: a sort as far as its last place, and a choice. None for
+    rows whose places are no i32; tile: as of `sort_blocks`."""
     (x,) = types
     rows, length = prod(x.shape[:-1]), x.shape[-1]
-    if length >= MOST_ELEMENTS or (tile is None and length <= RANKED[x.dtype.itemsize]):
+    if length >= MOST_ELEMENTS:
         return None
     tile = tile or tile_of(rows, length, x.dtype)
     count = max(places) + 1
