@@ -463,6 +463,7 @@ def _call_ufunc(
     run, given = getattr(combining(), method), (ufunc.__name__, *inputs)
     if not is_tracing() and not on_device.is_whole(given, rest):
         found = run(*given, axis=axis, **rest)
+        found = found[()] if isinstance(found, np.ndarray) else found  # scalars for rank 0
     else:
         found = on_device.run(run, given, {"axis": axis, **rest})
     return separated(found, inputs)

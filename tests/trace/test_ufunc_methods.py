@@ -184,3 +184,10 @@ def test_what_needs_known_places_says_so() -> None:
 
     with pytest.raises(UnsupportedOpError, match="places other than integer arrays"):
         pyc.jit(under_a_mask)(FLOATS)
+
+
+@pytest.mark.parametrize("name", ["bitwise_or", "subtract", "add"])
+def test_outside_of_a_trace_a_reduction_to_rank_0_is_a_scalar(name: str) -> None:
+    x = np.arange(4)
+    found = getattr(pyc.numpy, name).reduce(x)
+    assert type(found) is np.int64 and found == getattr(np, name).reduce(x)
