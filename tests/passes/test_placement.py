@@ -62,6 +62,7 @@ ORDERED: dict[str, dict[str, Any]] = {
     "sort": {"descending": False},
     "argsort": {"descending": False},
     "top_k": {"k": 5, "descending": True},
+    "order_statistics": {"places": (2, 7), "descending": False},
 }
 """Ops along the last axis with an order, and params."""
 RUNNING = ("cumsum", "cumprod", "cummax", "cummin")

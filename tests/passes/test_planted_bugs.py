@@ -729,7 +729,7 @@ def test_there_are_at_least_twenty() -> None:
 
 SEEDS = {
     "an_update_lands_one_further": 0,
-    "the_mask_of_the_tail_is_one_short": 0,
+    "the_mask_of_the_tail_is_one_short": 1,
     "a_pad_is_one_wider": 17,
     "branches_are_in_the_wrong_order": 4,
     "a_live_operand_is_updated": 40,
