@@ -185,6 +185,13 @@ def _by_columns(s: _Steps, source: int, out: int) -> None:
     s.run(made, source, out)
 
 
+def _zeros(s: _Steps, slot: int, rows: int, columns: int) -> None:
+    made = s.around("zeros")
+    out = made.buffer("out", s.count, rows, columns)
+    made.elements(out, lambda *place: Const(0, s.real))
+    s.run(made, slot)
+
+
 def _identity(s: _Steps, slot: int) -> None:
     made = s.around("identity")
     out = made.buffer("out", s.count, s.n, s.n)
@@ -460,7 +467,8 @@ def _eig(s: _Steps, *, vectors: bool) -> None:
 
 
 def _least_squares(s: _Steps) -> None:
-    """x = V (U^H b / values), by as many columns of U and V as there are values."""
+    """x = V (U^H b / values), by as many columns of U and V as there are values. LAPACK leaves parts
+    of b in the rows of x beyond the solution, where here are zeros."""
     x, values, rank, info = s.outs
     least, most, right = min(s.m, s.n), max(s.m, s.n), s.types[1].shape[-2]
     asked, wide, high = _vectors(s, 1)
@@ -472,6 +480,8 @@ def _least_squares(s: _Steps) -> None:
     _rank(s, values, 2, rank)
     s.call("gemm", (u, 1, c), 1, least, right, s.m, s.m, most, least, wide)
     _divided(s, c, values, 2, divided, right)
+    if s.m > s.n:
+        _zeros(s, x, right, most)
     s.call("gemm", (v, divided, x), 0, s.n, right, least, s.n, least, most, high)
 
 

@@ -27,6 +27,7 @@ from pyc.explanation.timing import why_not
 from pyc.ir.plan import Library, walk_steps
 from pyc.ir.solvers import CHOLESKY_TURNED, is_solver, routine_of
 from pyc.ir.target import SM_90
+from pyc.numpy.factorisations import bound
 from pyc.reasons import Reason, collecting
 from tests.backends import interpreted_device, stand_in_solver
 from tests.backends.interpreted_device import InterpretedDevice
@@ -246,6 +247,22 @@ def test_least_squares(shape: tuple[int, int], dtype: str) -> None:
     assert int(rank) == expected[2] == min(shape) - (shape[0] > shape[1])
     assert close(values, expected[3])
     assert close(x, expected[0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.usefixtures("device")
+def test_no_row_beyond_a_solution_is_left_as_it_was(dtype: str) -> None:
+    """The op has as many rows as the matrix, of which a program reads the solution's only."""
+
+    def function(a: Any, b: Any, share: Any) -> Any:
+        return tuple(bound("least_squares", a, b, share))
+
+    a, b = random(dtype, 3, 4, 9), random(dtype, 3, 2, 9, seed=1)
+    arguments = a, b, np.full(3, 1e-3, a.real.dtype)
+    x, *_ = on_device(function, *arguments)
+    assert x[..., :4].all() and not x[..., 4:].any()
+    plan = pyc.jit(function, device="cuda").lower(*arguments).plan  # memory may be zeros before
+    assert "solver_zeros" in {k.name for k in plan.kernels}
 
 
 @pytest.mark.usefixtures("device")

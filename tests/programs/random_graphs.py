@@ -34,7 +34,7 @@ DTYPES = (
 WEIGHTS = (10, 4, 3, 3, 3, 1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5)
 ORDERING = (
     *("sort", "argsort", "top_k", "cumsum", "cumprod", "cummax", "cummin", "searchsorted", "fft"),
-    "iota",
+    *("iota", "order_statistics"),
 )
 DIVISORS = ("gcd", "lcm")
 """Kernels whose elements are computed from two of one place."""
@@ -359,6 +359,9 @@ class Program:
             elif name == "top_k":
                 k, descending = rng.randint(0, x.shape[-1]), rng.random() < 0.5
                 found = self.bind(name, x, k=k, descending=descending)
+            elif name == "order_statistics":
+                places = tuple(rng.randrange(x.shape[-1]) for _ in range(rng.randint(1, 3)))
+                found = self.bind(name, x, places=places, descending=rng.random() < 0.5)
             elif name == "iota":
                 axis = rng.randrange(len(x.shape))
                 dtype = rng.choice([dt.i64, dt.i32, dt.f32])

@@ -471,8 +471,10 @@ def _least_squares(draw: Draw) -> Problem:
         # The square of the largest condition, of what is orthogonal to the columns.
         yield _apart(exact, x.T[: len(exact)], 9 * (_size(exact) + _size(b)))
         if len(a) < len(a.T):
+            # What is left of the right sides by LAPACK's steps; zeros by a device's library.
             rest = np.linalg.norm(a.T @ exact - b.T[: len(a.T)], axis=0)
-            yield _apart(rest, np.linalg.norm(x.T[len(a) :], axis=0), 9 * _size(b))
+            beyond = np.linalg.norm(x.T[len(a) :], axis=0)
+            yield _apart(rest, beyond, 9 * _size(b)) if beyond.any() else 0.0
 
     return Problem([a, b, rcond], bind, errors)
 

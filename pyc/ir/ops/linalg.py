@@ -15,7 +15,8 @@ to an end, else what LAPACK says: `factored` makes an error of that.
     eigh(a; upper, vectors) -> values, [vectors,] info
     eig(a; vectors) -> values, [vectors,] info          of a real matrix two arrays of values, their
                                                         parts; and vectors as `geev` packs them
-    least_squares(a, b, rcond) -> x, values, rank, info b and x have as many rows as the longer has
+    least_squares(a, b, rcond) -> x, values, rank, info b and x have as many rows as the longer has;
+                                                        what x has beyond the solution means nothing
     triangular_solve(a, b; upper, transposed, unit) -> x, info
 
 Bits are those of the library's version on this processor, whatever threads there are.
