@@ -467,8 +467,8 @@ def _eig(s: _Steps, *, vectors: bool) -> None:
 
 
 def _least_squares(s: _Steps) -> None:
-    """x = V (U^H b / values), by as many columns of U and V as there are values. LAPACK leaves parts
-    of b in the rows of x beyond the solution, where here are zeros."""
+    """x = V (U^H b / values), by as many columns of U and V as there are values. In the rows of x
+    beyond the solution LAPACK leaves parts of b; here they are zeros."""
     x, values, rank, info = s.outs
     least, most, right = min(s.m, s.n), max(s.m, s.n), s.types[1].shape[-2]
     asked, wide, high = _vectors(s, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -66,7 +67,7 @@ def plan_of(function: Callable[..., Any], target: Target, *arguments: Any) -> Pl
 def called_in(found: Plan) -> set[str]:
     """The names of definitions in the texts of the kernels."""
     texts = [print_kernel(k) for k in found.kernels]
-    return {name for name in CALLED if any(f"{name}(" in text for text in texts)}
+    return {name for name in CALLED if any(re.search(rf"\b{name}\(", text) for text in texts)}
 
 
 PARTS = (np.s_[:, :], np.s_[0, 3], np.s_[:, :3])
