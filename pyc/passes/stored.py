@@ -135,8 +135,14 @@ class _Chooser:
                 for a in dict.fromkeys(e.args):
                     readers[a] = readers.get(a, 0) + 1
         depth: dict[Value, int] = {}
-        risky: set[Value] = set()  # values that something is checked for where they are computed
+        # Values that something is checked for where they are computed, in the order of the Graph.
+        risky: dict[Value, None] = {}
+        last = {a: self.number[e] for e in self.graph.eqns if e in live for a in e.args}
         for e in self.graph.eqns:
+            if has_effect(e):
+                for a in risky:
+                    if last.get(a, -1) > self.number[e]:  # else nothing computes it behind `e`
+                        self._store(a, Reason.FUSION_ORDER, "it can fail, and a check follows")
             if e not in live or not inlines(e):
                 continue
             for a in dict.fromkeys(e.args):
@@ -144,7 +150,7 @@ class _Chooser:
                     self._store(a, Reason.FUSION_ORDER, "all of its elements are checked")
             args = [a for a in dict.fromkeys(e.args) if a not in self.stored]
             if e.op.fails is not None or any(a in risky for a in args):
-                risky.update(e.outs)
+                risky.update(dict.fromkeys(e.outs))
             for a in args:
                 readers[a] -= 1
             level = max((depth.get(a, 0) for a in args), default=0)

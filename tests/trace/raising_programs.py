@@ -283,3 +283,11 @@ def else_of_while(x):
             raise ValueError("third")
         k = -k
     return k + x[2]
+
+
+def after_an_index_that_fails_too(x):
+    """What the index reads is needed behind the check only."""
+    found = np.arange(50.0)[np.where(x > 100, 5000, 7)]
+    if np.any(x > 55):
+        raise ValueError("large")
+    return found + 2 * x
