@@ -22,6 +22,11 @@ _LARGEST_POWER = 1 << 63
 _FOLDED = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
 
+def in_i64(number: int) -> int:
+    """An integer as i64 holds it: equal modulo 2**64."""
+    return (number - I64_LOW) % (1 << 64) + I64_LOW
+
+
 def fold(name: str, dtype: DType, args: Sequence[Value]) -> Value | object | None:
     """What an instruction over scalars is without emitting it: a constant, one of its operands, or
     None."""

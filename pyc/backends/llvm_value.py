@@ -24,7 +24,7 @@ from pyc.backends.llvm_builder import (
     splat,
     suffix,
 )
-from pyc.backends.llvm_facts import I64_HIGH, I64_LOW, divisor, fold, value_range
+from pyc.backends.llvm_facts import I64_HIGH, I64_LOW, divisor, fold, in_i64, value_range
 from pyc.frozen import slotted
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
@@ -156,7 +156,7 @@ class ValueEmitter:
             signs = {"add": (1, 1), "sub": (1, -1), "neg": (-1,)}[name]
             stride = sum(s * k for s, k in zip(strides, signs, strict=True))
         base = self.scalar(name, dt.i64, bases, scope)
-        return self.make_sequence(base, stride)
+        return self.make_sequence(base, in_i64(stride))
 
     def make_sequence(self, base: Value, stride: int) -> Value:
         """The lane sequence base + stride * lane, with its range; `base` itself for stride 0."""
@@ -166,6 +166,8 @@ class ValueEmitter:
         span = stride * (self.lockstep.extent - 1)
         low = None if base.low is None else base.low + min(span, 0)
         high = None if base.high is None else base.high + max(span, 0)
+        if low is None or high is None or low < I64_LOW or high > I64_HIGH:  # it may wrap
+            low = high = None
         return Value("", dt.i64, base.scope, low=low, high=high, base=base, stride=stride)
 
     def is_inside(self, value: Value, extent: int) -> bool:
@@ -221,15 +223,13 @@ class ValueEmitter:
         assert self.lockstep is not None and value.base is not None
         width = self.lockstep.width
         places = [piece * width + k for k in range(width)]
-        offsets = [value.stride * (k if last is None else min(k, last)) for k in places]
+        offsets = [in_i64(value.stride * (k if last is None else min(k, last))) for k in places]
         lanes = lane_constants(offsets, dtype)
         base = value.base
         low, high = value.low, value.high
         if base.const is not None:
-            numbers = [base.const + k for k in offsets]
-            if min(numbers) >= I64_LOW and max(numbers) <= I64_HIGH:
-                text = lane_constants(numbers, dtype)
-                return Value(text, dtype, base.scope, width, low=low, high=high)
+            text = lane_constants([in_i64(base.const + k) for k in offsets], dtype)
+            return Value(text, dtype, base.scope, width, low=low, high=high)
         key = ("lanes", base.ref, value.stride, piece, width, dtype, last)
         found = self._derived.get(key)
         if found is not None and found.scope.open:
@@ -312,7 +312,7 @@ class ValueEmitter:
             if value.base.const is None:
                 return None
             start = value.base.const + value.stride * piece * width
-            return tuple(start + value.stride * k for k in range(width))
+            return tuple(in_i64(start + value.stride * k) for k in range(width))
         if value.lanes:
             return value.known
         return None if value.const is None else (value.const,) * width
@@ -331,6 +331,9 @@ class ValueEmitter:
         sequence, limit = args if args[0].base is not None else (args[1], args[0])
         if sequence.base is None or sequence.stride != 1 or limit.base is not None or limit.lanes:
             return None
+        bounds = (sequence.low, sequence.high, limit.low, limit.high)
+        if any(bound is None or abs(bound) >= 1 << 62 for bound in bounds):
+            return None  # either, or the distance, may wrap
         distance = self.scalar("sub", dt.i64, [limit, sequence.base]).const
         if distance is None:
             return None

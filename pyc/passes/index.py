@@ -2,8 +2,9 @@
 
 Takes i64 expressions over loop variables whose ranges are known and returns equal ones (for every
 value in range): sums of atoms with constant factors, in the order the atoms were first met, with
-divisions, remainders, clamps and comparisons decided by range where they can be. Index arithmetic
-does not overflow, which is what makes these rewrites exact.
+divisions, remainders, clamps and comparisons decided by range where they can be. Sums and products
+wrap as i64 does, since a user's arithmetic on positions (a hash of `np.arange(n)`, say) may
+overflow; what is decided by range is decided only where nothing can have wrapped.
 
 `fuse` and `lower` canonicalise every index they form, so two indices that mean the same are the
 same object; nothing later has to prove it again.
@@ -11,17 +12,17 @@ same object; nothing later has to prove it again.
 
 from __future__ import annotations
 
-from math import inf, isinf, isnan
 from typing import Any
 
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, Const, Expr, Interner, Var, apply, const, rebuild
 
-Range = tuple[float, float]
-"""Inclusive bounds, infinite where unknown; the finite ones are integers."""
+Range = tuple[int, int]
+"""Inclusive bounds."""
 
-_UNKNOWN: Range = (-inf, inf)
+ANY: Range = (-(1 << 63), (1 << 63) - 1)
+"""All of i64: the range of what is not known."""
 
 _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
 _FOLDED = {"add", "sub", "mul", "neg", "quotient", "remainder", "minimum", "maximum", "select"}
@@ -86,7 +87,7 @@ class Simplifier:
         return self._linear_of(self(e))
 
     def range(self, e: Expr) -> Range:
-        """Inclusive bounds of an i64 expression."""
+        """Inclusive bounds of an i64 expression; `ANY` where they are not known."""
         return self._range_of(self._linear_of(self(e)))
 
     def build(self, form: Linear) -> Expr:
@@ -171,16 +172,16 @@ class Simplifier:
     def _divide(self, name: str, form: Linear, divisor: Linear) -> Linear | None:
         """Splits off multiples of the divisor, which needs a non-negative dividend."""
         n = divisor.constant
-        bounds = self._range_of(form)
-        if not divisor.is_constant or n <= 0 or bounds[0] < 0:
+        bounds = self._bounds(form)
+        if not divisor.is_constant or n <= 0 or bounds is None or bounds[0] < 0:
             return None
         if bounds[1] < n:
             return Linear(0) if name == "quotient" else form
         rest = [(a, f) for a, f in form.terms if f % n]
         whole = Linear(form.constant // n, tuple((a, f // n) for a, f in form.terms if f % n == 0))
         remaining = Linear(form.constant % n, tuple(rest))
-        inner = self._range_of(remaining)
-        if inner[0] < 0:
+        inner = self._bounds(remaining)
+        if inner is None or inner[0] < 0:
             return None
         if inner[1] < n:
             return whole if name == "quotient" else remaining
@@ -211,6 +212,8 @@ class Simplifier:
         if not isinstance(atom.args[1], Const):
             return None
         total = int(atom.args[1].value) * n
+        if total > ANY[1]:
+            return None
         inner = self._linear_of(atom.args[0])
         return self._divide("quotient", inner, Linear(total)) or self._atom(
             "quotient", inner, total
@@ -225,7 +228,14 @@ class Simplifier:
         return None
 
     def _compare(self, name: str, a: Expr, b: Expr) -> bool | None:
-        low, high = self._range_of(_combine(self._linear_of(a), self._linear_of(b), -1))
+        left, right = self._linear_of(a), self._linear_of(b)
+        difference = _sum(left, right, -1)
+        if not difference.terms and (name in ("eq", "ne") or not difference.constant):
+            same = not difference.constant
+            return same if name in ("eq", "le", "ge") else not same
+        if self._bounds(left) is None or self._bounds(right) is None:
+            return None  # which of two is greater says nothing once one has wrapped
+        low, high = self._extremes(difference)
         always = {
             "lt": (high < 0, low >= 0),
             "le": (high <= 0, low > 0),
@@ -246,39 +256,45 @@ class Simplifier:
         return form
 
     def _range_of(self, form: Linear) -> Range:
-        low: float = form.constant
-        high: float = form.constant
+        return self._bounds(form) or ANY
+
+    def _bounds(self, form: Linear) -> Range | None:
+        """The bounds of a linear form; None where it may wrap."""
+        low, high = self._extremes(form)
+        return (low, high) if ANY[0] <= low and high <= ANY[1] else None
+
+    def _extremes(self, form: Linear) -> Range:
+        """The bounds of a linear form over unbounded integers."""
+        low = high = form.constant
         for atom, factor in form.terms:
             bounds = self._atom_range(atom)
             ends = (bounds[0] * factor, bounds[1] * factor)
             low, high = low + min(ends), high + max(ends)
-        return _UNKNOWN if isnan(low) or isnan(high) else (low, high)
+        return low, high
 
     def _atom_range(self, atom: Expr) -> Range:
         if isinstance(atom, Var):
-            return self._ranges.get(atom, _UNKNOWN)
+            return self._ranges.get(atom, ANY)
         if isinstance(atom, Const):
             return int(atom.value), int(atom.value)
         if not isinstance(atom, Apply):
-            return _UNKNOWN
+            return ANY
         if atom.name in ("quotient", "remainder") and isinstance(atom.args[1], Const):
             low, high = self._range_of(self._linear_of(atom.args[0]))
             n = int(atom.args[1].value)
             if low < 0 or n <= 0:
-                return _UNKNOWN
-            if atom.name == "remainder":
-                return 0, min(high, n - 1)
-            return low // n, (high if isinf(high) else high // n)
+                return ANY
+            return (0, min(high, n - 1)) if atom.name == "remainder" else (low // n, high // n)
         if atom.name == "and":
             known = [int(x.value) for x in atom.args if isinstance(x, Const)]
-            return (0, known[0]) if known and known[0] >= 0 else _UNKNOWN
+            return (0, known[0]) if known and known[0] >= 0 else ANY
         if atom.name in ("minimum", "maximum", "select"):
             a, b = (self._range_of(self._linear_of(x)) for x in atom.args[-2:])
             if atom.name == "select":
                 return min(a[0], b[0]), max(a[1], b[1])
             pick = min if atom.name == "minimum" else max
             return pick(a[0], b[0]), pick(a[1], b[1])
-        return _UNKNOWN
+        return ANY
 
 
 def _is_low_mask(value: int) -> bool:
@@ -286,8 +302,8 @@ def _is_low_mask(value: int) -> bool:
     return 0 < value < 1 << 62 and value & (value + 1) == 0
 
 
-def _combine(a: Linear, b: Linear, sign: int) -> Linear:
-    """a + sign * b."""
+def _sum(a: Linear, b: Linear, sign: int) -> Linear:
+    """a + sign * b over unbounded integers."""
     factors = dict(a.terms)
     for atom, f in b.terms:
         factors[atom] = factors.get(atom, 0) + sign * f
@@ -295,7 +311,23 @@ def _combine(a: Linear, b: Linear, sign: int) -> Linear:
     return Linear(a.constant + sign * b.constant, terms)
 
 
+def _combine(a: Linear, b: Linear, sign: int) -> Linear:
+    """a + sign * b."""
+    return _wrapped(_sum(a, b, sign))
+
+
 def _scale(a: Linear, factor: int) -> Linear:
-    if factor == 0:
-        return Linear(0)
-    return Linear(a.constant * factor, tuple((atom, f * factor) for atom, f in a.terms))
+    return _wrapped(Linear(a.constant * factor, tuple((atom, f * factor) for atom, f in a.terms)))
+
+
+def _wrapped(form: Linear) -> Linear:
+    """A form with the numbers that i64 has for its own: equal modulo 2**64."""
+    numbers = (form.constant, *(f for _, f in form.terms))
+    if 0 not in numbers[1:] and ANY[0] <= min(numbers) and max(numbers) <= ANY[1]:
+        return form
+    terms = ((atom, _in_i64(f)) for atom, f in form.terms)
+    return Linear(_in_i64(form.constant), tuple((atom, f) for atom, f in terms if f))
+
+
+def _in_i64(number: int) -> int:
+    return (number - ANY[0]) % (1 << 64) + ANY[0]

@@ -13,7 +13,7 @@ measures ("placements": one thread of an H200, and its host).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, prod
+from math import prod
 from typing import NamedTuple
 
 from pyc.ir.defined import size_of
@@ -36,7 +36,7 @@ from pyc.ir.loops import (
     walk,
 )
 from pyc.ir.target import Target
-from pyc.passes.index import Simplifier
+from pyc.passes.index import ANY, Simplifier
 from pyc.passes.nest import LOOP_WORK
 from pyc.reasons import Reason
 
@@ -194,4 +194,4 @@ def _most(loop: For, simplify: Simplifier, unknown: int) -> int:
     if isinstance(loop.extent, int):
         return loop.extent
     _, high = simplify.range(loop.extent)
-    return int(high) if isfinite(high) else unknown
+    return high if high < ANY[1] else unknown

@@ -137,8 +137,8 @@ class Segments:
         return inside if len(inside) <= MOST_CUTS else []
 
     def _is_index(self, e: Expr) -> bool:
-        """Whether an expression is index arithmetic: over loop variables and constants only, for
-        which there is no overflow (data may overflow and wraps)."""
+        """Whether an expression is index arithmetic: over loop variables and constants only, whose
+        ranges are known."""
         known = self._index_only.get(id(e))
         if known is None:
             if isinstance(e, Var):
