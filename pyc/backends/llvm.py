@@ -45,6 +45,7 @@ from pyc.ir.loops import (
     While,
     expressions,
     spine,
+    walk,
 )
 from pyc.ir.order import MONOIDS
 from pyc.ir.target import Target
@@ -480,6 +481,7 @@ class KernelEmitter(RunEmitter):
                     lambda: self.body(s.then),
                     lambda: self.body(s.orelse),
                     bool(s.orelse),
+                    usual=any(isinstance(x, Fail) for x in walk(s.orelse)),
                 )
             return
         pieces = range(self.lockstep.count)
@@ -522,12 +524,17 @@ class KernelEmitter(RunEmitter):
         then: Callable[[], None],
         orelse: Callable[[], None],
         has_else: bool,
+        *,
+        usual: bool = False,
     ) -> None:
-        """Two arms of code; nothing is carried out of them."""
+        """Two arms of code; nothing is carried out of them. usual: the first is, so that it stands
+        in the way of what follows and the other one does not."""
         b = self.builder
         taken, other, join = (b.name(p) for p in ("then", "else", "join"))
         scope = b.open("block", certain=False)
-        b.line(f"br i1 {condition.ref}, label %{taken}, label %{other if has_else else join}")
+        weights = ", !prof !1" if usual else ""
+        away = other if has_else else join
+        b.line(f"br i1 {condition.ref}, label %{taken}, label %{away}{weights}")
         b.label(taken)
         then()
         b.line(f"br label %{join}")

@@ -70,6 +70,8 @@ def members(group: Group, fusion: Fusion) -> list[Eqn]:
         stack += group.outputs
     else:
         found[eqn] = None
+        if group.sum is not None:
+            found.update(dict.fromkeys((*group.sum.products, *group.sum.additions)))
         if eqn.op.kind is Kind.CONTROL:
             found.update(dict.fromkeys(inner_equations(eqn)))
         if group.epilogue is not None:

@@ -9,14 +9,15 @@
 
 How many rows and vectors share the registers is what leaves fewest lanes idle (`_registers`). Sums
 of a tile stay in a buffer between blocks, which are added in order, so bits depend on the operands
-only (tasks never share an element). Ragged rows read the last row again and do not store; ragged
-columns are masked. Half types are widened when packed and read; the accumulator is float32, and
-the result is rounded once.
+only (tasks never share an element). A sum of products of windows (`views`) is one nest: a tile does
+one after the other, adding each to the sums so far, as the additions would. Ragged rows read the
+last row again and do not store; ragged columns are masked. Half types are widened when packed and
+read; the accumulator is float32, and the result is rounded once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 
 from pyc.frozen import frozen
@@ -44,6 +45,7 @@ from pyc.kernels.contraction import Epilogue
 from pyc.kernels.few_columns import suits_few_columns
 from pyc.kernels.matmul_pairs import refusal_of_pairs
 from pyc.kernels.operand import Axes, Dimensions, place_of
+from pyc.kernels.windows import View
 
 DEPTH = 256
 TILE_ROWS = 384
@@ -159,10 +161,11 @@ def _registers(
 @frozen()
 class _Ends:
     """Whether a block of terms is the first (its sums start at 0), and the last (its sums are the
-    result)."""
+    result); added: its sums are added to those of the tile."""
 
     first: bool = False
     last: bool = False
+    added: bool = False
 
 
 @frozen()
@@ -182,9 +185,14 @@ class _Nest:
         result: DType | None,
         target: Target,
         epilogue: Epilogue | None,
+        views: tuple[View, View] | None,
+        start: float,
     ) -> None:
         a, b = types
         self.types, self.dimensions = types, dimensions
+        self.views, self.start = views, start
+        self.parts = 1 if views is None else len(views[0].windows.starts)
+        self.part: Expr = Var("part") if self.parts > 1 else const(0)
         self.accumulator = widened(a.dtype)
         shape = _split(types, dimensions)
         self.batch, self.row_axes = shape.batch, shape.rows
@@ -207,8 +215,9 @@ class _Nest:
         self.panels = -(-self.n // self.width)
         in_place = PACKED_GROUPS if b.dtype is self.accumulator else WIDENED_GROUPS
         self.packs = self.across or groups > in_place
-        self.a = Buffer("a", a.dtype, a.shape, role="in")
-        self.b = Buffer("b", b.dtype, b.shape, role="in")
+        whole = (a, b) if views is None else (views[0].windows.type, views[1].windows.type)
+        self.a = Buffer("a", a.dtype, whole[0].shape, role="in")
+        self.b = Buffer("b", b.dtype, whole[1].shape, role="in")
         self.product = result or a.dtype
         self.epilogue = epilogue
         out_type = self.product if epilogue is None else epilogue.value.dtype
@@ -225,7 +234,8 @@ class _Nest:
             return False
         a, axes = self.types[0], (*self.dimensions[0][0], *self.dimensions[1][0])
         (row,) = (k for k in range(a.rank) if k not in axes)
-        apart = prod(a.shape[row + 1 :]) * a.dtype.itemsize
+        apart = prod(a.shape[row + 1 :]) if self.views is None else self.views[0].apart(row)
+        apart *= a.dtype.itemsize
         near = apart % SET_BYTES
         return apart >= SET_BYTES and min(near, SET_BYTES - near) < LINE
 
@@ -244,7 +254,7 @@ class _Nest:
             lets.append(Let(var, apply("remainder", rest, const(extent))))
             rest = apply("quotient", rest, const(extent))
         lets.append(Let(loops[0][0], rest))
-        work = self.m * self.n * self.k * prod(self.batch)
+        work = self.m * self.n * self.k * self.parts * prod(self.batch)
         kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
         nest = For(task, total, kind, (*lets, *body))
         between = () if self.epilogue is None else self.epilogue.buffers
@@ -253,6 +263,8 @@ class _Nest:
     # --- one task ---------------------------------------------------------------------------------
 
     def _task(self, at: _At) -> Body:
+        if self.parts > 1:
+            return self._task_of_parts(at)
         if self.k <= self.depth and self._is_light():
             return self._with_buffers(self._block(at, const(0), self.k, _Ends(True, True)))
         blocks, rest = divmod(self.k, self.depth)
@@ -266,6 +278,18 @@ class _Nest:
             body.append(For(block, blocks, Kind.SERIAL, tuple(inner)))
             if rest:
                 body += self._block(at, const(blocks * self.depth), rest, _Ends())
+        body += self._each_sum(
+            lambda row, lane: self._result(at, row, lane, Load(self.sums, (row, lane)))
+        )
+        return (Alloc(self.sums, self._with_buffers(body)),)
+
+    def _task_of_parts(self, at: _At) -> Body:
+        """A task of a sum of products."""
+        assert isinstance(self.part, Var)
+        start = const(self.start, self.accumulator)
+        block = self._block(at, const(0), self.k, _Ends(first=True, added=True))
+        body = self._each_sum(lambda row, lane: (self._sum(row, lane, start),))
+        body.append(For(self.part, self.parts, Kind.SERIAL, tuple(block)))
         body += self._each_sum(
             lambda row, lane: self._result(at, row, lane, Load(self.sums, (row, lane)))
         )
@@ -337,7 +361,9 @@ class _Nest:
             if ends.last:
                 body += self._result(at, row[r], lane, results[r])
             else:
-                body.append(self._sum(row[r], lane, results[r]))
+                here = (row[r], lane)
+                total = Load(self.sums, here) + results[r] if ends.added else results[r]
+                body.append(self._sum(*here, total))
         inside = tuple(body) if self.packs else self._inside(column, tuple(body))
         return For(lane, self.width, Kind.VECTOR, inside)
 
@@ -358,11 +384,7 @@ class _Nest:
         line = LINE // self.b.dtype.itemsize
         # The last element of each: where rows begin in the middle of a line, the first is here.
         columns = range(line - 1, self.width, line)
-        dimensions = self.dimensions[0][1], self.dimensions[1][1]
-        rank = len(self.b.shape)
-        return tuple(
-            Prefetch(self.b, place_of(rank, *dimensions, batch, first + c, term)) for c in columns
-        )
+        return tuple(Prefetch(self.b, self._where(1, batch, first + c, term)) for c in columns)
 
     def _results_ahead(self, at: _At, rows: list[Expr]) -> list[Stmt]:
         """Brings the lines of a group's results closer, which come from memory while its terms are
@@ -385,14 +407,11 @@ class _Nest:
         where a term is a run, the terms to come of these rows."""
         if self.k < DEPTH:
             return ()
-        contract, batch_axes = self.dimensions[0][0], self.dimensions[1][0]
         places = [(row + self.rows, term) for row in rows]
         if not self.along:
             places = [(row, term + TERMS_AHEAD) for row in (rows[0], rows[-1])]
-        rank = len(self.a.shape)
         return tuple(
-            Prefetch(self.a, place_of(rank, contract, batch_axes, at.batch, at.row + row, k))
-            for row, k in places
+            Prefetch(self.a, self._where(0, at.batch, at.row + row, k)) for row, k in places
         )
 
     def _pack(self, at: _At, start: Expr, count: int) -> list[Stmt]:
@@ -414,13 +433,10 @@ class _Nest:
         of TOGETHER columns at a time; those beyond the last are its copies. Vectors along the
         columns would be gathers, whose lines often share a cache set."""
         some, k = Var("some"), Var("k")
-        contract, batch_axes = self.dimensions[0][1], self.dimensions[1][1]
-        rank = len(self.b.shape)
         body: list[Stmt] = []
         for c in range(TOGETHER):
             ahead = at.column + (some + 1) * TOGETHER + c
-            place = place_of(rank, contract, batch_axes, at.batch, ahead, start + k)
-            body.append(Prefetch(self.b, place))
+            body.append(Prefetch(self.b, self._where(1, at.batch, ahead, start + k)))
             lane = some * TOGETHER + c
             column = at.column + lane
             if self.n % self.width:
@@ -433,9 +449,14 @@ class _Nest:
 
     def _element(self, buffer: Buffer, side: int, at: _At, free: Expr, term: Expr) -> Expr:
         """An element of an argument at (batch, free axis, contracted axis), widened."""
-        contract, batch_axes = self.dimensions[0][side], self.dimensions[1][side]
-        place = place_of(len(buffer.shape), contract, batch_axes, at.batch, free, term)
+        place = self._where(side, at.batch, free, term)
         return Load(buffer, place).cast(self.accumulator)
+
+    def _where(self, side: int, batch: Sequence[Expr], free: Expr, term: Expr) -> tuple[Expr, ...]:
+        """Where an element of an argument lies."""
+        contract, batch_axes = self.dimensions[0][side], self.dimensions[1][side]
+        place = place_of(self.types[side].rank, contract, batch_axes, batch, free, term)
+        return place if self.views is None else self.views[side].place(self.part, place)
 
 
 def matmul(
@@ -445,7 +466,11 @@ def matmul(
     *,
     dimensions: Dimensions,
     result: DType | None = None,
+    views: tuple[View, View] | None = None,
+    start: float = -0.0,
 ) -> Kernel:
-    """The scheduled kernel of a contraction that `applies`, over buffers (a, b, the epilogue's,
-    out)."""
-    return _Nest(types, dimensions, result, target, epilogue).kernel()
+    """The scheduled kernel of a contraction that it does not refuse, over buffers (a, b, the
+    epilogue's, out). views: where the arguments of a sum of such contractions lie in (a, b); of
+    several, an argument has at most DEPTH terms, and the result the type that sums are in; start:
+    what the first of several is added to."""
+    return _Nest(types, dimensions, result, target, epilogue, views, start).kernel()

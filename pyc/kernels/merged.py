@@ -27,11 +27,13 @@ Dimensions = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 @frozen()
 class Merged:
     """A contraction with merged axes. groups: for each axis of its result, the extents of the axes
-    of the original result that it stands for."""
+    of the original result that it stands for; runs: for each axis of its arguments, the axes of the
+    original ones."""
 
     types: tuple[ArrayType, ArrayType]
     dimensions: Dimensions
     groups: tuple[Axes, ...]
+    runs: tuple[tuple[Axes, ...], tuple[Axes, ...]]
 
     def epilogue(self, original: Epilogue, product: DType) -> Epilogue:
         """`original` for the merged result, whose elements have the type `product`."""
@@ -60,7 +62,15 @@ def merged(types: tuple[ArrayType, ...], dimensions: Dimensions) -> Merged | Non
             *(tuple(a.shape[i] for i in run) for run in a_free),
             *(tuple(b.shape[j] for j in run) for run in b_free),
         ),
+        (tuple(map(tuple, left)), tuple(map(tuple, right))),
     )
+
+
+def sides_of(types: tuple[ArrayType, ...], fewer: Merged | None) -> Sequence[tuple[Axes, ...]]:
+    """For each argument, the axes of it that each axis of the contraction stands for."""
+    if fewer is not None:
+        return fewer.runs
+    return [tuple((k,) for k in range(t.rank)) for t in types]
 
 
 def _runs(pairs: list[tuple[int, int]]) -> Pairs:

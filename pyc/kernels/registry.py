@@ -25,11 +25,12 @@ from pyc.kernels.matmul_blocks import matmul_blocks, refusal_of_blocks
 from pyc.kernels.matmul_pairs import matmul_pairs, refusal_of_pairs
 from pyc.kernels.matmul_threads import matmul_threads, refusal_of_threads
 from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles, rows_for_tiles
-from pyc.kernels.merged import merged
+from pyc.kernels.merged import merged, sides_of
 from pyc.kernels.operand import Operand
 from pyc.kernels.scatter_blocks import scatter_blocks
 from pyc.kernels.sequence import LaunchSequence
 from pyc.kernels.sort_blocks import sort_blocks, statistics_blocks
+from pyc.kernels.windows import View, WindowSum
 
 Copies = tuple[tuple[int, Kernel], ...]
 """Numbers of operands, and logical kernels over (the operand, a scratch buffer of the nest)."""
@@ -83,9 +84,11 @@ def choose(
     params: Mapping[str, Any],
     target: Target,
     epilogue: Epilogue | None = None,
+    added: WindowSum | None = None,
 ) -> Choice:
     """The kernel that runs `op`. With an epilogue the buffers are (arguments, the epilogue's
-    inputs, result). A nest's buffers may have neighbouring axes of these as one."""
+    inputs, result). A nest's buffers may have neighbouring axes of these as one. added: it is a
+    sum of such products, whose arguments are windows of the buffers; `sums` has asked."""
     if op != "dot_general":
         raise NotImplementedError(f"no kernel for {op}")
     refused: list[tuple[str, str]] = []
@@ -97,6 +100,13 @@ def choose(
             product = params.get("result") or types[0].dtype
             nest_epilogue = fewer.epilogue(epilogue, product)
     nest_params = {**params, "dimensions": dimensions}
+    if added is not None:
+        sides = zip((added.a, added.b), types, sides_of(types, fewer), strict=True)
+        views = tuple(View(windows, t.shape, runs) for windows, t, runs in sides)
+        nest_params.update(views=views, start=added.start)
+        kernel = matmul(nest_types, target, nest_epilogue, **nest_params)
+        count = len(added.a.starts)
+        return Choice(f"matmul, {count} in one, read where they lie", kernel, True, ())
     for nest in NESTS:
         if nest.blocks is not target.has_blocks:
             continue

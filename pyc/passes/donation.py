@@ -123,7 +123,7 @@ class _Finder:
         found: list[Lowered] = []
         if eqn is None:
             found = [lower(graph, fusion, fusion.walker, group, "trial", _no_site)]
-        elif group.epilogue is not None:
+        elif group.epilogue is not None and group.sum is None:
             epilogue = lower_epilogue(graph, fusion, fusion.walker, group, _no_site)
             kernel = contraction(tuple(a.type for a in eqn.args), epilogue, **eqn.params)
             found = [Lowered(kernel, (*eqn.args, *epilogue.inputs), (group.epilogue,))]

@@ -43,6 +43,7 @@ from pyc.passes.reads import (
     units_index,
 )
 from pyc.passes.stored import choose_stored
+from pyc.passes.sums import Sum, find_sums
 from pyc.passes.work import Work
 from pyc.reasons import Reason
 
@@ -70,13 +71,19 @@ class _Place:
 
 
 class _Fuser:
-    def __init__(self, graph: Graph, *, row_limit: int | None) -> None:
+    def __init__(self, graph: Graph, *, target: Target | None) -> None:
         self.graph = graph
-        self.row_limit = row_limit
+        self.row_limit = None if target is None else row_limit_of(target)
         self.walker = Walker(graph)
         self.number = {e: k for k, e in enumerate(graph.eqns)}
+        sums = () if target is None else find_sums(graph, self.walker, target)
+        self.sum_of: dict[Eqn, Sum | None] = {}
+        """Of equations that a sum of products takes in; of the last product alone it is known."""
+        for s in sums:
+            self.sum_of.update(dict.fromkeys((*s.products, *s.additions)))
+            self.sum_of[max(s.products, key=self.number.__getitem__)] = s
         # A scatter that is launches of its own has its operands in memory.
-        found = choose_stored(graph, self.walker, in_scatters=row_limit is None)
+        found = choose_stored(graph, self.walker, sums, in_scatters=self.row_limit is None)
         self.live, self.stored, self.cut = found.live, found.values, found.cut
         self.work, self.decisions = found.work, found.decisions
         self.groups: list[Group] = []
@@ -95,7 +102,7 @@ class _Fuser:
                 for a in dict.fromkeys(e.args):
                     self._consumers.setdefault(a, []).append(e)
         for eqn in self.graph.eqns:
-            if eqn not in self.live:
+            if eqn not in self.live or self.sum_of.get(eqn, eqn) is None:
                 continue
             if eqn.op.kind is Kind.REDUCE:
                 self._place_reduce(eqn)
@@ -166,16 +173,18 @@ class _Fuser:
         return self.walker.reads(value, index, self.stored)
 
     def _place_opaque(self, eqn: Eqn) -> None:
-        group = Group(opaque=eqn, outputs=list(eqn.outs))
-        self.stored.update(eqn.outs)
-        group.reads = [Read(a, ()) for a in eqn.args]
+        group = Group(opaque=eqn, sum=self.sum_of.get(eqn), outputs=list(eqn.outs))
+        if group.sum is not None:
+            group.outputs = [group.sum.total]
+        self.stored.update(group.outputs)
+        group.reads = [Read(a, ()) for a in group.operands]
         if eqn.op.kind is Kind.INDEX:
             group.domain = units_dropped(eqn.args[1].shape)
             group.reads = self._update_reads(eqn, self.walker.update_operands(eqn, group.domain))
         elif eqn.op.scattered is not None:
             group.reads = self._update_reads(eqn, self.walker.scatter_operands(eqn))
         self._add(group, group.reads)
-        for out in eqn.outs:
+        for out in group.outputs:
             self.group_of[out] = group
         made_here = {self.group_of[r.value] for r in group.reads if r.value in self.group_of}
         self._keep_apart(group, [(m, Reason.FUSION_OWN_KERNEL, read_by(eqn)) for m in made_here])
@@ -445,8 +454,7 @@ class _Fuser:
         self, value: Value, domain: Domain, reads: list[Read], maker: Group
     ) -> str:
         """Why a product's kernel does not store what is computed from its result."""
-        assert maker.opaque is not None
-        product = maker.opaque.out
+        product = maker.product
         if maker.epilogue is not None:
             return "the product's kernel stores another value already"
         if product in self.graph.results:
@@ -517,7 +525,6 @@ def row_limit_of(target: Target) -> int | None:
     return ROW_LIMIT * target.cluster_blocks
 
 
-def fuse(graph: Graph, *, row_limit: int | None = None) -> Fusion:
-    """The groups of `graph`, in execution order. row_limit: elements up to which the scheduler cuts
-    programs over few rows into launches whose tasks share the rows; None: always."""
-    return _Fuser(graph, row_limit=row_limit).run()
+def fuse(graph: Graph, *, target: Target | None = None) -> Fusion:
+    """The groups of `graph`, in execution order. target: what they are for; None: any."""
+    return _Fuser(graph, target=target).run()

@@ -9,6 +9,7 @@ from pyc.frozen import field, frozen, slotted
 from pyc.ir.graph import Eqn, Value
 from pyc.passes.apart import Apart
 from pyc.passes.reads import Read, Walker
+from pyc.passes.sums import Sum
 from pyc.passes.work import Work
 from pyc.reasons import Reason
 
@@ -25,19 +26,33 @@ class Decision:
 
 @slotted
 class Group:
-    """One kernel to be; see `fuse`. `reads` are of values made outside. epilogue: the
-    value that a contraction's kernel stores in place of its own result, element by element."""
+    """One kernel to be; see `fuse`. `reads` are of values made outside. sum: of contractions, of
+    which `opaque` is one, that it makes; epilogue: the value that a contraction's kernel stores in
+    place of its own result, element by element."""
 
     domain: tuple[int, ...] = ()
     reduced: tuple[int, ...] = ()
     reduces: list[Eqn] = field(default_factory=list)
     outputs: list[Value] = field(default_factory=list)
     opaque: Eqn | None = None
+    sum: Sum | None = None
     epilogue: Value | None = None
     reads: list[Read] = field(default_factory=list)
     needs: set[int] = field(default_factory=set)
     work: Work = field(default_factory=Work)
     number: int = -1
+
+    @property
+    def product(self) -> Value:
+        """What the kernel of a contraction makes before its epilogue."""
+        assert self.opaque is not None
+        return self.opaque.out if self.sum is None else self.sum.total
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        """The arrays that an opaque equation reads."""
+        assert self.opaque is not None
+        return self.opaque.args if self.sum is None else self.sum.operands
 
     @property
     def kept(self) -> tuple[int, ...]:

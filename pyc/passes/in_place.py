@@ -19,6 +19,7 @@ from __future__ import annotations
 from pyc.frozen import frozen
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.op import Kind
+from pyc.ir.target import Target
 from pyc.passes.fuse import fuse
 from pyc.passes.fusion import Fusion
 from pyc.passes.loop_bodies import NotAKernelError
@@ -39,7 +40,7 @@ class Uses:
         for number, group in enumerate(fusion.groups):
             for read in group.reads:
                 self.last[read.value] = number
-            if group.opaque is not None and group.epilogue is None:
+            if group.opaque is not None and group.epilogue is None and group.sum is None:
                 self.maker.update((out, (number, group.opaque)) for out in group.outputs)
         self.last.update((result, FOREVER) for result in graph.results)
 
@@ -105,11 +106,11 @@ class Branches:
 
 
 class Chains:
-    """The chains of a program, and what follows from them for its loops and branches. row_limit:
-    see `fuse`."""
+    """The chains of a program for a target, and what follows from them for its loops and
+    branches."""
 
-    def __init__(self, *, row_limit: int | None) -> None:
-        self._row_limit = row_limit
+    def __init__(self, target: Target) -> None:
+        self._target = target
         self._uses: dict[Graph, Uses] = {}
         self._read: set[Value] = set()
         self._loops: dict[Eqn, Moves | None] = {}
@@ -118,7 +119,7 @@ class Chains:
     def uses(self, graph: Graph) -> Uses:
         """The uses of a Graph's values, with its fusion."""
         if graph not in self._uses:
-            self._uses[graph] = Uses(graph, fuse(graph, row_limit=self._row_limit))
+            self._uses[graph] = Uses(graph, fuse(graph, target=self._target))
             self._read |= self._uses[graph].last.keys()
         return self._uses[graph]
 

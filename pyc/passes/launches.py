@@ -236,7 +236,7 @@ class Launches(Slots):
         if group.epilogue is not None:
             epilogue = lower_epilogue(scope.graph, scope.fusion, scope.walker, group, self.site)
             between = epilogue.inputs
-        slots = [self.where(scope, v) for v in (*eqn.args, *between, *group.outputs)]
+        slots = [self.where(scope, v) for v in (*group.operands, *between, *group.outputs)]
         types = tuple(a.type for a in eqn.args)
         if eqn.op.kind is Kind.LIBRARY:
             self._library(scope, eqn, types, slots)
@@ -244,7 +244,8 @@ class Launches(Slots):
         if eqn.op.kind is Kind.KERNEL:
             self._built(scope, eqn, types, eqn.params, slots)
             return
-        choice = choose(eqn.op.name, types, eqn.params, self.target, epilogue)
+        added = None if group.sum is None else group.sum.added
+        choice = choose(eqn.op.name, types, eqn.params, self.target, epilogue, added)
         reason = Reason.KERNEL_NEST if choice.scheduled else Reason.KERNEL_GENERIC
         self.decisions.append(Decision(reason, self.numbers[eqn], str(choice)))
         if choice.scheduled:

@@ -335,22 +335,22 @@ class _Lowerer:
 
     def epilogue(self) -> Epilogue:
         """The element that is stored instead of a contraction's."""
-        value, eqn = self.group.epilogue, self.group.opaque
+        value = self.group.epilogue
         assert value is not None
-        assert eqn is not None
         simplify = self.walker.simplify
         domain = units_dropped(value.shape)
         variables = [simplify.variable(f"i{p}", d) for p, d in enumerate(domain)]
         index = self.walker.canonical(full_index(value.shape, variables))
-        product = Var("product", eqn.out.dtype)
-        at = self.walker.canonical(full_index(eqn.out.shape, variables))
-        self.pull.known[(eqn.out, *map(id, at))] = product
+        made = self.group.product
+        product = Var("product", made.dtype)
+        at = self.walker.canonical(full_index(made.shape, variables))
+        self.pull.known[(made, *map(id, at))] = product
         element = self.pull.element(value, index)
         assert isinstance(element, Expr)
         assert not self.pull.fails
         rest = iter(variables)
         # The kernel has an index of the product, which may have other unit axes than `value`.
-        places = tuple(None if d == 1 else next(rest) for d in eqn.out.shape)
+        places = tuple(None if d == 1 else next(rest) for d in made.shape)
         return Epilogue(places, product, element, tuple(self.inputs), tuple(self.inputs.values()))
 
     def update(self, name: str) -> Lowered:

@@ -25,7 +25,6 @@ from pyc.ir.plan import Branch, Loop, Place, Plan, PlanBuffer, Step
 from pyc.ir.target import Target
 from pyc.ir.verify_plan import verify_plan
 from pyc.passes.donation import donations
-from pyc.passes.fuse import row_limit_of
 from pyc.passes.fusion import Decision, Fusion, Group
 from pyc.passes.in_place import Chains, Moves, Uses
 from pyc.passes.launches import Launches
@@ -75,7 +74,7 @@ class _Planner(Launches):
         super().__init__(target, check=check)
         self._trail = trail
         self._donated = donated
-        self._chains = Chains(row_limit=row_limit_of(target))
+        self._chains = Chains(target)
 
     def program(self, graph: Graph) -> Planned:
         """The Plan of a whole program."""

@@ -75,6 +75,7 @@ from pyc.passes.rows import (
 )
 from pyc.passes.segments import Segments, within
 from pyc.passes.simpler_reductions import simpler
+from pyc.passes.steps import in_steps
 
 SHORT_CHAIN = 150
 """Instructions of an iteration of which a processor has two in flight."""
@@ -134,7 +135,8 @@ class _Scheduler:
         if len(core) == 1 and isinstance(core[0], Cumulate):
             return self._cumulation(loops, core[0])
         if not is_loop_program(core):
-            return (Stage(self.nest.kernel, tuple(range(len(self.nest.kernel.buffers)))),)
+            kernel = replace(self.nest.kernel, body=in_steps(self.nest.kernel.body))
+            return (Stage(kernel, tuple(range(len(kernel.buffers)))),)
         if any(x.extent == 0 for x in loops):
             return ()
         if has_regions(core):

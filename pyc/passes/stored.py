@@ -6,6 +6,7 @@ where they are read than to store. All else is computed where it is read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -14,6 +15,7 @@ from pyc.ir.graph import Eqn, Graph, Value, has_effect
 from pyc.ir.op import Kind
 from pyc.passes.fusion import Decision
 from pyc.passes.reads import Index, Read, Walker, inlines, units_dropped
+from pyc.passes.sums import Sum
 from pyc.passes.work import Work
 from pyc.reasons import Reason
 
@@ -51,8 +53,11 @@ class Stored:
 
 
 class _Chooser:
-    def __init__(self, graph: Graph, walker: Walker, *, in_scatters: bool) -> None:
+    def __init__(
+        self, graph: Graph, walker: Walker, sums: Sequence[Sum], *, in_scatters: bool
+    ) -> None:
         self.graph = graph
+        self.sums = sums
         self.in_scatters = in_scatters
         self.walker = walker
         self.number = {e: k for k, e in enumerate(graph.eqns)}
@@ -100,12 +105,16 @@ class _Chooser:
             if e.op.effect:
                 for out in e.outs:
                     self._store(out)
+        for s in self.sums:
+            for value in (*s.operands, s.total):
+                self._store(value)
+        within = {e for s in self.sums for e in (*s.products, *s.additions)}
         parts = self._parts_of_joins()
         uses: dict[Value, set[Any]] = {}
         scale: dict[Value, float] = {}
         elsewhere: dict[Value, float] = {}
         for e in self.graph.eqns:
-            if e not in live:
+            if e not in live or e in within:
                 continue
             for a in e.args:
                 if e.op.kind is Kind.INDEX and e.op.in_place is not None:
@@ -294,7 +303,9 @@ def _reads_part(eqn: Eqn, value: Value) -> bool:
     return len(eqn.args) > 1 or eqn.outs[0].type.size < value.type.size
 
 
-def choose_stored(graph: Graph, walker: Walker, *, in_scatters: bool) -> Stored:
-    """The values of `graph` that have memory. walker: of its reads; in_scatters: scatters compute
-    their operands where they stand."""
-    return _Chooser(graph, walker, in_scatters=in_scatters).run()
+def choose_stored(
+    graph: Graph, walker: Walker, sums: Sequence[Sum] = (), *, in_scatters: bool
+) -> Stored:
+    """The values of `graph` that have memory. walker: of its reads; sums: of products, each in a
+    kernel of its own; in_scatters: scatters compute their operands where they stand."""
+    return _Chooser(graph, walker, sums, in_scatters=in_scatters).run()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pyc
+from pyc.ir.target import nvptx
 from pyc.passes import optimise
 from pyc.passes.fuse import fuse
 from pyc.passes.stored import WORK_LIMIT
@@ -124,7 +125,7 @@ def test_long_rows_are_a_reason_where_no_scheduler_cuts_them() -> None:
     """Of a device: `rows of ... are reduced by tasks that share a row`."""
     graph = optimise(graph_of(lambda x: x / x.sum(axis=1, keepdims=True), LONG))
     assert not fuse(graph).apart
-    (apart,) = fuse(graph, row_limit=1 << 16).apart
+    (apart,) = fuse(graph, target=nvptx(80)).apart
     assert apart.reason is Reason.FUSION_LONG_ROWS
     assert apart.details == "rows of 200000 elements are reduced by tasks that share a row"
 
