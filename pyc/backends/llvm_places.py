@@ -1,20 +1,28 @@
-"""Loads at places that lie in memory, as LLVM text: x[places] of an array of integers.
+"""Loads at places that vary by lane, as LLVM text: x[places] of an array of integers, or of numbers
+that are computed.
 
 A place counts from the end where it is below zero, and is held within the array. As a vector, that
 is some instructions, and then each lane is taken out of the vector: more than the load itself. Here
 a vector is only asked whether all its places are plain, that is inside and not below zero. They
-mostly are, and then each is read again as a scalar, which is an address as it stands; the rest is
-done where they are not.
+mostly are, and then each is an address as it stands; the rest is done where they are not.
+
+* Places that lie in memory are read again as scalars.
+* Places that are computed in 32 bits are taken out of the vector in pairs, as 64 bits.
+* Two loads of neighbours, x[p] and x[p + 1], are one load of both for each lane.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeGuard
+
 from pyc.backends import llvm_scalar
-from pyc.backends.llvm_builder import Scope, Value
-from pyc.backends.llvm_expr import VARYING
+from pyc.backends.llvm_builder import Scope, Value, memory_type, register_type
+from pyc.backends.llvm_expr import VARYING, nodes_under
 from pyc.backends.llvm_loads import LANE_LOADS, LoadEmitter
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, Const, Expr, Load
+from pyc.ir.loops import Buffer
 
 
 class PlaceEmitter(LoadEmitter):
@@ -25,17 +33,76 @@ class PlaceEmitter(LoadEmitter):
 
     def load(self, node: Load, piece: int) -> Value:
         """The element(s) that `node` reads; piece is -1 for a uniform read."""
-        found = plain_place(node)
+        found = held_place(node)
         if not self.plain_places or found is None or piece < 0 or self.mask_of(piece) is not None:
             return super().load(node, piece)
         place, extent = found
-        first = self._neighbours(place, piece)
         assert self.lockstep is not None
         width = self.lockstep.width
-        if node.buffer in self.written or first is None or self._lane_loads + width > LANE_LOADS:
+        if node.buffer in self.written or self._lane_loads + width > LANE_LOADS:
+            return super().load(node, piece)
+        if _lies_in_memory(place):
+            element = self._neighbours(place, piece)
+            if element is None or (first := element.base) is None:
+                return super().load(node, piece)
+            self._lane_loads += width
+            (value,) = self._mostly_plain(
+                [node],
+                self._beyond(self.varying(place, piece), extent),
+                piece,
+                lambda scope: [self._each(node, place, first, piece, scope)],
+            )
+            return value
+        if not _is_narrow(place, extent) or self.form(place) != VARYING:
             return super().load(node, piece)
         self._lane_loads += width
-        return self._mostly_plain(node, place, first, extent, piece)
+        return self._at_computed(node, place, extent, piece)
+
+    def _at_computed(self, node: Load, place: Apply, extent: int, piece: int) -> Value:
+        """The elements at places that are computed; a load of their neighbours is done with it."""
+        other, step = self._neighbour_load(node, place, extent)
+        loads = [node] if other is None else [node, other][::step]
+        held = held_place(loads[0])
+        assert held is not None and isinstance(held[0], Apply)
+        places = self.varying(held[0].args[0], piece)
+        beyond = self._beyond(places, extent + 1 - len(loads))
+        values = self._mostly_plain(
+            loads, beyond, piece, lambda scope: self._taken_out(node, places, len(loads), scope)
+        )
+        if other is not None:
+            self._memo[other, piece] = values[loads.index(other)]
+        return values[loads.index(node)]
+
+    def _neighbour_load(self, node: Load, place: Apply, extent: int) -> tuple[Load | None, int]:
+        """Another load of the statement that reads the elements behind (1) or before (-1)."""
+        for other in nodes_under(self._roots):
+            if not isinstance(other, Load) or other.buffer is not node.buffer or other is node:
+                continue
+            held = held_place(other)
+            if held is None or held[1] != extent or not isinstance(held[0], Apply):
+                continue
+            if _is_narrow(held[0], extent):
+                mine, its = place.args[0], held[0].args[0]
+                if _is_next(mine, its):
+                    return other, 1
+                if _is_next(its, mine):
+                    return other, -1
+        return None, 1
+
+    def _beyond(self, places: Value, extent: int) -> Value:
+        """Which lanes are not plain places."""
+        b = self.builder
+        text = f"icmp uge {places}, splat ({register_type(places.dtype)} {extent})"
+        return Value(b.emit(text), dt.b1, b.scope, places.lanes)
+
+    def any_beyond(self, condition: Expr, piece: int) -> Value | None:
+        """Lanes that are all for which a check of places can fail; None for another condition."""
+        if not self.plain_places or piece < 0 or (found := checked_place(condition)) is None:
+            return None
+        place, extent = found
+        if self.form(place) != VARYING:
+            return None
+        return self._beyond(self.varying(place.args[0], piece), extent)
 
     def _neighbours(self, place: Expr, piece: int) -> Value | None:
         """The first element of a place that lanes read from neighbours in memory."""
@@ -47,31 +114,71 @@ class PlaceEmitter(LoadEmitter):
         return element if element.base is not None and element.stride == 1 else None
 
     def _mostly_plain(
-        self, node: Load, place: Expr, element: Value, extent: int, piece: int
-    ) -> Value:
-        assert self.lockstep is not None and element.base is not None
+        self,
+        loads: Sequence[Load],
+        beyond: Value,
+        piece: int,
+        plainly: Callable[[Scope], list[Value]],
+    ) -> list[Value]:
+        """What loads read: `plainly`, unless some lane is `beyond`."""
+        assert self.lockstep is not None
         b, width = self.builder, self.lockstep.width
-        places = self.varying(place, piece)
-        beyond = b.emit(f"icmp uge {places}, splat (i64 {extent})")
-        any_beyond = self.any_lane([Value(beyond, dt.b1, b.scope, width)])
+        any_beyond = self.any_lane([beyond])
         usual, rare, ends, join = (b.name(p) for p in ("plain", "rare", "ends", "join"))
         b.line(f"br i1 {any_beyond.ref}, label %{rare}, label %{usual}, !prof !0")
         before = b.open("branch").before
         b.label(usual)
-        plain = self._each(node, place, element.base, piece, b.scope)
+        plain = plainly(b.scope)
         b.line(f"br label %{join}")
         b.close()
         b.open("branch", before=before)
         b.label(rare)
         few, self._lane_loads = self._lane_loads, LANE_LOADS
-        other = self.as_vector(super().load(node, piece), piece)
+        other = [self.as_vector(super(PlaceEmitter, self).load(n, piece), piece) for n in loads]
         self._lane_loads = few
         b.jump(ends)
         b.line(f"br label %{join}")
         b.close()
         b.label(join)
-        ref = b.emit(f"phi {plain.type} [ {plain.ref}, %{usual} ], [ {other.ref}, %{ends} ]")
-        return Value(ref, node.dtype, b.scope, width)
+        found = []
+        for one, two in zip(plain, other, strict=True):
+            ref = b.emit(f"phi {one.type} [ {one.ref}, %{usual} ], [ {two.ref}, %{ends} ]")
+            found.append(Value(ref, one.dtype, b.scope, width))
+        return found
+
+    def _taken_out(self, node: Load, places: Value, count: int, scope: Scope) -> list[Value]:
+        """The elements at plain places, and those behind them (for a `count` of 2): each lane is
+        taken out of the vector, two at once."""
+        b, buffer = self.builder, node.buffer
+        size = buffer.dtype.itemsize
+        parts: list[str] = []
+        type = memory_type(buffer.dtype, count)
+        pointer = self.places[buffer].pointer
+        pairs = f"<{places.lanes // 2} x i64>"
+        both = b.emit(f"bitcast {places} to {pairs}", scope)
+        for k in range(places.lanes // 2):
+            pair = b.emit(f"extractelement {pairs} {both}, i64 {k}", scope)
+            low = b.emit(f"and i64 {pair}, 4294967295", scope)
+            high = b.emit(f"lshr i64 {pair}, 32", scope)
+            for at in (low, high):
+                address = self.pointer(buffer, Value(at, dt.i64, scope))
+                text = f"load {type}, {pointer} {address}, align {size & -size}"
+                parts.append(b.emit(text + self.load_metadata(buffer), scope))
+        lanes = count
+        while len(parts) > 1:
+            parts = [
+                b.emit(_shuffle(parts[k], parts[k + 1], buffer, lanes, range(2 * lanes)), scope)
+                for k in range(0, len(parts), 2)
+            ]
+            lanes *= 2
+        if count == 1:
+            return [self._from_memory(parts[0], buffer, places.lanes, scope)]
+        found = []
+        for first in range(count):
+            order = range(first, lanes, count)
+            ref = b.emit(_shuffle(parts[0], "poison", buffer, lanes, order), scope)
+            found.append(self._from_memory(ref, buffer, places.lanes, scope))
+        return found
 
     def _each(self, node: Load, place: Expr, first: Value, piece: int, scope: Scope) -> Value:
         """Lane by lane, by places that are read lane by lane."""
@@ -89,9 +196,9 @@ class PlaceEmitter(LoadEmitter):
         return self._joined(loaded, scope)
 
 
-def plain_place(node: Load) -> tuple[Expr, int] | None:
-    """The place p that a load reads at, and n, where it reads element p if 0 <= p < n, and p lies
-    in memory: minimum(maximum(p or p + n, 0), n - 1)."""
+def held_place(node: Load) -> tuple[Expr, int] | None:
+    """The place p that a load reads at, and n, where it reads element p if 0 <= p < n:
+    minimum(maximum(p or p + n, 0), n - 1)."""
     index = node.index[-1] if node.index else None
     if len(node.index) != 1 or not isinstance(index, Apply) or index.name != "minimum":
         return None
@@ -108,11 +215,50 @@ def plain_place(node: Load) -> tuple[Expr, int] | None:
             return None
         if not _is(test.operands[1], 0):
             return None
-    lies = isinstance(place, Load) or (
-        isinstance(place, Apply) and place.name == "cast" and isinstance(place.args[0], Load)
-    )
-    integer = lies and _stored(place).buffer.dtype.is_integer
-    return (place, extent) if integer and place.dtype is dt.i64 and extent > 0 else None
+    return (place, extent) if place.dtype is dt.i64 and extent > 1 else None
+
+
+def checked_place(condition: Expr) -> tuple[Apply, int] | None:
+    """The place p and n of a check that fails where p >= n or p < -n."""
+    if not isinstance(condition, Apply) or condition.name != "or":
+        return None
+    above, below = condition.args
+    if not isinstance(above, Apply) or above.name != "ge":
+        return None
+    place, extent = above.args
+    if not isinstance(extent, Const) or not _is_of(below, "lt", place):
+        return None
+    number = int(extent.value)
+    if not _is(below.operands[1], -number) or not _is_narrow(place, number):
+        return None
+    assert isinstance(place, Apply)
+    return place, number
+
+
+def _is_narrow(place: Expr, extent: int) -> TypeGuard[Apply]:
+    """Whether a place is computed in 32 bits."""
+    cast = isinstance(place, Apply) and place.name == "cast" and place.dtype is dt.i64
+    return cast and place.operands[0].dtype is dt.i32 and extent < 1 << 31
+
+
+def _is_next(place: Expr, other: Expr) -> bool:
+    """Whether another place is the next one."""
+    if not isinstance(other, Apply) or other.name != "add":
+        return False
+    a, b = other.args
+    return (a is place and _is(b, 1)) or (b is place and _is(a, 1))
+
+
+def _lies_in_memory(place: Expr) -> bool:
+    inner = place.args[0] if isinstance(place, Apply) and place.name == "cast" else place
+    return isinstance(inner, Load) and inner.buffer.dtype.is_integer
+
+
+def _shuffle(one: str, two: str, buffer: Buffer, lanes: int, order: range) -> str:
+    """The instruction that takes elements of two vectors in an order."""
+    type = memory_type(buffer.dtype, lanes)
+    mask = ", ".join(f"i32 {k}" for k in order)
+    return f"shufflevector {type} {one}, {type} {two}, <{len(order)} x i32> <{mask}>"
 
 
 def _is_of(e: Expr, name: str, first: Expr) -> bool:

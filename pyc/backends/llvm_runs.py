@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyc.backends.llvm_builder import Builder, Value
+from pyc.backends.llvm_checks import CheckEmitter
 from pyc.backends.llvm_expr import VARYING, Binding, nodes_under
-from pyc.backends.llvm_memory import MemoryEmitter
 from pyc.ir.expr import Const, Expr, Load, Shuffle, Var
 from pyc.ir.loops import Buffer, Let, Space, Store, expressions
 
 
-class RunEmitter(MemoryEmitter):
+class RunEmitter(CheckEmitter):
     """Emits runs of simple statements."""
 
     loads_ahead = 0

@@ -130,6 +130,21 @@ MONOIDS: dict[str, Monoid] = {
 }
 
 
+def several(monoid: Monoid, count: int) -> Monoid:
+    """`count` combinations by a monoid side by side: its components, then those of the next."""
+    size = monoid.components
+    starts = range(0, size * count, size)
+
+    def neutral(types: tuple[DType, ...]) -> tuple[Any, ...]:
+        return tuple(x for k in starts for x in monoid.neutral(types[k : k + size]))
+
+    def combine(a: Values, b: Values) -> Values:
+        return tuple(x for k in starts for x in monoid.combine(a[k : k + size], b[k : k + size]))
+
+    name = f"{count} of {monoid.name}"
+    return Monoid(name, size * count, neutral, combine, monoid.idempotent)
+
+
 def neutral(monoid: Monoid, types: tuple[DType, ...]) -> tuple[Const, ...]:
     """The neutral element as constants."""
     return tuple(Const(v, t) for v, t in zip(monoid.neutral(types), types, strict=True))

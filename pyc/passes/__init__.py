@@ -1,7 +1,8 @@
 """The passes, in order, and the one function that runs those on Graphs.
 
-    Graph          fold -> simplify -> dce -> overlay_updates -> hoist_breaks -> expand_scans, and
-                   again where that changed something; with `fastmath` relax after simplify
+    Graph          fold -> simplify -> spell_axes -> dce -> overlay_updates -> hoist_breaks ->
+                   expand_scans, and again where that changed something; with `fastmath` relax after
+                   spell_axes
     Graph -> Plan  memory: fuse, then per group lower (with index) and schedule, then offsets
 
 Each Graph pass takes a valid Graph and returns an equal one, bit for bit but for `relax`;
@@ -26,10 +27,12 @@ from pyc.passes.loops import expand_scans
 from pyc.passes.overlays import overlay_updates
 from pyc.passes.relax import Told, relax
 from pyc.passes.simplify import simplify
+from pyc.passes.spelled_axes import spell_axes
 
 GRAPH_PASSES: tuple[tuple[str, Callable[[Graph], Graph], str], ...] = (
     ("fold", fold, "constants first, so that rules see them"),
     ("simplify", simplify, "before fusion, which charges for every equation"),
+    ("spell_axes", spell_axes, "sums of few elements may be products and sums for relax"),
     ("dce", dce, "rules leave their operands behind"),
     ("overlay_updates", overlay_updates, "what nobody reads is not stored for an update"),
     ("hoist_breaks", hoist_breaks, "bodies of loops without branches may be kernels"),
@@ -52,7 +55,7 @@ def optimise(
     passes = GRAPH_PASSES
     if relaxed is not None:
         rules = ("relax", partial(relax, told=relaxed), "after simplify: rules see what is left")
-        passes = (*GRAPH_PASSES[:2], rules, *GRAPH_PASSES[2:])
+        passes = (*GRAPH_PASSES[:3], rules, *GRAPH_PASSES[3:])
     while True:
         graph, again = _with_bodies(graph, timings, check=check, relaxed=relaxed), False
         for name, run, _ in passes:

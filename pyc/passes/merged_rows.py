@@ -24,7 +24,7 @@ from pyc.ir.order import KEEP
 from pyc.ir.visit import renamed
 from pyc.passes.elements import Components, Elements, Found
 from pyc.passes.groups import Groups, groups
-from pyc.passes.nest import Loop, can_split, is_in_place
+from pyc.passes.nest import Loop, can_split, is_in_place, row_length
 from pyc.passes.reduction import CHEAP, AcrossLanes, Allocate, loads, stores
 from pyc.passes.rows import Section, hoisted, sections
 
@@ -46,6 +46,11 @@ _BIT_SWAPS = {16: ((3, 1), (2, 0)), 8: ((2, 0), (1, 0))}
 """Bits of lane numbers to swap, by lanes: from lane k * steps + s to s * TOGETHER + k."""
 AT_ONCE = 4
 """Rows of a group that are stored in one step of a loop."""
+GROUP_BYTES = 1 << 13
+"""Bytes of a group's rows up to which it is of several vectors: each region waits for the last
+instructions of the one before, and a longer one hides more of that."""
+MANY_GROUPS = 16
+"""Groups of so many vectors at least."""
 
 
 def merged_rows(
@@ -64,8 +69,9 @@ def merged_rows(
     size = min(width, KEEP)
     if can_split(core) and all(Elements(s).n < size for s in core if isinstance(s, Reduce)):
         size //= 2  # half of the lanes and more would be idle
-    found = groups(loop.extent, size, parallel=parallel, once=is_in_place(core))
-    made = _Group(loop, found, size, allocate, along, through)
+    vectors = 1 if can_split(core) else _vectors(loop, core, size)
+    found = groups(loop.extent, size * vectors, parallel=parallel, once=is_in_place(core))
+    made = _Group(loop, found, size, vectors, allocate, along, through)
     if can_split(core):
         reduces = [s for s in core if isinstance(s, Reduce)]
         made.reduce(reduces, tuple(s for s in core if not isinstance(s, Reduce)), ())
@@ -75,26 +81,49 @@ def merged_rows(
     return found.loop, found.around(made.body)
 
 
+def _vectors(loop: Loop, core: Body, size: int) -> int:
+    """Vectors of rows of a group whose regions follow each other."""
+    row = max(row_length(s) or 0 for s in core)
+    widest = max(r.dtype.itemsize for s in core if isinstance(s, Reduce) for r in s.results)
+    found = 1
+    while (
+        2 * found * size * row * widest <= GROUP_BYTES
+        and 2 * found * size * MANY_GROUPS <= loop.extent
+    ):
+        found *= 2
+    return found
+
+
 class _Group:
-    """The statements of the `size` neighbouring rows of a group."""
+    """The statements of the neighbouring rows of a group: `vectors` times `size` of them."""
 
     def __init__(
         self,
         loop: Loop,
         group: Groups,
         size: int,
+        vectors: int,
         allocate: Allocate,
         along: Along,
         through: Through,
     ) -> None:
         self.loop, self.first, self.end, self.size = loop, group.first, group.end, size
+        self.rows = size * vectors
+        self.base: Expr | None = None
+        """The first row, in the group, of the vector that is reduced, if there are several."""
         self._allocate, self._along, self._through = allocate, along, through
         self._kept: dict[Var, Buffer] = {}
         self.body: list[Stmt] = []
 
+    def _in_group(self, row: Expr | int) -> Expr:
+        """The number, in the group, of a row of the vector that is reduced."""
+        if self.base is not None:
+            return self.base + row
+        return row if isinstance(row, Expr) else const(row)
+
     def _binding(self, row: Expr | int) -> dict[Var, Expr]:
-        """What variables stand for in a row of the group, the last one in place of those beyond."""
-        here = row if isinstance(row, Expr) else const(row)
+        """What variables stand for in a row of a vector, the last one in place of those beyond."""
+        here = self._in_group(row)
         if self.end is not None:
             here = minimum(here, const(self.end - 1) - self.first)
         return self._at(here)
@@ -120,6 +149,21 @@ class _Group:
 
     def reduce(self, reduces: Sequence[Reduce], after: Body, later: Sequence[Var]) -> None:
         """Reductions of all rows, then statements whose lanes are the rows; `later` is kept."""
+        made = {v: self._allocate(v.name, v.dtype, (self.rows,)) for v in later}
+        if self.rows == self.size:
+            self._reduce(reduces, after, made)
+        else:
+            before, self.body = self.body, []
+            vector = Var("vector")
+            self.base = vector * self.size
+            self._reduce(reduces, after, made)
+            count = self.rows // self.size
+            self.body = [*before, For(vector, count, Kind.SERIAL, tuple(self.body))]
+            self.base = None
+        self._kept |= made
+
+    def _reduce(self, reduces: Sequence[Reduce], after: Body, made: Mapping[Var, Buffer]) -> None:
+        """Those of one vector of rows."""
         last: list[Stmt] = []
         lane = Var("l")
         for s in reduces:
@@ -141,11 +185,10 @@ class _Group:
                 vectors = [loads(buffers, lane + k * size) for k in range(size)]
                 merged = _merge(vectors, lane, size // 2, across.monoid.combine)
             last += [Let(r, v) for r, v in zip(s.results, merged, strict=True)]
-        made = {v: self._allocate(v.name, v.dtype, (self.size,)) for v in later}
-        keeping = [Store(b, (lane,), v) for v, b in made.items()]
-        last += self._inside(lane, renamed((*after, *keeping), self._at(lane)))
+        here = self._in_group(lane)
+        keeping = [Store(b, (here,), v) for v, b in made.items()]
+        last += self._inside(here, renamed((*after, *keeping), self._at(here)))
         self.body.append(For(lane, self.size, Kind.VECTOR, tuple(last)))
-        self._kept |= made
 
     def _rows(
         self, across: AcrossLanes, elements: Elements, lane: Var, rows: Sequence[Expr | int]
@@ -201,7 +244,7 @@ class _Group:
 
     def _stored(self, region: For) -> None:
         """A loop over the row that stores, for each row of the group, or through all of them."""
-        if self.end is None and (body := self._through(partial(self._of_row, region), self.size)):
+        if self.end is None and (body := self._through(partial(self._of_row, region), self.rows)):
             self.body += body
             return
         row, some = Var("row"), Var("some")
@@ -209,7 +252,7 @@ class _Group:
         here = some * at_once + row
         inside = self._in_row(tuple(self._along(region)), here)
         rows = For(row, at_once, Kind.UNROLL, self._inside(here, inside))
-        self.body.append(For(some, self.size // at_once, Kind.SERIAL, (rows,)))
+        self.body.append(For(some, self.rows // at_once, Kind.SERIAL, (rows,)))
 
 
 def _row(across: AcrossLanes, elements: Elements, lane: Expr, binding: Mapping[Var, Expr]) -> Found:

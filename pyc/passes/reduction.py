@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Expr, Load, Shuffle, Var, apply, const, postorder, select
 from pyc.ir.loops import Buffer, Carry, For, If, Kind, Let, Stmt, Store
-from pyc.ir.order import CHUNK, KEEP, LANES, MONOIDS, Monoid, neutral
+from pyc.ir.order import CHUNK, KEEP, LANES, MONOIDS, Monoid, neutral, several
 from pyc.passes.elements import Components, Elements, Found
 
 ROWS = CHUNK // LANES
@@ -66,11 +66,14 @@ def reversed_bits(q: Expr, bits: int) -> Expr:
 
 
 class Counter:
-    """What both ways share: components of one monoid, folds and the binary counter."""
+    """What both ways share: components of one monoid, folds and the binary counter. types: of the
+    components; of several reductions by this monoid side by side, of all of them."""
 
     def __init__(self, types: Sequence[DType], monoid: str, allocate: Allocate) -> None:
         self.types = tuple(types)
         self.monoid: Monoid = MONOIDS[monoid]
+        if len(types) > self.monoid.components:
+            self.monoid = several(self.monoid, len(types) // self.monoid.components)
         self.neutral: Components = neutral(self.monoid, self.types)
         self._allocate = allocate
 
@@ -177,9 +180,19 @@ def bind(results: Sequence[Var], values: Components) -> list[Stmt]:
 class AcrossLanes(Counter):
     """Reduces along the vector, with vectors of `width` lanes (a power of two up to KEEP)."""
 
-    def __init__(self, types: Sequence[DType], monoid: str, allocate: Allocate, width: int) -> None:
+    def __init__(
+        self,
+        types: Sequence[DType],
+        monoid: str,
+        allocate: Allocate,
+        width: int,
+        *,
+        looped: bool = False,
+    ) -> None:
+        """looped: the elements take long: there is code for one vector of them, in a loop."""
         super().__init__(types, monoid, allocate)
         self.width = min(width, KEEP)
+        self.looped = looped
 
     def reduce(self, results: Sequence[Var], elements: Elements) -> list[Stmt]:
         """Statements that bind `results` to the reduction of all elements."""
@@ -298,9 +311,13 @@ class AcrossLanes(Counter):
         rows, tail = divmod(size, LANES)
         body: list[Stmt] = []
         pieces: list[Components] = []
-        if rows:
+        done = 0
+        if self.looped:
+            done = tail // self.width
+            body, pieces = self._in_loops(elements, base, rows, done, lane)
+        elif rows:
             body, pieces = self._rows(elements, base, rows, lane)
-        for p in range(-(-tail // self.width)):
+        for p in range(done, -(-tail // self.width)):
             place = lane + p * self.width
             position = base + (place + rows * LANES)
             if (p + 1) * self.width <= tail:
@@ -313,6 +330,40 @@ class AcrossLanes(Counter):
             else:
                 pieces.append(value)
         return body, pieces
+
+    def _in_loops(
+        self, elements: Elements, base: Expr, rows: int, longer: int, lane: Var
+    ) -> Pieces:
+        """The left folds of all lanes over whole rows, one vector of them after the other; those of
+        the first vectors over one row more."""
+        vectors = LANES // self.width if rows else longer
+        kept = self.buffers("pieces", LANES)
+        body: list[Stmt] = []
+        for first, end, count in ((0, longer, rows + 1), (longer, vectors, rows)):
+            if first == end:
+                continue
+            p = Var("p")
+            place = (p + first) * self.width + lane
+            inside, total = self._folded(elements, base + place, count)
+            inside += stores(kept, place, total)
+            body.append(For(p, end - first, Kind.SERIAL, tuple(inside)))
+        return body, [loads(kept, lane + p * self.width) for p in range(vectors)]
+
+    def _folded(self, elements: Elements, first: Expr, rows: int) -> Found:
+        """The left fold of a vector of lanes over whole rows."""
+        if rows <= STRAIGHT:
+            body, total = elements.at(first)
+            for row in range(1, rows):
+                inside, value = elements.at(first + row * LANES)
+                body += inside
+                total = self.monoid.combine(total, value)
+            return body, total
+        j = Var("j")
+        before, after = self.names("a"), self.names("e")
+        inside, value = elements.at(first + j * LANES)
+        columns = zip(before, self.neutral, self.monoid.combine(before, value), after, strict=True)
+        carries = tuple(Carry(v, i, n, r) for v, i, n, r in columns)
+        return [For(j, rows, Kind.SERIAL, tuple(inside), carries)], after
 
     def _rows(self, elements: Elements, base: Expr, rows: int, lane: Var) -> Pieces:
         """The left folds of all lanes over whole rows."""

@@ -172,7 +172,7 @@ def computed_again(core: Body, buffer: Buffer, simplify: Simplifier) -> Body | N
         binding: dict[Var, Expr] = {a.var: b.var for a, b in zip(fill.loops, loops, strict=True)}
         moved = Rewriter(variables=binding, index=lambda _, at: tuple(simplify(e) for e in at))
         value, *at = moved.exprs((fill.value, *fill.index))
-        if not _only_at(s, buffer, at, simplify):
+        if not only_at(s, buffer, at, simplify):
             return None
 
         def rule(e: Expr, value: Expr = value) -> Expr:
@@ -222,7 +222,7 @@ def _is_free(
         return True
     place: dict[Var, Expr] = {a.var: b.var for a, b in zip(loops, fill.loops, strict=True)}
     at = Rewriter(variables=place).exprs(stored.index)
-    return _only_at(core[fill.position], out, at, simplify)
+    return only_at(core[fill.position], out, at, simplify)
 
 
 def _moved(
@@ -244,7 +244,7 @@ def _moved(
             if not same_row(here, fill.loops):
                 return None
             moved: dict[Var, Expr] = {a.var: b.var for a, b in zip(fill.loops, here, strict=True)}
-            if not _only_at(s, buffer, Rewriter(variables=moved).exprs(fill.index), simplify):
+            if not only_at(s, buffer, Rewriter(variables=moved).exprs(fill.index), simplify):
                 return None
         place: dict[Var, Expr] = {a.var: b.var for a, b in zip(loops, here, strict=False)}
         at = tuple(simplify(e) for e in Rewriter(variables=place).exprs(stored.index))
@@ -285,7 +285,7 @@ def _join(loop: For, reduce: Reduce, simplify: Simplifier) -> tuple[Body, Stmt] 
         return None
     binding: dict[Var, Expr] = {a.var: b.var for a, b in zip(loops, here, strict=True)}
     value, *at = Rewriter(variables=binding).exprs((store.value, *store.index))
-    if not _only_at(reduce, store.buffer, at, simplify) or is_in_place(inner):
+    if not only_at(reduce, store.buffer, at, simplify) or is_in_place(inner):
         return None
     kept = Var("kept", store.buffer.dtype)
 
@@ -349,7 +349,7 @@ def _only_stores(s: Stmt, buffer: Buffer) -> bool:
     return not any(isinstance(n, Load) and n.buffer is buffer for n in nodes)
 
 
-def _only_at(s: Stmt, buffer: Buffer, at: Sequence[Expr], simplify: Simplifier) -> bool:
+def only_at(s: Stmt, buffer: Buffer, at: Sequence[Expr], simplify: Simplifier) -> bool:
     """Whether every access of a region to `buffer` stands at index `at`."""
     wanted = tuple(simplify(e) for e in at)
     body = bindings(s) if isinstance(s, Reduce) else peel((s,))[1]

@@ -46,6 +46,7 @@ from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
 from pyc.passes.cumulation_tasks import Cumulation
 from pyc.passes.elements import Elements
 from pyc.passes.groups import groups
+from pyc.passes.joint_sums import joint_sums, pairs_only
 from pyc.passes.lines import LINE_BYTES, may_have_lines, shared_line
 from pyc.passes.merged_rows import LONGEST, LONGEST_SUM, merged_rows
 from pyc.passes.nest import (
@@ -436,6 +437,10 @@ class _Scheduler:
         self.locals = list(allocated)
         work = self.nest.work(core) * kept * row
         parallel, self.large = work > 2 * TASK_WORK, work > LARGE_WORK
+        if allocated and loops and (along_row or pairs_only(self.nest, loops[-1].var, core)):
+            body = self._jointly(core)
+            if body is not None:
+                return (self.nest.stage("", self._rows(loops, body, parallel)),)
         if loops and along_row and self._is_short(loops[-1], core):
             return (self._merged(loops, core, parallel),)
         if side_by_side and (not along_row or row < 16) and loops[-1].extent > 1:
@@ -483,6 +488,19 @@ class _Scheduler:
         buffer = Buffer(name, dtype, shape, Space.STACK, alignment=64)
         self.locals.append(buffer)
         return buffer
+
+    def _jointly(self, core: Body) -> list[Stmt] | None:
+        """The sums of a row in one walk, if they share what is costly."""
+        found = joint_sums(core, self.locals, self.nest.simplify)
+        if found is None or is_free(found.reduce):
+            return None
+        self.locals.clear()
+        elements = Elements(found.reduce, found.before)
+        width = self.nest.row_width((*found.before, found.reduce))
+        monoid = found.reduce.monoid
+        lanes = AcrossLanes(elements.types, monoid, self._allocate, width, looped=True)
+        body = lanes.reduce(found.reduce.results, elements)
+        return around(self.locals, [*body, *self._along_rows(found.after, width)])
 
     def _along_rows(self, core: Body, width: int) -> list[Stmt]:
         body: list[Stmt] = []

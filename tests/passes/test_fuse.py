@@ -66,9 +66,9 @@ def test_row_program(name: str, golden) -> None:
 
 
 def test_what_several_sums_share_is_stored_for_them() -> None:
-    """The forces between bodies: what is one number for a pair, but read by the sum over each
-    axis of space, follows from a reduction over another axis; rows of that one would compute it
-    once anyway, rows of this one would not."""
+    """The forces between bodies in a space of five axes (fewer are spelled out): what is one number
+    for a pair, but read by the sum over each axis, follows from a reduction over another axis; rows
+    of that one would compute it once anyway, rows of this one would not."""
 
     def forces(place: Any, mass: Any) -> Any:
         apart = place[None, :, :] - place[:, None, :]
@@ -76,7 +76,7 @@ def test_what_several_sums_share_is_stored_for_them() -> None:
         pull = mass[None, :] / (square * pnp.sqrt(square))
         return pnp.sum(apart * pull[:, :, None], axis=1)
 
-    found = planned(forces, ones(40, 3), ones(40))
+    found = planned(forces, ones(40, 5), ones(40))
     (pairs,) = (k for k in found.logical if "sqrt" in print_kernel(k))
     assert [b.shape for b in pairs.buffers if b.role == "out"] in ([(40, 40)], [(40, 40, 1)])
     assert Reason.FUSION_EXPENSIVE_PRODUCER in reasons_of(found)

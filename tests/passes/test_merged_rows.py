@@ -1,0 +1,90 @@
+"""Short rows with several regions: groups of several vectors of them have the bits of each row."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pyc
+import pyc.numpy as pnp
+from pyc.ir.loops import For, Kind, walk
+from pyc.ir.target import X86_64_V4
+from pyc.passes import optimise, schedule
+from pyc.passes.memory import plan
+from pyc.passes.merged_rows import GROUP_BYTES, MANY_GROUPS
+from tests.passes.programs import graph_of, ones
+from tests.passes.test_any_order import same_everywhere
+
+
+def scaled(x: Any) -> Any:
+    length = pnp.sqrt(pnp.sum(x * x, axis=1))
+    return x / length[:, None], length
+
+
+def normal(x: Any) -> Any:
+    away = x - pnp.mean(x, axis=1, keepdims=True)
+    return away / pnp.sqrt(pnp.mean(away * away, axis=1, keepdims=True) + 1.0)
+
+
+def shares(x: Any) -> Any:
+    return x / pnp.sum(x, axis=1, keepdims=True), pnp.max(x, axis=1)
+
+
+def rows(number: int, length: int, dtype: Any, seed: int) -> Any:
+    return np.random.default_rng(seed).standard_normal((number, length)).astype(dtype)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from([scaled, normal, shares]),
+    st.sampled_from([np.float32, np.float64]),
+    st.integers(MANY_GROUPS * 8 - 9, MANY_GROUPS * 72),
+    st.integers(6, 128),
+    st.integers(0, 2**32 - 1),
+)
+def test_any_number_of_rows_of_any_length(
+    function: Any, dtype: Any, number: int, length: int, seed: int
+) -> None:
+    """The last group may begin within the one before, and have few rows of its own."""
+    with mock.patch.object(schedule, "LARGE_WORK", 0):
+        same_everywhere(function, rows(number, length, dtype, seed))
+
+
+def group_vectors(number: int, length: int) -> int:
+    """The vectors of rows in a group."""
+    graph = optimise(graph_of(scaled, ones(number, length, dtype=np.float64)), check=True)
+    (kernel,) = plan(graph, X86_64_V4, check=True).plan.kernels
+    found = [s.extent for s in walk(kernel.body) if isinstance(s, For) and s.var.name == "vector"]
+    assert len(found) <= 1
+    return int(found[0]) if found else 1  # type: ignore[arg-type]
+
+
+def test_a_group_is_of_the_vectors_that_fit() -> None:
+    assert group_vectors(4096, 64) == GROUP_BYTES // (8 * 64 * 8)
+    assert group_vectors(4096, 128) == 1
+    assert group_vectors(4096, 32) == GROUP_BYTES // (8 * 32 * 8)
+    assert group_vectors(160, 32) == 1
+
+
+@pytest.mark.parametrize("number", [2048, 2051])
+def test_rows_that_are_replaced_where_they_lie(number: int) -> None:
+    """No row is done twice, with any number of threads."""
+    x = rows(number, 40, np.float64, 0)
+    expected = np.asarray(pyc.jit(normal)(x))
+    function = pyc.jit(normal, donate_argnums=0)
+    for threads in (1, 2):
+        pyc.set_num_threads(threads)
+        assert np.asarray(function(x.copy())).tobytes() == expected.tobytes()
+
+
+def test_the_loops_over_a_group() -> None:
+    graph = optimise(graph_of(normal, ones(2048, 64, dtype=np.float64)), check=True)
+    (kernel,) = plan(graph, X86_64_V4, check=True).plan.kernels
+    loops = [s for s in walk(kernel.body) if isinstance(s, For)]
+    assert sum(s.kind is Kind.PARALLEL for s in loops) == 1
+    assert sum(s.var.name == "vector" for s in loops) == 2
