@@ -294,8 +294,11 @@ def _diagonal(k: int, rows: int, columns: int) -> int:
 def _triangle(name: str, x: Any, k: int, test: str) -> Any:
     x = value(x)
     shape = shape_of(x)
-    if len(shape) < 2:
-        raise ShapeError(f"{name}: needs an array of rank 2 or more, got {type_of(x)}")
+    if not shape:
+        raise DTypeError(f"{name}: needs an array of rank 1 or more, got {type_of(x)}")
+    if len(shape) == 1:
+        shape = (*shape, *shape)
+        x = broadcast(x, shape)
     rank = len(shape)
     k = _diagonal(k, *shape[-2:])
     row, column = iota(shape, rank - 2, dt.i64), iota(shape, rank - 1, dt.i64)
@@ -305,12 +308,12 @@ def _triangle(name: str, x: Any, k: int, test: str) -> Any:
 
 
 def tril(x: Any, k: int = 0) -> Any:
-    """`x` (..., m, n) with zeros above diagonal k."""
+    """`x` (..., m, n) with zeros above diagonal k. A line stands for a square of equal rows."""
     return _triangle("tril", x, k, "le")
 
 
 def triu(x: Any, k: int = 0) -> Any:
-    """`x` (..., m, n) with zeros below diagonal k."""
+    """`x` (..., m, n) with zeros below diagonal k. A line stands for a square of equal rows."""
     return _triangle("triu", x, k, "ge")
 
 

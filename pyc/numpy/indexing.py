@@ -24,6 +24,7 @@ from pyc.frozen import frozen
 from pyc.interpreter import bind1, current, is_concrete, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
+    as_lines,
     axis_of,
     broadcast,
     broadcast_shape,
@@ -521,10 +522,7 @@ def _set_box(x: Any, plan: _Plan, new: Any, places: dict[int, Any] | None = None
 
 def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
     """Elements of `x` at integer `indices` along an axis (of the flattened array if None)."""
-    x = asarray(x)
-    if axis is None:
-        x, axis = ravel(x), 0
-    place = axis_of("take", axis, len(shape_of(x)))
+    x, place = as_lines("take", asarray(x), axis)
     key = (*[slice(None)] * place, indices)
     if _is_static_int(indices):
         return gather(x, (*[slice(None)] * place, int(indices)), mode=mode)

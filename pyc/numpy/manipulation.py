@@ -26,6 +26,7 @@ from pyc.forks import load
 from pyc.interpreter import bind1, current, is_tracing, type_of
 from pyc.ir.dtype import DType
 from pyc.numpy.core import (
+    as_lines,
     axes_of,
     axis_of,
     broadcast,
@@ -435,11 +436,8 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
     """Each element `repeats` times along an axis (of the flattened array if None). repeats: one
     number, or a concrete number for each element: it decides the shape."""
-    x = asarray(x)
-    if axis is None:
-        x, axis = ravel(x), 0
+    x, place = as_lines("repeat", asarray(x), axis)
     shape = shape_of(x)
-    place = axis_of("repeat", axis, len(shape))
     kind = getattr(repeats, "dtype", np.dtype(np.float64))
     repeats = structural(repeats)
     if hasattr(repeats, "type"):
@@ -460,7 +458,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
     if counts.size != shape[place]:
         raise ShapeError(
             f"repeat: {counts.size} numbers of repeats for the {shape[place]} elements along axis "
-            f"{axis} of {type_text(x)}"
+            f"{place} of {type_text(x)}"
         )
     places = constant(np.repeat(np.arange(shape[place]), counts))
     return bind1("gather", x, places, axes=(place,), position=place)

@@ -7,7 +7,6 @@ traced elements.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from pyc.errors import (
 from pyc.interpreter import bind1, is_number
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
-    axis_of,
+    as_lines,
     broadcast,
     cast,
     constant,
@@ -179,8 +178,8 @@ def _nan_place(name: str, find: Any, x: Any, axis: int | None, keepdims: bool, r
         return find(x, axis, keepdims)
     missing = isnan(x)
     found = find(where(missing, rest, x), axis, keepdims)
-    place = 0 if axis is None else axis_of(name, axis, len(shape_of(x)))
-    length = prod(shape_of(x)) if axis is None else shape_of(x)[place]
+    lines, place = as_lines(name, x, axis)
+    length = shape_of(lines)[place]
     # Where all are NaN, NumPy raises; here the place is out of range.
     none = all_true(missing, axis, keepdims)
     known = known_elements(none)
@@ -267,8 +266,7 @@ def compress(
     mask, x = asarray(condition), asarray(a)
     if len(shape_of(mask)) != 1:
         raise ShapeError(f"compress: the condition must be a line, got {type_text(mask)}")
-    x, axis = (ravel(x), 0) if axis is None else (x, axis)
-    place = axis_of("compress", axis, len(shape_of(x)))
+    x, place = as_lines("compress", x, axis)
     fix = "`pyc.numpy.compress(mask, x, size=n)`"
     return _taken(x, mask, place, _found("compress", mask, size, fix), size, fill_value)
 

@@ -13,6 +13,7 @@ from pyc.forks import load
 from pyc.interpreter import bind, bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
+    as_lines,
     axes_of,
     axis_of,
     broadcast,
@@ -67,9 +68,10 @@ def argsort(
 
 def _sorted(op: str, x: Any, axis: int | None, descending: bool) -> Any:
     x = asarray(x)
-    if axis is None:
-        x, axis = ravel(x), 0
-    place = axis_of(op, axis, len(shape_of(x)))
+    if op == "argsort" or axis is None:
+        x, place = as_lines(op, x, axis)
+    else:
+        place = axis_of(op, axis, len(shape_of(x)))
     rows = moveaxis(x, place, -1)
     if dtype_of(x).is_complex:
         found = getattr(load("pyc.numpy.complex_order"), op)(rows, descending)

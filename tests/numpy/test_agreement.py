@@ -1,0 +1,244 @@
+"""Calls of the kind that was found by drawing arguments of every function: what NumPy takes is
+taken, with its dtypes, shapes and values, and what it refuses is refused with a class of error
+that a handler for NumPy's catches. Outside of a trace, and jitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyc
+import pyc.numpy as pnp
+from pyc.errors import PycError
+from tests.numpy.interpreted import difference
+
+Array = np.ndarray[Any, Any]
+Call = Callable[..., Any]
+RNG = np.random.default_rng(11)
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
+
+B = np.array([[True, False, True], [False, False, True]])
+F = np.array([[1.5, -2.0, 0.0], [0.0, 0.25, 3.0]])
+INTS = np.array([[3, -1, 4], [1, 5, -9]], np.int16)
+U = np.array([[3, 1, 4], [1, 5, 9]], np.uint8)
+V = np.array([2.5, 0.5, -1.25, 3.0])
+C = V + 1j * V[::-1]
+SCALAR = np.array(2.5)
+
+TAKEN: dict[str, tuple[Any, ...]] = {
+    "sums and products as bools": (
+        lambda np, b, f: (
+            np.sum(b, dtype=bool),
+            np.sum(f, axis=0, dtype="?"),
+            np.prod(b, axis=1, dtype=bool, keepdims=True),
+            np.nansum(f, axis=1, dtype=bool),
+            np.nanprod(f, dtype=bool),
+            np.sum(b, dtype=bool, where=f > 0, initial=False),
+            np.trace(b, dtype=bool),
+        ),
+        B,
+        F,
+    ),
+    "running sums and products as bools": (
+        lambda np, b, f: (
+            np.cumsum(b, dtype=bool),
+            np.cumsum(f, axis=0, dtype=bool),
+            np.cumprod(b, axis=1, dtype=bool),
+            np.cumprod(f, dtype=bool),
+            np.cumulative_sum(f, axis=1, dtype=bool, include_initial=True),
+            np.nancumprod(f, axis=1, dtype=bool),
+            np.nancumsum(b, dtype=bool),
+        ),
+        B,
+        F,
+    ),
+    "ufuncs add and multiply of bools": (
+        lambda np, b, f: (
+            np.add.reduce(b, dtype=bool),
+            np.multiply.reduce(f, axis=1, dtype=bool),
+            np.add.accumulate(b, axis=1, dtype=bool),
+            np.multiply.accumulate(f, dtype=bool),
+            np.add.reduceat(b, [0, 1], axis=1, dtype=bool),
+        ),
+        B,
+        F,
+    ),
+    "the axis of a number": (
+        lambda np, x: (
+            np.sum(x, axis=0),
+            np.prod(x, -1, keepdims=True),
+            np.max(x, axis=0),
+            np.any(x, axis=-1),
+            np.count_nonzero(x, axis=0),
+            np.ptp(x, axis=0),
+            np.nansum(x, axis=0),
+            np.nanmean(x, axis=-1),
+            np.nanvar(x, axis=0),
+            np.argmax(x, 0),
+            np.argmin(x, axis=-1),
+            np.nanargmax(x, 0),
+            np.min(x, axis=0, initial=1.0),
+            np.sum(x, axis=0, where=True, initial=2.0),
+        ),
+        SCALAR,
+    ),
+    "the axis of a number as a line": (
+        lambda np, x: (
+            np.argsort(x),
+            np.argsort(x, axis=0),
+            np.argsort(x, None),
+            np.sort(x, axis=None),
+            np.argpartition(x, 0),
+            np.cumsum(x, axis=0),
+            np.cumprod(x, axis=-1),
+            np.cumulative_sum(x),
+            np.cumulative_prod(x, axis=0, include_initial=True),
+            np.take(x, 0, axis=0),
+            np.take(x, [[0, 0]], axis=-1),
+            np.repeat(x, 2, axis=0),
+            np.compress([True], x, axis=0),
+        ),
+        SCALAR,
+    ),
+    "bits of a number": (
+        lambda np, x: (np.packbits(x, axis=0), np.unpackbits(x, axis=-1)),
+        np.array(1, np.uint8),
+    ),
+    "ufuncs reduce numbers": (
+        lambda np, x, n: (
+            np.add.reduce(x),
+            np.maximum.reduce(x, axis=-1),
+            np.subtract.reduce(x),
+            np.divide.reduce(n, axis=0, keepdims=True),
+            np.bitwise_or.reduce(n),
+            np.hypot.reduce(x, initial=3.0),
+            np.logical_and.reduce(x, axis=0),
+        ),
+        SCALAR,
+        np.array(6),
+    ),
+    "the triangle of a line": (
+        lambda np, x: (np.tril(x), np.triu(x, 1), np.tril(x, -1), np.triu(x[:0])),
+        V,
+    ),
+    "the first value of a reduction whose order matters": (
+        lambda np, f, n: (
+            np.subtract.reduce(f, axis=0, initial=10.0),
+            np.divide.reduce(f[:, :2], axis=0, initial=3.0),
+            np.power.reduce(f[:, 1:], axis=0, initial=1.5),
+            np.left_shift.reduce(n[:1], axis=0, initial=3),
+            np.arctan2.reduce(f, axis=0, initial=0.5),
+            np.floor_divide.reduce(n, axis=1, initial=100, keepdims=True),
+            np.subtract.reduce(f[:0], axis=0, initial=4.0),
+        ),
+        F,
+        np.array([[3, 1, 4], [1, 5, 9]]),
+    ),
+    "the first value of a masked reduction counts once": (
+        lambda np, n, f, m: (
+            np.bitwise_xor.reduce(n, initial=100, where=m),
+            np.bitwise_xor.reduce(n, axis=1, initial=7, where=m),
+            np.hypot.reduce(f, initial=1.5, where=m),
+            np.logaddexp.reduce(f, axis=0, initial=0.5, where=m),
+            np.gcd.reduce(n, initial=6, where=m),
+        ),
+        INTS,
+        F,
+        B,
+    ),
+    "a mask where the order matters": (
+        lambda np, f, m: (
+            np.subtract.reduce(f, axis=1, initial=10.0, where=m),
+            np.divide.reduce(f, axis=0, initial=2.0, where=m),
+            np.power.reduce(f, initial=2.0, where=False),
+        ),
+        F,
+        B,
+    ),
+    "the identity of unsigned numbers": (
+        lambda np, u, m: (
+            np.bitwise_and.reduce(u, where=m),
+            np.bitwise_and.reduce(u, axis=1, where=m, keepdims=True),
+            np.bitwise_and.reduce(u[:0], axis=0),
+        ),
+        U,
+        B,
+    ),
+    "a reduction over no axes": (
+        lambda np, n, f: (
+            np.gcd.reduce(n, axis=()),
+            np.hypot.reduce(f, axis=(), keepdims=True),
+            np.hypot.reduce(f[:, :1], axis=1),
+            np.gcd.reduce(n[:1]),
+            np.maximum.reduce(f, axis=()),
+        ),
+        INTS,
+        F,
+    ),
+}
+
+
+def jitted(call: Call, *arrays: Any) -> Any:
+    return pyc.jit(lambda *xs: call(np, *xs))(*arrays)
+
+
+def eager(call: Call, *arrays: Any) -> Any:
+    return call(pnp, *arrays)
+
+
+@pytest.mark.parametrize("run", [eager, jitted])
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_numpy_takes_is_taken(name: str, run: Call) -> None:
+    call, *arrays = TAKEN[name]
+    expected = call(np, *arrays)
+    assert not difference(expected, run(call, *arrays))
+
+
+REFUSED: dict[str, tuple[Any, ...]] = {
+    "an axis that a number has not": (
+        [
+            lambda np, x: np.sum(x, axis=1),
+            lambda np, x: np.sum(x, axis=(0,)),
+            lambda np, x: np.mean(x, axis=0),
+            lambda np, x: np.median(x, axis=0),
+            lambda np, x: np.sort(x),
+            lambda np, x: np.flip(x, 0),
+            lambda np, x: np.argsort(x, 1),
+            lambda np, x: np.roll(x, 1, axis=0),
+        ],
+        SCALAR,
+    ),
+    "a mask without a first value": (
+        [
+            lambda np, x: np.subtract.reduce(x, where=x > 1),
+            lambda np, x: np.maximum.reduce(x, where=x > 1),
+        ],
+        V,
+    ),
+    "a first value that the type does not hold": (
+        [
+            lambda np, x: np.max(x, initial=-2.5),
+            lambda np, x: np.prod(x, dtype="u2", initial=-2.5),
+            lambda np, x: np.bitwise_xor.reduce(x, initial=-2),
+            lambda np, x: np.nanmin(x, initial=300),
+        ],
+        U,
+    ),
+}
+
+
+@pytest.mark.parametrize("run", [eager, jitted])
+@pytest.mark.parametrize(
+    ("name", "k"), [(n, k) for n in REFUSED for k in range(len(REFUSED[n][0]))]
+)
+def test_what_numpy_refuses_is_refused_as_it_does(name: str, k: int, run: Call) -> None:
+    calls, *arrays = REFUSED[name]
+    with pytest.raises(Exception) as theirs:
+        calls[k](np, *arrays)
+    with pytest.raises(PycError) as found:
+        run(calls[k], *arrays)
+    assert isinstance(found.value, (theirs.type, *theirs.type.__bases__[:1])), found.value
