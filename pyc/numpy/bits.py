@@ -17,11 +17,11 @@ from pyc.numpy.core import (
     constant,
     dtype_of,
     floating,
+    integer,
     literal,
     operands,
     part,
     shape_of,
-    structural,
     type_text,
     value,
 )
@@ -209,7 +209,7 @@ def unpackbits(
     apart = right_shift(reshape(rows, (*around, size, 1)), _weights("unpackbits", bitorder))
     bits = reshape(bitwise_and(apart, literal(1, dt.u8)), (*around, size * 8))
     if count is not None:
-        wanted = int(structural(count).__index__())
+        wanted = integer("unpackbits", "`count`", count)
         wanted += 0 if wanted >= 0 else size * 8
         if wanted < 0:
             raise ShapeError(f"unpackbits: {count} leaves out more than the {size * 8} bits")

@@ -385,7 +385,7 @@ def floating(x: Any) -> DType:
     kind = dtype_of(x)
     if kind.kind in ("float", "complex"):
         return kind
-    if weak_type(x) is not None or kind.bits > 16:
+    if weak_type(x) in (int, float, complex) or kind.bits > 16:
         return dt.f64
     return dt.f16 if kind.bits == 8 else dt.f32
 

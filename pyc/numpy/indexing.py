@@ -523,6 +523,9 @@ def _set_box(x: Any, plan: _Plan, new: Any, places: dict[int, Any] | None = None
 def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
     """Elements of `x` at integer `indices` along an axis (of the flattened array if None)."""
     x, place = as_lines("take", asarray(x), axis)
+    indices = value(indices)
+    if dtype_of(indices) is dt.b1:  # numbers here, no mask
+        indices = cast(indices, dt.i64)
     key = (*[slice(None)] * place, indices)
     if _is_static_int(indices):
         return gather(x, (*[slice(None)] * place, int(indices)), mode=mode)
@@ -530,8 +533,8 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
-    """x[..., indices[...], ...]: along one axis, the other places stay their own. None for the
-    axis: a line of indices into the flattened array."""
+    """x[..., indices[...], ...]: along one axis, the other places stay their own, where `x` and
+    `indices` broadcast. None for the axis: a line of indices into the flattened array."""
     x, indices = asarray(x), asarray(indices)
     if axis is None:
         x, axis = ravel(x), 0
@@ -539,8 +542,11 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     place = axis_of("take_along_axis", axis, rank)
     if len(shape_of(indices)) != rank:
         raise ShapeError(f"take_along_axis: ranks differ: {type_text(x)} and {type_text(indices)}")
-    count = shape_of(indices)[place]
-    shape = tuple(count if k == place else n for k, n in enumerate(shape_of(x)))
+    length, count = shape_of(x)[place], shape_of(indices)[place]
+    sides = [(*s[:place], 1, *s[place + 1 :]) for s in (shape_of(x), shape_of(indices))]
+    around = broadcast_shape("take_along_axis", sides)
+    x = broadcast(x, (*around[:place], length, *around[place + 1 :]))
+    shape = (*around[:place], count, *around[place + 1 :])
     indices = broadcast(indices, shape)
     key = []
     for k in range(rank):

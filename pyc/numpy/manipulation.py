@@ -34,6 +34,7 @@ from pyc.numpy.core import (
     cast,
     constant,
     dtype_of,
+    integer,
     literal,
     operands,
     part,
@@ -115,7 +116,7 @@ def _sizes(x: Any, shape: Any, newshape: Any) -> tuple[int, ...]:
     wanted = shape if shape is not None else newshape
     wanted = structural(wanted) if getattr(wanted, "ndim", 0) else wanted
     items = list(wanted) if isinstance(wanted, (tuple, list)) else [wanted]
-    sizes = [int(n.__index__()) for n in items]
+    sizes = [integer("reshape", "a size", n) for n in items]
     total = prod(shape_of(x))
     if sizes.count(-1) > 1:
         raise ShapeError(f"reshape: only one dimension may be -1, got {tuple(sizes)}")
@@ -575,6 +576,8 @@ def diag(x: Any, k: int = 0) -> Any:
         raise ShapeError(f"diag: needs rank 1 or 2, got {type_text(x)}")
     n = shape[0]
     size = n + (k if k >= 0 else -k)
+    if not n:
+        return broadcast(literal(0, dtype_of(x)), (size, size))
     low, high = (max(k, 0), size - n - max(k, 0))
     row = bind1("pad", x, literal(0, dtype_of(x)), low=(low,), high=(high,))
     place = np.arange(size)

@@ -73,7 +73,7 @@ def reduced(
             counts = logical_not(isnan(x))
             mask = counts if mask is None else logical_and(mask, counts)
     if name in _SPREADS:
-        less = ddof if correction is None else correction
+        less = statistics.degrees_less(name, ddof, correction)
         return _spread(name, x, axis, dtype, keepdims, mask, less, mean)
     if name in _TESTS:
         kept = x if mask is None else choose(mask, cast(x, dt.b1), _TESTS[name])

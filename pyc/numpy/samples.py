@@ -17,6 +17,7 @@ from pyc.numpy.core import (
     cast,
     constant,
     dtype_of,
+    integer,
     known_elements,
     literal,
     part,
@@ -112,7 +113,7 @@ def geomspace(
     first, last = (cast(end, wide) for end in ends)
     # Measured from the first end: real sequences of negative numbers, and spirals, begin at 1.
     turn = sign(first)
-    size = int(structural(num).__index__())
+    size = integer("geomspace", "`num`", num)
     exponents = linspace(log10(divide(first, turn)), log10(divide(last, turn)), size, endpoint)
     ten = broadcast(literal(10, wide), shape_of(exponents))
     found = multiply(bind1("power", ten, cast(exponents, wide)), turn)

@@ -48,7 +48,8 @@ def sort(
 ) -> Any:
     """`x` in ascending (or descending) order along an axis (flattened if None). Every kind of sort
     is the stable one."""
-    del kind, stable
+    del stable
+    _check_kind("sort", kind)
     return _sorted("sort", x, axis, descending)
 
 
@@ -62,8 +63,16 @@ def argsort(
 ) -> Any:
     """The indices, int64, that sort `x` along an axis (flattened if None). Every kind of sort is
     the stable one."""
-    del kind, stable
+    del stable
+    _check_kind("argsort", kind)
     return _sorted("argsort", x, axis, descending)
+
+
+def _check_kind(name: str, kind: str | None) -> None:
+    if kind is not None and str(kind)[:1].lower() not in ("q", "h", "m", "s"):
+        raise ArgumentError(
+            f"{name}: kind must be 'quicksort', 'heapsort', 'mergesort' or 'stable', got {kind!r}"
+        )
 
 
 def _sorted(op: str, x: Any, axis: int | None, descending: bool) -> Any:

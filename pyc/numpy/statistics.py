@@ -198,7 +198,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
 _mean = mean
 
 
-def _degrees_less(name: str, ddof: float, correction: float | None) -> float:
+def degrees_less(name: str, ddof: float, correction: float | None) -> float:
     """What is taken from the number of elements; ArgumentError: it is said twice."""
     if correction is None:
         return ddof
@@ -222,7 +222,7 @@ def var(
     as 1, if it is known."""
     x = _float("var", asarray(x), dtype)
     wide = _internal(x)
-    less = _degrees_less("var", ddof, correction)
+    less = degrees_less("var", ddof, correction)
     n = _count(x, axis, "var") - less
     apart = subtract(wide, _mean(wide, axis, keepdims=True) if mean is None else asarray(mean))
     if dtype_of(x).is_complex:
@@ -330,7 +330,7 @@ def nanvar(
 ) -> Any:
     """The mean squared distance from the mean of the elements that are not NaN, over n - ddof (or
     `correction`). mean: the mean, with the reduced axes as 1, if it is known."""
-    ddof = _degrees_less("nanvar", ddof, correction)
+    ddof = degrees_less("nanvar", ddof, correction)
     x = _float("nanvar", asarray(x), dtype)
     wide, there = _internal(x), logical_not(isnan(x))
     count = cast(sum(there, axis, keepdims=keepdims), dtype_of(wide).real)

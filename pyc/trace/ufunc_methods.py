@@ -224,7 +224,8 @@ def reduceat(name: str, x: Any, indices: Any, axis: int = 0, dtype: Any = None) 
     place = axis_of(f"np.{name}.reduceat", axis, len(type_of(typed).shape))
     rows = pnp.moveaxis(typed, place, -1)
     length = type_of(rows).shape[-1]
-    given = pnp.asarray(indices)
+    is_empty = type(indices) is list and not indices
+    given = pnp.asarray(indices, np.int64 if is_empty else None)
     if not type_of(given).dtype.is_integer or len(type_of(given).shape) != 1:
         raise DTypeError(f"np.{name}.reduceat: needs a line of integers, got {type_of(given)}")
     known = known_elements(given)
@@ -232,7 +233,7 @@ def reduceat(name: str, x: Any, indices: Any, axis: int = 0, dtype: Any = None) 
         found = _of_traced_places(name, rows, given, length)
     else:
         bind1("index_check", constant(known.astype(np.uint64)), bound=length, axis=0)
-        stops = np.append(known[1:], length)
+        stops = np.append(known[1:], length)[: known.size]
         parts = [np.arange(a, max(b, a + 1)) for a, b in zip(known, stops, strict=True)]
         found = _of_known_places(name, rows, parts)
     return pnp.moveaxis(found, -1, place)

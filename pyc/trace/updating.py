@@ -15,7 +15,7 @@ from pyc.errors import ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import bind1, is_number, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy import indexing
-from pyc.numpy.core import broadcast, cast, constant, known_elements, value
+from pyc.numpy.core import axis_of, broadcast, cast, constant, known_elements, value
 from pyc.trace import location
 
 
@@ -218,7 +218,7 @@ def with_elements(array: Any, indices: Any, new: Any, axis: int | None) -> Any:
         return pnp.reshape(with_elements(pnp.reshape(array, -1), indices, new, 0), shape)
     places = value(indices)
     under = type_of(places).shape
-    axis = axis % len(shape)
+    axis = axis_of("np.put_along_axis", axis, len(shape))
     key = [
         places
         if k == axis
