@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyc import tree
-from pyc.errors import TraceError, place_lines
+from pyc.errors import PycError, TraceError, place_lines
 from pyc.frozen import frozen, replace
 from pyc.interpreter import bind1, current, is_tracing
 from pyc.ir import dtype as dt
@@ -149,6 +149,8 @@ class _Maker:
             setattr(made, name, self._filled(attribute, number))
         made.__cause__ = template.__cause__
         made.__suppress_context__ = template.__suppress_context__
+        if isinstance(made, PycError):
+            return made.at(self.place)
         made.add_note("\n".join(place_lines(self.place)))
         return made
 

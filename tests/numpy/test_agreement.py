@@ -181,6 +181,16 @@ TAKEN: dict[str, tuple[Any, ...]] = {
     ),
 }
 
+
+def _nothing_put(np: Any) -> tuple[Call, ...]:
+    """Changes of a matrix by no values, which are none."""
+    return (
+        lambda a: np.fill_diagonal(a, a[:0]),
+        lambda a: np.put(a, [0], []),
+        lambda a: np.putmask(a, a > 0, a[0, :0]),
+    )
+
+
 TAKEN |= {
     "no elements": (
         lambda np, x: (
@@ -198,6 +208,10 @@ TAKEN |= {
             np.tri(2, -3),
         ),
         np.zeros(0, np.float32),
+    ),
+    "nothing is put in place": (
+        lambda np, x: tuple((f(a := x * 1), a)[1] for f in _nothing_put(np)),
+        F,
     ),
     "bools as numbers": (
         lambda np, x: (
