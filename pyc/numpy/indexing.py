@@ -523,8 +523,10 @@ def _set_box(x: Any, plan: _Plan, new: Any, places: dict[int, Any] | None = None
 def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
     """Elements of `x` at integer `indices` along an axis (of the flattened array if None)."""
     x, place = as_lines("take", asarray(x), axis)
+    is_list = type(indices) in (list, tuple)
     indices = value(indices)
-    if dtype_of(indices) is dt.b1:  # numbers here, no mask
+    # Bools are numbers here, no mask; an empty list has no type of its own.
+    if dtype_of(indices) is dt.b1 or (is_list and 0 in shape_of(indices)):
         indices = cast(indices, dt.i64)
     key = (*[slice(None)] * place, indices)
     if _is_static_int(indices):

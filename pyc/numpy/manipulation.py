@@ -39,6 +39,7 @@ from pyc.numpy.core import (
     operands,
     part,
     possible,
+    reduced_axes,
     result_dtype,
     reverse,
     shape_of,
@@ -194,7 +195,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     gone = (
         tuple(k for k, n in enumerate(shape) if n == 1)
         if axis is None
-        else axes_of("squeeze", axis, len(shape))
+        else reduced_axes("squeeze", axis, len(shape))
     )
     if any(shape[k] != 1 for k in gone):
         raise ShapeError(f"squeeze: axis {axis} of {type_text(x)} is not of extent 1")
@@ -447,7 +448,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
             fix="Pass `repeats` as a Python number or a list, or make it a static argument.",
         )
     counts = np.asarray(repeats, None if np.size(repeats) else kind)
-    if counts.dtype.kind not in "iu" or counts.ndim > 1:
+    if counts.dtype.kind not in "biu" or counts.ndim > 1:
         raise DTypeError(f"repeat: needs integers, got {repeats!r}")
     if counts.size and counts.min() < 0:
         raise ShapeError(f"repeat: the number of repeats must not be negative, got {repeats!r}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
 from pyc.forks import load
-from pyc.interpreter import bind, bind1
+from pyc.interpreter import bind, bind1, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     as_lines,
@@ -222,6 +222,11 @@ def quantiles_of(
         found = [bind1("reshape", each, shape=wide) for each in found]
     if fractions.ndim == 0:
         return found[0]
+    if not found:
+        kept = type_of(between(ordered, 0.0))
+        return broadcast(
+            literal(0, kept.dtype), (*fractions.shape, *(wide if keepdims else kept.shape))
+        )
     together = stack(found)
     return bind1("reshape", together, shape=(*fractions.shape, *shape_of(together)[1:]))
 

@@ -619,3 +619,8 @@ def weights_of_edges_of_another_length(x):
 @given(LINE)
 def weights_of_points_of_another_number(x):
     return np.histogram2d(x, x, weights=x[:1])[0]
+
+
+@given(MATRIX)
+def more_axes_of_a_product_than_there_are(m):
+    return np.tensordot(m, m, 3)

@@ -82,6 +82,7 @@ TAKEN: dict[str, tuple[Any, ...]] = {
             np.argmin(x, axis=-1),
             np.nanargmax(x, 0),
             np.min(x, axis=0, initial=1.0),
+            np.squeeze(x, -1),
             np.sum(x, axis=0, where=True, initial=2.0),
         ),
         SCALAR,
@@ -205,6 +206,9 @@ TAKEN |= {
             np.argpartition(x[None], 3),
             np.add.reduceat(x, []),
             np.tri(-1, 3),
+            np.take(np.concatenate([x, x + 1]), []),
+            np.quantile(np.ones((2, 3)), [], axis=0),
+            np.percentile(np.ones(2), [], keepdims=True),
             np.tri(2, -3),
         ),
         np.zeros(0, np.float32),
@@ -219,6 +223,7 @@ TAKEN |= {
             np.take(x, [True, False], axis=1),
             np.sinh(True),
             np.log1p(True),
+            np.repeat(x, True, axis=1),
         ),
         F,
     ),
@@ -363,6 +368,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     ),
     "vectors and matrices": (
         [
+            lambda np, x: np.tensordot(x, x, 3),
             lambda np, x: np.matvec(x[0], x[0]),
             lambda np, x: np.vecmat(x[0], x[0]),
             lambda np, x: np.matvec(x, x[0, 0]),
