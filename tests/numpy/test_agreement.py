@@ -260,6 +260,11 @@ TAKEN |= {
         lambda np, x: (np.indices((2, 1), None) + x, *np.indices((2, 3), None, True)),
         np.array(1),
     ),
+    "a number is clipped as an array": (
+        lambda np, f, u: (np.clip(1.5, f, 2), np.clip(-1, None, u), np.clip(3, u, 300)),
+        F.astype(np.float32),
+        U,
+    ),
     "powers of matrices by name": (
         lambda np, x: (np.linalg.matrix_power(a=x, n=2), np.linalg.matrix_power(x, n=True)),
         F[:, :2],
