@@ -12,6 +12,7 @@ import pytest
 
 import pyc
 import pyc.numpy as pnp
+from pyc import eager
 from pyc.errors import PycError
 from tests.numpy.interpreted import difference
 
@@ -287,11 +288,11 @@ def jitted(call: Call, *arrays: Any) -> Any:
     return pyc.jit(lambda *xs: call(np, *xs))(*arrays)
 
 
-def eager(call: Call, *arrays: Any) -> Any:
+def outside(call: Call, *arrays: Any) -> Any:
     return call(pnp, *arrays)
 
 
-@pytest.mark.parametrize("run", [eager, jitted])
+@pytest.mark.parametrize("run", [outside, jitted])
 @pytest.mark.parametrize("name", TAKEN)
 def test_what_numpy_takes_is_taken(name: str, run: Call) -> None:
     call, *arrays = TAKEN[name]
@@ -411,7 +412,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("run", [eager, jitted])
+@pytest.mark.parametrize("run", [outside, jitted])
 @pytest.mark.parametrize(
     ("name", "k"), [(n, k) for n in REFUSED for k in range(len(REFUSED[n][0]))]
 )
@@ -423,3 +424,31 @@ def test_what_numpy_refuses_is_refused_as_it_does(name: str, k: int, run: Call) 
     with pytest.raises((PycError, TypeError, ValueError)) as found:
         run(calls[k], *arrays)
     assert isinstance(found.value, (theirs.type, *theirs.type.__bases__[:1])), found.value
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: pnp.blackman(21),
+        lambda: pnp.hamming(22),
+        lambda: pnp.hanning(23),
+        lambda: pnp.geomspace(1.5, 100.0, 24),
+        lambda: pnp.piecewise(V, [V < 0, V > 1], [lambda v: -v, 2.0, 7]),
+    ],
+    ids=["blackman", "hamming", "hanning", "geomspace", "piecewise"],
+)
+def test_a_first_call_compiles_one_program(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On NumPy's arrays and numbers, outside of a trace; its operations are not programs too."""
+    made: list[str] = []
+
+    def counting(compiler: Call) -> Call:
+        def run(graph: Any, *args: Any, name: str = "", **options: Any) -> Any:
+            made.append(name)
+            return compiler(graph, *args, name=name, **options)
+
+        return run
+
+    pyc.clear_caches()
+    monkeypatch.setattr(eager, "compile_graph", counting(eager.compile_graph))
+    call()
+    assert len(made) == 1, made
