@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,34 @@ def test_a_second_program_has_its_reason_and_calls_their_own() -> None:
     assert Reason.DISPATCH_SLOW_CAPTURE in kinds
     (again,) = [e for e in found if e.reason is Reason.COMPILE_NEW_VALUE]
     assert again.details["arguments"] == "x is y"
+
+
+class Kind(enum.Enum):
+    SUM, DIFFERENCE = 1, 2
+
+
+NOTHING = object()
+
+
+def by_a_member(x: Any, y: Any, kind: Any = Kind.SUM) -> Any:
+    return x + y if kind is Kind.SUM else x - y
+
+
+def by_a_stand_in(x: Any, y: Any, z: Any = NOTHING) -> Any:
+    return x + y if z is NOTHING else x + y + z
+
+
+def by_a_class(x: Any, y: Any) -> Any:
+    return x + y if type(x) is not float else x
+
+
+@pytest.mark.parametrize("function", [by_a_member, by_a_stand_in, by_a_class])
+def test_what_is_compared_with_no_array_is_called_natively(function: Any) -> None:
+    jitted = pyc.jit(function)
+    with reasons.collecting() as found:
+        jitted(A, B), jitted(A, A)
+    assert jitted.cache_info().misses == 1
+    assert Reason.DISPATCH_SLOW_CAPTURE not in [e.reason for e in found]
 
 
 def test_arrays_of_several_types_are_never_one() -> None:
