@@ -31,6 +31,7 @@ from pyc.runtime.specialisation import Specialisation
 from pyc.signature import Call
 from pyc.trace import location
 from pyc.trace.guards import Guards
+from pyc.trace.reads import array_key
 from pyc.trace.trace import Input
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class Traced:
     result; inputs: what each parameter but the hidden ones is; places: its position among all
     leaves; kept: its value if the graph is for this one only; guards: what the graph depends on
     besides the arguments, and the hidden ones; donated: numbers of inputs that the caller gives
-    up; fastmath: whether roundings may change."""
+    up; fastmath: whether roundings may change; alike: which of the inputs are one array, where the
+    function compares objects and some might be, else None."""
 
     name: str
     graph: Graph
@@ -56,6 +58,7 @@ class Traced:
     guards: Guards
     donated: tuple[int, ...] = ()
     fastmath: bool = False
+    alike: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
         return self.as_text()
@@ -106,10 +109,18 @@ class Entry:
         for place, kept in zip(self.traced.places, self.traced.kept, strict=True):
             if kept is not None and not is_same_number(call.leaves[place], kept):
                 return None
+        if self.traced.alike not in (None, which_are_one(call.leaves, self.traced.places)):
+            return None
         return self.traced.guards.values(call.given)
 
     def other_values(self, call: Call) -> TraceError:
         """The error for a call that finds other things outside than the program is for."""
+        if self.traced.alike not in (None, which_are_one(call.leaves, self.traced.places)):
+            return TraceError(
+                "this program was compiled for a call in which other arguments are one array",
+                fix="Call the jitted function itself: it has a program for each such case.",
+                place=location.here(),
+            )
         path = self.traced.guards.difference(call.given)
         what = "a number argument" if path is None else f"`{path.text()}`"
         return TraceError(
@@ -222,6 +233,15 @@ class NativeWay:
         same objects where equal ones are enough."""
         found = self.specialisation
         return found is not None and found.valid is not None and found.valid.value != 0
+
+
+def which_are_one(leaves: Sequence[Any], places: Sequence[int]) -> tuple[int, ...]:
+    """For each of the inputs at these places the first one that is the same array."""
+    first: dict[int, int] = {}
+    return tuple(
+        first.setdefault(id(leaves[k]), n) if array_key(leaves[k]) is not None else n
+        for n, k in enumerate(places)
+    )
 
 
 def given_at_trace(traced: Traced) -> list[Any]:

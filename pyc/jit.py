@@ -270,6 +270,10 @@ class Jitted(Dispatcher):
         made = NativeWay(entry, 0 if known is None else known.tries + 1)
         try:
             traced = entry.traced
+            if traced.alike is not None:
+                raise NotNativeError(
+                    Reason.DISPATCH_SLOW_CAPTURE, "which of the arguments are one array"
+                )
             found = specialise(
                 self._signature,
                 call,
@@ -284,7 +288,8 @@ class Jitted(Dispatcher):
             )
         except NotNativeError as unfit:
             on_gpu = not isinstance(entry.program, compiler.Compiled)
-            if on_gpu and args and not kwargs and all(type(a) is DeviceArray for a in args):
+            quick = on_gpu and args and not kwargs and entry.traced.alike is None
+            if quick and all(type(a) is DeviceArray for a in args):
                 self._quick = QuickEntry(tuple(a.type for a in args), args[0].device, entry)
             if unfit.again and (not on_gpu or form in self._said):
                 return

@@ -21,7 +21,7 @@ from pyc.array import is_fixed
 from pyc.backends import gpu_compiler
 from pyc.device import parse
 from pyc.eager import device_of
-from pyc.entries import Entry, Traced, given_at_trace, is_same_number
+from pyc.entries import Entry, Traced, given_at_trace, is_same_number, which_are_one
 from pyc.errors import DTypeError, PycError
 from pyc.forks import load, may_wait
 from pyc.interpreter import WEAK, elsewhere, type_of
@@ -34,6 +34,7 @@ from pyc.trace.capture import capture, current_namespace
 from pyc.trace.guards import Guards
 from pyc.trace.jumps import rewritten
 from pyc.trace.meanwhile import others, steadily, torn
+from pyc.trace.reads import array_key
 from pyc.trace.trace import Input
 from pyc.trace.tracer import Tracer
 
@@ -166,19 +167,22 @@ class Programs:
                 inputs.append(Input(of, weak, name, leaf if number else None))
         out_tree: tree.TreeDef | None = None
         purity = self.purity or config.current().purity
-        from_the_start = asked_too_late = False
+        from_the_start = asked_too_late = asks = False
+        alike = which_are_one(call.leaves, places)
+        types = [array_key(call.leaves[k]) for k in places]
+        may_be_one = any(t is not None and types.index(t) < n for n, t in enumerate(types))
 
         @location.calls_the_user
         def flat(watch: Watch | None, *tracers: Tracer) -> list[Any]:
-            nonlocal out_tree, asked_too_late
+            nonlocal out_tree, asked_too_late, asks
             space = current_namespace()
             if from_the_start:
                 space.reads.ask_which_are_one()
             if watch is not None:
                 watch.attach(space)
             leaves = list(call.leaves)
-            for k, tracer in zip(places, tracers, strict=True):
-                leaves[k] = tracer
+            for n, k in enumerate(places):
+                leaves[k] = tracers[alike[n] if from_the_start else n]
             given: Any = call.treedef.unflatten(leaves)
             args, kwargs = list(given[0]), given[1]
             for place, value in call.static:
@@ -199,7 +203,9 @@ class Programs:
                 else:
                     result = watch.run(function, args, kwargs)
             finally:
+                asks = space.reads.asks_identity
                 asked_too_late |= space.reads.asked_too_late
+                asked_too_late |= asks and alike != (*range(len(places)),)
             if purity == "off":
                 space.check()  # it had copies: what it has done to them would be lost
             results, out_tree = tree.flatten_ordered(space.restored(result))
@@ -223,6 +229,7 @@ class Programs:
                 guards=Guards(found.reads, found.hidden),
                 donated=tuple(n for n, k in enumerate(places) if signature.is_donated(paths[k])),
                 fastmath=self.fastmath,
+                alike=alike if asks and may_be_one else None,
             )
 
         def changed(first: Traced, second: Traced) -> str:
@@ -240,7 +247,7 @@ class Programs:
                 found = made()
                 if not asked_too_late:
                     return found
-            except Exception:  # of the user's code too, which took one array for two
+            except Exception:  # of the user's code too, which took one array for several
                 if not asked_too_late:
                     raise
             from_the_start = True
@@ -321,7 +328,8 @@ class Programs:
         has changed, if that is a number which can be a hidden argument."""
         path = known.guards.difference(call.given)
         if path is None:
-            changed = [
+            changed = [*_told_apart(call, known)]
+            changed += [
                 x.name
                 for place, x, kept in zip(known.places, known.inputs, known.kept, strict=True)
                 if kept is not None and not is_same_number(call.leaves[place], kept)
@@ -331,6 +339,22 @@ class Programs:
         number = number and type(path.read.known) is not bool
         identity = path.identity() if number and path.identity() not in self._fixed else None
         return Reason.GUARD_CAPTURE_CHANGED, {"path": path.text()}, identity
+
+
+def _told_apart(call: Call, known: Traced) -> Iterator[str]:
+    """The arguments of a call that are one array, and were not or the other way round, as Python
+    code."""
+    if known.alike is None:
+        return
+    names = [x.name for x in known.inputs]
+    now = which_are_one(call.leaves, known.places)
+    for n, (before, first) in enumerate(zip(known.alike, now, strict=True)):
+        if first != before:
+            yield (
+                f"{names[first]} is {names[n]}"
+                if first < n
+                else f"{names[before]} is not {names[n]}"
+            )
 
 
 def _check_result(function: str, result: Any, out_tree: tree.TreeDef, k: int) -> None:

@@ -11,17 +11,17 @@ from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.numpy.core import (
-    axis_of,
+    as_lines,
     broadcast,
     cast,
     constant,
     dtype_of,
     floating,
+    integer,
     literal,
     operands,
     part,
     shape_of,
-    structural,
     type_text,
     value,
 )
@@ -49,7 +49,7 @@ from pyc.numpy.logic import (
     not_equal,
     where,
 )
-from pyc.numpy.manipulation import moveaxis, pad, ravel, reshape, stack
+from pyc.numpy.manipulation import moveaxis, pad, reshape, stack
 from pyc.numpy.statistics import sum as total
 
 __all__ = ["frexp", "ldexp", "packbits", "spacing", "unpackbits"]
@@ -178,9 +178,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
     x = asarray(a)
     if not (dtype_of(x).is_integer or dtype_of(x) is dt.b1):
         raise DTypeError(f"packbits: needs bools or integers, got {type_text(x)}")
-    if axis is None:
-        x, axis = ravel(x), 0
-    place = axis_of("packbits", axis, len(shape_of(x)))
+    x, place = as_lines("packbits", x, axis)
     rows = moveaxis(cast(cast(x, dt.b1), dt.u8), place, -1)
     *around, count = shape_of(rows)
     rows = pad(rows, [(0, 0)] * len(around) + [(0, -count % 8)])
@@ -205,15 +203,13 @@ def unpackbits(
     x = asarray(a)
     if dtype_of(x) is not dt.u8:
         raise DTypeError(f"unpackbits: needs uint8, got {type_text(x)}")
-    if axis is None:
-        x, axis = ravel(x), 0
-    place = axis_of("unpackbits", axis, len(shape_of(x)))
+    x, place = as_lines("unpackbits", x, axis)
     rows = moveaxis(x, place, -1)
     *around, size = shape_of(rows)
     apart = right_shift(reshape(rows, (*around, size, 1)), _weights("unpackbits", bitorder))
     bits = reshape(bitwise_and(apart, literal(1, dt.u8)), (*around, size * 8))
     if count is not None:
-        wanted = int(structural(count).__index__())
+        wanted = integer("unpackbits", "`count`", count)
         wanted += 0 if wanted >= 0 else size * 8
         if wanted < 0:
             raise ShapeError(f"unpackbits: {count} leaves out more than the {size * 8} bits")

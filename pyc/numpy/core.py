@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache, reduce
-from math import prod
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -301,6 +301,50 @@ def axes_of(name: str, axis: Any, rank: int) -> Shape:
     return tuple(found)
 
 
+def is_axis_of_number(axis: Any, rank: int) -> bool:
+    """Whether a number is asked for its only axis, which many of NumPy's functions take: as no axis
+    if they reduce, else as that of a line of one element."""
+    return rank == 0 and hasattr(axis, "__index__") and axis.__index__() in (0, -1)
+
+
+def reduced_axes(name: str, axis: Any, rank: int) -> Shape:
+    """As `axes_of`; also of a number with one axis."""
+    return () if is_axis_of_number(axis, rank) else axes_of(name, axis, rank)
+
+
+def as_lines(name: str, x: Any, axis: Any) -> tuple[Any, int]:
+    """`x` and an axis of it, counted from the front: flattened if axis is None, a number as a line
+    of one element."""
+    rank = len(shape_of(x))
+    if axis is None or is_axis_of_number(axis, rank):
+        return bind1("reshape", x, shape=(prod(shape_of(x)),)) if rank != 1 else x, 0
+    return x, axis_of(name, axis, rank)
+
+
+def integer(name: str, what: str, x: Any) -> int:
+    """An argument that must be an integer; DTypeError for others. what: which, for messages."""
+    x = structural(x)
+    if not hasattr(x, "__index__"):
+        raise DTypeError(f"{name}: {what} must be an integer, got {x!r}")
+    return int(x.__index__())
+
+
+def start_of(initial: Any, dtype: DType) -> Any:
+    """The value `initial=` that a reduction begins with, in its type.
+
+    raises IntegerRangeError: a number that an integer type does not hold, as NumPy
+    """
+    if dtype.is_integer and weak_type(initial) is float:
+        initial = structural(initial)  # a traced one, which casts like a float of an array
+    if type(initial) not in WEAK:
+        return cast(value(initial), dtype)
+    if dtype.is_integer and type(initial) is float:
+        if not isfinite(initial):
+            raise IntegerRangeError(f"{initial} out of bounds for {dtype.name}")
+        initial = int(initial)
+    return literal(initial, dtype)
+
+
 def known_elements(x: Any) -> Any:
     """The elements of `x` as a NumPy array, if they are known while tracing; else None.
 
@@ -341,7 +385,7 @@ def floating(x: Any) -> DType:
     kind = dtype_of(x)
     if kind.kind in ("float", "complex"):
         return kind
-    if weak_type(x) is not None or kind.bits > 16:
+    if weak_type(x) in (int, float, complex) or kind.bits > 16:
         return dt.f64
     return dt.f16 if kind.bits == 8 else dt.f32
 

@@ -19,6 +19,7 @@ from pyc.numpy.core import (
     broadcast_shape,
     cast,
     constant,
+    integer,
     literal,
     result_dtype,
     separated,
@@ -144,7 +145,7 @@ def arange(start: Any = 0, stop: Any = None, step: Any = 1, dtype: Any = None) -
     start, stop, step = (structural(x) for x in (start, stop, step))
     for x in (start, stop, step):
         if not is_number(x):
-            x.__index__()  # raises: it is traced, or no number
+            integer("arange", "an end or a step", x)  # raises: it is traced, or no number
     kind_given: Any = None if dtype is None else to_dtype(dtype).numpy
     numbers: Any = np.arange
     whole = numbers(start, stop, step, kind_given)
@@ -187,7 +188,7 @@ def linspace(
 
     raises ShapeError: a negative number of samples; AxisError: no such axis
     """
-    num = num.__index__()
+    num = integer("linspace", "`num`", num)
     if num < 0:
         raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
     if is_number(start) and is_number(stop) and not axis:
@@ -252,8 +253,10 @@ def logspace(
 
 def indices(dimensions: Any, dtype: Any = np.int64, sparse: bool = False) -> Any:
     """The index of each place of a grid: (rank, *dimensions); sparse: a tuple of one array for each
-    axis, of extent 1 along the others."""
+    axis, of extent 1 along the others. dtype: None is NumPy's, float64, of `sparse` int64."""
     shape = to_shape("indices", dimensions)
+    if dtype is None:
+        dtype = np.int64 if sparse else np.float64
     ranks, kind = range(len(shape)), to_dtype(dtype)
     if sparse:
         alone = [tuple(shape[j] if j == k else 1 for j in ranks) for k in ranks]
@@ -294,8 +297,11 @@ def _diagonal(k: int, rows: int, columns: int) -> int:
 def _triangle(name: str, x: Any, k: int, test: str) -> Any:
     x = value(x)
     shape = shape_of(x)
-    if len(shape) < 2:
-        raise ShapeError(f"{name}: needs an array of rank 2 or more, got {type_of(x)}")
+    if not shape:
+        raise DTypeError(f"{name}: needs an array of rank 1 or more, got {type_of(x)}")
+    if len(shape) == 1:
+        shape = (*shape, *shape)
+        x = broadcast(x, shape)
     rank = len(shape)
     k = _diagonal(k, *shape[-2:])
     row, column = iota(shape, rank - 2, dt.i64), iota(shape, rank - 1, dt.i64)
@@ -305,18 +311,19 @@ def _triangle(name: str, x: Any, k: int, test: str) -> Any:
 
 
 def tril(x: Any, k: int = 0) -> Any:
-    """`x` (..., m, n) with zeros above diagonal k."""
+    """`x` (..., m, n) with zeros above diagonal k. A line stands for a square of equal rows."""
     return _triangle("tril", x, k, "le")
 
 
 def triu(x: Any, k: int = 0) -> Any:
-    """`x` (..., m, n) with zeros below diagonal k."""
+    """`x` (..., m, n) with zeros below diagonal k. A line stands for a square of equal rows."""
     return _triangle("triu", x, k, "ge")
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """Ones at and below diagonal k of an (N, M) array."""
-    shape = rows, columns = to_shape("tri", (N, N if M is None else M))
+    """Ones at and below diagonal k of an (N, M) array; numbers below 0 count as 0, as in NumPy."""
+    sizes = (integer("tri", "a size", n) for n in (N, N if M is None else M))
+    shape = rows, columns = to_shape("tri", tuple(max(n, 0) for n in sizes))
     if _is_written(shape):
         k = _diagonal(k, rows, columns)
         return constant(np.tri(rows, columns, k, bool).astype(to_dtype(dtype or np.float64).numpy))

@@ -21,6 +21,7 @@ from pyc.numpy.core import (
     cast,
     constant,
     dtype_of,
+    literal,
     operands,
     part,
     shape_of,
@@ -247,6 +248,8 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours of the flattened array, with the numbers `to_begin` before and
     `to_end` behind them, which must fit its type. DTypeError: they do not."""
     line = ravel(x)
+    if dtype_of(line) is dt.b1:
+        raise DTypeError("ediff1d: bools cannot be subtracted; use logical_xor")
     parts = [diff(line)]
     for end, at_front in ((to_begin, True), (to_end, False)):
         if end is None:
@@ -259,11 +262,12 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 def resize(x: Any, new_shape: Any) -> Any:
-    """The elements in row-major order, repeated or cut to fill another shape."""
+    """The elements in row-major order, repeated or cut to fill another shape; zeros, if there are
+    none."""
     line, wanted = ravel(x), to_shape("resize", new_shape)
     have, need = shape_of(line)[0], int(np.prod(wanted, dtype=int))
-    if have == 0 and need:
-        raise ShapeError(f"resize: {type_text(line)} has no elements to fill {wanted}")
+    if have == 0:
+        return broadcast(literal(0, dtype_of(line)), wanted)
     if need > have:
         line = tile(line, -(-need // have))
     return reshape(part(line, 0, 0, need), wanted)

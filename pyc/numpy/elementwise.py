@@ -12,7 +12,7 @@ import numpy as np
 
 from pyc.errors import DTypeError
 from pyc.forks import load
-from pyc.interpreter import bind1, weak_type
+from pyc.interpreter import WEAK, bind1, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     Function,
@@ -26,6 +26,7 @@ from pyc.numpy.core import (
     operands,
     result_dtype,
     shape_of,
+    strong,
     type_text,
     value,
 )
@@ -330,8 +331,9 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     """x held within [min, max]; either bound may be None. Python integers beyond what the type of x
     holds are no bounds, as in NumPy."""
     low, high = min, max
-    x = value(x)
-    if dtype_of(x).is_integer and weak_type(x) is None:
+    x = strong(value(x))  # also a Python number has the type that an array of it has
+    x = np.asarray(x)[()] if type(x) in WEAK else x
+    if dtype_of(x).is_integer:
         low, high = _within(low, dtype_of(x), maximum), _within(high, dtype_of(x), minimum)
     if low is not None:
         x = maximum(x, low)

@@ -13,7 +13,7 @@ import numpy as np
 from pyc.errors import ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import is_number, is_tracing
 from pyc.ir import dtype as dt
-from pyc.numpy.core import constant, dtype_of, shape_of, structural, type_text
+from pyc.numpy.core import constant, dtype_of, integer, shape_of, structural, type_text
 from pyc.numpy.creation import arange, asarray, iota, meshgrid
 from pyc.numpy.elementwise import subtract
 from pyc.numpy.indexing import gather
@@ -122,7 +122,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     [[0, 1], [0, 1]]
     """
     size, rank = _known("diag_indices", n, ndim)
-    line = arange(size)
+    line = arange(integer("diag_indices", "the length", size))
     return tuple(line for _ in range(rank))
 
 

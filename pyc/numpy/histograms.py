@@ -17,6 +17,7 @@ from pyc.numpy.core import (
     shape_of,
     structural,
     type_text,
+    value,
 )
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, divide, multiply, subtract
@@ -39,8 +40,12 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     >>> histogram_bin_edges([0, 4], 2).tolist()
     [0.0, 2.0, 4.0]
     """
-    del weights
-    return edges_of_bins(ravel(asarray(a)), bins, range)
+    x = asarray(a)
+    if weights is not None and shape_of(asarray(weights)) != shape_of(x):
+        raise ShapeError(
+            f"histogram_bin_edges: weights {type_text(asarray(weights))} for {type_text(x)}"
+        )
+    return edges_of_bins(ravel(x), bins, range)
 
 
 def histogramdd(
@@ -61,11 +66,12 @@ def histogramdd(
     >>> histogramdd(np.array([[0.0, 0.0], [1.0, 1.0]]), bins=2)[0].tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    if isinstance(sample, (list, tuple)):
-        lines = [ravel(asarray(x)) for x in sample]
+    several = isinstance(sample, (list, tuple)) and len(sample) > 0
+    if several and all(shape_of(value(x)) for x in sample):
+        lines = [asarray(x) for x in sample]
     else:
         x = asarray(sample)
-        if len(shape_of(x)) == 1:
+        if len(shape_of(x)) < 2:
             x = reshape(x, (-1, 1))
         if len(shape_of(x)) != 2:
             raise ShapeError(f"histogramdd: needs (points, dimensions), got {type_text(x)}")
@@ -93,7 +99,7 @@ def histogram2d(
     pair = isinstance(bins, (list, tuple)) and len(bins) == 2
     if not (is_number(known) or pair):
         bins = [bins, bins]
-    lines = [ravel(asarray(x)), ravel(asarray(y))]
+    lines = [asarray(x), asarray(y)]
     counts, (first, second) = _counted("histogram2d", lines, bins, range, density, weights)
     return counts, first, second
 
@@ -102,14 +108,19 @@ def _counted(
     name: str, lines: Sequence[Any], bins: Any, range: Any, density: Any, weights: Any
 ) -> tuple[Any, list[Any]]:
     rank = len(lines)
-    if len({shape_of(x) for x in lines}) > 1:
+    if len({shape_of(x) for x in lines}) > 1 or len(shape_of(lines[0])) != 1:
         raise ShapeError(f"{name}: the coordinates are {', '.join(map(type_text, lines))}")
+    whole = result_dtype(*lines)
+    lines = [cast(x, whole) for x in lines]
+    if weights is not None and shape_of(asarray(weights)) != shape_of(lines[0]):
+        raise ShapeError(f"{name}: weights {type_text(asarray(weights))} for {type_text(lines[0])}")
     number = is_number(structural(bins))
     each = [bins] * rank if number else list(bins)
     ranges = [None] * rank if range is None else list(range)
     if len(each) != rank or len(ranges) != rank:
         raise ShapeError(f"{name}: {len(each)} bins and {len(ranges)} ranges for {rank} dimensions")
-    edges = [edges_of_bins(x, b, r) for x, b, r in zip(lines, each, ranges, strict=True)]
+    given = zip(lines, each, ranges, strict=True)
+    edges = [edges_of_bins(x, b, r, of_range=True) for x, b, r in given]
     sizes = tuple(shape_of(e)[0] - 1 for e in edges)
     place: Any = 0
     inside: Any = True
@@ -125,7 +136,7 @@ def _counted(
     count = prod(sizes)
     # What lies in no bin is counted in one more, which is left out.
     place = where(inside, place, count)
-    amounts = cast(1.0, dt.f64) if weights is None else cast(ravel(asarray(weights)), dt.f64)
+    amounts = cast(1.0, dt.f64) if weights is None else cast(asarray(weights), dt.f64)
     found = bind1(
         "scatter",
         broadcast(cast(0.0, dt.f64), (count + 1,)),

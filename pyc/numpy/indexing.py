@@ -24,6 +24,7 @@ from pyc.frozen import frozen
 from pyc.interpreter import bind1, current, is_concrete, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
+    as_lines,
     axis_of,
     broadcast,
     broadcast_shape,
@@ -521,10 +522,12 @@ def _set_box(x: Any, plan: _Plan, new: Any, places: dict[int, Any] | None = None
 
 def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
     """Elements of `x` at integer `indices` along an axis (of the flattened array if None)."""
-    x = asarray(x)
-    if axis is None:
-        x, axis = ravel(x), 0
-    place = axis_of("take", axis, len(shape_of(x)))
+    x, place = as_lines("take", asarray(x), axis)
+    is_list = type(indices) in (list, tuple)
+    indices = value(indices)
+    # Bools are numbers here, no mask; an empty list has no type of its own.
+    if dtype_of(indices) is dt.b1 or (is_list and 0 in shape_of(indices)):
+        indices = cast(indices, dt.i64)
     key = (*[slice(None)] * place, indices)
     if _is_static_int(indices):
         return gather(x, (*[slice(None)] * place, int(indices)), mode=mode)
@@ -532,8 +535,8 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
-    """x[..., indices[...], ...]: along one axis, the other places stay their own. None for the
-    axis: a line of indices into the flattened array."""
+    """x[..., indices[...], ...]: along one axis, the other places stay their own, where `x` and
+    `indices` broadcast. None for the axis: a line of indices into the flattened array."""
     x, indices = asarray(x), asarray(indices)
     if axis is None:
         x, axis = ravel(x), 0
@@ -541,8 +544,11 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     place = axis_of("take_along_axis", axis, rank)
     if len(shape_of(indices)) != rank:
         raise ShapeError(f"take_along_axis: ranks differ: {type_text(x)} and {type_text(indices)}")
-    count = shape_of(indices)[place]
-    shape = tuple(count if k == place else n for k, n in enumerate(shape_of(x)))
+    length, count = shape_of(x)[place], shape_of(indices)[place]
+    sides = [(*s[:place], 1, *s[place + 1 :]) for s in (shape_of(x), shape_of(indices))]
+    around = broadcast_shape("take_along_axis", sides)
+    x = broadcast(x, (*around[:place], length, *around[place + 1 :]))
+    shape = (*around[:place], count, *around[place + 1 :])
     indices = broadcast(indices, shape)
     key = []
     for k in range(rank):

@@ -157,6 +157,12 @@ def parameters(function: Any) -> tuple[inspect.Parameter, ...] | None:
         return None
 
 
+def _by_position(function: Any) -> list[str]:
+    """The names of the parameters of a function that may be given by position."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p.name for p in parameters(function) or () if p.kind in kinds]
+
+
 def _names(theirs: Any) -> tuple[str, ...]:
     """The parameters of a NumPy function that may be given by name."""
     known = None if isinstance(theirs, np.ufunc) else parameters(theirs)
@@ -193,17 +199,20 @@ def as_ours(
     return (positional, named) if changed else None
 
 
-def _as_numpy_has_it(theirs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+def _as_numpy_has_it(
+    function: Callable[..., Any], theirs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> bool:
     """Whether a call has arguments that calls of NumPy's own function may have: types and axes of a
-    ufunc, and outside of a trace an array to write to."""
+    ufunc, more by position than `function` takes, and outside of a trace an array to write to."""
     if isinstance(theirs, np.ufunc):
         if any(k in _OF_UFUNCS and not changes_nothing(k, v) for k, v in kwargs.items()):
             return True
         return not is_tracing() and (len(args) > theirs.nin or "out" in kwargs)
+    names = _by_position(theirs) if len(args) > 1 else []
+    if len(_by_position(function)) < len(args) <= len(names):
+        return True
     if is_tracing():
         return False
-    known = parameters(theirs) or () if len(args) > 1 else ()
-    names = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     at = names.index("out") if "out" in names[: len(args)] else len(args)
     return isinstance(kwargs.get("out", args[at] if at < len(args) else None), np.ndarray)
 
@@ -269,7 +278,7 @@ def explained(
             entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
             if entered:
                 raise
-            if _as_numpy_has_it(theirs, args, kwargs):
+            if _as_numpy_has_it(function, theirs, args, kwargs):
                 return _by_dispatch(theirs, args, kwargs)
             asked = {k: kwargs.pop(k) for k in more if k in kwargs}
             given = as_ours(function, shown, theirs, args, kwargs)

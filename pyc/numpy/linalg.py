@@ -21,6 +21,7 @@ from pyc.numpy.core import (
     broadcast,
     cast,
     dtype_of,
+    integer,
     shape_of,
     structural,
     type_text,
@@ -260,14 +261,14 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return _matrix_norm(x, ord, (first, second), keepdims)
 
 
-def matrix_power(x: Any, n: int, /) -> Any:
+def matrix_power(x: Any, n: int) -> Any:
     """The matrices in the last two axes to the power n, by squaring; of their inverses if n < 0.
 
     raises LinearAlgebraError: not square matrices; when the program runs: n < 0, and a singular
     matrix
     """
     x = matrices("matrix_power", x)
-    n = structural(n)
+    n = integer("matrix_power", "the power", n)
     *_, rows, columns = shape_of(x)
     if rows != columns:
         raise LinearAlgebraError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import DTypeError, ShapeError
+from pyc.errors import AxisError, DTypeError, ShapeError
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -167,6 +167,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     left, right = shape_of(a), shape_of(b)
     axes = structural(axes)
     if isinstance(axes, int):
+        if axes > min(len(left), len(right)):
+            raise AxisError(f"tensordot: {axes} axes of {type_text(a)} and {type_text(b)}")
         pairs = (tuple(range(len(left) - axes, len(left))), tuple(range(axes)))
     else:
         first, second = axes

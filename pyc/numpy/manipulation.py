@@ -26,6 +26,7 @@ from pyc.forks import load
 from pyc.interpreter import bind1, current, is_tracing, type_of
 from pyc.ir.dtype import DType
 from pyc.numpy.core import (
+    as_lines,
     axes_of,
     axis_of,
     broadcast,
@@ -33,10 +34,12 @@ from pyc.numpy.core import (
     cast,
     constant,
     dtype_of,
+    integer,
     literal,
     operands,
     part,
     possible,
+    reduced_axes,
     result_dtype,
     reverse,
     shape_of,
@@ -114,7 +117,7 @@ def _sizes(x: Any, shape: Any, newshape: Any) -> tuple[int, ...]:
     wanted = shape if shape is not None else newshape
     wanted = structural(wanted) if getattr(wanted, "ndim", 0) else wanted
     items = list(wanted) if isinstance(wanted, (tuple, list)) else [wanted]
-    sizes = [int(n.__index__()) for n in items]
+    sizes = [integer("reshape", "a size", n) for n in items]
     total = prod(shape_of(x))
     if sizes.count(-1) > 1:
         raise ShapeError(f"reshape: only one dimension may be -1, got {tuple(sizes)}")
@@ -192,7 +195,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     gone = (
         tuple(k for k, n in enumerate(shape) if n == 1)
         if axis is None
-        else axes_of("squeeze", axis, len(shape))
+        else reduced_axes("squeeze", axis, len(shape))
     )
     if any(shape[k] != 1 for k in gone):
         raise ShapeError(f"squeeze: axis {axis} of {type_text(x)} is not of extent 1")
@@ -435,11 +438,8 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
     """Each element `repeats` times along an axis (of the flattened array if None). repeats: one
     number, or a concrete number for each element: it decides the shape."""
-    x = asarray(x)
-    if axis is None:
-        x, axis = ravel(x), 0
+    x, place = as_lines("repeat", asarray(x), axis)
     shape = shape_of(x)
-    place = axis_of("repeat", axis, len(shape))
     kind = getattr(repeats, "dtype", np.dtype(np.float64))
     repeats = structural(repeats)
     if hasattr(repeats, "type"):
@@ -448,7 +448,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
             fix="Pass `repeats` as a Python number or a list, or make it a static argument.",
         )
     counts = np.asarray(repeats, None if np.size(repeats) else kind)
-    if counts.dtype.kind not in "iu" or counts.ndim > 1:
+    if counts.dtype.kind not in "biu" or counts.ndim > 1:
         raise DTypeError(f"repeat: needs integers, got {repeats!r}")
     if counts.size and counts.min() < 0:
         raise ShapeError(f"repeat: the number of repeats must not be negative, got {repeats!r}")
@@ -460,7 +460,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
     if counts.size != shape[place]:
         raise ShapeError(
             f"repeat: {counts.size} numbers of repeats for the {shape[place]} elements along axis "
-            f"{axis} of {type_text(x)}"
+            f"{place} of {type_text(x)}"
         )
     places = constant(np.repeat(np.arange(shape[place]), counts))
     return bind1("gather", x, places, axes=(place,), position=place)
@@ -577,6 +577,8 @@ def diag(x: Any, k: int = 0) -> Any:
         raise ShapeError(f"diag: needs rank 1 or 2, got {type_text(x)}")
     n = shape[0]
     size = n + (k if k >= 0 else -k)
+    if not n:
+        return broadcast(literal(0, dtype_of(x)), (size, size))
     low, high = (max(k, 0), size - n - max(k, 0))
     row = bind1("pad", x, literal(0, dtype_of(x)), low=(low,), high=(high,))
     place = np.arange(size)

@@ -14,12 +14,13 @@ from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.numpy import statistics
 from pyc.numpy.core import (
-    axes_of,
     broadcast,
     cast,
     dtype_of,
     literal,
+    reduced_axes,
     shape_of,
+    start_of,
     to_dtype,
     type_text,
 )
@@ -65,14 +66,14 @@ def reduced(
     raises ShapeError: `where` does not fit; ArgumentError: an extreme under a mask has no `initial`
     """
     x, name = asarray(x), name.removeprefix("a") if name in ("amax", "amin") else name
-    mask = None if where is True else _mask(name, where, x)
+    mask = None if where is True else mask_of(name, where, x)
     if name.startswith("nan"):
         name = name.removeprefix("nan")
         if dtype_of(x).is_float or dtype_of(x).is_complex:
             counts = logical_not(isnan(x))
             mask = counts if mask is None else logical_and(mask, counts)
     if name in _SPREADS:
-        less = ddof if correction is None else correction
+        less = statistics.degrees_less(name, ddof, correction)
         return _spread(name, x, axis, dtype, keepdims, mask, less, mean)
     if name in _TESTS:
         kept = x if mask is None else choose(mask, cast(x, dt.b1), _TESTS[name])
@@ -82,10 +83,11 @@ def reduced(
     unit, join = _SUMS[name]
     kept = x if mask is None else choose(mask, x, literal(unit, dtype_of(x)))
     found = getattr(statistics, name)(kept, axis, dtype, keepdims)
-    return found if initial is None else join(_start(initial, dtype_of(found)), found)
+    return found if initial is None else join(start_of(initial, dtype_of(found)), found)
 
 
-def _mask(name: str, where: Any, x: Any) -> Any:
+def mask_of(name: str, where: Any, x: Any) -> Any:
+    """The mask `where=` of a reduction of `x`, of its shape. ShapeError: it does not fit."""
     mask, shape = asarray(where), shape_of(x)
     if dtype_of(mask) is not dt.b1 and not isinstance(where, (list, tuple)):
         raise DTypeError(
@@ -103,22 +105,16 @@ def _mask(name: str, where: Any, x: Any) -> Any:
     return broadcast(mask, shape)
 
 
-def _start(initial: Any, kind: dt.DType) -> Any:
-    """The value that a reduction begins with, in its type."""
-    number = type(initial) in (bool, int, float, complex)
-    return literal(kind.numpy.type(initial), kind) if number else cast(asarray(initial), kind)
-
-
 def _extreme(name: str, x: Any, axis: Any, keepdims: bool, mask: Any, initial: Any) -> Any:
     if initial is None:
         raise ArgumentError(
             f"{name}: under a mask there may be no element, and then it has no value",
             fix="Say which: `initial=-np.inf` for `max`, `initial=np.inf` for `min`.",
         )
-    start = _start(initial, dtype_of(x))
+    start = start_of(initial, dtype_of(x))
     kept = x if mask is None else choose(mask, x, start)
     shape = shape_of(x)
-    axes = axes_of(name, axis, len(shape))
+    axes = reduced_axes(name, axis, len(shape))
     if any(not shape[k] for k in axes):
         ones = tuple(1 if k in axes else n for k, n in enumerate(shape))
         kept = broadcast(start, ones)
@@ -167,4 +163,4 @@ def _spread(
     return cast(found, kind) if kind.is_half or dtype is not None else found
 
 
-__all__ = ["reduced"]
+__all__ = ["mask_of", "reduced"]

@@ -23,7 +23,7 @@ from pyc.numpy.indexing import take_along_axis
 from pyc.numpy.logic import equal, isnan, less, logical_not, where
 from pyc.numpy.manipulation import expand_dims, reshape, stack
 from pyc.numpy.sorting import median, ordered_axes, percentile, quantile, quantiles_of
-from pyc.numpy.statistics import count_nonzero, cumprod, mean
+from pyc.numpy.statistics import count_nonzero, cumprod, mean, nanmean
 
 __all__ = ["nancumprod", "nanmedian", "nanpercentile", "nanquantile"]
 
@@ -84,12 +84,15 @@ def nanquantile(
     method: str = "linear",
     weights: Any = None,
 ) -> Any:
-    """As `quantile`, of the elements that are not NaN; NaN where there is none.
+    """As `quantile`, of the elements that are not NaN; NaN where there is none. Of an array without
+    elements one NaN for all fractions, as in NumPy.
 
     >>> float(nanquantile([1.0, np.nan, 3.0], 0.5))
     2.0
     """
     x = asarray(x)
+    if 0 in shape_of(x):
+        return nanmean(x, axis, keepdims=keepdims)
     if not dtype_of(x).is_float:
         return quantile(x, q, axis, keepdims=keepdims, method=method, weights=weights)
     given = (x, q, 1, axis, keepdims, _between)
@@ -105,12 +108,15 @@ def nanpercentile(
     method: str = "linear",
     weights: Any = None,
 ) -> Any:
-    """As `percentile`, of the elements that are not NaN; NaN where there is none.
+    """As `percentile`, of the elements that are not NaN; NaN where there is none. Of an array
+    without elements one NaN for all fractions, as in NumPy.
 
     >>> float(nanpercentile([1.0, np.nan, 3.0], 50))
     2.0
     """
     x = asarray(x)
+    if 0 in shape_of(x):
+        return nanmean(x, axis, keepdims=keepdims)
     if not dtype_of(x).is_float:
         return percentile(x, q, axis, keepdims=keepdims, method=method, weights=weights)
     given = (x, q, 100, axis, keepdims, _between)

@@ -252,7 +252,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     they overlap fully)."""
     if mode not in ("full", "same", "valid"):
         raise ArgumentError(f"convolve: mode must be 'full', 'same' or 'valid', got {mode!r}")
-    a, v = _line("convolve", a), _line("convolve", v)
+    a, v = (_line("convolve", x if shape_of(value(x)) else [x]) for x in (a, v))
     if shape_of(v)[0] > shape_of(a)[0]:
         a, v = v, a
     n, m = shape_of(a)[0], shape_of(v)[0]
@@ -437,16 +437,24 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
 
 def matvec(a: Any, b: Any) -> Any:
-    """Matrices (..., m, n) times vectors (..., n): (..., m)."""
-    b = asarray(b)
+    """Matrices (..., m, n) times vectors (..., n): (..., m). ShapeError: no matrices, or no
+    vectors."""
+    a, b = _of_ranks("matvec", asarray(a), 2), _of_ranks("matvec", asarray(b), 1)
     columns = reshape(b, (*shape_of(b), 1))
     found = matmul(a, columns)
     return reshape(found, shape_of(found)[:-1])
 
 
+def _of_ranks(name: str, x: Any, least: int) -> Any:
+    if len(shape_of(x)) < least:
+        raise ShapeError(f"{name}: needs vectors and matrices, got {type_text(x)}")
+    return x
+
+
 def vecmat(a: Any, b: Any) -> Any:
-    """Conjugated vectors (..., m) times matrices (..., m, n): (..., n)."""
-    a = asarray(a)
+    """Conjugated vectors (..., m) times matrices (..., m, n): (..., n). ShapeError: no matrices, or
+    no vectors."""
+    a, b = _of_ranks("vecmat", asarray(a), 1), _of_ranks("vecmat", asarray(b), 2)
     shape = shape_of(a)
     row = conj(a) if dtype_of(a).is_complex else a
     found = matmul(reshape(row, (*shape[:-1], 1, shape[-1])), b)

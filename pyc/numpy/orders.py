@@ -10,6 +10,7 @@ from pyc.errors import ArgumentError, ConcretizationError, ShapeError
 from pyc.interpreter import is_number
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
+    as_lines,
     axis_of,
     cast,
     constant,
@@ -51,8 +52,9 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     return order
 
 
-def _check(name: str, x: Any, kth: Any, axis: int | None) -> None:
-    """ArgumentError for a place that the axis does not have."""
+def _check(name: str, x: Any, axis: int, kth: Any) -> None:
+    """ArgumentError for a place that the axis does not have; of an array without elements any may
+    be asked for, as in NumPy."""
     known = structural(kth)
     places = known if isinstance(known, (list, tuple)) else [known]
     if not all(is_number(k) and hasattr(k, "__index__") for k in places):
@@ -60,9 +62,8 @@ def _check(name: str, x: Any, kth: Any, axis: int | None) -> None:
             f"{name}: `kth` is known while tracing, as integers",
             fix="Pass Python integers, or make it a static argument.",
         )
-    shape = shape_of(x)
-    length = int(np.prod(shape)) if axis is None else shape[axis_of(name, axis, len(shape))]
-    for k in places:
+    length = shape_of(x)[axis]
+    for k in places if 0 not in shape_of(x) else ():
         if not -length <= k < length:
             raise ArgumentError(f"{name}: kth = {k} is out of bounds for {length} elements")
 
@@ -77,8 +78,9 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
     [1, 2, 3]
     """
     x = asarray(a)
-    _check("partition", x, kth, axis)
-    return sort(ravel(x), 0) if axis is None else sort(x, axis)
+    x, place = (ravel(x), 0) if axis is None else (x, axis_of("partition", axis, len(shape_of(x))))
+    _check("partition", x, place, kth)
+    return sort(x, place)
 
 
 def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Any:
@@ -90,9 +92,9 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Any:
     >>> argpartition([3, 1, 2], 1).tolist()
     [1, 2, 0]
     """
-    x = asarray(a)
-    _check("argpartition", x, kth, axis)
-    return argsort(ravel(x), 0) if axis is None else argsort(x, axis)
+    x, place = as_lines("argpartition", asarray(a), axis)
+    _check("argpartition", x, place, kth)
+    return argsort(x, place)
 
 
 def sort_complex(a: Any) -> Any:

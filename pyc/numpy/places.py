@@ -7,7 +7,6 @@ traced elements.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,11 @@ from pyc.errors import (
     DTypeError,
     ShapeError,
 )
+from pyc.forks import load
 from pyc.interpreter import bind1, is_number
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
-    axis_of,
+    as_lines,
     broadcast,
     cast,
     constant,
@@ -34,6 +34,7 @@ from pyc.numpy.core import (
     structural,
     to_shape,
     type_text,
+    value,
 )
 from pyc.numpy.creation import asarray, linspace
 from pyc.numpy.elementwise import (
@@ -47,7 +48,16 @@ from pyc.numpy.elementwise import (
     subtract,
 )
 from pyc.numpy.indexing import gather
-from pyc.numpy.logic import equal, greater_equal, isnan, less, less_equal, logical_and, where
+from pyc.numpy.logic import (
+    equal,
+    greater_equal,
+    isfinite,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    where,
+)
 from pyc.numpy.manipulation import ravel, reshape, stack
 from pyc.numpy.numerical import convolve
 from pyc.numpy.sorting import nonzero, searchsorted
@@ -179,8 +189,8 @@ def _nan_place(name: str, find: Any, x: Any, axis: int | None, keepdims: bool, r
         return find(x, axis, keepdims)
     missing = isnan(x)
     found = find(where(missing, rest, x), axis, keepdims)
-    place = 0 if axis is None else axis_of(name, axis, len(shape_of(x)))
-    length = prod(shape_of(x)) if axis is None else shape_of(x)[place]
+    lines, place = as_lines(name, x, axis)
+    length = shape_of(lines)[place]
     # Where all are NaN, NumPy raises; here the place is out of range.
     none = all_true(missing, axis, keepdims)
     known = known_elements(none)
@@ -267,8 +277,7 @@ def compress(
     mask, x = asarray(condition), asarray(a)
     if len(shape_of(mask)) != 1:
         raise ShapeError(f"compress: the condition must be a line, got {type_text(mask)}")
-    x, axis = (ravel(x), 0) if axis is None else (x, axis)
-    place = axis_of("compress", axis, len(shape_of(x)))
+    x, place = as_lines("compress", x, axis)
     fix = "`pyc.numpy.compress(mask, x, size=n)`"
     return _taken(x, mask, place, _found("compress", mask, size, fix), size, fill_value)
 
@@ -295,13 +304,19 @@ def histogram(
     closed; with `density` as a density. Counts are int64.
 
     bins: a known number of bins of one width over `range` (by default from the least element to
-    the greatest; NaN there makes NaN edges), or the ascending edges
-    raises ArgumentError: known edges that are not ascending
+    the greatest), or the ascending edges
+    raises ArgumentError: known edges that are not ascending; a least or greatest element that is
+    not finite, when the program runs
     """
     x = ravel(asarray(a))
     if isinstance(bins, str) and weights is not None:
         raise DTypeError(
             f"histogram: bins={bins!r} and weights", fix="Give the number of bins, or their edges."
+        )
+    if weights is not None and shape_of(asarray(weights)) != shape_of(asarray(a)):
+        raise ShapeError(
+            f"histogram: weights {type_text(asarray(weights))} for {type_text(asarray(a))}",
+            fix="Give a weight for each element: `np.broadcast_to(weights, a.shape)`.",
         )
     edges = edges_of_bins(x, bins, range)
     count = shape_of(edges)[0] - 1
@@ -336,8 +351,9 @@ def _weight_type(weights: Any) -> Any:
     return dt.i64 if kind is dt.b1 else kind
 
 
-def edges_of_bins(x: Any, bins: Any, range: Any) -> Any:
-    """The edges of bins for a line; see `histogram`."""
+def edges_of_bins(x: Any, bins: Any, range: Any, *, of_range: bool = False) -> Any:
+    """The edges of bins for a line; see `histogram`. of_range: in the type of `range`, without that
+    of the elements."""
     if dtype_of(x).is_complex:
         raise DTypeError(f"histogram: needs real numbers, got {type_text(x)}")
     if isinstance(bins, str):
@@ -368,14 +384,25 @@ def edges_of_bins(x: Any, bins: Any, range: Any) -> Any:
             raise ArgumentError(f"histogram: range ({first}, {last}) is not finite and ascending")
     elif shape_of(x)[0]:
         first, last = least(x), greatest(x)
+        if dtype_of(x).is_float:
+            _check_finite(first, last)
     else:
         first, last = 0.0, 1.0
-    kind = result_dtype(first, last, x)
+    kind = result_dtype(first, last, value(1.0) if of_range else x)
     kind = kind if kind.is_float else dt.f64
     first, last = cast(first, kind), cast(last, kind)
     same = equal(first, last)
     first, last = where(same, subtract(first, 0.5), first), where(same, add(last, 0.5), last)
     return linspace(first, last, known + 1, dtype=kind.numpy)
+
+
+def _check_finite(first: Any, last: Any) -> None:
+    """ArgumentError, when the program runs if they are traced, unless both ends are finite."""
+    error = ArgumentError(
+        "histogram: the range from the least element to the greatest is not finite",
+        fix="Say which: `range=(low, high)`; or leave out what is not finite: `x[np.isfinite(x)]`.",
+    )
+    load("pyc.trace.raising").check(logical_and(isfinite(first), isfinite(last)), error)
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:

@@ -16,6 +16,7 @@ from pyc.numpy.core import (
     cast,
     constant,
     dtype_of,
+    integer,
     known_elements,
     literal,
     part,
@@ -213,7 +214,7 @@ def polyfit(
     >>> polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1).round(6).tolist()
     [2.0, 1.0]
     """
-    order = int(structural(deg).__index__()) + 1
+    order = integer("polyfit", "`deg`", deg) + 1
     if order < 1:
         raise ArgumentError(
             f"polyfit: the degree must not be negative, got {order - 1}",

@@ -16,12 +16,12 @@ from pyc.numpy.core import (
     broadcast,
     cast,
     constant,
+    integer,
     known_elements,
     literal,
     part,
     result_dtype,
     shape_of,
-    structural,
     type_text,
     value,
 )
@@ -124,7 +124,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
 
 
 def _order(name: str, m: Any) -> int:
-    times = int(structural(m).__index__())
+    times = integer("polyint", "`m`", m)
     if times < 0:
         raise ArgumentError(f"{name}: the order must not be negative, got {times}")
     return times
@@ -185,7 +185,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     if len(shape_of(line)) != 1:
         raise ShapeError(f"vander: needs a line, got {type_text(line)}")
     (size,) = shape_of(line)
-    columns = size if N is None else int(structural(N).__index__())
+    columns = size if N is None else integer("vander", "`N`", N)
     if columns < 0:
         raise ShapeError(f"vander: a negative number of columns, {columns}")
     kind = result_dtype(line, cast(value(0), dt.i64))

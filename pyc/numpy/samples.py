@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import ArgumentError, ConcretizationError, ShapeError
-from pyc.interpreter import bind1, is_number
+from pyc.interpreter import bind1, is_number, is_tracing
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     axis_of,
@@ -17,6 +17,7 @@ from pyc.numpy.core import (
     cast,
     constant,
     dtype_of,
+    integer,
     known_elements,
     literal,
     part,
@@ -42,6 +43,7 @@ from pyc.numpy.elementwise import (
 )
 from pyc.numpy.logic import equal, greater, less, logical_and, logical_not, logical_or, where
 from pyc.numpy.manipulation import concat, diff, moveaxis
+from pyc.numpy.on_device import together
 from pyc.numpy.statistics import all as all_true
 from pyc.numpy.statistics import cumsum
 
@@ -65,24 +67,32 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     if several and shape_of(x):
         several = len(condlist) > 0 and len(shape_of(asarray(condlist[0]))) > 0
     conditions = list(condlist) if several else [condlist]
-    tests = [cast(asarray(c), dt.b1) for c in conditions]
+    tests = [asarray(c) for c in conditions]
     if len(funclist) not in (len(tests), len(tests) + 1):
         raise ArgumentError(
             f"piecewise: {len(funclist)} functions for {len(tests)} conditions; there may be one "
             "more than these"
         )
-    kind = dtype_of(x)
-    found = broadcast(literal(0, kind), shape_of(x))
-    if len(funclist) > len(tests):
+    for test in tests:
+        if shape_of(test) not in (shape_of(x), ()):
+            raise ShapeError(f"piecewise: the condition {type_text(test)} for {type_text(x)}")
+    pieces = [asarray(f(x, *args, **kw) if callable(f) else f) for f in funclist]
+    return together(_by_the_last, x, tests, pieces)
+
+
+def _by_the_last(x: Any, conditions: Sequence[Any], pieces: Sequence[Any]) -> Any:
+    """The piece of the last condition that holds, in the dtype of `x`; of none, the piece that
+    there is beyond the conditions, or 0."""
+    kind, shape = dtype_of(x), shape_of(x)
+    tests = [cast(c, dt.b1) for c in conditions]
+    found = broadcast(literal(0, kind), shape)
+    if len(pieces) > len(tests):
         held = tests[0]
         for test in tests[1:]:
             held = logical_or(held, test)
         tests.append(logical_not(held))
-    for test, function in zip(tests, funclist, strict=True):
-        if shape_of(test) not in (shape_of(x), ()):
-            raise ShapeError(f"piecewise: the condition {type_text(test)} for {type_text(x)}")
-        new = asarray(function(x, *args, **kw) if callable(function) else function)
-        found = where(broadcast(test, shape_of(x)), cast(new, kind), found)
+    for test, piece in zip(tests, pieces, strict=True):
+        found = where(broadcast(test, shape), cast(piece, kind), found)
     return found
 
 
@@ -109,10 +119,20 @@ def geomspace(
             raise ArgumentError("geomspace: a geometric sequence does not hold 0")
     asked = dtype is not None and to_dtype(dtype).is_complex
     wide = dt.c128 if asked or result_dtype(*ends).is_complex else dt.f64
-    first, last = (cast(end, wide) for end in ends)
+    size = integer("geomspace", "`num`", num)
+    if not is_tracing():  # arrays, of rank 0 too: these run as one program
+        ends = [np.asarray(end) for end in ends]
+    found = together(_geometric, *ends, size, endpoint, wide.numpy.name)
+    found = found if dtype is None else cast(found, to_dtype(dtype))
+    return moveaxis(found, 0, axis) if axis else found
+
+
+def _geometric(start: Any, stop: Any, size: int, endpoint: bool, dtype: Any) -> Any:
+    """`size` numbers of a type from start to stop, along a new first axis."""
+    wide = to_dtype(dtype)
+    first, last = (cast(end, wide) for end in (start, stop))
     # Measured from the first end: real sequences of negative numbers, and spirals, begin at 1.
     turn = sign(first)
-    size = int(structural(num).__index__())
     exponents = linspace(log10(divide(first, turn)), log10(divide(last, turn)), size, endpoint)
     ten = broadcast(literal(10, wide), shape_of(exponents))
     found = multiply(bind1("power", ten, cast(exponents, wide)), turn)
@@ -124,8 +144,7 @@ def geomspace(
             found = concat([begin, part(found, 0, 1, size - 2), end], 0)
         else:
             found = concat([begin, part(found, 0, 1, size - 1)], 0)
-    found = found if dtype is None else cast(found, to_dtype(dtype))
-    return moveaxis(found, 0, axis) if axis else found
+    return found
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:

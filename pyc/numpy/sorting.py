@@ -10,9 +10,10 @@ import numpy as np
 
 from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
 from pyc.forks import load
-from pyc.interpreter import bind, bind1
+from pyc.interpreter import bind, bind1, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
+    as_lines,
     axes_of,
     axis_of,
     broadcast,
@@ -47,7 +48,8 @@ def sort(
 ) -> Any:
     """`x` in ascending (or descending) order along an axis (flattened if None). Every kind of sort
     is the stable one."""
-    del kind, stable
+    del stable
+    _check_kind("sort", kind)
     return _sorted("sort", x, axis, descending)
 
 
@@ -61,15 +63,24 @@ def argsort(
 ) -> Any:
     """The indices, int64, that sort `x` along an axis (flattened if None). Every kind of sort is
     the stable one."""
-    del kind, stable
+    del stable
+    _check_kind("argsort", kind)
     return _sorted("argsort", x, axis, descending)
+
+
+def _check_kind(name: str, kind: str | None) -> None:
+    if kind is not None and str(kind)[:1].lower() not in ("q", "h", "m", "s"):
+        raise ArgumentError(
+            f"{name}: kind must be 'quicksort', 'heapsort', 'mergesort' or 'stable', got {kind!r}"
+        )
 
 
 def _sorted(op: str, x: Any, axis: int | None, descending: bool) -> Any:
     x = asarray(x)
-    if axis is None:
-        x, axis = ravel(x), 0
-    place = axis_of(op, axis, len(shape_of(x)))
+    if op == "argsort" or axis is None:
+        x, place = as_lines(op, x, axis)
+    else:
+        place = axis_of(op, axis, len(shape_of(x)))
     rows = moveaxis(x, place, -1)
     if dtype_of(x).is_complex:
         found = getattr(load("pyc.numpy.complex_order"), op)(rows, descending)
@@ -211,6 +222,11 @@ def quantiles_of(
         found = [bind1("reshape", each, shape=wide) for each in found]
     if fractions.ndim == 0:
         return found[0]
+    if not found:
+        kept = type_of(between(ordered, 0.0))
+        return broadcast(
+            literal(0, kept.dtype), (*fractions.shape, *(wide if keepdims else kept.shape))
+        )
     together = stack(found)
     return bind1("reshape", together, shape=(*fractions.shape, *shape_of(together)[1:]))
 

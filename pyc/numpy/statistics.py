@@ -16,13 +16,16 @@ from pyc.forks import load
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
+    as_lines,
     axes_of,
     axis_of,
     broadcast,
     cast,
     dtype_of,
+    is_axis_of_number,
     literal,
     part,
+    reduced_axes,
     result_dtype,
     shape_of,
     to_dtype,
@@ -37,7 +40,7 @@ from pyc.numpy.manipulation import concat, diagonal, moveaxis, permute_dims, rav
 def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any = None) -> Any:
     """Reduction over axes; empty: the value of no elements (None: an error)."""
     shape = shape_of(x)
-    axes = axes_of(name, axis, len(shape))
+    axes = reduced_axes(name, axis, len(shape))
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
     out = kept if keepdims else tuple(n for k, n in enumerate(shape) if k not in axes)
     if builtins.any(shape[k] == 0 for k in axes):
@@ -67,8 +70,10 @@ def _wide(x: Any, dtype: Any) -> Any:
 
 
 def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The sum over some axes (all if None); 0 of no elements."""
+    """The sum over some axes (all if None); 0 of no elements. As bools: whether any is true."""
     x = _wide(asarray(x), dtype)
+    if dtype_of(x) is dt.b1:
+        return any(x, axis, keepdims)
     if dtype_of(x).is_complex:
         parts = (sum(part(x), axis, keepdims=keepdims) for part in (real, imag))
         return bind1("complex", *parts)
@@ -76,8 +81,11 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> 
 
 
 def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The product over some axes (all if None); 1 of no elements."""
+    """The product over some axes (all if None); 1 of no elements. As bools: whether all are
+    true."""
     x = _wide(asarray(x), dtype)
+    if dtype_of(x) is dt.b1:
+        return all(x, axis, keepdims)
     if dtype_of(x).is_complex:
         return _complex_product(x, axis, keepdims)
     return _reduced("prod", "reduce_prod", x, axis, keepdims, 1)
@@ -86,7 +94,7 @@ def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
 def _complex_product(x: Any, axis: Any, keepdims: bool) -> Any:
     """The last running product of the reduced axes in row-major order."""
     shape = shape_of(x)
-    axes = axes_of("prod", axis, len(shape))
+    axes = reduced_axes("prod", axis, len(shape))
     kept = [k for k in range(len(shape)) if k not in axes]
     out = tuple(1 if k in axes else n for k, n in enumerate(shape)) if keepdims else None
     final = out if out is not None else tuple(shape[k] for k in kept)
@@ -116,7 +124,7 @@ def _complex_extreme(
     """max or min of complex numbers in NumPy's order. shown: the name for messages; missing: those
     with NaN count only where all have one."""
     shape = shape_of(x)
-    axes = axes_of(shown or name, axis, len(shape))
+    axes = reduced_axes(shown or name, axis, len(shape))
     if not axes or builtins.any(not shape[k] for k in axes):
         return _reduced(shown or name, "", x, axis, keepdims)
     found = load("pyc.numpy.complex_order").extreme(name, x, axes, missing)
@@ -190,7 +198,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
 _mean = mean
 
 
-def _degrees_less(name: str, ddof: float, correction: float | None) -> float:
+def degrees_less(name: str, ddof: float, correction: float | None) -> float:
     """What is taken from the number of elements; ArgumentError: it is said twice."""
     if correction is None:
         return ddof
@@ -214,7 +222,7 @@ def var(
     as 1, if it is known."""
     x = _float("var", asarray(x), dtype)
     wide = _internal(x)
-    less = _degrees_less("var", ddof, correction)
+    less = degrees_less("var", ddof, correction)
     n = _count(x, axis, "var") - less
     apart = subtract(wide, _mean(wide, axis, keepdims=True) if mean is None else asarray(mean))
     if dtype_of(x).is_complex:
@@ -322,7 +330,7 @@ def nanvar(
 ) -> Any:
     """The mean squared distance from the mean of the elements that are not NaN, over n - ddof (or
     `correction`). mean: the mean, with the reduced axes as 1, if it is known."""
-    ddof = _degrees_less("nanvar", ddof, correction)
+    ddof = degrees_less("nanvar", ddof, correction)
     x = _float("nanvar", asarray(x), dtype)
     wide, there = _internal(x), logical_not(isnan(x))
     count = cast(sum(there, axis, keepdims=keepdims), dtype_of(wide).real)
@@ -386,12 +394,16 @@ def nanmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def _running(op: str, x: Any, axis: int | None, dtype: Any, wide: bool) -> Any:
     x = asarray(x)
     x = _wide(x, dtype) if wide else x
-    if axis is None:
-        x, axis = ravel(x), 0
-    place = axis_of(op, axis, len(shape_of(x)))
+    x, place = as_lines(op, x, axis)
     if not wide and dtype_of(x).is_complex:
         return load("pyc.numpy.complex_order").running(op, x, place)
+    if dtype_of(x) is dt.b1:
+        op = _OF_BOOLS.get(op, op)
     return bind1(op, x, axis=place, reverse=False)
+
+
+_OF_BOOLS = {"cumsum": "cummax", "cumprod": "cummin"}
+"""Sums and products of bools are `or` and `and`, as in NumPy."""
 
 
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
@@ -424,12 +436,9 @@ def _cumulative(
     name: str, running: Any, unit: int, x: Any, axis: int | None, dtype: Any, initial: bool
 ) -> Any:
     x = asarray(x)
-    rank = len(shape_of(x))
-    if rank == 0:
-        raise ShapeError(f"{name}: needs rank 1 or more, got {type_text(x)}")
-    if axis is None and rank > 1:
+    if axis is None and len(shape_of(x)) > 1:
         raise ShapeError(f"{name}: {type_text(x)} has several axes: give `axis`")
-    place = axis_of(name, 0 if axis is None else axis, rank)
+    x, place = as_lines(name, x, axis)
     found = running(x, place, dtype)
     if not initial:
         return found
@@ -462,9 +471,9 @@ def _place(name: str, x: Any, axis: int | None, keepdims: bool) -> Any:
     if dtype_of(x) is dt.b1:
         x = cast(x, dt.u8)
     rank = len(shape_of(x))
-    where_axis = None if axis is None else axis_of(name, axis, rank)
-    if rank == 0:
+    if rank == 0 and (axis is None or is_axis_of_number(axis, rank)):
         return literal(0, dt.i64)
+    where_axis = None if axis is None else axis_of(name, axis, rank)
     if dtype_of(x).is_complex:
         return _complex_place(name, x, where_axis, keepdims)
     return _reduced(name, name, x, where_axis, keepdims)

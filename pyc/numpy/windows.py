@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import ConcretizationError, DTypeError, ShapeError
-from pyc.interpreter import bind1, is_number
+from pyc.interpreter import bind1, is_number, is_tracing
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     broadcast,
@@ -59,9 +59,14 @@ def _cosines(name: str, count: Any, *weights: float) -> Any:
     points, length = _points(name, count)
     if points.size < 2:
         return broadcast(literal(1, dt.f64), points.shape)
-    angle = constant(points * (pi / length))
-    found: Any = literal(weights[0], dt.f64)
-    for k, weight in enumerate(weights[1:], 1):
+    angle = points * (pi / length)
+    return together(_weighted_cosines, constant(angle) if is_tracing() else angle, *weights)
+
+
+def _weighted_cosines(angle: Any, first: Any, *weights: Any) -> Any:
+    """first + the sum of the weights times cos(k angle), k = 1, 2, ..."""
+    found = first
+    for k, weight in enumerate(weights, 1):
         found = add(found, multiply(weight, cos(multiply(float(k), angle))))
     return found
 

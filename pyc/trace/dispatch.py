@@ -18,9 +18,17 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.array import Array
-from pyc.errors import ConcretizationError, DTypeError, TraceError, UnsupportedOpError
+from pyc.errors import (
+    ArgumentError,
+    ConcretizationError,
+    DTypeError,
+    TraceError,
+    UnsupportedOpError,
+)
 from pyc.interpreter import is_concrete, is_tracing, type_of, weak_type
 from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
+from pyc.ir.types import ArrayType
 from pyc.numpy import keywords, on_device
 from pyc.numpy.core import separated, to_dtype, value
 from pyc.trace import (
@@ -448,8 +456,8 @@ def _call_ufunc(
     if method == "reduce" and rest.get("keepdims") is False:
         del rest["keepdims"]
     axis = rest.pop("axis", None) if "axis" in options else 0
-    if axis is None and method != "reduce" and type_of(value(inputs[0])).rank == 1:
-        axis = 0
+    if method != "reduce":
+        axis = _running_axis(f"{name}.{method}", axis, type_of(value(inputs[0])))
     known = {"reduce": _REDUCTIONS, "accumulate": _ACCUMULATIONS}.get(method, {})
     if ufunc in known:
         allowed = {"keepdims", "where"} if method == "reduce" else set()
@@ -467,6 +475,19 @@ def _call_ufunc(
     else:
         found = on_device.run(run, given, {"axis": axis, **rest})
     return separated(found, inputs)
+
+
+def _running_axis(name: str, axis: Any, given: ArrayType) -> Any:
+    """The axis along which a ufunc accumulates; None names that of a line."""
+    if not given.rank:
+        raise DTypeError(
+            f"{name}: needs rank 1 or more, got {given}",
+            fix="A number is its own result: leave the call out.",
+            place=location.here(),
+        )
+    if axis is None and given.rank > 1:
+        raise ArgumentError(f"{name}: {given} has several axes: give one", place=location.here())
+    return 0 if axis is None else axis
 
 
 _OPTIONS = {
@@ -495,7 +516,7 @@ def _in_type(ufunc: np.ufunc, ours: Function, inputs: Sequence[Any], dtype: Any)
     name, kind = f"np.{ufunc.__name__}", to_dtype(dtype)
     if all(loop.endswith("?") for loop in ufunc.types if "O" not in loop):
         if kind is not dt.b1:
-            _refuse_argument(name, "dtype")
+            raise _no_loop(name, kind)
         return ours(*inputs)
     for x in map(value, inputs):
         given = type_of(x).dtype
@@ -508,8 +529,16 @@ def _in_type(ufunc: np.ufunc, ours: Function, inputs: Sequence[Any], dtype: Any)
             )
     found = ours(*(pnp.asarray(x, kind) for x in inputs))
     if any(type_of(x).dtype is not kind for x in (found if isinstance(found, tuple) else (found,))):
-        _refuse_argument(name, "dtype")
+        raise _no_loop(name, kind)
     return found
+
+
+def _no_loop(name: str, kind: DType) -> DTypeError:
+    return DTypeError(
+        f"{name}: does not compute in dtype {kind.name}",
+        fix="Convert the arguments or the result: `.astype(dtype)`.",
+        place=location.here(),
+    )
 
 
 __all__ = ["call_function", "call_ufunc", "counterpart"]

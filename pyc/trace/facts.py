@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Mapping
-from enum import Enum
+from enum import Enum, EnumType
 from opcode import opmap
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -44,8 +44,9 @@ def mentioned(code: CodeType) -> set[str]:
 
 
 def asks_which_are_one(code: CodeType, names: Mapping[str, Any]) -> bool:
-    """Whether code compares objects by `is`, other than with None, classes, functions and modules:
-    each of these is the very same object in every call anyway. names: the global ones."""
+    """Whether code compares objects by `is`, other than with None, classes, functions, modules and
+    members of enumerations: each of these is the very same object in every call anyway. names: the
+    global ones."""
     steps = [(op, arg) for op, arg in zip(code.co_code[::2], code.co_code[1::2]) if op != _CACHE]
     for at, (op, _) in enumerate(steps):
         if op == _IS and not _is_certain(code, steps[max(at - 2, 0) : at], names):
@@ -67,8 +68,10 @@ def _is_certain(code: CodeType, steps: list[tuple[int, int]], names: Mapping[str
     of, number = steps[0]
     if name == "__class__":
         return True
-    module = _named(code.co_names[number >> 1], names) if of == _GLOBAL else None
-    return isinstance(module, ModuleType) and _is_one(vars(module).get(name))
+    holder = _named(code.co_names[number >> 1], names) if of == _GLOBAL else None
+    if isinstance(holder, EnumType):
+        return name in holder.__members__
+    return isinstance(holder, ModuleType) and _is_one(vars(holder).get(name))
 
 
 def _named(name: str, names: Mapping[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyc.array import Array
-from pyc.errors import TraceError, UnsupportedOpError
+from pyc.errors import DTypeError, TraceError, UnsupportedOpError
 from pyc.interpreter import bind1, is_concrete, is_tracing, type_of
 from pyc.numpy import keywords
 from pyc.numpy.core import cast, value
@@ -46,6 +46,12 @@ def change(array: Any, new: Any, what: str) -> None:
             f"{what} would write traced values into a NumPy array in place",
             fix="Make the array with `pyc.numpy` (`zeros`, `full`, ...), or make a new one: "
             "`x.at[index].set(values)`, `pyc.numpy.where`.",
+            place=location.here(),
+        )
+    if not hasattr(array, "change"):
+        raise DTypeError(
+            f"{what} changes an array, this is a {type(array).__name__}",
+            fix="Make an array of it: `np.array(x)`.",
             place=location.here(),
         )
     array.change(new, what, _REWRITE)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from pyc import tree
-from pyc.errors import TraceError, place_lines
+from pyc.errors import PycError, TraceError, place_lines
 from pyc.frozen import frozen, replace
-from pyc.interpreter import bind1, current
+from pyc.interpreter import bind1, current, is_tracing
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Location, Raise
 from pyc.ir.types import ArrayType
@@ -149,6 +149,8 @@ class _Maker:
             setattr(made, name, self._filled(attribute, number))
         made.__cause__ = template.__cause__
         made.__suppress_context__ = template.__suppress_context__
+        if isinstance(made, PycError):
+            return made.at(self.place)
         made.add_note("\n".join(place_lines(self.place)))
         return made
 
@@ -264,6 +266,18 @@ def bind_check(ok: Any, bits: Any, found: Raised) -> None:
     trace.bind_at(found.at(), "check", (trace.lift(lifted(ok, dt.b1)), bits), {"error": found.text})
 
 
+def check(ok: Any, error: Exception) -> None:
+    """Raises `error` unless the bool `ok` is true: at once where it is known, else when the program
+    runs."""
+    known = not is_tracing() or (isinstance(ok, Tracer) and ok.is_at_hand)
+    if known:
+        if not (ok.needed() if isinstance(ok, Tracer) else ok):
+            raise error
+        return
+    found = raised(error, [], location.here())
+    bind_check(ok, found.bits(), found)
+
+
 def refusal(error: Exception, why: str) -> TraceError:
     """What the user's code raises, where it cannot be a check: that, and why."""
     return _refusal(error, location.of_traceback(error.__traceback__), why)
@@ -273,6 +287,7 @@ __all__ = [
     "Raised",
     "bind_check",
     "can_tell",
+    "check",
     "check_not_caught",
     "is_raise",
     "raised",

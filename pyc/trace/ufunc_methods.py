@@ -15,9 +15,8 @@ import pyc.numpy as pnp
 from pyc.errors import ArgumentError, DTypeError, UnsupportedOpError
 from pyc.interpreter import bind1, type_of
 from pyc.ir import dtype as dt
-from pyc.numpy import indexing
+from pyc.numpy import indexing, masked
 from pyc.numpy.core import (
-    axes_of,
     axis_of,
     broadcast,
     broadcast_shape,
@@ -26,6 +25,8 @@ from pyc.numpy.core import (
     known_elements,
     literal,
     part,
+    reduced_axes,
+    start_of,
     to_dtype,
     value,
 )
@@ -53,6 +54,8 @@ ASSOCIATIVE: dict[str, Any] = {
     "logaddexp2": -np.inf,
 }
 """Ufuncs that may combine elements in any order, and their identity (None: they have none)."""
+_POSITIVE = ("gcd", "hypot")
+"""Ufuncs that give one element without its sign, as all: NumPy begins with their identity."""
 _WIDE = ("add", "multiply")
 """Ufuncs whose reductions of small integers are 64 bits wide."""
 
@@ -84,12 +87,12 @@ def _prepared(name: str, method: str, x: Any, dtype: Any) -> Any:
 def _lines(name: str, x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     """`x` with the axes that are reduced as one last axis, and its shape with each as 1."""
     shape = type_of(x).shape
-    if name not in ASSOCIATIVE and len(axes_of(f"np.{name}.reduce", axis, len(shape))) > 1:
+    axes = reduced_axes(f"np.{name}.reduce", axis, len(shape))
+    if name not in ASSOCIATIVE and len(axes) > 1:
         raise ArgumentError(
             f"np.{name}.reduce: the order decides the result, so one axis is reduced only",
             place=location.here(),
         )
-    axes = axes_of(f"np.{name}.reduce", axis, len(shape))
     kept = [k for k in range(len(shape)) if k not in axes]
     rows = pnp.permute_dims(x, (*kept, *axes))
     count = int(np.prod([shape[k] for k in axes], dtype=int))
@@ -97,8 +100,9 @@ def _lines(name: str, x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     return rows, tuple(1 if k in axes else n for k, n in enumerate(shape))
 
 
-def _combined(name: str, rows: Any) -> Any:
-    """The combination of the last axis, which is not empty."""
+def _combined(name: str, rows: Any, mask: Any = None) -> Any:
+    """The combination of the last axis, which is not empty. mask: of what counts where the order
+    decides, the first element among it."""
     function = getattr(pnp, name)
     *around, count = type_of(rows).shape
     last = len(around)
@@ -106,8 +110,16 @@ def _combined(name: str, rows: Any) -> Any:
         steps = pnp.moveaxis(rows, -1, 0)
         first = pnp.reshape(part(steps, 0, 0, 1), tuple(around))
         rest = part(steps, 0, 1, count - 1)
-        found, _ = scan(lambda carry, each: (function(carry, each), None), first, rest)
-        return found
+        if mask is None:
+            found, _ = scan(lambda carry, each: (function(carry, each), None), first, rest)
+            return found
+        counts = part(pnp.moveaxis(mask, -1, 0), 0, 1, count - 1)
+
+        def step(carry: Any, each: Any) -> tuple[Any, None]:
+            element, is_in = each
+            return pnp.where(is_in, function(carry, element), carry), None
+
+        return scan(step, first, (rest, counts))[0]
     while count > 1:
         half = count // 2
         joined = function(part(rows, last, 0, half), part(rows, last, half, half))
@@ -129,36 +141,46 @@ def reduce(
     """The combination of the elements along some axes (all if None), one axis if the order decides.
 
     initial: what comes first; where: a mask of the elements that count, for a ufunc that has an
-    identity or with `initial`, and is associative
+    identity or with `initial`
     raises ArgumentError: several axes where the order decides, or no element and no identity;
-    ShapeError: a mask that does not fit
+    ShapeError: a mask that does not fit; IntegerRangeError: `initial` is beyond the type
     """
     typed = _prepared(name, "reduce", x, dtype)
     kind = type_of(typed).dtype
-    identity = ASSOCIATIVE.get(name)
-    start = identity if initial is None else initial
-    if where is not True:
-        if name not in ASSOCIATIVE or start is None:
-            raise ArgumentError(
-                f"np.{name}.reduce: under a mask there may be no element, and it has no identity",
-                fix="Say what comes first: `initial=`, for a function whose order does not matter.",
-                place=location.here(),
-            )
-        mask = pnp.broadcast_to(pnp.asarray(where), type_of(typed).shape)
-        typed = pnp.where(mask, typed, cast(value(start), kind))
+    unit = _identity(name, kind)
+    start = unit if initial is None else start_of(initial, kind)
     rows, wide = _lines(name, typed, axis)
     *around, count = type_of(rows).shape
+    mask = None
+    if where is not True:
+        if start is None:
+            raise ArgumentError(
+                f"np.{name}.reduce: under a mask there may be no element, and it has no identity",
+                fix="Say what comes first: `initial=`.",
+                place=location.here(),
+            )
+        mask, _ = _lines(name, masked.mask_of(f"np.{name}.reduce", where, typed), axis)
     if not count and start is None:
         raise ArgumentError(
             f"np.{name}.reduce: no elements, and it has no identity", place=location.here()
         )
-    found = _combined(name, rows) if count else None
-    if found is None:
-        start = kind.numpy.type(-1 % 2**kind.bits) if start == -1 and kind.kind == "uint" else start
-        found = broadcast(cast(value(start), kind), tuple(around))
-    elif initial is not None:
-        found = cast(getattr(pnp, name)(cast(value(initial), kind), found), kind)
+    if mask is not None and name in ASSOCIATIVE:
+        # What has no identity takes an element as often as it likes, so `initial` too.
+        rows = pnp.where(mask, rows, start if unit is None else unit)
+    if initial is not None or not count or (name in _POSITIVE and count == 1):
+        rows = pnp.concatenate([broadcast(start, (*around, 1)), rows], -1)
+        if mask is not None:
+            mask = pnp.concatenate([broadcast(literal(True, dt.b1), (*around, 1)), mask], -1)
+    found = cast(_combined(name, rows, mask), kind)
     return pnp.reshape(found, wide) if keepdims else found
+
+
+def _identity(name: str, kind: dt.DType) -> Any:
+    """What an associative ufunc does not notice, in a type; None if there is no such thing."""
+    found = ASSOCIATIVE.get(name)
+    if found is None:
+        return None
+    return literal(found % 2**kind.bits if kind.kind == "uint" else found, kind)
 
 
 def accumulate(name: str, x: Any, axis: int = 0, dtype: Any = None) -> Any:
@@ -202,7 +224,8 @@ def reduceat(name: str, x: Any, indices: Any, axis: int = 0, dtype: Any = None) 
     place = axis_of(f"np.{name}.reduceat", axis, len(type_of(typed).shape))
     rows = pnp.moveaxis(typed, place, -1)
     length = type_of(rows).shape[-1]
-    given = pnp.asarray(indices)
+    is_empty = type(indices) is list and not indices
+    given = pnp.asarray(indices, np.int64 if is_empty else None)
     if not type_of(given).dtype.is_integer or len(type_of(given).shape) != 1:
         raise DTypeError(f"np.{name}.reduceat: needs a line of integers, got {type_of(given)}")
     known = known_elements(given)
@@ -210,7 +233,7 @@ def reduceat(name: str, x: Any, indices: Any, axis: int = 0, dtype: Any = None) 
         found = _of_traced_places(name, rows, given, length)
     else:
         bind1("index_check", constant(known.astype(np.uint64)), bound=length, axis=0)
-        stops = np.append(known[1:], length)
+        stops = np.append(known[1:], length)[: known.size]
         parts = [np.arange(a, max(b, a + 1)) for a, b in zip(known, stops, strict=True)]
         found = _of_known_places(name, rows, parts)
     return pnp.moveaxis(found, -1, place)

@@ -15,7 +15,7 @@ from pyc.errors import ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import bind1, is_number, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy import indexing
-from pyc.numpy.core import broadcast, cast, constant, known_elements, value
+from pyc.numpy.core import axis_of, broadcast, cast, constant, known_elements, value
 from pyc.trace import location
 
 
@@ -168,10 +168,13 @@ def fitted_kind(what: str, array: Any, new: Any) -> Any:
 
 
 def with_diagonal(array: Any, new: Any) -> Any:
-    """`array` after `np.fill_diagonal(array, new)`, for a matrix and one value or a line."""
+    """`array` after `np.fill_diagonal(array, new)`, for a matrix and one value or a line; no values
+    change nothing."""
     shape = type_of(array).shape
     if len(shape) != 2:
         raise ShapeError(f"fill_diagonal: needs a matrix, got shape {shape}", place=location.here())
+    if not type_of(pnp.asarray(new)).size:
+        return array
     count = min(shape)
     rows = constant(np.arange(count))
     return indexing.update(array, (rows, rows), repeated(array, new, (count,)))
@@ -194,7 +197,10 @@ def with_put(array: Any, indices: Any, new: Any, mode: str = "raise") -> Any:
 
 
 def with_mask_put(array: Any, mask: Any, new: Any) -> Any:
-    """`array` after `np.putmask(array, mask, new)`: a value goes to the place of its number."""
+    """`array` after `np.putmask(array, mask, new)`: a value goes to the place of its number; no
+    values change nothing."""
+    if not type_of(pnp.asarray(new)).size:
+        return array
     values = repeated(array, new, type_of(array).shape)
     return pnp.where(pnp.astype(pnp.asarray(mask), np.bool_), values, array)
 
@@ -218,7 +224,7 @@ def with_elements(array: Any, indices: Any, new: Any, axis: int | None) -> Any:
         return pnp.reshape(with_elements(pnp.reshape(array, -1), indices, new, 0), shape)
     places = value(indices)
     under = type_of(places).shape
-    axis = axis % len(shape)
+    axis = axis_of("np.put_along_axis", axis, len(shape))
     key = [
         places
         if k == axis

@@ -143,3 +143,8 @@ def numbers_of_a_negative_order(x):
 @given(LINE)
 def exact_factorials(x):
     return special.factorial(x, exact=True)
+
+
+@given(LINE)
+def kind_of_sort_that_there_is_not(x):
+    return np.sort(x, kind="bubble")

@@ -57,8 +57,8 @@ def indices_of_nothing(x):
 
 
 @given(LINE)
-def triangle_of_a_line(x):
-    return np.triu(x)
+def triangle_of_a_number(x):
+    return pnp.triu(x[0])
 
 
 @given(MATRIX)
@@ -88,10 +88,10 @@ def diagonal_filled_from_outside(m, t):
     return a
 
 
-@given(SQUARE, LINE)
-def diagonal_filled_with_nothing(m, x):
-    a = m * 1
-    np.fill_diagonal(a, x[:0])
+@given(LINE)
+def nothing_put_in_places(x):
+    a = x * 1
+    np.place(a, x > 0, x[:0])
     return a
 
 
@@ -188,9 +188,9 @@ def padded_with_numbers_that_do_not_fit(x, m):
     return np.pad(x, 1, constant_values=m)
 
 
-@given(EMPTY)
-def nothing_resized(m):
-    return np.resize(m, (2, 2))
+@given(LINE)
+def line_as_the_matrix_of_a_product(x):
+    return np.matvec(x, x)
 
 
 @given(LINE)
@@ -453,9 +453,9 @@ def correlation_of_matrices(m):
     return np.correlate(m, m)
 
 
-@given(LINE)
-def running_sum_of_a_number(x):
-    return np.cumulative_sum(x[0])
+@given(MATRIX)
+def running_maximum_of_several_axes(m):
+    return np.maximum.accumulate(m, axis=None)
 
 
 @given(MATRIX)
@@ -604,3 +604,23 @@ def values_that_do_not_fit_a_slice_with_a_traced_bound(m, x, p):
     a = m * 1
     a[p[0] :, :] = x[:2]
     return a
+
+
+@given(LINE)
+def weights_of_bins_of_another_length(x):
+    return np.histogram(x, weights=x[:1])
+
+
+@given(LINE)
+def weights_of_edges_of_another_length(x):
+    return np.histogram_bin_edges(x, weights=x[:1])
+
+
+@given(LINE)
+def weights_of_points_of_another_number(x):
+    return np.histogram2d(x, x, weights=x[:1])[0]
+
+
+@given(MATRIX)
+def more_axes_of_a_product_than_there_are(m):
+    return np.tensordot(m, m, 3)

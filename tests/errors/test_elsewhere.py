@@ -125,6 +125,15 @@ def test_a_program_for_another_value(golden: Any, monkeypatch: pytest.MonkeyPatc
     golden(text_of(lambda: program(np.ones(2))))
 
 
+def test_a_program_for_two_arrays_and_a_call_with_one(
+    golden: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    x = np.ones(2)
+    program = jit(lambda x, y: x if x is y else x + y).compile(x, np.zeros(2))
+    golden(text_of(lambda: program(x, x)))
+
+
 def test_an_argument_of_a_class_that_is_not_known(
     golden: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -371,3 +371,19 @@ def cases_chosen_by_floats(x):
 @given(LINE)
 def three_cases_chosen_by_bools(x):
     return lax.select_n(x > 1, x, x + 1, x + 2)
+
+
+@given(TRUTHS)
+def differences_of_bools(t):
+    return np.ediff1d(t)
+
+
+@given(LINE)
+def sine_in_integers(x):
+    return np.sin(x > 1, dtype=int)
+
+
+@given(LINE)
+def number_that_is_changed_in_place(x):
+    np.put(2.5, [0], x)
+    return x

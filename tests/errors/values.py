@@ -150,3 +150,8 @@ def steps_of_an_iteration_below_zero(m):
 @given(LINE, np.array(3))
 def steps_of_a_loop_of_unknown_length(x, n):
     return lax.fori_loop(0, n, lambda i, c: c + i, x, unroll=2)
+
+
+@given(np.array([1.0, np.nan, 2.0]))
+def bins_of_a_range_that_is_not_finite(x):
+    return np.histogram(x)

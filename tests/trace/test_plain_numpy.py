@@ -51,8 +51,8 @@ What is not exactly as in Python and NumPy:
 * traced edges of bins (`np.digitize`) and lines to search in (`np.searchsorted`) are taken to be in
   order;
 * `np.roots` and `np.linalg.eigvals` of traced values are complex also where all of them are real;
-* `ufunc.reduceat` combines the elements of a part from the left (NumPy's of `np.power` and
-  `np.arctan2` may leave elements out, where they compute several at once);
+* `ufunc.reduce` and `reduceat` combine elements from the left (NumPy's of `np.power` and
+  `np.arctan2` may leave some out, where they compute several at once);
 * results have the byte order of the machine, and are in C order;
 * casts of floats to integers that do not hold them saturate, and NaN gives 0;
 * `np.empty` gives zeros; `order="F"` of a new array changes nothing, and `order="A"` and `"K"`,
