@@ -1,7 +1,7 @@
 """Products of a few rows with a matrix on a CPU: one pass over the matrix, as it lies in memory.
 
     for each task: some panels of columns                                        (parallel)
-      for each block of TERMS terms, of one row ONE_ROW_TERMS:
+      for each block of TERMS terms, or FAR_TERMS:
         for each panel: its sums, in a buffer, and the block's products, by fma
 
 The matrix is read once, along its rows, a block of them side by side, in panels of several vectors,
@@ -44,9 +44,11 @@ MOST_ROWS = 3
 COLUMNS = 8
 """With fewer the generic nest is as quick."""
 TERMS = 8
-ONE_ROW_TERMS = 16
-"""The same of one row: its sums are read and written half as often. The numbers of two rows would
-not fit the registers."""
+FAR_TERMS = 16
+"""The same of one row and a matrix beyond the second-level cache, where more rows side by side are
+read faster, and in it slower. The numbers of two rows would not fit the registers."""
+FAR = 1 << 20
+"""Bytes of such a matrix."""
 PANEL = 8
 """Vectors of a panel of one row, where there are 32 registers or more."""
 VECTORS = 96
@@ -121,7 +123,6 @@ class _Nest:
         free = [k for k in range(a.rank) if k not in (self.a_term, *dimensions[1][0])]
         self.rows = tuple(a.shape[k] for k in free)
         self.m, self.n, self.k = prod(self.rows), b.shape[-1], a.shape[self.a_term]
-        self.terms = ONE_ROW_TERMS if self.m == 1 and self.k >= ONE_ROW_TERMS else TERMS
         lanes = target.lanes(self.accumulator.itemsize)
         vectors = _panel(self.m, -(-self.n // lanes), target)
         self.width = vectors * lanes
@@ -132,7 +133,10 @@ class _Nest:
         self.tasks = -(-panels * vectors // most)
         self.panels = -(-panels // self.tasks)
         self.ragged = self.n % (self.tasks * self.panels * self.width) != 0
-        self.is_large = prod(b.shape) * b.dtype.itemsize >= LARGE
+        nbytes = prod(b.shape) * b.dtype.itemsize
+        self.is_large = nbytes >= LARGE
+        far = self.m == 1 and self.k >= FAR_TERMS and nbytes >= FAR
+        self.terms = FAR_TERMS if far else TERMS
         self.a = Buffer("a", a.dtype, a.shape, role="in")
         self.b = Buffer("b", b.dtype, b.shape, role="in")
         self.operands = (self.b, self.a) if turned else (self.a, self.b)
