@@ -74,12 +74,14 @@ def widest_element(loop: For) -> int:
     """Bytes of the widest element that a vector loop loads, stores or computes with floats; at
     least 1. Index arithmetic, rare operands and what all lanes have in common do not count."""
     widest = 1
-    common = _in_common(loop)
+    carried = varying_carries(loop)
+    common = _in_common(loop, carried)
     for s in walk(loop.body):
         if isinstance(s, (Store, Accumulate)):
             widest = max(widest, s.buffer.dtype.itemsize)
         if isinstance(s, (For, While)):
-            widest = max([widest, *(c.var.dtype.itemsize for c in s.carried)])
+            sizes = [c.var.dtype.itemsize for c in s.carried if c.var in carried]
+            widest = max(widest, 1, *sizes)
         seen: set[Expr] = set()
         stack = list(expressions(s))
         while stack:
@@ -97,16 +99,16 @@ def widest_element(loop: For) -> int:
     return widest
 
 
-def _in_common(loop: For) -> set[Expr]:
+def _in_common(loop: For, carried: frozenset[Var]) -> set[Expr]:
     """Expressions inside a vector loop that are one value for all its lanes, as a scalar argument
-    is; no carried variable counts as one."""
+    is, or the counter of a loop. carried: the carried variables that are not."""
     inner = list(walk(loop.body))
     private = {s.buffer for s in inner if isinstance(s, Alloc)}
     varying: set[Var] = {loop.var}
     common: set[Expr] = set()
     for s in inner:
         if isinstance(s, (For, While)):
-            varying.update(v for c in s.carried for v in (c.var, c.result))
+            varying.update(v for c in s.carried for v in (c.var, c.result) if v in carried)
         for n in postorder(expressions(s)):
             own = n in varying or (isinstance(n, Load) and n.buffer in private)
             if not own and not isinstance(n, Shuffle) and all(x in common for x in n.operands):

@@ -1,13 +1,13 @@
 """Products of a matrix and a vector on a CPU, terms neighbours in memory: rows side by side.
 
     for each task: some groups of rows                                           (parallel)
-      for each group of ROWS rows: WIDTH partial sums of each, over all terms, by fma
-        the sums of a row meet by halves
+      for each group of up to ROWS rows: WIDTH partial sums of each, over all terms, by fma
+        the sums of all rows meet in pairs of neighbours, in vectors
 
 Several rows are streams of memory at the same time, and share what is read of the vector. Partial
 sum l has the terms l, l + WIDTH, ... in order, so bits depend on the operands only (tasks never
 share an element). Half types are widened when read; the accumulator is at least float32, and the
-result is rounded once.
+result is rounded once. Terms that fill no vector come first, in its last lanes.
 """
 
 from __future__ import annotations
@@ -16,17 +16,23 @@ from math import prod
 
 from pyc.ir.dtype import DType
 from pyc.ir.element import widened
-from pyc.ir.expr import Expr, Load, Var, apply, const, fma, minimum
+from pyc.ir.expr import Expr, Load, Var, apply, const, fma, minimum, select
 from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kernel, Kind, Let, Space, Stmt, Store
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
 from pyc.kernels.operand import Dimensions, place_of
+from pyc.kernels.partial_sums import met, met_in_pairs
 
 ROWS = 4
-"""Rows of a group."""
-WIDTH_BYTES = 128
-"""Bytes of the partial sums of a row."""
+"""The most rows of a group, and the fewest of a matrix."""
+FAR_ROWS = 8
+"""The same of a matrix beyond the second-level cache, where there are 32 registers or more: as many
+streams are read a tenth faster there, and a tenth slower in it."""
+FAR = 1 << 20
+"""Bytes of such a matrix."""
+WIDTH_BYTES = 64
+"""Bytes of the partial sums of a row: a line of the caches."""
 MINIMUM_BYTES = 1 << 11
 """Bytes of a row below which the generic nest is as quick."""
 TASK_BYTES = 1 << 17
@@ -83,8 +89,11 @@ class _Nest:
         self.batch = tuple(types[0].shape[axis] for axis in dimensions[1][0])
         self.accumulator = widened(matrix.dtype)
         self.width = WIDTH_BYTES // self.accumulator.itemsize
-        groups = -(-self.m // ROWS)
-        tasks = -(-self.m * self.k * matrix.dtype.itemsize // TASK_BYTES)
+        nbytes = self.m * self.k * matrix.dtype.itemsize
+        far = nbytes >= FAR and target.registers >= 32
+        groups = -(-self.m // (FAR_ROWS if far else ROWS))
+        self.rows = -(-self.m // groups)
+        tasks = -(-nbytes // TASK_BYTES)
         self.groups = -(-groups // min(groups, tasks))
         self.tasks = -(-groups // self.groups)
         self.buffers = tuple(
@@ -94,7 +103,11 @@ class _Nest:
         self.epilogue = epilogue
         out_type = self.product if epilogue is None else epilogue.value.dtype
         self.out = Buffer("out", out_type, (*self.batch, self.m), role="out")
-        self.sums = Buffer("sums", self.accumulator, (ROWS, self.width), Space.STACK, alignment=64)
+        sums = self.rows * self.width
+        self.sums = self._local("sums", sums), self._local("pairs", sums // 2)
+
+    def _local(self, name: str, extent: int) -> Buffer:
+        return Buffer(name, self.accumulator, (extent,), Space.STACK, alignment=64)
 
     def kernel(self) -> Kernel:
         """The scheduled kernel over (a, b, the epilogue's, out)."""
@@ -107,12 +120,14 @@ class _Nest:
             lets.append(Let(var, apply("remainder", rest, const(extent))))
             rest = apply("quotient", rest, const(extent))
         lets.append(Let(loops[0][0], rest))
-        first = (tile * self.groups + group) * ROWS
-        inner = For(group, self.groups, Kind.SERIAL, self._group(batch, first))
+        first = (tile * self.groups + group) * self.rows
+        inner: Stmt = For(group, self.groups, Kind.SERIAL, self._group(batch, first))
+        for sums in self.sums:
+            inner = Alloc(sums, (inner,))
         work = prod(self.batch) * self.m * self.k
         kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
         total = prod(extent for _, extent in loops)
-        nest = For(task, total, kind, (*lets, Alloc(self.sums, (inner,))))
+        nest = For(task, total, kind, (*lets, inner))
         between = () if self.epilogue is None else self.epilogue.buffers
         return Kernel("dot_rows", (*self.buffers, *between, self.out), (nest,))
 
@@ -120,65 +135,44 @@ class _Nest:
         """The results of the rows from `first` on; those beyond the last are its copies."""
         lane, step = Var("lane"), Var("step")
         steps, rest = divmod(self.k, self.width)
-        names = [Var(f"s{r}", self.accumulator) for r in range(ROWS)]
-        results = [Var(f"e{r}", self.accumulator) for r in range(ROWS)]
-        rows = [minimum(first + r, const(self.m - 1)) for r in range(ROWS)]
-        zero = const(0, self.accumulator)
+        names = [Var(f"s{r}", self.accumulator) for r in range(self.rows)]
+        results = [Var(f"e{r}", self.accumulator) for r in range(self.rows)]
+        rows = [minimum(first + r, const(self.m - 1)) for r in range(self.rows)]
 
-        def product(row: Expr, term: Expr, total: Expr) -> Expr:
+        def factors(row: Expr, term: Expr) -> tuple[Expr, Expr]:
             x = self._element(self.matrix, batch, row, term)
-            return fma(x, self._element(self.vector, batch, row, term), total)
+            return x, self._element(self.vector, batch, row, term)
+
+        def start(row: Expr) -> Expr:
+            """The terms that fill no vector: lanes of the last one, the others of which are 0."""
+            zero = const(0, self.accumulator)
+            if not rest:
+                return zero
+            x, y = factors(row, const(self.k - self.width) + lane)
+            return select(lane >= self.width - rest, x * y, zero)
 
         carried = tuple(
-            Carry(name, zero, product(row, step * self.width + lane, name), result)
+            Carry(name, start(row), fma(*factors(row, step * self.width + lane), name), result)
             for name, row, result in zip(names, rows, results, strict=True)
         )
         body: list[Stmt] = [For(step, steps, Kind.SERIAL, (), carried)]
-        body += [Store(self.sums, (const(r), lane), e) for r, e in enumerate(results)]
-        if rest:
-            left = [
-                Store(
-                    self.sums,
-                    (const(r), lane),
-                    product(
-                        row, const(steps * self.width) + lane, Load(self.sums, (const(r), lane))
-                    ),
-                )
-                for r, row in enumerate(rows)
-            ]
-            body.append(If(lane < rest, tuple(left)))
+        body += [
+            Store(self.sums[0], (const(r * self.width) + lane,), e) for r, e in enumerate(results)
+        ]
         return (
             For(lane, self.width, Kind.VECTOR, tuple(body)),
-            *self._halves(),
-            *(self._result(batch, first + r, r) for r in range(ROWS)),
+            *met_in_pairs(self.sums, self.width, self.rows),
+            *(self._result(batch, first + r, r) for r in range(self.rows)),
         )
-
-    def _halves(self) -> list[Stmt]:
-        """The partial sums of each row, met in two of them."""
-        half, body = self.width // 2, list[Stmt]()
-        while half > 1:
-            lane = Var("lane")
-            pairs = [
-                Store(
-                    self.sums,
-                    (const(r), lane),
-                    Load(self.sums, (const(r), lane)) + Load(self.sums, (const(r), lane + half)),
-                )
-                for r in range(ROWS)
-            ]
-            body.append(For(lane, half, Kind.VECTOR, tuple(pairs)))
-            half //= 2
-        return body
 
     def _result(self, batch: list[Var], row: Expr, number: int) -> Stmt:
         """Stores the result of a row, if it is inside."""
-        one, other = (Load(self.sums, (const(number), const(k))) for k in range(2))
-        value = (one + other).cast(self.product)
+        value = Load(met(self.sums, self.width), (const(number),)).cast(self.product)
         place = (*batch, row)
         if self.epilogue is not None:
             value = self.epilogue.at(place, value)
         stored = Store(self.out, place, value)
-        if self.m % (ROWS * self.groups) == 0:
+        if self.m % (self.rows * self.groups) == 0:
             return stored
         return If(row < self.m, (stored,))
 

@@ -23,6 +23,7 @@ from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
 from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product, place_of
+from pyc.kernels.partial_sums import met, met_in_pairs
 
 MOST_COLUMNS = 6
 """With more, too few rows share the registers."""
@@ -197,25 +198,13 @@ class _Nest:
         ]
         return (
             For(lane, self.width, Kind.VECTOR, tuple(body)),
-            *self._meet(len(pairs) * self.width),
+            *met_in_pairs(self.sums, self.width, len(pairs)),
             *(self._result(batch, first + r, c, p) for p, (r, c) in enumerate(pairs)),
         )
 
-    def _meet(self, count: int) -> list[Stmt]:
-        """The partial sums of all results: pairs of neighbours, until there is one of each."""
-        body = list[Stmt]()
-        for level in range(self.width.bit_length() - 1):
-            lane = Var("lane")
-            source, met = self.sums[level % 2], self.sums[1 - level % 2]
-            count //= 2
-            pair = Load(source, (lane * 2,)) + Load(source, (lane * 2 + 1,))
-            body.append(For(lane, count, Kind.VECTOR, (Store(met, (lane,), pair),)))
-        return body
-
     def _result(self, batch: list[Var], row: Expr, column: int, number: int) -> Stmt:
         """Stores a result, if its row is inside."""
-        last = self.sums[(self.width.bit_length() - 1) % 2]
-        value = Load(last, (const(number),)).cast(self.product)
+        value = Load(met(self.sums, self.width), (const(number),)).cast(self.product)
         place = (*batch, row, const(column))
         if self.epilogue is not None:
             value = self.epilogue.at(place, value)

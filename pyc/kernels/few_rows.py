@@ -1,10 +1,10 @@
 """Products of a few rows with a matrix on a CPU: one pass over the matrix, as it lies in memory.
 
     for each task: some panels of columns                                        (parallel)
-      for each block of TERMS terms:
+      for each block of TERMS terms, or FAR_TERMS:
         for each panel: its sums, in a buffer, and the block's products, by fma
 
-The matrix is read once, along its rows, TERMS of them side by side, in panels of several vectors,
+The matrix is read once, along its rows, a block of them side by side, in panels of several vectors,
 so that memory sees whole lines of a row; of a large matrix the next block is asked for ahead.
 `matmul` would pack it first, which few rows do not pay for. A vector may be the second operand, as
 in `x.T @ v`. The terms of a block are added in order, and so are the blocks: few columns wait for
@@ -44,12 +44,19 @@ MOST_ROWS = 3
 COLUMNS = 8
 """With fewer the generic nest is as quick."""
 TERMS = 8
+FAR_TERMS = 16
+"""The same of one row and a matrix beyond the second-level cache, where more rows side by side are
+read faster, and in it slower. The numbers of two rows would not fit the registers."""
+FAR = 1 << 20
+"""Bytes of such a matrix."""
 PANEL = 8
 """Vectors of a panel of one row, where there are 32 registers or more."""
-VECTORS = 64
-"""The most vectors of a task: of float32, 1,024 columns with the widest ones, 4 KiB of sums. A row
-of 4 KiB is read a fifth faster than two halves of it."""
-LARGE = 1 << 24
+VECTORS = 96
+"""The most vectors of a task: of float64, 768 columns with the widest ones, 6 KiB of sums. Pieces
+of rows of 4 KiB are read a tenth slower, whole rows of 12 KiB a tenth faster."""
+ALONE = 256
+"""The same where there is too little work for tasks: 16 KiB of sums."""
+LARGE = 1 << 25
 """Bytes of a matrix that is asked for ahead: one in the caches takes up to a third longer then."""
 LINE = 64
 """Bytes of a line of the caches."""
@@ -120,10 +127,16 @@ class _Nest:
         vectors = _panel(self.m, -(-self.n // lanes), target)
         self.width = vectors * lanes
         panels = -(-self.n // self.width)
-        self.tasks = -(-panels * vectors // VECTORS)
+        work = prod(self.batch) * self.m * self.n * self.k
+        self.kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
+        most = VECTORS if self.kind is Kind.PARALLEL else ALONE
+        self.tasks = -(-panels * vectors // most)
         self.panels = -(-panels // self.tasks)
         self.ragged = self.n % (self.tasks * self.panels * self.width) != 0
-        self.is_large = prod(b.shape) * b.dtype.itemsize >= LARGE
+        nbytes = prod(b.shape) * b.dtype.itemsize
+        self.is_large = nbytes >= LARGE
+        far = self.m == 1 and self.k >= FAR_TERMS and nbytes >= FAR
+        self.terms = FAR_TERMS if far else TERMS
         self.a = Buffer("a", a.dtype, a.shape, role="in")
         self.b = Buffer("b", b.dtype, b.shape, role="in")
         self.operands = (self.b, self.a) if turned else (self.a, self.b)
@@ -151,24 +164,22 @@ class _Nest:
             rest = apply("quotient", rest, const(extent))
         lets.append(Let(loops[0][0], rest))
         total = prod(extent for _, extent in loops)
-        work = prod(self.batch) * self.m * self.n * self.k
-        kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
         first = tile * (self.panels * self.width)
-        nest = For(task, total, kind, (*lets, Alloc(self.sums, self._task(batch, first))))
+        nest = For(task, total, self.kind, (*lets, Alloc(self.sums, self._task(batch, first))))
         between = () if self.epilogue is None else self.epilogue.buffers
         return Kernel("few_rows", (*self.operands, *between, self.out), (nest,))
 
     def _task(self, batch: list[Var], first: Expr) -> Body:
         """All of some columns: their sums, block by block, and the results."""
-        blocks, rest = divmod(self.k, TERMS)
+        blocks, rest = divmod(self.k, self.terms)
         block = Var("block")
         zero = const(0, self.accumulator)
         start = self._each(first, False, lambda row, lane, _: Store(self.sums, (row, lane), zero))
         body = [*start]
-        inner = self._terms(batch, first, block * TERMS, TERMS)
+        inner = self._terms(batch, first, block * self.terms, self.terms)
         body.append(For(block, blocks, Kind.SERIAL, tuple(inner)))
         if rest:
-            body += self._terms(batch, first, const(blocks * TERMS), rest)
+            body += self._terms(batch, first, const(blocks * self.terms), rest)
         body += self._each(
             first,
             True,
@@ -212,7 +223,9 @@ class _Nest:
         def ahead(column: Expr) -> Body:
             line = LINE // self.b.dtype.itemsize
             return tuple(
-                Prefetch(self.b, self._place(self.b, batch, column + c, start + (k + TERMS), 1))
+                Prefetch(
+                    self.b, self._place(self.b, batch, column + c, start + (k + self.terms), 1)
+                )
                 for k in range(count)
                 for c in range(0, self.width, line)
             )

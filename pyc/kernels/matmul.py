@@ -48,7 +48,7 @@ from pyc.kernels.operand import Axes, Dimensions, place_of
 from pyc.kernels.windows import View
 
 DEPTH = 256
-TILE_ROWS = 384
+TILE_ROWS = 512
 """The most rows of a tile, for which a panel is packed once; with DEPTH terms of a they fit in the
 second-level cache."""
 MINIMUM_WORK = 640
@@ -64,7 +64,7 @@ LATENCY = 8
 """Accumulators that keep the units for fma busy: fewer take as long."""
 LOAD = 1 / 8
 """What a load costs beside an fma."""
-WORTH = 0.95
+WORTH = 0.98
 """The part of its time to which other panels than the preferred ones must bring a product."""
 ENOUGH = 1.01
 """Of groups of rows there are as few as take at most this many times the least time."""

@@ -11,7 +11,7 @@ one loop.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import prod
 
 from pyc.frozen import frozen, replace
@@ -272,6 +272,32 @@ def in_common(roots: Sequence[Expr], same: Collection[Var], *, loaded: bool = Fa
     return found
 
 
+def in_common_within(body: Body, common: Callable[[Var], bool]) -> set[Var]:
+    """The variables that loops of elements and bindings among some statements bind and that are
+    equal for all lanes. common: whether one that is bound elsewhere is."""
+    made: dict[Var, tuple[Expr, ...]] = {}
+    stored: set[Buffer] = set()
+    for s in walk(body):
+        if isinstance(s, For) and s.kind is Kind.SERIAL:
+            made[s.var] = () if isinstance(s.extent, int) else (s.extent,)
+        if isinstance(s, (For, While)):
+            made |= {c.var: (c.initial, c.next) for c in s.carried}
+        elif isinstance(s, Let):
+            made[s.var] = (s.value,)
+        elif isinstance(s, Store):
+            stored.add(s.buffer)
+
+    def differs(e: Expr) -> bool:
+        if isinstance(e, Load):
+            return e.buffer.space is not Space.GLOBAL or e.buffer in stored
+        return isinstance(e, Var) and not (e in found if e in made else common(e))
+
+    found = set(made)
+    while apart := {v for v in found if any(map(differs, postorder(made[v])))}:
+        found -= apart
+    return found
+
+
 def instructions(body: Sequence[Stmt]) -> int:
     """Instructions of one element: those below what is stored or reduced."""
     return applications(values_of(body))
@@ -349,7 +375,10 @@ class Nest:
 
     def width(self, body: Sequence[Stmt], same: Collection[Var] = ()) -> int:
         """Lanes of a vector for these statements: by the widest element they handle, those aside
-        that all lanes have in common, as a scalar argument. same: variables that they have so."""
+        that all lanes have in common, as a scalar argument or the counter of a loop. same:
+        variables that they have so."""
+        if any(is_element_loop(s) for s in body):
+            same = (*same, *in_common_within(tuple(body), lambda v: v in same))
         read = self.accesses(body)
         common = in_common([a for _, a in read], same)
         data = [b.dtype for b, a in read if a not in common]

@@ -40,6 +40,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
+from pyc.passes.ahead import next_asked_for
 from pyc.passes.any_order import is_free, walk_of
 from pyc.passes.bounds import plain_bounds
 from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
@@ -363,25 +364,25 @@ class _Scheduler:
         found = next((n for most, n in AT_ONCE if work <= most), 1)
         return found if vectors >= STEPS * found else 1
 
-    @staticmethod
     def _whole_vectors(
-        loop: Loop, count: int | Expr, core: Body, width: int, start: Expr
+        self, loop: Loop, count: int | Expr, core: Body, width: int, start: Expr
     ) -> list[Stmt]:
         """`core` for `count` vectors of `width` lanes from `start` on."""
 
         def vector(first: Expr) -> Stmt:
             lane = Var("lane")
-            return For(lane, width, Kind.VECTOR, renamed(core, {loop.var: first + lane}))
+            body = next_asked_for(core, self.nest, loop, first, width)
+            return For(lane, width, Kind.VECTOR, renamed(body, {loop.var: first + lane}))
 
         if isinstance(count, int) and count <= 1:
             return [vector(start)] * count
         v = Var("v")
         return [For(v, count, Kind.SERIAL, (vector(start + v * width),))]
 
-    @staticmethod
-    def _masked(loop: Loop, extent: int | Expr, core: Body, width: int, start: Expr) -> Stmt:
+    def _masked(self, loop: Loop, extent: int | Expr, core: Body, width: int, start: Expr) -> Stmt:
         """`core` in vectors of which the last one is not whole."""
         v, lane = Var("v"), Var("lane")
+        core = next_asked_for(core, self.nest, loop, start + v * width, width)
         here = v * width + lane
         inside = If(here < extent, renamed(core, {loop.var: start + here}))
         if isinstance(extent, int):

@@ -106,20 +106,21 @@ def test_other_floats_are_rounded_once(dtype: Any, room: float) -> None:
     verify(product, a, b)
 
 
-def test_threads_and_vector_widths_give_the_same_bits() -> None:
+@pytest.mark.parametrize("rows", [1, 2])
+def test_threads_and_vector_widths_give_the_same_bits(rows: int) -> None:
     """Terms are added in order by fma, however columns are cut into tasks and vectors."""
-    a, b = sample(2, 600), sample(600, 1800)
+    a, b = sample(rows, 600), sample(600, 1800)
     results = set()
     for count in (1, 2):
         set_num_threads(count)
         results.add(jit(product)(a, b).tobytes())
     set_num_threads(None)
     assert len(results) == 1
-    a, b = sample(2, 61), sample(61, 75)
+    a, b = sample(rows, 61), sample(61, 75)
     types = ArrayType(a.shape, dt.f32), ArrayType(b.shape, dt.f32)
     results = {jit(product)(a, b).tobytes()}
     for target in (X86_64_V3, X86_64_V4):
-        out = np.zeros((2, 75), np.float32)
+        out = np.zeros((rows, 75), np.float32)
         simulate.run(few_rows(types, target, dimensions=(((1,), (0,)), ((), ()))), [a, b, out])
         results.add(out.tobytes())
     assert len(results) == 1
@@ -144,7 +145,7 @@ def test_others_are_refused(a: Any, b: Any, dimensions: Any, why: str) -> None:
 
 
 def test_a_matrix_beyond_the_caches_is_asked_for_ahead() -> None:
-    for columns, asked in ((1000, False), (5000, True)):
+    for columns, asked in ((5000, False), (9000, True)):
         types = ArrayType((1000,), dt.f32), ArrayType((1000, columns), dt.f32)
         kernel = few_rows(types, X86_64_V4, dimensions=(((0,), (0,)), ((), ())))
         assert any(isinstance(s, Prefetch) for s in walk(kernel.body)) is asked

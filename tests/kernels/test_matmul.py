@@ -64,6 +64,8 @@ def test_rows_and_vectors_that_share_the_registers_follow_the_shape() -> None:
     assert accumulators(40, 20, 200, X86_64_V4) == (10, 32)
     assert accumulators(40, 16, 200, X86_64_V4) == (20, 16), "no lane of 16 idles"
     assert accumulators(40, 48, 200, X86_64_V4) == (8, 48)
+    assert accumulators(100, 100, 100, X86_64_V4, dt.f64) == (20, 8), "of 13 vectors none idles"
+    assert accumulators(400, 400, 400, X86_64_V4, dt.f64) == (10, 16), "of 50 vectors none idles"
     assert accumulators(2, 256, 200, X86_64_V4)[1] > 64, "two rows need many columns"
     assert accumulators(64, 64, 64, X86_64_V4) == (8, 32), "11 rows in 6 groups would be 66"
     assert accumulators(250, 256, 200, X86_64_V4) == (12, 32), "two idle rows of 252 do not count"
