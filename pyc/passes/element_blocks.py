@@ -48,7 +48,7 @@ def width_of(nest: Nest, loops: Sequence[Loop], inner: Loop, core: Body) -> int:
     """Elements of a thread's vector along the last loop: of the widest type among what is read or
     written and differs from one to the next, and what is computed from it."""
     moving = [b.dtype for b, a in accesses(core) if nest.factor(inner.var, a) != 0]
-    moving += computed(core)
+    moving += computed(core, inner.var)
     widest = max((t.itemsize for t in moving), default=8)
     width = min(nest.target.lanes(widest), LANES, MAX_VECTOR)
     if not nest.contiguous(inner.var, core):
@@ -133,17 +133,25 @@ def made_in_any_case(values: Sequence[Expr]) -> set[int]:
     return found
 
 
-def computed(core: Body) -> list[DType]:
-    """The types of values that depend on what was read: where an element comes from does not."""
+def computed(core: Body, along: Var) -> list[DType]:
+    """The types of values that differ along a loop and depend on what was read: where an element
+    comes from does not, and what all elements share, as a number, is computed once."""
     values = values_of(core)
     wanted = {id(e) for e in values}
     bound = {s.var for s in walk(core) if isinstance(s, Let)}
+    moving = {along}
+    for s in walk(core):
+        if isinstance(s, Let) and any(e in moving for e in postorder([s.value])):
+            moving.add(s.var)
     read: set[int] = set()
+    differs: set[int] = set()
     found = []
     for e in postorder(values):
+        if e in moving or any(id(c) in differs for c in e.operands):
+            differs.add(id(e))
         if isinstance(e, Load) or e in bound or any(id(c) in read for c in e.operands):
             read.add(id(e))
-            if id(e) in wanted:
+            if id(e) in wanted and id(e) in differs:
                 found.append(e.dtype)
     return found
 

@@ -120,6 +120,14 @@ def test_wide_and_narrow_types_take_the_vector_of_the_widest() -> None:
     assert extents(found, Kind.VECTOR) == [16]
 
 
+@pytest.mark.parametrize("function", [lambda x, k: x * k, lambda x, k: x / k * k])
+def test_a_number_of_a_wider_type_leaves_vectors_as_wide(function: Callable[..., Any]) -> None:
+    """A Python float is a float64, which is converted once and is no element of a vector."""
+    graph = optimise(pyc.jit(function).trace(np.ones(4096, np.float32), 2.0).graph)
+    found = plan(graph, SM_90, check=True).plan.kernels
+    assert extents(found, Kind.VECTOR) == [4]
+
+
 @pytest.mark.parametrize(
     ("function", "first"),
     [
