@@ -60,7 +60,7 @@ def device(library: StandIn, monkeypatch: pytest.MonkeyPatch) -> InterpretedDevi
 def test_pointers_to_a_batch_are_written_once(
     device: InterpretedDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For an address, which calls meet again; the last ones are kept, and all name what they did."""
+    """For an address, which calls meet again; the last ones are kept, and name what they did."""
     monkeypatch.setattr(cusolver, "_KEPT_POINTERS", 3)
     solver, written = device.solver, []
     write = device.write
