@@ -46,6 +46,7 @@ ONLY = const(0)
 
 CHOICES = frozenset(("select", "rare_select"))
 
+Reads = tuple[Let, ...]
 Positions = Callable[[Sequence[Loop], Expr], list[Stmt]]
 
 
@@ -67,7 +68,8 @@ def element_nest(nest: Nest, loops: Sequence[Loop], core: Body, positions: Posit
     """The grid. positions: binds variables of loops to a row-major number."""
     inner = loops[-1] if loops else Loop(nest.simplify.variable("one", 1), 1)
     outer = list(loops[:-1])
-    core = reads_first(core)
+    reads, rest = reads_first(core)
+    core = (*reads, *rest)
     width = width_of(nest, loops, inner, core)
     vectors = -(-inner.extent // width)
     total = vectors * prod(x.extent for x in outer)
@@ -103,8 +105,9 @@ def element_nest(nest: Nest, loops: Sequence[Loop], core: Body, positions: Posit
         return _one_below_the_other(nest, outer, vectors, rows, vector, positions)
     if count == 1:
         return _apart(nest, total, 1, here)
-    whole = inner.extent % width == 0
-    ahead = read_ahead(nest, inner, core, slot, count * width) if whole else Ahead((), (), core)
+    ahead = Ahead((), (), core)
+    if inner.extent % width == 0:
+        ahead = read_ahead(nest, inner, reads, rest, slot, count * width)
     return _apart(nest, total, count, here, ahead)
 
 
@@ -117,31 +120,30 @@ class Ahead(NamedTuple):
     rest: Body
 
 
-def read_ahead(nest: Nest, inner: Loop, core: Body, slot: Var, size: int) -> Ahead:
-    """`core` whose first reads of neighbours along a loop are in slot `slot` of registers of `size`
-    elements."""
+def read_ahead(nest: Nest, inner: Loop, first: Reads, rest: Body, slot: Var, size: int) -> Ahead:
+    """The work (*first, *rest), of which the reads of neighbours along a loop are in slot `slot` of
+    registers of `size` elements."""
     registers: list[Buffer] = []
     reads: list[Stmt] = []
-    rest: list[Stmt] = []
-    for s in core:
-        first = isinstance(s, Let) and isinstance(s.value, Load) and len(rest) == len(registers)
-        if first and any(nest.factor(inner.var, i) != 0 for i in s.value.index):
+    found: list[Stmt] = []
+    for s in first:
+        if isinstance(s.value, Load) and any(nest.factor(inner.var, i) != 0 for i in s.value.index):
             held = Buffer(f"held{len(registers)}", s.var.dtype, (size,), Space.REGISTER)
             registers.append(held)
             reads.append(Store(held, (slot,), s.value))
-            rest.append(Let(s.var, Load(held, (slot,))))
-        else:
-            rest.append(s)
-    return Ahead(tuple(registers), tuple(reads), tuple(rest))
+            s = Let(s.var, Load(held, (slot,)))
+        found.append(s)
+    return Ahead(tuple(registers), tuple(reads), (*found, *rest))
 
 
-def reads_first(core: Body) -> Body:
-    """`core` with what it reads in any case bound before all else, where its work has branches."""
+def reads_first(core: Body) -> tuple[Reads, Body]:
+    """What `core` reads in any case, bound before all else, and the rest; no reads where its work
+    has no branches."""
     if not all(isinstance(s, (Let, Store, Fail)) for s in core):
-        return core
+        return (), core
     whole = postorder(roots(core))
     if not any(isinstance(e, Apply) and e.name in BRANCHING for e in whole):
-        return core
+        return (), core
     written = {s.buffer for s in core if isinstance(s, Store)}
     bound = {s.var for s in core if isinstance(s, Let)}
     sure = made_in_any_case(roots(core))
@@ -156,7 +158,7 @@ def reads_first(core: Body) -> Body:
                 variables[id(e)] = Var("read", e.dtype)
                 reads.append(Let(variables[id(e)], e))
     rewriter = Rewriter(expr=lambda e: variables.get(id(e), e))
-    return (*reads, *rewriter.body(core))
+    return tuple(reads), rewriter.body(core)
 
 
 def made_in_any_case(values: Sequence[Expr]) -> set[int]:
