@@ -12,6 +12,7 @@ import argparse
 import json
 import statistics
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -38,6 +39,12 @@ def fifty(x: Any, w: Any) -> Any:
     return x
 
 
+def fifty_scaled(x: Any, w: Any, k: Any, c: Any) -> Any:
+    for _ in range(50):
+        x = (x @ w) * k + c
+    return x
+
+
 def heat(x: Any) -> Any:
     return pyc.fori_loop(
         0, 1000, lambda _, v: v + 0.1 * (np.roll(v, 1) + np.roll(v, -1) - 2 * v), x
@@ -61,6 +68,7 @@ PROGRAMS: tuple[tuple[str, Callable[..., Any], tuple[Any, ...]], ...] = (
     ("one kernel", lambda x: x * 2 + 1, (FEW,)),
     ("several kernels", four, (FEW,)),
     ("one kernel and a number", lambda x, k: x * k + 1, (FEW, 2.0)),
+    ("two numbers of 50 kernels", fifty_scaled, (SQUARE, SQUARE, 1.0, 0.0)),
     ("50 kernels", fifty, (SQUARE, SQUARE)),
     ("a check", lambda x, i: x[i] * 2, (FEW, np.arange(16))),
     ("a loop of 1000 steps", until, (SQUARE, SQUARE)),
@@ -69,12 +77,16 @@ PROGRAMS: tuple[tuple[str, Callable[..., Any], tuple[Any, ...]], ...] = (
 
 
 def calls() -> list[dict[str, Any]]:
-    """For each program, microseconds of one call of the jitted function, of its compiled program,
-    of the launches alone, and of a call that waits."""
+    """For each program, microseconds of one call of the jitted function, the same with numbers and
+    arrays that are others at each call, of its compiled program, of the launches alone, and of a
+    call that waits."""
     rows = []
     for name, function, inputs in PROGRAMS:
         jitted = pyc.jit(function, loops="unroll")
-        arrays = [x if isinstance(x, float) else pyc.device_put(x) for x in inputs]
+        arrays, others = (
+            [x + k if isinstance(x, float) else pyc.device_put(x) for x in inputs] for k in range(2)
+        )
+        turns = cycle((arrays, others))
         compiled = jitted.compile(*arrays).program
         there = [pyc.device_put(a) for a in arrays]
         addresses = [a.address for a in there]
@@ -82,6 +94,7 @@ def calls() -> list[dict[str, Any]]:
         results = [a.address for a in kept]
         ways: dict[str, Callable[[], Any]] = {
             "call": lambda jitted=jitted, arrays=arrays: jitted(*arrays),
+            "other arguments": lambda jitted=jitted, turns=turns: jitted(*next(turns)),
             "compiled": lambda compiled=compiled, arrays=arrays: compiled(*arrays),
             "launches": lambda p=compiled.program, a=addresses, r=results: p(a, r),
             "call that waits": lambda jitted=jitted, arrays=arrays: pyc.block_until_ready(

@@ -1,8 +1,9 @@
 """Matrix products on a GPU: right within their bound, and as fast as cuBLAS?
 
-    python -m benchmarks.gpu_products [--only speeds|products] [--json OUT]
+    python -m benchmarks.gpu_products [--only speeds|products] [--match WORDS] [--json OUT]
 
-TFLOP/s beside torch's (cuBLAS, float32 without TF32) where torch is there: graphs of launches of
+TFLOP/s beside torch's (cuBLAS, float32 without TF32; of half types with bias and GELU also the one
+call that has both in cuBLASLt's epilogue) where torch is there: graphs of launches of
 both in turn, so that no host time counts, with idle time between, because the chip slows down under
 sustained products. Then shapes, layouts and epilogues of all float types against a float64 product
 of the same inputs, results poisoned beforehand, and twice for equal bits. With --only the other of
@@ -221,13 +222,18 @@ def events(on: Any, run: Callable[[], None]) -> float:
     return float(check(driver.cuEventElapsedTime(first, last))) * 1e-3 / LAUNCHES
 
 
+def program(m: int, n: int, k: int, dtype: str, layout: str, batch: int, epilogue: bool) -> str:
+    """The name of a case."""
+    name = f"{dtype} {m} x {n} x {k} {layout}" + (f" x {batch}" if batch else "")
+    return name + (" + bias, gelu" if epilogue else "")
+
+
 def speed(
     m: int, n: int, k: int, dtype: str, layout: str, batch: int, epilogue: bool
 ) -> dict[str, Any]:
-    """TFLOP/s of both, in turn."""
+    """TFLOP/s of each, in turn."""
     made = Product(m, n, k, dtype, layout, batch, epilogue)
-    name = f"{dtype} {m} x {n} x {k} {layout}" + (f" x {batch}" if batch else "")
-    name += " + bias, gelu" if epilogue else ""
+    name = program(m, n, k, dtype, layout, batch, epilogue)
     row: dict[str, Any] = {"program": name, "tensor cores": made.tiled}
     row["kernels"] = len(made.program.launches)
     made.run()
@@ -252,18 +258,14 @@ def speed(
                 return torch.nn.functional.gelu(found, approximate="tanh")
             return torch.matmul(left, right)
 
-        with torch.cuda.stream(stream):
-            peer()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            for _ in range(LAUNCHES):
-                peer()
+        def fused() -> Any:
+            return torch._addmm_activation(bias, left, right, use_gelu=True)
 
-        def replay() -> None:
-            with torch.cuda.stream(stream):
-                graph.replay()
-
-        runs["torch"] = replay
+        peers = {"torch": peer}
+        if epilogue and dtype in ("f16", "bf16"):
+            peers["torch fused"] = fused
+        for who, calls in peers.items():
+            runs[who] = replayed(torch, stream, calls)
     times: dict[str, list[float]] = {name: [] for name in runs}
     for run in runs.values():
         run()
@@ -275,14 +277,31 @@ def speed(
     for who, found in times.items():
         row[f"{who} TFLOP/s"] = made.operations / 1e12 / statistics.median(found)
         row[f"{who} spread"] = max(found) / min(found)
-    if torch is not None:
-        row["ratio to torch"] = row["pyc TFLOP/s"] / row["torch TFLOP/s"]
+    for who in [who for who in runs if who != "pyc"]:
+        row[f"ratio to {who}"] = row["pyc TFLOP/s"] / row[f"{who} TFLOP/s"]
     made.free()
     return row
 
 
+def replayed(torch: Any, stream: Any, calls: Callable[[], Any]) -> Callable[[], None]:
+    """The same of torch's calls."""
+    with torch.cuda.stream(stream):
+        calls()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(LAUNCHES):
+            calls()
+
+    def replay() -> None:
+        with torch.cuda.stream(stream):
+            graph.replay()
+
+    return replay
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--match", nargs="+", default=[""], help="words of the names, any of them")
     parser.add_argument("--only", choices=("speeds", "products"))
     parser.add_argument("--json", type=Path, help="write the results there, after each")
     options = parser.parse_args()
@@ -305,6 +324,8 @@ def main() -> int:
             options.json.write_text(json.dumps(report, indent=1) + "\n")
 
     for case in SPEEDS if options.only != "products" else ():
+        if not any(word in program(*case) for word in options.match):
+            continue
         row = speed(*case)
         print({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
         add("speeds", row)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,50 @@ def test_a_part_that_takes_too_long_is_cut_off(
     )
     said, good = outcome("memcheck", ("-c", "pass"), 1.0)
     assert said.startswith("cut off after 1 s") and good == clean
+
+
+TESTS = """
+import time
+def test_last(): time.sleep(0.2)
+def test_next(): assert GOOD
+def test_first(): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "good", "status", "said"),
+    [
+        (60.0, True, 0, "3 of 3 programs"),
+        (0.0, True, 0, "1 of 3 programs"),
+        (60.0, False, 1, "2 of 3 programs"),
+    ],
+)
+def test_programs_run_until_their_time_is_over(
+    tmp_path: Path,
+    seconds: float,
+    good: bool,
+    status: int,
+    said: str,
+) -> None:
+    file = tmp_path / "test_some.py"
+    file.write_text(TESTS.replace("GOOD", str(good)))
+    command = "import sys; from tests.sanitizer import programs; sys.exit(programs({}, {}))"
+    arguments = ["-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(file)]
+    ran = subprocess.run(
+        [sys.executable, "-c", command.format(seconds, arguments)],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == status and ran.stdout.splitlines()[-1] == said
+
+
+def test_the_summary_says_how_many_programs_these_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(tmp_path, monkeypatch, f"cat <<'END'\n{NONE}\n12 of 34 programs\nEND")
+    said, good = outcome("memcheck", ("-c", "pass"), 30.0)
+    assert good and said.endswith("exit status 0, 12 of 34 programs")
 
 
 def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:

@@ -301,17 +301,20 @@ class CudaProgram:
 class LaunchCall(NamedTuple):
     """A launch that takes its addresses from a table. values: the arguments of the driver's launch
     function; pointers: to each parameter, those from `first_map` on being tensor maps, each of the
-    array in a slot; sizes: kept alive."""
+    array in a slot; kept: alive."""
 
     values: tuple[Any, ...]
     pointers: Any
     first_map: int
     maps: tuple[tuple[TensorMap, int], ...]
-    sizes: Any
+    kept: Any
 
 
-def launch_call(program: CudaProgram, step: Launch, addresses: Any) -> LaunchCall:
-    """A launch of a program. addresses: of all its buffers, then of the error slot."""
+def launch_call(
+    program: CudaProgram, step: Launch, addresses: Any, numbers: Mapping[int, int] | None = None
+) -> LaunchCall:
+    """A launch of a program. addresses: of all its buffers, then of the error slot; numbers: where
+    in that table the slots have their words that come by value."""
     launch = program.launches[step.kernel]
     table = ctypes.addressof(addresses)
     sizes = (ctypes.c_int64 * len(step.sizes))(*step.known_sizes)
@@ -319,6 +322,9 @@ def launch_call(program: CudaProgram, step: Launch, addresses: Any) -> LaunchCal
     places = [table + 8 * slot for slot in step.slots]
     places += [start + 8 * k for k in range(len(step.sizes))]
     places.append(table + 8 * len(program.plan.buffers))
+    # Nobody reads the word of a buffer that has an address.
+    words = [(numbers or {}).get(step.slots[k], 0) for k in launch.values]
+    places += [table + 8 * place for place in words]
     pointers = (ctypes.c_void_p * (len(places) + len(launch.maps)))(*places)
     values = (
         *(program.functions[step.kernel], *launch.grid, launch.threads, 1, 1),

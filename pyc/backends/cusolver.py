@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -39,6 +39,9 @@ _DETERMINISTIC = 1
 _TOGETHER, _MOST_BYTES = 16384, (1 << 31) - 1
 """What functions that work on matrices one behind the other take at most: more than some 32000
 are refused, and offsets have 32 bits."""
+_KEPT_POINTERS, _KEPT_BATCH = 64, 1 << 12
+"""Arrays of pointers that a device keeps, and of how many matrices each is at most: memory that was
+freed is soon the next of its size, so that calls meet the same addresses again."""
 _LEFT, _ADJOINT = 0, 2
 """CUBLAS_SIDE_LEFT, CUBLAS_OP_C; what else is a choice of two is 0 or 1 in the order that the
 integers of `ir/solvers.py` have too."""
@@ -151,6 +154,7 @@ def _address(libraries: Sequence[ctypes.CDLL], name: str) -> int:
     return 0
 
 
+@cache
 def name_of(pattern: str, letter: str) -> str:
     """The function of a type."""
     if letter in "cz":
@@ -171,6 +175,7 @@ class Solver:
         self._functions: dict[str, Callable[..., int]] = {}
         self._lock = Lock()
         self._handles: dict[str, int] = {}
+        self._pointers: dict[tuple[int, int, int], int] = {}
         newer = {GEEV: "cusolverDnXgeev", SYEV_BATCHED: "cusolverDnXsyevBatched"}
         has = (routine for routine, name in newer.items() if address(name))
         self.routines = tuple(sorted((*ALWAYS, *has)))
@@ -184,6 +189,26 @@ class Solver:
         count, *sizes = integers
         with self._lock, _Call(self, letter, count) as call:
             _DO[name, batched](call, *addresses, **dict(zip(ROUTINES[name].sizes, sizes)))
+
+    def pointers(self, address: int, stride: int, count: int) -> int:
+        """On the device, an array of pointers to `count` pieces of `stride` bytes, the last kept.
+        The lock is held."""
+        key = address, stride, count
+        place = self._pointers.pop(key, 0)
+        if not place:
+            if len(self._pointers) == _KEPT_POINTERS:
+                oldest = next(iter(self._pointers))
+                self._device.free(self._pointers.pop(oldest), 8 * oldest[2])
+            place = self._device.allocate(8 * count)
+            self.point(place, *key)
+        self._pointers[key] = place
+        return place
+
+    def point(self, place: int, address: int, stride: int, count: int) -> None:
+        """Writes such an array."""
+        values = np.uint64(address) + np.uint64(stride) * np.arange(count, dtype=np.uint64)
+        # The driver has copied what is not pinned when it returns.
+        self._device.write(place, values)
 
     def handle(self, name: str) -> int:
         """What a function "cusolverDn...", "cublas...", or of parameters is called with, made once
@@ -312,10 +337,10 @@ class _Call:
     def pointers(self, address: int, elements: int) -> int:
         """The same on the device, as an array of pointers."""
         stride = elements * self.type.item
-        values = np.uint64(address) + np.uint64(stride) * np.arange(self.count, dtype=np.uint64)
+        if self.count <= _KEPT_BATCH:
+            return self._solver.pointers(address, stride, self.count)
         place = self.work(self.count, 8)
-        # The driver has copied what is not pinned when it returns.
-        self._device.write(place, values)
+        self._solver.point(place, address, stride, self.count)
         return place
 
     def wait(self) -> None:

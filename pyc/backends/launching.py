@@ -38,8 +38,9 @@ class KernelLaunch:
     block; shared_bytes: shared memory to give it beside its own arrays; cluster: blocks along x
     that run at the same time; sites: those that can fail; blocks: what `grid` will be, while it
     depends on sizes that are not known; early: it waits itself for the kernel before, so it may be
-    launched while that runs. Its parameters are the buffers' addresses, the sizes, the error slot's
-    address, and `maps` as they stand (128 bytes each)."""
+    launched while that runs; values: the buffers whose elements it may be given by value, their
+    addresses being null (`ir/by_value`). Its parameters are the buffers' addresses, the sizes, the
+    error slot's address, a word for each of `values`, and `maps` as they stand (128 bytes each)."""
 
     name: str
     grid: tuple[int, int, int]
@@ -50,6 +51,7 @@ class KernelLaunch:
     sites: tuple[int, ...] = ()
     blocks: tuple[Formula, ...] = ()
     early: bool = False
+    values: tuple[int, ...] = ()
 
     def bound(self, sizes: Sequence[int]) -> KernelLaunch:
         """The launch for these sizes of its kernel."""

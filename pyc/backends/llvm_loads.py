@@ -88,9 +88,10 @@ class LoadEmitter(AddressEmitter):
         type = memory_type(buffer.dtype, lanes)
         pointer = self.places[buffer].pointer
         text = f"load {type}, {pointer} {address}, align {alignment}{self.load_metadata(buffer)}"
-        return self._from_memory(self.builder.emit(text, scope), buffer, lanes, scope)
+        return self.from_memory(self.builder.emit(text, scope), buffer, lanes, scope)
 
-    def _from_memory(self, ref: str, buffer: Buffer, lanes: int, scope: Scope) -> Value:
+    def from_memory(self, ref: str, buffer: Buffer, lanes: int, scope: Scope) -> Value:
+        """Stored elements as they are computed with."""
         if buffer.dtype is dt.b1:
             zero = "zeroinitializer" if lanes else "0"
             ref = self.builder.emit(f"icmp ne {memory_type(dt.b1, lanes)} {ref}, {zero}", scope)
@@ -105,7 +106,7 @@ class LoadEmitter(AddressEmitter):
         address = self.pointer(buffer, element)
         ref = self._masked_load(buffer, type, address, self.alignment(buffer, element), one, scope)
         scalar = self.builder.emit(f"extractelement {type} {ref}, i64 0", scope)
-        return self._from_memory(scalar, buffer, 0, scope)
+        return self.from_memory(scalar, buffer, 0, scope)
 
     def load_where(self, node: Load, mask: Value, otherwise: Value, piece: int) -> Value | None:
         """What `node` reads in the first lanes and a constant in the others, where these lanes are
@@ -161,7 +162,7 @@ class LoadEmitter(AddressEmitter):
                 return self.plain_load(buffer, address, alignment, width, scope)
             type = memory_type(buffer.dtype, width)
             ref = self._masked_load(buffer, type, address, alignment, mask.ref, scope)
-            return self._from_memory(ref, buffer, width, scope)
+            return self.from_memory(ref, buffer, width, scope)
         if element.run is not None and mask is None:
             return self._load_run(buffer, *element.run, scope)
         if element.base is not None and element.stride == -1 and mask is None:
@@ -191,7 +192,7 @@ class LoadEmitter(AddressEmitter):
         size = buffer.dtype.itemsize
         arguments = f"{many} align {size} {pointers}, <{width} x i1> {lanes}"
         ref = self.builder.emit(f"{head}({arguments}, {type} zeroinitializer)", scope)
-        return self._from_memory(ref, buffer, width, scope)
+        return self.from_memory(ref, buffer, width, scope)
 
     def _load_each(self, buffer: Buffer, element: Value, piece: int, scope: Scope) -> Value:
         """Lane by lane: an instruction that gathers takes a quarter longer (measured on an EPYC),
@@ -228,7 +229,7 @@ class LoadEmitter(AddressEmitter):
         ref = self._masked_load(buffer, type, address, alignment, mask, scope)
         order = ", ".join(f"i32 {min(k, count - 1)}" for k in range(width))
         text = f"shufflevector {type} {ref}, {type} poison, <{width} x i32> <{order}>"
-        return self._from_memory(self.builder.emit(text, scope), buffer, width, scope)
+        return self.from_memory(self.builder.emit(text, scope), buffer, width, scope)
 
     def _load_reversed(self, buffer: Buffer, element: Value, piece: int, scope: Scope) -> Value:
         """Lanes that run backwards: a vector load from the last one, turned round."""

@@ -18,7 +18,7 @@ from pyc.backends import llvm_narrow
 from pyc.backends.launching import KernelLaunch, TensorMap
 from pyc.backends.llvm import INTRINSICS
 from pyc.backends.llvm_addresses import Place
-from pyc.backends.llvm_builder import Scope, Value, literal
+from pyc.backends.llvm_builder import Scope, Value, literal, memory_type
 from pyc.backends.llvm_expr import LARGEST_SIZE
 from pyc.backends.llvm_halves import Halves, constant_of
 from pyc.backends.llvm_library import Machine, machine
@@ -37,8 +37,9 @@ from pyc.backends.same_kernels import representatives
 from pyc.errors import CompileError
 from pyc.frozen import replace
 from pyc.ir import dtype as dt
+from pyc.ir.by_value import by_value
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Shuffle
+from pyc.ir.expr import Load, Shuffle
 from pyc.ir.formula import formula
 from pyc.ir.loops import (
     Alloc,
@@ -115,6 +116,7 @@ def launch_of(
     sites = tuple(sorted({s.site for s in walk(kernel.body) if isinstance(s, Fail)}))
     x, y, z = (*grid, 1, 1, 1)[:3]
     made = KernelLaunch(name, (0, 0, 0), warps * threads, shared_bytes, maps, cluster, sites)
+    made = replace(made, values=by_value(kernel))
     if isinstance(x, int) and isinstance(y, int) and isinstance(z, int):
         return replace(made, grid=(x * cluster * group, y, z))
     along_x, *others = (formula(extent, kernel.sizes) for extent in (x, y, z))
@@ -128,8 +130,8 @@ def _registers_of(threads: int) -> int:
 
 
 class NvptxKernel(AtomicEmitter, GroupEmitter):
-    """A kernel as a PTX entry: parameters are buffer addresses, sizes, the error
-    slot, and the tensor maps of its launch."""
+    """A kernel as a PTX entry: parameters are buffer addresses, sizes, the error slot, the numbers
+    that come by value, and the tensor maps of its launch."""
 
     gathers = False
 
@@ -140,6 +142,8 @@ class NvptxKernel(AtomicEmitter, GroupEmitter):
         self._grids = 0
         self._inside_warp = False
         self._reciprocals: dict[str, tuple[Value, Value, Value]] = {}
+        self._numbers: dict[Buffer, Value] = {}
+        """What the buffers hold that may come by value."""
         launch = launch_of(kernel, "")
         self.threads, self.cluster = launch.threads, launch.cluster
         loops = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.GROUP]
@@ -182,6 +186,9 @@ class NvptxKernel(AtomicEmitter, GroupEmitter):
         parameters.append("ptr addrspace(1) %error")
         if self.early:
             b.line(marker())
+        for k in by_value(self.kernel):
+            parameters.append(f"i64 %w{k}")
+            self._numbers[self.kernel.buffers[k]] = self._number(k)
         self.body(self.kernel.body)
         b.line("br label %leave")
         b.label("leave")
@@ -192,6 +199,31 @@ class NvptxKernel(AtomicEmitter, GroupEmitter):
         parameters += self.map_parameters()
         head = f"define ptx_kernel void @{name}({', '.join(parameters)}) #0 {bounds} {{"
         return "\n".join([*self.globals, f"{head}\nentry:\n{b.text()}\n}}\n"])
+
+    def _number(self, k: int) -> Value:
+        """The element of a buffer that may come by value: in parameter `%w` if its address is
+        null."""
+        b, buffer = self.builder, self.kernel.buffers[k]
+        type, bits = memory_type(buffer.dtype), 8 * buffer.dtype.itemsize
+        word = b.emit(f"trunc i64 %w{k} to i{bits}") if bits < 64 else f"%w{k}"
+        given = word if type == f"i{bits}" else b.emit(f"bitcast i{bits} {word} to {type}")
+        absent = b.emit(f"icmp eq ptr addrspace(1) %p{k}, null")
+        start, there, known = (b.name(p) for p in ("number", "there", "known"))
+        b.jump(start)
+        b.line(f"br i1 {absent}, label %{known}, label %{there}")
+        b.label(there)
+        metadata = self.load_metadata(buffer)
+        text = f"load {type}, ptr addrspace(1) %p{k}, align {buffer.alignment}{metadata}"
+        loaded = b.emit(text)
+        b.line(f"br label %{known}")
+        b.label(known)
+        found = b.emit(f"phi {type} [ {given}, %{start} ], [ {loaded}, %{there} ]")
+        return self.from_memory(found, buffer, 0, b.root)
+
+    def load(self, node: Load, piece: int) -> Value:
+        """See `LoadEmitter`; numbers are known."""
+        found = self._numbers.get(node.buffer)
+        return super().load(node, piece) if found is None else found
 
     def scalar_instruction(
         self, name: str, dtype: DType, args: Sequence[Value], scope: Scope

@@ -16,6 +16,7 @@ calls that the host is faster.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from pyc.frozen import frozen
 from pyc.ir.plan import Library
@@ -99,6 +100,7 @@ def is_solver(routine: str) -> bool:
     return routine.startswith(PREFIX)
 
 
+@cache
 def parts(routine: str) -> tuple[str, str, bool]:
     """The letter of the type, the name in `ROUTINES`, and whether it takes all matrices."""
     name = routine[len(PREFIX) :]

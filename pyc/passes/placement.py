@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
+from pyc.ir.by_value import WORD_BYTES, by_value
 from pyc.ir.defined import size_of
 from pyc.ir.expr import Expr, Load, postorder
 from pyc.ir.loops import (
@@ -63,12 +64,12 @@ NAMED_NS = 10_000.0
 
 def exceeded(kernel: Kernel, target: Target) -> str:
     """Which limit of the target a launch of the scheduled kernel would break; empty if none."""
-    parameters = 8 * (len(kernel.buffers) + len(kernel.sizes) + 1)
+    words = len(kernel.buffers) + len(kernel.sizes) + 1 + len(by_value(kernel))
     private = _allocated(kernel, Space.STACK) + _allocated(kernel, Space.REGISTER)
     shared = _allocated(kernel, Space.SHARED)
     wide = [s.extent for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.GRID]
     counts = (
-        (parameters, target.parameter_bytes, "bytes of parameters"),
+        (WORD_BYTES * words, target.parameter_bytes, "bytes of parameters"),
         (private, target.thread_bytes, "bytes of memory for each thread"),
         (shared, target.shared_bytes, "bytes of shared memory"),
         *((n, most, "blocks") for n, most in zip(wide, target.grid) if isinstance(n, int)),

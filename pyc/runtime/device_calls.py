@@ -6,7 +6,9 @@ has the form of every entry (`pyc.ir.plan`), so the dispatcher runs it as it run
 What it starts is a `Program`, whose address stands where a program of the CPU has its externals:
 the table of buffer addresses, rows that say which argument, result or piece of the arena goes to
 which place of it, and the launches and copies in order. Nothing is waited for here. Arguments and
-results are `pyc.Array`s, whose address is a Python int; numbers are copied to the device together.
+results are `pyc.Array`s, whose address is a Python int. Numbers stand in the table too, and are
+parameters of the launches; those that many launches read, or one cannot take so, are copied to the
+device together, if they are others than at the last call.
 
 Calls replay a CUDA graph of the launches (`device_graph`): a launch whose addresses are others than
 at the last call is told so before.
@@ -29,6 +31,13 @@ class Row(ctypes.Structure):
     """place: in the table; source: number of an argument or result, or offset in the arena."""
 
     _fields_ = (("place", _WORD), ("source", _WORD))
+
+
+class Number(ctypes.Structure):
+    """to: the address of 16 bytes for a number; source: number of the argument; low, high: the bits
+    of its two words that it has."""
+
+    _fields_ = (("to", _ADDRESS), ("source", _WORD), ("low", _WORD), ("high", _WORD))
 
 
 class Map(ctypes.Structure):
@@ -64,7 +73,9 @@ class CopyParameters(ctypes.Structure):
 
 
 class Program(ctypes.Structure):
-    """What a call starts, and the driver's functions for it."""
+    """What a call starts, and the driver's functions for it. words: the places of the numbers that
+    come by value; sent: those that are copied to the device; is_sent: whether what is `staged` has
+    arrived there."""
 
     _fields_ = (
         *((f"f_{name}", _ADDRESS) for name in ("enter", "launch", "allocate", "free", "copy")),
@@ -73,6 +84,8 @@ class Program(ctypes.Structure):
         *(("context", _ADDRESS), ("stream", _ADDRESS), ("table", _ADDRESS), ("last", _ADDRESS)),
         *(("arrays", _ADDRESS), ("array_count", _WORD)),
         *(("numbers", _ADDRESS), ("number_count", _WORD)),
+        *(("words", _ADDRESS), ("word_count", _WORD)),
+        *(("sent", _ADDRESS), ("sent_count", _WORD), ("is_sent", _WORD)),
         *(("staged", _ADDRESS), ("number_address", _WORD)),
         *(("results", _ADDRESS), ("result_count", _WORD)),
         *(("pieces", _ADDRESS), ("piece_count", _WORD), ("arena_bytes", _WORD)),
@@ -82,6 +95,7 @@ class Program(ctypes.Structure):
 
 STRUCTURES: dict[str, type[ctypes.Structure]] = {
     "row": Row,
+    "number": Number,
     "map": Map,
     "launch": Launch,
     "copy": CopyParameters,
@@ -128,40 +142,77 @@ end:
   ret void
 }
 
-; Copies the numbers among the arguments to the device.
+; Puts numbers among the arguments where rows say; whether one is another than what was there.
+define internal i1 @take(ptr %rows, i64 %count, ptr %arguments) nounwind {
+entry:
+  br label %next
+next:
+  %k = phi i64 [0, %entry], [%k.next, %one]
+  %differs = phi i64 [0, %entry], [%differs.next, %one]
+  %left = icmp ult i64 %k, %count
+  br i1 %left, label %one, label %end
+one:
+  %row = getelementptr %number, ptr %rows, i64 %k
+  %source.at = getelementptr %number, ptr %row, i64 0, i32 $number_source
+  %low.at = getelementptr %number, ptr %row, i64 0, i32 $number_low
+  %high.at = getelementptr %number, ptr %row, i64 0, i32 $number_high
+  %to = load ptr, ptr %row
+  %source = load i64, ptr %source.at
+  %low = load i64, ptr %low.at
+  %high = load i64, ptr %high.at
+  %from = getelementptr [16 x i8], ptr %arguments, i64 %source
+  %from.high = getelementptr i64, ptr %from, i64 1
+  %to.high = getelementptr i64, ptr %to, i64 1
+  %given.low = load i64, ptr %from
+  %given.high = load i64, ptr %from.high
+  %now.low = and i64 %given.low, %low
+  %now.high = and i64 %given.high, %high
+  %then.low = load i64, ptr %to
+  %then.high = load i64, ptr %to.high
+  %differs.low = xor i64 %now.low, %then.low
+  %differs.high = xor i64 %now.high, %then.high
+  %differs.one = or i64 %differs.low, %differs.high
+  %differs.next = or i64 %differs, %differs.one
+  store i64 %now.low, ptr %to
+  store i64 %now.high, ptr %to.high
+  %k.next = add i64 %k, 1
+  br label %next
+end:
+  %other = icmp ne i64 %differs, 0
+  ret i1 %other
+}
+
+; Copies numbers to the device, if one is another than what is there.
 define internal i32 @send(ptr %program, ptr %arguments) nounwind {
 entry:
-  %rows.at = getelementptr %program, ptr %program, i64 0, i32 $program_numbers
-  %count.at = getelementptr %program, ptr %program, i64 0, i32 $program_number_count
+  %rows.at = getelementptr %program, ptr %program, i64 0, i32 $program_sent
+  %count.at = getelementptr %program, ptr %program, i64 0, i32 $program_sent_count
+  %sent.at = getelementptr %program, ptr %program, i64 0, i32 $program_is_sent
+  %rows = load ptr, ptr %rows.at
+  %count = load i64, ptr %count.at
+  %sent = load i64, ptr %sent.at
+  %other = call i1 @take(ptr %rows, i64 %count, ptr %arguments)
+  %unsent = icmp eq i64 %sent, 0
+  %uploads = or i1 %other, %unsent
+  br i1 %uploads, label %upload, label %same
+same:
+  ret i32 0
+upload:
+  ; The driver has copied what is so small and not pinned when it returns.
   %staged.at = getelementptr %program, ptr %program, i64 0, i32 $program_staged
   %address.at = getelementptr %program, ptr %program, i64 0, i32 $program_number_address
   %upload.at = getelementptr %program, ptr %program, i64 0, i32 $program_f_upload
   %stream.at = getelementptr %program, ptr %program, i64 0, i32 $program_stream
-  %rows = load ptr, ptr %rows.at
-  %count = load i64, ptr %count.at
   %staged = load ptr, ptr %staged.at
-  br label %next
-next:
-  %k = phi i64 [0, %entry], [%k.next, %one]
-  %left = icmp ult i64 %k, %count
-  br i1 %left, label %one, label %upload
-one:
-  %row = getelementptr %row, ptr %rows, i64 %k
-  %source.at = getelementptr %row, ptr %row, i64 0, i32 $row_source
-  %source = load i64, ptr %source.at
-  %from = getelementptr [16 x i8], ptr %arguments, i64 %source
-  %to = getelementptr [16 x i8], ptr %staged, i64 %k
-  %value = load [2 x i64], ptr %from
-  store [2 x i64] %value, ptr %to
-  %k.next = add i64 %k, 1
-  br label %next
-upload:
-  ; The driver has copied what is so small and not pinned when it returns.
   %address = load i64, ptr %address.at
   %stream = load ptr, ptr %stream.at
   %f.upload = load ptr, ptr %upload.at
   %nbytes = mul i64 %count, 16
+  store i64 0, ptr %sent.at
   %status = call i32 %f.upload(i64 %address, ptr %staged, i64 %nbytes, ptr %stream)
+  %good = icmp eq i32 %status, 0
+  %arrived = zext i1 %good to i64
+  store i64 %arrived, ptr %sent.at
   ret i32 %status
 }
 
@@ -429,7 +480,11 @@ entry:
   %program = load ptr, ptr %program.at
   %arrays.at = getelementptr %program, ptr %program, i64 0, i32 $program_arrays
   %array.count.at = getelementptr %program, ptr %program, i64 0, i32 $program_array_count
+  %numbers.at = getelementptr %program, ptr %program, i64 0, i32 $program_numbers
   %number.count.at = getelementptr %program, ptr %program, i64 0, i32 $program_number_count
+  %words.at = getelementptr %program, ptr %program, i64 0, i32 $program_words
+  %word.count.at = getelementptr %program, ptr %program, i64 0, i32 $program_word_count
+  %sent.count.at = getelementptr %program, ptr %program, i64 0, i32 $program_sent_count
   %results.at = getelementptr %program, ptr %program, i64 0, i32 $program_results
   %result.count.at = getelementptr %program, ptr %program, i64 0, i32 $program_result_count
   %pieces.at = getelementptr %program, ptr %program, i64 0, i32 $program_pieces
@@ -441,7 +496,11 @@ entry:
   %graph.at = getelementptr %program, ptr %program, i64 0, i32 $program_graph
   %arrays = load ptr, ptr %arrays.at
   %array.count = load i64, ptr %array.count.at
+  %numbers = load ptr, ptr %numbers.at
   %number.count = load i64, ptr %number.count.at
+  %words = load ptr, ptr %words.at
+  %word.count = load i64, ptr %word.count.at
+  %sent.count = load i64, ptr %sent.count.at
   %result.rows = load ptr, ptr %results.at
   %result.count = load i64, ptr %result.count.at
   %pieces = load ptr, ptr %pieces.at
@@ -458,7 +517,8 @@ entry:
 place:
   call void @place(ptr %program, ptr %arrays, i64 %array.count, ptr %arguments, i64 16)
   call void @place(ptr %program, ptr %result.rows, i64 %result.count, ptr %results, i64 8)
-  %sends = icmp ne i64 %number.count, 0
+  call i1 @take(ptr %numbers, i64 %number.count, ptr %arguments)
+  %sends = icmp ne i64 %sent.count, 0
   br i1 %sends, label %send, label %memory
 send:
   %sent = call i32 @send(ptr %program, ptr %arguments)
@@ -487,6 +547,7 @@ remember:
   call void @remember(ptr %program, ptr %arrays, i64 %array.count)
   call void @remember(ptr %program, ptr %result.rows, i64 %result.count)
   call void @remember(ptr %program, ptr %pieces, i64 %piece.count)
+  call void @remember(ptr %program, ptr %words, i64 %word.count)
   br label %free
 free:
   br i1 %needs, label %free.arena, label %end

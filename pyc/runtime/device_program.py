@@ -12,16 +12,29 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pyc.backends.cuda_program import CudaProgram, LaunchCall, launch_call, slots
-from pyc.ir.plan import ARGUMENT_BYTES, CONTEXT_FIELDS, Copy, Launch, Loop, Place, walk_steps
+from pyc.ir.plan import (
+    ARGUMENT_BYTES,
+    CONTEXT_FIELDS,
+    Copy,
+    Launch,
+    Loop,
+    Place,
+    Plan,
+    walk_steps,
+)
 from pyc.runtime import device_calls, device_steps
-from pyc.runtime.device_calls import Map, Program, Row
+from pyc.runtime.device_calls import Map, Number, Program, Row
 from pyc.runtime.device_graph import Graph, rows_of
-from pyc.runtime.device_steps import Choice, While, walk_items, written_out
+from pyc.runtime.device_steps import Choice, Item, While, walk_items, written_out
 
 REPLAYED, REPLAYED_BOUND = 1, 2
 """Launches of a program from which on they are replayed as one graph: the driver starts one in half
 of the time that it needs for a launch, but takes 50 us to make it. That is as long as thirty calls
 save, and programs for arrays of any size are bound for each shape that comes along."""
+MOST_TOLD = 4
+"""Launches that are told of a number which is another one than at the last call; where more read
+it, it is copied to the device once."""
+_WORDS = ARGUMENT_BYTES // 8
 _MAP_BYTES, _MAP_ALIGNMENT = 128, 64
 _UNAIMED = 1 << 20
 """Where a tensor map's array is until its first launch: as aligned as any."""
@@ -84,7 +97,11 @@ class DeviceProgram:
         self._kept: list[Any] = [program]
         self._known: dict[Launch | Copy, device_calls.Launch] = {}
         made = self._program = Program()
-        words = ctypes.c_uint64 * (len(plan.buffers) + 2)
+        items = written_out(plan)
+        assert items is not None, "there was a problem"
+        first = len(plan.buffers) + 2
+        self._numbers = _by_value(program, items, numbers, first)
+        words = ctypes.c_uint64 * (first + _WORDS * len(self._numbers))
         self._table, self._last = self._keep(words()), self._keep(words())
         for k, b in enumerate(plan.buffers):
             if b.place is Place.CONSTANT:
@@ -94,8 +111,6 @@ class DeviceProgram:
             setattr(made, f"f_{name}", on.function(function))
         made.context, made.stream = int(on.context), int(on.stream)
         self._places(program, numbers, fixed, ahead)
-        items = written_out(plan)
-        assert items is not None, "there was a problem"
         rows = self._keep((device_calls.Launch * rows_of(items))())
         made.launches, made.launch_count = _at(rows), len(rows)
 
@@ -150,6 +165,17 @@ class DeviceProgram:
         rows = self._keep((Row * len(places))(*(Row(*pair) for pair in places)))
         return _at(rows), len(places)
 
+    def _taken(
+        self, plan: Plan, values: list[tuple[int, int]], to: Mapping[int, int]
+    ) -> tuple[int, int]:
+        """Rows of numbers. values: their slots and arguments; to: where those of slots go."""
+        rows = self._keep((Number * len(values))())
+        for row, (slot, k) in zip(rows, values, strict=True):
+            bits = (1 << 8 * plan.buffers[slot].nbytes) - 1
+            row.to, row.source = to[slot], k
+            row.low, row.high = (ctypes.c_int64(bits >> n).value for n in (0, 64))
+        return _at(rows), len(values)
+
     def _places(
         self,
         program: CudaProgram,
@@ -163,14 +189,25 @@ class DeviceProgram:
         for slot, k in given:
             self._table[slot] = fixed.get(k, 0)
         values = [(slot, k) for slot, k in given if k in numbers]
+        told = [(slot, k) for slot, k in values if slot in self._numbers]
+        sent = [(slot, k) for slot, k in values if slot not in self._numbers]
         made.arrays, made.array_count = self._rows(arrays)
-        made.numbers, made.number_count = self._rows(values)
-        if values:
-            nbytes = ARGUMENT_BYTES * len(values)
+        at = {slot: made.table + 8 * place for slot, place in self._numbers.items()}
+        made.numbers, made.number_count = self._taken(plan, told, at)
+        places = [p + k for p in self._numbers.values() for k in range(_WORDS)]
+        made.words, made.word_count = self._rows([(p, 0) for p in places])
+        if sent:
+            nbytes = ARGUMENT_BYTES * len(sent)
             made.staged = _at(self._keep((ctypes.c_uint8 * nbytes)()))
             made.number_address = program.own(nbytes)
-            for place, (slot, _) in enumerate(values):
+            at = {slot: made.staged + ARGUMENT_BYTES * k for k, (slot, _) in enumerate(sent)}
+            made.sent, made.sent_count = self._taken(plan, sent, at)
+            for place, (slot, _) in enumerate(sent):
                 self._table[slot] = made.number_address + ARGUMENT_BYTES * place
+        # Nodes are made with these addresses, which do not change.
+        for slot, k in given:
+            if k in numbers or k in fixed:
+                self._last[slot] = self._table[slot]
         results = [(slot, k + ahead) for slot, k in slots(plan, Place.RESULT)]
         first = len(plan.buffers)
         named = [place for place, is_there in zip(_AHEAD, self._named, strict=True) if is_there]
@@ -191,7 +228,7 @@ class DeviceProgram:
             row.nbytes = program.plan.buffers[step.destination].nbytes
             self._watch(row, (step.destination, step.source))
             return
-        call: LaunchCall = self._keep(launch_call(program, step, self._table))
+        call: LaunchCall = self._keep(launch_call(program, step, self._table, self._numbers))
         row.function, *grid, row.threads = call.values[:5]
         row.grid[:] = grid
         row.shared_bytes, row.parameters = call.values[7], call.values[9]
@@ -207,12 +244,38 @@ class DeviceProgram:
         used = {slot for slot in step.slots if buffers[slot].place is not Place.CONSTANT}
         if program.launches[step.kernel].sites:
             used.add(len(buffers))
+        used |= {self._numbers[slot] for slot in step.slots if slot in self._numbers}
         self._watch(row, sorted(used))
 
     def _watch(self, row: device_calls.Launch, places: Sequence[int]) -> None:
         """A row whose node is changed with the addresses in these places."""
         row.places = _at(self._keep((ctypes.c_int64 * len(places))(*places)))
         row.place_count = len(places)
+
+
+def _by_value(
+    program: CudaProgram, items: Sequence[Item], numbers: Collection[int], first: int
+) -> dict[int, int]:
+    """Where in the table, from place `first` on, the words of those slots are that hold numbers
+    which come by value: few launches read them, and nothing else does."""
+    readers = {slot: 0 for slot, k in slots(program.plan, Place.ARGUMENT) if k in numbers}
+    for item in walk_items(items):
+        if isinstance(item, Launch):
+            values = program.launches[item.kernel].values
+            for position, slot in enumerate(item.slots):
+                if slot in readers:
+                    readers[slot] += 1 if position in values else MOST_TOLD + 1
+            continue
+        if isinstance(item, Copy):
+            other = [item.destination, item.source]
+        elif isinstance(item, While):
+            other = [item.flag, *(s for c in item.returned for s in (c.destination, c.source))]
+        else:
+            other = [item.index]
+        for slot in other:
+            readers.pop(slot, None)
+    told = [slot for slot, count in readers.items() if count <= MOST_TOLD]
+    return {slot: first + _WORDS * k for k, slot in enumerate(told)}
 
 
 _FUNCTIONS = {

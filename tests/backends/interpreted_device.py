@@ -31,6 +31,7 @@ from pyc.compile_host import host_kernel, host_routines
 from pyc.device_code import DeviceCode
 from pyc.forks import load
 from pyc.frozen import replace
+from pyc.ir.by_value import by_value
 from pyc.ir.graph import Graph
 from pyc.ir.loops import Fail, Kernel, walk
 from pyc.ir.plan import Library, Plan, launches_of
@@ -69,7 +70,7 @@ class InterpretedDevice:
         self.memory: dict[int, Array] = {}
         self._zones: dict[int, tuple[slice, slice]] = {}
         self.driver_version = conditions.CONDITIONAL
-        self.launched = self.replayed = self.changed = self.overlapped = 0
+        self.launched = self.replayed = self.changed = self.overlapped = self.uploaded = 0
         self.context = 0
         self.refusal: BaseException | None = None
         self.ledger = Ledger(self)
@@ -199,7 +200,7 @@ class InterpretedDevice:
             count = self._of_conditions[function - _OF_CONDITIONS][1]
         else:
             kernel = self.kernels[function]
-            count = len(kernel.buffers) + len(kernel.sizes) + 1
+            count = len(kernel.buffers) + len(kernel.sizes) + 1 + len(by_value(kernel))
         addresses = (ctypes.c_void_p * count).from_address(pointers)
         return [ctypes.c_uint64.from_address(a or 0).value for a in addresses]
 
@@ -208,18 +209,24 @@ class InterpretedDevice:
             self._condition(self._of_conditions[function - _OF_CONDITIONS][0], values)
             return
         kernel = self.kernels[function]
-        sizes = dict(zip(kernel.sizes, values[len(kernel.buffers) : -1], strict=True))
+        count = len(kernel.buffers)
+        given = values[count : count + len(kernel.sizes)]
+        sizes = dict(zip(kernel.sizes, given, strict=True))
+        error, *words = values[count + len(given) :]
+        numbers = dict(zip(by_value(kernel), map(ctypes.c_uint64, words), strict=True))
         arrays = []
-        for address, b in zip(values, kernel.buffers, strict=False):
+        for k, (address, b) in enumerate(zip(values, kernel.buffers, strict=False)):
+            if not address and k in numbers:
+                address = ctypes.addressof(numbers[k])
             shape = tuple(d if isinstance(d, int) else sizes[d] for d in b.shape)
             nbytes = int(np.prod(shape, dtype=np.int64)) * b.dtype.itemsize
             arrays.append(_bytes(address, nbytes).view(b.dtype.numpy).reshape(shape))
         with self._lock:  # as work of one stream
             self.launched += 1
-            outcome = run(kernel, arrays, values[len(arrays) : -1])
+            outcome = run(kernel, arrays, given)
         if outcome.failed is not None:
             site, value = outcome.failed
-            slot = _bytes(values[-1], 8 * (2 + site)).view(np.uint64)
+            slot = _bytes(error, 8 * (2 + site)).view(np.uint64)
             slot[0] = min(int(slot[0]), site)
             slot[1 + site] = min(int(slot[1 + site]), value % 2**64)
 
@@ -270,6 +277,10 @@ class InterpretedDevice:
         self.free(address)
 
     def _copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
+        self.copy(to, source, nbytes)
+
+    def _upload(self, to: int, source: int, nbytes: int, stream: int) -> None:
+        self.uploaded += 1
         self.copy(to, source, nbytes)
 
     def _graph_create(self, to: int, flags: int) -> None:
@@ -386,7 +397,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Any, ...]] = {
     "cuMemAllocAsync": (InterpretedDevice._allocate, _W, _W, _W),
     "cuMemFreeAsync": (InterpretedDevice._free, _W, _W),
     "cuMemcpyDtoDAsync": (InterpretedDevice._copy, _W, _W, _W, _W),
-    "cuMemcpyHtoDAsync": (InterpretedDevice._copy, _W, _W, _W, _W),
+    "cuMemcpyHtoDAsync": (InterpretedDevice._upload, _W, _W, _W, _W),
     "cuTensorMapReplaceAddress": (InterpretedDevice._current, _W, _W),
     "cuGraphCreate": (InterpretedDevice._graph_create, _W, _I),
     "cuGraphAddKernelNode": (InterpretedDevice._graph_add, _W, _W, _W, _W, _W),
@@ -427,6 +438,7 @@ def loaded(program: Plan, on: InterpretedDevice) -> CudaProgram:
             early = begins_early(kernel, on.target)
             sites = tuple(s.site for s in walk(kernel.body) if isinstance(s, Fail))
             launch = KernelLaunch(f"k{len(launches)}", (1, 1, 1), 32, sites=sites, early=early)
+            launch = replace(launch, values=by_value(kernel))
             launches[number] = launch
             on.kernels[first + len(launches) - 1] = kernel
     image = str(first).encode() if launches else b""

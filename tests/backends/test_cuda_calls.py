@@ -38,6 +38,32 @@ def test_loops_of_unknown_length_run_on_the_device(name: str) -> None:
     assert native(f) >= 3
 
 
+def scaled(x: Any, k: Any, n: Any) -> Any:
+    return x * k + n
+
+
+def scaled_often(x: Any, k: Any, n: Any) -> Any:
+    for _ in range(6):
+        x = (x @ x) * k + n
+    return x
+
+
+@pytest.mark.parametrize("function", [scaled, scaled_often])
+@pytest.mark.parametrize("number", [float, np.float32, np.float64, int])
+def test_numbers_are_those_of_the_call(function: Any, number: Any) -> None:
+    """They go with the launch, or are copied before it; results of earlier calls stay."""
+    f, kept = pyc.jit(function), []
+    x = np.arange(256.0, dtype=np.float32).reshape(16, 16) / 256
+    there = pyc.device_put(x)
+    for k in (1, 2, 2, 3, -1, 0, 0, 5, 2):
+        kept.append((f(there, number(k), 1 + k), pyc.jit(function)(x, number(k), 1 + k)))
+    for found, expected in kept:
+        if function is scaled:
+            assert np.asarray(found).tobytes() == expected.tobytes()
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-4)
+    assert native(f) == 8
+
+
 ENDLESS = """
 import os, signal, threading
 import numpy as np, pyc

@@ -181,3 +181,79 @@ def test_quotients_of_halves_are_those_of_the_cpu(dtype: DType) -> None:
     y = np.ascontiguousarray(np.broadcast_to(y[:, None], shape)).view(dtype.numpy)
     found = np.asarray(pyc.jit(lambda x, y: x / y, device="cuda")(x, y))
     assert same_bits(found, pyc.jit(lambda x, y: x / y)(x, y))
+
+
+def rounded(v: Any, dtype: DType) -> Any:
+    """The bits of float32 numbers rounded to a half type, without an instruction that rounds to it:
+    to bfloat16 by a sum of integers, to float16 by a sum with a number whose spacing is that of the
+    result."""
+    bits = v.view(np.uint32)
+    if dtype is dt.bf16:
+        return ((bits + np.uint32(0x7FFF) + ((bits >> 16) & np.uint32(1))) >> 16).astype(np.uint16)
+    sign, size = (bits >> 16) & np.uint32(0x8000), bits & np.uint32(0x7FFFFFFF)
+    exponent = np.maximum(size >> 23, np.uint32(127 - 14))
+    large = (((exponent + np.uint32(13)) << 23) | np.uint32(0x400000)).view(np.float32)
+    number = (size.view(np.float32) + large) - large
+    whole = number.view(np.uint32)
+    normal = ((whole >> 13) - np.uint32(112 << 10)).astype(np.uint32)
+    small = (number * np.float32(2.0**24)).astype(np.uint32)
+    found = np.where(number < np.float32(2.0**-14), small, normal)
+    found = np.where(number > np.float32(65504), np.uint32(0x7C00), found)
+    return (sign | found).astype(np.uint16)
+
+
+OPERATIONS = {
+    "sum": lambda x, y: x + y,
+    "difference": lambda x, y: x - y,
+    "product": lambda x, y: x * y,
+}
+
+
+def disagreements(name: str, dtype: DType, device: str) -> Any:
+    """A jitted function of halves x and y: how many results differ from those in float32, rounded;
+    any NaN is as good as another."""
+
+    def function(x: Any, y: Any) -> Any:
+        found = OPERATIONS[name](x, y)
+        wide = OPERATIONS[name](x.astype(np.float32), y.astype(np.float32))
+        same = (found.view(np.uint16) == rounded(wide, dtype)) | (np.isnan(found) & np.isnan(wide))
+        return (~same).sum()
+
+    return pyc.jit(function, device=device)
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_rounding_by_hand_is_that_of_the_type(dtype: DType) -> None:
+    """Both neighbours of each half, and what lies between them."""
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    halves = bits.view(dtype.numpy).astype(np.float32)
+    steps = np.arange(-3, 4, dtype=np.int64)[:, None]
+    with np.errstate(all="ignore"):
+        middle = (halves + np.roll(halves, -1)) / np.float32(2)
+        v = np.concatenate([halves, middle])
+        v = v[np.isfinite(v)].view(np.uint32)
+        v = (v + steps).astype(np.uint32).view(np.float32)
+        v = np.append(v[np.isfinite(v)], np.float32([np.inf, -np.inf, 3e38, 1e-45]))
+        expected = v.astype(dtype.numpy).view(np.uint16)
+        assert (rounded(v, dtype) == expected).all()
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_sums_and_products_of_some_halves_on_the_cpu(name: str, dtype: DType) -> None:
+    y = np.arange(0, 1 << 16, 7, dtype=np.uint16).view(dtype.numpy)
+    x = np.arange(0, 1 << 16, 2039, dtype=np.uint16).view(dtype.numpy)[:, None]
+    assert disagreements(name, dtype, "cpu")(x, y) == 0
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(cuda.problem() is not None, reason="no GPU")
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_sums_and_products_of_all_halves(name: str, dtype: DType) -> None:
+    """All 2^32 pairs: the instructions give what float32 gives, rounded."""
+    function = disagreements(name, dtype, "cuda")
+    every = np.arange(1 << 16, dtype=np.uint16).view(dtype.numpy)
+    y = pyc.device_put(every)
+    wrong = [function(pyc.device_put(x[:, None]), y) for x in every.reshape(64, 1024)]
+    assert sum(int(w) for w in wrong) == 0

@@ -57,6 +57,26 @@ def device(library: StandIn, monkeypatch: pytest.MonkeyPatch) -> InterpretedDevi
     return on
 
 
+def test_pointers_to_a_batch_are_written_once(
+    device: InterpretedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For an address, which calls meet again; the last ones are kept, and name what they did."""
+    monkeypatch.setattr(cusolver, "_KEPT_POINTERS", 3)
+    solver, written = device.solver, []
+    write = device.write
+    monkeypatch.setattr(device, "write", lambda place, x: (written.append(x), write(place, x)))
+
+    def pointed(address: int) -> list[int]:
+        place = solver.pointers(address, 64, 5)
+        found = np.empty(5, np.uint64)
+        device.read(found, place)
+        return [int(p) for p in found]
+
+    for address in (4096, 8192, 4096, 512, 4096, 1024, 4096, 8192):
+        assert pointed(address) == [address + 64 * k for k in range(5)]
+    assert [int(x[0]) for x in written] == [4096, 8192, 512, 1024, 8192]
+
+
 def random(dtype: str, *shape: int, seed: int = 0) -> Array:
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(shape)

@@ -120,12 +120,20 @@ def test_wide_and_narrow_types_take_the_vector_of_the_widest() -> None:
     assert extents(found, Kind.VECTOR) == [16]
 
 
+@pytest.mark.parametrize("function", [lambda x, k: x * k, lambda x, k: x / k * k])
+def test_a_number_of_a_wider_type_leaves_vectors_as_wide(function: Callable[..., Any]) -> None:
+    """A Python float is a float64, which is converted once and is no element of a vector."""
+    graph = optimise(pyc.jit(function).trace(np.ones(4096, np.float32), 2.0).graph)
+    found = plan(graph, SM_90, check=True).plan.kernels
+    assert extents(found, Kind.VECTOR) == [4]
+
+
 @pytest.mark.parametrize(
     ("function", "first"),
     [
         (lambda a, b: a / (a + 1) * b, ["b0", "b1"]),
         (lambda a, b: a + 1 + b, []),
-        (lambda a, b: pnp.where(a > 1, a / 3, b), []),
+        (lambda a, b: pnp.where(a > 1, a / 3, b), ["b1"]),
         (lambda a, b: pnp.where(a > b, a / 3, b), ["b0", "b1"]),
     ],
     ids=["quotient", "no branch", "below a choice", "chosen and compared"],
@@ -421,6 +429,26 @@ def test_threads_of_large_work_compute_several_vectors(
     found = check(make, *types)
     assert extents(found, Kind.UNROLL) == counts
     plan(graph_of(make, *types), SM_90, check=True)
+
+
+@pytest.mark.parametrize("shape", [(9000,), (90, 100), (8192,)])
+@pytest.mark.parametrize("types", [(dt.f32,), (dt.bf16, dt.bf16)])
+def test_all_vectors_of_a_thread_are_read_before_work_that_branches(
+    shape: tuple[int, ...], types: tuple[DType, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a branch of the first vector the reads of the next would wait for it."""
+    monkeypatch.setattr(element_blocks, "BUSY", 64)
+    (found,) = check(
+        lambda b, p: [b.bind1("div", b.bind1("add", p[0], p[-1]), p[-1])],
+        *((shape, t) for t in types),
+    )
+    lines = print_kernel(found).splitlines()
+    quotients = [k for k, line in enumerate(lines) if " / " in line]
+    reads = [k for k, line in enumerate(lines) if re.search(r" = b[01]\[", line)]
+    assert 0 < len(reads) == len(types) * len(quotients)
+    assert all(k < quotients[0] for k in reads[: len(types)])
+    assert set(extents([found], Kind.UNROLL)) == {2}
+    assert sum("register" in line for line in lines) == len(reads)
 
 
 # --- barriers -------------------------------------------------------------------------------------

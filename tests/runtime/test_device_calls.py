@@ -87,6 +87,99 @@ def test_numbers_are_copied_at_each_call(gpu: InterpretedDevice) -> None:
     assert native(f) == 2
 
 
+@pytest.fixture
+def steady(gpu: InterpretedDevice, monkeypatch: pytest.MonkeyPatch) -> InterpretedDevice:
+    """The same where memory that was freed is the next of its size."""
+    sizes: dict[int, int] = {}
+    freed: dict[int, list[int]] = {}
+    allocate = gpu.allocate
+
+    def again(nbytes: int) -> int:
+        address = freed[nbytes].pop() if freed.get(nbytes) else allocate(nbytes)
+        sizes[address] = nbytes
+        return address
+
+    def keep(address: int, nbytes: int | None = None) -> None:
+        freed.setdefault(sizes[address], []).append(address)
+
+    monkeypatch.setattr(gpu, "allocate", again)
+    monkeypatch.setattr(gpu, "free", keep)
+    return gpu
+
+
+@pytest.mark.parametrize("number", [float, int, np.float32, np.float16])
+def test_a_number_goes_with_the_launch(steady: InterpretedDevice, number: Any) -> None:
+    gpu, f = steady, pyc.jit(lambda x, k: x * k + 1)
+    x = put(X, gpu)
+    f(x, number(2))
+    f(x, number(2))
+    before = gpu.changed
+    for value, told in ((2, 0), (1, 1), (1, 0), (0, 1)):
+        found = f(x, number(value))
+        np.testing.assert_array_equal(np.asarray(found), X * np.float32(number(value)) + 1)
+        assert gpu.changed == before + told, "the launch is told of another number only"
+        before = gpu.changed
+        del found
+    assert native(f) == 5 and gpu.uploaded == 0
+
+
+def powers(x: Any, k: Any) -> Any:
+    """A number that six launches read."""
+    found = []
+    for _ in range(6):
+        x = (x @ x) * k
+        found.append(x)
+    return found
+
+
+def test_a_number_that_many_launches_read_is_copied_if_it_is_another(
+    gpu: InterpretedDevice,
+) -> None:
+    f = pyc.jit(powers)
+    given = np.full((3, 3), 0.5)
+    x = put(given, gpu)
+    for k, uploaded in ((0.5, 0), (0.5, 1), (0.5, 1), (0.25, 2), (-0.0, 3), (0.0, 4), (0.0, 4)):
+        found, expected = f(x, k), pyc.jit(powers, device="cpu")(given, k)
+        assert gpu.uploaded == uploaded
+        for y, z in zip(found, expected, strict=True):
+            assert np.asarray(y).tobytes() == z.tobytes()
+    assert native(f) == 6
+
+
+def test_a_number_that_did_not_arrive_is_copied_again(
+    gpu: InterpretedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    f = pyc.jit(powers)
+    x = put(np.full((3, 3), 0.5), gpu)
+    f(x, 1.0)
+    f(x, 1.0)
+    copy = gpu.copy
+
+    def refuse(*arguments: int) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(gpu, "copy", refuse)
+    with pytest.raises(OutOfMemoryError):
+        f(x, 2.0)
+    monkeypatch.setattr(gpu, "copy", copy)
+    gpu.refusal = None
+    expected = pyc.jit(powers, device="cpu")(np.full((3, 3), 0.5), 2.0)
+    assert np.asarray(f(x, 2.0)[-1]).tobytes() == expected[-1].tobytes()
+
+
+def test_arrays_that_stay_are_not_told_again(steady: InterpretedDevice) -> None:
+    w = X * 3
+    w.flags.writeable = False
+    f = pyc.jit(lambda x: x * w)
+    x = put(X, steady)
+    f(x)
+    f(x)
+    before = steady.changed
+    f(x)
+    f(x)
+    assert native(f) == 3 and steady.changed == before
+
+
 def test_several_launches_are_replayed(gpu: InterpretedDevice) -> None:
     f, expected = pyc.jit(softmax_twice), pyc.jit(softmax_twice, device="cpu")
     for k in range(5):
