@@ -260,7 +260,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return _matrix_norm(x, ord, (first, second), keepdims)
 
 
-def matrix_power(x: Any, n: int, /) -> Any:
+def matrix_power(x: Any, n: int) -> Any:
     """The matrices in the last two axes to the power n, by squaring; of their inverses if n < 0.
 
     raises LinearAlgebraError: not square matrices; when the program runs: n < 0, and a singular

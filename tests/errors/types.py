@@ -8,7 +8,7 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc import lax
 from pyc.interpreter import bind1
-from tests.errors.case import LINE, MATRIX, PAIRS, PLACES, SQUARE, TRUTHS, given
+from tests.errors.case import EMPTY, LINE, MATRIX, PAIRS, PLACES, SQUARE, TRUTHS, given
 
 # --- what arrays are made of ----------------------------------------------------------------------
 
@@ -371,3 +371,18 @@ def cases_chosen_by_floats(x):
 @given(LINE)
 def three_cases_chosen_by_bools(x):
     return lax.select_n(x > 1, x, x + 1, x + 2)
+
+
+@given(PLACES)
+def fractions_added_to_integers(i):
+    return i.at[0].add(0.5)
+
+
+@given(MATRIX)
+def index_arrays_of_two_lengths(m):
+    return m[[0, 1], [0, 1, 2]]
+
+
+@given(EMPTY)
+def index_of_an_axis_without_elements(x):
+    return x[[0], :]

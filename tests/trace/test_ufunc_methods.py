@@ -191,3 +191,46 @@ def test_outside_of_a_trace_a_reduction_to_rank_0_is_a_scalar(name: str) -> None
     x = np.arange(4)
     found = getattr(pyc.numpy, name).reduce(x)
     assert type(found) is np.int64 and found == getattr(np, name).reduce(x)
+
+
+VALUES_OF_OTHER_TYPES = [
+    np.array([2, 3], np.uint8),
+    np.array([True, False]),
+    np.array([2.5, -1.5]),
+    np.array([300, -300]),
+    -2.5,
+    np.uint8(2),
+]
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.minimum, np.maximum])
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.int8, np.uint8])
+def test_values_of_another_type_are_combined_in_the_common_one(ufunc: Any, kind: Any) -> None:
+    """And the result of each step is cast to the array's: what `at` casts first is another number
+    (-2.5 as an integer, the negative of an unsigned one)."""
+    for values in VALUES_OF_OTHER_TYPES:
+
+        def run(x: Any, values: Any = values) -> Any:
+            x = x.copy()
+            ufunc.at(x, [1, 1], values)
+            return x
+
+        x = np.array([5, 7, 1], kind)
+        want = run(x)
+        given = np.asarray(values)
+        if kind is np.uint8 and given.dtype == np.float64 and given.min() < 0:
+            continue  # a negative float as an unsigned integer is the processor's choice
+        assert not difference(want, pyc.jit(run)(x)), (ufunc, kind, values)
+
+
+def test_an_update_does_not_drop_fractions() -> None:
+    """`x.at[i].multiply(0.5)` of integers would multiply by 0, or by a half, as the index is
+    written."""
+    x = np.arange(4)
+    for key in (0, [0, 1], slice(2), x > 2):
+        for how in ("add", "subtract", "multiply", "min", "max"):
+            with pytest.raises(DTypeError, match="float64"):
+                pyc.jit(lambda x, key=key, how=how: getattr(x.at[key], how)(0.5))(x)
+            with pytest.raises(DTypeError):
+                getattr(pyc.device_put(x, "cpu").at[key], how)(np.array(0.5))
+    np.testing.assert_array_equal(pyc.jit(lambda x: x.at[0].set(2.5))(x), [2, 1, 2, 3])
