@@ -7,12 +7,13 @@ associative function combines elements in a tree; any other takes them one after
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.errors import ArgumentError, DTypeError, UnsupportedOpError
+from pyc.errors import ArgumentError, DTypeError, IndexOutOfRangeError, UnsupportedOpError
 from pyc.interpreter import bind1, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy import indexing
@@ -103,11 +104,7 @@ def _combined(name: str, rows: Any) -> Any:
     *around, count = type_of(rows).shape
     last = len(around)
     if name not in ASSOCIATIVE:
-        steps = pnp.moveaxis(rows, -1, 0)
-        first = pnp.reshape(part(steps, 0, 0, 1), tuple(around))
-        rest = part(steps, 0, 1, count - 1)
-        found, _ = scan(lambda carry, each: (function(carry, each), None), first, rest)
-        return found
+        return _one_by_one(name, rows, None)
     while count > 1:
         half = count // 2
         joined = function(part(rows, last, 0, half), part(rows, last, half, half))
@@ -129,36 +126,69 @@ def reduce(
     """The combination of the elements along some axes (all if None), one axis if the order decides.
 
     initial: what comes first; where: a mask of the elements that count, for a ufunc that has an
-    identity or with `initial`, and is associative
+    identity or with `initial`
     raises ArgumentError: several axes where the order decides, or no element and no identity;
     ShapeError: a mask that does not fit
     """
     typed = _prepared(name, "reduce", x, dtype)
     kind = type_of(typed).dtype
-    identity = ASSOCIATIVE.get(name)
+    identity = _identity(name, kind)
     start = identity if initial is None else initial
+    ordered = name not in ASSOCIATIVE
+    mask = None
     if where is not True:
-        if name not in ASSOCIATIVE or start is None:
+        if start is None:
             raise ArgumentError(
                 f"np.{name}.reduce: under a mask there may be no element, and it has no identity",
-                fix="Say what comes first: `initial=`, for a function whose order does not matter.",
+                fix="Say what comes first: `initial=`.",
                 place=location.here(),
             )
         mask = pnp.broadcast_to(pnp.asarray(where), type_of(typed).shape)
-        typed = pnp.where(mask, typed, cast(value(start), kind))
+    if mask is not None and not ordered:  # without an identity, `initial` may come several times
+        typed = pnp.where(mask, typed, cast(value(start if identity is None else identity), kind))
     rows, wide = _lines(name, typed, axis)
     *around, count = type_of(rows).shape
     if not count and start is None:
         raise ArgumentError(
             f"np.{name}.reduce: no elements, and it has no identity", place=location.here()
         )
-    found = _combined(name, rows) if count else None
-    if found is None:
-        start = kind.numpy.type(-1 % 2**kind.bits) if start == -1 and kind.kind == "uint" else start
-        found = broadcast(cast(value(start), kind), tuple(around))
-    elif initial is not None:
-        found = cast(getattr(pnp, name)(cast(value(initial), kind), found), kind)
+    first = None if start is None else broadcast(cast(value(start), kind), tuple(around))
+    if not count:
+        found = first
+    elif ordered:
+        counts = None if mask is None else _lines(name, mask, axis)[0]
+        found = _one_by_one(name, rows, first, counts)
+    else:
+        found = _combined(name, rows)
+        if initial is not None:
+            found = cast(getattr(pnp, name)(first, found), kind)
     return pnp.reshape(found, wide) if keepdims else found
+
+
+def _identity(name: str, kind: dt.DType) -> Any:
+    """The identity of a ufunc as a number of a type; None if it has none."""
+    found = ASSOCIATIVE.get(name)
+    return kind.numpy.type(-1 % 2**kind.bits) if found == -1 and kind.kind == "uint" else found
+
+
+def _one_by_one(name: str, rows: Any, first: Any, counts: Any = None) -> Any:
+    """The combination of the last axis from the left: from `first` on, or from its first element if
+    that is None. counts: a mask of the elements that are combined, None for all."""
+    function = getattr(pnp, name)
+    *around, count = type_of(rows).shape
+    steps = pnp.moveaxis(rows, -1, 0)
+    if first is None:
+        first = pnp.reshape(part(steps, 0, 0, 1), tuple(around))
+        steps = part(steps, 0, 1, count - 1)
+
+    def step(carry: Any, each: Any) -> tuple[Any, None]:
+        if counts is None:
+            return function(carry, each), None
+        element, is_one = each
+        return pnp.where(is_one, function(carry, element), carry), None
+
+    found, _ = scan(step, first, steps if counts is None else (steps, pnp.moveaxis(counts, -1, 0)))
+    return found
 
 
 def accumulate(name: str, x: Any, axis: int = 0, dtype: Any = None) -> Any:
@@ -209,7 +239,12 @@ def reduceat(name: str, x: Any, indices: Any, axis: int = 0, dtype: Any = None) 
     if known is None:
         found = _of_traced_places(name, rows, given, length)
     else:
-        bind1("index_check", constant(known.astype(np.uint64)), bound=length, axis=0)
+        beyond = known[(known < 0) | (known >= length)]
+        if beyond.size:
+            raise IndexOutOfRangeError(
+                f"np.{name}.reduceat: there is no place {beyond[0]} on an axis of length {length}",
+                place=location.here(),
+            )
         stops = np.append(known[1:], length)
         parts = [np.arange(a, max(b, a + 1)) for a, b in zip(known, stops, strict=True)]
         found = _of_known_places(name, rows, parts)
@@ -259,7 +294,7 @@ def _of_traced_places(name: str, rows: Any, given: Any, length: int) -> Any:
 def _start_of(name: str, kind: dt.DType) -> Any:
     """What changes nothing in a combination; None if there is no such thing."""
     if name not in ("maximum", "minimum", "fmax", "fmin"):
-        return ASSOCIATIVE.get(name)
+        return _identity(name, kind)
     if kind.is_complex or kind is dt.b1:
         return None
     low = name in ("maximum", "fmax")
@@ -367,7 +402,7 @@ def changed_at(name: str, array: Any, key: Any, values: Any = None) -> Any:
     given = []
     if values is not None:
         wide = pnp.broadcast_to(values, (*inner, *rest))
-        given = [pnp.reshape(wide, (-1, *rest))]
+        given = [pnp.reshape(wide, (math.prod(inner), *rest))]
 
     def step(carry: Any, each: Any) -> tuple[Any, None]:
         at, operands = tuple(each[: len(steps)]), each[len(steps) :]

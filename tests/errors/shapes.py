@@ -604,3 +604,8 @@ def values_that_do_not_fit_a_slice_with_a_traced_bound(m, x, p):
     a = m * 1
     a[p[0] :, :] = x[:2]
     return a
+
+
+@given(LINE)
+def part_behind_the_end(x):
+    return np.subtract.reduceat(x, [0, 4])
