@@ -433,13 +433,13 @@ def update(
         return update(x, key, values(gather(x, key, mode=_reading(mode))), mode=mode)
     if not plan.arrays:
         old = getitem(x, key)
-        new = _value_like(values, old, x, how)
+        new = _value_like(values, old, x, how, key)
         return _set_box(x, plan, new)
     inner, axes, indices, position = _arrays(x, plan, "drop" if mode == "fill" else mode)
     target = _result_shape(plan, inner)
     scatter_mode, combine = _COMBINE.get(how, ("set", None)) if how != "set" else ("set", None)
     new = cast(value(values), dtype_of(x))
-    new = _spread(new, target, how)
+    new = _spread(new, target, how, key)
     if scatter_mode is None:
         if not unique_indices and combine is not subtract_arrays:
             raise DTypeError(
@@ -517,19 +517,20 @@ def _negated(x: Any) -> Any:
     return subtract_arrays(literal(0, dtype_of(x)), x)
 
 
-def _value_like(values: Any, old: Any, x: Any, how: str) -> Any:
+def _value_like(values: Any, old: Any, x: Any, how: str, key: Any) -> Any:
     new = value(values)
     if how != "set":
         new = _COMBINE[how][1](old, new)
-    return _spread(cast(new, dtype_of(x)), shape_of(old), how)
+    return _spread(cast(new, dtype_of(x)), shape_of(old), how, key)
 
 
-def _spread(new: Any, target: Shape, how: str) -> Any:
+def _spread(new: Any, target: Shape, how: str, key: Any) -> Any:
     """Values of the shape of what they replace; leading axes of length 1 that it does not have are
-    dropped, as NumPy's assignments do."""
+    dropped, as NumPy's assignments do but to one element."""
     shape = shape_of(new)
     extra = len(shape) - len(target)
-    if how == "set" and extra > 0 and shape[:extra] == (1,) * extra:
+    is_array = target or any(k is Ellipsis for k in (key if isinstance(key, tuple) else (key,)))
+    if how == "set" and is_array and extra > 0 and shape[:extra] == (1,) * extra:
         new, shape = reshape(new, shape[extra:]), shape[extra:]
     if broadcast_shape("update", [shape, target]) != target:
         raise ShapeError(f"update: values of shape {shape} do not fit {target}")

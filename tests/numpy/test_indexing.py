@@ -188,7 +188,7 @@ def test_computed_places_out_of_range_keep_their_mode() -> None:
 def test_assigned_values_may_have_more_axes_of_length_1() -> None:
     """NumPy drops leading axes of length 1 that what they replace does not have."""
     x = np.arange(6.0).reshape(2, 3)
-    for key in (0, (..., slice(0, 2)), ([0, 1],), (None, 1), ([[0], [1]], [0, 1])):
+    for key in (0, (..., slice(0, 2)), ([0, 1],), (None, 1), ([[0], [1]], [0, 1]), (..., 1, 1)):
         values = np.ones((1, 1, *x[key].shape)) * 9
         want = x.copy()
         want[key] = values
@@ -201,6 +201,21 @@ def test_assigned_values_may_have_more_axes_of_length_1() -> None:
         np.testing.assert_array_equal(pyc.jit(stored)(x), want)
         found = interpreted(lambda p, x, values, key=key: x.at[key].set(values), x, values)
         np.testing.assert_array_equal(found, want)
+
+
+def test_one_element_takes_no_array() -> None:
+    """NumPy: setting an array element with a sequence."""
+    for key in ((0, 1), (np.array(0), 1)):
+
+        def stored(x: Any, key: Any = key) -> Any:
+            x = x.copy()
+            x[key] = np.ones(1)
+            return x
+
+        with pytest.raises(ValueError):
+            stored(np.zeros((2, 3)))
+        with pytest.raises(ValueError):
+            pyc.jit(stored)(np.zeros((2, 3)))
 
 
 @pytest.mark.parametrize(
