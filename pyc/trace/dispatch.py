@@ -93,7 +93,7 @@ def _is_complex(x: Any) -> bool:
 
 
 def _is_scalar(x: Any) -> bool:
-    return not type_of(value(x)).shape
+    return bool(pnp.isscalar(x))
 
 
 def _is_real(x: Any) -> bool:
