@@ -261,6 +261,13 @@ class DTypeError(PycError, TypeError):
     remedy = "Convert what has another type before, such as with `.astype(...)`."
 
 
+class IndexTypeError(DTypeError, IndexError):
+    """An index that is neither an integer nor an array of integers or bools."""
+
+    code = "PYC1311"
+    remedy = "Convert it before, such as with `i.astype(int)`."
+
+
 class IndexOutOfRangeError(PycError, IndexError):
     """An index lies outside its axis."""
 

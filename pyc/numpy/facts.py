@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from pyc.array import Array
 from pyc.errors import ArgumentError, DTypeError
 from pyc.interpreter import current, is_number
 from pyc.ir import dtype as dt
@@ -83,14 +82,15 @@ def isrealobj(x: Any) -> bool:
 
 
 def isscalar(element: Any) -> bool:
-    """Whether something is a number, a text or another scalar of Python or NumPy, and no array; in
-    a jitted function values of rank 0 are. NumPy: `numpy.isscalar`.
+    """Whether something is a number, a text or another scalar of Python or NumPy, and no array, of
+    rank 0 neither. NumPy: `numpy.isscalar`.
 
     >>> isscalar(1.5), isscalar([1.5])
     (True, False)
     """
-    traced = hasattr(element, "type") and not isinstance(element, Array)
-    return not shape_of(element) if traced else bool(np.isscalar(element))
+    if hasattr(element, "is_known_array"):  # a traced value
+        return not element.is_known_array
+    return bool(np.isscalar(element))
 
 
 def iterable(y: Any) -> bool:

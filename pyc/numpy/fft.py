@@ -484,9 +484,12 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None)
 
 def _count(name: str, n: Any) -> int:
     try:
-        return operator.index(structural(n))
+        count = operator.index(structural(n))
     except TypeError:
         raise ArgumentError(f"{name}: n should be an integer, got {n!r}") from None
+    if count < 1:
+        raise ArgumentError(f"{name}: n is a number of samples, 1 or more, got {count}")
+    return count
 
 
 def fftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:

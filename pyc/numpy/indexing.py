@@ -17,6 +17,7 @@ from pyc.errors import (
     ConcretizationError,
     DTypeError,
     IndexOutOfRangeError,
+    IndexTypeError,
     ShapeError,
     TracerIntegerConversionError,
 )
@@ -77,7 +78,7 @@ def _entries(x: Any, key: Any) -> list[Any]:
     items = [e for k in items for e in ([k] if is_plain(k) else _places(_index_array(k)))]
     for k in items:
         if isinstance(k, (str, bytes)):
-            raise DTypeError(
+            raise IndexTypeError(
                 f"an index is an integer, a slice, `...`, None or an integer array, got {k[:40]!r}",
                 fix="Names are for dicts: pass the arrays as one, `{'name': x}`.",
             )
@@ -266,7 +267,7 @@ def _checked(index: Any, bound: int, axis: int, mode: str, x: Any) -> Any:
     """An index array as i64 within [0, bound): by an error, or by the mode."""
     kind = dtype_of(index)
     if not kind.is_integer:
-        raise DTypeError(f"arrays used as indices must be of integers, got {type_text(index)}")
+        raise IndexTypeError(f"arrays used as indices must be of integers, got {type_text(index)}")
     if mode == "raise":
         if is_concrete(index):
             flat = np.asarray(index).reshape(-1)
@@ -286,10 +287,26 @@ def _checked(index: Any, bound: int, axis: int, mode: str, x: Any) -> Any:
     return clip(from_end, 0, bound - 1) if mode == "clip" else from_end
 
 
+def _common_shape(shapes: list[Shape]) -> Shape:
+    """The shape of index arrays together; IndexOutOfRangeError, as NumPy's, if they have none."""
+    try:
+        return broadcast_shape("index", shapes)
+    except ShapeError:
+        texts = ", ".join(map(str, shapes))
+        raise IndexOutOfRangeError(
+            f"index arrays of shapes {texts} do not broadcast together",
+            fix="They are taken together, element by element; for all pairs: "
+            "`x[i[:, None], j]`, or `x[np.ix_(i, j)]`.",
+        ) from None
+
+
 def _arrays(x: Any, plan: _Plan, mode: str) -> tuple[Shape, tuple[int, ...], list[Any], int]:
     """(index shape, axes of the boxed array, i64 arrays, place among the kept axes)."""
-    shape = broadcast_shape("index", [shape_of(k) for _, k in plan.arrays])
+    shape = _common_shape([shape_of(k) for _, k in plan.arrays])
     bounds = shape_of(x)
+    empty = [axis for axis, _ in plan.arrays if not bounds[axis]]
+    if empty and 0 not in shape:
+        raise IndexOutOfRangeError(f"axis {empty[0]} of {type_text(x)} has no elements to index")
     found = [broadcast(_checked(k, bounds[axis], axis, mode, x), shape) for axis, k in plan.arrays]
     axes = tuple(axis for axis, _ in plan.arrays)
     position = 0 if plan.split else sum(k < axes[0] for k in range(len(bounds)) if k not in axes)
@@ -402,6 +419,8 @@ def update(
     x = asarray(x)
     if mode not in ("raise", "clip", "wrap", "drop", "fill"):
         raise ArgumentError(f"update mode {mode!r} is not one of raise, clip, wrap, drop, fill")
+    if how not in ("set", "apply"):
+        _check_kind(x, values, how)
     shape = shape_of(x)
     wide, key = with_flag_axes(x, key)
     if wide is not x:
@@ -415,15 +434,13 @@ def update(
         return update(x, key, values(gather(x, key, mode=_reading(mode))), mode=mode)
     if not plan.arrays:
         old = getitem(x, key)
-        new = _value_like(values, old, x, how)
+        new = _value_like(values, old, x, how, key)
         return _set_box(x, plan, new)
     inner, axes, indices, position = _arrays(x, plan, "drop" if mode == "fill" else mode)
     target = _result_shape(plan, inner)
     scatter_mode, combine = _COMBINE.get(how, ("set", None)) if how != "set" else ("set", None)
     new = cast(value(values), dtype_of(x))
-    if broadcast_shape("update", [shape_of(new), target]) != target:
-        raise ShapeError(f"update: values of shape {shape_of(new)} do not fit {target}")
-    new = broadcast(new, target)
+    new = _spread(new, target, how, key)
     if scatter_mode is None:
         if not unique_indices and combine is not subtract_arrays:
             raise DTypeError(
@@ -457,6 +474,20 @@ def update(
     )
 
 
+def _check_kind(x: Any, values: Any, how: str) -> None:
+    """DTypeError if values are of a higher kind than `x`: floats for integers, which would lose
+    their fractions."""
+    old, new = dtype_of(x), dtype_of(value(values))
+    if not (old.is_integer and new.is_integer) and not np.can_cast(
+        new.numpy, old.numpy, "same_kind"
+    ):
+        raise DTypeError(
+            f"update: {how} of {new.name} to {old.name} would lose what {old.name} does not hold",
+            fix=f"Convert the array before, `x.astype({new.name!r})`; or the values, "
+            f"`.astype({old.name!r})`.",
+        )
+
+
 def _traced_mask(key: Any) -> Any:
     """The key if it is one boolean array whose elements are not known, else None."""
     if isinstance(key, tuple) or is_plain(key) or isinstance(key, (str, bytes, list)):
@@ -487,14 +518,24 @@ def _negated(x: Any) -> Any:
     return subtract_arrays(literal(0, dtype_of(x)), x)
 
 
-def _value_like(values: Any, old: Any, x: Any, how: str) -> Any:
+def _value_like(values: Any, old: Any, x: Any, how: str, key: Any) -> Any:
     new = value(values)
     if how != "set":
         new = _COMBINE[how][1](old, new)
-    new = cast(new, dtype_of(x))
-    if broadcast_shape("update", [shape_of(new), shape_of(old)]) != shape_of(old):
-        raise ShapeError(f"update: values of shape {shape_of(new)} do not fit {shape_of(old)}")
-    return broadcast(new, shape_of(old))
+    return _spread(cast(new, dtype_of(x)), shape_of(old), how, key)
+
+
+def _spread(new: Any, target: Shape, how: str, key: Any) -> Any:
+    """Values of the shape of what they replace; leading axes of length 1 that it does not have are
+    dropped, as NumPy's assignments do but to one element."""
+    shape = shape_of(new)
+    extra = len(shape) - len(target)
+    is_array = target or any(k is Ellipsis for k in (key if isinstance(key, tuple) else (key,)))
+    if how == "set" and is_array and extra > 0 and shape[:extra] == (1,) * extra:
+        new, shape = reshape(new, shape[extra:]), shape[extra:]
+    if broadcast_shape("update", [shape, target]) != target:
+        raise ShapeError(f"update: values of shape {shape} do not fit {target}")
+    return broadcast(new, target)
 
 
 _INSIDE = ("raise", "clip", "wrap")

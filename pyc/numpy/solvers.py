@@ -158,7 +158,8 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     """The Moore-Penrose inverses: (..., m, n) -> (..., n, m).
 
     rcond, or rtol: singular values up to this share of the greatest count as 0, a number or one
-    for each matrix; by default 1e-15, for `rtol=None` max(m, n) times the spacing of the type
+    for each matrix; by default 1e-15, in single precision and for `rtol=None` max(m, n) times the
+    spacing of the type (NumPy computes in double precision, where 1e-15 tells them from roundings)
 
     raises LinearAlgebraError when the program runs: no convergence
     """
@@ -170,7 +171,9 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     *batch, rows, columns = shape_of(x)
     if not min(rows, columns):
         return zeros((*batch, columns, rows), dtype_of(x).numpy)
-    share = asarray(1e-15 if rcond is None else rcond)
+    if rcond is None:
+        rcond = 1e-15 if real_type(dtype_of(x)) is dt.f64 else _spacing(x)
+    share = asarray(rcond)
     u, s, vt = svd(x, full_matrices=False, hermitian=hermitian)
     limit = multiply(expand_dims(share, -1), greatest(s, axis=-1, keepdims=True))
     inverted = where(greater(s, limit), divide(1, s), 0)

@@ -73,7 +73,7 @@ _AT: dict[Any, str] = {
     np.maximum: "max",
     np.minimum: "min",
 }
-"""Ufuncs whose `at` has a scatter; `subtract` adds the negatives."""
+"""Ufuncs whose `at` has a scatter."""
 
 
 def _change(array: Any, new: Any, what: str) -> None:
@@ -101,7 +101,7 @@ def _is_complex(x: Any) -> bool:
 
 
 def _is_scalar(x: Any) -> bool:
-    return not type_of(value(x)).shape
+    return bool(pnp.isscalar(x))
 
 
 def _is_real(x: Any) -> bool:
@@ -501,13 +501,21 @@ _OPTIONS = {
 def _changed_at(name: str, ufunc: np.ufunc, array: Any, key: Any, values: Sequence[Any]) -> Any:
     """A traced array after `ufunc.at(array, key, *values)`."""
     how = _AT.get(ufunc) if len(values) == 1 else None
-    if how is None:
+    if how is None or not _casts_first(how, array, values[0]):
         if ufunc.nin != 1 + len(values) or ufunc.nout != 1 or counterpart(ufunc) is None:
             _refuse(f"{name}.at {_cannot()}")
         return combining().changed_at(ufunc.__name__, array, key, *values)
-    if how == "subtract":
-        return array.at[key].add(-values[0])
     return getattr(array.at[key], how)(values[0])
+
+
+def _casts_first(how: str, array: Any, new: Any) -> bool:
+    """Whether values that are cast to the type of the array first give what NumPy computes in the
+    common type, and casts then."""
+    old, given = type_of(array).dtype, type_of(value(new)).dtype
+    if old.is_integer and given.is_integer:
+        wraps = how not in ("min", "max") or weak_type(new) is int
+        return wraps or np.can_cast(given.numpy, old.numpy, "safe")
+    return np.can_cast(given.numpy, old.numpy, "same_kind")
 
 
 def _in_type(ufunc: np.ufunc, ours: Function, inputs: Sequence[Any], dtype: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import pyc.numpy as pnp
-from pyc.errors import ConcretizationError, ShapeError
+from pyc.errors import ConcretizationError, IndexOutOfRangeError, ShapeError
 from pyc.interpreter import type_of
 from pyc.ir import dtype as dt
 from pyc.numpy import indexing
@@ -62,7 +62,7 @@ def stored(array: Tracer, parts: Sequence[Any], new: Any) -> Any:
     """`array` after `array[parts] = new`.
 
     raises ConcretizationError: `new` has an element for each selected one; ShapeError: it does not
-    fit
+    fit; IndexOutOfRangeError: the mask does not
     """
     place = place_of(parts)
     assert place is not None
@@ -72,7 +72,7 @@ def stored(array: Tracer, parts: Sequence[Any], new: Any) -> Any:
     behind = _axes_behind(array, parts, place, mask.ndim)
     ahead = target.ndim - behind - mask.ndim
     if ahead < 0 or target.shape[ahead : ahead + mask.ndim] != mask.shape:
-        raise ShapeError(
+        raise IndexOutOfRangeError(
             f"a mask of shape {mask.shape} does not fit axis {ahead} of an array of shape "
             f"{target.shape}",
             place=location.here(),

@@ -287,6 +287,18 @@ class ArrayMemory:
             array = array.outer if array.viewed is None else array.viewed
         return False
 
+    @property
+    def is_known_array(self) -> bool:
+        """As `is_array`, but no argument of rank 0, which may be a scalar of NumPy as well."""
+        array: ArrayMemory | None = self
+        while array is not None:
+            if array.type.shape or array.boxed:
+                return True
+            if array.argument:
+                return array.owner.is_captured(array.value)
+            array = array.outer if array.viewed is None else array.viewed
+        return False
+
     def view_of(self, base: Self, step: Step | None, seen: Value | None) -> None:
         """Makes it a view of `base`, which had the value `seen` when this had its own."""
         self.viewed, self.step, self._seen = base, step, seen

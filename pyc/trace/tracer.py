@@ -195,11 +195,11 @@ class Tracer(ArrayMemory, ArrayMethods):
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """What `isinstance` sees: NumPy's array, or its scalar type for rank 0; for what stands
-        for a Python number, the type of that. `type(x)` is Tracer."""
+        """What `isinstance` sees: NumPy's array, or its scalar type, also for arguments of rank 0;
+        for what stands for a Python number, the type of that. `type(x)` is Tracer."""
         if self.weak is not None:
             return self.weak
-        return np.ndarray if self.type.shape else self.type.dtype.numpy.type
+        return np.ndarray if self.is_known_array else self.type.dtype.numpy.type
 
     def known(self) -> np.ndarray[Any, Any] | None:
         """The elements, if they do not depend on an argument of the traced function."""

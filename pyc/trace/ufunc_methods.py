@@ -7,12 +7,13 @@ associative function combines elements in a tree; any other takes them one after
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.errors import ArgumentError, DTypeError, UnsupportedOpError
+from pyc.errors import ArgumentError, DTypeError, IndexOutOfRangeError, UnsupportedOpError
 from pyc.interpreter import bind1, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy import indexing, masked
@@ -232,7 +233,12 @@ def reduceat(name: str, x: Any, indices: Any, axis: int = 0, dtype: Any = None) 
     if known is None:
         found = _of_traced_places(name, rows, given, length)
     else:
-        bind1("index_check", constant(known.astype(np.uint64)), bound=length, axis=0)
+        beyond = known[(known < 0) | (known >= length)]
+        if beyond.size:
+            raise IndexOutOfRangeError(
+                f"np.{name}.reduceat: there is no place {beyond[0]} on an axis of length {length}",
+                place=location.here(),
+            )
         stops = np.append(known[1:], length)[: known.size]
         parts = [np.arange(a, max(b, a + 1)) for a, b in zip(known, stops, strict=True)]
         found = _of_known_places(name, rows, parts)
@@ -282,7 +288,7 @@ def _of_traced_places(name: str, rows: Any, given: Any, length: int) -> Any:
 def _start_of(name: str, kind: dt.DType) -> Any:
     """What changes nothing in a combination; None if there is no such thing."""
     if name not in ("maximum", "minimum", "fmax", "fmin"):
-        return ASSOCIATIVE.get(name)
+        return _identity(name, kind)
     if kind.is_complex or kind is dt.b1:
         return None
     low = name in ("maximum", "fmax")
@@ -390,7 +396,7 @@ def changed_at(name: str, array: Any, key: Any, values: Any = None) -> Any:
     given = []
     if values is not None:
         wide = pnp.broadcast_to(values, (*inner, *rest))
-        given = [pnp.reshape(wide, (-1, *rest))]
+        given = [pnp.reshape(wide, (math.prod(inner), *rest))]
 
     def step(carry: Any, each: Any) -> tuple[Any, None]:
         at, operands = tuple(each[: len(steps)]), each[len(steps) :]

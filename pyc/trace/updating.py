@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.errors import ConcretizationError, DTypeError, ShapeError
+from pyc.errors import ConcretizationError, DTypeError, IndexOutOfRangeError, ShapeError
 from pyc.interpreter import bind1, is_number, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy import indexing
@@ -99,10 +99,6 @@ def assigned(array: Any, key: Any, new: Any) -> Any:
         return _masked(array, value(key), new)
     if key is Ellipsis or (isinstance(key, slice) and key == slice(None) and old.rank):
         return _spread("assignment", new, old.shape)
-    shape = type_of(new).shape
-    extra = len(shape) - old.rank
-    if extra > 0 and shape[:extra] == (1,) * extra:  # NumPy drops leading axes of length 1
-        new = pnp.reshape(new, shape[extra:])
     return indexing.update(array, key, new)
 
 
@@ -122,7 +118,7 @@ def _masked(array: Any, mask: Any, new: Any) -> Any:
     """After `array[mask] = new`, for one value or one for each place behind the mask's axes."""
     shape, under = type_of(array).shape, type_of(mask).shape
     if shape[: len(under)] != under:
-        raise ShapeError(
+        raise IndexOutOfRangeError(
             f"a mask of shape {under} does not fit an array of shape {shape}",
             place=location.here(),
         )

@@ -61,3 +61,8 @@ def frequencies_of_a_fraction(x):
 @given(LINE)
 def frequencies_of_a_part_of_one(x):
     return np.fft.rfftfreq(x)
+
+
+@given(LINE)
+def frequencies_of_no_samples(x):
+    return np.fft.fftfreq(0) + x

@@ -624,3 +624,8 @@ def weights_of_points_of_another_number(x):
 @given(MATRIX)
 def more_axes_of_a_product_than_there_are(m):
     return np.tensordot(m, m, 3)
+
+
+@given(LINE)
+def part_behind_the_end(x):
+    return np.subtract.reduceat(x, [0, 4])

@@ -8,7 +8,7 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc import lax
 from pyc.interpreter import bind1
-from tests.errors.case import LINE, MATRIX, PAIRS, PLACES, SQUARE, TRUTHS, given
+from tests.errors.case import EMPTY, LINE, MATRIX, PAIRS, PLACES, SQUARE, TRUTHS, given
 
 # --- what arrays are made of ----------------------------------------------------------------------
 
@@ -387,3 +387,18 @@ def sine_in_integers(x):
 def number_that_is_changed_in_place(x):
     np.put(2.5, [0], x)
     return x
+
+
+@given(PLACES)
+def fractions_added_to_integers(i):
+    return i.at[0].add(0.5)
+
+
+@given(MATRIX)
+def index_arrays_of_two_lengths(m):
+    return m[[0, 1], [0, 1, 2]]
+
+
+@given(EMPTY)
+def index_of_an_axis_without_elements(x):
+    return x[[0], :]

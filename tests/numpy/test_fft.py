@@ -11,6 +11,7 @@ import pytest
 import pyc
 import pyc.numpy as pnp
 from pyc import config
+from pyc.errors import ArgumentError
 from tests.programs.differential import same_bits
 
 Array = np.ndarray[Any, Any]
@@ -134,6 +135,14 @@ def test_frequencies(n: int) -> None:
             traced = pyc.jit(lambda x, name=name: getattr(np.fft, name)(n, x))(float(d))
             np.testing.assert_allclose(traced, wanted, rtol=1e-15)
             assert getattr(pnp.fft, name)(n, d=d, dtype=np.float32).dtype == np.float32
+
+
+@pytest.mark.parametrize("n", [0, -1])
+def test_no_samples_have_no_frequencies(n: int) -> None:
+    """NumPy divides by zero, or refuses a negative length."""
+    for name in ("fftfreq", "rfftfreq"):
+        with pytest.raises(ArgumentError, match="1 or more"):
+            getattr(pnp.fft, name)(n)
 
 
 def test_shifts() -> None:

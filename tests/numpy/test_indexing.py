@@ -183,3 +183,66 @@ def test_computed_places_out_of_range_keep_their_mode() -> None:
         np.testing.assert_array_equal(found, expected)
     with pytest.raises(IndexError):
         pyc.jit(lambda x, i: x.at[1:3, i].set(5.0))(x, 6)
+
+
+def test_assigned_values_may_have_more_axes_of_length_1() -> None:
+    """NumPy drops leading axes of length 1 that what they replace does not have."""
+    x = np.arange(6.0).reshape(2, 3)
+    for key in (0, (..., slice(0, 2)), ([0, 1],), (None, 1), ([[0], [1]], [0, 1]), (..., 1, 1)):
+        values = np.ones((1, 1, *x[key].shape)) * 9
+        want = x.copy()
+        want[key] = values
+
+        def stored(x: Any, key: Any = key, values: Any = values) -> Any:
+            x = x.copy()
+            x[key] = values
+            return x
+
+        np.testing.assert_array_equal(pyc.jit(stored)(x), want)
+        found = interpreted(lambda p, x, values, key=key: x.at[key].set(values), x, values)
+        np.testing.assert_array_equal(found, want)
+
+
+def test_one_element_takes_no_array() -> None:
+    """NumPy: setting an array element with a sequence."""
+    for key in ((0, 1), (np.array(0), 1)):
+
+        def stored(x: Any, key: Any = key) -> Any:
+            x = x.copy()
+            x[key] = np.ones(1)
+            return x
+
+        with pytest.raises(ValueError):
+            stored(np.zeros((2, 3)))
+        with pytest.raises(ValueError):
+            pyc.jit(stored)(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "key"),
+    [
+        ((4, 4), ([0, 1], [0, 1, 2])),
+        ((3, 0), (slice(None), [0, 0])),
+        ((3, 0, 2), (slice(0, 0), np.array(0), slice(None))),
+        ((4,), 1.0),
+        ((4,), ([1.5, 2.0],)),
+        ((4,), np.ones(3, bool)),
+    ],
+    ids=str,
+)
+def test_a_bad_index_is_an_index_error(shape: tuple[int, ...], key: Any) -> None:
+    """As NumPy's: of arrays that do not broadcast, of floats, of an axis without elements."""
+    x = np.zeros(shape)
+    with pytest.raises(IndexError):
+        x[key]
+
+    def stored(x: Any) -> Any:
+        x = x.copy()
+        x[key] = 1.0
+        return x
+
+    for call in (lambda x: x[key], lambda x: x.at[key].add(1.0), stored):
+        with pytest.raises(IndexError):
+            pyc.jit(call)(x)
+    with pytest.raises(IndexError):
+        pyc.device_put(x, "cpu")[key]

@@ -530,3 +530,29 @@ def test_a_report_names_the_routines() -> None:
     assert "made by lapack.dgetrf" in text
     text = str(pyc.explain(pyc.jit(lambda a: np.linalg.inv(a)), a, measure=True))
     assert "the program calls LAPACK, whose steps are not timed one by one" in text
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.complex64])
+def test_pseudo_inverses_in_single_precision_leave_out_what_is_rounding(kind: Any) -> None:
+    """The smallest singular value of a matrix of lower rank is some 1e-8 there, and NumPy's 1e-15
+    would invert it."""
+    rng = np.random.default_rng(3)
+    for rows, columns in ((3, 3), (5, 3), (4, 6), (12, 12)):
+        low = rng.standard_normal((rows, 2)) @ rng.standard_normal((2, columns))
+        a = low.astype(kind)
+        want = np.linalg.pinv(low, rcond=1e-10)
+        for found in (pyc.jit(lambda a: np.linalg.pinv(a))(a), pnp.linalg.pinv(a)):
+            assert found.dtype == kind
+            np.testing.assert_allclose(found, want, atol=1e-4)
+
+
+def test_an_exponent_is_given_by_keyword() -> None:
+    """`matrix_power(a, n=3)`, as NumPy takes it."""
+    a = np.array([[1.0, 2.0], [0.5, 3.0]])
+    want = np.linalg.matrix_power(a, n=3)
+    for found in (
+        pyc.jit(lambda a: np.linalg.matrix_power(a, n=3))(a),
+        pnp.linalg.matrix_power(pyc.device_put(a, "cpu"), n=3),
+        pnp.linalg.matrix_power(a=a, n=3),
+    ):
+        np.testing.assert_allclose(found, want)

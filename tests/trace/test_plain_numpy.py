@@ -42,9 +42,10 @@ What is not exactly as in Python and NumPy:
   Python raises `ValueError` or `OverflowError`;
 * numbers that are arguments compute as NumPy's scalars: 64 bits, which overflow, `1 / 0` is
   infinite, `(-2.0) ** 0.5` is NaN, `round` is NumPy's; as NumPy's scalars they are returned;
-* arrays of rank 0 are scalars: `isinstance(np.array(1.0), np.ndarray)` is false, and results of
-  rank 0 are scalars also where NumPy gives an array (`x.squeeze()`, `np.tensordot`). They change in
-  place where NumPy's do (`total = np.zeros(())`, `v = a[1, ...]`), through every name;
+* results of rank 0 are scalars also where NumPy gives an array (`np.tensordot`), and so are
+  arguments of rank 0 to `isinstance`: what is called with an array of rank 0 and with a scalar is
+  one program. Those that are made as arrays (`total = np.zeros(())`, `v = a[1, ...]`), and those
+  from outside, are arrays, and the former change in place;
 * what no result needs is not computed, and does not raise either: an index out of range in `x[i]`
   whose value is not used; `raise` statements and linear algebra always raise;
 * a sum of zeros that are all negative is -0.0;

@@ -184,3 +184,28 @@ def test_writing_to_what_require_gives_is_refused_where_numpy_may_copy() -> None
 
     with pytest.raises(TraceError, match="may share memory"):
         pyc.jit(program)(X)
+
+
+OUTSIDE = np.array(1.5)
+AMONG = [np.array(2), np.float64(3.0), np.ones(1)]
+
+
+def kinds_of_arrays_and_scalars(x: Any) -> Any:
+    found = [
+        np.zeros(()), np.array(0.0), x[1, ...], x[:1].squeeze(), np.asarray(x[0]), OUTSIDE, *AMONG,
+        x[0], x.sum(), np.float64(x[0]), x[1:2], x[0] + OUTSIDE,
+    ]  # fmt: skip
+    return [
+        isinstance(each, np.ndarray) + 2 * isinstance(each, np.generic) + 4 * np.isscalar(each)
+        for each in found
+    ] + [isinstance(OUTSIDE, float), isinstance(x[0], float), type(OUTSIDE) is np.ndarray]
+
+
+def test_arrays_of_rank_0_are_told_from_scalars() -> None:
+    """By `isinstance`, `type` and `np.isscalar`: made, viewed and from outside; of arguments either
+    is the same program."""
+    np.testing.assert_array_equal(
+        pyc.jit(kinds_of_arrays_and_scalars)(X), kinds_of_arrays_and_scalars(X)
+    )
+    told = pyc.jit(lambda x: x + isinstance(x, float))
+    assert told(np.array(1.0)) == told(np.float64(1.0)) == told(1.0) == 2

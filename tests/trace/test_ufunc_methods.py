@@ -102,6 +102,20 @@ OPTIONS: dict[str, Call] = {
     "initial of tests": lambda x: np.logical_and.reduce(x, axis=1, initial=False),
     "where": lambda x: (np.hypot.reduce(x, where=x > 1), np.logical_xor.reduce(x, where=x > 1)),
     "where and initial": lambda x: np.fmin.reduce(x, axis=None, where=x > 1, initial=9.0),
+    "initial where the order decides": lambda x: (
+        np.subtract.reduce(x, initial=2.5),
+        np.divide.reduce(x, axis=1, initial=2),
+        np.power.reduce(x, initial=True),
+        np.remainder.reduce(x, axis=(), initial=9.0, keepdims=True),
+        np.copysign.reduce(x[:0], initial=1.5),
+    ),
+    "initial under a mask": lambda x: (
+        np.hypot.reduce(x, where=x > 1, initial=2.5),
+        np.logaddexp.reduce(x, axis=1, where=x > 1, initial=0.5),
+        np.subtract.reduce(x, where=x > 1, initial=2.5),
+        np.floor_divide.reduce(x, axis=1, where=x[0] > 1, initial=100.0),
+        np.fmax.reduce(x, where=x > 100, initial=-3),
+    ),
     "where of sums": lambda x: np.add.reduce(x, axis=1, where=x > 1, initial=3.0),
     "several axes": lambda x: (np.logaddexp.reduce(x, axis=None), np.hypot.reduce(x, axis=(0, 1))),
     "dtype": lambda x: (
@@ -119,6 +133,37 @@ OPTIONS: dict[str, Call] = {
 def test_methods_take_what_those_of_numpy_take(name: str) -> None:
     call = OPTIONS[name]
     assert not difference(outcome(call, FLOATS), pyc.jit(call)(FLOATS))
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int64])
+@pytest.mark.parametrize("name", ["bitwise_xor", "bitwise_and", "bitwise_or", "gcd", "lcm"])
+def test_integers_under_a_mask(name: str, kind: Any) -> None:
+    """What is left out is the identity, and `initial` comes once."""
+    ufunc = getattr(np, name)
+    mask = np.array([True, False, True, False])
+
+    def call(x: Any) -> Any:
+        return ufunc.reduce(x, axis=1, where=mask, initial=6), ufunc.reduce(x, 0, initial=3)
+
+    x = (INTS % 4 + 1).astype(kind)
+    assert not difference(call(x), pyc.jit(call)(x))
+
+
+def test_a_place_of_reduceat_that_there_is_not_is_an_index_error() -> None:
+    for call in (lambda x: np.subtract.reduceat(x, [0, 4]), lambda x: np.add.reduceat(x, [-1])):
+        for x in (FLOATS[0], pyc.device_put(FLOATS[0], "cpu")):
+            with pytest.raises(IndexOutOfRangeError, match="axis of length 4"):
+                pyc.jit(call)(x) if isinstance(x, np.ndarray) else call(x)
+
+
+def test_an_update_of_rows_without_elements() -> None:
+    def change(x: Any) -> Any:
+        y = x.copy()
+        np.logical_and.at(y, [0, 1, 1], 2.0)
+        return y
+
+    x = np.zeros((2, 0))
+    assert pyc.jit(change)(x).shape == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -191,3 +236,46 @@ def test_outside_of_a_trace_a_reduction_to_rank_0_is_a_scalar(name: str) -> None
     x = np.arange(4)
     found = getattr(pyc.numpy, name).reduce(x)
     assert type(found) is np.int64 and found == getattr(np, name).reduce(x)
+
+
+VALUES_OF_OTHER_TYPES = [
+    np.array([2, 3], np.uint8),
+    np.array([True, False]),
+    np.array([2.5, -1.5]),
+    np.array([300, -300]),
+    -2.5,
+    np.uint8(2),
+]
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.minimum, np.maximum])
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.int8, np.uint8])
+def test_values_of_another_type_are_combined_in_the_common_one(ufunc: Any, kind: Any) -> None:
+    """And the result of each step is cast to the array's: what `at` casts first is another number
+    (-2.5 as an integer, the negative of an unsigned one)."""
+    for values in VALUES_OF_OTHER_TYPES:
+
+        def run(x: Any, values: Any = values) -> Any:
+            x = x.copy()
+            ufunc.at(x, [1, 1], values)
+            return x
+
+        x = np.array([5, 7, 1], kind)
+        want = run(x)
+        given = np.asarray(values)
+        if kind is np.uint8 and given.dtype == np.float64 and given.min() < 0:
+            continue  # a negative float as an unsigned integer is the processor's choice
+        assert not difference(want, pyc.jit(run)(x)), (ufunc, kind, values)
+
+
+def test_an_update_does_not_drop_fractions() -> None:
+    """`x.at[i].multiply(0.5)` of integers would multiply by 0, or by a half, as the index is
+    written."""
+    x = np.arange(4)
+    for key in (0, [0, 1], slice(2), x > 2):
+        for how in ("add", "subtract", "multiply", "min", "max"):
+            with pytest.raises(DTypeError, match="float64"):
+                pyc.jit(lambda x, key=key, how=how: getattr(x.at[key], how)(0.5))(x)
+            with pytest.raises(DTypeError):
+                getattr(pyc.device_put(x, "cpu").at[key], how)(np.array(0.5))
+    np.testing.assert_array_equal(pyc.jit(lambda x: x.at[0].set(2.5))(x), [2, 1, 2, 3])
