@@ -172,12 +172,12 @@ class PlaceEmitter(LoadEmitter):
             ]
             lanes *= 2
         if count == 1:
-            return [self._from_memory(parts[0], buffer, places.lanes, scope)]
+            return [self.from_memory(parts[0], buffer, places.lanes, scope)]
         found = []
         for first in range(count):
             order = range(first, lanes, count)
             ref = b.emit(_shuffle(parts[0], "poison", buffer, lanes, order), scope)
-            found.append(self._from_memory(ref, buffer, places.lanes, scope))
+            found.append(self.from_memory(ref, buffer, places.lanes, scope))
         return found
 
     def _each(self, node: Load, place: Expr, first: Value, piece: int, scope: Scope) -> Value:
