@@ -50,6 +50,8 @@ FEWEST = 20
 """Equations that a program's results need, those in bodies included."""
 UNIFORM = 0.05
 """Of the arguments of floats: those that are one number everywhere."""
+EXTREME = 0.15
+"""Of the integers that a pointwise op takes besides its first: numbers far from zero."""
 LARGE = 4096
 """Most elements of a value: programs stay quick to interpret."""
 
@@ -127,6 +129,16 @@ class Program:
             return x
         return self.builder.bind1("cast", x, dtype=type.dtype)
 
+    def operand(self, type: ArrayType) -> Value:
+        """A value of exactly this type; now and then an integer with which arithmetic overflows."""
+        if not type.dtype.is_integer or self.rng.random() > EXTREME:
+            return self.of_type(type)
+        info = np.iinfo(type.dtype.numpy)
+        half, odd = 1 << type.dtype.bits // 2, 6364136223846793005 & info.max
+        number = self.rng.choice([info.max, info.min, info.max // 2 + 1, half, odd])
+        scalar = self.builder.constant(np.asarray(number, type.dtype.numpy))
+        return self.builder.bind1("broadcast", scalar, shape=type.shape)
+
     # --- one step of each construct ---------------------------------------------------------------
 
     def step(self) -> None:
@@ -182,7 +194,7 @@ class Program:
                 self.bind("select", condition, x, self.of_type(x.type))
                 return
             count = 2 if name in DIVISORS else _arity(op)
-            others = [self.of_type(x.type) for _ in range(count - 1)]
+            others = [self.operand(x.type) for _ in range(count - 1)]
             if name in SIGN_READERS and x.dtype.is_float:
                 x, *others = (self.number(v) for v in (x, *others))
             if count and self.bind(name, x, *others) is not None:
