@@ -180,6 +180,14 @@ class LoadEmitter(AddressEmitter):
         if mask is None and (few or not self.gathers):
             self._lane_loads += width
             return self._load_each(buffer, element, piece, scope)
+        return self.gathered(buffer, element, piece, mask, scope)
+
+    def gathered(
+        self, buffer: Buffer, element: Value, piece: int, mask: Value | None, scope: Scope
+    ) -> Value:
+        """The active lanes of a piece of element numbers, by one instruction."""
+        assert self.lockstep is not None
+        width = self.lockstep.width
         pointers = self.pointers(buffer, element, piece, scope)
         type = memory_type(buffer.dtype, width)
         many = self.many(buffer, width)

@@ -14,6 +14,7 @@ mostly are, and then each is an address as it stands; the rest is done where the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TypeGuard
 
 from pyc.backends import llvm_scalar
@@ -23,6 +24,10 @@ from pyc.backends.llvm_loads import LANE_LOADS, LoadEmitter
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, Const, Expr, Load
 from pyc.ir.loops import Buffer
+
+FAR = 1 << 18
+"""Bytes of an array from which lanes by places in memory are loaded by one instruction: there they
+wait for the caches, and more of them are under way at once where each is fewer instructions."""
 
 
 class PlaceEmitter(LoadEmitter):
@@ -181,8 +186,10 @@ class PlaceEmitter(LoadEmitter):
         return found
 
     def _each(self, node: Load, place: Expr, first: Value, piece: int, scope: Scope) -> Value:
-        """Lane by lane, by places that are read lane by lane."""
+        """Lane by lane, by places that are read lane by lane, where the array is near."""
         assert self.lockstep is not None
+        if _is_far(node.buffer):
+            return self.gathered(node.buffer, self.varying(place, piece), piece, None, scope)
         inner, size = _stored(place), node.buffer.dtype.itemsize
         bytes_of_place, loaded = inner.buffer.dtype.itemsize, []
         for k in range(self.lockstep.width):
@@ -267,6 +274,11 @@ def _is_of(e: Expr, name: str, first: Expr) -> bool:
 
 def _is(e: Expr, value: int) -> bool:
     return isinstance(e, Const) and e.value == value
+
+
+def _is_far(buffer: Buffer) -> bool:
+    extents = [n for n in buffer.shape if isinstance(n, int)]
+    return len(extents) == len(buffer.shape) and prod(extents) * buffer.dtype.itemsize >= FAR
 
 
 def _stored(place: Expr) -> Load:

@@ -16,6 +16,7 @@ from pyc.backends import llvm_library
 from pyc.backends.base import SiteFailed
 from pyc.backends.cpu import Cpu, aligned_bytes, check_alignment
 from pyc.backends.image import Image
+from pyc.backends.llvm_places import FAR
 from pyc.backends.x86 import X86, compile_plan, modules, native_target
 from pyc.frozen import replace
 from pyc.ir import dtype as dt
@@ -322,6 +323,32 @@ def test_places_in_memory_are_read_one_by_one_where_all_are_plain(
     text = modules(one_kernel_plan(kernel, arrays), target).text
     scalar = {dt.i64: "i64", dt.i32: "i32", dt.u8: "i8"}[t]
     assert text.count(f" = load {scalar}, ") == 32
+    assert "llvm.masked.gather" in text
+
+
+@each_target
+@pytest.mark.parametrize("t", [dt.i64, dt.i32], ids=lambda t: t.name)
+@pytest.mark.parametrize("of", [dt.f64, dt.f32], ids=lambda t: t.name)
+@pytest.mark.parametrize("first", [0, -5, 10], ids=lambda n: f"from {n}")
+def test_places_in_a_large_array_are_read_by_one_instruction(
+    target: Target, t: DType, of: DType, first: int
+) -> None:
+    n = FAR // of.itemsize
+    x, at = Buffer("x", of, (n,), role="in"), Buffer("at", t, (32,), role="in")
+    out, v = Buffer("out", of, (32,), role="out"), Var("v")
+    place = Load(at, (v,)) if t is dt.i64 else Load(at, (v,)).cast(dt.i64)
+    wrapped = select(place < 0, place + n, place)
+    value = Load(x, (minimum(maximum(wrapped, 0), n - 1),))
+    kernel = Kernel("k", (x, at, out), (vector(v, 32, Store(out, (v,), value)),))
+    places = (n - 12 + np.arange(32) * 7 % 12 + first).astype(t.numpy)
+    arrays = [normal(n, dtype=of.numpy), places, np.zeros(32, of.numpy)]
+    check(kernel, arrays, target)
+    places[:] = 3
+    places[17] = first - 1
+    check(kernel, arrays, target)
+    text = modules(one_kernel_plan(kernel, arrays), target).text
+    scalar = {dt.i64: "i64", dt.i32: "i32"}[t]
+    assert f" = load {scalar}, " not in text
     assert "llvm.masked.gather" in text
 
 

@@ -15,7 +15,7 @@ from pyc.ir.loops import Alloc, Kernel, Space, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 from pyc.ir.text_kernel import print_kernel
 from pyc.passes import optimise
-from pyc.passes.lines import LINE_BYTES, SHORTEST
+from pyc.passes.lines import LINE_BYTES, NEAR, NOT_SHORT, SHORTEST
 from pyc.passes.memory import plan
 from pyc.passes.nest import roots
 from tests.passes.programs import awkward_arguments, graph_of, ones, planned
@@ -34,6 +34,12 @@ def neighbours(cells: Any) -> Any:
     return rows + pnp.roll(rows, 1, 1) + pnp.roll(rows, -1, 1)
 
 
+def box(u: Any) -> Any:
+    """Sums of 3 by 3 elements."""
+    rows = u[:-2] + u[1:-1] + u[2:]
+    return rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:]
+
+
 def lines(kernel: Kernel) -> list[Alloc]:
     return [s for s in walk(kernel.body) if isinstance(s, Alloc) and s.buffer.space is Space.STACK]
 
@@ -43,6 +49,7 @@ LINES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "neighbours": (neighbours, (ones(5, 80),)),
     "tiles": (blur, (ones(6, LINE_BYTES // 4 * 2 + 21),)),
     "whole tiles": (blur, (ones(6, LINE_BYTES // 4 * 2 + 4),)),
+    "box": (box, (ones(5, NOT_SHORT // 4 + 2),)),
 }
 
 
@@ -74,6 +81,15 @@ def test_an_element_of_a_line_is_computed_once() -> None:
     for s in line.body:
         loads = [e for e in postorder(roots((s,))) if isinstance(e, Load)]
         assert len(loads) % 5 == 0 and len(loads) <= 10
+
+
+def test_cheap_sums_have_lines_where_arrays_are_near_and_rows_long() -> None:
+    wide = NOT_SHORT // 4 + 2
+    for rows, columns, found in ((9, wide, 1), (9, wide - 1, 0), (NEAR // 8 // wide, wide, 1)):
+        (kernel,) = planned(box, ones(rows, columns)).plan.kernels
+        assert len(lines(kernel)) == found, (rows, columns)
+    (kernel,) = planned(box, ones(NEAR // 4 // wide, wide)).plan.kernels
+    assert not lines(kernel), "from memory"
 
 
 @pytest.mark.parametrize(
