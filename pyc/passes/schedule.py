@@ -79,8 +79,8 @@ from pyc.passes.segments import Segments, within
 from pyc.passes.simpler_reductions import simpler
 from pyc.passes.steps import in_steps
 
-SHORT_CHAIN = 150
-"""Instructions of an iteration of which a processor has two in flight."""
+CHAINS = ((32, 4), (150, 2))
+"""Instructions of an iteration up to which a processor has so many in flight."""
 STRIDED = 5
 """Elements of rows that lie side by side in vectors of several of them."""
 FEW_ROWS = 16
@@ -186,9 +186,11 @@ class _Scheduler:
     @staticmethod
     def _chains(core: Body) -> int:
         """Vectors of elements that run their loops side by side: each iteration waits for the one
-        before, and two chains of few instructions are in flight at once."""
-        waits = any(is_element_loop(s) for s in core) and instructions(core) <= SHORT_CHAIN
-        return 2 if waits else 1
+        before, and several chains of few instructions are in flight at once."""
+        if not any(is_element_loop(s) for s in core):
+            return 1
+        work = instructions(core)
+        return next((n for most, n in CHAINS if work <= most), 1)
 
     def _line(self, loop: Loop, core: Body, width: int, same: list[Var]) -> list[Stmt]:
         """A loop along a line; in tiles, where what is needed at several positions is computed once
