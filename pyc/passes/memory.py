@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyc.frozen import frozen, replace
-from pyc.ir.graph import Eqn, Graph, Value, subgraphs
+from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.loops import Kernel
 from pyc.ir.op import Kind
 from pyc.ir.plan import Branch, Loop, Place, Plan, PlanBuffer, Step
@@ -79,7 +79,7 @@ class _Planner(Launches):
     def program(self, graph: Graph) -> Planned:
         """The Plan of a whole program."""
         donated = self._donated
-        _number(graph, self.numbers)
+        self.number(graph)
         given = donations(graph, self._chains, donated, self.target)
         reason = Reason.MEMORY_DONATION_UNUSED
         self.decisions += [Decision(reason, -1, f"parameter {n}: {why}") for n, why in given.unused]
@@ -227,26 +227,21 @@ class _Planner(Launches):
         NotAKernelError if there are but there is no such kernel."""
         moves = self._chains.loop(eqn)
         assert moves is not None
-        sites, known = len(self.sites), scope.walker.scalars
-        try:
-            lowered = lower_updates(
-                *(eqn, f"k{len(self.logical)}", self.site),
-                read=scope.uses.last,
-                known=known,
-                constants=scope.walker.constants,
-            )
-            if lowered is None:
-                return False
-            arrays = {
-                eqn.outs.index(v)
-                for v, b in zip(lowered.values, lowered.kernel.buffers, strict=True)
-                if b.role == "inout"
-            }
-            if any(moves.swapped(k) for k in arrays):
-                raise NotAKernelError("an array takes turns with another")
-        except NotAKernelError:
-            del self.sites[sites:]
-            raise
+        lowered = lower_updates(
+            *(eqn, f"k{len(self.logical)}", self.site),
+            read=scope.uses.last,
+            known=scope.walker.scalars,
+            constants=scope.walker.constants,
+        )
+        if lowered is None:
+            return False
+        arrays = {
+            eqn.outs.index(v)
+            for v, b in zip(lowered.values, lowered.kernel.buffers, strict=True)
+            if b.role == "inout"
+        }
+        if any(moves.swapped(k) for k in arrays):
+            raise NotAKernelError("an array takes turns with another")
         for k in sorted(arrays):
             initial, out = eqn.args[k - len(eqn.outs)], eqn.outs[k]
             source = self.where(scope, initial)
@@ -415,14 +410,6 @@ class _Planner(Launches):
                 return source
             assert wanted is None, f"{eqn.op} would overwrite what is still read"
         return self.new_slot(initial.type) if wanted is None else wanted
-
-
-def _number(graph: Graph, numbers: dict[Eqn, int]) -> None:
-    """Numbers equations in text order, those of nested Graphs after their own."""
-    for e in graph.eqns:
-        numbers[e] = len(numbers)
-        for inner in subgraphs(e):
-            _number(inner, numbers)
 
 
 def _as_swaps(rotate: dict[int, int]) -> tuple[tuple[int, int], ...]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyc.frozen import field, frozen, slotted
-from pyc.ir.graph import Eqn, Graph, Value
+from pyc.ir.graph import Eqn, Graph, Value, subgraphs
 from pyc.ir.plan import ALIGNMENT, Copy, Place, Site, Step
 from pyc.ir.types import ArrayType
 from pyc.passes.fusion import Decision, Fusion
@@ -80,6 +80,9 @@ class Slots:
         self.numbers: dict[Eqn, int] = {}
         """Of the program's equations, in text order."""
         self.sites: list[Site] = []
+        """Of all equations that can fail, in text order: of several failures in one launch that of
+        the lowest site is raised."""
+        self._site_of: dict[Eqn, int] = {}
         self.decisions: list[Decision] = []
         self.constants = bytearray()
         self.copies = 0
@@ -107,8 +110,17 @@ class Slots:
 
     def site(self, eqn: Eqn) -> int:
         """The number of a place that can fail."""
-        self.sites.append(Site(eqn.op.name, self.numbers[eqn]))
-        return len(self.sites) - 1
+        return self._site_of[eqn]
+
+    def number(self, graph: Graph) -> None:
+        """Numbers equations in text order, those of nested Graphs after their own, and places."""
+        for e in graph.eqns:
+            self.numbers[e] = len(self.numbers)
+            if e.op.failure is not None:
+                self._site_of[e] = len(self.sites)
+                self.sites.append(Site(e.op.name, self.numbers[e]))
+            for inner in subgraphs(e):
+                self.number(inner)
 
     def where(self, scope: Scope, value: Value) -> int:
         """The buffer that holds a value."""

@@ -246,3 +246,27 @@ def test_a_bad_index_is_an_index_error(shape: tuple[int, ...], key: Any) -> None
             pyc.jit(call)(x)
     with pytest.raises(IndexError):
         pyc.device_put(x, "cpu")[key]
+
+
+X5, NEAR, FAR = np.arange(5.0), np.array([0, 1, 2, 8]), np.array([9, 1, 2, 3])
+ORDERS: dict[str, Any] = {
+    "operands": lambda x, i, j: x[i] + x[j],
+    "operands the other way round": lambda x, i, j: x[j] * 2 + x[i],
+    "results": lambda x, i, j: (x[i], x[j]),
+    "reductions": lambda x, i, j: (x[i].sum(), x[j]),
+    "used the other way round": lambda x, i, j: (lambda a, b: b.sum() + a.sum())(x[i], x[j]),
+    "numbers": lambda x, i, j: x[i[3]] - x[j[0]],
+    "numbers, used the other way round": lambda x, i, j: (lambda a, b: b - a)(x[i[3]], x[j[0]]),
+}
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("name", ORDERS)
+def test_of_several_indices_out_of_range_the_first_is_named(name: str, backwards: bool) -> None:
+    function = ORDERS[name]
+    args = (X5, FAR, NEAR) if backwards and "numbers" not in name else (X5, NEAR, FAR)
+    with pytest.raises(IndexError) as theirs:
+        function(*args)
+    with pytest.raises(IndexError) as found:
+        pyc.jit(function)(*args)
+    assert str(found.value).startswith(str(theirs.value))
