@@ -21,9 +21,10 @@ from pyc.ir.expr import Expr, Load, Var, apply, const, fma, minimum, select
 from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kernel, Kind, Let, Space, Stmt, Store
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
+from pyc.ir.visit import renamed
 from pyc.kernels.contraction import Epilogue
 from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product, place_of
-from pyc.kernels.partial_sums import met, met_in_pairs
+from pyc.kernels.partial_sums import met, met_early, met_in_pairs, often_early
 
 MOST_COLUMNS = 6
 """With more, too few rows share the registers."""
@@ -41,6 +42,9 @@ COPYING = 1.2
 """What copying an element of a column costs."""
 WORTH = 0.8
 """The part of the time with columns in vectors that is worth another nest."""
+WRITTEN_OUT = 4
+"""Steps along the terms up to which they are written out, row by row: the partial sums of one row
+meet while those of the next are computed, where a group would wait for its meeting."""
 TASK_WORK = 1 << 17
 """Products of a task, about."""
 PARALLEL_WORK = 1 << 20
@@ -148,21 +152,27 @@ class _Nest:
         for sums in self.sums:
             inner = Alloc(sums, (inner,))
         if self.copies:
-            inner = Alloc(self.columns, (self._copy(batch), inner))
+            inner = Alloc(self.columns, (*self._copy(batch), inner))
         work = prod(self.batch) * self.m * self.n * self.k
         kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
         nest = For(task, prod(extent for _, extent in loops), kind, (*lets, inner))
         between = () if self.epilogue is None else self.epilogue.buffers
         return Kernel("few_columns", (self.a, self.b, *between, self.out), (nest,))
 
-    def _copy(self, batch: list[Var]) -> Stmt:
+    def _copy(self, batch: list[Var]) -> list[Stmt]:
         """The columns, each with its terms as neighbours."""
-        term = Var("term")
-        stores = [
-            Store(self.columns, (const(c), term), self._element(1, batch, const(c), term))
-            for c in range(self.n)
-        ]
-        return For(term, self.k, Kind.SERIAL, tuple(stores))
+        some, lane, term = Var("some"), Var("lane"), Var("term")
+        whole, rest = divmod(self.k, self.width)
+
+        def stores(term: Expr) -> Body:
+            return tuple(
+                Store(self.columns, (const(c), term), self._element(1, batch, const(c), term))
+                for c in range(self.n)
+            )
+
+        vector = For(lane, self.width, Kind.VECTOR, stores(some * self.width + lane))
+        left = stores(const(whole * self.width) + term)
+        return [For(some, whole, Kind.SERIAL, (vector,)), For(term, rest, Kind.SERIAL, left)]
 
     def _group(self, batch: list[Var], first: Expr) -> Body:
         """The results of the rows from `first` on; those beyond the last are its copies."""
@@ -185,22 +195,30 @@ class _Nest:
             x = self._element(0, batch, rows[r], term) * self._column(batch, c, term)
             return select(lane >= self.width - rest, x, zero)
 
-        names = [Var(f"s{r}_{c}", self.accumulator) for r, c in pairs]
-        totals = [Var(f"e{r}_{c}", self.accumulator) for r, c in pairs]
-        carried = tuple(
-            Carry(name, start(r, c), product(r, c, step * self.width + lane, name), total)
-            for name, (r, c), total in zip(names, pairs, totals, strict=True)
-        )
-        sums = self.sums[0]
-        body: list[Stmt] = [For(step, steps, Kind.SERIAL, (), carried)]
-        body += [
-            Store(sums, (const(p * self.width) + lane,), total) for p, total in enumerate(totals)
-        ]
-        return (
-            For(lane, self.width, Kind.VECTOR, tuple(body)),
-            *met_in_pairs(self.sums, self.width, len(pairs)),
-            *(self._result(batch, first + r, c, p) for p, (r, c) in enumerate(pairs)),
-        )
+        def sums_of(some: list[tuple[int, int]], kind: Kind) -> Stmt:
+            names = [Var(f"s{r}_{c}", self.accumulator) for r, c in some]
+            totals = [Var(f"e{r}_{c}", self.accumulator) for r, c in some]
+            carried = tuple(
+                Carry(name, start(r, c), product(r, c, step * self.width + lane, name), total)
+                for name, (r, c), total in zip(names, some, totals, strict=True)
+            )
+            body: list[Stmt] = [For(step, steps, kind, (), carried)]
+            for (r, c), total in zip(some, totals, strict=True):
+                place = const((r * self.n + c) * self.width) + lane
+                body.append(Store(self.sums[0], (place,), total))
+            return For(lane, self.width, Kind.VECTOR, tuple(body))
+
+        results = [self._result(batch, first + r, c, p) for p, (r, c) in enumerate(pairs)]
+        if steps > WRITTEN_OUT:
+            whole = sums_of(pairs, Kind.SERIAL)
+            return (whole, *met_in_pairs(self.sums, self.width, len(pairs)), *results)
+        body = list[Stmt]()
+        for r in range(self.rows):
+            some = [(r, c) for c in range(self.n)]
+            body += renamed((sums_of(some, Kind.UNROLL),))
+            body += met_early(self.sums, self.width, r * self.n, self.n)
+        done = often_early(self.width, self.n)
+        return (*body, *met_in_pairs(self.sums, self.width, len(pairs), done), *results)
 
     def _result(self, batch: list[Var], row: Expr, column: int, number: int) -> Stmt:
         """Stores a result, if its row is inside."""
