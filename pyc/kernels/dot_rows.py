@@ -14,15 +14,13 @@ from __future__ import annotations
 
 from math import prod
 
-from pyc.ir.dtype import DType
-from pyc.ir.element import widened
-from pyc.ir.expr import Expr, Load, Var, apply, const, fma, minimum, select
-from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kernel, Kind, Let, Space, Stmt, Store
+from pyc.ir.expr import Expr, Load, Var, const, fma, minimum, select
+from pyc.ir.loops import Alloc, Body, Carry, For, If, Kernel, Kind, Stmt, Store
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
-from pyc.kernels.contraction import Epilogue
-from pyc.kernels.operand import Dimensions, place_of
+from pyc.kernels.operand import Dimensions
 from pyc.kernels.partial_sums import met, met_in_pairs
+from pyc.kernels.tasks import TaskNest, built_by, free_extents
 
 ROWS = 4
 """The most rows of a group, and the fewest of a matrix."""
@@ -60,34 +58,20 @@ def refusal_of_dot_rows(
     if any(t.rank - 1 not in contract[s] for s, t in enumerate(types)):
         return "terms are no neighbours in memory"
     terms = types[matrix].shape[-1]
-    (row,) = _rows(types[matrix], matrix, dimensions)
-    rows, least = types[matrix].shape[row], MINIMUM_BYTES // types[matrix].dtype.itemsize
+    (rows,) = free_extents(types, dimensions, matrix)
+    least = MINIMUM_BYTES // types[matrix].dtype.itemsize
     if terms < least or rows < ROWS:
         return f"{rows} rows of {terms} terms are few: it needs {ROWS} of {least}"
     return ""
 
 
-def _rows(type: ArrayType, side: int, dimensions: Dimensions) -> list[int]:
-    taken = (*dimensions[0][side], *dimensions[1][side])
-    return [axis for axis in range(type.rank) if axis not in taken]
-
-
-class _Nest:
-    def __init__(
-        self,
-        types: tuple[ArrayType, ...],
-        dimensions: Dimensions,
-        result: DType | None,
-        target: Target,
-        epilogue: Epilogue | None,
-    ) -> None:
-        self.dimensions = dimensions
-        self.matrix, self.vector = _sides(types, dimensions)
+class _Nest(TaskNest):
+    def prepare(self, types: tuple[ArrayType, ...], target: Target) -> None:
+        """Sets the groups of rows and the tasks."""
+        self.matrix, self.vector = _sides(types, self.dimensions)
         matrix = types[self.matrix]
-        (row,) = _rows(matrix, self.matrix, dimensions)
-        self.m, self.k = matrix.shape[row], matrix.shape[-1]
-        self.batch = tuple(types[0].shape[axis] for axis in dimensions[1][0])
-        self.accumulator = widened(matrix.dtype)
+        (self.m,) = free_extents(types, self.dimensions, self.matrix)
+        self.k = matrix.shape[-1]
         self.width = WIDTH_BYTES // self.accumulator.itemsize
         nbytes = self.m * self.k * matrix.dtype.itemsize
         far = nbytes >= FAR and target.registers >= 32
@@ -96,40 +80,20 @@ class _Nest:
         tasks = -(-nbytes // TASK_BYTES)
         self.groups = -(-groups // min(groups, tasks))
         self.tasks = -(-groups // self.groups)
-        self.buffers = tuple(
-            Buffer(name, t.dtype, t.shape, role="in") for name, t in zip("ab", types, strict=True)
-        )
-        self.product = result or matrix.dtype
-        self.epilogue = epilogue
-        out_type = self.product if epilogue is None else epilogue.value.dtype
-        self.out = Buffer("out", out_type, (*self.batch, self.m), role="out")
         sums = self.rows * self.width
-        self.sums = self._local("sums", sums), self._local("pairs", sums // 2)
-
-    def _local(self, name: str, extent: int) -> Buffer:
-        return Buffer(name, self.accumulator, (extent,), Space.STACK, alignment=64)
+        self.sums = self.local("sums", sums), self.local("pairs", sums // 2)
 
     def kernel(self) -> Kernel:
         """The scheduled kernel over (a, b, the epilogue's, out)."""
         batch = [Var(f"n{k}") for k in range(len(self.batch))]
-        tile, task, group = Var("tile"), Var("task"), Var("group")
-        loops = [*zip(batch, self.batch, strict=True), (tile, self.tasks)]
-        lets: list[Stmt] = []
-        rest: Expr = task
-        for var, extent in reversed(loops[1:]):
-            lets.append(Let(var, apply("remainder", rest, const(extent))))
-            rest = apply("quotient", rest, const(extent))
-        lets.append(Let(loops[0][0], rest))
+        tile, group = Var("tile"), Var("group")
         first = (tile * self.groups + group) * self.rows
         inner: Stmt = For(group, self.groups, Kind.SERIAL, self._group(batch, first))
         for sums in self.sums:
             inner = Alloc(sums, (inner,))
         work = prod(self.batch) * self.m * self.k
         kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
-        total = prod(extent for _, extent in loops)
-        nest = For(task, total, kind, (*lets, inner))
-        between = () if self.epilogue is None else self.epilogue.buffers
-        return Kernel("dot_rows", (*self.buffers, *between, self.out), (nest,))
+        return self.tasks_of("dot_rows", batch, [(tile, self.tasks)], kind, (inner,))
 
     def _group(self, batch: list[Var], first: Expr) -> Body:
         """The results of the rows from `first` on; those beyond the last are its copies."""
@@ -140,8 +104,8 @@ class _Nest:
         rows = [minimum(first + r, const(self.m - 1)) for r in range(self.rows)]
 
         def factors(row: Expr, term: Expr) -> tuple[Expr, Expr]:
-            x = self._element(self.matrix, batch, row, term)
-            return x, self._element(self.vector, batch, row, term)
+            x = self.element(self.matrix, batch, row, term)
+            return x, self.element(self.vector, batch, row, term)
 
         def start(row: Expr) -> Expr:
             """The terms that fill no vector: lanes of the last one, the others of which are 0."""
@@ -167,31 +131,11 @@ class _Nest:
 
     def _result(self, batch: list[Var], row: Expr, number: int) -> Stmt:
         """Stores the result of a row, if it is inside."""
-        value = Load(met(self.sums, self.width), (const(number),)).cast(self.product)
-        place = (*batch, row)
-        if self.epilogue is not None:
-            value = self.epilogue.at(place, value)
-        stored = Store(self.out, place, value)
+        stored = self.stored((*batch, row), Load(met(self.sums, self.width), (const(number),)))
         if self.m % (self.rows * self.groups) == 0:
             return stored
         return If(row < self.m, (stored,))
 
-    def _element(self, side: int, batch: list[Var], row: Expr, term: Expr) -> Expr:
-        """An element of an operand, widened."""
-        contract, batch_axes = self.dimensions[0][side], self.dimensions[1][side]
-        buffer = self.buffers[side]
-        place = place_of(len(buffer.shape), contract, batch_axes, batch, row, term)
-        return Load(buffer, place).cast(self.accumulator)
 
-
-def dot_rows(
-    types: tuple[ArrayType, ...],
-    target: Target,
-    epilogue: Epilogue | None = None,
-    *,
-    dimensions: Dimensions,
-    result: DType | None = None,
-) -> Kernel:
-    """The scheduled kernel of a contraction that is not refused, over buffers (a, b, the
-    epilogue's, out)."""
-    return _Nest(types, dimensions, result, target, epilogue).kernel()
+dot_rows = built_by(_Nest)
+"""The scheduled kernel of a contraction that is not refused."""

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from math import prod
 
-from pyc.ir.dtype import DType
 from pyc.ir.element import widened
-from pyc.ir.expr import Expr, Load, Var, apply, const, fma, minimum, select
-from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kernel, Kind, Let, Space, Stmt, Store
+from pyc.ir.expr import Expr, Load, Var, const, fma, minimum, select
+from pyc.ir.loops import Alloc, Body, Carry, For, If, Kernel, Kind, Stmt, Store
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
-from pyc.kernels.contraction import Epilogue
-from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product, place_of
-from pyc.kernels.partial_sums import met, met_in_pairs
+from pyc.ir.visit import renamed
+from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product
+from pyc.kernels.partial_sums import met, met_early, met_in_pairs, often_early
+from pyc.kernels.tasks import TaskNest, built_by, free_extents
 
 MOST_COLUMNS = 6
 """With more, too few rows share the registers."""
@@ -41,6 +41,9 @@ COPYING = 1.2
 """What copying an element of a column costs."""
 WORTH = 0.8
 """The part of the time with columns in vectors that is worth another nest."""
+WRITTEN_OUT = 4
+"""Steps along the terms up to which they are written out, row by row: the partial sums of one row
+meet while those of the next are computed, where a group would wait for its meeting."""
 TASK_WORK = 1 << 17
 """Products of a task, about."""
 PARALLEL_WORK = 1 << 20
@@ -85,31 +88,16 @@ def _along(b: ArrayType, dimensions: Dimensions) -> bool:
 
 def _extents(types: tuple[ArrayType, ...], dimensions: Dimensions) -> tuple[int, int, int]:
     """Rows, columns and terms."""
-    free = [
-        t.shape[axis]
-        for s, t in enumerate(types)
-        for axis in range(t.rank)
-        if axis not in (*dimensions[0][s], *dimensions[1][s])
-    ]
-    return free[0], free[1], types[0].shape[dimensions[0][0][0]]
+    (m,), (n,) = (free_extents(types, dimensions, side) for side in range(2))
+    return m, n, types[0].shape[dimensions[0][0][0]]
 
 
-class _Nest:
-    def __init__(
-        self,
-        types: tuple[ArrayType, ...],
-        dimensions: Dimensions,
-        result: DType | None,
-        target: Target,
-        epilogue: Epilogue | None,
-    ) -> None:
-        a, b = types
-        self.dimensions = dimensions
-        self.m, self.n, self.k = _extents(types, dimensions)
-        self.batch = tuple(a.shape[axis] for axis in dimensions[1][0])
-        self.accumulator = widened(a.dtype)
+class _Nest(TaskNest):
+    def prepare(self, types: tuple[ArrayType, ...], target: Target) -> None:
+        """Sets the groups of rows and the tasks."""
+        self.m, self.n, self.k = _extents(types, self.dimensions)
         self.width = WIDTH_BYTES // self.accumulator.itemsize
-        self.copies = not _along(b, dimensions)
+        self.copies = not _along(types[1], self.dimensions)
         vectors = -(-WIDTH_BYTES // target.vector_bytes)
         budget = 24 if target.registers >= 32 or target.vector_bytes >= 64 else 12
         self.rows = min(MOST_ROWS, max(budget // (self.n * vectors), 1))
@@ -118,51 +106,39 @@ class _Nest:
         self.groups = -(-groups // self.tasks)
         self.tasks = -(-groups // self.groups)
         self.ragged = self.tasks * self.groups * self.rows != self.m
-        self.a = Buffer("a", a.dtype, a.shape, role="in")
-        self.b = Buffer("b", b.dtype, b.shape, role="in")
-        self.product = result or a.dtype
-        self.epilogue = epilogue
-        out_type = self.product if epilogue is None else epilogue.value.dtype
-        self.out = Buffer("out", out_type, (*self.batch, self.m, self.n), role="out")
         sums = self.rows * self.n * self.width
         pitch = -(-self.k // self.width) * self.width
-        self.columns = self._local("columns", self.n, pitch)
-        self.sums = self._local("sums", sums), self._local("pairs", sums // 2)
-
-    def _local(self, name: str, *shape: int) -> Buffer:
-        return Buffer(name, self.accumulator, shape, Space.STACK, alignment=64)
+        self.columns = self.local("columns", self.n, pitch)
+        self.sums = self.local("sums", sums), self.local("pairs", sums // 2)
 
     def kernel(self) -> Kernel:
         """The scheduled kernel over (a, b, the epilogue's, out)."""
         batch = [Var(f"n{k}") for k in range(len(self.batch))]
-        tile, task, group = Var("tile"), Var("task"), Var("group")
-        loops = [*zip(batch, self.batch, strict=True), (tile, self.tasks)]
-        lets: list[Stmt] = []
-        rest: Expr = task
-        for var, extent in reversed(loops[1:]):
-            lets.append(Let(var, apply("remainder", rest, const(extent))))
-            rest = apply("quotient", rest, const(extent))
-        lets.append(Let(loops[0][0], rest))
+        tile, group = Var("tile"), Var("group")
         first = (tile * self.groups + group) * self.rows
         inner: Stmt = For(group, self.groups, Kind.SERIAL, self._group(batch, first))
         for sums in self.sums:
             inner = Alloc(sums, (inner,))
         if self.copies:
-            inner = Alloc(self.columns, (self._copy(batch), inner))
+            inner = Alloc(self.columns, (*self._copy(batch), inner))
         work = prod(self.batch) * self.m * self.n * self.k
         kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
-        nest = For(task, prod(extent for _, extent in loops), kind, (*lets, inner))
-        between = () if self.epilogue is None else self.epilogue.buffers
-        return Kernel("few_columns", (self.a, self.b, *between, self.out), (nest,))
+        return self.tasks_of("few_columns", batch, [(tile, self.tasks)], kind, (inner,))
 
-    def _copy(self, batch: list[Var]) -> Stmt:
+    def _copy(self, batch: list[Var]) -> list[Stmt]:
         """The columns, each with its terms as neighbours."""
-        term = Var("term")
-        stores = [
-            Store(self.columns, (const(c), term), self._element(1, batch, const(c), term))
-            for c in range(self.n)
-        ]
-        return For(term, self.k, Kind.SERIAL, tuple(stores))
+        some, lane, term = Var("some"), Var("lane"), Var("term")
+        whole, rest = divmod(self.k, self.width)
+
+        def stores(term: Expr) -> Body:
+            return tuple(
+                Store(self.columns, (const(c), term), self.element(1, batch, const(c), term))
+                for c in range(self.n)
+            )
+
+        vector = For(lane, self.width, Kind.VECTOR, stores(some * self.width + lane))
+        left = stores(const(whole * self.width) + term)
+        return [For(some, whole, Kind.SERIAL, (vector,)), For(term, rest, Kind.SERIAL, left)]
 
     def _group(self, batch: list[Var], first: Expr) -> Body:
         """The results of the rows from `first` on; those beyond the last are its copies."""
@@ -174,7 +150,7 @@ class _Nest:
             rows = [minimum(row, const(self.m - 1)) for row in rows]
 
         def product(r: int, c: int, term: Expr, total: Expr) -> Expr:
-            return fma(self._element(0, batch, rows[r], term), self._column(batch, c, term), total)
+            return fma(self.element(0, batch, rows[r], term), self._column(batch, c, term), total)
 
         def start(r: int, c: int) -> Expr:
             """The terms that fill no vector: lanes of the last one, the others of which are 0."""
@@ -182,57 +158,46 @@ class _Nest:
             zero = const(0, self.accumulator)
             if not rest:
                 return zero
-            x = self._element(0, batch, rows[r], term) * self._column(batch, c, term)
+            x = self.element(0, batch, rows[r], term) * self._column(batch, c, term)
             return select(lane >= self.width - rest, x, zero)
 
-        names = [Var(f"s{r}_{c}", self.accumulator) for r, c in pairs]
-        totals = [Var(f"e{r}_{c}", self.accumulator) for r, c in pairs]
-        carried = tuple(
-            Carry(name, start(r, c), product(r, c, step * self.width + lane, name), total)
-            for name, (r, c), total in zip(names, pairs, totals, strict=True)
-        )
-        sums = self.sums[0]
-        body: list[Stmt] = [For(step, steps, Kind.SERIAL, (), carried)]
-        body += [
-            Store(sums, (const(p * self.width) + lane,), total) for p, total in enumerate(totals)
-        ]
-        return (
-            For(lane, self.width, Kind.VECTOR, tuple(body)),
-            *met_in_pairs(self.sums, self.width, len(pairs)),
-            *(self._result(batch, first + r, c, p) for p, (r, c) in enumerate(pairs)),
-        )
+        def sums_of(some: list[tuple[int, int]], kind: Kind) -> Stmt:
+            names = [Var(f"s{r}_{c}", self.accumulator) for r, c in some]
+            totals = [Var(f"e{r}_{c}", self.accumulator) for r, c in some]
+            carried = tuple(
+                Carry(name, start(r, c), product(r, c, step * self.width + lane, name), total)
+                for name, (r, c), total in zip(names, some, totals, strict=True)
+            )
+            body: list[Stmt] = [For(step, steps, kind, (), carried)]
+            for (r, c), total in zip(some, totals, strict=True):
+                place = const((r * self.n + c) * self.width) + lane
+                body.append(Store(self.sums[0], (place,), total))
+            return For(lane, self.width, Kind.VECTOR, tuple(body))
+
+        results = [self._result(batch, first + r, c, p) for p, (r, c) in enumerate(pairs)]
+        if steps > WRITTEN_OUT:
+            whole = sums_of(pairs, Kind.SERIAL)
+            return (whole, *met_in_pairs(self.sums, self.width, len(pairs)), *results)
+        body = list[Stmt]()
+        for r in range(self.rows):
+            some = [(r, c) for c in range(self.n)]
+            body += renamed((sums_of(some, Kind.UNROLL),))
+            body += met_early(self.sums, self.width, r * self.n, self.n)
+        done = often_early(self.width, self.n)
+        return (*body, *met_in_pairs(self.sums, self.width, len(pairs), done), *results)
 
     def _result(self, batch: list[Var], row: Expr, column: int, number: int) -> Stmt:
         """Stores a result, if its row is inside."""
-        value = Load(met(self.sums, self.width), (const(number),)).cast(self.product)
-        place = (*batch, row, const(column))
-        if self.epilogue is not None:
-            value = self.epilogue.at(place, value)
-        stored = Store(self.out, place, value)
+        total = Load(met(self.sums, self.width), (const(number),))
+        stored = self.stored((*batch, row, const(column)), total)
         return If(row < self.m, (stored,)) if self.ragged else stored
 
     def _column(self, batch: list[Var], column: int, term: Expr) -> Expr:
         """An element of a column."""
         if self.copies:
             return Load(self.columns, (const(column), term))
-        return self._element(1, batch, const(column), term)
-
-    def _element(self, side: int, batch: list[Var], free: Expr, term: Expr) -> Expr:
-        """An element of an operand, widened."""
-        contract, batch_axes = self.dimensions[0][side], self.dimensions[1][side]
-        buffer = (self.a, self.b)[side]
-        place = place_of(len(buffer.shape), contract, batch_axes, batch, free, term)
-        return Load(buffer, place).cast(self.accumulator)
+        return self.element(1, batch, const(column), term)
 
 
-def few_columns(
-    types: tuple[ArrayType, ...],
-    target: Target,
-    epilogue: Epilogue | None = None,
-    *,
-    dimensions: Dimensions,
-    result: DType | None = None,
-) -> Kernel:
-    """The scheduled kernel of a contraction that is not refused, over buffers (a, b, the
-    epilogue's, out)."""
-    return _Nest(types, dimensions, result, target, epilogue).kernel()
+few_columns = built_by(_Nest)
+"""The scheduled kernel of a contraction that is not refused."""

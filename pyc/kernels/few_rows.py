@@ -17,27 +17,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from pyc.ir.dtype import DType
-from pyc.ir.element import widened
-from pyc.ir.expr import Expr, Load, Var, apply, const, fma
+from pyc.ir.expr import Expr, Load, Var, const, fma
 from pyc.ir.loops import (
     Alloc,
     Body,
-    Buffer,
     For,
     If,
     Kernel,
     Kind,
-    Let,
     Prefetch,
-    Space,
     Stmt,
     Store,
 )
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
-from pyc.kernels.contraction import Epilogue
-from pyc.kernels.operand import Dimensions, place_of
+from pyc.kernels.operand import Dimensions
+from pyc.kernels.tasks import TaskNest, built_by, free_extents
 
 MOST_ROWS = 3
 """More are for `matmul`."""
@@ -69,23 +64,21 @@ _Statement = Callable[[Expr, Expr, Expr], Stmt]
 """A statement at a row, a place in the sums and a column."""
 
 
-def _rows_first(
-    types: tuple[ArrayType, ...], dimensions: Dimensions
-) -> tuple[tuple[ArrayType, ...], Dimensions, bool]:
-    """The rows, then the matrix, with the dimensions for them; and whether they are the operands in
-    the other order: those of a matrix and a vector, of which the result is the same."""
-    contract, batch = dimensions
-    if types[1].rank > len(contract[1]) + len(batch[1]):
-        return types, dimensions, False
-    return types[::-1], (contract[::-1], batch[::-1]), True
+def _sides(types: tuple[ArrayType, ...], dimensions: Dimensions) -> tuple[int, int]:
+    """Which operand has the rows, and which is the matrix: 0 and 1, or 1 and 0 for a matrix and a
+    vector, of which the result is the same."""
+    return (0, 1) if types[1].rank > len(dimensions[0][1]) + len(dimensions[1][1]) else (1, 0)
 
 
 def refusal_of_few_rows(
     types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
 ) -> str:
     """Why this nest cannot or should not do the contraction; empty if it should."""
-    (a, b), dimensions, _ = _rows_first(types, dimensions)
-    (a_contract, b_contract), (a_batch, b_batch) = dimensions
+    sides = _sides(types, dimensions)
+    a, b = (types[side] for side in sides)
+    (a_contract, b_contract), (a_batch, b_batch) = (
+        [each[side] for side in sides] for each in dimensions
+    )
     if not a.dtype.is_float or a.dtype.bits < 16:
         return f"it is for float16 and wider floats, not {a.dtype.name}"
     rows = a.rank - len(a_contract) - len(a_batch)
@@ -106,23 +99,14 @@ def refusal_of_few_rows(
     return ""
 
 
-class _Nest:
-    def __init__(
-        self,
-        types: tuple[ArrayType, ...],
-        dimensions: Dimensions,
-        result: DType | None,
-        target: Target,
-        epilogue: Epilogue | None,
-    ) -> None:
-        (a, b), dimensions, turned = _rows_first(types, dimensions)
-        self.dimensions = dimensions
-        (self.a_term,), (self.b_term,) = dimensions[0]
-        self.accumulator = widened(a.dtype)
-        self.batch = tuple(a.shape[k] for k in dimensions[1][0])
-        free = [k for k in range(a.rank) if k not in (self.a_term, *dimensions[1][0])]
-        self.rows = tuple(a.shape[k] for k in free)
-        self.m, self.n, self.k = prod(self.rows), b.shape[-1], a.shape[self.a_term]
+class _Nest(TaskNest):
+    def prepare(self, types: tuple[ArrayType, ...], target: Target) -> None:
+        """Sets the panels and the tasks."""
+        self.side, self.matrix = _sides(types, self.dimensions)
+        b = types[self.matrix]
+        self.rows = free_extents(types, self.dimensions, self.side)
+        self.m, self.n = prod(self.rows), b.shape[-1]
+        self.k = b.shape[self.dimensions[0][self.matrix][0]]
         lanes = target.lanes(self.accumulator.itemsize)
         vectors = _panel(self.m, -(-self.n // lanes), target)
         self.width = vectors * lanes
@@ -137,37 +121,14 @@ class _Nest:
         self.is_large = nbytes >= LARGE
         far = self.m == 1 and self.k >= FAR_TERMS and nbytes >= FAR
         self.terms = FAR_TERMS if far else TERMS
-        self.a = Buffer("a", a.dtype, a.shape, role="in")
-        self.b = Buffer("b", b.dtype, b.shape, role="in")
-        self.operands = (self.b, self.a) if turned else (self.a, self.b)
-        self.product = result or a.dtype
-        self.epilogue = epilogue
-        out_type = self.product if epilogue is None else epilogue.value.dtype
-        self.out = Buffer("out", out_type, (*self.batch, *self.rows, self.n), role="out")
-        self.sums = Buffer(
-            "sums",
-            self.accumulator,
-            (self.m, self.panels * self.width),
-            Space.STACK,
-            alignment=64,
-        )
+        self.sums = self.local("sums", self.m, self.panels * self.width)
 
     def kernel(self) -> Kernel:
         """The scheduled kernel over (a, b, the epilogue's, out)."""
         batch = [Var(f"n{k}") for k in range(len(self.batch))]
-        tile, task = Var("tile"), Var("task")
-        loops = [*zip(batch, self.batch, strict=True), (tile, self.tasks)]
-        lets: list[Stmt] = []
-        rest: Expr = task
-        for var, extent in reversed(loops[1:]):
-            lets.append(Let(var, apply("remainder", rest, const(extent))))
-            rest = apply("quotient", rest, const(extent))
-        lets.append(Let(loops[0][0], rest))
-        total = prod(extent for _, extent in loops)
-        first = tile * (self.panels * self.width)
-        nest = For(task, total, self.kind, (*lets, Alloc(self.sums, self._task(batch, first))))
-        between = () if self.epilogue is None else self.epilogue.buffers
-        return Kernel("few_rows", (*self.operands, *between, self.out), (nest,))
+        tile = Var("tile")
+        task = Alloc(self.sums, self._task(batch, tile * (self.panels * self.width)))
+        return self.tasks_of("few_rows", batch, [(tile, self.tasks)], self.kind, (task,))
 
     def _task(self, batch: list[Var], first: Expr) -> Body:
         """All of some columns: their sums, block by block, and the results."""
@@ -211,8 +172,8 @@ class _Nest:
 
         def add(row: Expr, lane: Expr, column: Expr) -> Stmt:
             def factors(k: int) -> tuple[Expr, Expr]:
-                x = self._element(self.a, batch, row, start + k, 0)
-                return x, self._element(self.b, batch, column, start + k, 1)
+                x = self.element(self.side, batch, row, start + k)
+                return x, self.element(self.matrix, batch, column, start + k)
 
             x, y = factors(0)
             total = x * y
@@ -221,14 +182,13 @@ class _Nest:
             return Store(self.sums, (row, lane), Load(self.sums, (row, lane)) + total)
 
         def ahead(column: Expr) -> Body:
-            line = LINE // self.b.dtype.itemsize
-            return tuple(
-                Prefetch(
-                    self.b, self._place(self.b, batch, column + c, start + (k + self.terms), 1)
-                )
+            b = self.operands[self.matrix]
+            places = (
+                self.place(self.matrix, batch, column + c, start + (k + self.terms))
                 for k in range(count)
-                for c in range(0, self.width, line)
+                for c in range(0, self.width, LINE // b.dtype.itemsize)
             )
+            return tuple(Prefetch(b, place) for place in places)
 
         if not self.is_large:
             return self._each(first, True, add)
@@ -236,22 +196,7 @@ class _Nest:
 
     def _result(self, batch: list[Var], row: Expr, lane: Expr, column: Expr) -> Stmt:
         place = (*batch, *((row,) if self.rows else ()), column)
-        value = Load(self.sums, (row, lane)).cast(self.product)
-        if self.epilogue is not None:
-            value = self.epilogue.at(place, value)
-        return Store(self.out, place, value)
-
-    def _place(
-        self, buffer: Buffer, batch: list[Var], free: Expr, term: Expr, side: int
-    ) -> tuple[Expr, ...]:
-        """Where an element of an operand stands."""
-        contract = (self.a_term, self.b_term)[side]
-        axes = self.dimensions[1][side]
-        return place_of(len(buffer.shape), (contract,), axes, batch, free, term)
-
-    def _element(self, buffer: Buffer, batch: list[Var], free: Expr, term: Expr, side: int) -> Expr:
-        """An element of an operand, widened."""
-        return Load(buffer, self._place(buffer, batch, free, term, side)).cast(self.accumulator)
+        return self.stored(place, Load(self.sums, (row, lane)))
 
 
 def _panel(rows: int, vectors: int, target: Target) -> int:
@@ -264,14 +209,5 @@ def _panel(rows: int, vectors: int, target: Target) -> int:
     return width
 
 
-def few_rows(
-    types: tuple[ArrayType, ...],
-    target: Target,
-    epilogue: Epilogue | None = None,
-    *,
-    dimensions: Dimensions,
-    result: DType | None = None,
-) -> Kernel:
-    """The scheduled kernel of a contraction that is not refused, over buffers (a, b, the
-    epilogue's, out)."""
-    return _Nest(types, dimensions, result, target, epilogue).kernel()
+few_rows = built_by(_Nest)
+"""The scheduled kernel of a contraction that is not refused."""

@@ -53,6 +53,12 @@ TILE_ROWS = 512
 second-level cache."""
 MINIMUM_WORK = 640
 """Products below which the generic nest is as quick."""
+PLAIN_COLUMNS = 8
+"""Columns up to which, where they are a power of two, the generic nest has no idle lanes,"""
+PLAIN_TERMS = 4
+"""and terms from which it is slower there;"""
+FEW_TERMS = 2
+"""elsewhere it is so from as many terms on."""
 PARALLEL_WORK = 1 << 20
 PACKED_GROUPS = 16
 """Groups of rows up to which a panel is read where it lies: packing it would cost more."""
@@ -109,9 +115,10 @@ def refusal(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
     if len(shape.terms) != 1 or len(shape.columns) != 1 or len(shape.rows) > 1:
         return "it is for at most one axis of rows, one of columns and one of terms"
     m, n, k = prod(shape.rows), shape.columns[0], shape.terms[0]
-    if n < 2 or k < 4 or m * n * k < MINIMUM_WORK:
+    least = FEW_TERMS if n.bit_count() > 1 or n > PLAIN_COLUMNS else PLAIN_TERMS
+    if n < 2 or k < least or m * n * k < MINIMUM_WORK:
         return (
-            f"{m} x {n} results of {k} terms are few: it needs 2 columns, 4 terms and "
+            f"{m} x {n} results of {k} terms are few: it needs 2 columns, {least} terms and "
             f"{MINIMUM_WORK} products"
         )
     across = b.rank - 1 in dimensions[0][1]
@@ -138,10 +145,11 @@ def _split(types: tuple[ArrayType, ...], dimensions: Dimensions) -> _Shape:
 
 
 def _registers(
-    m: int, vectors: int, preferred: int, budget: int, most: int
+    m: int, vectors: int, preferred: int, budget: int, most: int, even: bool
 ) -> tuple[int, int, int]:
     """Groups of rows, rows of a group and vectors of a panel for `m` rows and so many vectors of
-    columns. preferred: vectors of a panel; budget: registers for accumulators; most: rows."""
+    columns. preferred: vectors of a panel; budget: registers for accumulators; most: rows; even:
+    groups without idle rows are preferred to fewer ones."""
 
     def cut(width: int) -> tuple[float, int, int, int]:
         fewest = -(-m // min(budget // width, most))
@@ -150,8 +158,8 @@ def _registers(
             rows = -(-m // groups)
             step = max(rows * width + LOAD * (rows + width), LATENCY)
             cuts.append((groups * -(-vectors // width) * step, groups, rows, width))
-        enough = min(cuts)[0] * ENOUGH
-        return next(c for c in cuts if c[0] <= enough)
+        enough = [c for c in cuts if c[0] <= min(cuts)[0] * ENOUGH]
+        return next((c for c in enough if even and c[1] * c[2] == m), enough[0])
 
     plain = cut(preferred)
     best = min((cut(width) for width in range(1, MOST_VECTORS + 1)), key=lambda c: c[0])
@@ -209,7 +217,9 @@ class _Nest:
         budget = 24 if wide else 12
         most = SET_ROWS if self._rows_share_sets() else budget
         preferred = 4 if wide and self.along and tiles * (vectors // 4) >= WIDE_TASKS else 2
-        groups, self.rows, width = _registers(tile, vectors, preferred, budget, most)
+        groups, self.rows, width = _registers(
+            tile, vectors, preferred, budget, most, self.k < PLAIN_TERMS
+        )
         self.width = width * self.lanes
         self.tile = groups * self.rows
         self.panels = -(-self.n // self.width)

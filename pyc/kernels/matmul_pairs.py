@@ -20,13 +20,12 @@ from math import prod
 
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
-from pyc.ir.dtype import DType
 from pyc.ir.expr import Const, Expr, Load, Var, apply, const, fma, minimum
-from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kernel, Kind, Let, Space, Stmt, Store
+from pyc.ir.loops import Alloc, Body, Carry, For, If, Kernel, Kind, Let, Stmt, Store
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
-from pyc.kernels.contraction import Epilogue
-from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product, place_of
+from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product
+from pyc.kernels.tasks import TaskNest, built_by, free_extents
 
 DEPTH = 256
 """The most pairs of terms of a block."""
@@ -77,13 +76,8 @@ def refusal_of_pairs(types: tuple[ArrayType, ...], dimensions: Dimensions, targe
 
 def _extents(types: tuple[ArrayType, ...], dimensions: Dimensions) -> tuple[int, int, int]:
     """Rows, columns and terms."""
-    free = [
-        t.shape[axis]
-        for s, t in enumerate(types)
-        for axis in range(t.rank)
-        if axis not in (*dimensions[0][s], *dimensions[1][s])
-    ]
-    return free[0], free[1], types[0].shape[dimensions[0][0][0]]
+    (m,), (n,) = (free_extents(types, dimensions, side) for side in range(2))
+    return m, n, types[0].shape[dimensions[0][0][0]]
 
 
 @frozen()
@@ -99,19 +93,12 @@ _Statement = Callable[[_At, Expr, Expr, Expr], Body]
 """Statements at (a task, a panel of it, a row, a lane)."""
 
 
-class _Nest:
-    def __init__(
-        self,
-        types: tuple[ArrayType, ...],
-        dimensions: Dimensions,
-        result: DType | None,
-        target: Target,
-        epilogue: Epilogue | None,
-    ) -> None:
+class _Nest(TaskNest):
+    def prepare(self, types: tuple[ArrayType, ...], target: Target) -> None:
+        """Sets the tiles, the panels and the buffers of pairs."""
         a, b = types
-        self.dimensions = dimensions
+        dimensions = self.dimensions
         self.m, self.n, self.k = _extents(types, dimensions)
-        self.batch = tuple(a.shape[axis] for axis in dimensions[1][0])
         self.along = dimensions[0][0] == (a.rank - 1,)
         self.across = dimensions[0][1] == (b.rank - 1,)
         self.depth = min(DEPTH, -(-self.k // 2))
@@ -126,42 +113,24 @@ class _Nest:
         panels = -(-self.n // self.width)
         tasks = prod(self.batch) * tiles * -(-panels // PANELS)
         self.panels = min(panels, PANELS if tasks >= TASKS else 2)
-        self.a = Buffer("a", a.dtype, a.shape, role="in")
-        self.b = Buffer("b", b.dtype, b.shape, role="in")
-        self.product = result or a.dtype
-        self.epilogue = epilogue
-        out_type = self.product if epilogue is None else epilogue.value.dtype
-        self.out = Buffer("out", out_type, (*self.batch, self.m, self.n), role="out")
         tile = (self.tile, self.depth) if self.along else (self.depth, self.tile)
-        self.tile_pairs = self._local("rows", dt.u32, *tile)
-        self.panel_pairs = self._local("columns", dt.u32, self.depth, self.width)
-        self.sums = self._local("sums", dt.f32, self.panels, self.tile, self.width)
-        self.small = self._local("small", dt.u32, 2, max(RUN, self.tile, self.width))
-
-    def _local(self, name: str, dtype: DType, *shape: int) -> Buffer:
-        return Buffer(name, dtype, shape, Space.STACK, alignment=64)
+        self.tile_pairs = self.local("rows", *tile, dtype=dt.u32)
+        self.panel_pairs = self.local("columns", self.depth, self.width, dtype=dt.u32)
+        self.sums = self.local("sums", self.panels, self.tile, self.width)
+        self.small = self.local("small", 2, max(RUN, self.tile, self.width), dtype=dt.u32)
 
     def kernel(self) -> Kernel:
         """The scheduled kernel over (a, b, the epilogue's, out)."""
         batch = tuple(Var(f"n{k}") for k in range(len(self.batch)))
-        tile, slab, task = Var("tile"), Var("slab"), Var("task")
+        tile, slab = Var("tile"), Var("slab")
         wide = self.panels * self.width
-        loops = [*zip(batch, self.batch, strict=True), (tile, -(-self.m // self.tile))]
-        loops.append((slab, -(-self.n // wide)))
-        lets: list[Stmt] = []
-        rest: Expr = task
-        for var, extent in reversed(loops[1:]):
-            lets.append(Let(var, apply("remainder", rest, const(extent))))
-            rest = apply("quotient", rest, const(extent))
-        lets.append(Let(loops[0][0], rest))
+        cuts = [(tile, -(-self.m // self.tile)), (slab, -(-self.n // wide))]
         body = self._task(_At(batch, tile * self.tile, slab * wide))
         for buffer in (self.tile_pairs, self.panel_pairs, self.sums, self.small):
             body = (Alloc(buffer, body),)
         work = self.m * self.n * self.k * prod(self.batch)
         kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
-        nest = For(task, prod(extent for _, extent in loops), kind, (*lets, *body))
-        between = () if self.epilogue is None else self.epilogue.buffers
-        return Kernel("matmul_pairs", (self.a, self.b, *between, self.out), (nest,))
+        return self.tasks_of("matmul_pairs", batch, cuts, kind, body)
 
     # --- one task ---------------------------------------------------------------------------------
 
@@ -194,10 +163,7 @@ class _Nest:
         """Stores an element of the result, if it is inside."""
         column = at.column + panel * self.width + lane
         place = (*at.batch, at.row + row, column)
-        value = Load(self.sums, (panel, row, lane)).cast(self.product)
-        if self.epilogue is not None:
-            value = self.epilogue.at(place, value)
-        body: Body = (Store(self.out, place, value),)
+        body: Body = (self.stored(place, Load(self.sums, (panel, row, lane))),)
         if self.m % self.tile:
             body = (If(at.row + row < self.m, body),)
         return self._inside(column, body)
@@ -259,10 +225,7 @@ class _Nest:
 
     def _element(self, side: int, at: _At, free: Expr, term: Expr) -> Expr:
         """The bits of an element as a float32."""
-        contract, batch_axes = self.dimensions[0][side], self.dimensions[1][side]
-        buffer = (self.a, self.b)[side]
-        place = place_of(len(buffer.shape), contract, batch_axes, at.batch, free, term)
-        return Load(buffer, place).cast(dt.f32).bitcast(dt.u32)
+        return self.element(side, at.batch, free, term).bitcast(dt.u32)
 
     def _row(self, at: _At, row: Expr) -> Expr:
         """The number of a row of a tile in a; of the last one for those beyond."""
@@ -371,14 +334,5 @@ def _by_fma(x: Expr, y: Expr, total: Expr) -> Expr:
     return fma((x << 16).bitcast(dt.f32), (y << 16).bitcast(dt.f32), second)
 
 
-def matmul_pairs(
-    types: tuple[ArrayType, ...],
-    target: Target,
-    epilogue: Epilogue | None = None,
-    *,
-    dimensions: Dimensions,
-    result: DType | None = None,
-) -> Kernel:
-    """The scheduled kernel of a contraction that is not refused, over buffers (a, b, the
-    epilogue's, out)."""
-    return _Nest(types, dimensions, result, target, epilogue).kernel()
+matmul_pairs = built_by(_Nest)
+"""The scheduled kernel of a contraction that is not refused."""

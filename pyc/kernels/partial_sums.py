@@ -8,23 +8,39 @@ is that of a tree over neighbours, whatever the target's vectors.
 
 from __future__ import annotations
 
-from pyc.ir.expr import Load, Var
+from pyc.ir.expr import Load, Var, const
 from pyc.ir.loops import Buffer, For, Kind, Stmt, Store
 
 Sums = tuple[Buffer, Buffer]
 """Buffers for the partial sums, and for half as many."""
 
 
-def met_in_pairs(sums: Sums, width: int, results: int) -> list[Stmt]:
-    """The partial sums of all results: pairs of neighbours, until there is one of each."""
-    body, count = list[Stmt](), width * results
-    for level in range(width.bit_length() - 1):
-        lane = Var("lane")
-        source, met = sums[level % 2], sums[1 - level % 2]
-        count //= 2
-        pair = Load(source, (lane * 2,)) + Load(source, (lane * 2 + 1,))
-        body.append(For(lane, count, Kind.VECTOR, (Store(met, (lane,), pair),)))
-    return body
+def met_in_pairs(sums: Sums, width: int, results: int, done: int = 0) -> list[Stmt]:
+    """The partial sums of all results: pairs of neighbours, until there is one of each. done: how
+    often they have met."""
+    levels = range(done, width.bit_length() - 1)
+    return [s for level in levels for s in _meeting(sums, level, 0, width * results >> level)]
+
+
+def met_early(sums: Sums, width: int, first: int, results: int) -> list[Stmt]:
+    """The same of `results` from the one of number `first` on, as often as they fill vectors."""
+    levels = range(often_early(width, results))
+    start, count = first * width, results * width
+    return [s for n in levels for s in _meeting(sums, n, start >> n, count >> n)]
+
+
+def often_early(width: int, results: int) -> int:
+    """How often the partial sums of so many results meet and fill vectors still."""
+    return min((results & -results).bit_length() - 1, width.bit_length() - 1)
+
+
+def _meeting(sums: Sums, level: int, first: int, count: int) -> list[Stmt]:
+    """`count` partial sums from `first` on meet for the time of this number."""
+    lane = Var("lane")
+    source, place = sums[level % 2], const(first) + lane * 2
+    pair = Load(source, (place,)) + Load(source, (place + 1,))
+    store = Store(sums[1 - level % 2], (const(first // 2) + lane,), pair)
+    return [For(lane, count // 2, Kind.VECTOR, (store,))]
 
 
 def met(sums: Sums, width: int) -> Buffer:

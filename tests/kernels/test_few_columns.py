@@ -42,6 +42,9 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "several tasks": (product, (sample(901, 120), sample(120, 2))),
     "columns lie along": (lambda a, b: a @ b.T, (sample(9, 100), sample(5, 100))),
     "batches": (product, (sample(3, 10, 100), sample(3, 100, 2))),
+    "few terms": (product, (sample(3, 64, 64), sample(3, 64, 4))),
+    "few terms that fill no vector": (product, (sample(3, 11, 61), sample(3, 61, 2))),
+    "few terms of three columns": (product, (sample(61, 50), sample(50, 3))),
     "one column": (product, (sample(9, 100), sample(100, 1))),
     "rows of two axes": (product, (sample(2, 3, 64), sample(64, 2))),
     "epilogue": (with_bias, (sample(10, 96), sample(96, 3), sample(10, 3))),
@@ -84,8 +87,13 @@ def test_terms_that_fill_no_vector_are_added_once_and_others_are_no_part_of_it()
     assert np.isnan(jit(product)(a, b)[3]).all()
 
 
-def test_threads_targets_and_neighbours_give_the_same_bits() -> None:
-    a, b = sample(1403, 500), sample(500, 3)
+@pytest.mark.parametrize(
+    ("rows", "terms", "columns"), [(1403, 500, 3), (6003, 60, 4), (9001, 64, 2)]
+)
+def test_threads_targets_and_neighbours_give_the_same_bits(
+    rows: int, terms: int, columns: int
+) -> None:
+    a, b = sample(rows, terms), sample(terms, columns)
     results = set()
     for count in (1, 2, 5):
         set_num_threads(count)
@@ -95,9 +103,9 @@ def test_threads_targets_and_neighbours_give_the_same_bits() -> None:
     some = jit(product)(a, b)[:50]
     assert np.array_equal(jit(product)(a[:50], b), some)
     assert np.array_equal(jit(lambda a, b: a @ b.T)(a, np.ascontiguousarray(b.T))[:50], some)
-    types = ArrayType((50, 500), dt.f32), ArrayType((500, 3), dt.f32)
+    types = ArrayType((50, terms), dt.f32), ArrayType((terms, columns), dt.f32)
     for target in (X86_64_V3, X86_64_V4):
-        out = np.zeros((50, 3), np.float32)
+        out = np.zeros((50, columns), np.float32)
         simulate.run(few_columns(types, target, dimensions=PLAIN), [a[:50], b, out])
         assert np.array_equal(out, some)
 

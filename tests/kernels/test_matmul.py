@@ -10,7 +10,7 @@ import pytest
 from pyc.ir import dtype as dt
 from pyc.ir import simulate
 from pyc.ir.dtype import DType
-from pyc.ir.loops import Alloc, For, Kind, Prefetch, walk
+from pyc.ir.loops import Alloc, For, If, Kind, Prefetch, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 from pyc.ir.types import ArrayType
 from pyc.jit import jit
@@ -110,7 +110,10 @@ def test_packed_or_not_the_bits_are_the_same() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
-@pytest.mark.parametrize("shape", [(1, 16, 16), (4, 16, 4), (10, 10, 10), (8, 100, 2), (3, 64, 20)])
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 16, 16), (4, 16, 4), (10, 10, 10), (8, 100, 2), (3, 64, 20), (100, 3, 3), (70, 2, 5)],
+)
 def test_batches_of_small_products_have_the_nest_and_the_bits_of_each(
     shape: tuple[int, int, int], dtype: Any
 ) -> None:
@@ -128,8 +131,34 @@ def test_batches_of_small_products_have_the_nest_and_the_bits_of_each(
     np.testing.assert_allclose(found.astype(np.float64), exact, rtol=room, atol=room * 8)
 
 
-def test_threads_do_not_change_bits() -> None:
-    a, b = sample(300, 1024), sample(1024, 260)
+@pytest.mark.parametrize(
+    ("k", "n", "least"), [(3, 3, 2), (2, 5, 2), (3, 16, 2), (3, 8, 4), (3, 4, 4), (2, 2, 4)]
+)
+def test_few_terms_are_for_the_nest_where_vectors_of_columns_idle(
+    k: int, n: int, least: int
+) -> None:
+    """Of 3 or of 16 columns, but not of 2, 4 or 8, which the generic nest does as quickly."""
+    a, b = sample(233, k), sample(k, n)
+    types = ArrayType(a.shape, dt.f32), ArrayType(b.shape, dt.f32)
+    found = refusal(types, PLAIN, X86_64_V4)
+    assert f"{least} terms" in found if k < least else not found
+    verify(jit(lambda a, b: a @ b), a, b)
+    verify(jit(lambda a, b: np.tanh(a @ b) * b[0]), a[:50], b)
+
+
+def test_groups_of_few_terms_have_no_idle_rows_if_they_may() -> None:
+    """Tests of rows would cost as much as the products."""
+    types = ArrayType((1000, 3), dt.f32), ArrayType((3, 3), dt.f32)
+    kernel = matmul(types, X86_64_V4, dimensions=PLAIN)
+    stores = [s for s in walk(kernel.body) if isinstance(s, If)]
+    rows = {len(s.carried) for s in walk(kernel.body) if isinstance(s, For) and s.carried}
+    assert rows == {20}, "two tiles of 500 rows in 25 groups, and not 21 of 24"
+    assert len(stores) <= 20 + 1, "of columns only"
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(300, 1024, 260), (150_003, 3, 3), (40_000, 2, 20)])
+def test_threads_do_not_change_bits(m: int, k: int, n: int) -> None:
+    a, b = sample(m, k), sample(k, n)
     results = set()
     for count in (1, 2, 5):
         set_num_threads(count)
