@@ -171,7 +171,8 @@ class DeviceProgram:
         """Rows of numbers. values: their slots and arguments; to: where those of slots go."""
         rows = self._keep((Number * len(values))())
         for row, (slot, k) in zip(rows, values, strict=True):
-            bits = (1 << 8 * plan.buffers[slot].nbytes) - 1
+            # A Plan for arrays of any size knows no sizes.
+            bits = (1 << 8 * (plan.buffers[slot].nbytes or ARGUMENT_BYTES)) - 1
             row.to, row.source = to[slot], k
             row.low, row.high = (ctypes.c_int64(bits >> n).value for n in (0, 64))
         return _at(rows), len(values)

@@ -48,7 +48,14 @@ def scaled_often(x: Any, k: Any, n: Any) -> Any:
     return x
 
 
-@pytest.mark.parametrize("function", [scaled, scaled_often])
+def scaled_until(x: Any, k: Any, n: Any) -> Any:
+    def step(s: Any) -> Any:
+        return (abs(s * k) + abs(n) + 1).astype(np.float32)
+
+    return pyc.while_loop(lambda s: s.sum() < 300, step, x)
+
+
+@pytest.mark.parametrize("function", [scaled, scaled_often, scaled_until])
 @pytest.mark.parametrize("number", [float, np.float32, np.float64, int])
 def test_numbers_are_those_of_the_call(function: Any, number: Any) -> None:
     """They go with the launch, or are copied before it; results of earlier calls stay."""
@@ -62,6 +69,16 @@ def test_numbers_are_those_of_the_call(function: Any, number: Any) -> None:
             assert np.asarray(found).tobytes() == expected.tobytes()
         np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-4)
     assert native(f) == 8
+
+
+def test_numbers_outside_of_a_trace_are_those_of_the_call() -> None:
+    x = np.arange(256.0, dtype=np.float32).reshape(16, 16) / 256
+    there, kept = pyc.device_put(x), []
+    for k in (1.5, 2.5, -0.0, 2.5, 1e-3):
+        kept.append((there * k, x * np.float32(k)))
+        kept.append((there + k, x + np.float32(k)))
+    for found, expected in kept:
+        assert np.asarray(found).tobytes() == expected.tobytes()
 
 
 ENDLESS = """

@@ -146,6 +146,15 @@ def test_a_number_that_many_launches_read_is_copied_if_it_is_another(
     assert native(f) == 6
 
 
+def test_numbers_of_programs_for_any_size(gpu: InterpretedDevice) -> None:
+    """Operations outside of `jit`, whose Plans know no sizes."""
+    x = put(X, gpu)
+    for k in (2.5, -0.0, 2.5, 0.125):
+        for found, expected in ((x * k, X * np.float32(k)), (x + k, X + np.float32(k))):
+            assert np.asarray(found).tobytes() == expected.tobytes()
+    assert not gpu.uploaded
+
+
 def test_a_number_that_did_not_arrive_is_copied_again(
     gpu: InterpretedDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
