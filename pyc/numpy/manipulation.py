@@ -24,6 +24,7 @@ from pyc.errors import (
 )
 from pyc.forks import load
 from pyc.interpreter import bind1, current, is_tracing, type_of
+from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.numpy.core import (
     axes_of,
@@ -48,6 +49,7 @@ from pyc.numpy.core import (
     value,
 )
 from pyc.numpy.creation import asarray
+from pyc.numpy.elementwise import remainder
 
 
 def reshape(
@@ -393,8 +395,13 @@ def fliplr(x: Any) -> Any:
 
 
 def roll(x: Any, shift: Any, axis: Any = None) -> Any:
-    """`x` moved by `shift` places along an axis, what falls off coming in at the other end."""
+    """`x` moved by `shift` places along an axis, what falls off coming in at the other end.
+
+    shift: an integer, or one for each axis; it may be traced
+    """
     x, shift = asarray(x), structural(shift)
+    if getattr(shift, "ndim", 0) == 1:
+        shift = unstack(shift)
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), shape_of(x))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -408,12 +415,25 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Any:
     for a, s in pairs:
         place = axis_of("roll", a, len(shape_of(x)))
         n = shape_of(x)[place]
-        if not hasattr(s, "__index__"):
+        is_traced = hasattr(s, "needed")
+        if not hasattr(s, "__index__") or (is_traced and not dtype_of(s).is_integer):
             raise DTypeError(f"roll: a shift must be an integer, got {s!r}")
+        if is_traced:
+            x = _rolled(x, s, place) if n else x
+            continue
         by = int(s.__index__()) % n if n else 0
         if by:
             x = concat([part(x, place, n - by, by), part(x, place, 0, n - by)], place)
     return x
+
+
+def _rolled(x: Any, shift: Any, axis: int) -> Any:
+    """`roll` by a traced number, along an axis that has elements."""
+    n = shape_of(x)[axis]
+    places = constant(np.arange(n))
+    return bind1(
+        "gather", x, remainder(places - cast(shift, dt.i64), n), axes=(axis,), position=axis
+    )
 
 
 def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
