@@ -125,6 +125,7 @@ def _complex(x: Any) -> Any:
 
 
 def _real(name: str, x: Any) -> Any:
+    x = asarray(x)
     if dtype_of(x).is_complex:
         raise DTypeError(
             f"{name}: needs real numbers, got {type_text(x)}",

@@ -351,8 +351,17 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         size = shape[place] // indices_or_sections
         cuts = [size * k for k in range(1, indices_or_sections)]
     else:
-        cuts = [int(c) for c in indices_or_sections]
+        cuts = _places_to_cut("split", indices_or_sections)
     return _cut(x, place, cuts)
+
+
+def _places_to_cut(name: str, places: Any) -> list[int]:
+    try:
+        return [operator.index(c) for c in places]
+    except TypeError:
+        raise DTypeError(
+            f"{name}: an array is cut before integers, or into a number of parts, got {places!r}"
+        ) from None
 
 
 def _cut(x: Any, axis: int, cuts: list[int]) -> list[Any]:
@@ -367,7 +376,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     place = axis_of("array_split", axis, len(shape_of(x)))
     indices_or_sections = structural(indices_or_sections)
     if not isinstance(indices_or_sections, int):
-        return _cut(x, place, [int(c) for c in indices_or_sections])
+        return _cut(x, place, _places_to_cut("array_split", indices_or_sections))
     sections = indices_or_sections
     if sections < 1:
         raise ShapeError(f"array_split: the number of parts must be positive, got {sections}")

@@ -331,7 +331,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     raises LinearAlgebraError: other numbers of elements; when the program runs: a
     singular matrix
     """
-    left, right = floats("tensorsolve", a), asarray(b)
+    left, right = floats("tensorsolve", asarray(a)), asarray(b)
     rank = len(shape_of(left))
     if axes is not None:
         moved = [axis_of("tensorsolve", k, rank) for k in structural(axes)]
