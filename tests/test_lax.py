@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import pyc.numpy as pnp
 from pyc import lax
-from pyc.errors import DTypeError, ShapeError
+from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Builder
@@ -488,3 +488,14 @@ def test_names_and_order_of_parameters_are_jaxs() -> None:
             " ".join(f"{'*' * (p.kind is p.VAR_POSITIONAL)}{p.name}" for p in parameters)
             == expected
         )
+
+
+@pytest.mark.parametrize("index", [2**63 + 5, 2**64 - 1])
+def test_an_index_beyond_the_signed_integers_takes_the_last_branch(index: int) -> None:
+    choose = jit(lambda i: lax.switch(i, [lambda: 1, lambda: 2]))
+    assert choose(np.array(index, np.uint64)) == 2
+
+
+def test_a_negative_batch_is_refused_by_its_name() -> None:
+    with pytest.raises(ArgumentError, match="`batch_size`"):
+        lax.map(lambda x: x, np.ones(3), batch_size=-1)

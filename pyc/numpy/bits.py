@@ -116,6 +116,8 @@ def ldexp(x1: Any, x2: Any) -> Any:
 
     raises DTypeError: complex numbers, or exponents that are no integers
 
+    NumPy: `numpy.ldexp`.
+
     >>> float(ldexp(0.75, 3))
     6.0
     """
@@ -146,6 +148,8 @@ def spacing(x: Any) -> Any:
 
     raises DTypeError: complex numbers
 
+    NumPy: `numpy.spacing`.
+
     >>> float(spacing(1.0))
     2.220446049250313e-16
     """
@@ -172,6 +176,8 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
 
     raises DTypeError: neither bools nor integers; ArgumentError: another order
 
+    NumPy: `numpy.packbits`.
+
     >>> packbits([1, 0, 0, 0, 0, 0, 0, 1, 1]).tolist()
     [129, 128]
     """
@@ -196,6 +202,8 @@ def unpackbits(
 
     raises DTypeError: no uint8; ArgumentError: another order; ShapeError: less bits than are left
     out
+
+    NumPy: `numpy.unpackbits`.
 
     >>> unpackbits(np.array([129], np.uint8)).tolist()
     [1, 0, 0, 0, 0, 0, 0, 1]

@@ -420,8 +420,23 @@ def reverse(x: Any, axes: Collection[int]) -> Any:
     )
 
 
-def named(function: Function, name: str, summary: str) -> Function:
-    """`function` under a public name, with what it gives as its documentation."""
+def named(function: Function, name: str, summary: str, facts: str = "") -> Function:
+    """`function` under a public name. summary: what it gives; facts: shapes, dtypes and errors."""
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = summary
+    function.__doc__ = f"{summary}\n\n{facts}" if facts else summary
     return function
+
+
+def document(
+    names: dict[str, Any], library: str, rows: dict[str, tuple[str, str]], own: Collection[str] = ()
+) -> None:
+    """Adds to the docstrings of functions their counterpart in a library and an example.
+
+    names: those of the module; rows: arguments, and what the function gives for them; own:
+    functions that the library does not have
+    """
+    for name, (given, result) in rows.items():
+        function = names[name]
+        counterpart = "" if name in own else f"{library}.{name}`.\n\n"
+        example = f">>> {name}({given})\n{result}\n"
+        function.__doc__ = f"{function.__doc__.rstrip()}\n\n{counterpart}{example}"

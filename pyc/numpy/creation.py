@@ -40,6 +40,12 @@ def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None) -> Any:
 
     copy: True for an array of its own, False for an error where one is needed
     raises ArgumentError: no copy may be made, and one is needed
+
+    NumPy: `numpy.asarray`.
+
+    >>> asarray([[1, 2], [3, 4]])
+    array([[1, 2],
+           [3, 4]])
     """
     found = _as_array(x, dtype)
     if copy:
@@ -72,6 +78,11 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     error where one is needed, None for one where it is needed
     raises DeviceError: a device that pyc does not have; BufferError: elements or a layout that
     cannot be taken over, or a copy that may not be made
+
+    NumPy: `numpy.from_dlpack`.
+
+    >>> from_dlpack(asarray([1.0, 2.0])).shape
+    (2,)
     """
     return imported(x, device, copy)
 
@@ -81,6 +92,11 @@ def array(x: Any, dtype: Any = None, copy: bool | None = True, ndmin: int = 0) -
 
     copy: None for the memory of `x` where it may be shared, False for an error where it may not
     raises ArgumentError: no copy may be made, and one is needed
+
+    NumPy: `numpy.array`.
+
+    >>> array([1, 2.5])
+    array([1. , 2.5])
     """
     found = asarray(x, dtype, copy=False if copy is False else None)
     missing = max(ndmin - len(shape_of(found)), 0)
@@ -90,45 +106,93 @@ def array(x: Any, dtype: Any = None, copy: bool | None = True, ndmin: int = 0) -
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
-    """An array of `shape` with every element `fill_value`; dtype: that of the value by default."""
+    """An array of `shape` with every element `fill_value`; dtype: that of the value by default.
+
+    NumPy: `numpy.full`.
+
+    >>> full((2,), 7)
+    array([7, 7])
+    """
     fill = value(fill_value)
     kind = to_dtype(dtype) if dtype is not None else type_of(fill).dtype
     return broadcast(cast(fill, kind), to_shape("full", shape))
 
 
 def zeros(shape: Any, dtype: Any = None) -> Any:
-    """Zeros; dtype: float64 by default."""
+    """Zeros; dtype: float64 by default.
+
+    NumPy: `numpy.zeros`.
+
+    >>> zeros((2,))
+    array([0., 0.])
+    """
     return full(shape, literal(0, to_dtype(dtype or np.float64)))
 
 
 def ones(shape: Any, dtype: Any = None) -> Any:
-    """Ones; dtype: float64 by default."""
+    """Ones; dtype: float64 by default.
+
+    NumPy: `numpy.ones`.
+
+    >>> ones((2,))
+    array([1., 1.])
+    """
     return full(shape, literal(1, to_dtype(dtype or np.float64)))
 
 
 def empty(shape: Any, dtype: Any = None) -> Any:
-    """Zeros: an element that was never set has no value that would be the same every time."""
+    """Zeros: an element that was never set has no value that would be the same every time.
+
+    NumPy: `numpy.empty`.
+
+    >>> empty((2, 3)).shape
+    (2, 3)
+    """
     return zeros(shape, dtype)
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
-    """`full` with the shape and dtype of `x`, or others."""
+    """`full` with the shape and dtype of `x`, or others.
+
+    NumPy: `numpy.full_like`.
+
+    >>> full_like([1, 2], 7)
+    array([7, 7])
+    """
     kind = type_of(value(x))
     return full(kind.shape if shape is None else shape, fill_value, dtype or kind.dtype)
 
 
 def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
-    """Zeros of the shape and dtype of `x`, or others."""
+    """Zeros of the shape and dtype of `x`, or others.
+
+    NumPy: `numpy.zeros_like`.
+
+    >>> zeros_like([5, 6])
+    array([0, 0])
+    """
     return full_like(x, 0, dtype, shape=shape)
 
 
 def ones_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
-    """Ones of the shape and dtype of `x`, or others."""
+    """Ones of the shape and dtype of `x`, or others.
+
+    NumPy: `numpy.ones_like`.
+
+    >>> ones_like([5, 6])
+    array([1, 1])
+    """
     return full_like(x, 1, dtype, shape=shape)
 
 
 def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
-    """As `zeros_like`."""
+    """As `zeros_like`.
+
+    NumPy: `numpy.empty_like`.
+
+    >>> empty_like([1, 2]).dtype
+    dtype('int64')
+    """
     return zeros_like(x, dtype, shape=shape)
 
 
@@ -139,7 +203,13 @@ def iota(shape: tuple[int, ...], axis: int, dtype: dt.DType) -> Any:
 
 def arange(start: Any = 0, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
     """start, start + step, ... below stop (from 0 if only one number is given). The three must be
-    concrete: they decide the shape."""
+    concrete: they decide the shape.
+
+    NumPy: `numpy.arange`.
+
+    >>> arange(2, 11, 3)
+    array([2, 5, 8])
+    """
     if stop is None:
         start, stop = 0, start
     start, stop, step = (structural(x) for x in (start, stop, step))
@@ -187,6 +257,11 @@ def linspace(
     how far they are apart, NaN of a single one.
 
     raises ShapeError: a negative number of samples; AxisError: no such axis
+
+    NumPy: `numpy.linspace`.
+
+    >>> linspace(0, 1, 5)
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     num = integer("linspace", "`num`", num)
     if num < 0:
@@ -234,7 +309,13 @@ def logspace(
     axis: int = 0,
 ) -> Any:
     """base ** x at `num` evenly spaced x from start to stop, along a new axis if one of the three
-    is an array. Float64 by default."""
+    is an array. Float64 by default.
+
+    NumPy: `numpy.logspace`.
+
+    >>> logspace(0, 2, 3)
+    array([  1.,  10., 100.])
+    """
     base = value(base)
     shape = broadcast_shape("logspace", [shape_of(value(x)) for x in (start, stop, base)])
     if shape_of(base):
@@ -253,7 +334,15 @@ def logspace(
 
 def indices(dimensions: Any, dtype: Any = np.int64, sparse: bool = False) -> Any:
     """The index of each place of a grid: (rank, *dimensions); sparse: a tuple of one array for each
-    axis, of extent 1 along the others. dtype: None is NumPy's, float64, of `sparse` int64."""
+    axis, of extent 1 along the others. dtype: None is NumPy's, float64, of `sparse` int64.
+
+    NumPy: `numpy.indices`.
+
+    >>> indices((1, 3))
+    array([[[0, 0, 0]],
+    <BLANKLINE>
+           [[0, 1, 2]]])
+    """
     shape = to_shape("indices", dimensions)
     if dtype is None:
         dtype = np.int64 if sparse else np.float64
@@ -268,7 +357,14 @@ def indices(dimensions: Any, dtype: Any = np.int64, sparse: bool = False) -> Any
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """Ones on diagonal k of an (N, M) array, zeros elsewhere."""
+    """Ones on diagonal k of an (N, M) array, zeros elsewhere.
+
+    NumPy: `numpy.eye`.
+
+    >>> eye(2, k=1)
+    array([[0., 1.],
+           [0., 0.]])
+    """
     shape = rows, columns = to_shape("eye", (N, N if M is None else M))
     k = _diagonal(k, rows, columns)
     if _is_written(shape):
@@ -279,7 +375,14 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
 
 
 def identity(n: int, dtype: Any = None) -> Any:
-    """`eye(n)`."""
+    """`eye(n)`.
+
+    NumPy: `numpy.identity`.
+
+    >>> identity(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
     return eye(n, dtype=dtype)
 
 
@@ -311,17 +414,38 @@ def _triangle(name: str, x: Any, k: int, test: str) -> Any:
 
 
 def tril(x: Any, k: int = 0) -> Any:
-    """`x` (..., m, n) with zeros above diagonal k. A line stands for a square of equal rows."""
+    """`x` (..., m, n) with zeros above diagonal k. A line stands for a square of equal rows.
+
+    NumPy: `numpy.tril`.
+
+    >>> tril([[1, 2], [3, 4]])
+    array([[1, 0],
+           [3, 4]])
+    """
     return _triangle("tril", x, k, "le")
 
 
 def triu(x: Any, k: int = 0) -> Any:
-    """`x` (..., m, n) with zeros below diagonal k. A line stands for a square of equal rows."""
+    """`x` (..., m, n) with zeros below diagonal k. A line stands for a square of equal rows.
+
+    NumPy: `numpy.triu`.
+
+    >>> triu([[1, 2], [3, 4]])
+    array([[1, 2],
+           [0, 4]])
+    """
     return _triangle("triu", x, k, "ge")
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """Ones at and below diagonal k of an (N, M) array; numbers below 0 count as 0, as in NumPy."""
+    """Ones at and below diagonal k of an (N, M) array; numbers below 0 count as 0, as in NumPy.
+
+    NumPy: `numpy.tri`.
+
+    >>> tri(2)
+    array([[1., 0.],
+           [1., 1.]])
+    """
     sizes = (integer("tri", "a size", n) for n in (N, N if M is None else M))
     shape = rows, columns = to_shape("tri", tuple(max(n, 0) for n in sizes))
     if _is_written(shape):
@@ -335,7 +459,13 @@ def meshgrid(
 ) -> tuple[Any, ...]:
     """Coordinate arrays of coordinate vectors: shape (len(x2), len(x1), ...) for "xy", in order of
     the arguments for "ij"; sparse: of extent 1 along the axes of the others. copy: False for
-    arrays that share the memory of the vectors."""
+    arrays that share the memory of the vectors.
+
+    NumPy: `numpy.meshgrid`.
+
+    >>> meshgrid([1, 2], [3])
+    (array([[1, 2]]), array([[3, 3]]))
+    """
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
     lines = [asarray(x) for x in xs]
@@ -355,12 +485,25 @@ def meshgrid(
 
 
 def copy(x: Any) -> Any:
-    """An array of its own with the elements of `x`."""
+    """An array of its own with the elements of `x`.
+
+    NumPy: `numpy.copy`.
+
+    >>> copy([1, 2])
+    array([1, 2])
+    """
     return current().copy(asarray(x))
 
 
 def broadcast_to(x: Any, shape: Any) -> Any:
-    """`x` repeated along new and unit axes to `shape`."""
+    """`x` repeated along new and unit axes to `shape`.
+
+    NumPy: `numpy.broadcast_to`.
+
+    >>> broadcast_to([1, 2], (2, 2))
+    array([[1, 2],
+           [1, 2]])
+    """
     x, shape = asarray(x), to_shape("broadcast_to", shape)
     if broadcast_shape("broadcast_to", [shape_of(x), shape]) != shape:
         raise ShapeError(f"broadcast_to: {type_of(x)} does not broadcast to {shape}")
@@ -368,12 +511,26 @@ def broadcast_to(x: Any, shape: Any) -> Any:
 
 
 def broadcast_arrays(*xs: Any) -> tuple[Any, ...]:
-    """The arguments broadcast to their common shape."""
+    """The arguments broadcast to their common shape.
+
+    NumPy: `numpy.broadcast_arrays`.
+
+    >>> broadcast_arrays([1, 2], [[3], [4]])
+    (array([[1, 2],
+           [1, 2]]), array([[3, 3],
+           [4, 4]]))
+    """
     values = [asarray(x) for x in xs]
     shape = broadcast_shape("broadcast_arrays", [shape_of(x) for x in values])
     return tuple(broadcast(x, shape) for x in values)
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape that these broadcast to."""
+    """The shape that these broadcast to.
+
+    NumPy: `numpy.broadcast_shapes`.
+
+    >>> broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
     return broadcast_shape("broadcast_shapes", [to_shape("broadcast_shapes", s) for s in shapes])

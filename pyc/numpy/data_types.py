@@ -28,7 +28,13 @@ _KINDS = {
 
 
 def result_type(*items: Any) -> np.dtype[Any]:
-    """The dtype that arrays, dtypes and Python numbers promote to."""
+    """The dtype that arrays, dtypes and Python numbers promote to.
+
+    NumPy: `numpy.result_type`.
+
+    >>> result_type("int8", "uint8")
+    dtype('int16')
+    """
     values = []
     for x in items:
         is_type = isinstance(x, (type, np.dtype, str))
@@ -38,14 +44,26 @@ def result_type(*items: Any) -> np.dtype[Any]:
 
 def can_cast(source: Any, target: Any, casting: str = "safe") -> bool:
     """Whether every value of `source` (a dtype or an array) is kept by dtype `target`, or whether
-    another rule of NumPy's allows the conversion."""
+    another rule of NumPy's allows the conversion.
+
+    NumPy: `numpy.can_cast`.
+
+    >>> can_cast("int32", "float64")
+    True
+    """
     is_type = isinstance(source, (type, np.dtype, str))
     kind = to_dtype(source) if is_type else result_dtype(value(source))
     return bool(np.can_cast(kind.numpy, to_dtype(target).numpy, casting))  # type: ignore[arg-type]
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is of a kind of the array API standard, is a dtype, or any of a tuple."""
+    """Whether a dtype is of a kind of the array API standard, is a dtype, or any of a tuple.
+
+    NumPy: `numpy.isdtype`.
+
+    >>> isdtype("int8", "integral")
+    True
+    """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, k) for k in kind)
     found = to_dtype(dtype)
@@ -74,12 +92,24 @@ class FloatLimits:
 
 
 def finfo(dtype: Any) -> FloatLimits:
-    """Limits of a float type, of that of an array, or of the parts of a complex type."""
+    """Limits of a float type, of that of an array, or of the parts of a complex type.
+
+    NumPy: `numpy.finfo`.
+
+    >>> finfo("float32").eps
+    1.1920928955078125e-07
+    """
     return FloatLimits(_type_asked(dtype).real.limits)
 
 
 def iinfo(dtype: Any) -> Any:
-    """Limits of an integer type, or of that of an array."""
+    """Limits of an integer type, or of that of an array.
+
+    NumPy: `numpy.iinfo`.
+
+    >>> iinfo("int8").max
+    127
+    """
     return np.iinfo(_type_asked(dtype).numpy)
 
 

@@ -97,7 +97,13 @@ def _from_start(name: str, places: Any, length: int, bound: int) -> Any:
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """`arr` (flattened if axis is None) with `values`, cast to its dtype, before the places `obj`:
-    one integer, which may be traced, or a known slice or list of them."""
+    one integer, which may be traced, or a known slice or list of them.
+
+    NumPy: `numpy.insert`.
+
+    >>> insert([1, 3], 1, 2)
+    array([1, 2, 3])
+    """
     x, axis, length = _along("insert", arr, axis)
     rank, shape = len(shape_of(x)), shape_of(x)
     new = asarray(values, dtype_of(x))
@@ -129,7 +135,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """`arr` (flattened if axis is None) without the places `obj`: one integer, which may be traced,
-    or a known slice, list or mask."""
+    or a known slice, list or mask.
+
+    NumPy: `numpy.delete`.
+
+    >>> delete([1, 2, 3], 1)
+    array([1, 3])
+    """
     x, axis, length = _along("delete", arr, axis)
     places = _known_places("delete", obj, length)
     if places is None:
@@ -150,7 +162,13 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     """From each place the element of that one of `choices` whose number `a` gives; all broadcast
-    together. mode: what numbers out of range do, "raise", "wrap" or "clip"."""
+    together. mode: what numbers out of range do, "raise", "wrap" or "clip".
+
+    NumPy: `numpy.choose`.
+
+    >>> choose([0, 1, 0], [[1, 2, 3], [10, 20, 30]])
+    array([ 1, 20,  3])
+    """
     if mode not in ("raise", "wrap", "clip"):
         raise ArgumentError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
     number = asarray(a)
@@ -173,7 +191,13 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """The first choice whose condition is true, else the default."""
+    """The first choice whose condition is true, else the default.
+
+    NumPy: `numpy.select`.
+
+    >>> select([[True, False], [True, True]], [[1, 2], [10, 20]])
+    array([ 1, 20])
+    """
     if len(condlist) != len(choicelist):
         raise ShapeError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
     for condition in condlist:
@@ -189,13 +213,25 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
-    """A matrix with the elements of `v`, flattened, on its diagonal `k`."""
+    """A matrix with the elements of `v`, flattened, on its diagonal `k`.
+
+    NumPy: `numpy.diagflat`.
+
+    >>> diagflat([1, 2])
+    array([[1, 0],
+           [0, 2]])
+    """
     return diag(ravel(v), k)
 
 
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
     """The windows of a shape that slide along some axes (all if None), in new last axes. It cannot
-    be written to, as in NumPy."""
+    be written to, as in NumPy.
+
+    >>> sliding_window_view([1, 2, 3], 2)
+    array([[1, 2],
+           [2, 3]])
+    """
     x = asarray(x)
     rank = len(shape_of(x))
     sizes = to_shape("sliding_window_view", window_shape)
@@ -222,23 +258,49 @@ def _parts(name: str, ary: Any, cuts: Any, axis: int, least: int) -> Any:
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> Any:
-    """`split` along axis 1, or 0 for lines."""
+    """`split` along axis 1, or 0 for lines.
+
+    NumPy: `numpy.hsplit`.
+
+    >>> hsplit([[1, 2], [3, 4]], 2)
+    [array([[1],
+           [3]]), array([[2],
+           [4]])]
+    """
     axis = 1 if len(shape_of(asarray(ary))) > 1 else 0
     return _parts("hsplit", ary, indices_or_sections, axis, 1)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> Any:
-    """`split` along axis 0."""
+    """`split` along axis 0.
+
+    NumPy: `numpy.vsplit`.
+
+    >>> vsplit([[1, 2], [3, 4]], 2)
+    [array([[1, 2]]), array([[3, 4]])]
+    """
     return _parts("vsplit", ary, indices_or_sections, 0, 2)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> Any:
-    """`split` along axis 2."""
+    """`split` along axis 2.
+
+    NumPy: `numpy.dsplit`.
+
+    >>> [part.shape for part in dsplit([[[1, 2]]], 2)]
+    [(1, 1, 1), (1, 1, 1)]
+    """
     return _parts("dsplit", ary, indices_or_sections, 2, 3)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
-    """`a` with one axis or more; it may share the memory of `a`."""
+    """`a` with one axis or more; it may share the memory of `a`.
+
+    NumPy: `numpy.ascontiguousarray`.
+
+    >>> ascontiguousarray([1, 2])
+    array([1, 2])
+    """
     x = asarray(a)
     found = atleast_1d(asarray(x, dtype))
     return current().alias(found, x)
@@ -246,7 +308,13 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
 
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours of the flattened array, with the numbers `to_begin` before and
-    `to_end` behind them, which must fit its type. DTypeError: they do not."""
+    `to_end` behind them, which must fit its type. DTypeError: they do not.
+
+    NumPy: `numpy.ediff1d`.
+
+    >>> ediff1d([1, 4, 9], to_end=0)
+    array([3, 5, 0])
+    """
     line = ravel(x)
     if dtype_of(line) is dt.b1:
         raise DTypeError("ediff1d: bools cannot be subtracted; use logical_xor")
@@ -263,7 +331,13 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 def resize(x: Any, new_shape: Any) -> Any:
     """The elements in row-major order, repeated or cut to fill another shape; zeros, if there are
-    none."""
+    none.
+
+    NumPy: `numpy.resize`.
+
+    >>> resize([1, 2], (5,))
+    array([1, 2, 1, 2, 1])
+    """
     line, wanted = ravel(x), to_shape("resize", new_shape)
     have, need = shape_of(line)[0], int(np.prod(wanted, dtype=int))
     if have == 0:
@@ -274,7 +348,14 @@ def resize(x: Any, new_shape: Any) -> Any:
 
 
 def block(arrays: Any) -> Any:
-    """A matrix of blocks: lists of arrays side by side, inside a list of rows."""
+    """A matrix of blocks: lists of arrays side by side, inside a list of rows.
+
+    NumPy: `numpy.block`.
+
+    >>> block([[[1], [2]]])
+    array([[[1],
+            [2]]])
+    """
     depth = _depth(arrays)
     leaves = _leaves(arrays)
     rank = max([depth, *(len(shape_of(x)) for x in leaves)])

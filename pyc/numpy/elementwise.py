@@ -18,6 +18,7 @@ from pyc.numpy.core import (
     Function,
     broadcast,
     cast,
+    document,
     dtype_of,
     fits,
     floating,
@@ -47,6 +48,13 @@ from pyc.numpy.logic import (
     where,
 )
 
+_ANY = "x: numbers of any shape -> the same shape and dtype"
+_FLOATS = (
+    "x: numbers of any shape -> the same shape; integers and bools are computed as the floats that "
+    "hold them"
+)
+_PAIR = "x, y: broadcast together -> the promoted dtype"
+
 
 def _unary(name: str, op: str, summary: str, kinds: str = "") -> Function:
     """A function of one array that keeps its type; kinds: those it takes (all if empty)."""
@@ -58,7 +66,8 @@ def _unary(name: str, op: str, summary: str, kinds: str = "") -> Function:
             raise DTypeError(f"{name}: needs {kinds.replace(' ', ' or ')}, got {type_text(x)}")
         return bind1(op, x)
 
-    return named(function, name, summary)
+    facts = f"{_ANY}\n\nraises DTypeError: other kinds than {kinds}" if kinds else _ANY
+    return named(function, name, summary, facts)
 
 
 def _real(name: str, op: str, summary: str) -> Function:
@@ -68,7 +77,7 @@ def _real(name: str, op: str, summary: str) -> Function:
         x = value(x)
         return bind1(op, cast(x, floating(x)))
 
-    return named(function, name, summary)
+    return named(function, name, summary, _FLOATS)
 
 
 def _rounding(name: str, op: str, summary: str) -> Function:
@@ -80,7 +89,7 @@ def _rounding(name: str, op: str, summary: str) -> Function:
             raise DTypeError(f"{name}: complex numbers cannot be rounded, got {type_text(x)}")
         return bind1(op, x) if dtype_of(x).is_float else x
 
-    return named(function, name, summary)
+    return named(function, name, summary, f"{_ANY}\n\nraises DTypeError: complex numbers")
 
 
 def _binary(name: str, op: str, summary: str) -> Function:
@@ -88,7 +97,7 @@ def _binary(name: str, op: str, summary: str) -> Function:
         x, y = operands(name, x, y)
         return bind1(op, x, y)
 
-    return named(function, name, summary)
+    return named(function, name, summary, f"{_PAIR}\n\nraises ShapeError: they do not broadcast")
 
 
 def _binary_float(name: str, op: str, summary: str) -> Function:
@@ -97,7 +106,8 @@ def _binary_float(name: str, op: str, summary: str) -> Function:
         x, y = operands(name, x, y, dtype=_floating_pair(x, y))
         return bind1(op, x, y)
 
-    return named(function, name, summary)
+    facts = f"{_PAIR}, integers as the floats that hold them\n\nraises ShapeError: no broadcast"
+    return named(function, name, summary, facts)
 
 
 def _floating_pair(x: Any, y: Any) -> dt.DType:
@@ -116,19 +126,37 @@ def _floating_pair(x: Any, y: Any) -> dt.DType:
 
 
 def add(x: Any, y: Any) -> Any:
-    """x + y. Bools: logical or."""
+    """x + y. Bools: logical or.
+
+    NumPy: `numpy.add`.
+
+    >>> add([1, 2], 10)
+    array([11, 12])
+    """
     x, y = operands("add", x, y)
     return bind1("logical_or" if dtype_of(x) is dt.b1 else "add", x, y)
 
 
 def multiply(x: Any, y: Any) -> Any:
-    """x * y. Bools: logical and."""
+    """x * y. Bools: logical and.
+
+    NumPy: `numpy.multiply`.
+
+    >>> multiply([1, 2], 10)
+    array([10, 20])
+    """
     x, y = operands("multiply", x, y)
     return bind1("logical_and" if dtype_of(x) is dt.b1 else "mul", x, y)
 
 
 def subtract(x: Any, y: Any) -> Any:
-    """x - y; DTypeError for bools, as in NumPy."""
+    """x - y; DTypeError for bools, as in NumPy.
+
+    NumPy: `numpy.subtract`.
+
+    >>> subtract([5, 6], 1)
+    array([4, 5])
+    """
     x, y = operands("subtract", x, y)
     if dtype_of(x) is dt.b1:
         raise DTypeError("subtract: bools cannot be subtracted; use logical_xor")
@@ -136,7 +164,13 @@ def subtract(x: Any, y: Any) -> Any:
 
 
 def divide(x: Any, y: Any) -> Any:
-    """x / y; integers and bools give float64."""
+    """x / y; integers and bools give float64.
+
+    NumPy: `numpy.divide`.
+
+    >>> divide([1, 2], 4)
+    array([0.25, 0.5 ])
+    """
     x, y = value(x), value(y)
     x, y = operands("divide", x, y, dtype=_float64_for_integers(x, y))
     return bind1("div", x, y)
@@ -164,7 +198,9 @@ def _integers_for_bools(name: str, op: str, summary: str) -> Function:
             x, y = cast(x, dt.i8), cast(y, dt.i8)
         return bind1(op, x, y)
 
-    return named(function, name, summary)
+    return named(
+        function, name, summary, f"{_PAIR}, int8 for bools\n\nraises ShapeError: no broadcast"
+    )
 
 
 floor_divide = _integers_for_bools(
@@ -178,14 +214,26 @@ fmod = _integers_for_bools("fmod", "fmod", "The remainder of truncating division
 
 
 def divmod(x: Any, y: Any) -> tuple[Any, Any]:
-    """(floor_divide(x, y), remainder(x, y))."""
+    """(floor_divide(x, y), remainder(x, y)).
+
+    NumPy: `numpy.divmod`.
+
+    >>> divmod([7, -7], 3)
+    (array([ 2, -3]), array([1, 2]))
+    """
     return floor_divide(x, y), remainder(x, y)
 
 
 def power(x: Any, y: Any) -> Any:
     """x ** y. Integers to a negative integer power fail, as in NumPy. A Python exponent of 2, 3,
     0.5 or -1 is computed by multiplication, square root or division, as NumPy does for some; that
-    of a complex number too if it is whole and below 100."""
+    of a complex number too if it is whole and below 100.
+
+    NumPy: `numpy.pow`.
+
+    >>> power([2, 3], 2)
+    array([4, 9])
+    """
     if type(y) in (int, float) and y in (1, 2, 3, 0.5, -1):
         base = value(x)
         kind = result_dtype(base, y)
@@ -229,7 +277,13 @@ pow = power
 
 
 def float_power(x: Any, y: Any) -> Any:
-    """x ** y in float64 (or complex128) at least."""
+    """x ** y in float64 (or complex128) at least.
+
+    NumPy: `numpy.float_power`.
+
+    >>> float_power([2, 3], 2)
+    array([4., 9.])
+    """
     x, y = value(x), value(y)
     wide = dt.c128 if result_dtype(x, y).is_complex else dt.f64
     x, y = operands("float_power", x, y, dtype=wide)
@@ -237,7 +291,13 @@ def float_power(x: Any, y: Any) -> Any:
 
 
 def negative(x: Any) -> Any:
-    """-x; DTypeError for bools."""
+    """-x; DTypeError for bools.
+
+    NumPy: `numpy.negative`.
+
+    >>> negative([1, -1])
+    array([-1,  1])
+    """
     (x,) = operands("negative", x)
     if dtype_of(x) is dt.b1:
         raise DTypeError("negative: bools have no negative; use logical_not")
@@ -245,7 +305,13 @@ def negative(x: Any) -> Any:
 
 
 def positive(x: Any) -> Any:
-    """+x: x itself. DTypeError for bools, as in NumPy."""
+    """+x: x itself. DTypeError for bools, as in NumPy.
+
+    NumPy: `numpy.positive`.
+
+    >>> positive([1, -1])
+    array([ 1, -1])
+    """
     (x,) = operands("positive", x)
     if dtype_of(x) is dt.b1:
         raise DTypeError(
@@ -255,7 +321,13 @@ def positive(x: Any) -> Any:
 
 
 def absolute(x: Any) -> Any:
-    """|x|; the modulus of complex numbers; the most negative integer stays itself."""
+    """|x|; the modulus of complex numbers; the most negative integer stays itself.
+
+    NumPy: `numpy.abs`.
+
+    >>> absolute([-1, 2])
+    array([1, 2])
+    """
     (x,) = operands("absolute", x)
     return x if dtype_of(x).kind in ("bool", "uint") else bind1("abs", x)
 
@@ -264,23 +336,47 @@ abs = absolute
 
 
 def fabs(x: Any) -> Any:
-    """|x| in floats; DTypeError for complex numbers."""
+    """|x| in floats; DTypeError for complex numbers.
+
+    NumPy: `numpy.fabs`.
+
+    >>> fabs([-1, 2])
+    array([1., 2.])
+    """
     return bind1("abs", _as_float("fabs", x))
 
 
 def sign(x: Any) -> Any:
-    """-1, 0 or 1; x / |x| of complex numbers; NaN of NaN."""
+    """-1, 0 or 1; x / |x| of complex numbers; NaN of NaN.
+
+    NumPy: `numpy.sign`.
+
+    >>> sign([-3, 0, 2])
+    array([-1,  0,  1])
+    """
     return bind1("sign", *operands("sign", x))
 
 
 def square(x: Any) -> Any:
-    """x * x; bools give int8, as in NumPy."""
+    """x * x; bools give int8, as in NumPy.
+
+    NumPy: `numpy.square`.
+
+    >>> square([1, 3])
+    array([1, 9])
+    """
     (x,) = operands("square", x)
     return bind1("square", cast(x, dt.i8) if dtype_of(x) is dt.b1 else x)
 
 
 def reciprocal(x: Any) -> Any:
-    """1 / x; truncated for integers."""
+    """1 / x; truncated for integers.
+
+    NumPy: `numpy.reciprocal`.
+
+    >>> reciprocal(4.0)
+    np.float64(0.25)
+    """
     (x,) = operands("reciprocal", x)
     kind = dtype_of(x)
     if kind is dt.b1:
@@ -308,28 +404,58 @@ def _chosen(name: str, boolean: str, x: Any, y: Any) -> Any:
 
 
 def minimum(x: Any, y: Any) -> Any:
-    """The lesser; NaN if either is."""
+    """The lesser; NaN if either is.
+
+    NumPy: `numpy.minimum`.
+
+    >>> minimum([1, 5], [3, 2])
+    array([1, 2])
+    """
     return _chosen("minimum", "logical_and", x, y)
 
 
 def maximum(x: Any, y: Any) -> Any:
-    """The greater; NaN if either is."""
+    """The greater; NaN if either is.
+
+    NumPy: `numpy.maximum`.
+
+    >>> maximum([1, 5], [3, 2])
+    array([3, 5])
+    """
     return _chosen("maximum", "logical_or", x, y)
 
 
 def fmin(x: Any, y: Any) -> Any:
-    """The lesser; the other one if one is NaN."""
+    """The lesser; the other one if one is NaN.
+
+    NumPy: `numpy.fmin`.
+
+    >>> fmin(1.0, float("nan"))
+    np.float64(1.0)
+    """
     return _chosen("fmin", "logical_and", x, y)
 
 
 def fmax(x: Any, y: Any) -> Any:
-    """The greater; the other one if one is NaN."""
+    """The greater; the other one if one is NaN.
+
+    NumPy: `numpy.fmax`.
+
+    >>> fmax(1.0, float("nan"))
+    np.float64(1.0)
+    """
     return _chosen("fmax", "logical_or", x, y)
 
 
 def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     """x held within [min, max]; either bound may be None. Python integers beyond what the type of x
-    holds are no bounds, as in NumPy."""
+    holds are no bounds, as in NumPy.
+
+    NumPy: `numpy.clip`.
+
+    >>> clip([1, 5, 9], 2, 6)
+    array([2, 5, 6])
+    """
     low, high = min, max
     x = strong(value(x))  # also a Python number has the type that an array of it has
     x = np.asarray(x)[()] if type(x) in WEAK else x
@@ -397,7 +523,13 @@ def _real_pair(name: str, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def logaddexp(x: Any, y: Any) -> Any:
-    """log(e^x + e^y) without overflow."""
+    """log(e^x + e^y) without overflow.
+
+    NumPy: `numpy.logaddexp`.
+
+    >>> logaddexp(0.0, 0.0)
+    np.float64(0.6931471805599453)
+    """
     x, y = _real_pair("logaddexp", x, y)
     top = maximum(x, y)
     found = add(top, log1p(exp(negative(absolute(subtract(x, y))))))
@@ -405,7 +537,13 @@ def logaddexp(x: Any, y: Any) -> Any:
 
 
 def logaddexp2(x: Any, y: Any) -> Any:
-    """log2(2^x + 2^y) without overflow."""
+    """log2(2^x + 2^y) without overflow.
+
+    NumPy: `numpy.logaddexp2`.
+
+    >>> logaddexp2(0.0, 0.0)
+    np.float64(1.0)
+    """
     x, y = _real_pair("logaddexp2", x, y)
     top = maximum(x, y)
     rest = log1p(exp2(negative(absolute(subtract(x, y)))))
@@ -421,12 +559,24 @@ def _as_float(name: str, x: Any) -> Any:
 
 
 def deg2rad(x: Any) -> Any:
-    """Degrees to radians."""
+    """Degrees to radians.
+
+    NumPy: `numpy.deg2rad`.
+
+    >>> deg2rad(180.0)
+    np.float64(3.141592653589793)
+    """
     return multiply(_as_float("deg2rad", x), 0.017453292519943295)
 
 
 def rad2deg(x: Any) -> Any:
-    """Radians to degrees."""
+    """Radians to degrees.
+
+    NumPy: `numpy.degrees`.
+
+    >>> rad2deg(3.141592653589793)
+    np.float64(180.0)
+    """
     return multiply(_as_float("rad2deg", x), 57.29577951308232)
 
 
@@ -434,7 +584,13 @@ radians, degrees = deg2rad, rad2deg
 
 
 def sinc(x: Any) -> Any:
-    """sin(pi x) / (pi x), 1 at 0."""
+    """sin(pi x) / (pi x), 1 at 0.
+
+    NumPy: `numpy.sinc`.
+
+    >>> sinc([0.0, 0.5])
+    array([1.        , 0.63661977])
+    """
     x = value(x)
     kind = dtype_of(x)
     x = x if kind.kind in ("float", "complex") else cast(x, dt.f64)
@@ -444,7 +600,13 @@ def sinc(x: Any) -> Any:
 
 
 def heaviside(x: Any, zero: Any) -> Any:
-    """0 below 0, `zero` at 0, 1 above; NaN of NaN."""
+    """0 below 0, `zero` at 0, 1 above; NaN of NaN.
+
+    NumPy: `numpy.heaviside`.
+
+    >>> heaviside([-1.0, 0.0, 2.0], 0.5)
+    array([0. , 0.5, 1. ])
+    """
     x, zero = _real_pair("heaviside", x, zero)
     kind = dtype_of(x)
     step = where(less(x, 0), literal(0, kind), where(greater(x, 0), literal(1, kind), zero))
@@ -460,7 +622,13 @@ fix = trunc
 
 
 def rint(x: Any) -> Any:
-    """The nearest integer, halves to even; integers become floats, complex numbers part by part."""
+    """The nearest integer, halves to even; integers become floats, complex numbers part by part.
+
+    NumPy: `numpy.rint`.
+
+    >>> rint([0.5, 1.5, 2.5])
+    array([0., 2., 2.])
+    """
     x = value(x)
     if dtype_of(x).is_complex:
         return bind1("complex", rint(real(x)), rint(imag(x)))
@@ -468,7 +636,13 @@ def rint(x: Any) -> Any:
 
 
 def round(x: Any, decimals: int = 0) -> Any:
-    """x to `decimals` places, halves to even, as NumPy: rint(x * 10^d) / 10^d."""
+    """x to `decimals` places, halves to even, as NumPy: rint(x * 10^d) / 10^d.
+
+    NumPy: `numpy.around`.
+
+    >>> round([1.25, -1.26], 1)
+    array([ 1.2, -1.3])
+    """
     (x,) = operands("round", x)
     if dtype_of(x).is_complex:
         return bind1("complex", round(real(x), decimals), round(imag(x), decimals))
@@ -512,7 +686,13 @@ bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    """|a - b| <= atol + rtol |b|, infinities equal to themselves."""
+    """|a - b| <= atol + rtol |b|, infinities equal to themselves.
+
+    NumPy: `numpy.isclose`.
+
+    >>> isclose([1.0, 2.0], [1.0, 2.1])
+    array([ True, False])
+    """
     a, b = value(a), value(b)
     b = cast(b, result_dtype(b, 1.0))  # distances of integers would wrap around
     near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
@@ -521,7 +701,13 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
 
 
 def nan_to_num(x: Any, *, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """NaN and infinities replaced, by default with 0 and the largest numbers of the type."""
+    """NaN and infinities replaced, by default with 0 and the largest numbers of the type.
+
+    NumPy: `numpy.nan_to_num`.
+
+    >>> nan_to_num([1.0, float("nan")])
+    array([1., 0.])
+    """
     (x,) = operands("nan_to_num", x)
     if dtype_of(x).is_complex:
         given = {"nan": nan, "posinf": posinf, "neginf": neginf}
@@ -538,7 +724,13 @@ def nan_to_num(x: Any, *, nan: float = 0.0, posinf: Any = None, neginf: Any = No
 
 
 def conj(x: Any) -> Any:
-    """The complex conjugate; real numbers are their own (bools as int8, as in NumPy)."""
+    """The complex conjugate; real numbers are their own (bools as int8, as in NumPy).
+
+    NumPy: `numpy.conj`.
+
+    >>> conj(1 + 2j)
+    np.complex128(1-2j)
+    """
     (x,) = operands("conj", x)
     if dtype_of(x) is dt.b1:
         return cast(x, dt.i8)
@@ -549,13 +741,25 @@ conjugate = conj
 
 
 def real(x: Any) -> Any:
-    """The real part."""
+    """The real part.
+
+    NumPy: `numpy.real`.
+
+    >>> real(1 + 2j)
+    np.float64(1.0)
+    """
     (x,) = operands("real", x)
     return bind1("real", x) if dtype_of(x).is_complex else x
 
 
 def imag(x: Any) -> Any:
-    """The imaginary part; 0 of real numbers."""
+    """The imaginary part; 0 of real numbers.
+
+    NumPy: `numpy.imag`.
+
+    >>> imag(1 + 2j)
+    np.float64(2.0)
+    """
     (x,) = operands("imag", x)
     if dtype_of(x).is_complex:
         return bind1("imag", x)
@@ -563,17 +767,35 @@ def imag(x: Any) -> Any:
 
 
 def iscomplex(x: Any) -> Any:
-    """The imaginary part is not zero."""
+    """The imaginary part is not zero.
+
+    NumPy: `numpy.iscomplex`.
+
+    >>> iscomplex([1, 2j])
+    array([False,  True])
+    """
     return not_equal(imag(x), 0)
 
 
 def isreal(x: Any) -> Any:
-    """The imaginary part is zero."""
+    """The imaginary part is zero.
+
+    NumPy: `numpy.isreal`.
+
+    >>> isreal([1, 2j])
+    array([ True, False])
+    """
     return equal(imag(x), 0)
 
 
 def modf(x: Any) -> tuple[Any, Any]:
-    """(the fraction, the whole part), both with the sign of x."""
+    """(the fraction, the whole part), both with the sign of x.
+
+    NumPy: `numpy.modf`.
+
+    >>> modf([1.5, -2.25])
+    (array([ 0.5 , -0.25]), array([ 1., -2.]))
+    """
     x = _as_float("modf", x)
     whole = trunc(x)
     rest = where(isinf(x), 0.0, subtract(x, whole))
@@ -581,9 +803,63 @@ def modf(x: Any) -> tuple[Any, Any]:
 
 
 def angle(x: Any, deg: bool = False) -> Any:
-    """The argument of a complex number, in radians or degrees; integers give float64."""
+    """The argument of a complex number, in radians or degrees; integers give float64.
+
+    NumPy: `numpy.angle`.
+
+    >>> angle(1j, deg=True)
+    np.float64(90.0)
+    """
     x = value(x)
     if dtype_of(x).kind != "complex":
         x = cast(x, dt.f64 if dtype_of(x) is dt.b1 else floating(x))
     found = arctan2(imag(x), real(x))
     return multiply(found, 180 / np.pi) if deg else found
+
+
+# --- examples -----------------------------------------------------------------------------------
+
+document(
+    globals(),
+    "NumPy: `numpy",
+    {
+        "arccos": ("[0.25, 0.5]", "array([1.31811607, 1.04719755])"),
+        "arccosh": ("2.0", "np.float64(1.3169578969248166)"),
+        "arcsin": ("[0.25, 0.5]", "array([0.25268026, 0.52359878])"),
+        "arcsinh": ("[0.25, 0.5]", "array([0.24746646, 0.48121183])"),
+        "arctan": ("[0.25, 0.5]", "array([0.24497866, 0.46364761])"),
+        "arctan2": ("1.0, -1.0", "np.float64(2.356194490192345)"),
+        "arctanh": ("[0.25, 0.5]", "array([0.25541281, 0.54930614])"),
+        "cbrt": ("27.0", "np.float64(3.0)"),
+        "ceil": ("[1.2, -1.7]", "array([ 2., -1.])"),
+        "copysign": ("1.0, -2.0", "np.float64(-1.0)"),
+        "cos": ("[0.25, 0.5]", "array([0.96891242, 0.87758256])"),
+        "cosh": ("[0.25, 0.5]", "array([1.0314131 , 1.12762597])"),
+        "erf": ("[0.25, 0.5]", "array([0.27632639, 0.52049988])"),
+        "erfc": ("[0.25, 0.5]", "array([0.72367361, 0.47950012])"),
+        "exp": ("[0.25, 0.5]", "array([1.28402542, 1.64872127])"),
+        "exp2": ("3.0", "np.float64(8.0)"),
+        "expm1": ("[0.25, 0.5]", "array([0.28402542, 0.64872127])"),
+        "floor": ("[1.7, -1.2]", "array([ 1., -2.])"),
+        "gcd": ("12, 18", "np.int64(6)"),
+        "lcm": ("4, 6", "np.int64(12)"),
+        "floor_divide": ("[7, -7], 2", "array([ 3, -4])"),
+        "fmod": ("[7, -7], 3", "array([ 1, -1])"),
+        "hypot": ("3.0, 4.0", "np.float64(5.0)"),
+        "left_shift": ("1, 3", "np.int64(8)"),
+        "log": ("[1.0, 10.0]", "array([0.        , 2.30258509])"),
+        "log10": ("1000.0", "np.float64(3.0)"),
+        "log1p": ("[0.25, 0.5]", "array([0.22314355, 0.40546511])"),
+        "log2": ("8.0", "np.float64(3.0)"),
+        "nextafter": ("1.0, 2.0", "np.float64(1.0000000000000002)"),
+        "remainder": ("[1.0, 7.0], [2.0, 4.0]", "array([1., 3.])"),
+        "right_shift": ("8, 2", "np.int64(2)"),
+        "sin": ("[0.25, 0.5]", "array([0.24740396, 0.47942554])"),
+        "sinh": ("[0.25, 0.5]", "array([0.25261232, 0.52109531])"),
+        "sqrt": ("[4.0, 9.0]", "array([2., 3.])"),
+        "tan": ("[0.25, 0.5]", "array([0.25534192, 0.54630249])"),
+        "tanh": ("[0.25, 0.5]", "array([0.24491866, 0.46211716])"),
+        "trunc": ("[1.7, -1.7]", "array([ 1., -1.])"),
+    },
+    own=("erf", "erfc"),
+)

@@ -146,6 +146,11 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     raises LinearAlgebraError: not square matrices; when the program runs: not positive
     definite
 
+    NumPy: `numpy.linalg.cholesky`.
+
+    >>> cholesky([[4.0, 2.0], [2.0, 2.0]])
+    array([[2., 0.],
+           [1., 1.]])
     """
     x = square("cholesky", a)
     upper = bool(structural(upper))
@@ -163,6 +168,10 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
     raises LinearAlgebraError: rank 1 or less; ArgumentError: another mode
 
+    NumPy: `numpy.linalg.qr`.
+
+    >>> qr([[1.0, 2.0], [3.0, 4.0]]).R.shape
+    (2, 2)
     """
     mode = _flag("qr", "mode", mode, ("reduced", "complete", "r", "raw"))
     x = floats("qr", matrices("qr", a))
@@ -192,6 +201,10 @@ def svd(
     raises LinearAlgebraError: rank 1 or less; when the program runs: no convergence, as
     for NaN
 
+    NumPy: `numpy.linalg.svd`.
+
+    >>> svd([[3.0, 0.0], [0.0, 4.0]]).S
+    array([4., 3.])
     """
     x = floats("svd", matrices("svd", a))
     full, vectors = bool(structural(full_matrices)), bool(structural(compute_uv))
@@ -240,6 +253,11 @@ def svdvals(x: Any, /) -> Any:
     """The singular values in descending order: (..., m, n) -> (..., min(m, n)).
 
     raises LinearAlgebraError when the program runs: no convergence
+
+    NumPy: `numpy.linalg.svdvals`.
+
+    >>> svdvals([[3.0, 0.0], [0.0, 4.0]])
+    array([4., 3.])
     """
     return svd(x, compute_uv=False)
 
@@ -252,6 +270,10 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     raises LinearAlgebraError: not square matrices; when the program runs: no
     convergence
 
+    NumPy: `numpy.linalg.eigh`.
+
+    >>> eigh([[2.0, 0.0], [0.0, 3.0]]).eigenvalues
+    array([2., 3.])
     """
     x = square("eigh", a)
     found = bound("eigh", matrix_transpose(x), upper=_is_upper("eigh", UPLO), vectors=True)
@@ -260,7 +282,13 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    """The eigenvalues of Hermitian matrices, ascending: (..., n, n) -> (..., n); see `eigh`."""
+    """The eigenvalues of Hermitian matrices, ascending: (..., n, n) -> (..., n); see `eigh`.
+
+    NumPy: `numpy.linalg.eigvalsh`.
+
+    >>> eigvalsh([[2.0, 0.0], [0.0, 3.0]])
+    array([2., 3.])
+    """
     x = square("eigvalsh", a)
     upper = _is_upper("eigvalsh", UPLO)
     values, info = bound("eigh", matrix_transpose(x), upper=upper, vectors=False)
@@ -281,6 +309,10 @@ def eig(a: Any) -> EigResult:
     raises LinearAlgebraError: not square matrices; when the program runs: NaN or
     infinity in `a`, or no convergence
 
+    NumPy: `numpy.linalg.eig`.
+
+    >>> eig([[2.0, 0.0], [0.0, 3.0]]).eigenvalues
+    array([2.+0.j, 3.+0.j])
     """
     x = square("eig", a)
     finite("eig", x)
@@ -307,7 +339,13 @@ def _complex(re: Any, im: Any) -> Any:
 
 
 def eigvals(a: Any) -> Any:
-    """The eigenvalues of square matrices, complex: (..., n, n) -> (..., n); see `eig`."""
+    """The eigenvalues of square matrices, complex: (..., n, n) -> (..., n); see `eig`.
+
+    NumPy: `numpy.linalg.eigvals`.
+
+    >>> eigvals([[2.0, 0.0], [0.0, 3.0]])
+    array([2.+0.j, 3.+0.j])
+    """
     x = square("eigvals", a)
     finite("eigvals", x)
     *values, info = bound("eig", matrix_transpose(x), vectors=False)

@@ -343,18 +343,35 @@ def fft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
     a: (..., m, ...), cut or filled up with zeros to n (default: m)  ->  (..., n, ...), complex
     norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n)
     raises ArgumentError: n < 1, or another norm; ShapeError: no such axis
+
+    NumPy: `numpy.fft.fft`.
+
+    >>> fft([1.0, 2.0])
+    array([ 3.+0.j, -1.+0.j])
     """
     return _one("fft", a, n, axis, norm, inverse=False)
 
 
 def ifft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse transforms along an axis; norm: "backward" is 1 / n, "forward" no factor."""
+    """The inverse transforms along an axis; norm: "backward" is 1 / n, "forward" no factor.
+
+    NumPy: `numpy.fft.ifft`.
+
+    >>> ifft([3.0, -1.0])
+    array([1.+0.j, 2.+0.j])
+    """
     return _one("ifft", a, n, axis, norm, inverse=True)
 
 
 def rfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
     """The transforms of real numbers along an axis, less what follows by symmetry: (..., n, ...)
-    -> (..., n // 2 + 1, ...). DTypeError for complex numbers."""
+    -> (..., n // 2 + 1, ...). DTypeError for complex numbers.
+
+    NumPy: `numpy.fft.rfft`.
+
+    >>> rfft([1.0, 2.0, 3.0, 2.0])
+    array([ 8.+0.j, -2.+0.j,  0.+0.j])
+    """
     x = _real("rfft", a)
     place = axis_of("rfft", axis, len(shape_of(x)))
     size = _length("rfft", n, shape_of(x)[place])
@@ -364,7 +381,13 @@ def rfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
 
 def irfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
     """The real numbers whose `rfft` is `a`: (..., m, ...) -> (..., n, ...), n = 2 (m - 1) if not
-    given."""
+    given.
+
+    NumPy: `numpy.fft.irfft`.
+
+    >>> irfft([3.0, -1.0])
+    array([1., 2.])
+    """
     x = _complex(_numbers(a))
     place = axis_of("irfft", axis, len(shape_of(x)))
     size = _length("irfft", n, 2 * (shape_of(x)[place] - 1))
@@ -374,12 +397,24 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any
 
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
     """The transforms of numbers that are symmetric about 0 (conjugates of each other), of which `a`
-    has the first half: real, n = 2 (m - 1) of them if not given."""
+    has the first half: real, n = 2 (m - 1) of them if not given.
+
+    NumPy: `numpy.fft.hfft`.
+
+    >>> hfft([3.0, -1.0])
+    array([2., 4.])
+    """
     return irfft(conj(_complex(_numbers(a))), n, axis, _other(norm))
 
 
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of `hfft`: n // 2 + 1 numbers of n real ones."""
+    """The inverse of `hfft`: n // 2 + 1 numbers of n real ones.
+
+    NumPy: `numpy.fft.ihfft`.
+
+    >>> ihfft([1.0, 2.0])
+    array([ 1.5-0.j, -0.5-0.j])
+    """
     return conj(rfft(_real("ihfft", a), n, axis, _other(norm)))
 
 
@@ -425,17 +460,37 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> An
     """The transforms along several axes (all, if not given), the last of them first.
 
     s: a length for each, -1 for all elements; axes: the last ones, if s is given without
+
+    NumPy: `numpy.fft.fftn`.
+
+    >>> fftn([[1, 2], [3, 4]])
+    array([[10.+0.j, -2.+0.j],
+           [-4.+0.j,  0.+0.j]])
     """
     return _many("fftn", a, s, axes, norm, inverse=False)
 
 
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The inverse transforms along several axes."""
+    """The inverse transforms along several axes.
+
+    NumPy: `numpy.fft.ifftn`.
+
+    >>> ifftn([[1, 2], [3, 4]])
+    array([[ 2.5+0.j, -0.5+0.j],
+           [-1. +0.j,  0. +0.j]])
+    """
     return _many("ifftn", a, s, axes, norm, inverse=True)
 
 
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The transforms of real numbers along several axes: `rfft` along the last, then `fft`."""
+    """The transforms of real numbers along several axes: `rfft` along the last, then `fft`.
+
+    NumPy: `numpy.fft.rfftn`.
+
+    >>> rfftn([[1, 2], [3, 4]])
+    array([[10.+0.j, -2.+0.j],
+           [-4.+0.j,  0.+0.j]])
+    """
     x = _real("rfftn", a)
     found = _axes("rfftn", x, s, axes)
     if not found:
@@ -448,7 +503,14 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> A
 
 
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The inverse of `rfftn`; the last axis has 2 (m - 1) elements if s does not say."""
+    """The inverse of `rfftn`; the last axis has 2 (m - 1) elements if s does not say.
+
+    NumPy: `numpy.fft.irfftn`.
+
+    >>> irfftn([[10.0, -2.0], [-4.0, 0.0]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
     x = _complex(_numbers(a))
     found = _axes("irfftn", x, s, axes, halved=True)
     if not found:
@@ -460,22 +522,50 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> 
 
 
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
-    """`fftn` along two axes."""
+    """`fftn` along two axes.
+
+    NumPy: `numpy.fft.fft2`.
+
+    >>> fft2([[1, 2], [3, 4]])
+    array([[10.+0.j, -2.+0.j],
+           [-4.+0.j,  0.+0.j]])
+    """
     return fftn(a, s, axes, norm)
 
 
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
-    """`ifftn` along two axes."""
+    """`ifftn` along two axes.
+
+    NumPy: `numpy.fft.ifft2`.
+
+    >>> ifft2([[1, 2], [3, 4]])
+    array([[ 2.5+0.j, -0.5+0.j],
+           [-1. +0.j,  0. +0.j]])
+    """
     return ifftn(a, s, axes, norm)
 
 
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
-    """`rfftn` along two axes."""
+    """`rfftn` along two axes.
+
+    NumPy: `numpy.fft.rfft2`.
+
+    >>> rfft2([[1, 2], [3, 4]])
+    array([[10.+0.j, -2.+0.j],
+           [-4.+0.j,  0.+0.j]])
+    """
     return rfftn(a, s, axes, norm)
 
 
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
-    """`irfftn` along two axes."""
+    """`irfftn` along two axes.
+
+    NumPy: `numpy.fft.irfft2`.
+
+    >>> irfft2([[10.0, -2.0], [-4.0, 0.0]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
     return irfftn(a, s, axes, norm)
 
 
@@ -493,14 +583,26 @@ def _count(name: str, n: Any) -> int:
 
 
 def fftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
-    """The frequencies of the elements of an `fft` of n samples, d apart: 0, 1 ... -1 over n d."""
+    """The frequencies of the elements of an `fft` of n samples, d apart: 0, 1 ... -1 over n d.
+
+    NumPy: `numpy.fft.fftfreq`.
+
+    >>> fftfreq(4)
+    array([ 0.  ,  0.25, -0.5 , -0.25])
+    """
     count = _count("fftfreq", n)
     numbers = np.concatenate([np.arange((count - 1) // 2 + 1), np.arange(-(count // 2), 0)])
     return _frequencies(numbers, count, d, dtype)
 
 
 def rfftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
-    """The frequencies of the elements of an `rfft`: 0, 1 ... n // 2 over n d."""
+    """The frequencies of the elements of an `rfft`: 0, 1 ... n // 2 over n d.
+
+    NumPy: `numpy.fft.rfftfreq`.
+
+    >>> rfftfreq(4)
+    array([0.  , 0.25, 0.5 ])
+    """
     count = _count("rfftfreq", n)
     return _frequencies(np.arange(count // 2 + 1), count, d, dtype)
 
@@ -515,12 +617,24 @@ def _frequencies(numbers: Any, n: int, d: Any, dtype: Any) -> Any:
 
 
 def fftshift(x: Any, axes: Any = None) -> Any:
-    """`x` rolled so that frequency 0 comes to the middle, along all axes or some."""
+    """`x` rolled so that frequency 0 comes to the middle, along all axes or some.
+
+    NumPy: `numpy.fft.fftshift`.
+
+    >>> fftshift([0, 1, -2, -1])
+    array([-2, -1,  0,  1])
+    """
     return _shifted("fftshift", x, axes, lambda n: n // 2)
 
 
 def ifftshift(x: Any, axes: Any = None) -> Any:
-    """The inverse of `fftshift`."""
+    """The inverse of `fftshift`.
+
+    NumPy: `numpy.fft.ifftshift`.
+
+    >>> ifftshift([-2, -1, 0, 1])
+    array([ 0,  1, -2, -1])
+    """
     return _shifted("ifftshift", x, axes, lambda n: -(n // 2))
 
 

@@ -118,6 +118,8 @@ def _places(counts: Any, firsts: Any) -> tuple[Any, Any]:
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     """The places of the main diagonal of an array of `ndim` axes of length n, int64.
 
+    NumPy: `numpy.diag_indices`.
+
     >>> [x.tolist() for x in diag_indices(2)]
     [[0, 1], [0, 1]]
     """
@@ -128,6 +130,8 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
     """The places of an (n, m) matrix (n by n if m is None) on and below its diagonal `k`, int64.
+
+    NumPy: `numpy.tril_indices`.
 
     >>> [x.tolist() for x in tril_indices(2)]
     [[0, 1, 1], [0, 0, 1]]
@@ -140,6 +144,8 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
     """The places of an (n, m) matrix (n by n if m is None) on and above its diagonal `k`, int64.
+
+    NumPy: `numpy.triu_indices`.
 
     >>> [x.tolist() for x in triu_indices(2)]
     [[0, 0, 1], [0, 1, 1]]
@@ -155,6 +161,8 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Any
 
     raises ConcretizationError: the mask depends on traced values
 
+    NumPy: `numpy.mask_indices`.
+
     >>> [x.tolist() for x in mask_indices(2, np.tril)]
     [[0, 1, 1], [0, 0, 1]]
     """
@@ -168,6 +176,8 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     bools is the places that it selects, and must be known.
 
     raises ShapeError: an argument that is no line; ConcretizationError: traced bools
+
+    NumPy: `numpy.ix_`.
 
     >>> [x.shape for x in ix_([0, 1], [2, 3, 4])]
     [(2, 1), (1, 3)]

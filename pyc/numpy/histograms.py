@@ -37,6 +37,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     raises ArgumentError: known edges that are not ascending; ConcretizationError: a text as `bins`
     and traced elements
 
+    NumPy: `numpy.histogram_bin_edges`.
+
     >>> histogram_bin_edges([0, 4], 2).tolist()
     [0.0, 2.0, 4.0]
     """
@@ -62,6 +64,8 @@ def histogramdd(
     the number of bins, or one number or line of edges for each dimension; range: (least, greatest)
     for each dimension, or None for those of the points
     raises ShapeError: bins or ranges of another number; ArgumentError: edges that are not ascending
+
+    NumPy: `numpy.histogramdd`.
 
     >>> histogramdd(np.array([[0.0, 0.0], [1.0, 1.0]]), bins=2)[0].tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -91,6 +95,8 @@ def histogram2d(
     line of edges for both, or a pair of them.
 
     raises ShapeError: x and y of different lengths
+
+    NumPy: `numpy.histogram2d`.
 
     >>> histogram2d([0.0, 1.0], [0.0, 1.0], bins=2)[0].tolist()
     [[1.0, 0.0], [0.0, 1.0]]

@@ -562,7 +562,13 @@ def _set_box(x: Any, plan: _Plan, new: Any, places: dict[int, Any] | None = None
 
 
 def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
-    """Elements of `x` at integer `indices` along an axis (of the flattened array if None)."""
+    """Elements of `x` at integer `indices` along an axis (of the flattened array if None).
+
+    NumPy: `numpy.take`.
+
+    >>> take([10, 20, 30], [2, 0])
+    array([30, 10])
+    """
     x, place = as_lines("take", asarray(x), axis)
     is_list = type(indices) in (list, tuple)
     indices = value(indices)
@@ -577,7 +583,14 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     """x[..., indices[...], ...]: along one axis, the other places stay their own, where `x` and
-    `indices` broadcast. None for the axis: a line of indices into the flattened array."""
+    `indices` broadcast. None for the axis: a line of indices into the flattened array.
+
+    NumPy: `numpy.take_along_axis`.
+
+    >>> take_along_axis([[1, 2], [3, 4]], [[1], [0]], axis=1)
+    array([[2],
+           [3]])
+    """
     x, indices = asarray(x), asarray(indices)
     if axis is None:
         x, axis = ravel(x), 0

@@ -69,6 +69,8 @@ def __array_namespace_info__() -> Information:
     """Answers about the namespace: `capabilities`, `default_device`, `default_dtypes`, `dtypes` and
     `devices`, by the array API standard.
 
+    NumPy: `numpy.__array_namespace_info__`.
+
     >>> __array_namespace_info__().default_device()
     'cpu'
     """

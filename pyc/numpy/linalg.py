@@ -112,17 +112,35 @@ def _stacked(name: str, x: Any) -> Any:
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """The diagonals of the last two axes: (..., m, n) -> (..., k)."""
+    """The diagonals of the last two axes: (..., m, n) -> (..., k).
+
+    NumPy: `numpy.linalg.diagonal`.
+
+    >>> diagonal([[1, 2], [3, 4]])
+    array([1, 4])
+    """
     return manipulation.diagonal(_stacked("diagonal", x), offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sums of the diagonals of the last two axes: (..., m, n) -> (...)."""
+    """The sums of the diagonals of the last two axes: (..., m, n) -> (...).
+
+    NumPy: `numpy.linalg.trace`.
+
+    >>> trace([[1, 2], [3, 4]])
+    np.int64(5)
+    """
     return total(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
 def cross(a: Any, b: Any, /, *, axis: int = -1) -> Any:
-    """The cross products of vectors of 3 along an axis; the others broadcast."""
+    """The cross products of vectors of 3 along an axis; the others broadcast.
+
+    NumPy: `numpy.linalg.cross`.
+
+    >>> cross([1, 0, 0], [0, 1, 0])
+    array([0, 0, 1])
+    """
     a, b = asarray(a), asarray(b)
     for x in (a, b):
         if shape_of(x)[axis_of("cross", axis, len(shape_of(x)))] != 3:
@@ -134,7 +152,13 @@ def cross(a: Any, b: Any, /, *, axis: int = -1) -> Any:
 
 def multi_dot(arrays: Sequence[Any]) -> Any:
     """The product of two or more matrices (the first may be a row, the last a column, both of rank
-    1), in the order that multiplies the fewest numbers."""
+    1), in the order that multiplies the fewest numbers.
+
+    NumPy: `numpy.linalg.multi_dot`.
+
+    >>> multi_dot([[[1, 2], [3, 4]], [[1, 2], [3, 4]], [1, 1]])
+    array([17, 37])
+    """
     items = [asarray(x) for x in arrays]
     if len(items) < 2:
         raise ShapeError(f"multi_dot: needs two arrays or more, got {len(items)}")
@@ -187,6 +211,11 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     """The norm of the vectors along some axes (of all elements if None).
 
     ord: 2, 1, inf, -inf, 0 (how many are not zero) or another number p: (sum |x|^p)^(1/p)
+
+    NumPy: `numpy.linalg.vector_norm`.
+
+    >>> vector_norm([3.0, 4.0])
+    np.float64(5.0)
     """
     x = _floats(x)
     if ord == 2:
@@ -210,7 +239,13 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of the matrices in the last two axes: "fro", 1, -1, inf, -inf, 2, -2 or "nuc"."""
+    """The norm of the matrices in the last two axes: "fro", 1, -1, inf, -inf, 2, -2 or "nuc".
+
+    NumPy: `numpy.linalg.matrix_norm`.
+
+    >>> matrix_norm([[3.0, 0.0], [0.0, 4.0]])
+    np.float64(5.0)
+    """
     return _matrix_norm(_stacked("matrix_norm", x), ord, (-2, -1), keepdims)
 
 
@@ -242,7 +277,13 @@ def _places(axes: tuple[int, int], x: Any) -> tuple[int, ...]:
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """NumPy's norm: of all elements; of vectors along one axis; or of matrices in two."""
+    """NumPy's norm: of all elements; of vectors along one axis; or of matrices in two.
+
+    NumPy: `numpy.linalg.norm`.
+
+    >>> norm([3.0, 4.0])
+    np.float64(5.0)
+    """
     x = _floats(x)
     rank = len(shape_of(x))
     if axis is None and (ord is None or rank == 1):
@@ -266,6 +307,12 @@ def matrix_power(x: Any, n: int) -> Any:
 
     raises LinearAlgebraError: not square matrices; when the program runs: n < 0, and a singular
     matrix
+
+    NumPy: `numpy.linalg.matrix_power`.
+
+    >>> matrix_power([[1, 2], [3, 4]], 2)
+    array([[ 7, 10],
+           [15, 22]])
     """
     x = matrices("matrix_power", x)
     n = integer("matrix_power", "the power", n)
@@ -295,6 +342,11 @@ def cond(x: Any, p: Any = None) -> Any:
     round, or another `ord` of `norm`, for square matrices
 
     raises LinearAlgebraError: rank 1 or less, or matrices that are not square or empty
+
+    NumPy: `numpy.linalg.cond`.
+
+    >>> cond([[1.0, 0.0], [0.0, 4.0]])
+    np.float64(4.0)
     """
     x = _floats(matrices("cond", x))
     p = structural(p)

@@ -72,6 +72,12 @@ def matmul(a: Any, b: Any) -> Any:
     a line on the left is a row, on the right a column, and its axis is dropped
     dtype: promoted type of a and b; integer inputs accumulate in their own width
     raises ShapeError: when the two k differ; names both shapes and the user's line
+
+    NumPy: `numpy.matmul`.
+
+    >>> matmul([[1, 2], [3, 4]], [[1, 0], [0, 2]])
+    array([[1, 4],
+           [3, 8]])
     """
     a, b = _same_type(a, b)
     left, right = shape_of(a), shape_of(b)
@@ -107,7 +113,13 @@ def _matmul_fix(left: Axes, right: Axes) -> str:
 
 
 def dot(a: Any, b: Any) -> Any:
-    """The sum of products over the last axis of a and the second-to-last (or only) axis of b."""
+    """The sum of products over the last axis of a and the second-to-last (or only) axis of b.
+
+    NumPy: `numpy.dot`.
+
+    >>> dot([[1, 2], [3, 4]], [1, 1])
+    array([3, 7])
+    """
     a, b = _same_type(a, b)
     left, right = shape_of(a), shape_of(b)
     if not left or not right:
@@ -122,7 +134,13 @@ def dot(a: Any, b: Any) -> Any:
 
 
 def vdot(a: Any, b: Any) -> Any:
-    """The sum of conj(a) * b over flattened arrays."""
+    """The sum of conj(a) * b over flattened arrays.
+
+    NumPy: `numpy.vdot`.
+
+    >>> vdot([1, 2], [3, 4])
+    np.int64(11)
+    """
     a, b = _same_type(a, b)
     return dot(_conjugate(ravel(a)), ravel(b))
 
@@ -132,7 +150,13 @@ def _conjugate(x: Any) -> Any:
 
 
 def inner(a: Any, b: Any) -> Any:
-    """The sum of products over the last axes."""
+    """The sum of products over the last axes.
+
+    NumPy: `numpy.inner`.
+
+    >>> inner([1, 2], [3, 4])
+    np.int64(11)
+    """
     a, b = _same_type(a, b)
     if not shape_of(a) or not shape_of(b):
         return multiply(a, b)
@@ -140,12 +164,25 @@ def inner(a: Any, b: Any) -> Any:
 
 
 def outer(a: Any, b: Any) -> Any:
-    """a[i] * b[j] of flattened arrays."""
+    """a[i] * b[j] of flattened arrays.
+
+    NumPy: `numpy.outer`.
+
+    >>> outer([1, 2], [3, 4])
+    array([[3, 4],
+           [6, 8]])
+    """
     return multiply(reshape(a, (-1, 1)), reshape(b, (1, -1)))
 
 
 def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
-    """The sum of conj(a) * b over one axis, which must be of one length; the others broadcast."""
+    """The sum of conj(a) * b over one axis, which must be of one length; the others broadcast.
+
+    NumPy: `numpy.vecdot`.
+
+    >>> vecdot([[1, 2], [3, 4]], [1, 1])
+    array([3, 7])
+    """
     a, b = _same_type(a, b)
     if not shape_of(a) or not shape_of(b):
         raise ShapeError(f"vecdot: an operand has rank 0: {type_text(a)}, {type_text(b)}")
@@ -162,7 +199,14 @@ def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """The sum of products over pairs of axes: the last n of a and first n of b, or two lists."""
+    """The sum of products over pairs of axes: the last n of a and first n of b, or two lists.
+
+    NumPy: `numpy.tensordot`.
+
+    >>> tensordot([[1, 2], [3, 4]], [[1, 2], [3, 4]], axes=1)
+    array([[ 7, 10],
+           [15, 22]])
+    """
     a, b = _same_type(a, b)
     left, right = shape_of(a), shape_of(b)
     axes = structural(axes)
@@ -191,7 +235,13 @@ def cross(
 ) -> Any:
     """The cross products of vectors of 3 (or 2, in the plane) along the axes `axisa` and `axisb`,
     which become `axisc`; of two vectors in the plane the one component that is not zero. axis: all
-    three."""
+    three.
+
+    NumPy: `numpy.cross`.
+
+    >>> cross([1, 0, 0], [0, 1, 0])
+    array([0, 0, 1])
+    """
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = asarray(a), asarray(b)
@@ -215,7 +265,13 @@ def _cross_component(x: Any, y: Any, i: int, j: int) -> Any:
 
 
 def kron(a: Any, b: Any) -> Any:
-    """The Kronecker product of two matrices (or lines)."""
+    """The Kronecker product of two matrices (or lines).
+
+    NumPy: `numpy.kron`.
+
+    >>> kron([1, 10], [1, 2])
+    array([ 1,  2, 10, 20])
+    """
     a, b = _same_type(a, b)
     rank = max(len(shape_of(a)), len(shape_of(b)))
     left = (1,) * (rank - len(shape_of(a))) + shape_of(a)
@@ -240,6 +296,12 @@ def einsum(
     optimize: True, "greedy", "optimal" or a path for another order of pairs, as NumPy finds it;
     dtype: of the operands and the result, if `casting` allows it
     raises ShapeError: labels that do not fit; DTypeError: a conversion that is not allowed
+
+    NumPy: `numpy.einsum`.
+
+    >>> einsum("ij,jk", [[1, 2], [3, 4]], [[1, 0], [0, 1]])
+    array([[1, 2],
+           [3, 4]])
     """
     if not isinstance(subscripts, str):
         subscripts, xs = _spelled((subscripts, *xs))

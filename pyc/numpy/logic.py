@@ -20,6 +20,7 @@ from pyc.numpy.core import (
     broadcast_shape,
     cast,
     constant,
+    document,
     dtype_of,
     fits,
     known_elements,
@@ -35,6 +36,11 @@ _ORDER = ("lt", "le", "gt", "ge")
 _SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
+_PAIR = (
+    "x, y: broadcast together -> bools of that shape\n\nraises ShapeError: they do not broadcast"
+)
+
+
 def _comparison(name: str, op: str, summary: str) -> Function:
     """Integers of any two types are compared as the numbers that they are, as NumPy does."""
 
@@ -47,7 +53,7 @@ def _comparison(name: str, op: str, summary: str) -> Function:
             return load("pyc.numpy.complex_order").compared(op, x, y)
         return bind1(op, x, y)
 
-    return named(function, name, summary)
+    return named(function, name, summary, _PAIR)
 
 
 def _compared(name: str, op: str, x: Any, y: Any) -> Any:
@@ -96,7 +102,7 @@ def _logical(name: str, op: str, summary: str) -> Function:
         shape = broadcast_shape(name, [shape_of(v) for v in values])
         return bind1(op, *(broadcast(v, shape) for v in values))
 
-    return named(function, name, summary)
+    return named(function, name, summary, _PAIR)
 
 
 logical_and = _logical("logical_and", "logical_and", "Both are non-zero.")
@@ -107,7 +113,13 @@ logical_xor = _logical("logical_xor", "logical_xor", "Exactly one is non-zero.")
 
 
 def logical_not(x: Any) -> Any:
-    """x is zero."""
+    """x is zero.
+
+    NumPy: `numpy.logical_not`.
+
+    >>> logical_not([True, False])
+    array([False,  True])
+    """
     return bind1("logical_not", cast(value(x), dt.b1))
 
 
@@ -121,7 +133,10 @@ def of_integers(name: str, summary: str, kinds: str = "bool int uint") -> Functi
             raise DTypeError(f"{name}: needs {needed}, got {type_text(x)}")
         return bind1(name, x, y)
 
-    return named(function, name, summary)
+    facts = (
+        f"x, y: of {kinds}, broadcast together -> the promoted dtype\n\nraises DTypeError: others"
+    )
+    return named(function, name, summary, facts)
 
 
 bitwise_and = of_integers("bitwise_and", "Bits set in both.")
@@ -132,7 +147,13 @@ bitwise_xor = of_integers("bitwise_xor", "Bits set in one of the two.")
 
 
 def invert(x: Any) -> Any:
-    """The complement of each bit; logical not of bools."""
+    """The complement of each bit; logical not of bools.
+
+    NumPy: `numpy.bitwise_invert`.
+
+    >>> invert([0, 5])
+    array([-1, -6])
+    """
     (x,) = operands("invert", x)
     kind = dtype_of(x)
     if kind.kind not in ("bool", "int", "uint"):
@@ -144,7 +165,13 @@ bitwise_invert = bitwise_not = invert
 
 
 def bitwise_count(x: Any) -> Any:
-    """The number of bits set in |x|, uint8."""
+    """The number of bits set in |x|, uint8.
+
+    NumPy: `numpy.bitwise_count`.
+
+    >>> bitwise_count([1, 7])
+    array([1, 3], dtype=uint8)
+    """
     (x,) = operands("bitwise_count", x)
     if dtype_of(x) is dt.b1:
         return cast(x, dt.u8)
@@ -161,7 +188,7 @@ def _test(name: str, op: str, otherwise: bool, summary: str) -> Function:
             return bind1(op, x)
         return broadcast(literal(otherwise, dt.b1), shape_of(x))
 
-    return named(function, name, summary)
+    return named(function, name, summary, "x: numbers of any shape -> bools of the same shape")
 
 
 isnan = _test("isnan", "isnan", False, "x is NaN.")
@@ -172,7 +199,13 @@ isfinite = _test("isfinite", "isfinite", True, "x is neither NaN nor infinite.")
 
 
 def signbit(x: Any) -> Any:
-    """The sign bit is set (-0.0 included)."""
+    """The sign bit is set (-0.0 included).
+
+    NumPy: `numpy.signbit`.
+
+    >>> signbit([1.0, -0.0])
+    array([False,  True])
+    """
     (x,) = operands("signbit", x)
     if dtype_of(x).is_complex:
         raise DTypeError(f"signbit: complex numbers have no sign, got {type_text(x)}")
@@ -182,18 +215,36 @@ def signbit(x: Any) -> Any:
 
 
 def isneginf(x: Any) -> Any:
-    """x is -inf."""
+    """x is -inf.
+
+    NumPy: `numpy.isneginf`.
+
+    >>> isneginf([1.0, -float("inf")])
+    array([False,  True])
+    """
     return logical_and(isinf(x), signbit(x))
 
 
 def isposinf(x: Any) -> Any:
-    """x is +inf."""
+    """x is +inf.
+
+    NumPy: `numpy.isposinf`.
+
+    >>> isposinf([1.0, float("inf")])
+    array([False,  True])
+    """
     return logical_and(isinf(x), logical_not(signbit(x)))
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """x where the condition is non-zero, else y; the three broadcast together. Without x and y the
-    places where it is non-zero, as `nonzero`: ConcretizationError for a traced condition."""
+    places where it is non-zero, as `nonzero`: ConcretizationError for a traced condition.
+
+    NumPy: `numpy.where`.
+
+    >>> where([True, False], 1, 2)
+    array([1, 2])
+    """
     known = known_elements(value(condition)) if x is None and y is None else None
     if known is not None and known.ndim:
         return tuple(map(constant, np.nonzero(known)))
@@ -207,3 +258,28 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     x, y = operands("where", x, y)
     shape = broadcast_shape("where", [shape_of(test), shape_of(x)])
     return bind1("select", broadcast(test, shape), broadcast(x, shape), broadcast(y, shape))
+
+
+# --- examples -----------------------------------------------------------------------------------
+
+document(
+    globals(),
+    "NumPy: `numpy",
+    {
+        "bitwise_and": ("6, 3", "np.int64(2)"),
+        "bitwise_or": ("6, 3", "np.int64(7)"),
+        "bitwise_xor": ("6, 3", "np.int64(5)"),
+        "equal": ("[1, 2], 2", "array([False,  True])"),
+        "greater": ("[1, 2], 1", "array([False,  True])"),
+        "greater_equal": ("[1, 2], 2", "array([False,  True])"),
+        "isfinite": ("[1.0, float('inf')]", "array([ True, False])"),
+        "isinf": ("[1.0, float('inf')]", "array([False,  True])"),
+        "isnan": ("[1.0, float('nan')]", "array([False,  True])"),
+        "less": ("[1, 2], 2", "array([ True, False])"),
+        "less_equal": ("[1, 2], 2", "array([ True,  True])"),
+        "logical_and": ("[True, False], True", "array([ True, False])"),
+        "logical_or": ("[True, False], False", "array([ True, False])"),
+        "logical_xor": ("[True, False], True", "array([False,  True])"),
+        "not_equal": ("[1, 2], 2", "array([ True, False])"),
+    },
+)

@@ -24,6 +24,7 @@ from pyc.errors import (
 )
 from pyc.forks import load
 from pyc.interpreter import bind1, current, is_tracing, type_of
+from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.numpy.core import (
     as_lines,
@@ -51,6 +52,7 @@ from pyc.numpy.core import (
     value,
 )
 from pyc.numpy.creation import asarray
+from pyc.numpy.elementwise import remainder
 
 
 def reshape(
@@ -69,6 +71,12 @@ def reshape(
     raises ShapeError: the shape is of another number of elements; ArgumentError: no copy may be
     made, and one is needed, or another order; UnsupportedOpError: "A" of a traced array of several
     axes
+
+    NumPy: `numpy.reshape`.
+
+    >>> reshape([1, 2, 3, 4], (2, 2))
+    array([[1, 2],
+           [3, 4]])
     """
     x = asarray(x)
     if by_columns("reshape", x, order):
@@ -134,12 +142,24 @@ def _sizes(x: Any, shape: Any, newshape: Any) -> tuple[int, ...]:
 
 
 def ravel(x: Any, order: str | None = "C") -> Any:
-    """`x` as one line. order: see `reshape`; "K" as "A"."""
+    """`x` as one line. order: see `reshape`; "K" as "A".
+
+    NumPy: `numpy.ravel`.
+
+    >>> ravel([[1, 2], [3, 4]])
+    array([1, 2, 3, 4])
+    """
     return reshape(x, (-1,), order)
 
 
 def permute_dims(x: Any, axes: Any = None) -> Any:
-    """`x` with its axes in the order `axes` (reversed if None)."""
+    """`x` with its axes in the order `axes` (reversed if None).
+
+    NumPy: `numpy.permute_dims`.
+
+    >>> permute_dims([[[1, 2]]], (2, 0, 1)).shape
+    (2, 1, 1)
+    """
     x = asarray(x)
     rank = len(shape_of(x))
     order = (
@@ -156,7 +176,14 @@ transpose = permute_dims
 
 
 def matrix_transpose(x: Any) -> Any:
-    """`x` with its last two axes swapped."""
+    """`x` with its last two axes swapped.
+
+    NumPy: `numpy.matrix_transpose`.
+
+    >>> matrix_transpose([[1, 2], [3, 4]])
+    array([[1, 3],
+           [2, 4]])
+    """
     x = asarray(x)
     if len(shape_of(x)) < 2:
         raise ShapeError(f"matrix_transpose: needs rank 2 or more, got {type_text(x)}")
@@ -164,7 +191,13 @@ def matrix_transpose(x: Any) -> Any:
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
-    """`x` with two axes exchanged."""
+    """`x` with two axes exchanged.
+
+    NumPy: `numpy.swapaxes`.
+
+    >>> swapaxes([[[1, 2]]], 0, 2).shape
+    (2, 1, 1)
+    """
     x = asarray(x)
     order = list(range(len(shape_of(x))))
     a, b = (axis_of("swapaxes", k, len(order)) for k in (axis1, axis2))
@@ -173,7 +206,13 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
-    """`x` with some axes at new places, the others in order."""
+    """`x` with some axes at new places, the others in order.
+
+    NumPy: `numpy.moveaxis`.
+
+    >>> moveaxis([[[1, 2]]], 0, -1).shape
+    (1, 2, 1)
+    """
     x = asarray(x)
     rank = len(shape_of(x))
     start = source if isinstance(source, (tuple, list)) else (source,)
@@ -189,7 +228,13 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Any:
 
 
 def squeeze(x: Any, axis: Any = None) -> Any:
-    """`x` without axes of extent 1 (all of them, or those given)."""
+    """`x` without axes of extent 1 (all of them, or those given).
+
+    NumPy: `numpy.squeeze`.
+
+    >>> squeeze([[1, 2]])
+    array([1, 2])
+    """
     x = asarray(x)
     shape = shape_of(x)
     gone = (
@@ -203,7 +248,13 @@ def squeeze(x: Any, axis: Any = None) -> Any:
 
 
 def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
-    """`x` with an axis moved to stand before axis `start`."""
+    """`x` with an axis moved to stand before axis `start`.
+
+    NumPy: `numpy.rollaxis`.
+
+    >>> rollaxis([[[1, 2]]], 2).shape
+    (2, 1, 1)
+    """
     rank = len(shape_of(asarray(x)))
     place = axis_of("rollaxis", axis, rank)
     before = rank if start == rank else axis_of("rollaxis", start, rank)
@@ -211,7 +262,14 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
 
 
 def expand_dims(x: Any, axis: Any = 0) -> Any:
-    """`x` with new axes of extent 1 at the places `axis` of the result."""
+    """`x` with new axes of extent 1 at the places `axis` of the result.
+
+    NumPy: `numpy.expand_dims`.
+
+    >>> expand_dims([1, 2], axis=1)
+    array([[1],
+           [2]])
+    """
     x = asarray(x)
     shape = shape_of(x)
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -222,13 +280,25 @@ def expand_dims(x: Any, axis: Any = 0) -> Any:
 
 
 def atleast_1d(*xs: Any) -> Any:
-    """Arguments of rank 1 or more; a tuple if there are several."""
+    """Arguments of rank 1 or more; a tuple if there are several.
+
+    NumPy: `numpy.atleast_1d`.
+
+    >>> atleast_1d(5)
+    array([5])
+    """
     found = tuple(reshape(x, (1,)) if shape_of(asarray(x)) == () else asarray(x) for x in xs)
     return found[0] if len(found) == 1 else found
 
 
 def atleast_2d(*xs: Any) -> Any:
-    """Arguments of rank 2 or more, new axes in front; a tuple if there are several."""
+    """Arguments of rank 2 or more, new axes in front; a tuple if there are several.
+
+    NumPy: `numpy.atleast_2d`.
+
+    >>> atleast_2d([1, 2])
+    array([[1, 2]])
+    """
     found = []
     for x in map(asarray, xs):
         shape = shape_of(x)
@@ -238,7 +308,13 @@ def atleast_2d(*xs: Any) -> Any:
 
 def atleast_3d(*xs: Any) -> Any:
     """Arguments of rank 3 or more: a line is (1, n, 1), a matrix (m, n, 1); a tuple if there are
-    several."""
+    several.
+
+    NumPy: `numpy.atleast_3d`.
+
+    >>> atleast_3d([1, 2]).shape
+    (1, 2, 1)
+    """
     found = []
     for x in map(asarray, xs):
         shape = shape_of(x)
@@ -251,7 +327,13 @@ def concat(
     arrays: Sequence[Any], axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
     """Arrays one after the other along an axis (each flattened first if it is None), in their
-    common type or `dtype`. DTypeError: a conversion that `casting` rules out."""
+    common type or `dtype`. DTypeError: a conversion that `casting` rules out.
+
+    NumPy: `numpy.concat`.
+
+    >>> concat(([1, 2], [3]))
+    array([1, 2, 3])
+    """
     if not arrays:
         raise ShapeError("concatenate: needs at least one array")
     items = [asarray(x) for x in arrays]
@@ -293,7 +375,14 @@ def _allowed(items: Sequence[Any], dtype: Any, casting: Any) -> DType:
 def stack(
     arrays: Sequence[Any], axis: int = 0, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
-    """Arrays of one shape along a new axis. dtype, casting: as in `concat`."""
+    """Arrays of one shape along a new axis. dtype, casting: as in `concat`.
+
+    NumPy: `numpy.stack`.
+
+    >>> stack(([1, 2], [3, 4]), axis=1)
+    array([[1, 3],
+           [2, 4]])
+    """
     items = [asarray(x) for x in arrays]
     if not items:
         raise ShapeError("stack: needs at least one array")
@@ -303,43 +392,88 @@ def stack(
 
 
 def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Arrays side by side: along axis 1, or 0 for lines. dtype, casting: as in `concat`."""
+    """Arrays side by side: along axis 1, or 0 for lines. dtype, casting: as in `concat`.
+
+    NumPy: `numpy.hstack`.
+
+    >>> hstack(([1, 2], [3]))
+    array([1, 2, 3])
+    """
     items = [atleast_1d(x) for x in arrays]
     axis = 0 if not items or len(shape_of(items[0])) == 1 else 1
     return concat(items, axis, dtype=dtype, casting=casting)
 
 
 def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Arrays one below the other; lines become rows. dtype, casting: as in `concat`."""
+    """Arrays one below the other; lines become rows. dtype, casting: as in `concat`.
+
+    NumPy: `numpy.vstack`.
+
+    >>> vstack(([1, 2], [3, 4]))
+    array([[1, 2],
+           [3, 4]])
+    """
     return concat([atleast_2d(x) for x in arrays], 0, dtype=dtype, casting=casting)
 
 
 def dstack(arrays: Sequence[Any]) -> Any:
-    """Arrays one behind the other: along axis 2; lines and matrices get the axes they lack."""
+    """Arrays one behind the other: along axis 2; lines and matrices get the axes they lack.
+
+    NumPy: `numpy.dstack`.
+
+    >>> dstack(([1, 2], [3, 4]))
+    array([[[1, 3],
+            [2, 4]]])
+    """
     return concat([atleast_3d(x) for x in arrays], 2)
 
 
 def append(x: Any, values: Any, axis: int | None = None) -> Any:
-    """`concat` of two arrays."""
+    """`concat` of two arrays.
+
+    NumPy: `numpy.append`.
+
+    >>> append([1, 2], [3, 4])
+    array([1, 2, 3, 4])
+    """
     return concat([x, values], axis)
 
 
 def column_stack(arrays: Sequence[Any]) -> Any:
-    """Lines as the columns of a matrix."""
+    """Lines as the columns of a matrix.
+
+    NumPy: `numpy.column_stack`.
+
+    >>> column_stack(([1, 2], [3, 4]))
+    array([[1, 3],
+           [2, 4]])
+    """
     items = [asarray(x) for x in arrays]
     columns = [reshape(x, (-1, 1)) if len(shape_of(x)) < 2 else x for x in items]
     return concat(columns, 1)
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
-    """The slices of `x` along an axis."""
+    """The slices of `x` along an axis.
+
+    NumPy: `numpy.unstack`.
+
+    >>> unstack([[1, 2], [3, 4]])
+    (array([1, 2]), array([3, 4]))
+    """
     x = moveaxis(x, axis, 0)
     shape = shape_of(x)
     return tuple(reshape(part(x, 0, k, 1), shape[1:]) for k in range(shape[0]))
 
 
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """`x` in equal parts, or cut before the given places."""
+    """`x` in equal parts, or cut before the given places.
+
+    NumPy: `numpy.split`.
+
+    >>> split([1, 2, 3, 4], 2)
+    [array([1, 2]), array([3, 4])]
+    """
     x = asarray(x)
     shape = shape_of(x)
     place = axis_of("split", axis, len(shape))
@@ -352,8 +486,17 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         size = shape[place] // indices_or_sections
         cuts = [size * k for k in range(1, indices_or_sections)]
     else:
-        cuts = [int(c) for c in indices_or_sections]
+        cuts = _places_to_cut("split", indices_or_sections)
     return _cut(x, place, cuts)
+
+
+def _places_to_cut(name: str, places: Any) -> list[int]:
+    try:
+        return [operator.index(c) for c in places]
+    except TypeError:
+        raise DTypeError(
+            f"{name}: an array is cut before integers, or into a number of parts, got {places!r}"
+        ) from None
 
 
 def _cut(x: Any, axis: int, cuts: list[int]) -> list[Any]:
@@ -363,12 +506,18 @@ def _cut(x: Any, axis: int, cuts: list[int]) -> list[Any]:
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """`x` in parts as equal as possible, the longer ones first; or cut before the given places."""
+    """`x` in parts as equal as possible, the longer ones first; or cut before the given places.
+
+    NumPy: `numpy.array_split`.
+
+    >>> array_split([1, 2, 3, 4, 5], 2)
+    [array([1, 2, 3]), array([4, 5])]
+    """
     x = asarray(x)
     place = axis_of("array_split", axis, len(shape_of(x)))
     indices_or_sections = structural(indices_or_sections)
     if not isinstance(indices_or_sections, int):
-        return _cut(x, place, [int(c) for c in indices_or_sections])
+        return _cut(x, place, _places_to_cut("array_split", indices_or_sections))
     sections = indices_or_sections
     if sections < 1:
         raise ShapeError(f"array_split: the number of parts must be positive, got {sections}")
@@ -378,7 +527,13 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 def flip(x: Any, axis: Any = None) -> Any:
-    """`x` in reverse order along some axes (all if None)."""
+    """`x` in reverse order along some axes (all if None).
+
+    NumPy: `numpy.flip`.
+
+    >>> flip([1, 2, 3])
+    array([3, 2, 1])
+    """
     x = asarray(x)
     shape = shape_of(x)
     axes = axes_of("flip", axis, len(shape))
@@ -386,18 +541,42 @@ def flip(x: Any, axis: Any = None) -> Any:
 
 
 def flipud(x: Any) -> Any:
-    """`flip` along axis 0."""
+    """`flip` along axis 0.
+
+    NumPy: `numpy.flipud`.
+
+    >>> flipud([[1, 2], [3, 4]])
+    array([[3, 4],
+           [1, 2]])
+    """
     return flip(x, 0)
 
 
 def fliplr(x: Any) -> Any:
-    """`flip` along axis 1."""
+    """`flip` along axis 1.
+
+    NumPy: `numpy.fliplr`.
+
+    >>> fliplr([[1, 2], [3, 4]])
+    array([[2, 1],
+           [4, 3]])
+    """
     return flip(x, 1)
 
 
 def roll(x: Any, shift: Any, axis: Any = None) -> Any:
-    """`x` moved by `shift` places along an axis, what falls off coming in at the other end."""
+    """`x` moved by `shift` places along an axis, what falls off coming in at the other end.
+
+    shift: an integer, or one for each axis; it may be traced
+
+    NumPy: `numpy.roll`.
+
+    >>> roll([1, 2, 3], 1)
+    array([3, 1, 2])
+    """
     x, shift = asarray(x), structural(shift)
+    if getattr(shift, "ndim", 0) == 1:
+        shift = unstack(shift)
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), shape_of(x))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -411,16 +590,36 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Any:
     for a, s in pairs:
         place = axis_of("roll", a, len(shape_of(x)))
         n = shape_of(x)[place]
-        if not hasattr(s, "__index__"):
+        is_traced = hasattr(s, "needed")
+        if not hasattr(s, "__index__") or (is_traced and not dtype_of(s).is_integer):
             raise DTypeError(f"roll: a shift must be an integer, got {s!r}")
+        if is_traced:
+            x = _rolled(x, s, place) if n else x
+            continue
         by = int(s.__index__()) % n if n else 0
         if by:
             x = concat([part(x, place, n - by, by), part(x, place, 0, n - by)], place)
     return x
 
 
+def _rolled(x: Any, shift: Any, axis: int) -> Any:
+    """`roll` by a traced number, along an axis that has elements."""
+    n = shape_of(x)[axis]
+    places = constant(np.arange(n))
+    return bind1(
+        "gather", x, remainder(places - cast(shift, dt.i64), n), axes=(axis,), position=axis
+    )
+
+
 def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """`x` turned by 90 degrees k times, from the first of `axes` towards the second."""
+    """`x` turned by 90 degrees k times, from the first of `axes` towards the second.
+
+    NumPy: `numpy.rot90`.
+
+    >>> rot90([[1, 2], [3, 4]])
+    array([[2, 4],
+           [1, 3]])
+    """
     x = asarray(x)
     places = [axis_of("rot90", a, len(shape_of(x))) for a in axes]
     if len(places) != 2 or places[0] == places[1]:
@@ -437,7 +636,13 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
     """Each element `repeats` times along an axis (of the flattened array if None). repeats: one
-    number, or a concrete number for each element: it decides the shape."""
+    number, or a concrete number for each element: it decides the shape.
+
+    NumPy: `numpy.repeat`.
+
+    >>> repeat([1, 2], 2)
+    array([1, 1, 2, 2])
+    """
     x, place = as_lines("repeat", asarray(x), axis)
     shape = shape_of(x)
     kind = getattr(repeats, "dtype", np.dtype(np.float64))
@@ -467,7 +672,13 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
 
 
 def tile(x: Any, reps: Any) -> Any:
-    """`x` laid out `reps` times along each axis."""
+    """`x` laid out `reps` times along each axis.
+
+    NumPy: `numpy.tile`.
+
+    >>> tile([1, 2], 2)
+    array([1, 2, 1, 2])
+    """
     x = asarray(x)
     times = to_shape("tile", reps)
     shape = shape_of(x)
@@ -490,6 +701,11 @@ def pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     or values by axis like `pad_width`
     raises ShapeError: negative widths, or nothing to repeat; ArgumentError: another mode, or an
     option that it does not have
+
+    NumPy: `numpy.pad`.
+
+    >>> pad([1, 2], 1)
+    array([0, 1, 2, 0])
     """
     x = asarray(x)
     plain = mode == "constant" and options.keys() <= {"constant_values"}
@@ -521,7 +737,13 @@ def diff(
     x: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
 ) -> Any:
     """Differences of neighbours along an axis, n times, after `prepend` and `append` (numbers, or
-    arrays that fit along the axis) were put before and behind it."""
+    arrays that fit along the axis) were put before and behind it.
+
+    NumPy: `numpy.diff`.
+
+    >>> diff([1, 4, 9])
+    array([3, 5])
+    """
     x = asarray(x)
     place = axis_of("diff", axis, len(shape_of(x)))
     if n < 0:
@@ -549,7 +771,13 @@ def _edge_of(x: Any, axis: int, end: Any) -> list[Any]:
 
 
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The diagonal of two axes, as a new last axis."""
+    """The diagonal of two axes, as a new last axis.
+
+    NumPy: `numpy.diagonal`.
+
+    >>> diagonal([[1, 2], [3, 4]], offset=1)
+    array([2])
+    """
     x = moveaxis(asarray(x), (axis1, axis2), (-2, -1))
     offset = operator.index(offset)
     *rest, m, n = shape_of(x)
@@ -568,7 +796,13 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 def diag(x: Any, k: int = 0) -> Any:
-    """The diagonal k of a matrix, or a matrix with a line on its diagonal k."""
+    """The diagonal k of a matrix, or a matrix with a line on its diagonal k.
+
+    NumPy: `numpy.diag`.
+
+    >>> diag([[1, 2], [3, 4]])
+    array([1, 4])
+    """
     x, k = asarray(x), operator.index(k)
     shape = shape_of(x)
     if len(shape) == 2:
@@ -597,7 +831,13 @@ _I64 = type_of(0).dtype
 
 
 def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
-    """`x` in another dtype: floats to integers truncate and saturate, NaN gives 0."""
+    """`x` in another dtype: floats to integers truncate and saturate, NaN gives 0.
+
+    NumPy: `numpy.astype`.
+
+    >>> astype(asarray([1.7, -1.7]), "int64")
+    array([ 1, -1])
+    """
     (x,) = operands("astype", x)
     x = strong(x)
     found = cast(x, to_dtype(dtype))

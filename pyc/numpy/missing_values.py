@@ -31,6 +31,8 @@ __all__ = ["nancumprod", "nanmedian", "nanpercentile", "nanquantile"]
 def nancumprod(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """Running products along an axis (of the flattened array if None) with NaN as 1.
 
+    NumPy: `numpy.nancumprod`.
+
     >>> nancumprod([2.0, np.nan, 3.0]).tolist()
     [2.0, 2.0, 6.0]
     """
@@ -56,6 +58,8 @@ def _count(ordered: Any) -> Any:
 def nanmedian(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The middle of the sorted elements along some axes (all if None) that are not NaN, the mean of
     two where there are two; NaN where there is none.
+
+    NumPy: `numpy.nanmedian`.
 
     >>> float(nanmedian([1.0, np.nan, 4.0, 3.0]))
     3.0
@@ -87,6 +91,8 @@ def nanquantile(
     """As `quantile`, of the elements that are not NaN; NaN where there is none. Of an array without
     elements one NaN for all fractions, as in NumPy.
 
+    NumPy: `numpy.nanquantile`.
+
     >>> float(nanquantile([1.0, np.nan, 3.0], 0.5))
     2.0
     """
@@ -110,6 +116,8 @@ def nanpercentile(
 ) -> Any:
     """As `percentile`, of the elements that are not NaN; NaN where there is none. Of an array
     without elements one NaN for all fractions, as in NumPy.
+
+    NumPy: `numpy.nanpercentile`.
 
     >>> float(nanpercentile([1.0, np.nan, 3.0], 50))
     2.0

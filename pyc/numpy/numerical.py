@@ -69,6 +69,11 @@ def interp(
     left, right: the values before the first and after the last point, by default theirs
     period: places are taken modulo it, `xp` in any order; left and right are ignored then
     raises ShapeError: not as many points; ArgumentError: a known period of 0
+
+    NumPy: `numpy.interp`.
+
+    >>> interp(1.5, [1, 2], [10, 20])
+    np.float64(15.0)
     """
     places, heights = _line("interp", xp), _line("interp", fp)
     count = shape_of(places)[0]
@@ -131,7 +136,13 @@ def _interpolated(x: Any, places: Any, heights: Any, left: Any, right: Any) -> A
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral along an axis by trapezia, between places `x` or `dx` apart."""
+    """The integral along an axis by trapezia, between places `x` or `dx` apart.
+
+    NumPy: `numpy.trapezoid`.
+
+    >>> trapezoid([1.0, 2.0, 4.0])
+    np.float64(4.5)
+    """
     y = asarray(y)
     place = axis_of("trapezoid", axis, len(shape_of(y)))
     count = max(shape_of(y)[place] - 1, 0)
@@ -153,6 +164,11 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
     raises ShapeError: fewer than edge_order + 1 elements, or places of another number;
     ArgumentError: another edge_order; DTypeError: distances for another number of axes
+
+    NumPy: `numpy.gradient`.
+
+    >>> gradient([1.0, 2.0, 4.0])
+    array([1. , 1.5, 2. ])
     """
     f = asarray(f)
     if dtype_of(f).kind not in ("float", "complex"):
@@ -249,7 +265,13 @@ def _shares_at_an_end(h: Any, k: Any) -> list[Any]:
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """The convolution of two lines. mode: "full", "same" (as long as the longer) or "valid" (where
-    they overlap fully)."""
+    they overlap fully).
+
+    NumPy: `numpy.convolve`.
+
+    >>> convolve([1, 2, 3], [1, 1])
+    array([1, 3, 5, 3])
+    """
     if mode not in ("full", "same", "valid"):
         raise ArgumentError(f"convolve: mode must be 'full', 'same' or 'valid', got {mode!r}")
     a, v = (_line("convolve", x if shape_of(value(x)) else [x]) for x in (a, v))
@@ -277,7 +299,13 @@ def operands_of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
 
 def polyval(p: Any, x: Any) -> Any:
     """The polynomial with coefficients `p` (a line, highest power first) at `x`, by Horner's
-    rule."""
+    rule.
+
+    NumPy: `numpy.polyval`.
+
+    >>> polyval([1, 2, 3], 2)
+    np.int64(11)
+    """
     p = _line("polyval", p)
     x = asarray(x)
     found = multiply(x, 0)
@@ -303,6 +331,11 @@ def cov(
     fweights: how often each observation counts, (n,) integers; aweights: how much, (n,)
     raises ShapeError: tables of more axes, or weights of another number; DTypeError: `fweights`
     that are no integers; ArgumentError: known weights below 0, or a fractional `ddof`
+
+    NumPy: `numpy.cov`.
+
+    >>> cov([1.0, 2.0, 3.0])
+    np.float64(1.0)
     """
     items = [asarray(v) for v in (m, y) if v is not None]
     kind = result_dtype(*items, broadcast(literal(0, dt.f64), ()))
@@ -371,7 +404,14 @@ def _variables(m: Any, rowvar: bool, kind: dt.DType) -> Any:
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    """The correlation coefficients of variables: `cov` scaled to a diagonal of 1."""
+    """The correlation coefficients of variables: `cov` scaled to a diagonal of 1.
+
+    NumPy: `numpy.corrcoef`.
+
+    >>> corrcoef([1, 2, 3], [2, 4, 7])
+    array([[1.        , 0.99339927],
+           [0.99339927, 1.        ]])
+    """
     found = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(found):
         return divide(found, found)
@@ -385,13 +425,25 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 def allclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
-    """Every pair of elements is close (see `isclose`); a traced bool inside `jit`."""
+    """Every pair of elements is close (see `isclose`); a traced bool inside `jit`.
+
+    NumPy: `numpy.allclose`.
+
+    >>> allclose([1.0, 2.0], [1.0, 2.0 + 1e-9])
+    np.True_
+    """
     return all_true(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """The shapes and all elements are equal, NaN and NaN too with `equal_nan`; a traced bool inside
-    `jit`."""
+    `jit`.
+
+    NumPy: `numpy.array_equal`.
+
+    >>> array_equal([1, 2], [1, 2])
+    np.True_
+    """
     a, b = asarray(a1), asarray(a2)
     if shape_of(a) != shape_of(b):
         return asarray(False)
@@ -407,6 +459,11 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     length: the length of the result (or `minlength`, of which known elements make more where they
     need it); it cannot depend on traced ones: one of `length` or more is an IndexOutOfRangeError
     when the program runs
+
+    NumPy: `numpy.bincount`.
+
+    >>> bincount([1, 3, 1])
+    array([0, 2, 0, 1])
     """
     x = _line("bincount", x)
     (size,) = to_shape("bincount", minlength if length is None else length)
@@ -438,7 +495,13 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
 def matvec(a: Any, b: Any) -> Any:
     """Matrices (..., m, n) times vectors (..., n): (..., m). ShapeError: no matrices, or no
-    vectors."""
+    vectors.
+
+    NumPy: `numpy.matvec`.
+
+    >>> matvec([[1, 2], [3, 4]], [1, 1])
+    array([3, 7])
+    """
     a, b = _of_ranks("matvec", asarray(a), 2), _of_ranks("matvec", asarray(b), 1)
     columns = reshape(b, (*shape_of(b), 1))
     found = matmul(a, columns)
@@ -453,7 +516,13 @@ def _of_ranks(name: str, x: Any, least: int) -> Any:
 
 def vecmat(a: Any, b: Any) -> Any:
     """Conjugated vectors (..., m) times matrices (..., m, n): (..., n). ShapeError: no matrices, or
-    no vectors."""
+    no vectors.
+
+    NumPy: `numpy.vecmat`.
+
+    >>> vecmat([1, 1], [[1, 2], [3, 4]])
+    array([4, 6])
+    """
     a, b = _of_ranks("vecmat", asarray(a), 1), _of_ranks("vecmat", asarray(b), 2)
     shape = shape_of(a)
     row = conj(a) if dtype_of(a).is_complex else a

@@ -33,6 +33,8 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
     raises ShapeError: no keys, or keys of several shapes
 
+    NumPy: `numpy.lexsort`.
+
     >>> lexsort(([2, 1, 3], [1, 0, 0])).tolist()
     [1, 2, 0]
     """
@@ -74,6 +76,8 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
 
     raises ArgumentError: no such place
 
+    NumPy: `numpy.partition`.
+
     >>> partition([3, 1, 2], 1).tolist()
     [1, 2, 3]
     """
@@ -88,6 +92,8 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Any:
     sort it.
 
     raises ArgumentError: no such place
+
+    NumPy: `numpy.argpartition`.
 
     >>> argpartition([3, 1, 2], 1).tolist()
     [1, 2, 0]
@@ -119,6 +125,8 @@ def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Any:
     """`filt` without the zeros at the front ("f") and at the back ("b") of some axes (all if None).
 
     raises ConcretizationError: traced elements, which would decide the shape
+
+    NumPy: `numpy.trim_zeros`.
 
     >>> trim_zeros([0, 1, 0, 2, 0]).tolist()
     [1, 0, 2]

@@ -75,7 +75,13 @@ def _tables(found: Any) -> tuple[Any, ...]:
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """The places of the main diagonal of an array whose axes are all of one length."""
+    """The places of the main diagonal of an array whose axes are all of one length.
+
+    NumPy: `numpy.diag_indices_from`.
+
+    >>> diag_indices_from([[1, 2], [3, 4]])
+    (array([0, 1]), array([0, 1]))
+    """
     shape = shape_of(asarray(arr))
     if len(shape) < 2 or len(set(shape)) != 1:
         raise ShapeError(f"diag_indices_from: needs axes of one length, got shape {shape}")
@@ -90,12 +96,24 @@ def _triangle(name: str, table: Callable[..., Any], arr: Any, k: Any) -> tuple[A
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
-    """The places of a matrix on and below its diagonal `k`."""
+    """The places of a matrix on and below its diagonal `k`.
+
+    NumPy: `numpy.tril_indices_from`.
+
+    >>> tril_indices_from([[1, 2], [3, 4]])
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
     return _triangle("tril_indices_from", np.tril_indices, arr, k)
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
-    """The places of a matrix on and above its diagonal `k`."""
+    """The places of a matrix on and above its diagonal `k`.
+
+    NumPy: `numpy.triu_indices_from`.
+
+    >>> triu_indices_from([[1, 2], [3, 4]])
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
     return _triangle("triu_indices_from", np.triu_indices, arr, k)
 
 
@@ -132,6 +150,11 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 
     raises ArgumentError: a known number that there is not; traced ones raise IndexOutOfRangeError
     when the program runs
+
+    NumPy: `numpy.unravel_index`.
+
+    >>> unravel_index(6, (3, 4))
+    (np.int64(1), np.int64(2))
     """
     sizes = to_shape("unravel_index", shape)
     count, numbers = int(np.prod(sizes, dtype=int)), asarray(indices)
@@ -153,6 +176,11 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
     raises ArgumentError: a known place that there is not, with mode "raise"; traced ones raise
     IndexOutOfRangeError when the program runs
+
+    NumPy: `numpy.ravel_multi_index`.
+
+    >>> ravel_multi_index((1, 2), (3, 4))
+    np.int64(6)
     """
     sizes = to_shape("ravel_multi_index", dims)
     places = list(multi_index)
@@ -204,13 +232,25 @@ def _nan_place(name: str, find: Any, x: Any, axis: int | None, keepdims: bool, r
 
 def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The place of the first greatest element that is not NaN; ArgumentError if all of known
-    elements are, and IndexOutOfRangeError when the program runs if all of traced ones are."""
+    elements are, and IndexOutOfRangeError when the program runs if all of traced ones are.
+
+    NumPy: `numpy.nanargmax`.
+
+    >>> nanargmax([1.0, float("nan"), 3.0])
+    np.int64(2)
+    """
     return _nan_place("nanargmax", argmax, x, axis, keepdims, -np.inf)
 
 
 def nanargmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The place of the first least element that is not NaN; ArgumentError if all of known elements
-    are, and IndexOutOfRangeError when the program runs if all of traced ones are."""
+    are, and IndexOutOfRangeError when the program runs if all of traced ones are.
+
+    NumPy: `numpy.nanargmin`.
+
+    >>> nanargmin([1.0, float("nan"), 3.0])
+    np.int64(0)
+    """
     return _nan_place("nanargmin", argmin, x, axis, keepdims, np.inf)
 
 
@@ -231,6 +271,11 @@ def flatnonzero(a: Any, *, size: int | None = None) -> Any:
     traced elements need; places beyond the number found are the number of elements.
 
     raises ConcretizationError: traced elements without `size`
+
+    NumPy: `numpy.flatnonzero`.
+
+    >>> flatnonzero([0, 5, 7])
+    array([1, 2])
     """
     x = ravel(asarray(a))
     return _found("flatnonzero", x, size, "`pyc.numpy.flatnonzero(x, size=n)`")[0]
@@ -241,6 +286,12 @@ def argwhere(a: Any, *, size: int | None = None) -> Any:
     at most, which traced elements need; rows beyond the number found are the shape of `a`.
 
     raises ConcretizationError: traced elements without `size`
+
+    NumPy: `numpy.argwhere`.
+
+    >>> argwhere([[0, 5], [7, 0]])
+    array([[0, 1],
+           [1, 0]])
     """
     x = asarray(a)
     if not shape_of(x):
@@ -254,6 +305,11 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
     which a traced condition needs; `fill_value` stands behind the last.
 
     raises ConcretizationError: a traced condition without `size`
+
+    NumPy: `numpy.extract`.
+
+    >>> extract([True, False, True], [1, 2, 3])
+    array([1, 3])
     """
     mask, x = ravel(asarray(condition)), ravel(asarray(arr))
     places = _found("extract", mask, size, "`pyc.numpy.extract(mask, x, size=n)`")
@@ -273,6 +329,11 @@ def compress(
     stands behind the last.
 
     raises ConcretizationError: a traced condition without `size`; ShapeError: it is no line
+
+    NumPy: `numpy.compress`.
+
+    >>> compress([True, False, True], [1, 2, 3])
+    array([1, 3])
     """
     mask, x = asarray(condition), asarray(a)
     if len(shape_of(mask)) != 1:
@@ -307,6 +368,11 @@ def histogram(
     the greatest), or the ascending edges
     raises ArgumentError: known edges that are not ascending; a least or greatest element that is
     not finite, when the program runs
+
+    NumPy: `numpy.histogram`.
+
+    >>> histogram([1, 2, 1], bins=2)
+    (array([2, 1]), array([1. , 1.5, 2. ]))
     """
     x = ravel(asarray(a))
     if isinstance(bins, str) and weights is not None:
@@ -406,7 +472,13 @@ def _check_finite(first: Any, last: Any) -> None:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    """The sums over k of a[n + k] conj(v[k]) of two lines. mode: as in `convolve`."""
+    """The sums over k of a[n + k] conj(v[k]) of two lines. mode: as in `convolve`.
+
+    NumPy: `numpy.correlate`.
+
+    >>> correlate([1, 2, 3], [0, 1])
+    array([2, 3])
+    """
     a, v = asarray(a), asarray(v)
     if len(shape_of(a)) != 1 or len(shape_of(v)) != 1:
         raise ShapeError(f"correlate: needs two lines, got {type_text(a)} and {type_text(v)}")

@@ -68,6 +68,8 @@ def _sum(name: str, operation: Any, a1: Any, a2: Any) -> Any:
 def polyadd(a1: Any, a2: Any) -> Any:
     """The coefficients of the sum of two polynomials, as long as the longer one.
 
+    NumPy: `numpy.polyadd`.
+
     >>> polyadd([1, 2], [3, 4, 5]).tolist()
     [3, 5, 7]
     """
@@ -77,6 +79,8 @@ def polyadd(a1: Any, a2: Any) -> Any:
 def polysub(a1: Any, a2: Any) -> Any:
     """The coefficients of the difference of two polynomials, as long as the longer one.
 
+    NumPy: `numpy.polysub`.
+
     >>> polysub([1, 2], [3, 4, 5]).tolist()
     [-3, -3, -3]
     """
@@ -85,6 +89,8 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 def polymul(a1: Any, a2: Any) -> Any:
     """The coefficients of the product of two polynomials.
+
+    NumPy: `numpy.polymul`.
 
     >>> polymul([1, 2], [1, 3]).tolist()
     [1, 5, 6]
@@ -98,6 +104,8 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     zeros in front; one that is known is trimmed.
 
     raises ShapeError: `v` has no coefficients
+
+    NumPy: `numpy.polydiv`.
 
     >>> [p.tolist() for p in polydiv([3.0, 5.0, 2.0], [2.0, 1.0])]
     [[1.5, 1.75], [0.25]]
@@ -140,6 +148,8 @@ def polyder(p: Any, m: int = 1) -> Any:
 
     raises ArgumentError: a negative order
 
+    NumPy: `numpy.polyder`.
+
     >>> polyder([1, 2, 3]).tolist()
     [2, 2]
     """
@@ -155,6 +165,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     each order, or one for all if it is a number; zeros by default.
 
     raises ArgumentError: a negative order; ShapeError: another number of constants
+
+    NumPy: `numpy.polyint`.
 
     >>> polyint([2.0, 2.0]).tolist()
     [1.0, 2.0, 0.0]
@@ -177,6 +189,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     `increasing`: (len(x), N), N being len(x) by default.
 
     raises ShapeError: no line, or a negative number of columns
+
+    NumPy: `numpy.vander`.
 
     >>> vander([2, 3], 3).tolist()
     [[4, 2, 1], [9, 3, 1]]

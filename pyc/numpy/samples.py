@@ -109,6 +109,8 @@ def geomspace(
 
     raises ArgumentError: a known end that is 0
 
+    NumPy: `numpy.geomspace`.
+
     >>> geomspace(1, 1000, 4).round(6).tolist()
     [1.0, 10.0, 100.0, 1000.0]
     """
@@ -151,6 +153,8 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     """`p` with whole periods added so that neighbours along an axis differ by no more than half a
     period; smaller jumps than `discont` (half a period by default) stay as they are.
 
+    NumPy: `numpy.unwrap`.
+
     >>> unwrap([0, 1, 2, -1, 0], period=4).tolist()
     [0, 1, 2, 3, 4]
     """
@@ -179,6 +183,8 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
 def array_equiv(a1: Any, a2: Any) -> Any:
     """The shapes broadcast together and all elements are equal; a traced bool inside `jit`.
 
+    NumPy: `numpy.array_equiv`.
+
     >>> bool(array_equiv([1, 2], [[1, 2], [1, 2]]))
     True
     """
@@ -195,6 +201,8 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     below `tol` itself if that is at most 1; `a` if one is not, or if it is real.
 
     raises ConcretizationError: traced complex numbers, which would decide the dtype
+
+    NumPy: `numpy.real_if_close`.
 
     >>> real_if_close([1 + 0j]).tolist()
     [1.0]

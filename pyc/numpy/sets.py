@@ -231,6 +231,8 @@ def unique(
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAllResult:
     """(values, indices, inverse_indices, counts): as `unique`, every NaN an element of its own.
 
+    NumPy: `numpy.unique_all`.
+
     >>> unique_all([3, 1, 3]).counts.tolist()
     [1, 2]
     """
@@ -242,6 +244,8 @@ def unique_counts(
     x: Any, /, *, size: int | None = None, fill_value: Any = None
 ) -> UniqueCountsResult:
     """(values, counts): as `unique`, every NaN an element of its own.
+
+    NumPy: `numpy.unique_counts`.
 
     >>> unique_counts([3, 1, 3]).values.tolist()
     [1, 3]
@@ -255,6 +259,8 @@ def unique_inverse(
 ) -> UniqueInverseResult:
     """(values, inverse_indices): as `unique`, every NaN an element of its own.
 
+    NumPy: `numpy.unique_inverse`.
+
     >>> unique_inverse([3, 1, 3]).inverse_indices.tolist()
     [1, 0, 1]
     """
@@ -264,6 +270,8 @@ def unique_inverse(
 
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """As `unique`, every NaN an element of its own.
+
+    NumPy: `numpy.unique_values`.
 
     >>> unique_values([3, 1, 3]).tolist()
     [1, 3]
@@ -305,6 +313,8 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
 
     raises ConcretizationError: traced elements without `size`
 
+    NumPy: `numpy.union1d`.
+
     >>> union1d([3, 1], [1, 2]).tolist()
     [1, 2, 3]
     """
@@ -327,6 +337,8 @@ def setdiff1d(
     `assume_unique` and known elements in the order of `ar1`. size, fill_value: see the module.
 
     raises ConcretizationError: traced elements without `size`
+
+    NumPy: `numpy.setdiff1d`.
 
     >>> setdiff1d([3, 1, 3, 2], [1]).tolist()
     [2, 3]
@@ -357,6 +369,8 @@ def intersect1d(
     fill_value: see the module.
 
     raises ConcretizationError: traced elements without `size`
+
+    NumPy: `numpy.intersect1d`.
 
     >>> intersect1d([3, 1, 3, 2], [3, 2]).tolist()
     [2, 3]
@@ -393,6 +407,8 @@ def setxor1d(
     the module.
 
     raises ConcretizationError: traced elements without `size`
+
+    NumPy: `numpy.setxor1d`.
 
     >>> setxor1d([3, 1], [1, 2]).tolist()
     [2, 3]

@@ -84,6 +84,11 @@ def solve(a: Any, b: Any) -> Any:
 
     raises LinearAlgebraError: not square matrices; when the program runs: a singular matrix;
     ShapeError: other lengths
+
+    NumPy: `numpy.linalg.solve`.
+
+    >>> solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 4.0])
+    array([1., 1.])
     """
     left, right, is_vector = _equations("solve", a, b)
     factors, pivots, info = lu(left)
@@ -148,6 +153,12 @@ def inv(a: Any) -> Any:
 
     raises LinearAlgebraError: not square matrices; when the program runs: a singular
     matrix
+
+    NumPy: `numpy.linalg.inv`.
+
+    >>> inv([[2.0, 0.0], [0.0, 4.0]])
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
     """
     found, info = inverse(square("inv", a))
     factored(info, "inv", SINGULAR)
@@ -162,6 +173,12 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     spacing of the type (NumPy computes in double precision, where 1e-15 tells them from roundings)
 
     raises LinearAlgebraError when the program runs: no convergence
+
+    NumPy: `numpy.linalg.pinv`.
+
+    >>> pinv([[2.0, 0.0], [0.0, 0.0]])
+    array([[0.5, 0. ],
+           [0. , 0. ]])
     """
     x = floats("pinv", matrices("pinv", a))
     if rtol is not np._NoValue:
@@ -192,6 +209,11 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
 
     raises LinearAlgebraError: other ranks or lengths; when the program runs: no
     convergence
+
+    NumPy: `numpy.linalg.lstsq`.
+
+    >>> lstsq([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]], [3.0, 4.0, 0.0])[0]
+    array([3., 2.])
     """
     left, right = floats("lstsq", matrices("lstsq", a)), floats("lstsq", b)
     is_vector = len(shape_of(right)) == 1
@@ -268,6 +290,11 @@ def det(a: Any) -> Any:
     """The determinants: (..., n, n) -> (...), 0 of singular matrices.
 
     raises LinearAlgebraError: not square matrices
+
+    NumPy: `numpy.linalg.det`.
+
+    >>> round(float(det([[1.0, 2.0], [3.0, 4.0]])), 12)
+    -2.0
     """
     x = square("det", a)
     diagonal, parity, singular = _diagonal_and_parity(x)
@@ -280,6 +307,11 @@ def slogdet(a: Any) -> SlogdetResult:
     of their magnitudes: (..., n, n) -> (...), (...); 0 and -inf of singular matrices.
 
     raises LinearAlgebraError: not square matrices
+
+    NumPy: `numpy.linalg.slogdet`.
+
+    >>> slogdet([[2.0, 0.0], [0.0, -3.0]]).sign
+    np.float64(-1.0)
     """
     x = square("slogdet", a)
     kind = dtype_of(x)
@@ -299,6 +331,11 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     value; by default max(m, n) times the spacing of the type
 
     raises LinearAlgebraError when the program runs: no convergence
+
+    NumPy: `numpy.linalg.matrix_rank`.
+
+    >>> matrix_rank([[1.0, 2.0], [2.0, 4.0]])
+    np.int64(1)
     """
     if tol is not None and rtol is not None:
         raise ArgumentError("matrix_rank: `tol` and `rtol` are both limits: give one of them")
@@ -330,8 +367,13 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
     raises LinearAlgebraError: other numbers of elements; when the program runs: a
     singular matrix
+
+    NumPy: `numpy.linalg.tensorsolve`.
+
+    >>> tensorsolve([[2.0, 0.0], [0.0, 4.0]], [2.0, 4.0])
+    array([1., 1.])
     """
-    left, right = floats("tensorsolve", a), asarray(b)
+    left, right = floats("tensorsolve", asarray(a)), asarray(b)
     rank = len(shape_of(left))
     if axes is not None:
         moved = [axis_of("tensorsolve", k, rank) for k in structural(axes)]
@@ -355,6 +397,12 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
     raises ArgumentError: ind is not positive; LinearAlgebraError: other numbers of elements; when
     the program runs: a singular matrix
+
+    NumPy: `numpy.linalg.tensorinv`.
+
+    >>> tensorinv([[2.0, 0.0], [0.0, 4.0]], ind=1)
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
     """
     x = floats("tensorinv", a)
     ind = structural(ind)

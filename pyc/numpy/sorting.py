@@ -47,7 +47,13 @@ def sort(
     stable: bool = True,
 ) -> Any:
     """`x` in ascending (or descending) order along an axis (flattened if None). Every kind of sort
-    is the stable one."""
+    is the stable one.
+
+    NumPy: `numpy.sort`.
+
+    >>> sort([30, 10, 20])
+    array([10, 20, 30])
+    """
     del stable
     _check_kind("sort", kind)
     return _sorted("sort", x, axis, descending)
@@ -62,7 +68,13 @@ def argsort(
     stable: bool = True,
 ) -> Any:
     """The indices, int64, that sort `x` along an axis (flattened if None). Every kind of sort is
-    the stable one."""
+    the stable one.
+
+    NumPy: `numpy.argsort`.
+
+    >>> argsort([30, 10, 20])
+    array([1, 2, 0])
+    """
     del stable
     _check_kind("argsort", kind)
     return _sorted("argsort", x, axis, descending)
@@ -92,7 +104,11 @@ def _sorted(op: str, x: Any, axis: int | None, descending: bool) -> Any:
 def topk(x: Any, k: int, axis: int | None = -1, *, mode: str = "largest") -> tuple[Any, Any]:
     """The first k elements along an axis (of `x` flattened if None) in descending order, or with
     mode "smallest" in ascending order, and their int64 indices. Equal ones come as they stand, NaN
-    last. ShapeError: fewer elements than k."""
+    last. ShapeError: fewer elements than k.
+
+    >>> topk([3, 9, 4], 2)
+    (array([9, 4]), array([1, 2]))
+    """
     if mode not in ("largest", "smallest"):
         raise ArgumentError(f"topk: mode must be 'largest' or 'smallest', got {mode!r}")
     if not hasattr(k, "__index__"):
@@ -115,7 +131,13 @@ def topk(x: Any, k: int, axis: int | None = -1, *, mode: str = "largest") -> tup
 
 def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The middle of the sorted axes (all if None), the mean of two where there are two; NaN if any
-    is, and of no elements."""
+    is, and of no elements.
+
+    NumPy: `numpy.median`.
+
+    >>> median([1, 5, 3])
+    np.float64(3.0)
+    """
     x = asarray(x)
     ordered, wide = ordered_axes("median", x, axis)
     count = shape_of(ordered)[-1]
@@ -162,6 +184,11 @@ def quantile(
     its axes `axis`
     raises ArgumentError: known fractions outside of [0, 1], another method, known weights below 0
     or all 0; ShapeError: no elements, or weights of another shape; DTypeError: complex numbers
+
+    NumPy: `numpy.quantile`.
+
+    >>> quantile([1, 2, 3], 0.25)
+    np.float64(1.5)
     """
     given = (asarray(x), q, 1, axis, keepdims, _between)
     return quantiles_of("quantile", *given, method=method, weights=weights)
@@ -176,7 +203,13 @@ def percentile(
     method: str = "linear",
     weights: Any = None,
 ) -> Any:
-    """`quantile` with q in percent."""
+    """`quantile` with q in percent.
+
+    NumPy: `numpy.percentile`.
+
+    >>> percentile([1, 2, 3], 25)
+    np.float64(1.5)
+    """
     given = (asarray(x), q, 100, axis, keepdims, _between)
     return quantiles_of("percentile", *given, method=method, weights=weights)
 
@@ -254,7 +287,13 @@ def _at_fraction(ordered: Any, count: int, fraction: float) -> Any:
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Where each of `v` would go in the ascending line `a`, int64. sorter: the indices that sort
-    `a`, if it is not."""
+    `a`, if it is not.
+
+    NumPy: `numpy.searchsorted`.
+
+    >>> searchsorted([1, 2, 3], 2.5)
+    np.int64(2)
+    """
     if side not in ("left", "right"):
         raise ArgumentError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
     line, values = asarray(a), asarray(v)
@@ -276,6 +315,11 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     line. Traced edges are taken to be one or the other, by the first and the last one.
 
     raises ArgumentError: known edges that are neither; DTypeError: complex numbers
+
+    NumPy: `numpy.digitize`.
+
+    >>> digitize([0.5, 2.5], [1, 2, 3])
+    array([0, 2])
     """
     x, edges = asarray(x), asarray(bins)
     if dtype_of(x).is_complex or dtype_of(edges).is_complex:
@@ -316,6 +360,11 @@ def isin(
     "table") choose among NumPy's ways, and change nothing here.
 
     raises ArgumentError: another `kind`, or "table" for what are no integers
+
+    NumPy: `numpy.isin`.
+
+    >>> isin([1, 2, 3], [2, 5])
+    array([False,  True, False])
     """
     del assume_unique
     x, items = asarray(element), ravel(asarray(test_elements))
@@ -340,7 +389,13 @@ def nonzero(x: Any, *, size: int | None = None) -> tuple[Any, ...]:
     """The indices of the first `size` non-zero elements in row-major order, int64, one array for
     each axis; places beyond the number found hold the array's shape. Without `size` all of them,
     for elements that are known, such as those outside of a trace; ConcretizationError for traced
-    ones: their number depends on data."""
+    ones: their number depends on data.
+
+    NumPy: `numpy.nonzero`.
+
+    >>> nonzero([0, 5, 7])
+    (array([1, 2]),)
+    """
     known = known_elements(asarray(x)) if size is None else None
     if known is not None:
         if not known.ndim:

@@ -70,7 +70,13 @@ def _wide(x: Any, dtype: Any) -> Any:
 
 
 def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The sum over some axes (all if None); 0 of no elements. As bools: whether any is true."""
+    """The sum over some axes (all if None); 0 of no elements. As bools: whether any is true.
+
+    NumPy: `numpy.sum`.
+
+    >>> sum([[1, 2], [3, 4]], axis=0)
+    array([4, 6])
+    """
     x = _wide(asarray(x), dtype)
     if dtype_of(x) is dt.b1:
         return any(x, axis, keepdims)
@@ -82,7 +88,13 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> 
 
 def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The product over some axes (all if None); 1 of no elements. As bools: whether all are
-    true."""
+    true.
+
+    NumPy: `numpy.prod`.
+
+    >>> prod([1, 2, 4])
+    np.int64(8)
+    """
     x = _wide(asarray(x), dtype)
     if dtype_of(x) is dt.b1:
         return all(x, axis, keepdims)
@@ -107,7 +119,13 @@ def _complex_product(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    """The sum of a diagonal."""
+    """The sum of a diagonal.
+
+    NumPy: `numpy.trace`.
+
+    >>> trace([[1, 2], [3, 4]])
+    np.int64(5)
+    """
     return sum(diagonal(x, offset, axis1, axis2), -1, dtype)
 
 
@@ -133,12 +151,24 @@ def _complex_extreme(
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The greatest over some axes; NaN if any is. ShapeError for no elements."""
+    """The greatest over some axes; NaN if any is. ShapeError for no elements.
+
+    NumPy: `numpy.amax`.
+
+    >>> max([[1, 2], [3, 4]], axis=0)
+    array([3, 4])
+    """
     return _extreme("max", "reduce_max", "reduce_any", x, axis, keepdims)
 
 
 def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The least over some axes; NaN if any is. ShapeError for no elements."""
+    """The least over some axes; NaN if any is. ShapeError for no elements.
+
+    NumPy: `numpy.amin`.
+
+    >>> min([[1, 2], [3, 4]], axis=1)
+    array([1, 3])
+    """
     return _extreme("min", "reduce_min", "reduce_all", x, axis, keepdims)
 
 
@@ -146,22 +176,46 @@ amax, amin = max, min
 
 
 def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """max - min."""
+    """max - min.
+
+    NumPy: `numpy.ptp`.
+
+    >>> ptp([3, 9, 4])
+    np.int64(6)
+    """
     return subtract(max(x, axis, keepdims), min(x, axis, keepdims))
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Some element is non-zero; False of no elements."""
+    """Some element is non-zero; False of no elements.
+
+    NumPy: `numpy.any`.
+
+    >>> any([[True, False], [False, False]], axis=1)
+    array([ True, False])
+    """
     return _reduced("any", "reduce_any", cast(asarray(x), dt.b1), axis, keepdims, False)
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Every element is non-zero; True of no elements."""
+    """Every element is non-zero; True of no elements.
+
+    NumPy: `numpy.all`.
+
+    >>> all([[True, False], [True, True]], axis=0)
+    array([ True, False])
+    """
     return _reduced("all", "reduce_all", cast(asarray(x), dt.b1), axis, keepdims, True)
 
 
 def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """How many elements are non-zero, int64."""
+    """How many elements are non-zero, int64.
+
+    NumPy: `numpy.count_nonzero`.
+
+    >>> count_nonzero([3, 0, 4])
+    np.int64(2)
+    """
     return sum(cast(asarray(x), dt.b1), axis, keepdims=keepdims)
 
 
@@ -187,7 +241,13 @@ def _internal(x: Any) -> Any:
 
 
 def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The sum over some axes divided by their size; NaN of no elements. Integers give float64."""
+    """The sum over some axes divided by their size; NaN of no elements. Integers give float64.
+
+    NumPy: `numpy.mean`.
+
+    >>> mean([[1, 2], [3, 4]], axis=0)
+    array([2., 3.])
+    """
     x = _float("mean", asarray(x), dtype)
     wide = _internal(x)
     n = _count(x, axis, "mean")
@@ -219,7 +279,13 @@ def var(
 ) -> Any:
     """The mean squared distance from the mean, over n - ddof (or `correction`); two passes. Real
     also for complex numbers, unless `dtype` says otherwise. mean: the mean, with the reduced axes
-    as 1, if it is known."""
+    as 1, if it is known.
+
+    NumPy: `numpy.var`.
+
+    >>> var([1.0, 3.0])
+    np.float64(1.0)
+    """
     x = _float("var", asarray(x), dtype)
     wide = _internal(x)
     less = degrees_less("var", ddof, correction)
@@ -244,7 +310,13 @@ def std(
     correction: float | None = None,
     mean: Any = None,
 ) -> Any:
-    """The square root of `var`."""
+    """The square root of `var`.
+
+    NumPy: `numpy.std`.
+
+    >>> std([1.0, 3.0])
+    np.float64(1.0)
+    """
     found = var(x, axis, dtype, ddof, keepdims, correction=correction, mean=mean)
     return cast(sqrt(found), dtype_of(found))
 
@@ -261,6 +333,11 @@ def average(
 
     weights: of the shape of x, or of that of its axes `axis`
     raises ShapeError: weights of another shape; DTypeError: without `axis`
+
+    NumPy: `numpy.average`.
+
+    >>> average([1.0, 5.0], weights=[3, 1])
+    np.float64(2.0)
     """
     x = asarray(x)
     if weights is None:
@@ -302,13 +379,25 @@ def weights_of(name: str, x: Any, axis: Any, w: Any) -> Any:
 
 
 def nansum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The sum with NaN as 0."""
+    """The sum with NaN as 0.
+
+    NumPy: `numpy.nansum`.
+
+    >>> nansum([1.0, float("nan"), 3.0])
+    np.float64(4.0)
+    """
     x = asarray(x)
     return sum(where(isnan(x), 0, x), axis, dtype, keepdims)
 
 
 def nanmean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The mean of the elements that are not NaN."""
+    """The mean of the elements that are not NaN.
+
+    NumPy: `numpy.nanmean`.
+
+    >>> nanmean([1.0, float("nan"), 3.0])
+    np.float64(2.0)
+    """
     x = asarray(x)
     if dtype is not None and not (dtype_of(x).is_float or dtype_of(x).is_complex):
         return mean(x, axis, dtype, keepdims)
@@ -329,7 +418,13 @@ def nanvar(
     correction: float | None = None,
 ) -> Any:
     """The mean squared distance from the mean of the elements that are not NaN, over n - ddof (or
-    `correction`). mean: the mean, with the reduced axes as 1, if it is known."""
+    `correction`). mean: the mean, with the reduced axes as 1, if it is known.
+
+    NumPy: `numpy.nanvar`.
+
+    >>> nanvar([1.0, float("nan"), 3.0])
+    np.float64(1.0)
+    """
     ddof = degrees_less("nanvar", ddof, correction)
     x = _float("nanvar", asarray(x), dtype)
     wide, there = _internal(x), logical_not(isnan(x))
@@ -353,24 +448,48 @@ def nanstd(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """The square root of `nanvar`."""
+    """The square root of `nanvar`.
+
+    NumPy: `numpy.nanstd`.
+
+    >>> nanstd([1.0, float("nan"), 3.0])
+    np.float64(1.0)
+    """
     return sqrt(nanvar(x, axis, dtype, ddof, keepdims, mean=mean, correction=correction))
 
 
 def nanprod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The product with NaN as 1."""
+    """The product with NaN as 1.
+
+    NumPy: `numpy.nanprod`.
+
+    >>> nanprod([2.0, float("nan"), 3.0])
+    np.float64(6.0)
+    """
     x = asarray(x)
     return prod(where(isnan(x), 1, x), axis, dtype, keepdims)
 
 
 def nancumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """Running sums with NaN as 0."""
+    """Running sums with NaN as 0.
+
+    NumPy: `numpy.nancumsum`.
+
+    >>> nancumsum([1.0, float("nan"), 3.0])
+    array([1., 1., 4.])
+    """
     x = asarray(x)
     return cumsum(where(isnan(x), 0, x), axis, dtype)
 
 
 def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The greatest element that is not NaN; NaN if all are."""
+    """The greatest element that is not NaN; NaN if all are.
+
+    NumPy: `numpy.nanmax`.
+
+    >>> nanmax([1.0, float("nan"), 3.0])
+    np.float64(3.0)
+    """
     x = asarray(x)
     if dtype_of(x).is_complex:
         return _complex_extreme("max", x, axis, keepdims, "nanmax", missing=True)
@@ -381,7 +500,13 @@ def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def nanmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The least element that is not NaN; NaN if all are."""
+    """The least element that is not NaN; NaN if all are.
+
+    NumPy: `numpy.nanmin`.
+
+    >>> nanmin([1.0, float("nan"), 3.0])
+    np.float64(1.0)
+    """
     x = asarray(x)
     if dtype_of(x).is_complex:
         return _complex_extreme("min", x, axis, keepdims, "nanmin", missing=True)
@@ -407,12 +532,24 @@ _OF_BOOLS = {"cumsum": "cummax", "cumprod": "cummin"}
 
 
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """Running sums along an axis (of the flattened array if None), first to last."""
+    """Running sums along an axis (of the flattened array if None), first to last.
+
+    NumPy: `numpy.cumsum`.
+
+    >>> cumsum([1, 2, 3])
+    array([1, 3, 6])
+    """
     return _running("cumsum", x, axis, dtype, True)
 
 
 def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """Running products along an axis (of the flattened array if None), first to last."""
+    """Running products along an axis (of the flattened array if None), first to last.
+
+    NumPy: `numpy.cumprod`.
+
+    >>> cumprod([1, 2, 3])
+    array([1, 2, 6])
+    """
     return _running("cumprod", x, axis, dtype, True)
 
 
@@ -420,7 +557,13 @@ def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     """Running sums along an axis (which arrays of several axes need), first to last;
-    include_initial: from 0, one element more."""
+    include_initial: from 0, one element more.
+
+    NumPy: `numpy.cumulative_sum`.
+
+    >>> cumulative_sum([1, 2, 3], include_initial=True)
+    array([0, 1, 3, 6])
+    """
     return _cumulative("cumulative_sum", cumsum, 0, x, axis, dtype, include_initial)
 
 
@@ -428,7 +571,13 @@ def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     """Running products along an axis (which arrays of several axes need), first to last;
-    include_initial: from 1, one element more."""
+    include_initial: from 1, one element more.
+
+    NumPy: `numpy.cumulative_prod`.
+
+    >>> cumulative_prod([1, 2, 3], include_initial=True)
+    array([1, 1, 2, 6])
+    """
     return _cumulative("cumulative_prod", cumprod, 1, x, axis, dtype, include_initial)
 
 
@@ -447,22 +596,42 @@ def _cumulative(
 
 
 def cummax(x: Any, axis: int = 0) -> Any:
-    """Running maxima along an axis."""
+    """Running maxima along an axis.
+
+    >>> cummax([3, 1, 4, 1])
+    array([3, 3, 4, 4])
+    """
     return _running("cummax", x, axis, None, False)
 
 
 def cummin(x: Any, axis: int = 0) -> Any:
-    """Running minima along an axis."""
+    """Running minima along an axis.
+
+    >>> cummin([3, 1, 4, 1])
+    array([3, 1, 1, 1])
+    """
     return _running("cummin", x, axis, None, False)
 
 
 def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The place of the first greatest element (of the flattened array if axis is None), int64."""
+    """The place of the first greatest element (of the flattened array if axis is None), int64.
+
+    NumPy: `numpy.argmax`.
+
+    >>> argmax([3, 9, 4])
+    np.int64(1)
+    """
     return _place("argmax", x, axis, keepdims)
 
 
 def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The place of the first least element (of the flattened array if axis is None), int64."""
+    """The place of the first least element (of the flattened array if axis is None), int64.
+
+    NumPy: `numpy.argmin`.
+
+    >>> argmin([3, 9, 1])
+    np.int64(2)
+    """
     return _place("argmin", x, axis, keepdims)
 
 

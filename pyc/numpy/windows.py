@@ -33,6 +33,8 @@ def i0(x: Any) -> Any:
 
     raises DTypeError: complex numbers
 
+    NumPy: `numpy.i0`.
+
     >>> float(i0(0))
     1.0
     """
@@ -76,6 +78,8 @@ def hanning(M: int) -> Any:
 
     raises ConcretizationError: M is traced
 
+    NumPy: `numpy.hanning`.
+
     >>> hanning(3).tolist()
     [0.0, 1.0, 0.0]
     """
@@ -86,6 +90,8 @@ def hamming(M: int) -> Any:
     """The Hamming window of M points, float64: 0.54 + 0.46 cos(pi n / (M - 1)); empty for M < 1.
 
     raises ConcretizationError: M is traced
+
+    NumPy: `numpy.hamming`.
 
     >>> hamming(1).tolist()
     [1.0]
@@ -98,6 +104,8 @@ def blackman(M: int) -> Any:
 
     raises ConcretizationError: M is traced
 
+    NumPy: `numpy.blackman`.
+
     >>> round(float(blackman(5)[1]), 3)
     0.34
     """
@@ -108,6 +116,8 @@ def bartlett(M: int) -> Any:
     """The triangle of M points with zeros at its ends, float64; empty for M < 1.
 
     raises ConcretizationError: M is traced
+
+    NumPy: `numpy.bartlett`.
 
     >>> bartlett(5).tolist()
     [0.0, 0.5, 1.0, 0.5, 0.0]
@@ -123,6 +133,8 @@ def kaiser(M: int, beta: Any) -> Any:
     i0(beta sqrt(1 - (n / (M - 1))^2)) / i0(beta); empty for M < 1.
 
     raises ConcretizationError: M is traced; ShapeError: several shapes
+
+    NumPy: `numpy.kaiser`.
 
     >>> kaiser(3, 0.0).tolist()
     [1.0, 1.0, 1.0]

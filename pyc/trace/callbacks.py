@@ -25,6 +25,8 @@ def apply_along_axis(
 
     raises ShapeError: there is no line
 
+    NumPy: `numpy.apply_along_axis`.
+
     >>> apply_along_axis(lambda line: line.sum(), 1, [[1, 2], [3, 4]]).tolist()
     [3, 7]
     """
@@ -51,6 +53,8 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     """`a` after `a = func(a, axis)` for one axis after the other, each kept with length 1.
 
     raises ShapeError: the function gives another rank
+
+    NumPy: `numpy.apply_over_axes`.
 
     >>> apply_over_axes(pnp.sum, [[1, 2], [3, 4]], (0, 1)).tolist()
     [[10]]
@@ -88,6 +92,8 @@ def vectorize(
     raises ArgumentError: a signature that is none, or of another number of arguments or results;
     ShapeError: arguments that do not have the axes that it names, or do not broadcast
 
+    NumPy: `numpy.vectorize`.
+
     >>> vectorize(lambda a, b: a * b + 1)([1, 2], 3).tolist()
     [4, 7]
     """
@@ -109,6 +115,8 @@ def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
 ) -> Any:
     """`function` of the indices of an array of a shape, one array for each axis.
+
+    NumPy: `numpy.fromfunction`.
 
     >>> fromfunction(lambda i, j: i + j, (2, 2)).tolist()
     [[0.0, 1.0], [1.0, 2.0]]

@@ -187,13 +187,13 @@ def fori_loop(
         return value
 
 
-def _factor(name: str, unroll: int | bool, length: int) -> int:
+def _factor(name: str, unroll: int | bool, length: int, option: str = "unroll") -> int:
     """How many of `length` steps one iteration takes."""
     if unroll is True:
         return max(length, 1)
     found = operator.index(unroll)
     if found < 0:
-        raise ArgumentError(f"{name}: `unroll` must not be negative, got {unroll}")
+        raise ArgumentError(f"{name}: `{option}` must not be negative, got {unroll}")
     return max(found, 1)
 
 
@@ -379,7 +379,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     with Placed():
         stepped = apart(xs, "xs")
         size = _scan_length(stepped, None)
-        batch = 1 if batch_size is None else max(_factor("map", batch_size, size), 1)
+        batch = 1 if batch_size is None else _factor("map", batch_size, size, "batch_size")
         if batch > 1 and size > 1:
             return _mapped(f, stepped, size, min(batch, size))
         _, ys = _scan(

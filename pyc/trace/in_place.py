@@ -73,6 +73,8 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
     raises DTypeError: "same_kind" does not lead from one dtype to the other; ShapeError: no fit
 
+    NumPy: `numpy.copyto`.
+
     >>> a = np.zeros(2)
     >>> copyto(a, 3)
     >>> a.tolist()
@@ -97,6 +99,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
     raises IndexOutOfRangeError: a place that there is not, with mode "raise"
 
+    NumPy: `numpy.put`.
+
     >>> a = np.zeros(3)
     >>> put(a, [0, 2], 1)
     >>> a.tolist()
@@ -108,6 +112,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """The elements under a mask become those of `values`, repeated or cut, at their places.
 
+    NumPy: `numpy.putmask`.
+
     >>> a = np.zeros(3)
     >>> putmask(a, np.array([True, False, True]), [1, 2, 3])
     >>> a.tolist()
@@ -118,6 +124,8 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """The elements under a mask become `vals`, one after the other, repeated or cut.
+
+    NumPy: `numpy.place`.
 
     >>> a = np.zeros(3)
     >>> place(a, np.array([True, False, True]), [1, 2])
@@ -131,6 +139,8 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """The main diagonal of a matrix becomes `val`, repeated or cut; traced ones without `wrap`.
 
     raises ShapeError: a traced array that is no matrix
+
+    NumPy: `numpy.fill_diagonal`.
 
     >>> a = np.zeros((2, 2))
     >>> fill_diagonal(a, 1)
@@ -146,6 +156,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     """The elements at `indices` along an axis (of the flattened array if None) become `values`.
 
     raises IndexOutOfRangeError: an index that there is not
+
+    NumPy: `numpy.put_along_axis`.
 
     >>> a = np.zeros((2, 2))
     >>> put_along_axis(a, np.array([[1], [0]]), 5, 1)

@@ -114,6 +114,7 @@ class ArrayMethods:
     def transpose(self, *axes: Any) -> Any:
         """The array with its axes in another order, reversed by default."""
         order = _sizes(axes) if axes else None
+        order = (order,) if isinstance(order, int) else order
         if order is None:
             order = tuple(reversed(range(type_of(self).rank)))
         return pnp.permute_dims(self, order)

@@ -402,3 +402,8 @@ def index_arrays_of_two_lengths(m):
 @given(EMPTY)
 def index_of_an_axis_without_elements(x):
     return x[[0], :]
+
+
+@given(LINE)
+def parts_from_a_fraction(x):
+    return np.split(x, [1.5])

@@ -137,6 +137,15 @@ def test_frequencies(n: int) -> None:
             assert getattr(pnp.fft, name)(n, d=d, dtype=np.float32).dtype == np.float32
 
 
+@pytest.mark.parametrize("name", ["fft", "rfft", "ihfft", "irfft", "rfftn", "rfft2", "fft2"])
+def test_lists_are_transformed(name: str) -> None:
+    """As NumPy takes them, outside of a trace too."""
+    x = [[1, 2, 5], [3, 4, 7]]
+    np.testing.assert_allclose(
+        np.asarray(getattr(pnp.fft, name)(x)), getattr(np.fft, name)(x), atol=1e-14
+    )
+
+
 @pytest.mark.parametrize("n", [0, -1])
 def test_no_samples_have_no_frequencies(n: int) -> None:
     """NumPy divides by zero, or refuses a negative length."""

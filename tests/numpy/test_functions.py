@@ -157,6 +157,16 @@ row("split", lambda np, x: tuple(np.split(x, [1, 3], axis=1)), X)
 row("array_split", lambda np, v: tuple(np.array_split(v, 3)), V)
 row("flip", lambda np, x: (np.flip(x), np.flip(x, 0), np.flipud(x), np.fliplr(x)), X)
 row("roll", lambda np, x: (np.roll(x, 3), np.roll(x, -1, axis=1)), X)
+row(
+    "roll by a traced number",
+    lambda np, x: (
+        np.roll(x, np.argmax(x)),
+        np.roll(x, -3 * np.argmax(x[0]) - 1, axis=1),
+        np.roll(x, (np.argmin(x), 1), axis=(0, 1)),
+        np.roll(x, np.argsort(x[0])[:2], axis=(0, 1)),
+    ),
+    X,
+)
 row("rot90", lambda np, x: (np.rot90(x), np.rot90(x, 2), np.rot90(x, 3)), X)
 row("repeat", lambda np, x: (np.repeat(x, 2), np.repeat(x, 3, axis=1)), X)
 row("tile", lambda np, x: (np.tile(x, 2), np.tile(x, (2, 1, 3))), X)

@@ -556,3 +556,8 @@ def test_an_exponent_is_given_by_keyword() -> None:
         pnp.linalg.matrix_power(a=a, n=3),
     ):
         np.testing.assert_allclose(found, want)
+
+
+def test_equations_of_tensors_in_lists() -> None:
+    a, b = [[2.0, 1.0], [1.0, 3.0]], [1.0, 2.0]
+    np.testing.assert_allclose(pnp.linalg.tensorsolve(a, b), np.linalg.tensorsolve(a, b))

@@ -45,6 +45,10 @@ def real_operands(name: str, *items: Any) -> list[Any]:
     return core.operands(f"special.{name}", *values, dtype=type_of_results(name, *values))
 
 
+_ONE = "x: real numbers of any shape -> the same shape; integers and bools give float64"
+_TWO = "x, y: real numbers, broadcast together -> the promoted dtype; float64 for integers"
+
+
 def _of(name: str, op: str, summary: str) -> Function:
     """A function of one argument or two that is an operation."""
 
@@ -54,7 +58,8 @@ def _of(name: str, op: str, summary: str) -> Function:
     def of_two(x: Any, y: Any) -> Any:
         return bind1(op, *real_operands(name, x, y))
 
-    return public(core.named(of_two if op in _PAIRS else of_one, name, summary))
+    facts = f"{_TWO if op in _PAIRS else _ONE}\n\nraises DTypeError: complex numbers"
+    return public(core.named(of_two if op in _PAIRS else of_one, name, summary, facts))
 
 
 _PAIRS = ("xlogy", "xlog1py")
@@ -109,14 +114,26 @@ log1p = _of("log1p", "log1p", "log(1 + x), exact near 0.")
 
 @public
 def sinc(x: Any) -> Any:
-    """sin(pi x) / (pi x); 1 at 0."""
+    """sin(pi x) / (pi x); 1 at 0.
+
+    SciPy: `scipy.special.sinc`.
+
+    >>> sinc([0.25, 0.5])
+    array([0.90031632, 0.63661977])
+    """
     (x,) = real_operands("sinc", x)
     return run("special.sinc", pnp.sinc, x)
 
 
 @public
 def log_expit(x: Any) -> Any:
-    """log(expit(x)), which is exact for large x too."""
+    """log(expit(x)), which is exact for large x too.
+
+    SciPy: `scipy.special.log_expit`.
+
+    >>> log_expit([0.25, 0.5])
+    array([-0.57593942, -0.47407698])
+    """
     (x,) = real_operands("log_expit", x)
     return run("special.log_expit", _log_expit, x)
 
@@ -126,6 +143,11 @@ def sici(x: Any) -> Any:
     """The sine and the cosine integral, as a pair; the second is that of abs(x).
 
     raises DTypeError: complex arguments
+
+    SciPy: `scipy.special.sici`.
+
+    >>> sici([0.25, 0.5])
+    (array([0.24913357, 0.49310742]), array([-0.82466306, -0.17778408]))
     """
     (x,) = real_operands("sici", x)
     return together(_integrals, x)
@@ -137,38 +159,74 @@ def _integrals(x: Any) -> Any:
 
 @public
 def exprel(x: Any) -> Any:
-    """(exp(x) - 1) / x; 1 at 0."""
+    """(exp(x) - 1) / x; 1 at 0.
+
+    SciPy: `scipy.special.exprel`.
+
+    >>> exprel([0.25, 0.5])
+    array([1.13610167, 1.29744254])
+    """
     (x,) = real_operands("exprel", x)
     return run("special.exprel", _exprel, x)
 
 
 @public
 def huber(delta: Any, r: Any) -> Any:
-    """r^2 / 2 up to abs(r) = delta, delta (abs(r) - delta / 2) beyond; inf where delta < 0."""
+    """r^2 / 2 up to abs(r) = delta, delta (abs(r) - delta / 2) beyond; inf where delta < 0.
+
+    SciPy: `scipy.special.huber`.
+
+    >>> huber([1.0, 7.0], [2.0, 4.0])
+    array([1.5, 8. ])
+    """
     return run("special.huber", _huber, *real_operands("huber", delta, r))
 
 
 @public
 def pseudo_huber(delta: Any, r: Any) -> Any:
-    """delta^2 (sqrt(1 + (r / delta)^2) - 1): `huber` without a corner; inf where delta < 0."""
+    """delta^2 (sqrt(1 + (r / delta)^2) - 1): `huber` without a corner; inf where delta < 0.
+
+    SciPy: `scipy.special.pseudo_huber`.
+
+    >>> pseudo_huber([1.0, 7.0], [2.0, 4.0])
+    array([1.23606798, 7.43580424])
+    """
     return run("special.pseudo_huber", _pseudo_huber, *real_operands("pseudo_huber", delta, r))
 
 
 @public
 def rel_entr(x: Any, y: Any) -> Any:
-    """x log(x / y) for positive numbers; 0 where x is 0 and y is not negative, else inf."""
+    """x log(x / y) for positive numbers; 0 where x is 0 and y is not negative, else inf.
+
+    SciPy: `scipy.special.rel_entr`.
+
+    >>> rel_entr([1.0, 7.0], [2.0, 4.0])
+    array([-0.69314718,  3.91731052])
+    """
     return run("special.rel_entr", _rel_entr, *real_operands("rel_entr", x, y))
 
 
 @public
 def kl_div(x: Any, y: Any) -> Any:
-    """x log(x / y) - x + y for positive numbers; y where x is 0 and y is not negative, else inf."""
+    """x log(x / y) - x + y for positive numbers; y where x is 0 and y is not negative, else inf.
+
+    SciPy: `scipy.special.kl_div`.
+
+    >>> kl_div([1.0, 7.0], [2.0, 4.0])
+    array([0.30685282, 0.91731052])
+    """
     return run("special.kl_div", _kl_div, *real_operands("kl_div", x, y))
 
 
 @public
 def gammasgn(x: Any) -> Any:
-    """The sign of gamma(x): 1 or -1, that of zero at 0, NaN at the poles below and at -inf."""
+    """The sign of gamma(x): 1 or -1, that of zero at 0, NaN at the poles below and at -inf.
+
+    SciPy: `scipy.special.gammasgn`.
+
+    >>> gammasgn([0.25, 0.5])
+    array([1., 1.])
+    """
     (x,) = real_operands("gammasgn", x)
     return run("special.gammasgn", _gammasgn, x)
 
@@ -226,3 +284,49 @@ def _gammasgn(x: Any) -> Any:
     sign = pnp.where(x == zero, pnp.copysign(one, x), sign)
     undefined = pnp.isnan(x) | ((x < zero) & (pnp.floor(x) == x))
     return pnp.where(undefined, x.dtype.type(np.nan), sign)
+
+
+# --- examples -----------------------------------------------------------------------------------
+
+core.document(
+    globals(),
+    "SciPy: `scipy.special",
+    {
+        "cbrt": ("[0.25, 0.5]", "array([0.62996052, 0.79370053])"),
+        "digamma": ("[0.25, 0.5]", "array([-4.22745353, -1.96351003])"),
+        "entr": ("[0.25, 0.5]", "array([0.34657359, 0.34657359])"),
+        "erf": ("[0.25, 0.5]", "array([0.27632639, 0.52049988])"),
+        "erfc": ("[0.25, 0.5]", "array([0.72367361, 0.47950012])"),
+        "erfcinv": ("[0.25, 0.5]", "array([0.81341985, 0.47693628])"),
+        "erfcx": ("[0.25, 0.5]", "array([0.77034655, 0.61569034])"),
+        "erfinv": ("[0.25, 0.5]", "array([0.22531206, 0.47693628])"),
+        "exp1": ("[0.25, 0.5]", "array([1.04428263, 0.55977359])"),
+        "exp2": ("[0.25, 0.5]", "array([1.18920712, 1.41421356])"),
+        "expi": ("[0.25, 0.5]", "array([-0.54254326,  0.4542199 ])"),
+        "expit": ("[0.25, 0.5]", "array([0.5621765 , 0.62245933])"),
+        "expm1": ("[0.25, 0.5]", "array([0.28402542, 0.64872127])"),
+        "gamma": ("[0.25, 0.5]", "array([3.62560991, 1.77245385])"),
+        "gammaln": ("[0.25, 0.5]", "array([1.28802252, 0.57236494])"),
+        "i0": ("[0.25, 0.5]", "array([1.01568614, 1.06348337])"),
+        "i0e": ("[0.25, 0.5]", "array([0.79101716, 0.64503527])"),
+        "i1": ("[0.25, 0.5]", "array([0.12597911, 0.25789431])"),
+        "i1e": ("[0.25, 0.5]", "array([0.09811263, 0.1564208 ])"),
+        "j0": ("[0.25, 0.5]", "array([0.98443593, 0.93846981])"),
+        "j1": ("[0.25, 0.5]", "array([0.12402598, 0.24226846])"),
+        "k0": ("[0.25, 0.5]", "array([1.54150675, 0.92441907])"),
+        "k0e": ("[0.25, 0.5]", "array([1.97933385, 1.52410939])"),
+        "k1": ("[0.25, 0.5]", "array([3.74702597, 1.65644112])"),
+        "k1e": ("[0.25, 0.5]", "array([4.81127659, 2.73100971])"),
+        "log1p": ("[0.25, 0.5]", "array([0.22314355, 0.40546511])"),
+        "log_ndtr": ("[0.25, 0.5]", "array([-0.51298408, -0.36894642])"),
+        "logit": ("[0.25, 0.5]", "array([-1.09861229,  0.        ])"),
+        "ndtr": ("[0.25, 0.5]", "array([0.59870633, 0.69146246])"),
+        "ndtri": ("[0.25, 0.5]", "array([-0.67448975,  0.        ])"),
+        "psi": ("[0.25, 0.5]", "array([-4.22745353, -1.96351003])"),
+        "spence": ("[0.25, 0.5]", "array([0.97846939, 0.58224053])"),
+        "xlog1py": ("[1.0, 7.0], [2.0, 4.0]", "array([ 1.09861229, 11.26606539])"),
+        "xlogy": ("[1.0, 7.0], [2.0, 4.0]", "array([0.69314718, 9.70406053])"),
+        "y0": ("[0.25, 0.5]", "array([-0.93157302, -0.44451873])"),
+        "y1": ("[0.25, 0.5]", "array([-2.70410523, -1.47147239])"),
+    },
+)

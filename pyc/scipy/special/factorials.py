@@ -61,6 +61,8 @@ def beta(a: Any, b: Any) -> Any:
 
     raises DTypeError: complex arguments
 
+    SciPy: `scipy.special.beta`.
+
     >>> float(pyc.scipy.special.beta(2.0, 4.0))
     0.05
     """
@@ -72,6 +74,8 @@ def betaln(a: Any, b: Any) -> Any:
     """The logarithm of abs(beta(a, b)), to the last places near its zeros too.
 
     raises DTypeError: complex arguments
+
+    SciPy: `scipy.special.betaln`.
 
     >>> float(pyc.scipy.special.betaln(1.0, 1.0))
     0.0
@@ -85,6 +89,8 @@ def zeta(x: Any, q: Any = None) -> Any:
     x = 1 and NaN below. Without q, Riemann's, for any x.
 
     raises DTypeError: complex arguments
+
+    SciPy: `scipy.special.zeta`.
 
     >>> float(pyc.scipy.special.zeta(2.0))
     1.6449340668482264
@@ -103,6 +109,8 @@ def polygamma(n: Any, x: Any) -> Any:
     n: not negative and whole, else NaN; x: broadcasts with it
     raises DTypeError: complex arguments
 
+    SciPy: `scipy.special.polygamma`.
+
     >>> float(pyc.scipy.special.polygamma(1, 1.0))
     1.6449340668482264
     """
@@ -117,6 +125,8 @@ def factorial(n: Any, exact: bool = False) -> Any:
     raises DTypeError: complex arguments
     raises ArgumentError: `exact` is true
 
+    SciPy: `scipy.special.factorial`.
+
     >>> float(pyc.scipy.special.factorial(5))
     120.0
     """
@@ -130,6 +140,8 @@ def binom(x: Any, y: Any) -> Any:
     """gamma(x + 1) / (gamma(y + 1) gamma(x - y + 1)): the binomial coefficient.
 
     raises DTypeError: complex arguments
+
+    SciPy: `scipy.special.binom`.
 
     >>> float(pyc.scipy.special.binom(5, 2))
     10.0
@@ -146,6 +158,8 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
     raises DTypeError: complex arguments
     raises ArgumentError: `exact` is true
 
+    SciPy: `scipy.special.comb`.
+
     >>> float(pyc.scipy.special.comb(5, 2))
     10.0
     """
@@ -159,6 +173,8 @@ def poch(z: Any, m: Any) -> Any:
     """Pochhammer's symbol, gamma(z + m) / gamma(z).
 
     raises DTypeError: complex arguments
+
+    SciPy: `scipy.special.poch`.
 
     >>> float(pyc.scipy.special.poch(2.0, 3.0))
     24.0
@@ -193,6 +209,8 @@ def bernoulli(n: int) -> Any:
 
     n: a Python integer that is not negative
     raises ArgumentError: it is none
+
+    SciPy: `scipy.special.bernoulli`.
 
     >>> [float(b) for b in pyc.scipy.special.bernoulli(2)]
     [1.0, -0.5, 0.16666666666666666]

@@ -39,6 +39,8 @@ def gammainc(a: Any, x: Any) -> Any:
     a, x: not negative, else NaN; broadcast together
     raises DTypeError: complex arguments
 
+    SciPy: `scipy.special.gammainc`.
+
     >>> float(pyc.scipy.special.gammainc(2.0, 3.0))
     0.8008517265285442
     """
@@ -53,8 +55,10 @@ def gammaincc(a: Any, x: Any) -> Any:
     a, x: not negative, else NaN; broadcast together
     raises DTypeError: complex arguments
 
+    SciPy: `scipy.special.gammaincc`.
+
     >>> float(pyc.scipy.special.gammaincc(2.0, 3.0))
-    0.1991482734714558
+    0.19914827347145578
     """
     a, x = real_operands("gammaincc", a, x)
     return run("special.gammaincc", _gammainc, a, x, fixed=(True,))
@@ -67,6 +71,8 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 
     a, b: not negative, and x between 0 and 1, else NaN; broadcast together
     raises DTypeError: complex arguments
+
+    SciPy: `scipy.special.betainc`.
 
     >>> float(pyc.scipy.special.betainc(2.0, 3.0, 0.5))
     0.6875
@@ -81,6 +87,8 @@ def betaincc(a: Any, b: Any, x: Any) -> Any:
 
     a, b: not negative, and x between 0 and 1, else NaN; broadcast together
     raises DTypeError: complex arguments
+
+    SciPy: `scipy.special.betaincc`.
 
     >>> float(pyc.scipy.special.betaincc(2.0, 3.0, 0.5))
     0.3125

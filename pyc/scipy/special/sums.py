@@ -41,6 +41,11 @@ def logsumexp(
     return_sign: the logarithm of the absolute value of the sum and its sign, as a pair; a sum below
     zero has no logarithm, NaN, without it
     raises DTypeError: complex numbers
+
+    SciPy: `scipy.special.logsumexp`.
+
+    >>> logsumexp([0.25, 0.5])
+    np.float64(1.0759394198788437)
     """
     a, kind = _real("logsumexp", a, dt.f64)
     if b is not None:
@@ -58,6 +63,11 @@ def softmax(x: Any, axis: Any = None) -> Any:
     """exp(x) over its sum along some axes (all if None).
 
     raises DTypeError: complex numbers
+
+    SciPy: `scipy.special.softmax`.
+
+    >>> softmax([0.25, 0.5])
+    array([0.4378235, 0.5621765])
     """
     x, kind = _real("softmax", x)
     axes = core.axes_of("special.softmax", axis, len(core.shape_of(x)))
@@ -69,6 +79,11 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
     """The logarithm of `softmax`.
 
     raises DTypeError: complex numbers
+
+    SciPy: `scipy.special.log_softmax`.
+
+    >>> log_softmax([0.25, 0.5])
+    array([-0.82593942, -0.57593942])
     """
     x, kind = _real("log_softmax", x)
     axes = core.axes_of("special.log_softmax", axis, len(core.shape_of(x)))
