@@ -62,7 +62,7 @@ class _Finder:
         found: list[Sum] = []
         taken: set[Eqn] = set()
         for eqn in reversed(self.graph.eqns):
-            if eqn in taken or not (eqn.op.name == "add" or self._is_product(eqn.outs[0])):
+            if eqn in taken or eqn.op.name not in ("add", "dot_general"):
                 continue
             products, additions, start = self._chain(eqn)
             if not products:
