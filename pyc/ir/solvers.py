@@ -61,7 +61,7 @@ ROUTINES: dict[str, Routine] = {
     # a, factors, pivots, info
     "getrf": Routine(1, ("m", "n"), lambda count, m, n: m == n <= 64 * count),
     # factors, pivots, b, x
-    "getrs": Routine(3, ("n", "right"), lambda count, n, right: n <= 16 * count),
+    "getrs": Routine(3, ("n", "right"), lambda count, n, right: n <= 128 * count),
     # a, reflectors, taus
     "geqrf": Routine(1, ("m", "n")),
     # reflectors, taus, q
