@@ -174,7 +174,7 @@ REFUSED: dict[str, tuple[type[Exception], Callable[..., Any], tuple[Any, ...]]] 
     "complex number assigned": (TypeError, lambda x: _assigned(x, 1j), (F4,)),
     "ufunc in a lesser type": (TypeError, lambda x: np.add(x, 1.5, dtype=int), (F4,)),
     "ufunc in a type that it has not": (
-        errors.UnsupportedOpError,
+        TypeError,
         lambda x: np.divide(x, 2, dtype=int),
         (I8,),
     ),

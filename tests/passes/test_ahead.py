@@ -68,12 +68,12 @@ ROWS = FAR // PAGE
 @pytest.mark.parametrize("columns", [LONG, LONG + 13])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_each_line_of_the_next_vector_is_asked_for(columns: int, dtype: Any) -> None:
-    """The loop has one access, whose vectors are two machine vectors of two or three lines."""
+    """The loop has one access, whose vectors are four machine vectors of four or five lines."""
     found = kernels(grown, numbers(2 * ROWS, 2 * columns, dtype=dtype))
     (kernel,) = (k for k in found if asked([k]))
     loops = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
-    assert all(s.extent == 128 // np.dtype(dtype).itemsize for s in loops)
-    assert len(asked([kernel])) == 2
+    assert all(s.extent == 256 // np.dtype(dtype).itemsize for s in loops)
+    assert len(asked([kernel])) == 4
 
 
 @pytest.mark.parametrize(

@@ -60,11 +60,11 @@ def test_any_number_of_elements(function: Any, number: int, seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("function", "chains", "widest"),
-    [(shrunk, 4, np.int64), (polynomial(20), 2, np.float32), (polynomial(100), 1, np.float32)],
+    [(shrunk, 4, np.float32), (polynomial(20), 2, np.float32), (polynomial(100), 1, np.float32)],
     ids=["few instructions", "some", "many"],
 )
 def test_vectors_side_by_side(function: Any, chains: int, widest: Any) -> None:
-    """As many elements as the widest of their numbers allow, as `shrunk`'s counter of steps."""
+    """As many elements as the widest of their numbers allow; `shrunk`'s counter of steps is one."""
     kernels = plan(graph_of(function, ones(1024)), X86_64_V4, check=True).plan.kernels
     vectors = [
         s for k in kernels for s in walk(k.body) if isinstance(s, For) and s.kind is Kind.VECTOR
