@@ -256,7 +256,7 @@ def _apart(
             return one(first, checked)
         body = each(checked, ahead.rest)
         if ahead.registers:
-            body = (*each(checked, ahead.reads), *body)
+            body = (*renamed(each(checked, ahead.reads)), *body)
         for held in ahead.registers:
             body = (Alloc(held, body),)
         return body
