@@ -16,15 +16,10 @@ from pyc.backends.llvm_builder import Value
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.instructions import INSTRUCTIONS
+from pyc.ir.integer_range import I64_HIGH, I64_LOW
 
-I64_LOW, I64_HIGH = -(1 << 63), (1 << 63) - 1
 _LARGEST_POWER = 1 << 63
 _FOLDED = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
-
-
-def in_i64(number: int) -> int:
-    """An integer as i64 holds it: equal modulo 2**64."""
-    return (number - I64_LOW) % (1 << 64) + I64_LOW
 
 
 def fold(name: str, dtype: DType, args: Sequence[Value]) -> Value | object | None:

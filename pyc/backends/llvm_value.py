@@ -24,12 +24,13 @@ from pyc.backends.llvm_builder import (
     splat,
     suffix,
 )
-from pyc.backends.llvm_facts import I64_HIGH, I64_LOW, divisor, fold, in_i64, value_range
+from pyc.backends.llvm_facts import divisor, fold, value_range
 from pyc.frozen import slotted
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Var
 from pyc.ir.instructions import INSTRUCTIONS
+from pyc.ir.integer_range import I64_HIGH, I64_LOW, in_i64
 
 _COMPARES = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}

@@ -12,6 +12,8 @@ from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Const, Expr, Var
 
+I64_LOW, I64_HIGH = -(1 << 63), (1 << 63) - 1
+
 
 @frozen()
 class Range:
@@ -32,6 +34,11 @@ def full_range(t: DType) -> Range:
     if t.kind == "uint":
         return Range(0, (1 << bits) - 1)
     return Range(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
+def in_i64(number: int) -> int:
+    """An integer as i64 holds it: equal modulo 2**64."""
+    return (number - I64_LOW) % (1 << 64) + I64_LOW
 
 
 def range_of(node: Expr, inner: Sequence[Range]) -> Range:

@@ -17,11 +17,12 @@ from typing import Any
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, Const, Expr, Interner, Var, apply, const, rebuild
+from pyc.ir.integer_range import I64_HIGH, I64_LOW, in_i64
 
 Range = tuple[int, int]
 """Inclusive bounds."""
 
-ANY: Range = (-(1 << 63), (1 << 63) - 1)
+ANY: Range = (I64_LOW, I64_HIGH)
 """All of i64: the range of what is not known."""
 
 _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
@@ -325,9 +326,5 @@ def _wrapped(form: Linear) -> Linear:
     numbers = (form.constant, *(f for _, f in form.terms))
     if 0 not in numbers[1:] and ANY[0] <= min(numbers) and max(numbers) <= ANY[1]:
         return form
-    terms = ((atom, _in_i64(f)) for atom, f in form.terms)
-    return Linear(_in_i64(form.constant), tuple((atom, f) for atom, f in terms if f))
-
-
-def _in_i64(number: int) -> int:
-    return (number - ANY[0]) % (1 << 64) + ANY[0]
+    terms = ((atom, in_i64(f)) for atom, f in form.terms)
+    return Linear(in_i64(form.constant), tuple((atom, f) for atom, f in terms if f))
