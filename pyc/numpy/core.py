@@ -7,14 +7,17 @@ weak), with the `cast` and `broadcast` equations that the Graph level wants expl
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache, reduce
 from math import isfinite, prod
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from pyc.errors import AxisError, DTypeError, IntegerRangeError, ShapeError
+from pyc.forks import load
 from pyc.interpreter import (
     WEAK,
     bind1,
@@ -159,6 +162,28 @@ def cast(x: Any, dtype: DType) -> Any:
     if dtype_of(x) is dtype:
         return x
     return bind1("narrow" if weak_type(x) is int and dtype.is_integer else "cast", x, dtype=dtype)
+
+
+def converted(x: Any, dtype: DType) -> Any:
+    """`x` in a type that the user names. Complex numbers that become real ones lose their imaginary
+    parts, with NumPy's warning at the user's line: once for each time that it is traced."""
+    loses = dtype_of(x).is_complex and dtype.kind not in ("complex", "bool")
+    if loses and weak_type(x) is None:
+        _warn_of_lost_parts()
+        x = bind1("real", x)
+    return cast(x, dtype)
+
+
+def _warn_of_lost_parts() -> None:
+    place = load("pyc.trace.location").here()
+    file, line = ("unknown", 0) if place is None else (place.file, place.line)
+    text = "Casting complex values to real discards the imaginary part"
+    told = _warned.setdefault(file, {})
+    warnings.warn_explicit(text, ComplexWarning, file, line, registry=told)
+
+
+_warned: dict[str, dict[Any, Any]] = {}
+"""What Python's filters know of warnings at each file's lines: what is traced twice warns once."""
 
 
 def strong(x: Any) -> Any:

@@ -19,6 +19,7 @@ from pyc.numpy.core import (
     broadcast_shape,
     cast,
     constant,
+    converted,
     integer,
     literal,
     result_dtype,
@@ -66,7 +67,7 @@ def _as_array(x: Any, dtype: Any) -> Any:
             return strong(cast(x, kind))
         x = strong(x) if hasattr(x, "type") else constant(np.asarray(x))
     found = current().lift(x)
-    return found if kind is None else cast(found, kind)
+    return found if kind is None else converted(found, kind)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
@@ -115,7 +116,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     """
     fill = value(fill_value)
     kind = to_dtype(dtype) if dtype is not None else type_of(fill).dtype
-    return broadcast(cast(fill, kind), to_shape("full", shape))
+    return broadcast(converted(fill, kind), to_shape("full", shape))
 
 
 def zeros(shape: Any, dtype: Any = None) -> Any:

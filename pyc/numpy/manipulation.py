@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
-from math import prod
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from pyc.numpy.core import (
     broadcast_shape,
     cast,
     constant,
+    converted,
     dtype_of,
     integer,
     literal,
@@ -567,7 +568,7 @@ def fliplr(x: Any) -> Any:
 def roll(x: Any, shift: Any, axis: Any = None) -> Any:
     """`x` moved by `shift` places along an axis, what falls off coming in at the other end.
 
-    shift: an integer, or one for each axis; it may be traced
+    shift: an integer, or one for each axis; floats are truncated, as in NumPy. It may be traced
 
     NumPy: `numpy.roll`.
 
@@ -590,16 +591,24 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Any:
     for a, s in pairs:
         place = axis_of("roll", a, len(shape_of(x)))
         n = shape_of(x)[place]
-        is_traced = hasattr(s, "needed")
-        if not hasattr(s, "__index__") or (is_traced and not dtype_of(s).is_integer):
+        if dtype_of(value(s)).is_complex or shape_of(value(s)):
             raise DTypeError(f"roll: a shift must be an integer, got {s!r}")
-        if is_traced:
+        if hasattr(s, "needed"):
             x = _rolled(x, s, place) if n else x
             continue
-        by = int(s.__index__()) % n if n else 0
+        by = _whole_shift(s) % n if n else 0
         if by:
             x = concat([part(x, place, n - by, by), part(x, place, 0, n - by)], place)
     return x
+
+
+def _whole_shift(shift: Any) -> int:
+    """A shift, truncated."""
+    if not isfinite(shift):
+        raise ArgumentError(
+            f"roll: a shift must be a number of places, got {shift!r}", fix="Give an integer."
+        )
+    return int(shift)
 
 
 def _rolled(x: Any, shift: Any, axis: int) -> Any:
@@ -831,7 +840,8 @@ _I64 = type_of(0).dtype
 
 
 def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
-    """`x` in another dtype: floats to integers truncate and saturate, NaN gives 0.
+    """`x` in another dtype: floats to integers truncate and saturate, NaN gives 0; complex numbers
+    to real ones lose their imaginary parts, with NumPy's `ComplexWarning`.
 
     NumPy: `numpy.astype`.
 
@@ -840,5 +850,5 @@ def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
     """
     (x,) = operands("astype", x)
     x = strong(x)
-    found = cast(x, to_dtype(dtype))
+    found = converted(x, to_dtype(dtype))
     return current().copy(found) if copy and found is x else found

@@ -15,12 +15,14 @@ from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.forks import load
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
+from pyc.ir.dtype import DType
 from pyc.numpy.core import (
     as_lines,
     axes_of,
     axis_of,
     broadcast,
     cast,
+    converted,
     dtype_of,
     is_axis_of_number,
     literal,
@@ -62,7 +64,7 @@ def _unreduced(op: str, x: Any) -> Any:
 def _wide(x: Any, dtype: Any) -> Any:
     """Bools and integers below 64 bits become 64 bits wide unless `dtype` is given."""
     if dtype is not None:
-        return cast(x, to_dtype(dtype))
+        return converted(x, to_dtype(dtype))
     kind = dtype_of(x)
     if kind.kind == "bool" or (kind.kind == "int" and kind.bits < 64):
         return cast(x, dt.i64)
@@ -224,13 +226,30 @@ def _count(x: Any, axis: Any, name: str) -> int:
     return int(np.prod([shape[k] for k in axes_of(name, axis, len(shape))], dtype=int))
 
 
-def _float(name: str, x: Any, dtype: Any, kinds: str = "float complex") -> Any:
-    """`x` as floats. kinds: of the types that may be asked for."""
+def _lossy(x: Any, dtype: Any) -> DType | None:
+    """A type asked for that holds no fractions, or no imaginary parts that `x` has: NumPy then
+    rounds sums and quotients to it, and nothing else. None for others."""
+    kind = None if dtype is None else to_dtype(dtype)
+    if kind is None or kind.is_complex or (kind.is_float and not dtype_of(x).is_complex):
+        return None
+    return kind
+
+
+def _shared(total: Any, count: float, kind: DType) -> Any:
+    """A sum divided by a count, in a type that does not hold the quotient."""
+    return cast(divide(cast(total, dt.f64), float(count)), kind)
+
+
+def _float(name: str, x: Any, dtype: Any) -> Any:
+    """`x` as floats, of the type that is asked for. DTypeError: one without fractions."""
     if dtype is not None:
-        found = to_dtype(dtype)
-        if found.kind not in kinds.split() and found is not dtype_of(x):
-            raise DTypeError(f"{name}: dtype {found.name} cannot hold the result")
-        x = cast(x, found)
+        kind = to_dtype(dtype)
+        if not (kind.is_float or kind.is_complex):
+            raise DTypeError(
+                f"{name}: dtype {kind.name} cannot hold the result",
+                fix=f"Convert the result: `.astype({kind.name!r})`.",
+            )
+        x = converted(x, kind)
     kind = dtype_of(x)
     return x if kind.kind in ("float", "complex") else cast(x, dt.f64)
 
@@ -241,16 +260,20 @@ def _internal(x: Any) -> Any:
 
 
 def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The sum over some axes divided by their size; NaN of no elements. Integers give float64.
+    """The sum over some axes divided by their size; NaN of no elements. Integers give float64; in
+    a `dtype` of integers or bools the sum and the quotient are of it, truncated, as in NumPy.
 
     NumPy: `numpy.mean`.
 
     >>> mean([[1, 2], [3, 4]], axis=0)
     array([2., 3.])
     """
-    x = _float("mean", asarray(x), dtype)
+    x = asarray(x)
+    n, kind = _count(x, axis, "mean"), _lossy(x, dtype)
+    if kind is not None:
+        return _shared(sum(x, axis, kind, keepdims), n, kind)
+    x = _float("mean", x, dtype)
     wide = _internal(x)
-    n = _count(x, axis, "mean")
     total = sum(wide, axis, keepdims=keepdims)
     return cast(divide(total, float(n)), dtype_of(x))
 
@@ -278,26 +301,35 @@ def var(
     mean: Any = None,
 ) -> Any:
     """The mean squared distance from the mean, over n - ddof (or `correction`); two passes. Real
-    also for complex numbers, unless `dtype` says otherwise. mean: the mean, with the reduced axes
-    as 1, if it is known.
+    also for complex numbers, unless `dtype` says otherwise. dtype: of integers or bools truncates,
+    as in `mean`; mean: the mean, with the reduced axes as 1, if it is known.
 
     NumPy: `numpy.var`.
 
     >>> var([1.0, 3.0])
     np.float64(1.0)
     """
-    x = _float("var", asarray(x), dtype)
-    wide = _internal(x)
+    x = asarray(x)
     less = degrees_less("var", ddof, correction)
-    n = _count(x, axis, "var") - less
-    apart = subtract(wide, _mean(wide, axis, keepdims=True) if mean is None else asarray(mean))
-    if dtype_of(x).is_complex:
-        squares = add(square(real(apart)), square(imag(apart)))
-    else:
-        squares = square(apart)
-    total = sum(squares, axis, keepdims=keepdims)
+    n = builtins.max(_count(x, axis, "var") - less, 0)
+    kind = _lossy(x, dtype)
+    if kind is not None:
+        middle = _mean(x, axis, kind, True) if mean is None else asarray(mean)
+        squares = _squares(subtract(x, middle))
+        return _shared(sum(squares, axis, kind, keepdims), n, kind)
+    x = _float("var", x, dtype)
+    wide = _internal(x)
+    middle = _mean(wide, axis, keepdims=True) if mean is None else asarray(mean)
+    total = sum(_squares(subtract(wide, middle)), axis, keepdims=keepdims)
     kind = dtype_of(x).real if dtype is None else dtype_of(x)
-    return cast(divide(total, float(n if n > 0 else 0)), kind)
+    return cast(divide(total, float(n)), kind)
+
+
+def _squares(apart: Any) -> Any:
+    """The squared magnitudes."""
+    if dtype_of(apart).is_complex:
+        return add(square(real(apart)), square(imag(apart)))
+    return square(apart)
 
 
 def std(
@@ -426,16 +458,20 @@ def nanvar(
     np.float64(1.0)
     """
     ddof = degrees_less("nanvar", ddof, correction)
-    x = _float("nanvar", asarray(x), dtype)
+    x = asarray(x)
+    if dtype_of(x).kind not in ("float", "complex"):
+        return var(x, axis, dtype, ddof, keepdims, mean=mean)
+    kind = _lossy(x, dtype)
+    if kind is None or not kind.is_float:
+        x, kind = _float("nanvar", x, dtype), None
     wide, there = _internal(x), logical_not(isnan(x))
     count = cast(sum(there, axis, keepdims=keepdims), dtype_of(wide).real)
-    middle = nanmean(wide, axis, None, True) if mean is None else asarray(mean)
+    middle = nanmean(wide, axis, kind, True) if mean is None else asarray(mean)
     apart = where(there, subtract(wide, middle), 0)
-    squares = add(square(real(apart)), square(imag(apart)))
-    total = sum(squares, axis, keepdims=keepdims)
+    total = sum(_squares(apart), axis, keepdims=keepdims)
     found = divide(total, where(greater(count, ddof), subtract(count, float(ddof)), 0.0))
     found = where(greater(count, ddof), found, np.nan)
-    return cast(found, dtype_of(x).real if dtype is None else dtype_of(x))
+    return cast(found, kind or (dtype_of(x).real if dtype is None else dtype_of(x)))
 
 
 def nanstd(
@@ -455,7 +491,8 @@ def nanstd(
     >>> nanstd([1.0, float("nan"), 3.0])
     np.float64(1.0)
     """
-    return sqrt(nanvar(x, axis, dtype, ddof, keepdims, mean=mean, correction=correction))
+    found = nanvar(x, axis, dtype, ddof, keepdims, mean=mean, correction=correction)
+    return cast(sqrt(found), dtype_of(found))
 
 
 def nanprod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:

@@ -15,7 +15,7 @@ from pyc.errors import ConcretizationError, DTypeError, IndexOutOfRangeError, Sh
 from pyc.interpreter import bind1, is_number, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy import indexing
-from pyc.numpy.core import axis_of, broadcast, cast, constant, known_elements, value
+from pyc.numpy.core import axis_of, broadcast, cast, constant, converted, known_elements, value
 from pyc.trace import location
 
 
@@ -94,7 +94,8 @@ def _is_plain(items: Any) -> bool:
 def assigned(array: Any, key: Any, new: Any) -> Any:
     """`array` after `array[key] = new`: cast as NumPy assigns, from any kind to any."""
     old = type_of(array)
-    new = cast(value(new), old.dtype)
+    convert = cast if type(new) in (list, tuple) else converted  # of lists NumPy warns not: it raises
+    new = convert(value(new), old.dtype)
     if is_mask(key):
         return _masked(array, value(key), new)
     if key is Ellipsis or (isinstance(key, slice) and key == slice(None) and old.rank):
