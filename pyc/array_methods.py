@@ -21,6 +21,7 @@ from pyc.device import device_named, devices
 from pyc.errors import DeviceError, IndexOutOfRangeError, PycError, UnsupportedOpError
 from pyc.ir.types import ArrayType
 from pyc.numpy import indexing, on_device
+from pyc.numpy.elementwise import exponent
 from pyc.reasons import Reason, record
 from pyc.trace import dispatch, location
 from pyc.trace.methods import ArrayMethods
@@ -43,6 +44,28 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Array, Any], Any]:
         return function(other, self) if reflected else function(self, other)
 
     operator.__doc__ = f"`pyc.numpy.{name}` of the array and another operand."
+    return operator
+
+
+def _power(self: Array, other: Any) -> Any:
+    """`pyc.numpy.pow` of the array and another operand."""
+    return _raised(self, exponent(self, other))
+
+
+_raised = _binary("pow")
+
+
+def _equality(name: str) -> Callable[[Array, Any], Any]:
+    """The method of `==` or `!=`: no element is equal to what is neither an array nor a number."""
+    compared = _binary(name)
+
+    def operator(self: Array, other: Any) -> Any:
+        found = compared(self, other)
+        if found is NotImplemented and (other is None or isinstance(other, (str, bytes))):
+            return moved(np.full(self.shape, name == "not_equal"), device_named(self.device))
+        return found
+
+    operator.__doc__ = compared.__doc__
     return operator
 
 
@@ -420,6 +443,9 @@ _OWN: dict[str, Any] = {
     **{f"__{name}__": _binary(function) for name, function in _BINARY.items()},
     **{f"__r{name}__": _binary(function, True) for name, function in _BINARY.items()},
     **{f"__{name}__": _binary(function) for name, function in _COMPARISONS.items()},
+    "__eq__": _equality("equal"),
+    "__ne__": _equality("not_equal"),
+    "__pow__": _power,
     **{f"__{name}__": _unary(function) for name, function in _UNARY.items()},
 }
 

@@ -258,6 +258,12 @@ def power(x: Any, y: Any) -> Any:
     return bind1("integer_power" if kind.is_integer else "power", x, y)
 
 
+def exponent(x: Any, y: Any) -> Any:
+    """The exponent of `x ** y`: where NumPy squares, bools stay numbers of 8 bits."""
+    squares = type(y) is int and y == 2 and weak_type(x) is None
+    return np.int8(2) if squares and dtype_of(x) is dt.b1 else y
+
+
 def _complex_power(x: Any, n: int) -> Any:
     """x ** n by squares and products, in NumPy's order."""
     if n == 0:

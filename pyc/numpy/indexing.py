@@ -8,6 +8,7 @@ runs); boolean masks make shapes that depend on data and are refused with what t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from pyc.errors import (
     ShapeError,
     TracerIntegerConversionError,
 )
+from pyc.forks import load
 from pyc.frozen import frozen
 from pyc.interpreter import bind1, current, is_concrete, type_of
 from pyc.ir import dtype as dt
@@ -45,7 +47,7 @@ from pyc.numpy.elementwise import add as add_arrays
 from pyc.numpy.elementwise import clip, divide, maximum, minimum, multiply, power, remainder
 from pyc.numpy.elementwise import subtract as subtract_arrays
 from pyc.numpy.logic import less, logical_and, where
-from pyc.numpy.manipulation import ravel, reshape
+from pyc.numpy.manipulation import moveaxis, ravel, reshape
 
 Shape = tuple[int, ...]
 
@@ -399,6 +401,51 @@ _COMBINE = {
 }
 
 
+_IN_TURN = ("divide", "power")
+"""Those that no scatter does: where places repeat they act one after the other."""
+_OF_BOOLS = {"add": "max", "multiply": "min", "min": "min", "max": "max"}
+"""Sums and products of bools are `or` and `and`, as in NumPy."""
+
+
+def _may_repeat(indices: Sequence[Any], axes: Sequence[int]) -> bool:
+    """Whether an element may be named twice: not where all indices are known and differ."""
+    known = [known_elements(k) for k in indices]
+    if any(k is None for k in known):
+        return True
+    places = np.stack([k.reshape(-1) for k in known])
+    return bool(np.unique(places, axis=1).shape[1] < places.shape[1])
+
+
+def _changed_in_turn(
+    x: Any,
+    plan: _Plan,
+    places: tuple[Shape, tuple[int, ...], list[Any], int],
+    new: Any,
+    combine: Any,
+) -> Any:
+    """`x` with its elements combined with those of `new`, one place after the other."""
+    inner, axes, indices, position = places
+    boxed = _boxed(x, plan)
+    sizes = [size for k, (_, size, _) in enumerate(plan.box) if k not in axes]
+    count = prod(inner)
+    lines = reshape(new, (*sizes[:position], count, *sizes[position:]))
+    rows = moveaxis(lines, position, 0)
+    steps = tuple(reshape(k, (count,)) for k in indices)
+
+    def step(carry: Any, each: Any) -> tuple[Any, None]:
+        *at, row = each
+        where_to = {"axes": axes, "position": position}
+        old = bind1("gather", carry, *at, **where_to)
+        made = cast(combine(old, row), dtype_of(carry))
+        return bind1("scatter", carry, made, *at, **where_to, mode="set"), None
+
+    changed, _ = load("pyc.trace.control").scan(step, boxed, (*steps, rows))
+    if boxed is x:
+        return changed
+    whole = tuple(range(len(plan.box)))
+    return _set_box(x, _Plan(plan.box, frozenset(), (), whole, False), changed)
+
+
 def _reading(mode: str) -> str:
     """The mode in which elements are read that are written in `mode`: those that are left out may
     be any."""
@@ -417,14 +464,19 @@ def update(
     """x with x[key] set to `values`, or combined with them (how: add, subtract, multiply, divide,
     min, max, power, apply). Equal indices act one after the other in row-major order."""
     x = asarray(x)
+    options: dict[str, Any]
     if mode not in ("raise", "clip", "wrap", "drop", "fill"):
         raise ArgumentError(f"update mode {mode!r} is not one of raise, clip, wrap, drop, fill")
     if how not in ("set", "apply"):
         _check_kind(x, values, how)
+        if dtype_of(x) is dt.b1 and how in _OF_BOOLS:
+            options = {"how": _OF_BOOLS[how], "mode": mode, "unique_indices": unique_indices}
+            numbers = cast(value(values), dt.b1), dt.u8
+            return cast(update(cast(x, dt.u8), key, cast(*numbers), **options), dt.b1)
     shape = shape_of(x)
     wide, key = with_flag_axes(x, key)
     if wide is not x:
-        options: dict[str, Any] = {"how": how, "mode": mode, "unique_indices": unique_indices}
+        options = {"how": how, "mode": mode, "unique_indices": unique_indices}
         return update(wide, key, values, **options).reshape(shape)
     mask = _traced_mask(key)
     if mask is not None:
@@ -441,18 +493,14 @@ def update(
     scatter_mode, combine = _COMBINE.get(how, ("set", None)) if how != "set" else ("set", None)
     new = cast(value(values), dtype_of(x))
     new = _spread(new, target, how, key)
-    if scatter_mode is None:
-        if not unique_indices and combine is not subtract_arrays:
-            raise DTypeError(
-                f"update: {how} at indices that may repeat has no one order that is usual",
-                fix="Pass unique_indices=True if no place occurs twice.",
-            )
+    if how == "subtract":
+        scatter_mode, new = "add", _negated(new)
+    elif how in _IN_TURN or (dtype_of(x).is_complex and how in ("multiply", "min", "max")):
+        assert combine is not None
+        if not unique_indices and _may_repeat(indices, axes):
+            return _changed_in_turn(x, plan, (inner, axes, indices, position), new, combine)
         old = gather(x, key, mode=_reading(mode))
-        if combine is subtract_arrays:
-            scatter_mode, new = "add", _negated(new)
-        else:
-            assert combine is not None
-            scatter_mode, new = "set", cast(combine(old, new), dtype_of(x))
+        scatter_mode, new = "set", cast(combine(old, new), dtype_of(x))
     boxed = _boxed(x, plan)
     if boxed is not x and not inner and scatter_mode == "set" and mode in _INSIDE:
         return _set_box(x, plan, new, dict(zip(axes, indices, strict=True)))
@@ -476,8 +524,14 @@ def update(
 
 def _check_kind(x: Any, values: Any, how: str) -> None:
     """DTypeError if values are of a higher kind than `x`: floats for integers, which would lose
-    their fractions."""
+    their fractions, as quotients of integers would."""
     old, new = dtype_of(x), dtype_of(value(values))
+    if how == "divide" and not (old.is_float or old.is_complex):
+        raise DTypeError(
+            f"update: quotients are floats, and the array is {old.name}",
+            fix="Convert the array before, `x.astype(float)`; or write whole quotients, "
+            "`x.at[i].set(x[i] // v)`.",
+        )
     if not (old.is_integer and new.is_integer) and not np.can_cast(
         new.numpy, old.numpy, "same_kind"
     ):

@@ -56,7 +56,7 @@ from pyc.numpy.factorisations import (
     svdvals,
 )
 from pyc.numpy.linear_algebra import matmul
-from pyc.numpy.logic import bitwise_and, greater, not_equal, where
+from pyc.numpy.logic import bitwise_and, greater, less, not_equal, where
 from pyc.numpy.manipulation import expand_dims, matrix_transpose, reshape
 from pyc.numpy.statistics import any as any_true
 from pyc.numpy.statistics import max as greatest
@@ -317,7 +317,10 @@ def slogdet(a: Any) -> SlogdetResult:
     kind = dtype_of(x)
     diagonal, parity, singular = _diagonal_and_parity(x)
     size = absolute(diagonal)
-    signs = product(sign(diagonal), axis=-1)
+    if kind.is_complex:
+        signs = product(sign(diagonal), axis=-1)
+    else:  # NaN has no sign that would count
+        signs = product(where(less(diagonal, 0), cast(-1, kind), cast(1, kind)), axis=-1)
     signs = where(singular, cast(0, kind), multiply(signs, cast(parity, kind)))
     logs = where(singular, cast(-np.inf, dtype_of(size)), total(log(size), axis=-1))
     return SlogdetResult(signs, logs)

@@ -10,7 +10,7 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.compositions import public, run
 from pyc.errors import ArgumentError, ShapeError
-from pyc.interpreter import type_of
+from pyc.interpreter import is_tracing, type_of
 from pyc.ir import dtype as dt
 from pyc.numpy import core
 from pyc.random.arguments import REAL, check_broadcast, is_known, key_of, parameter, shape_of
@@ -43,8 +43,8 @@ def choice(
     replace: whether one may come more than once
     p: the probability of each, up to a common factor; not negative. Without replacement those of
     probability 0 come last; with it they never do, unless all are 0
-    raises ArgumentError: nothing to draw from, or too few without replacement; ShapeError: `p` is
-    not one for each
+    raises ArgumentError: nothing to draw from, or too few without replacement; outside of
+    a trace: `p` is negative, NaN, or has no finite sum; ShapeError: `p` is not one for each
     """
     key = key_of("choice", key)
     sizes = shape_of("choice", shape)
@@ -65,10 +65,25 @@ def choice(
             f"random.choice: `p` has shape {weights.shape}, and there are {count} to draw from",
             fix="It is one probability for each of them.",
         )
+    if weights is not None and not is_tracing():
+        _check_weights(np.asarray(weights))
     fixed = sizes, count, bool(replace)
     if known:
         return run("random.choice", _places, key, weights, fixed=fixed)
     return run("random.choice", _chosen, key, values, weights, fixed=(place, *fixed))
+
+
+def _check_weights(weights: np.ndarray[Any, Any]) -> None:
+    """ArgumentError: numbers that are no probabilities, not up to a factor either."""
+    with np.errstate(over="ignore"):
+        total = weights.sum(dtype=np.float64)
+    if not (np.all(weights >= 0) and np.isfinite(total)):
+        bad = weights[~(weights >= 0)]
+        found = f"holds {bad[0]}" if len(bad) else f"sums to {total}"
+        raise ArgumentError(
+            f"random.choice: `p` {found}, and probabilities are not negative, with a finite sum",
+            fix="Give one weight of at least 0 for each: they need not sum to 1.",
+        )
 
 
 @public

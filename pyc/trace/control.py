@@ -191,6 +191,9 @@ def _factor(name: str, unroll: int | bool, length: int, option: str = "unroll") 
     """How many of `length` steps one iteration takes."""
     if unroll is True:
         return max(length, 1)
+    if not hasattr(unroll, "__index__"):
+        kind = type(unroll).__name__
+        raise DTypeError(f"{name}: `{option}` must be an integer, got {unroll!r} ({kind})")
     found = operator.index(unroll)
     if found < 0:
         raise ArgumentError(f"{name}: `{option}` must not be negative, got {unroll}")

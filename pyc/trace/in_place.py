@@ -136,9 +136,10 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """The main diagonal of a matrix becomes `val`, repeated or cut; traced ones without `wrap`.
+    """The main diagonal of a matrix, or of an array whose axes have one length, becomes `val`,
+    repeated or cut. wrap: in a tall matrix it begins again below the square.
 
-    raises ShapeError: a traced array that is no matrix
+    raises ShapeError: a traced array that is neither
 
     NumPy: `numpy.fill_diagonal`.
 
@@ -147,9 +148,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     >>> a.tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    if wrap and not (type(a) is np.ndarray and not is_tracing()):
-        keywords.refuse("np.fill_diagonal", "fill_diagonal", "wrap")
-    _changed(np.fill_diagonal, a, (val, wrap), lambda: updating.with_diagonal(a, val))
+    _changed(np.fill_diagonal, a, (val, wrap), lambda: updating.with_diagonal(a, val, wrap))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:

@@ -33,6 +33,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.graph import Location, Value
 from pyc.numpy import indexing
 from pyc.numpy.core import plain_number
+from pyc.numpy.elementwise import exponent
 from pyc.trace import absent_methods, dispatch, location, selecting, strangers, updating
 from pyc.trace.memory import ArrayMemory, Owner
 from pyc.trace.methods import ArrayMethods
@@ -63,6 +64,8 @@ def _binary(name: str, symbol: str, reflected: bool = False) -> Any:
                     return found
         if self.weak is not None:  # a Python number, and so is what a class of numbers gives
             other = plain_number(other)
+        if name == "pow" and not reflected:
+            other = exponent(self, other)
         function = getattr(pnp, name)
         out = function(other, self) if reflected else function(self, other)
         if self.weak is not None and weak_type(other) is not None:

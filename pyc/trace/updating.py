@@ -11,8 +11,15 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.errors import ConcretizationError, DTypeError, IndexOutOfRangeError, ShapeError
-from pyc.interpreter import bind1, is_number, type_of
+from pyc.errors import (
+    ArgumentError,
+    ConcretizationError,
+    DTypeError,
+    IndexOutOfRangeError,
+    ShapeError,
+)
+from pyc.forks import load
+from pyc.interpreter import WEAK, bind1, is_number, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy import indexing
 from pyc.numpy.core import axis_of, broadcast, cast, constant, converted, known_elements, value
@@ -94,8 +101,7 @@ def _is_plain(items: Any) -> bool:
 def assigned(array: Any, key: Any, new: Any) -> Any:
     """`array` after `array[key] = new`: cast as NumPy assigns, from any kind to any."""
     old = type_of(array)
-    convert = cast if type(new) in (list, tuple) else converted  # of lists NumPy warns not: it raises
-    new = convert(value(new), old.dtype)
+    new = (cast if type(new) in (list, tuple) else converted)(value(new), old.dtype)
     if is_mask(key):
         return _masked(array, value(key), new)
     if key is Ellipsis or (isinstance(key, slice) and key == slice(None) and old.rank):
@@ -151,11 +157,19 @@ def copied_to(array: Any, source: Any, where: Any = True) -> Any:
     return bind1("select", mask, found, array)
 
 
-def fitted_kind(what: str, array: Any, new: Any) -> Any:
-    """`new` in the dtype of `array`, if "same kind" allows."""
+def _safely(what: str, array: Any, new: Any) -> Any:
+    """`new` in the dtype of `array`: of arrays if that loses nothing, of numbers and lists always,
+    as NumPy has it."""
+    if type(new) in (list, tuple):
+        return cast(value(new), type_of(array).dtype)
+    return fitted_kind(what, array, new, "safe")
+
+
+def fitted_kind(what: str, array: Any, new: Any, rule: Any = "same_kind") -> Any:
+    """`new` in the dtype of `array`, if a rule of casting allows."""
     old = type_of(array)
-    weak = type(new) in (bool, int, float, complex)
-    if not weak and not np.can_cast(type_of(new).dtype.numpy, old.dtype.numpy, "same_kind"):
+    weak = type(new) in WEAK or weak_type(new) is not None
+    if not weak and not np.can_cast(type_of(new).dtype.numpy, old.dtype.numpy, rule):
         raise DTypeError(
             f"{what}: NumPy does not cast {type_of(new).dtype.name} to {old.dtype.name} in place",
             fix=f'Write `.astype("{old.dtype.name}")` of the values.',
@@ -164,30 +178,43 @@ def fitted_kind(what: str, array: Any, new: Any) -> Any:
     return cast(new, old.dtype)
 
 
-def with_diagonal(array: Any, new: Any) -> Any:
-    """`array` after `np.fill_diagonal(array, new)`, for a matrix and one value or a line; no values
-    change nothing."""
+def with_diagonal(array: Any, new: Any, wrap: bool = False) -> Any:
+    """`array` after `np.fill_diagonal(array, new, wrap)`, for one value or a line; no values change
+    nothing. wrap: the diagonal begins again below the square."""
     shape = type_of(array).shape
-    if len(shape) != 2:
-        raise ShapeError(f"fill_diagonal: needs a matrix, got shape {shape}", place=location.here())
+    if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
+        raise ShapeError(
+            f"fill_diagonal: needs a matrix, or axes of one length, got shape {shape}",
+            place=location.here(),
+        )
     if not type_of(pnp.asarray(new)).size:
         return array
-    count = min(shape)
-    rows = constant(np.arange(count))
-    return indexing.update(array, (rows, rows), repeated(array, new, (count,)))
+    if len(shape) > 2:
+        rows = constant(np.arange(shape[0]))
+        key = (rows,) * len(shape)
+        return indexing.update(array, key, repeated(array, new, (shape[0],)))
+    height, width = shape
+    places = np.arange(0, height * width if wrap else min(height * width, width**2), width + 1)
+    found = np.divmod(places, max(width, 1))
+    return indexing.update(array, tuple(map(constant, found)), repeated(array, new, (len(places),)))
 
 
 def repeated(array: Any, new: Any, shape: tuple[int, ...]) -> Any:
     """Values in the dtype of `array`, repeated or cut in row-major order to fill a shape."""
-    found = cast(value(new), type_of(array).dtype)
+    found = converted(value(new), type_of(array).dtype)
     return found if type_of(found).shape == shape else pnp.resize(found, shape)
 
 
 def with_put(array: Any, indices: Any, new: Any, mode: str = "raise") -> Any:
-    """`array` after `np.put(array, indices, new, mode)`; no values change nothing."""
-    if not type_of(pnp.asarray(new)).size:
-        return array
+    """`array` after `np.put(array, indices, new, mode)`; no values change nothing. Bools are 0 and
+    1; what mode "clip" clips to the ends are negative places too."""
     places = pnp.reshape(pnp.asarray(indices), -1)
+    if not (type_of(pnp.asarray(new)).size and type_of(places).size):
+        return array
+    if type_of(places).dtype is dt.b1:
+        places = cast(places, dt.i64)
+    if mode == "clip":
+        places = pnp.maximum(places, 0)
     flat = pnp.reshape(array, -1)
     flat = indexing.update(flat, places, repeated(array, new, type_of(places).shape), mode=mode)
     return pnp.reshape(flat, type_of(array).shape)
@@ -196,22 +223,42 @@ def with_put(array: Any, indices: Any, new: Any, mode: str = "raise") -> Any:
 def with_mask_put(array: Any, mask: Any, new: Any) -> Any:
     """`array` after `np.putmask(array, mask, new)`: a value goes to the place of its number; no
     values change nothing."""
-    if not type_of(pnp.asarray(new)).size:
+    under = _under("putmask", array, mask)
+    values = _safely("putmask", array, new)
+    if not type_of(pnp.asarray(values)).size:
         return array
-    values = repeated(array, new, type_of(array).shape)
-    return pnp.where(pnp.astype(pnp.asarray(mask), np.bool_), values, array)
+    return pnp.where(under, repeated(array, values, type_of(array).shape), array)
 
 
 def with_placed(array: Any, mask: Any, new: Any) -> Any:
-    """`array` after `np.place(array, mask, new)`: the values go to the mask's places in turn."""
-    values = pnp.reshape(cast(value(new), type_of(array).dtype), -1)
-    under = pnp.reshape(pnp.astype(pnp.asarray(mask), np.bool_), -1)
-    known = known_elements(under)
-    if not type_of(values).size and known is not None and not known.any():
+    """`array` after `np.place(array, mask, new)`: the values go to the mask's places in turn.
+
+    raises ArgumentError: there are places and no values; when the program runs, if the mask is
+    traced
+    """
+    under = pnp.reshape(_under("place", array, mask), -1)
+    values = pnp.reshape(_safely("place", array, new), -1)
+    if not type_of(values).size:
+        error = ArgumentError(
+            "place: the mask has places, and there are no values", fix="Give at least one value."
+        )
+        load("pyc.trace.raising").check(pnp.logical_not(pnp.any(under)), error)
         return array
     turn = (pnp.cumulative_sum(pnp.astype(under, np.int64)) - 1) % type_of(values).size
     found = pnp.where(under, pnp.take(values, turn), pnp.reshape(array, -1))
     return pnp.reshape(found, type_of(array).shape)
+
+
+def _under(what: str, array: Any, mask: Any) -> Any:
+    """A mask of as many elements as `array`, of its shape. ShapeError: it has others."""
+    found, shape = pnp.astype(pnp.asarray(mask), np.bool_), type_of(array).shape
+    if type_of(found).size != type_of(array).size:
+        raise ShapeError(
+            f"{what}: a mask of shape {type_of(found).shape} for an array of shape {shape}",
+            fix="Give a mask of as many elements as the array has.",
+            place=location.here(),
+        )
+    return pnp.reshape(found, shape)
 
 
 def with_elements(array: Any, indices: Any, new: Any, axis: int | None) -> Any:

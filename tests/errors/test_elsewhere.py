@@ -241,3 +241,8 @@ def test_a_function_that_the_driver_lacks(golden: Any) -> None:
     driver = SimpleNamespace(cuGetProcAddress=lambda name, version, flags: (WELL, 0, 1))
     on: Any = SimpleNamespace(driver=driver)
     golden(text_of(lambda: cuda.Device.function(on, "cuGraphInstantiateWithFlags")))
+
+
+def test_weights_of_a_choice_that_are_no_probabilities(golden: Any) -> None:
+    key = pyc.random.key(0)
+    golden(text_of(lambda: pyc.random.choice(key, 3, p=np.array([0.5, -0.25, 1.0]))))

@@ -192,9 +192,9 @@ def norm_of_an_unknown_kind(x):
     return pnp.linalg.vector_norm(x, ord="fro")
 
 
-@given(LINE, PLACES)
-def update_without_an_order(x, p):
-    return x.at[p].divide(2.0)
+@given(PLACES)
+def quotients_of_integers(p):
+    return p.at[0].divide(2)
 
 
 @given(LINE)
@@ -407,3 +407,22 @@ def index_of_an_axis_without_elements(x):
 @given(LINE)
 def parts_from_a_fraction(x):
     return np.split(x, [1.5])
+
+
+@given(PLACES, TRUTHS[:3], LINE)
+def values_under_a_mask_that_lose_fractions(p, mask, x):
+    a = p.copy()
+    np.putmask(a, mask, x[:3])
+    return a
+
+
+@given(LINE)
+def batches_of_a_part_of_a_slice(x):
+    return lax.map(lambda v: v * 2, x, batch_size=1.5)
+
+
+@given(np.zeros((2, 3, 2)))
+def diagonal_of_unequal_axes(a):
+    b = a.copy()
+    np.fill_diagonal(b, 1.0)
+    return b

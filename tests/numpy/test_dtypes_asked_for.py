@@ -171,7 +171,7 @@ def test_a_complex_value_fits_no_real_place() -> None:
     for new in (1j, [1j, 2]):
         with pytest.raises(TypeError):
             _assigned(np.zeros((2, 2)), 0, new)
-        with pytest.raises(TypeError, match="imaginary|complex"):
+        with pytest.raises(TypeError, match=r"imaginary|complex"):
             pyc.jit(lambda x, new=new: _assigned(x, 0, new))(np.zeros((2, 2)))
 
 
