@@ -57,6 +57,19 @@ def checked_size(size: Any) -> int | None:
     )
 
 
+def checked_name(name: Any) -> Any:
+    """`axis_name`, anything hashable; ArgumentError for what is not."""
+    try:
+        hash(name)
+    except TypeError:
+        raise ArgumentError(
+            f"vmap: `axis_name` must be hashable, got {name!r}",
+            fix='Give a text: `axis_name="batch"`.',
+            place=location.here(),
+        ) from None
+    return name
+
+
 def _spread(option: str, axes: Any, structure: TreeDef, name: str) -> list[int | None]:
     """The axis of each leaf of a tree. name: of the tree, in messages.
 
@@ -188,11 +201,12 @@ def _kind(x: Any) -> str:
     return type(x).__name__ if weak is None else weak.__name__
 
 
-def _size(arguments: Sequence[_Argument], axis_size: int | None) -> int:
-    """The number of lanes that all arguments have."""
+def _size(arguments: Sequence[_Argument], axis_size: int | None, name: Any) -> int:
+    """The number of lanes that all arguments have. name: of the lanes, None if they have none."""
+    over = "vmap" if name is None else f"vmap over {name!r}"
     if not arguments and axis_size is None:
         raise ArgumentError(
-            "vmap: no argument is mapped: every axis is None, or there are no arrays",
+            f"{over}: no argument is mapped: every axis is None, or there are no arrays",
             fix="Map over an axis of some argument, or say how many lanes there are: "
             "`axis_size=n`.",
         )
@@ -204,7 +218,7 @@ def _size(arguments: Sequence[_Argument], axis_size: int | None) -> int:
     if len(sizes) > 1:
         told = "; ".join(f"{size} lanes: {_listed(names)}" for size, names in sizes.items())
         raise ShapeError(
-            f"vmap: the mapped axes have different sizes: {told}",
+            f"{over}: the mapped axes have different sizes: {told}",
             fix="Map over axes of one size; None in `in_axes` stands for what is the same for "
             "all lanes.",
         )
@@ -223,11 +237,11 @@ def _listed(names: Sequence[str]) -> str:
 @in_view
 def _call(
     fun: Callable[..., Any],
-    axes: tuple[Any, Any, int | None],
+    axes: tuple[Any, Any, int | None, Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    in_axes, out_axes, axis_size = axes
+    in_axes, out_axes, axis_size, axis_name = axes
     with Placed():
         leaves, structure = tree.flatten_ordered((args, kwargs))
         named = _parameters(fun, len(args))
@@ -246,7 +260,7 @@ def _call(
             if axis is not None
         }
         arguments = list(mapped.values())
-        size = _size(arguments, axis_size)
+        size = _size(arguments, axis_size, axis_name)
         trace = Trace(current())
         trace.caller = "pyc.vmap"
         with tracing(trace):
@@ -277,7 +291,7 @@ def call(mapped: Mapped, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
     raises ArgumentError, ShapeError, DTypeError: the axes do not fit the arguments or the results
     """
-    axes = mapped.in_axes, mapped.out_axes, mapped.axis_size
+    axes = mapped.in_axes, mapped.out_axes, mapped.axis_size, mapped.axis_name
     return _call(mapped.fun, axes, args, kwargs)
 
 
@@ -332,4 +346,4 @@ def _batched(
     return builder.build(outs)
 
 
-__all__ = ["call", "checked_axes", "checked_size"]
+__all__ = ["call", "checked_axes", "checked_name", "checked_size"]

@@ -92,21 +92,30 @@ class Mapped:
     """The attributes that hold what the user gave."""
 
     def __init__(
-        self, fun: Callable[..., Any], in_axes: Any, out_axes: Any, axis_size: int | None
+        self,
+        fun: Callable[..., Any],
+        in_axes: Any,
+        out_axes: Any,
+        axis_size: int | None,
+        axis_name: Any = None,
     ) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.in_axes = in_axes
         self.out_axes = out_axes
         self.axis_size = axis_size
+        self.axis_name = axis_name
 
     def __repr__(self) -> str:
-        return f"<mapped {getattr(self.fun, '__name__', self.fun)!s}>"
+        over = "" if self.axis_name is None else f" over {self.axis_name!r}"
+        return f"<mapped {getattr(self.fun, '__name__', self.fun)!s}{over}>"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Mapped:
         """Itself, as functions are; of a method of an object that is copied, that of the copy."""
         fun = load("copy").deepcopy(self.fun, memo)
-        return self if fun is self.fun else Mapped(fun, self.in_axes, self.out_axes, self.axis_size)
+        if fun is self.fun:
+            return self
+        return Mapped(fun, self.in_axes, self.out_axes, self.axis_size, self.axis_name)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The results of all lanes."""

@@ -299,7 +299,7 @@ class Functions:
         """The translated function, mapped over the same axes."""
         self._space.reads.note(path, "same", value)
         of = {k: self._translate(getattr(value, k), path.attribute(k)) for k in value.PARTS}
-        return Mapped(**of, axis_size=value.axis_size)
+        return Mapped(**of, axis_size=value.axis_size, axis_name=value.axis_name)
 
     def cached(self, value: Any, path: Path) -> Any:
         """The translated function with a cache of the trace's own."""

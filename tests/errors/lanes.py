@@ -151,3 +151,13 @@ def types_of_other_results(m):
 @given(MATRIX)
 def keyword_that_has_no_axis(m):
     return pyc.vmap(lambda v, mode="slow": v)(m, mode="fast")
+
+
+@given(MATRIX)
+def name_of_lanes_that_is_a_list(m):
+    return pyc.vmap(np.sum, axis_name=["batch"])(m)
+
+
+@given(MATRIX, LINE)
+def named_lanes_of_two_sizes(m, x):
+    return pyc.vmap(np.dot, axis_name="batch")(m, x[:, None])

@@ -481,3 +481,13 @@ def test_map_in_blocks(batch_size: int | None, count: int) -> None:
         found = run(f, given, batch_size=batch_size)
         assert same_bits(found["s"], pyc.jit(lambda x, n: x.sum(1) * n)(x, np.arange(count)))
         assert same_bits(found["r"], np.stack([x, -x], 1))
+
+
+def test_a_name_of_the_lanes_changes_no_result() -> None:
+    for name in (None, "batch", ("rows", 1), 3):
+        named = pyc.vmap(lambda x: x.sum(), axis_name=name)
+        np.testing.assert_array_equal(named(X), pyc.vmap(lambda x: x.sum())(X))
+    inner = pyc.vmap(pyc.vmap(np.sin, axis_name="i"), axis_name="i")
+    np.testing.assert_array_equal(inner(X), pyc.vmap(pyc.vmap(np.sin))(X))
+    decorated = pyc.vmap(axis_name="batch")(np.sum)
+    assert "over 'batch'" in repr(decorated.__wrapped__)
