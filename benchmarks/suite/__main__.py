@@ -2,12 +2,14 @@
 
     python -m benchmarks.suite --python jax=/path/bin/python --python torch=/path/bin/python ...
         [--peers numpy,jax] [--only softmax,rows] [--sizes tiny,large] [--json FILE]
-        [--markdown FILE] [--html FILE] [--chart FILE.svg]
+        [--compiled FOLDER] [--markdown FILE] [--html FILE] [--chart FILE.svg]
         [--compare OLD.json --fail-on-regression] [--read FILE.json]
 
 Each contender has a process of its own, with `--threads` threads; results are compared with NumPy's
 before they are timed. First all take turns, which says who is quickest; then ours and the quickest
-do, in new samples. `--read` makes tables of a file and runs nothing.
+do, in new samples. With `--compiled` Numba and torch keep what they compile in a folder; a run of
+`--rounds 0`, of which several may go at once, fills it and times nothing. `--read` makes tables of
+a file and runs nothing.
 """
 
 from __future__ import annotations
@@ -64,7 +66,8 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     )
     add("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each contender")
     add("--clock", choices=list(CLOCKS), default="wall", help="processor: for a busy machine")
-    add("--rounds", type=int, default=9, help="turns of ours and the best peer")
+    add("--rounds", type=int, default=9, help="turns of ours and the best peer; 0: prepare only")
+    add("--compiled", type=Path, metavar="FOLDER", help="where Numba and torch keep compiled code")
     add("--seconds", type=float, default=0.03, help="of a turn")
     add("--limit", type=float, default=300.0, help="seconds to prepare a workload")
     add("--chosen-in", type=Path, metavar="FILE", help="take the best peers from this run")
@@ -98,12 +101,13 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
     if unknown:
         sys.exit(f"--python: no library {', '.join(unknown)}: there are {', '.join(LIBRARIES)}")
     earlier = by_key(read(given.chosen_in)["records"]["workloads"]) if given.chosen_in else {}
+    kept = given.compiled.resolve() if given.compiled else None
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         processes: dict[str, Process] = {}
         told: dict[str, Any] = {}
         for name in contenders(given):
-            process = start(CONTENDERS[name], pythons, given.threads, given.clock)
+            process = start(CONTENDERS[name], pythons, given.threads, given.clock, kept)
             stack.callback(process.close)
             if process.missing:
                 print(f"without {name}: {process.missing}")
@@ -153,6 +157,8 @@ def line(record: Record) -> str:
             cells.append(f"{name} {duration(answer['median'])}")
         elif "error" in answer:
             cells.append(f"{name} FAILED ({answer['error']})")
+        elif "first" in answer:
+            cells.append(f"{name} first call {duration(answer['first'])}")
     for table, ratio in record["ratio"].items():
         cells.append(f"{table} {ratio['ratio']:.2f} of {record['best'][table]}")
     return "  ".join([*cells, f"load {record['load']:.1f}"])

@@ -29,9 +29,16 @@ START_SECONDS = 120.0
 class Process:
     """One contender's process. `missing`: why it cannot take part, or None."""
 
-    def __init__(self, contender: Contender, python: str, threads: int, clock: str) -> None:
+    def __init__(
+        self,
+        contender: Contender,
+        python: str,
+        threads: int,
+        clock: str,
+        kept: Path | None = None,
+    ) -> None:
         self.contender, self.python = contender, python
-        self.threads, self.clock = threads, clock
+        self.threads, self.clock, self.kept = threads, clock, kept
         self.missing: str | None = None
         self.versions: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -43,8 +50,9 @@ class Process:
     def _start(self) -> None:
         command = [self.python, "-m", "benchmarks.suite.worker"]
         command += [self.contender.name, str(self.threads), self.clock]
-        settings = {**os.environ, **environment(self.contender, self.threads)}
-        settings["PYTHONPATH"] = str(ROOT)
+        settings = {**os.environ, **environment(self.contender, self.threads, self.kept)}
+        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        settings["PYTHONPATH"] = os.pathsep.join(paths)
         self._left = b""
         try:
             self._process = subprocess.Popen(
@@ -179,6 +187,9 @@ def interpreters(given: list[str]) -> dict[str, str]:
     return found
 
 
-def start(contender: Contender, pythons: dict[str, str], threads: int, clock: str) -> Process:
-    """The contender's process."""
-    return Process(contender, pythons.get(contender.library, sys.executable), threads, clock)
+def start(
+    contender: Contender, pythons: dict[str, str], threads: int, clock: str, kept: Path | None
+) -> Process:
+    """The contender's process. kept: the folder of what it compiles."""
+    python = pythons.get(contender.library, sys.executable)
+    return Process(contender, python, threads, clock, kept)
