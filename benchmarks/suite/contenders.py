@@ -305,4 +305,6 @@ def environment(contender: Contender, threads: int, kept: Path | None) -> dict[s
     if kept:
         settings[KEPT] = str(kept)
         settings["TORCHINDUCTOR_CACHE_DIR"] = str(kept / f"{contender.name}-{count}")
-    return {**settings, "TF_CPP_MIN_LOG_LEVEL": "3", **contender.environment}
+    # JAX would take a GPU where it finds one.
+    settings |= {"TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
+    return settings | contender.environment
