@@ -54,7 +54,7 @@ def take_turns(
     samples: Samples = {name: [] for name in order}
     for _ in range(rounds):
         for name in order:
-            settle()
+            settle(list(processes.values()))
             load.start()
             answer = processes[name].ask(limit, "time", seconds=seconds)
             load.stop()

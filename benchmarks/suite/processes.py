@@ -24,6 +24,8 @@ TICK = os.sysconf("SC_CLK_TCK")
 BUSY_FIELDS = (0, 1, 2, 5, 6, 7)
 """Of the line of all processors: user, nice, system, interrupts twice, stolen by the host."""
 START_SECONDS = 120.0
+PAUSE, LONGEST_SPIN = 0.01, 0.5
+"""Seconds between turns at least, and at most."""
 
 
 class Process:
@@ -169,9 +171,15 @@ class Load:
         return max(0.0, self._ticks / TICK / self._seconds) if self._seconds else 0.0
 
 
-def settle() -> None:
-    """Waits until the idle threads of the last contender have stopped spinning."""
-    sleep(0.01)
+def settle(processes: list[Process]) -> None:
+    """Waits until the idle threads of the last contender have stopped spinning: those of OpenBLAS
+    take a tenth of a second, in which they would have the processors of the next one."""
+    sleep(PAUSE)
+    if all(p.threads == 1 for p in processes):
+        return
+    end, before = perf_counter() + LONGEST_SPIN, -1
+    while perf_counter() < end and before != (before := sum(p.ticks() for p in processes)):
+        sleep(2 / TICK)
 
 
 def interpreters(given: list[str]) -> dict[str, str]:
