@@ -18,11 +18,11 @@ from pyc.backends.host import host_target
 from pyc.compile import RELEASE_BYTES, address
 from pyc.fingerprint import Document, versions
 from pyc.forks import compiling, load, may_wait
-from pyc.frozen import frozen, replace
+from pyc.frozen import frozen
 from pyc.ir.loops import Kernel
 from pyc.ir.ops.linalg import PACKAGE
-from pyc.ir.plan import CANCELLED, Library, Place, Plan, PlanBuffer, walk_steps
-from pyc.ir.routines import describe, is_lapack
+from pyc.ir.plan import CANCELLED, Library, Plan, walk_steps
+from pyc.ir.routines import alone, describe, is_lapack
 from pyc.ir.target import Target
 from pyc.runtime import call, pool
 
@@ -95,12 +95,8 @@ def host_routines(plan: Plan, name: str) -> dict[Library, HostStep]:
     found: dict[Library, HostStep] = {}
     for step in walk_steps(plan.steps):
         if isinstance(step, Library) and is_lapack(step.routine) and step not in found:
-            places = tuple(range(len(step.slots)))
-            sizes = [plan.buffers[slot].nbytes for slot in step.slots]
-            buffers = tuple(PlanBuffer(n, Place.ARGUMENT, k) for k, n in enumerate(sizes))
-            alone = Plan((), buffers, (replace(step, slots=places),), places, ())
             roles = describe(step.routine, step.integers).roles
-            found[step] = HostStep(HostRoutine(str(alone), roles), name)
+            found[step] = HostStep(HostRoutine(str(alone(plan, step)), roles), name)
     return found
 
 

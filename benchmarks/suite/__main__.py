@@ -2,12 +2,16 @@
 
     python -m benchmarks.suite --python jax=/path/bin/python --python torch=/path/bin/python ...
         [--peers numpy,jax] [--only softmax,rows] [--sizes tiny,large] [--json FILE]
-        [--markdown FILE] [--html FILE] [--chart FILE.svg]
+        [--compiled FOLDER] [--markdown FILE] [--html FILE] [--chart FILE.svg]
         [--compare OLD.json --fail-on-regression] [--read FILE.json]
+    python -m benchmarks.suite --bits 1,2,3 [--only softmax,rows] [--sizes tiny,large] [--json FILE]
 
 Each contender has a process of its own, with `--threads` threads; results are compared with NumPy's
 before they are timed. First all take turns, which says who is quickest; then ours and the quickest
-do, in new samples. `--read` makes tables of a file and runs nothing.
+do, in new samples. With `--compiled` Numba and torch keep what they compile in a folder; a run of
+`--rounds 0`, of which several may go at once, fills it and times nothing. `--read` makes tables of
+a file and runs nothing. `--bits` runs pyc alone: the bytes of its results with these numbers of
+threads must be the same.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.runner import publish
+from benchmarks.suite import bits
 from benchmarks.suite.contenders import CONTENDERS, LIBRARIES, TABLES
 from benchmarks.suite.figures import by_key, contests, failures, regressions
 from benchmarks.suite.measure import Record, measure
@@ -49,6 +54,14 @@ def listed(allowed: Sequence[str]) -> Any:
     return read
 
 
+def counts(text: str) -> list[int]:
+    """Numbers of threads with commas between."""
+    found = [int(n) for n in text.split(",")]
+    if len(found) < 2 or min(found) < 1:
+        raise argparse.ArgumentTypeError(f"two numbers of threads or more, got {text}")
+    return found
+
+
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     workloads = every()
@@ -64,10 +77,12 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     )
     add("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each contender")
     add("--clock", choices=list(CLOCKS), default="wall", help="processor: for a busy machine")
-    add("--rounds", type=int, default=9, help="turns of ours and the best peer")
+    add("--rounds", type=int, default=9, help="turns of ours and the best peer; 0: prepare only")
+    add("--compiled", type=Path, metavar="FOLDER", help="where Numba and torch keep compiled code")
     add("--seconds", type=float, default=0.03, help="of a turn")
     add("--limit", type=float, default=300.0, help="seconds to prepare a workload")
     add("--chosen-in", type=Path, metavar="FILE", help="take the best peers from this run")
+    add("--bits", type=counts, metavar="1,2,3", help="compare bytes with these threads, time none")
     for name in ("json", "markdown", "html", "chart"):
         add(f"--{name}", type=Path, metavar="FILE")
     add("--read", type=Path, metavar="FILE", help="run nothing: the figures of this file")
@@ -98,12 +113,13 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
     if unknown:
         sys.exit(f"--python: no library {', '.join(unknown)}: there are {', '.join(LIBRARIES)}")
     earlier = by_key(read(given.chosen_in)["records"]["workloads"]) if given.chosen_in else {}
+    kept = given.compiled.resolve() if given.compiled else None
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         processes: dict[str, Process] = {}
         told: dict[str, Any] = {}
         for name in contenders(given):
-            process = start(CONTENDERS[name], pythons, given.threads, given.clock)
+            process = start(CONTENDERS[name], pythons, given.threads, given.clock, kept)
             stack.callback(process.close)
             if process.missing:
                 print(f"without {name}: {process.missing}")
@@ -153,6 +169,8 @@ def line(record: Record) -> str:
             cells.append(f"{name} {duration(answer['median'])}")
         elif "error" in answer:
             cells.append(f"{name} FAILED ({answer['error']})")
+        elif "first" in answer:
+            cells.append(f"{name} first call {duration(answer['first'])}")
     for table, ratio in record["ratio"].items():
         cells.append(f"{table} {ratio['ratio']:.2f} of {record['best'][table]}")
     return "  ".join([*cells, f"load {record['load']:.1f}"])
@@ -178,8 +196,21 @@ def compare(given: argparse.Namespace, records: list[Record]) -> int:
     return int(bool(worse or lost) and given.fail_on_regression)
 
 
+def compare_bits(given: argparse.Namespace) -> int:
+    """Prints each case of `--bits`; 1 where one has other bits."""
+    cases: list[bits.Case] = []
+    for case in bits.every_case(selected(given.only), given.sizes, given.bits):
+        print(case, flush=True)
+        cases.append(case)
+    publish(given, {"threads": given.bits, "cases": bits.records(cases)})
+    print(bits.summary(cases))
+    return int(any(c.other for c in cases))
+
+
 def main() -> int:
     given = options()
+    if given.bits:
+        return compare_bits(given)
     found = read(given.read) if given.read else run(given)
     records: list[Record] = found["records"]["workloads"]
     for table in TABLES:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,8 @@ import numpy as np
 from benchmarks.workloads.entry import NUMPY_OF, PEER_NAMES, SAME, Workload, bind
 
 FAST_XLA = "--xla_cpu_enable_fast_math=true"
+KEPT = "BENCHMARK_COMPILED"
+"""In the environment of a process: the folder in which peers keep what they compile."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +206,7 @@ class Numba(Library):
     def load(self) -> None:
         self.numba = module("numba")
         bind({"prange": self.numba.prange})
+        self.kept = os.environ.get(KEPT)
         self.made: dict[tuple[str, bool], Any] = {}
 
     def variants(
@@ -215,6 +220,11 @@ class Numba(Library):
             key = workload.name, parallel
             if key not in self.made:
                 options = {"parallel": parallel, "fastmath": self.contender.fast}
+                if self.kept:
+                    # Numba's files are named after the function alone: a folder for these options.
+                    folder = f"{self.contender.name}-{name}"
+                    self.numba.config.CACHE_DIR = str(Path(self.kept, folder))
+                    options["cache"] = True
                 self.made[key] = self.numba.njit(function, **options)
             calls[name] = call(self.made[key], arguments)
         return calls
@@ -286,9 +296,15 @@ def versions(library: str) -> dict[str, str]:
     return found
 
 
-def environment(contender: Contender, threads: int) -> dict[str, str]:
-    """What the process of a contender has in its environment: as many threads as the others."""
+def environment(contender: Contender, threads: int, kept: Path | None) -> dict[str, str]:
+    """What the process of a contender has in its environment: as many threads as the others, and
+    where it keeps what it compiles."""
     count = str(threads)
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
     settings = dict.fromkeys((*names, "NUMEXPR_MAX_THREADS", "NUMEXPR_NUM_THREADS"), count)
-    return {**settings, "TF_CPP_MIN_LOG_LEVEL": "3", **contender.environment}
+    if kept:
+        settings[KEPT] = str(kept)
+        settings["TORCHINDUCTOR_CACHE_DIR"] = str(kept / f"{contender.name}-{count}")
+    # JAX would take a GPU where it finds one.
+    settings |= {"TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
+    return settings | contender.environment

@@ -54,7 +54,7 @@ def take_turns(
     samples: Samples = {name: [] for name in order}
     for _ in range(rounds):
         for name in order:
-            settle()
+            settle(list(processes.values()))
             load.start()
             answer = processes[name].ask(limit, "time", seconds=seconds)
             load.stop()
@@ -105,11 +105,11 @@ def measure(
     limit: float,
     chosen: dict[str, str] | None,
 ) -> Record:
-    """The record of a workload at a size. chosen: the best peers by table, where an earlier run has
-    found them."""
+    """The record of a workload at a size. rounds: 0 prepares it and times nothing; chosen: the best
+    peers by table, where an earlier run has found them."""
     load = Load(list(processes.values()))
     found = prepare(workload, size, processes, folder, limit)
-    ready = [name for name, answer in found.items() if "seconds" in answer]
+    ready = [name for name, answer in found.items() if "seconds" in answer] if rounds else []
     tables = {t: (o, [p for p in peers if p in ready]) for t, (o, peers) in TABLES.items()}
     first = take_turns(ready, processes, max(2, rounds // 3), seconds, limit, True, load)
     best = {t: best_peer(first, peers) for t, (_, peers) in tables.items()}

@@ -24,14 +24,23 @@ TICK = os.sysconf("SC_CLK_TCK")
 BUSY_FIELDS = (0, 1, 2, 5, 6, 7)
 """Of the line of all processors: user, nice, system, interrupts twice, stolen by the host."""
 START_SECONDS = 120.0
+PAUSE, LONGEST_SPIN = 0.01, 0.5
+"""Seconds between turns at least, and at most."""
 
 
 class Process:
     """One contender's process. `missing`: why it cannot take part, or None."""
 
-    def __init__(self, contender: Contender, python: str, threads: int, clock: str) -> None:
+    def __init__(
+        self,
+        contender: Contender,
+        python: str,
+        threads: int,
+        clock: str,
+        kept: Path | None = None,
+    ) -> None:
         self.contender, self.python = contender, python
-        self.threads, self.clock = threads, clock
+        self.threads, self.clock, self.kept = threads, clock, kept
         self.missing: str | None = None
         self.versions: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -43,8 +52,9 @@ class Process:
     def _start(self) -> None:
         command = [self.python, "-m", "benchmarks.suite.worker"]
         command += [self.contender.name, str(self.threads), self.clock]
-        settings = {**os.environ, **environment(self.contender, self.threads)}
-        settings["PYTHONPATH"] = str(ROOT)
+        settings = {**os.environ, **environment(self.contender, self.threads, self.kept)}
+        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        settings["PYTHONPATH"] = os.pathsep.join(paths)
         self._left = b""
         try:
             self._process = subprocess.Popen(
@@ -161,9 +171,15 @@ class Load:
         return max(0.0, self._ticks / TICK / self._seconds) if self._seconds else 0.0
 
 
-def settle() -> None:
-    """Waits until the idle threads of the last contender have stopped spinning."""
-    sleep(0.01)
+def settle(processes: list[Process]) -> None:
+    """Waits until the idle threads of the last contender have stopped spinning: those of OpenBLAS
+    take a tenth of a second, in which they would have the processors of the next one."""
+    sleep(PAUSE)
+    if all(p.threads == 1 for p in processes):
+        return
+    end, before = perf_counter() + LONGEST_SPIN, -1
+    while perf_counter() < end and before != (before := sum(p.ticks() for p in processes)):
+        sleep(2 / TICK)
 
 
 def interpreters(given: list[str]) -> dict[str, str]:
@@ -179,6 +195,9 @@ def interpreters(given: list[str]) -> dict[str, str]:
     return found
 
 
-def start(contender: Contender, pythons: dict[str, str], threads: int, clock: str) -> Process:
-    """The contender's process."""
-    return Process(contender, pythons.get(contender.library, sys.executable), threads, clock)
+def start(
+    contender: Contender, pythons: dict[str, str], threads: int, clock: str, kept: Path | None
+) -> Process:
+    """The contender's process. kept: the folder of what it compiles."""
+    python = pythons.get(contender.library, sys.executable)
+    return Process(contender, python, threads, clock, kept)

@@ -226,7 +226,7 @@ class _Maker:
         """The times of the kernels, if they were asked for; or why there are none."""
         if not self._measure:
             return None, ""
-        problem = timing.why_not(lowered.plan)
+        problem = timing.why_not(lowered.plan, bench)
         if problem:
             return None, problem
         given = [leaves[k] for k in traced.places] + given_at_trace(traced)

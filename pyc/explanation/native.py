@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pyc import backends
+from pyc.backends import lapack
 from pyc.backends.cpu import Cpu, aligned_bytes
 from pyc.forks import compiling
 from pyc.ir.plan import CANCELLED, Place, Plan
@@ -30,7 +31,10 @@ class Timed(Protocol):
 
 
 class Bench(Protocol):
-    """A machine to measure: its memory in blocks, and Plans that run on them."""
+    """A machine to measure: its memory in blocks, and Plans that run on them. routines: whether
+    these may call routines of LAPACK."""
+
+    routines: bool
 
     def program(self, plan: Plan) -> Timed:
         """A Plan, compiled."""
@@ -55,12 +59,13 @@ class Bench(Protocol):
 
 
 class Native:
-    """A Plan of one CPU as code of this process. It calls no external routines."""
+    """A Plan of one CPU as code of this process. It calls no routines but those of LAPACK."""
 
     def __init__(self, plan: Plan, target: Target) -> None:
         with compiling:
             self._code = backends.compiler().compile_plan(plan, target)
-        self._executable = Cpu().load(self._code, plan)
+        routines = {name: lapack.address(name) for name in self._code.externals}
+        self._executable = Cpu(routines).load(self._code, plan)
         self._plan = plan
         places = [b for b in plan.buffers if b.place is Place.ARGUMENT]
         self._values = {b.index for b in places if b.scalar}
@@ -92,6 +97,8 @@ class Native:
 
 class Cores:
     """The processor, as what is to be measured."""
+
+    routines = True
 
     def __init__(self, target: Target) -> None:
         self._target = target

@@ -45,6 +45,8 @@ class OnDevice:
 class Blocks:
     """A GPU, as what is to be measured. Its memory is freed by `close`."""
 
+    routines = False
+
     def __init__(self, device: Device) -> None:
         self.device = device
         self._owned: list[int] = []

@@ -32,6 +32,7 @@ from pyc.ir.plan import (
     Step,
     walk_steps,
 )
+from pyc.ir.routines import alone
 from pyc.ir.solvers import is_solver
 
 Array = np.ndarray[Any, Any]
@@ -52,12 +53,12 @@ class Times:
     program: float
 
 
-def why_not(plan: Plan) -> str:
+def why_not(plan: Plan, bench: Bench) -> str:
     """Why a Plan's kernels cannot be timed here; empty if they can."""
     routines = {s.routine for s in walk_steps(plan.steps) if isinstance(s, Library)}
     if ROUTINE in routines:
         return "the program calls Python functions back, which a report does not do"
-    if routines:
+    if routines and not bench.routines:
         library = "a library of the device" if any(map(is_solver, routines)) else "LAPACK"
         return f"the program calls {library}, whose steps are not timed one by one"
     return ""
@@ -113,6 +114,7 @@ class _Machine:
         self.bench = bench
         self.times: dict[int, float] = {}
         self._natives: dict[int, Timed] = {}
+        self._routines: dict[Library, Timed] = {}
         empty = bench.program(Plan((), (), (), (), ()))
         self.nothing = _best(lambda: empty.run([], []))
         self._arena = bench.block(plan.peak)
@@ -141,6 +143,8 @@ class _Machine:
         for step in steps:
             if isinstance(step, Launch):
                 self._launch(step)
+            elif isinstance(step, Library):
+                self._library(step)
             elif isinstance(step, Copy):
                 self.bench.copy(self.block_of(step.destination), self.block_of(step.source))
             elif isinstance(step, Branch):
@@ -157,6 +161,12 @@ class _Machine:
             self.run(step.body)
             for a, b in step.rotate:
                 self._address[a], self._address[b] = self._address[b], self._address[a]
+
+    def _library(self, step: Library) -> None:
+        """Runs a routine, which is no kernel: kernels behind it read what it makes."""
+        if step not in self._routines:
+            self._routines[step] = self.bench.program(alone(self.plan, step))
+        self._routines[step].run([self.block_of(slot) for slot in step.slots], [])
 
     def _launch(self, step: Launch) -> None:
         kernel = self.plan.kernels[step.kernel]

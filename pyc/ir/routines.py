@@ -20,7 +20,7 @@ from math import log2
 from typing import Union
 
 from pyc.frozen import frozen, replace
-from pyc.ir.plan import ALIGNMENT
+from pyc.ir.plan import ALIGNMENT, Library, Place, Plan, PlanBuffer
 
 PREFIX = "lapack."
 TASK_FLOPS = 250_000
@@ -87,6 +87,14 @@ class Description:
         """What is done to each slot: "in", "out" or, to workspace, "work"."""
         results = self.slots - self.given
         return ("in",) * self.given + ("out",) * results + ("work",) * len(self.workspace)
+
+
+def alone(plan: Plan, step: Library) -> Plan:
+    """A Plan of one step of `plan`, whose buffers are all the caller's."""
+    places = tuple(range(len(step.slots)))
+    sizes = [plan.buffers[slot].nbytes for slot in step.slots]
+    buffers = tuple(PlanBuffer(n, Place.ARGUMENT, k) for k, n in enumerate(sizes))
+    return Plan((), buffers, (replace(step, slots=places),), places, ())
 
 
 class _Steps:

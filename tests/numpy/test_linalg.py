@@ -524,12 +524,16 @@ def test_nothing_falls_back() -> None:
 
 
 def test_a_report_names_the_routines() -> None:
-    """Which buffers they make, and why the program's kernels have no times."""
+    """Which buffers they make; and the kernels around them have times and shares of their bounds."""
     a = regular((6, 6))
     text = str(pyc.explain(pyc.jit(lambda a, b: np.linalg.solve(a + a, b)), a, a[0]))
     assert "made by lapack.dgetrf" in text
-    text = str(pyc.explain(pyc.jit(lambda a: np.linalg.inv(a)), a, measure=True))
-    assert "the program calls LAPACK, whose steps are not timed one by one" in text
+    a = regular((64, 64))
+    report = pyc.explain(pyc.jit(lambda a: np.linalg.inv(a) * 2), a, measure=True)
+    assert report.kernels is not None and report.kernels.problem == ""
+    rows = [row for row in report.kernels.rows if row.read >= a.nbytes]
+    assert rows and all(row.bound and row.measured and row.share for row in rows)
+    assert report.kernels.program > sum(row.measured for row in rows)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.complex64])
