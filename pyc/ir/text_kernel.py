@@ -359,6 +359,18 @@ class _Printer:
             if first:
                 line += f" first {texts[-1]}"
             self._heading(s, start, line)
+        elif isinstance(s, lo.PairsMultiply):
+            first = [] if s.first is None else [s.first]
+            texts = self._expressions((*s.sums_index, *s.a_index, *s.b_index, *first))
+            elements, at = [], 0
+            for buffer, index, _ in s.boxes:
+                elements.append(self._element(buffer, texts[at : at + len(index)]))
+                at += len(index)
+            line = f"multiply_pairs {elements[0]} += {elements[1]} @ {elements[2]}"
+            line += f" tiles {_tuple(s.tiles)}"
+            if first:
+                line += f" first {texts[-1]}"
+            self._heading(s, start, line)
         elif isinstance(s, lo.Fail):
             texts = self._expressions((s.condition, s.value))
             self._heading(s, start, f"fail {s.site} if {texts[0]} value {texts[1]}")
