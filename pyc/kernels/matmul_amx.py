@@ -32,7 +32,6 @@ from pyc.ir.loops import (
     Kind,
     Let,
     PairsMultiply,
-    Prefetch,
     Stmt,
     Store,
 )
@@ -122,7 +121,8 @@ class _Nest(TaskNest):
         self.high = self.rows // TILE
         steps = self.depth // STEP
         self.a_tiles = self.local("rows", self.high, steps, TILE, STEP, dtype=dt.bf16)
-        self.b_tiles = self.local("columns", self.columns, steps * TILE, TILE, dtype=dt.u32)
+        pairs = steps * TILE + 1  # not a power of two: lines of all panels would be in one set
+        self.b_tiles = self.local("columns", self.panels, self.columns, pairs, TILE, dtype=dt.u32)
         self.sums = self.local("sums", self.panels, self.high, self.columns, TILE, TILE)
         self.least = self.local("least", self.panels + 1, STEP, dtype=dt.u16)
 
@@ -186,17 +186,15 @@ class _Nest(TaskNest):
         if self.n % self.width:
             body = (If(column < self.n, body),)
         body = (For(lane, TILE, Kind.VECTOR, body),)
-        body = (For(c, self.columns, Kind.SERIAL, body),)
+        parts = For(c, self.columns, Kind.UNROLL, body)
+        body = (self._each_panel(at, panel, (parts,)),)
         if self.m % self.rows:
             body = (If(row < self.m, body),)
-        body = (For(tile, self.high, Kind.SERIAL, (For(r, TILE, Kind.SERIAL, body),)),)
-        return self._each_panel(at, panel, body)
+        return For(tile, self.high, Kind.SERIAL, (For(r, TILE, Kind.SERIAL, body),))
 
     def _block(self, at: _At, start: Expr, count: int, first: Expr) -> list[Stmt]:
         """The terms [start, start + count) of a task: into the sums. first: it has none before."""
         panel = Var("panel")
-        column = at.column + panel * self.width
-        here = _At(at.batch, at.row, column)
         steps = -(-count // STEP)
         sides, lets = [], []
         for number in (const(0), panel + 1):
@@ -209,49 +207,35 @@ class _Nest(TaskNest):
         x, y = sides
         small = (x < LEAST_NORMAL) | (y < LEAST_NORMAL) | ((x >> 7) + (y >> 7) < LOWEST)
         inner = (
-            *self._copy_columns(here, panel + 1, start, count),
             *lets,
             If(
                 small,
-                (
-                    If(first, (self._zero(panel),)),
-                    self._by_fma(panel, steps),
-                ),
-                tuple(self._by_tiles(here, panel, start, count, first)),
+                (If(first, (self._zero(panel),)), self._by_fma(panel, steps)),
+                self._by_tiles(panel, steps, first),
             ),
         )
-        return [*self._copy_rows(at, start, count), self._each_panel(at, panel, inner)]
+        return [
+            *self._copy_rows(at, start, count),
+            *self._copy_columns(at, start, count),
+            self._each_panel(at, panel, inner),
+        ]
 
-    def _by_tiles(
-        self, at: _At, panel: Expr, start: Expr, count: int, first: Expr
-    ) -> list[Stmt]:
-        """The rows of the task times a panel. Meanwhile the next panel's columns are asked for."""
-        group, k = Var("group"), Var("k")
-        zero, steps = const(0), -(-count // STEP)
-        body: list[Stmt] = []
+    def _by_tiles(self, panel: Expr, steps: int, first: Expr) -> Body:
+        """The rows of the task times a panel."""
+        group, zero = Var("group"), const(0)
 
         def multiply(tile: Expr, rows: int) -> Stmt:
             return PairsMultiply(
                 *(self.sums, (panel, tile, zero, zero, zero)),
                 *(self.a_tiles, (tile, zero, zero, zero)),
-                *(self.b_tiles, (zero, zero, zero)),
+                *(self.b_tiles, (panel, zero, zero, zero)),
                 (rows, self.columns, steps),
                 first,
             )
 
         groups, odd = divmod(self.high, 2)
-        if groups:
-            inner: list[Stmt] = []
-            if not self.across and self.panels > 1:
-                share = -(-count // groups)
-                place = self.place(1, at.batch, at.column + self.width, start + group * share + k)
-                ask = Prefetch(self.operands[1], place)
-                inner.append(For(k, share, Kind.SERIAL, (ask,)))
-            inner.append(multiply(group * 2, 2))
-            body.append(For(group, groups, Kind.SERIAL, tuple(inner)))
-        if odd:
-            body.append(multiply(const(self.high - 1), 1))
-        return body
+        body = (For(group, groups, Kind.SERIAL, (multiply(group * 2, 2),)),) if groups else ()
+        return (*body, multiply(const(self.high - 1), 1)) if odd else body
 
     def _zero(self, panel: Expr) -> Stmt:
         tile, c, r, lane = Var("high"), Var("part"), Var("row"), Var("lane")
@@ -265,7 +249,7 @@ class _Nest(TaskNest):
         """What tiles give where they may be used, for all numbers."""
         tile, c, group, lane = Var("high"), Var("part"), Var("group"), Var("lane")
         step, k = Var("step"), Var("k")
-        pair = Load(self.b_tiles, (c, step * TILE + k, lane))
+        pair = Load(self.b_tiles, (panel, c, step * TILE + k, lane))
         halves = (pair << 16).bitcast(dt.f32), (pair & HIGH).bitcast(dt.f32)
         inner, outer, stores = [], [], []
         for number in range(TOGETHER):
@@ -351,87 +335,98 @@ class _Nest(TaskNest):
         body.append(For(lane, TILE, Kind.VECTOR, tuple(look)))
         return [For(tile, self.high, Kind.SERIAL, tuple(body))]
 
-    def _copy_columns(self, at: _At, number: Expr, start: Expr, count: int) -> list[Stmt]:
-        """The columns of a panel as tiles of pairs, with 0 for terms that fill the last one."""
-        return (self._across if self.across else self._by_terms)(at, number, start, count)
-
-    def _pair(self, at: _At, free: Expr, first: Expr, whole: bool) -> Expr:
-        """The pair of terms from `first` on. whole: there are two; else the second is 0."""
-        low = self._number(1, at, free, first).bitcast(dt.u16).cast(dt.u32)
-        if not whole:
-            return low
-        return (self._number(1, at, free, first + 1).bitcast(dt.u16).cast(dt.u32) << 16) | low
-
-    def _filled(self, c: Expr, lane: Expr, count: int) -> list[Stmt]:
-        """0 for the pairs behind the last one."""
+    def _copy_columns(self, at: _At, start: Expr, count: int) -> list[Stmt]:
+        """The panels of a task as tiles of pairs, with 0 for terms that fill the last one."""
+        panel, c, k, lane = Var("panel"), Var("part"), Var("k"), Var("lane")
+        copies = (self._across if self.across else self._by_terms)(at, start, count)
         first, last = -(-count // 2), _up(count, STEP) // 2
         if first == last:
-            return []
-        k = Var("k")
-        fill = Store(self.b_tiles, (c, k + first, lane), Const(0, dt.u32))
-        return [For(k, last - first, Kind.SERIAL, (fill,))]
+            return copies
+        fill: Stmt = Store(self.b_tiles, (panel, c, k + first, lane), Const(0, dt.u32))
+        fill = For(lane, TILE, Kind.VECTOR, (fill,))
+        for var, extent in ((k, last - first), (c, self.columns)):
+            fill = For(var, extent, Kind.SERIAL, (fill,))
+        return [*copies, self._each_panel(at, panel, (fill,))]
 
-    def _by_terms(self, at: _At, number: Expr, start: Expr, count: int) -> list[Stmt]:
-        """Columns that are neighbours in memory, as vectors; 0 beyond the last."""
+    def _pair(self, at: _At, free: Expr, first: Expr, whole: bool) -> tuple[Expr, list[Expr]]:
+        """The pair of terms from `first` on, and their sizes. whole: there are two; else the second
+        is 0."""
+        terms = [self._number(1, at, free, first + k) for k in range(1 + whole)]
+        low, *high = (term.bitcast(dt.u16).cast(dt.u32) for term in terms)
+        pair = (high[0] << 16) | low if whole else low
+        return pair, [_size(term) for term in terms]
+
+    def _by_terms(self, at: _At, start: Expr, count: int) -> list[Stmt]:
+        """Columns that are neighbours in memory, as vectors; 0 beyond the last. The panels of a
+        pair of rows together: where rows are far apart each is on a page of its own."""
         whole, odd = divmod(count, 2)
-        parts: list[Stmt] = []
-        for c in range(self.columns):
-            lane, k, k0 = Var("lane"), Var("k"), Var("k")
-            free = at.column + c * TILE + lane
-            copy = Store(self.b_tiles, (const(c), k, lane), self._pair(at, free, start + k * 2, True))
-            body: list[Stmt] = [For(k, whole, Kind.SERIAL, (copy,))] if whole else []
-            if odd:
-                value = self._pair(at, free, start + 2 * whole, False)
-                body.append(Store(self.b_tiles, (const(c), const(whole), lane), value))
-            if self.n % self.width:
-                none = Store(self.b_tiles, (const(c), k0, lane), Const(0, dt.u32))
-                clear = For(k0, whole + odd, Kind.SERIAL, (none,))
-                body = [If(free < self.n, tuple(body), (clear,))]
-            body += self._filled(const(c), lane, count)
-            parts.append(For(lane, TILE, Kind.VECTOR, tuple(body)))
-        lane, term = Var("lane"), Var("k")
-        free = at.column + lane
-        look = self._looked_at(1, number, at, free, start + term, lane, term, count)
-        if self.n % self.width:
-            look = [If(free < self.n, tuple(look))]
-        return [*parts, For(lane, self.width, Kind.VECTOR, tuple(look))]
+        k = Var("k")
+        body: list[Stmt] = []
+        if whole:
+            copies = (self._pairs(at, k, start + k * 2, True),)
+            body.append(For(k, whole, Kind.SERIAL, copies))
+        if odd:
+            body.append(self._pairs(at, const(whole), start + 2 * whole, False))
+        return body
 
-    def _across(self, at: _At, number: Expr, start: Expr, count: int) -> list[Stmt]:
+    def _pairs(self, at: _At, k: Expr, term: Expr, whole: bool) -> Stmt:
+        """A pair of terms of the columns of all panels."""
+        panel, lane = Var("panel"), Var("lane")
+        here = (panel + 1, lane)
+        least: Expr = Load(self.least, here)
+        body: list[Stmt] = []
+        for c in range(self.columns):
+            free = at.column + panel * self.width + c * TILE + lane
+            place = (panel, const(c), k, lane)
+            pair, sizes = self._pair(at, free, term, whole)
+            copy = Store(self.b_tiles, place, pair)
+            for size in sizes:
+                least = minimum(least, size)
+            if self.n % self.width:
+                fill = Store(self.b_tiles, place, Const(0, dt.u32))
+                body.append(If(free < self.n, (copy, Store(self.least, here, least)), (fill,)))
+                least = Load(self.least, here)
+            else:
+                body.append(copy)
+        if self.n % self.width == 0:
+            body.append(Store(self.least, here, least))
+        return self._each_panel(at, panel, (For(lane, TILE, Kind.VECTOR, tuple(body)),))
+
+    def _across(self, at: _At, start: Expr, count: int) -> list[Stmt]:
         """Columns whose terms are neighbours in memory, TOGETHER at a time; those beyond the last
         are its copies."""
         whole, odd = divmod(count, 2)
-        c, some, k = Var("part"), Var("some"), Var("k")
+        panel, c, some, k = Var("panel"), Var("part"), Var("some"), Var("k")
 
         def column(of: Expr) -> Expr:
-            free = at.column + c * TILE + of
+            free = at.column + panel * self.width + c * TILE + of
             return minimum(free, const(self.n - 1)) if self.n % self.width else free
 
         copies: list[Stmt] = []
         ends: list[Stmt] = []
         for member in range(TOGETHER):
             lane = some * TOGETHER + member
-            value = self._pair(at, column(lane), start + k * 2, True)
-            copies.append(Store(self.b_tiles, (c, k, lane), value))
+            pair, _ = self._pair(at, column(lane), start + k * 2, True)
+            copies.append(Store(self.b_tiles, (panel, c, k, lane), pair))
             if odd:
-                value = self._pair(at, column(lane), start + 2 * whole, False)
-                ends.append(Store(self.b_tiles, (c, const(whole), lane), value))
-            ends += self._filled(c, lane, count)
+                last, _ = self._pair(at, column(lane), start + 2 * whole, False)
+                ends.append(Store(self.b_tiles, (panel, c, const(whole), lane), last))
         body: list[Stmt] = [For(k, whole, Kind.SERIAL, tuple(copies))] if whole else []
         parts: list[Stmt] = [For(some, TILE // TOGETHER, Kind.SERIAL, (*body, *ends))]
         runs, rest = divmod(count, STEP)
         one, term, vector = Var("one"), Var("k"), Var("lane")
         look: list[Stmt] = []
+        here = (panel + 1, vector)
         if runs:
             place = start + term * STEP + vector
-            look += self._looked_at(1, number, at, column(one), place, vector, term, runs)
+            look += self._looked_at(1, panel + 1, at, column(one), place, vector, term, runs)
         if rest:
             value = self._number(1, at, column(one), start + runs * STEP + vector)
-            here = (number, vector)
             seen = minimum(Load(self.least, here), _size(value))
             look.append(If(vector < rest, (Store(self.least, here, seen),)))
         looks = For(vector, STEP, Kind.VECTOR, tuple(look))
         parts.append(For(one, TILE, Kind.SERIAL, (looks,)))
-        return [For(c, self.columns, Kind.SERIAL, tuple(parts))]
+        return [self._each_panel(at, panel, (For(c, self.columns, Kind.SERIAL, tuple(parts)),))]
 
 
 def _size(number: Load) -> Expr:
