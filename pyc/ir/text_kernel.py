@@ -362,11 +362,10 @@ class _Printer:
         elif isinstance(s, lo.PairsMultiply):
             first = [] if s.first is None else [s.first]
             texts = self._expressions((*s.sums_index, *s.a_index, *s.b_index, *first))
-            elements, at = [], 0
-            for buffer, index, _ in s.boxes:
-                elements.append(self._element(buffer, texts[at : at + len(index)]))
-                at += len(index)
-            line = f"multiply_pairs {elements[0]} += {elements[1]} @ {elements[2]}"
+            n, m = len(s.sums_index), len(s.sums_index) + len(s.a_index)
+            line = f"multiply_pairs {self._element(s.sums, texts[:n])} += "
+            line += f"{self._element(s.a, texts[n:m])} @ "
+            line += self._element(s.b, texts[m : m + len(s.b_index)])
             line += f" tiles {_tuple(s.tiles)}"
             if first:
                 line += f" first {texts[-1]}"

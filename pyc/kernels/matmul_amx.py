@@ -30,7 +30,6 @@ from pyc.ir.loops import (
     If,
     Kernel,
     Kind,
-    Let,
     PairsMultiply,
     Stmt,
     Store,
@@ -276,13 +275,11 @@ class _Nest(TaskNest):
     def _number(self, side: int, at: _At, free: Expr, term: Expr) -> Load:
         return Load(self.operands[side], self.place(side, at.batch, free, term))
 
-    def _looked_at(
-        self, side: int, number: Expr, at: _At, free: Expr, term: Expr, lane: Var, k: Var, count: int
-    ) -> list[Stmt]:
-        """Statements of a lane: the least size of `count` numbers along `k`."""
+    def _looked_at(self, number: Expr, value: Load, lane: Var, k: Var, count: int) -> list[Stmt]:
+        """Statements of a lane: the least size of `count` numbers `value` along `k`."""
         before, after = Var("before", dt.u16), Var("seen", dt.u16)
         least = Load(self.least, (number, lane))
-        size = _size(self._number(side, at, free, term))
+        size = _size(value)
         carry = Carry(before, least, minimum(before, size), after)
         return [For(k, count, Kind.SERIAL, (), (carry,)), Store(self.least, (number, lane), after)]
 
@@ -331,7 +328,8 @@ class _Nest(TaskNest):
             fills = For(r0, TILE, Kind.SERIAL, (fill,))
             body.append(For(k0, STEP - count % STEP, Kind.SERIAL, (fills,)))
         free, term = self._row(at, tile * TILE + lane), Var("k")
-        look = self._looked_at(0, const(0), at, free, start + term, lane, term, count)
+        value = self._number(0, at, free, start + term)
+        look = self._looked_at(const(0), value, lane, term, count)
         body.append(For(lane, TILE, Kind.VECTOR, tuple(look)))
         return [For(tile, self.high, Kind.SERIAL, tuple(body))]
 
@@ -418,8 +416,8 @@ class _Nest(TaskNest):
         look: list[Stmt] = []
         here = (panel + 1, vector)
         if runs:
-            place = start + term * STEP + vector
-            look += self._looked_at(1, panel + 1, at, column(one), place, vector, term, runs)
+            value = self._number(1, at, column(one), start + term * STEP + vector)
+            look += self._looked_at(panel + 1, value, vector, term, runs)
         if rest:
             value = self._number(1, at, column(one), start + runs * STEP + vector)
             seen = minimum(Load(self.least, here), _size(value))
