@@ -20,8 +20,8 @@ class Target:
     thread on a GPU; has_blocks: runs grids of thread blocks (warp_size threads a warp) instead of
     tasks; task_bytes: work of one parallel task worth a hand-over; cache_bytes: per-core cache that
     a tile should fit in (0: none); bfloat16_pairs: whether it multiplies pairs of bfloat16 and adds
-    both products to a float32 (`fma_pairs`); bfloat16_tiles: and tiles of them (`PairsMultiply`), if
-    the system lets a process; shared_bytes: shared memory of one block;
+    both products to a float32 (`fma_pairs`); bfloat16_tiles: and tiles of them, if the
+    system lets a process (`PairsMultiply`); shared_bytes: shared memory of one block;
     parameter_bytes: of one launch; thread_bytes: private memory of one thread; grid: blocks of one
     launch along each axis; cluster_blocks: of one cluster (1: there are none); group_blocks: blocks
     of one launch that surely run at the same time (1: unknown), one on a multiprocessor;
