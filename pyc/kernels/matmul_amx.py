@@ -41,16 +41,17 @@ from pyc.kernels.tasks import TaskNest, built_by, free_extents
 
 STEP = 2 * TILE
 """Terms of a tile."""
-DEPTH = 512
-"""The most terms of a block: a panel of them stays in the first-level cache."""
+DEPTH = 256
+"""The most terms of a block: a panel of them stays in the first-level cache, what the task copies
+and its sums in the second."""
 TILE_ROWS = 512
 """The most rows of a task, for which a panel is copied once."""
 PANELS = 8
 """The most panels of a task, for which its rows are copied once."""
 TASKS = 16
 """Tasks below which they are made smaller."""
-TASK_PRODUCTS = 1 << 24
-"""Products of a task that is not made smaller."""
+TASK_PRODUCTS = 1 << 25
+"""The fewest products of tasks that are made by cutting others."""
 PRODUCTS_BY_PAIRS = 32
 """Products in a cycle without tiles."""
 TILE_CYCLES = 16
