@@ -160,8 +160,9 @@ class Settings:
     )
     target: str = _setting(
         "native",
-        _choice("native", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"),
-        "processor that code is made for: native, x86-64-v3, x86-64-v4, x86-64-v4-bf16",
+        _choice("native", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "x86-64-v4-amx"),
+        "processor that code is made for: native, x86-64-v3, x86-64-v4, x86-64-v4-bf16, "
+        "x86-64-v4-amx",
     )
 
 

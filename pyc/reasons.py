@@ -538,6 +538,13 @@ class Reason(Enum):
         "`PYC_DEVICE_LINALG=host` has it done on the host, with the CPU's bits.",
     )
 
+    DEVICE_TILES_REFUSED = Entry(
+        "PYC2707",
+        "the system does not let this process use the tiles of AMX: products of bfloat16 are done "
+        "by pairs",
+        "Use Linux 5.16 or newer, or a sandbox that allows `arch_prctl` with ARCH_REQ_XCOMP_PERM.",
+    )
+
     # fallback: slower but correct routes
     LLVM_UNKNOWN_RELEASE = Entry(
         "PYC2802",

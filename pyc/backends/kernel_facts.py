@@ -13,6 +13,7 @@ from pyc.ir.loops import (
     For,
     Kernel,
     Let,
+    PairsMultiply,
     Store,
     TileMultiply,
     While,
@@ -31,6 +32,8 @@ def written_buffers(kernel: Kernel) -> frozenset[Buffer]:
             written.add(s.destination)
         elif isinstance(s, TileMultiply):
             written.add(s.accumulators)
+        elif isinstance(s, PairsMultiply):
+            written.add(s.sums)
     if any(b.may_alias for b in written):
         written.update(b for b in kernel.buffers if b.may_alias)
     return frozenset(written)

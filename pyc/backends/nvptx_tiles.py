@@ -35,6 +35,7 @@ from pyc.ir.loops import (
     Kernel,
     Kind,
     Last,
+    PairsMultiply,
     Prefetch,
     Role,
     Signal,
@@ -228,7 +229,7 @@ class TileEmitter(DoubleEmitter):
             self._wait(s)
         elif isinstance(s, TileMultiply):
             self._multiply(s)
-        elif isinstance(s, (Prefetch, Last)):
+        elif isinstance(s, (Prefetch, Last, PairsMultiply)):
             raise CompileError(f"kernel {self.kernel.name}: {type(s).__name__} has no PTX here")
         elif s.asynchronous:
             self._start_copy(s)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pyc.backends import x86_vectors
+from pyc.backends import x86_tiles, x86_vectors
 from pyc.backends.llvm import INTRINSICS, KernelEmitter
 from pyc.backends.llvm_addresses import Place
 from pyc.backends.llvm_builder import Scope, Value, suffix
@@ -31,6 +31,7 @@ from pyc.ir.loops import (
     Kernel,
     Kind,
     Let,
+    PairsMultiply,
     Prefetch,
     Space,
     While,
@@ -43,6 +44,7 @@ X86_INTRINSICS = (
     *INTRINSICS,
     "llvm.prefetch",
     *x86_vectors.INTRINSICS,
+    *x86_tiles.INTRINSICS,
     *("llvm.x86.sse.ldmxcsr", "llvm.x86.sse.sfence", "llvm.x86.sse.stmxcsr"),
 )
 OFFSET = {name: 8 * k for k, name in enumerate(CONTEXT_FIELDS)}
@@ -77,9 +79,14 @@ class X86Kernel(KernelEmitter):
         if any(isinstance(s, While) for s in walk(self.kernel.body)):
             field = b.emit(f"getelementptr i8, ptr %context, i64 {OFFSET['cancel']}")
             b.line(f"%cancel = load ptr, ptr {field}, align 8")
+        tiles = any(isinstance(s, PairsMultiply) for s in walk(self.kernel.body))
+        if tiles:
+            x86_tiles.configure(b)
         self.body(self.kernel.body)
         b.line("br label %leave")
         b.label("leave")
+        if tiles:
+            x86_tiles.release(b)
         if self.streams:  # such stores have no order: whoever waits for this task must see them
             b.line(f"{b.intrinsic('llvm.x86.sse.sfence', 'void', [])}()")
         b.line("ret void")
@@ -222,8 +229,8 @@ class X86Kernel(KernelEmitter):
         raise ValueError(f"x86 has no shared memory (buffer {buffer.name})")
 
     def device_statement(self, statement: DeviceStatement) -> None:
-        """Prefetches, into the second-level cache; others are refused: schedules for a CPU have
-        none."""
+        """Prefetches, into the second-level cache, and products of tiles; others are refused:
+        schedules for a CPU have none."""
         if isinstance(statement, Prefetch):
             b, element = self.builder, self.linear(statement.buffer, statement.index, 0)
             if element.lanes or element.base is not None:
@@ -232,6 +239,14 @@ class X86Kernel(KernelEmitter):
             pointer = self.places[statement.buffer].pointer
             head = b.intrinsic(f"llvm.prefetch.{suffix(pointer)}", "void", [pointer, *["i32"] * 3])
             b.line(f"{head}({pointer} {address}, i32 0, i32 2, i32 1)")
+            return
+        if isinstance(statement, PairsMultiply) and self.target.bfloat16_tiles:
+            addresses = []
+            for buffer, index, _ in statement.boxes:
+                element = self.linear(buffer, index, 0)
+                addresses.append(self.offset(buffer, element, 0, self.builder.scope))
+            first = None if statement.first is None else self.uniform(statement.first)
+            x86_tiles.multiply(self.builder, statement, addresses, first)
             return
         raise ValueError(f"x86 has no {type(statement).__name__} (kernel {self.kernel.name})")
 

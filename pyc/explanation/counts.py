@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from pyc.ir.defined import CALLED
 from pyc.ir.evaluate_expr import evaluate
 from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, postorder, substitute
 from pyc.ir.loops import (
+    TILE,
     Accumulate,
     Alloc,
     Body,
@@ -47,6 +49,7 @@ from pyc.ir.loops import (
     If,
     Kernel,
     Let,
+    PairsMultiply,
     Reduce,
     Stmt,
     Store,
@@ -177,6 +180,11 @@ class _Counter:
             self.values([s.condition, s.value], frame)
         elif isinstance(s, TileMultiply):
             self.tiles = True
+        elif isinstance(s, PairsMultiply):
+            self.values(expressions(s), frame)
+            into = self.repeated if frame.repeated else self.flops
+            products = prod(s.tiles) * TILE * TILE * 2 * TILE
+            into[s.sums.dtype.short] += 2 * products * int(frame.weight.sum())
         else:
             self.values(expressions(s), frame)
 

@@ -12,6 +12,7 @@ from pyc.ir.loops import (
     If,
     Kernel,
     Kind,
+    PairsMultiply,
     Space,
     TileMultiply,
     While,
@@ -37,6 +38,8 @@ def describe(kernel: Kernel, *, host: bool = False) -> str:
         parts.append("repeats until each lane is done")
     if any(isinstance(s, TileMultiply) for s in statements):
         parts.append("tensor cores")
+    if any(isinstance(s, PairsMultiply) for s in statements):
+        parts.append("tiles of AMX")
     for space, words in ((Space.STACK, "of scratch a task"), (Space.SHARED, "of shared memory")):
         allocated = sum(
             _bytes(s) for s in statements if isinstance(s, Alloc) and s.buffer.space is space

@@ -214,6 +214,36 @@ def _fma_pairs(x: Array, y: Array, total: Array, type: DType) -> Array:
     return total
 
 
+def multiply_tiles(sums: Array, a: Array, b: Array) -> Array:
+    """The sums of `loops.PairsMultiply`: f32 [rows, columns, 16, 16], from a, bf16 [rows, steps,
+    16, 32], and b, u32 [columns, 16 steps, 16]; ValueError outside of its domain."""
+    b = b.reshape(b.shape[0], a.shape[1], 16, 16)
+    halves = [np.ascontiguousarray(h).view(np.float32) for h in (b << 16, b & 0xFFFF0000)]
+    wide = a.astype(np.float32)
+    least = [_least_exponent(wide), min(_least_exponent(h) for h in halves)]
+    whole = np.ldexp(np.where(np.isfinite(sums), sums, 0).astype(np.float64), 126)
+    if min(least) < -126 or sum(least) < -112 or (whole != np.rint(whole)).any():
+        raise ValueError("multiply_pairs: numbers outside of its domain")
+    with np.errstate(all="ignore"):
+        for step in range(a.shape[1]):
+            both = []
+            for parity, half in enumerate(halves):
+                part = np.zeros_like(sums)
+                for pair in range(16):
+                    x = wide[:, None, step, :, 2 * pair + parity, None]
+                    y = half[None, :, step, pair, None, :]
+                    part = _fma(x, y, part, dt.f32)
+                both.append(part)
+            sums = sums + (both[0] + both[1])
+    return sums
+
+
+def _least_exponent(x: Array) -> int:
+    """The least binary exponent of the numbers that are not 0; 128 where there are none."""
+    size = np.abs(x[(x != 0) & np.isfinite(x)])
+    return int(np.frexp(size.min())[1]) - 1 if size.size else 128
+
+
 def _minimum(a: Array, b: Array) -> Array:
     """IEEE 754-2019 minimum: NaN if either is NaN, -0 below +0."""
     if a.dtype.kind != "f":

@@ -17,6 +17,7 @@
            | Last(var)                               whether this block of a group is the last here
            | Signal(buffer, index, bytes) | Wait(buffer, index, parity)   phased barriers
            | TileMultiply(accumulators, a, b, shape, ...)                  the tensor-core step
+           | PairsMultiply(sums, a, b, tiles, first)   a CPU's products of tiles of bfloat16
            | Fail(site, condition, value)            writes the error slot
 
 Meaning of a loop kind:
@@ -56,6 +57,9 @@ from pyc.forks import load
 from pyc.frozen import field, frozen
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Var
+
+TILE = 16
+"""Rows of a tile of a CPU, and the columns of one of sums."""
 
 Extent = Union[int, Expr]
 """A loop bound or buffer dimension: a constant or an i64 expression over size parameters."""
@@ -345,6 +349,40 @@ class TileMultiply(Stmt):
 
 
 @frozen(eq=False)
+class PairsMultiply(Stmt):
+    """sums += a @ b over tiles of local memory, of bfloat16 (AMX): 16 rows, 16 columns, 32 terms.
+
+    tiles: (rows, columns, steps), rows and columns at most two. Of the last axes, from its index
+    on: sums, f32 [rows, columns, 16, 16]; a, bf16 [rows, steps, 16 rows, 32 terms]; b, u32
+    [columns, 16 steps, 16 columns], whose numbers are two terms, the first in the lower half. For
+    each step the products of the first terms of pairs are added by fma in order, those of the
+    second apart, and the sum of both is added to the element. first: replaces instead of adding.
+    Defined where all numbers of a, b and sums are such that no result can be subnormal, of which
+    the processor makes 0: the numbers of a and b are no subnormals, and all products of their least
+    bits, and the sums, are multiples of 2^-126.
+    """
+
+    sums: Buffer
+    sums_index: tuple[Expr, ...]
+    a: Buffer
+    a_index: tuple[Expr, ...]
+    b: Buffer
+    b_index: tuple[Expr, ...]
+    tiles: tuple[int, int, int]
+    first: Expr | None = None
+
+    @property
+    def boxes(self) -> tuple[tuple[Buffer, tuple[Expr, ...], tuple[int, ...]], ...]:
+        """(buffer, index of the first element, extents over the last axes): sums, a, b."""
+        rows, columns, steps = self.tiles
+        return (
+            (self.sums, self.sums_index, (rows, columns, TILE, TILE)),
+            (self.a, self.a_index, (rows, steps, TILE, 2 * TILE)),
+            (self.b, self.b_index, (columns, steps * TILE, TILE)),
+        )
+
+
+@frozen(eq=False)
 class Fail(Stmt):
     """Where `condition`, writes (site, value) to the error slot (the first failure wins; the lowest
     site of one launch is reported) and goes on with defined values."""
@@ -354,7 +392,7 @@ class Fail(Stmt):
     value: Expr
 
 
-DeviceStatement = Prefetch | Copy | Barrier | Last | Signal | Wait | TileMultiply
+DeviceStatement = Prefetch | Copy | Barrier | Last | Signal | Wait | TileMultiply | PairsMultiply
 """Statements that only some targets have."""
 
 
@@ -442,6 +480,8 @@ def expressions(s: Stmt) -> tuple[Expr, ...]:
         return (*s.index, s.parity)
     if isinstance(s, TileMultiply):
         return (*s.a_index, *s.b_index, *_symbolic(s.first))
+    if isinstance(s, PairsMultiply):
+        return (*s.sums_index, *s.a_index, *s.b_index, *_symbolic(s.first))
     if isinstance(s, Fail):
         return (s.condition, s.value)
     return ()

@@ -371,6 +371,8 @@ class _Parser:
             add(lo.Wait(buffer, index, self._expr()))
         elif self._maybe("multiply"):
             add(self._multiply())
+        elif self._maybe("multiply_pairs"):
+            add(self._multiply_pairs())
         elif self._maybe("fail"):
             site = self._int()
             self._expect("if")
@@ -403,6 +405,18 @@ class _Parser:
         turned = self._maybe("transpose_a"), self._maybe("transpose_b")
         first = self._expr() if self._maybe("first") else None
         return lo.TileMultiply(accumulators, a, a_index, b, b_index, (m, n, k), *turned, first)
+
+    def _multiply_pairs(self) -> lo.PairsMultiply:
+        sums, sums_index = self._element()
+        self._expect("+=")
+        a, a_index = self._element()
+        self._expect("@")
+        b, b_index = self._element()
+        self._expect("tiles")
+        rows, columns, steps = self._ints()
+        first = self._expr() if self._maybe("first") else None
+        tiles = rows, columns, steps
+        return lo.PairsMultiply(sums, sums_index, a, a_index, b, b_index, tiles, first)
 
     def _binding(self) -> None:
         names = [self._name()]

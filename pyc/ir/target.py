@@ -20,7 +20,8 @@ class Target:
     thread on a GPU; has_blocks: runs grids of thread blocks (warp_size threads a warp) instead of
     tasks; task_bytes: work of one parallel task worth a hand-over; cache_bytes: per-core cache that
     a tile should fit in (0: none); bfloat16_pairs: whether it multiplies pairs of bfloat16 and adds
-    both products to a float32 (`fma_pairs`); shared_bytes: shared memory of one block;
+    both products to a float32 (`fma_pairs`); bfloat16_tiles: and tiles of them, if the
+    system lets a process (`PairsMultiply`); shared_bytes: shared memory of one block;
     parameter_bytes: of one launch; thread_bytes: private memory of one thread; grid: blocks of one
     launch along each axis; cluster_blocks: of one cluster (1: there are none); group_blocks: blocks
     of one launch that surely run at the same time (1: unknown), one on a multiprocessor;
@@ -40,6 +41,7 @@ class Target:
     max_block_threads: int = 1
     registers: int = 32
     bfloat16_pairs: bool = False
+    bfloat16_tiles: bool = False
     task_bytes: int = 1 << 18
     cache_bytes: int = 1 << 18
     shared_bytes: int = 0
@@ -71,7 +73,13 @@ X86_64_V4_BF16 = Target(
     vector_bytes=64,
     bfloat16_pairs=True,
 )
-CPUS = {target.id: target for target in (X86_64_V3, X86_64_V4, X86_64_V4_BF16)}
+X86_64_V4_AMX = replace(
+    X86_64_V4_BF16,
+    id="x86-64-v4-amx",
+    features=X86_64_V4_BF16.features + ",+amx-tile,+amx-bf16",
+    bfloat16_tiles=True,
+)
+CPUS = {target.id: target for target in (X86_64_V3, X86_64_V4, X86_64_V4_BF16, X86_64_V4_AMX)}
 """The targets of processors, by name: levels of features, the oldest first."""
 
 

@@ -359,6 +359,17 @@ class _Printer:
             if first:
                 line += f" first {texts[-1]}"
             self._heading(s, start, line)
+        elif isinstance(s, lo.PairsMultiply):
+            first = [] if s.first is None else [s.first]
+            texts = self._expressions((*s.sums_index, *s.a_index, *s.b_index, *first))
+            n, m = len(s.sums_index), len(s.sums_index) + len(s.a_index)
+            line = f"multiply_pairs {self._element(s.sums, texts[:n])} += "
+            line += f"{self._element(s.a, texts[n:m])} @ "
+            line += self._element(s.b, texts[m : m + len(s.b_index)])
+            line += f" tiles {_tuple(s.tiles)}"
+            if first:
+                line += f" first {texts[-1]}"
+            self._heading(s, start, line)
         elif isinstance(s, lo.Fail):
             texts = self._expressions((s.condition, s.value))
             self._heading(s, start, f"fail {s.site} if {texts[0]} value {texts[1]}")

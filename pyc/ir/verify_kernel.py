@@ -359,6 +359,8 @@ class _Verifier:
                     raise _Broken(s, f"the parity is {s.parity.dtype}")
         elif isinstance(s, lo.TileMultiply):
             self._multiply(s, around)
+        elif isinstance(s, lo.PairsMultiply):
+            self._multiply_pairs(s, around)
         elif isinstance(s, lo.Fail):
             self._values(s, [s.condition, s.value], around)
             self._truth(s, s.condition)
@@ -633,3 +635,24 @@ class _Verifier:
         if Kind.VECTOR in around.kinds():
             raise _Broken(s, "a tile step inside of a vector loop")
         self._converged(s, around, _THREADS)
+
+    def _multiply_pairs(self, s: lo.PairsMultiply, around: _Around) -> None:
+        types = ((dt.f32, "sums"), (dt.bf16, "a"), (dt.u32, "b"))
+        for (buffer, index, shape), (dtype, name) in zip(s.boxes, types, strict=True):
+            ranges = self._values(s, index, around)
+            self._element(s, buffer, index, ranges, around, box=len(shape))
+            if buffer.dtype is not dtype:
+                raise _Broken(s, f"{name} is {buffer.dtype}, not {dtype}")
+            if buffer.space is not Space.STACK or buffer.strides is not None:
+                raise _Broken(s, f"{buffer.name} is no dense buffer on the stack")
+            trailing = list(zip(buffer.shape[-len(shape) :], shape, strict=True))
+            for (extent, size), first in zip(trailing, ranges[-len(shape) :], strict=True):
+                if isinstance(extent, int) and first.low + size > extent and not around.dead:
+                    raise _Broken(s, f"tiles {shape} of {buffer.name} reach out of it")
+        if not (0 < s.tiles[0] <= 2 and 0 < s.tiles[1] <= 2 and s.tiles[2] > 0):
+            raise _Broken(s, f"tiles {s.tiles}: one or two of rows and of columns, and steps")
+        if s.first is not None:
+            self._values(s, [s.first], around)
+            self._truth(s, s.first)
+        if any(k in LANES for k in around.kinds()):
+            raise _Broken(s, "a product of tiles inside of lanes")

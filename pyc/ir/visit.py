@@ -25,6 +25,7 @@ from pyc.ir.loops import (
     If,
     Last,
     Let,
+    PairsMultiply,
     Prefetch,
     Reduce,
     Signal,
@@ -170,6 +171,11 @@ class Rewriter:
             a, a_index = self.access(s.a, s.a_index)
             b, b_index = self.access(s.b, s.b_index)
             return replace(s, a=a, a_index=a_index, b=b, b_index=b_index, first=first)
+        if isinstance(s, PairsMultiply):
+            first = self.expr(s.first) if s.first is not None else None
+            places = (self.access(buffer, index) for buffer, index, _ in s.boxes)
+            (sums, sums_index), (a, a_index), (b, b_index) = places
+            return PairsMultiply(sums, sums_index, a, a_index, b, b_index, s.tiles, first)
         if isinstance(s, Fail):
             return Fail(s.site, self.expr(s.condition), self.expr(s.value))
         assert isinstance(s, (Barrier, Last))

@@ -21,6 +21,7 @@ from pyc.kernels.few_columns import few_columns, refusal_of_few_columns
 from pyc.kernels.few_rows import few_rows, refusal_of_few_rows
 from pyc.kernels.fourier import fourier
 from pyc.kernels.matmul import matmul, refusal
+from pyc.kernels.matmul_amx import matmul_amx, refusal_of_amx
 from pyc.kernels.matmul_blocks import matmul_blocks, refusal_of_blocks
 from pyc.kernels.matmul_pairs import matmul_pairs, refusal_of_pairs
 from pyc.kernels.matmul_threads import matmul_threads, refusal_of_threads
@@ -51,6 +52,7 @@ class Nest:
 
 NESTS = (
     Nest("matmul", False, refusal, matmul),
+    Nest("matmul_amx", False, refusal_of_amx, matmul_amx),
     Nest("matmul_pairs", False, refusal_of_pairs, matmul_pairs),
     Nest("few_columns", False, refusal_of_few_columns, few_columns),
     Nest("few_rows", False, refusal_of_few_rows, few_rows),

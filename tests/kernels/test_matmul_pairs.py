@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from pyc import config
 from pyc.backends.host import host_target, targets_of
 from pyc.ir import dtype as dt
 from pyc.ir import simulate
@@ -26,6 +28,14 @@ BF16 = ml_dtypes.bfloat16
 HERE = pytest.mark.skipif(
     not host_target().bfloat16_pairs, reason="this processor has no products of pairs of bfloat16"
 )
+
+
+@pytest.fixture(autouse=True)
+def by_pairs() -> Iterator[None]:
+    """Not by tiles, where the processor has these too."""
+    target = X86_64_V4_BF16.id if host_target().bfloat16_pairs else "native"
+    with config.using(target=target):
+        yield
 
 
 def sample(*shape: int) -> np.ndarray[Any, Any]:

@@ -52,6 +52,7 @@ _LEAVES: Mapping[type, Leaf] = {
     lo.Prefetch: statements.prefetch,
     lo.Copy: tiles.copy_box,
     lo.TileMultiply: tiles.multiply,
+    lo.PairsMultiply: tiles.multiply_pairs,
     lo.Fail: statements.fail,
     lo.Last: barriers.last,
 }

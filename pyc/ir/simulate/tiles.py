@@ -10,6 +10,7 @@ import numpy as np
 
 from pyc.ir import dtype as dt
 from pyc.ir import loops as lo
+from pyc.ir.instructions import multiply_tiles
 from pyc.ir.loops import Space, Stmt
 from pyc.ir.simulate.barriers import phase_of
 from pyc.ir.simulate.facts import THREAD_KINDS
@@ -168,6 +169,32 @@ def multiply(machine: Machine, s: lo.TileMultiply, frame: Frame) -> None:
             product = storage.flat[places].reshape(m, n) + product
         storage.flat[places] = product.reshape(-1)
         storage.written[places] = True
+
+
+def multiply_pairs(machine: Machine, s: lo.PairsMultiply, frame: Frame) -> None:
+    """Products of tiles of bfloat16, in the processor's order of summation."""
+    first = () if s.first is None else (s.first,)
+    roots = (*s.sums_index, *s.a_index, *s.b_index, *first)
+    values = compute(machine, s, "", roots, frame)
+    for lane in _executors(machine, s, frame, False, values):
+        fresh = bool(first) and bool(at_lane(values[-1], lane))
+        found, rest = [], list(values)
+        for buffer, index, extents in s.boxes:
+            storage = storage_of(buffer, frame)
+            here, rest = rest[: len(index)], rest[len(index) :]
+            flat, inside = box(machine, s, storage, here, extents, lane)
+            if not inside.all():
+                message = f"tiles {extents} of {buffer.name} reach out of it"
+                machine.report("bounds", s, message)
+            unread = fresh and buffer is s.sums
+            if storage.written is not None and not (unread or storage.written[flat].all()):
+                machine.report("unwritten", s, f"reads {buffer.name} before it is written")
+            found.append((storage, flat, storage.flat[flat].reshape(extents)))
+        (storage, flat, sums), (_, _, a), (_, _, b) = found
+        total = multiply_tiles(np.zeros_like(sums) if fresh else sums, a, b)
+        storage.flat[flat] = total.reshape(-1)
+        if storage.written is not None:
+            storage.written[flat] = True
 
 
 def _executors(
