@@ -81,7 +81,8 @@ def modules() -> tuple[Module, ...]:
     return tuple(Module(path) for path in sorted(PACKAGE.rglob("*.py")))
 
 
-def sites() -> list[Site]:
+@cache
+def sites() -> tuple[Site, ...]:
     """Every site, in the order of the files and lines."""
     found = []
     for module in modules():
@@ -92,7 +93,7 @@ def sites() -> list[Site]:
                 forms = _argument(module, node, position, "message", DEPTH)
                 subject = ANYTHING + " " if _name(node.func) == "Effect" else ""
                 found += [Site(module.name, n, error, subject + form) for n, form in forms]
-    return sorted(set(found))
+    return tuple(sorted(set(found)))
 
 
 def _made(call: ast.Call) -> Iterator[tuple[str, int]]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import product
+from functools import cache
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -455,14 +456,16 @@ BY_KIND: dict[Kind, Callable[[Op, DType], Iterator[Case]]] = {
 def cases(op: Op, dtype: DType) -> list[Case]:
     """Cases of `op` that its type rule takes, `op.samples` among them. AssertionError for an op
     that nothing here knows how to draw."""
+    return list(_taken(op, dtype))
+
+
+def _taken(op: Op, dtype: DType) -> Iterator[Case]:
+    """The same, each drawn when it is asked for."""
     draw = PARAMS.get(op.name) or BY_KIND.get(op.kind)
     if draw is None:
         raise AssertionError(f"{op} ({op.kind}) is drawn by nothing in tests/ops/cases.py")
-    found = [c for c in draw(op, dtype) if _takes(op, c)]
-    for sample in op.samples:
-        case = Case(tuple(np.asarray(a, dtype.numpy) for a in sample), {})
-        found += [case] if _takes(op, case) else []
-    return found
+    samples = (Case(tuple(np.asarray(a, dtype.numpy) for a in s), {}) for s in op.samples)
+    return (c for c in chain(draw(op, dtype), samples) if _takes(op, c))
 
 
 def _takes(op: Op, case: Case) -> bool:
@@ -473,12 +476,13 @@ def _takes(op: Op, case: Case) -> bool:
     return True
 
 
-def pairs() -> list[tuple[str, DType]]:
+@cache
+def pairs() -> tuple[tuple[str, DType], ...]:
     """Every op of the table but control flow and libraries, with each type that it takes."""
-    return [
+    return tuple(
         (name, dtype)
         for name, op in sorted(OPS.items())
         if op.kind not in (Kind.CONTROL, Kind.LIBRARY)
         for dtype in dt.ALL
-        if dtype.kind in op.kinds.split() and cases(op, dtype)
-    ]
+        if dtype.kind in op.kinds.split() and next(_taken(op, dtype), None) is not None
+    )
