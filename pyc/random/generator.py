@@ -7,8 +7,8 @@ words of 32 bits, a function of a counter of four words and a key of two. The co
 word. An array takes its words from blocks in order, word after word: a longer one begins with the
 elements of a shorter one.
 
-Everything here is made of traced operations on `uint32` and `uint64`, without loops: it fuses with
-what uses it, also inside of loops of the program.
+A word of a block is an operation of elements (`ir/ops/scalar_philox.py`): it fuses with what uses
+it, also inside of loops of the program.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
+from pyc.interpreter import bind1
+from pyc.numpy.core import operands
 
-MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
-WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
-ROUNDS = 10
 HALF = np.uint64(32)
 NUMBERS, SPLIT, FOLD, TRIALS = np.uint32(0), np.uint32(1), np.uint32(2), np.uint32(3)
 """What a block is for."""
@@ -34,19 +33,9 @@ Words = tuple[Any, Any, Any, Any]
 def philox(counter: Sequence[Any], key: Sequence[Any]) -> Words:
     """The block of a counter of four words under a key of two; or the blocks of arrays of these,
     which broadcast. All are `uint32`."""
-    c0, c1, c2, c3 = counter
-    k0, k1 = key
-    for _ in range(ROUNDS):
-        (h0, l0), (h1, l1) = _product(c0, MULTIPLIERS[0]), _product(c2, MULTIPLIERS[1])
-        c0, c1, c2, c3 = h1 ^ c1 ^ k0, l1, h0 ^ c3 ^ k1, l0
-        k0, k1 = k0 + WEYL[0], k1 + WEYL[1]
-    return c0, c1, c2, c3
-
-
-def _product(a: Any, b: np.uint64) -> tuple[Any, Any]:
-    """The high and the low word of the product of two words."""
-    whole = a.astype(np.uint64) * b
-    return (whole >> HALF).astype(np.uint32), whole.astype(np.uint32)
+    elements = operands("philox", *counter, *key)
+    a, b, c, d = (bind1("philox", *elements, word=k) for k in range(4))
+    return a, b, c, d
 
 
 def halves(x: Any) -> tuple[Any, Any]:

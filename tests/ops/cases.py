@@ -409,6 +409,11 @@ def _contract(op: Op, dtype: DType) -> Iterator[Case]:
         yield Case((plain(dtype, a, 1), plain(dtype, b, 2)), {"dimensions": dimensions}, plain=True)
 
 
+def _philox(op: Op, dtype: DType) -> Iterator[Case]:
+    for word in range(4):
+        yield from _pointwise_shapes((dtype,) * 6, {"word": word})
+
+
 PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "select": _select,
     "cast": _cast,
@@ -418,6 +423,7 @@ PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "binomial_mass": _binomial_mass,
     "integer_power": _integer_power,
     "narrow": _narrow,
+    "philox": _philox,
     "require": _require,
     "check": _check,
     "factored": _factored,

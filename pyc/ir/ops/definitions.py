@@ -50,3 +50,8 @@ def divided(name: str) -> Definition:
 def fast(name: str) -> Definition:
     """The definition of this name for programs with `fastmath`; see `scalar_fast`."""
     return lambda *xs: getattr(load("pyc.ir.ops.scalar_fast"), name)(*xs)
+
+
+def words(name: str) -> Definition:
+    """The definition of this name of random bits; see `scalar_philox`."""
+    return lambda *xs, **params: getattr(load("pyc.ir.ops.scalar_philox"), name)(*xs, **params)

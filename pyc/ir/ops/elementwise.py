@@ -370,6 +370,26 @@ pointwise("shift_right", INTEGERS, _instruction("shr"), np.right_shift, unit={1:
 pointwise("popcount", INTEGERS, _popcount, np.bitwise_count, dt.u8)
 
 
+def _philox_types(args: Types, *, word: int) -> Types:
+    shape = same_shape("philox", args)
+    if len(args) != 6 or any(a.dtype is not dt.u32 for a in args) or word not in range(4):
+        found = ", ".join(map(str, args))
+        raise DTypeError(f"philox: needs six uint32 and a word below 4, got {found}; word {word}")
+    return (ArrayType(shape, dt.u32),)
+
+
+# More than its instructions: what needs two words is beyond what a kernel computes in one go, so
+# the pairs of float64 are stored (logarithms of them in the same loop: a fifth slower).
+pointwise(
+    "philox",
+    "uint",
+    definitions.words("philox"),
+    definitions.words("reference"),
+    types=_philox_types,
+    cost=256,
+)
+
+
 # --- selection and conversion ---------------------------------------------------------------------
 
 
