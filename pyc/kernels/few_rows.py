@@ -6,7 +6,8 @@
 
 The matrix is read once, along its rows, a block of them side by side, in panels of several vectors,
 so that memory sees whole lines of a row; of a large matrix the next block is asked for ahead.
-`matmul` would pack it first, which few rows do not pay for. A vector may be the second operand, as
+`matmul` would pack it first, which few rows do not pay for. Panels without a column that the
+epilogue wants (`wanted.py`) are left out. A vector may be the second operand, as
 in `x.T @ v`. The terms of a block are added in order, and so are the blocks: few columns wait for
 one addition a block, and bits depend on the operands only (tasks never share an element). Half
 types are widened when read; the accumulator is at least float32, and the result is rounded once.
@@ -15,7 +16,9 @@ types are widened when read; the accumulator is at least float32, and the result
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from math import prod
+from operator import and_
 
 from pyc.ir.expr import Expr, Load, Var, const, fma
 from pyc.ir.loops import (
@@ -25,6 +28,7 @@ from pyc.ir.loops import (
     If,
     Kernel,
     Kind,
+    Let,
     Prefetch,
     Stmt,
     Store,
@@ -33,6 +37,7 @@ from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.operand import Dimensions
 from pyc.kernels.tasks import TaskNest, built_by, free_extents
+from pyc.kernels.wanted import wanted_columns
 
 MOST_ROWS = 3
 """More are for `matmul`."""
@@ -46,6 +51,8 @@ FAR = 1 << 20
 """Bytes of such a matrix."""
 PANEL = 8
 """Vectors of a panel of one row, where there are 32 registers or more."""
+CHOSEN = 2
+"""The same where the epilogue wants a part of the columns only: fewer are multiplied for nobody."""
 VECTORS = 96
 """The most vectors of a task: of float64, 768 columns with the widest ones, 6 KiB of sums. Pieces
 of rows of 4 KiB are read a tenth slower, whole rows of 12 KiB a tenth faster."""
@@ -108,7 +115,14 @@ class _Nest(TaskNest):
         self.m, self.n = prod(self.rows), b.shape[-1]
         self.k = b.shape[self.dimensions[0][self.matrix][0]]
         lanes = target.lanes(self.accumulator.itemsize)
-        vectors = _panel(self.m, -(-self.n // lanes), target)
+        self.at = [Var(f"n{k}") for k in range(len(self.batch))]
+        axes = len(self.out.shape) - len(self.batch)
+        wanted = wanted_columns(self.epilogue, self.at, axes, const(0, self.product))
+        bounds = {"first": wanted.first, "stop": wanted.stop}
+        self.wanted = {name: (Var(name), e) for name, e in bounds.items() if e is not None}
+        """The first column that the epilogue wants, and where these end, if it does not want all:
+        as variables, and what these are."""
+        vectors = CHOSEN if self.wanted else _panel(self.m, -(-self.n // lanes), target)
         self.width = vectors * lanes
         panels = -(-self.n // self.width)
         work = prod(self.batch) * self.m * self.n * self.k
@@ -125,10 +139,10 @@ class _Nest(TaskNest):
 
     def kernel(self) -> Kernel:
         """The scheduled kernel over (a, b, the epilogue's, out)."""
-        batch = [Var(f"n{k}") for k in range(len(self.batch))]
-        tile = Var("tile")
+        batch, tile = self.at, Var("tile")
         task = Alloc(self.sums, self._task(batch, tile * (self.panels * self.width)))
-        return self.tasks_of("few_rows", batch, [(tile, self.tasks)], self.kind, (task,))
+        lets = tuple(Let(var, bound) for var, bound in self.wanted.values())
+        return self.tasks_of("few_rows", batch, [(tile, self.tasks)], self.kind, (*lets, task))
 
     def _task(self, batch: list[Var], first: Expr) -> Body:
         """All of some columns: their sums, block by block, and the results."""
@@ -154,9 +168,11 @@ class _Nest(TaskNest):
         inside: bool,
         statement: _Statement,
         before: Callable[[Expr], Body] = lambda _: (),
+        products: bool = False,
     ) -> list[Stmt]:
         """A statement for each row and column of a task. inside: not beyond the last column;
-        before: what is done at the first column of each panel."""
+        before: what is done at the first column of each panel; products: it is for those panels
+        only that the epilogue wants."""
         panel, lane = Var("panel"), Var("lane")
         place = panel * self.width + lane
         column = first + place
@@ -164,8 +180,20 @@ class _Nest(TaskNest):
         if inside and self.ragged:
             body = (If(column < self.n, body),)
         vectors = For(lane, self.width, Kind.VECTOR, body)
-        start = before(first + panel * self.width)
-        return [For(panel, self.panels, Kind.SERIAL, (*start, vectors))]
+        here = first + panel * self.width
+        body = (*before(here), vectors)
+        if products:
+            body = self._if_wanted(here, body)
+        return [For(panel, self.panels, Kind.SERIAL, body)]
+
+    def _if_wanted(self, column: Expr, body: Body) -> Body:
+        """`body` where the panel that begins at a column has some that the epilogue wants."""
+        tests = []
+        if "first" in self.wanted:
+            tests.append(column + self.width > self.wanted["first"][0])
+        if "stop" in self.wanted:
+            tests.append(column < self.wanted["stop"][0])
+        return (If(reduce(and_, tests), body),) if tests else body
 
     def _terms(self, batch: list[Var], first: Expr, start: Expr, count: int) -> list[Stmt]:
         """Adds the products of the terms [start, start + count)."""
@@ -191,8 +219,8 @@ class _Nest(TaskNest):
             return tuple(Prefetch(b, place) for place in places)
 
         if not self.is_large:
-            return self._each(first, True, add)
-        return self._each(first, True, add, ahead)
+            return self._each(first, True, add, products=True)
+        return self._each(first, True, add, ahead, products=True)
 
     def _result(self, batch: list[Var], row: Expr, lane: Expr, column: Expr) -> Stmt:
         place = (*batch, *((row,) if self.rows else ()), column)

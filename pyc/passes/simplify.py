@@ -25,6 +25,8 @@ class Match:
     def __init__(self, graph: Graph, builder: Builder) -> None:
         self.builder = builder
         self.sorted = SortedRows(graph, builder)
+        self.checked: dict[tuple[Value, int], Value] = {}
+        """Indices that were checked, by what they were checked against."""
 
     def maker(self, value: Value, name: str) -> Eqn | None:
         """The equation that made `value`, if its op is `name`."""
@@ -171,6 +173,15 @@ def _negated_order(m: Match, e: Eqn, args: Values) -> Values | None:
     return m.sorted.argsort(e, args)
 
 
+def _checked_before(m: Match, e: Eqn, args: Values) -> Values | None:
+    """An index that was checked against the same extent: one of another axis, or line."""
+    key = args[0], e.params["bound"]
+    if key in m.checked:
+        return (m.checked[key],)
+    m.checked[key] = m.builder.bind1(e.op.name, *args, loc=e.loc, **e.params)
+    return (m.checked[key],)
+
+
 RULES: dict[str, tuple[Callable[[Match, Eqn, Values], Values | None], ...]] = {
     "cast": (_to_own_type,),
     "broadcast": (_to_own_type, _of_itself),
@@ -181,6 +192,7 @@ RULES: dict[str, tuple[Callable[[Match, Eqn, Values], Values | None], ...]] = {
     "concatenate": (_joined_slices,),
     "transpose": (_transpose,),
     "dot_general": (_turned_operands,),
+    "index_check": (_checked_before,),
     "neg": (_involution,),
     "logical_not": (_involution,),
     "bitwise_not": (_involution,),

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir import simulate
-from pyc.ir.loops import Prefetch, walk
+from pyc.ir.expr import Expr, Var, const, select, substitute
+from pyc.ir.loops import Buffer, For, If, Prefetch, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.ir.types import ArrayType
 from pyc.jit import jit
-from pyc.kernels.few_rows import VECTORS, few_rows, refusal_of_few_rows
+from pyc.kernels.few_rows import TERMS, VECTORS, few_rows, refusal_of_few_rows
 from pyc.kernels.registry import choose
+from pyc.kernels.wanted import Wanted, wanted_columns
 from pyc.runtime.threads import set_num_threads
 from pyc.verification import verify
 from tests.passes.programs import planned
@@ -149,3 +153,96 @@ def test_a_matrix_beyond_the_caches_is_asked_for_ahead() -> None:
         types = ArrayType((1000,), dt.f32), ArrayType((1000, columns), dt.f32)
         kernel = few_rows(types, X86_64_V4, dimensions=(((0,), (0,)), ((), ())))
         assert any(isinstance(s, Prefetch) for s in walk(kernel.body)) is asked
+
+
+def from_column(a: Any, b: Any, c: Any, at: Any) -> Any:
+    c, i = c.copy(), at[0]
+    c[i:] = a @ b[:, i:]
+    return c
+
+
+def before_column(a: Any, b: Any, c: Any, at: Any) -> Any:
+    c, i = c.copy(), at[0]
+    c[:i] = (a @ b[:, :i]) / 3
+    return c
+
+
+def between_columns(a: Any, b: Any, c: Any, at: Any) -> Any:
+    c, i = c.copy(), at[0]
+    c[i : i + 40] = a @ b[:, i : i + 40] + 1
+    return c
+
+
+def rows_from_column(a: Any, b: Any, c: Any, at: Any) -> Any:
+    c, i = c.copy(), at[0]
+    c[:, i:] = a @ b[:, i:]
+    return c
+
+
+PARTS: dict[str, tuple[Any, int]] = {
+    "from": (from_column, 0),
+    "before": (before_column, 0),
+    "between": (between_columns, 0),
+    "from, two rows": (rows_from_column, 2),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_columns_that_a_traced_slice_takes_are_numpys(name: str) -> None:
+    """Panels without any are left out: what stood there before stays, whatever the matrix holds."""
+    function, rows = PARTS[name]
+    shape = (rows,) if rows else ()
+    a, b, c = sample(*shape, 61), sample(61, 300), sample(*shape, 300)
+    jitted, whole = jit(function), jit(product)(a, b)
+    for i in (0, 1, 31, 32, 33, 250, 299, 300, -1, -300, -500, 700):
+        found = jitted(a, b, c, np.array([i]))
+        np.testing.assert_allclose(found, function(a, b, c, np.array([i])), rtol=1e-5, atol=2e-5)
+        if function is from_column:
+            assert found[i:].tobytes() == whole[i:].tobytes()
+    verify(jitted, a, b, c, np.array([100]))
+
+
+def test_a_product_from_a_column_on_leaves_out_the_panels_before() -> None:
+    """Each multiplication of the rest would read the matrix for nobody."""
+    a, b, c = sample(64), sample(64, 640), sample(640)
+    lowered = jit(from_column).lower(a, b, c, np.array([3]))
+    (kernel,) = [k for k in lowered.kernels if k.name == "few_rows"]
+    loops = [s for s in walk(kernel.body) if isinstance(s, For) and s.extent == 64 // TERMS]
+    (panels,) = loops[0].body
+    assert isinstance(panels, For)
+    (test,) = panels.body
+    assert isinstance(test, If)
+    assert not test.orelse
+
+
+def test_what_an_epilogue_wants_is_found_through_what_it_computes() -> None:
+    column, other = Var("column"), Var("first")
+    product, old = Var("product", dt.f32), Var("old", dt.f32)
+
+    @frozen()
+    class Chosen:
+        value: Expr
+        buffers: tuple[Buffer, ...] = ()
+
+        def at(self, index: Sequence[Expr], given: Expr) -> Expr:
+            return substitute([self.value], {column: index[-1], product: given})[0]
+
+    def wanted(value: Expr) -> Wanted:
+        return wanted_columns(Chosen(value), (), 1, const(0, dt.f32))
+
+    from_other = select(column >= other, product * 2, old)
+    assert wanted(from_other) == Wanted(other, None)
+    assert wanted(from_other + 1) == Wanted(other, None)
+    assert wanted(select(other > column, product, old)) == Wanted(None, other)
+    both = (column >= other) & (column < const(7))
+    assert wanted(select(both, product, old)).first is other
+    assert wanted(select(both, product, old)).stop is not None
+    for all_of_it in (
+        product,
+        from_other + product,
+        select(column >= other, old, product),
+        select(column >= column * 2, product, old),
+        select((column >= other) | (column < const(7)), product, old),
+        select(product > 0, product, old),
+    ):
+        assert wanted(all_of_it) == Wanted(None, None)

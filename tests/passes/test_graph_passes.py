@@ -95,7 +95,15 @@ def ordered(b: Builder, x: Value, descending: bool) -> Value:
     return b.bind1("sort", x, descending=descending)
 
 
+def checked_twice(b: Builder, x: Value) -> Value:
+    """The places of a square matrix's diagonal: indices along both of its axes."""
+    place = b.bind1("remainder", x, full(b, x, 3))
+    row, column = (b.bind1("index_check", place, bound=3, axis=axis) for axis in (0, 1))
+    return b.bind1("add", row, column)
+
+
 SIMPLIFIED: dict[str, tuple[Make, DType]] = {
+    "index_checked_before": (checked_twice, dt.i64),
     "cast_to_own_type": (lambda b, x: b.bind1("cast", x, dtype=x.dtype), dt.f32),
     "broadcast_to_own_shape": (lambda b, x: b.bind1("broadcast", x, shape=x.shape), dt.f32),
     "broadcast_of_broadcast": (
