@@ -8,9 +8,10 @@
 
 The processor's instruction makes 0 of subnormal numbers, given and found. Numbers of at least
 2^-56, and 0, have none: their products and sums are multiples of 2^-126. Copying looks for smaller
-ones; a block that has some is multiplied by fma, which gives the same bits where both may. Of a
-pair the second term is added first. Sums are float32, blocks are added in order, and the result is
-rounded once; so bits depend on the operands only (tasks never share an element).
+ones; from a block that has some on, a task multiplies by fma, which gives the same bits where both
+may (sums may be small then). Of a pair the second term is added first. Sums are float32, blocks are
+added in order, and the result is rounded once; so bits depend on the operands only (tasks never
+share an element).
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ class _Nest(TaskNest):
 
     def _task(self, at: _At) -> Body:
         blocks, rest = divmod(self.k, 2 * self.depth)
-        body = self._each_sum(at, self._zero)
+        body = [*self._forget(0), *self._each_sum(at, self._zero)]
         block = Var("block")
         if blocks:
             inner = self._block(at, block * (2 * self.depth), 2 * self.depth)
@@ -188,8 +189,8 @@ class _Nest(TaskNest):
         inner: list[Stmt] = [*self._forget(1), *self._copy_columns(at, column, start, count)]
         inner.append(For(k, extent, Kind.SERIAL, (), (any_small,)))
         inner.append(If((some & SIGNS).differs(zero), (ways[0],), (ways[1],)))
+        inner += self._remember()
         return [
-            *self._forget(0),
             *self._copy_rows(at, start, count),
             self._each_panel(at, panel, tuple(inner)),
         ]
@@ -216,6 +217,13 @@ class _Nest(TaskNest):
         """Nothing small was seen."""
         lane = Var("lane")
         store = Store(self.small, (const(side), lane), Const(0, dt.u32))
+        return [For(lane, self.small.shape[1], Kind.VECTOR, (store,))]
+
+    def _remember(self) -> list[Stmt]:
+        """What was seen of columns holds for the task from here on: sums may be small now."""
+        lane = Var("lane")
+        rows, columns = ((const(side), lane) for side in range(2))
+        store = Store(self.small, rows, Load(self.small, rows) | Load(self.small, columns))
         return [For(lane, self.small.shape[1], Kind.VECTOR, (store,))]
 
     def _pair(self, side: int, at: _At, free: Expr, first: Expr, whole: bool) -> Expr:
@@ -287,7 +295,8 @@ class _Nest(TaskNest):
             body.append(Let(last, self._pair(side, at, free, start + 2 * whole, False)))
             body.append(Store(pairs, (const(whole), lane), last))
             seen = seen | _smallness(last)
-        body.append(Store(self.small, (const(side), lane), seen))
+        here = (const(side), lane)
+        body.append(Store(self.small, here, Load(self.small, here) | seen))
         if size % extent == 0:
             return [For(lane, extent, Kind.VECTOR, tuple(body))]
         clear = For(k0 := Var("k"), whole + odd, Kind.SERIAL, (Store(pairs, (k0, lane), zero),))

@@ -108,6 +108,28 @@ def test_numbers_that_the_instruction_does_not_take_are_multiplied_by_fma(kind: 
         np.testing.assert_allclose(found.astype(np.float64)[3, 7], exact[3, 7], rtol=0.02)
 
 
+def small_first() -> tuple[Any, Any]:
+    """A sum that is subnormal after the first block of terms, and stays so."""
+    a, b = sample(20, 600), sample(600, 40)
+    a[3], b[:, 7] = 0, 0
+    a[3, 5], b[5, 7] = 1e-20, 1e-19
+    return a, b
+
+
+def test_a_sum_that_is_small_stays_with_fma() -> None:
+    """The blocks behind it have usual numbers: by the instruction the sum would become 0."""
+    a, b = small_first()
+    found = simulated(a, b)
+    assert_same(found, in_pairs(a, b))
+    assert found[3, 7] != 0
+
+
+@HERE
+def test_the_processor_keeps_a_sum_that_is_small() -> None:
+    a, b = small_first()
+    assert_same(jit(lambda a, b: a @ b)(a, b), in_pairs(a, b))
+
+
 @HERE
 @pytest.mark.parametrize("kind", [*KINDS, "usual"])
 def test_the_processor_gives_the_bits_of_the_interpreter(kind: str) -> None:
