@@ -186,6 +186,9 @@ class Pyc(Library):
 class Jax(Library):
     def load(self) -> None:
         self.jax = module("jax")
+        device = self.jax.default_backend()
+        if device != "cpu":
+            raise Missing(f"JAX runs on {device}: the suite is of the CPU")
         self.jax.config.update("jax_enable_x64", True)
         bind({k: module(v) for k, v in PEER_NAMES["jax"].items()})
 
@@ -305,6 +308,6 @@ def environment(contender: Contender, threads: int, kept: Path | None) -> dict[s
     if kept:
         settings[KEPT] = str(kept)
         settings["TORCHINDUCTOR_CACHE_DIR"] = str(kept / f"{contender.name}-{count}")
-    # JAX would take a GPU where it finds one.
+    # Otherwise JAX takes a GPU where it finds one.
     settings |= {"TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
     return settings | contender.environment

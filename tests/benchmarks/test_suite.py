@@ -6,11 +6,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from benchmarks.suite.contenders import CONTENDERS, TABLES
+from benchmarks.suite import processes
+from benchmarks.suite.contenders import CONTENDERS, LIBRARIES, TABLES, Missing, environment
 from benchmarks.suite.figures import (
     ceilings,
     failures,
@@ -102,6 +104,50 @@ def test_a_process_that_dies_or_hangs_is_an_error_and_the_next_question_starts_i
         assert process.ask(60.0, "time", seconds=0.01) == {"error": "nothing is prepared"}
     finally:
         process.close()
+
+
+def test_a_run_without_rounds_prepares_and_times_nothing(tmp_path: Path) -> None:
+    """What compiles long is compiled before, by several runs at once, into one folder."""
+    command = [sys.executable, "-m", "benchmarks.suite", "--peers", "numpy", "--sizes", "tiny"]
+    command += ["--only", "axpy", "--rounds", "0", "--compiled", str(tmp_path / "kept")]
+    command += ["--json", str(tmp_path / "run.json")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "pyc first call " in done.stdout, done.stderr
+    (found,) = json.loads((tmp_path / "run.json").read_text())["records"]["workloads"]
+    assert found["ratio"] == {} and found["contenders"]["pyc"]["first"] > 0
+    assert "median" not in found["contenders"]["pyc"]
+
+
+def test_a_contender_keeps_what_it_compiles_apart_from_the_others(tmp_path: Path) -> None:
+    """torch's code depends on its settings and on the number of threads."""
+    compiled = CONTENDERS["torch-compile"], CONTENDERS["torch-compile-fast"]
+    folders = {
+        environment(c, n, tmp_path)["TORCHINDUCTOR_CACHE_DIR"] for c in compiled for n in (1, 2)
+    }
+    assert len(folders) == 4 and all(f.startswith(str(tmp_path)) for f in folders)
+    assert "TORCHINDUCTOR_CACHE_DIR" not in environment(compiled[0], 1, None)
+
+
+def test_jax_on_a_gpu_is_refused(monkeypatch) -> None:
+    """The suite is of the CPU: a peer on a GPU would be a wrong record."""
+    assert environment(CONTENDERS["jax"], 1, None)["JAX_PLATFORMS"] == "cpu"
+    fake = SimpleNamespace(default_backend=lambda: "gpu")
+    monkeypatch.setitem(sys.modules, "jax", fake)
+    with pytest.raises(Missing, match="JAX runs on gpu: the suite is of the CPU"):
+        LIBRARIES["jax"](CONTENDERS["jax"], 1).load()
+
+
+def test_a_turn_begins_when_the_threads_before_rest(monkeypatch) -> None:
+    """Threads that spin would have the processors of the next contender."""
+    ticks = iter([5, 7, 9, 9, 11])
+    slept: list[float] = []
+    monkeypatch.setattr(processes, "sleep", slept.append)
+    several: Any = [SimpleNamespace(threads=2, ticks=lambda: next(ticks))]
+    processes.settle(several)
+    assert next(ticks) == 11 and len(slept) == 4
+    alone: Any = [SimpleNamespace(threads=1, ticks=lambda: pytest.fail("asked for nothing"))]
+    processes.settle(alone)
+    assert len(slept) == 5
 
 
 def test_every_table_has_contenders() -> None:

@@ -60,6 +60,14 @@ def explain(function: Any, *args: Any, **rest: Any) -> Any:
 ARGUMENTS = np.linspace(-1, 1, 24, dtype=np.float32).reshape(4, 6), np.ones((6, 5), np.float32)
 
 
+def test_a_program_that_calls_lapack_has_no_times_there(known: list[Any]) -> None:
+    """Its routines run on the host, between copies."""
+    found = explain(lambda a: np.linalg.eigvalsh(a) * 2, np.eye(300) * 2.0, measure=True).kernels
+    words = "the program calls LAPACK, whose steps are not timed one by one"
+    assert found is not None and found.problem == words
+    assert [row.measured for row in found.rows] == [None] * len(found.rows)
+
+
 def test_bounds_follow_from_the_devices_ceilings(device: Any, known: list[Any]) -> None:
     report = explain(lambda x: x * 2 + 1, np.ones((64, 64), np.float32))
     (row,) = report.kernels.rows

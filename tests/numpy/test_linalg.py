@@ -525,6 +525,7 @@ def test_nothing_falls_back() -> None:
 
 def test_a_report_names_the_routines() -> None:
     """Which buffers they make; the kernels around them have times and shares of their bounds."""
+    """Which buffers they make; and the kernels around them have times and shares of bounds."""
     a = regular((6, 6))
     text = str(pyc.explain(pyc.jit(lambda a, b: np.linalg.solve(a + a, b)), a, a[0]))
     assert "made by lapack.dgetrf" in text
