@@ -122,21 +122,33 @@ def _fma(a: Array, b: Array, c: Array, type: DType) -> Array:
 
     float32: the product is exact in float64, the sum is rounded to odd there (Boldo, Melquiond,
     "Emulation of FMA and correctly rounded sums", IEEE TC 2008). float64: the same article's
-    algorithm where neither overflow nor underflow is near, else the C library's fma.
+    algorithm where neither overflow nor underflow is near, else the C library's fma, which is also
+    the faster one for a few elements.
     """
-    a, b, c = np.broadcast_arrays(a, b, c)
+    if not a.shape == b.shape == c.shape:
+        a, b, c = np.broadcast_arrays(a, b, c)
     if type is dt.f32:
         wide = _round_to_odd_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
         return wide.astype(np.float32)
+    if a.size <= FEW:
+        rows = zip(a.ravel().tolist(), b.ravel().tolist(), c.ravel().tolist())
+        # A zero factor makes the product exact (or, beside an infinity, the NaN that is due).
+        found = [_libm.fma(*row) if row[0] and row[1] else row[0] * row[1] + row[2] for row in rows]
+        return np.array(found, np.float64).reshape(a.shape)
     usual = _between(a, -450, 450) & _between(b, -450, 450) & (_between(c, -900, 900) | (c == 0))
+    if usual.all():
+        return _fma_of_usual(a, b, c)
     result = _fma_of_usual(*(np.where(usual, v, 1.0) for v in (a, b, c)))
-    # A zero factor makes the product exact (or, beside an infinity, the NaN that is due).
     result = np.where((a == 0) | (b == 0), a * b + c, result)
     rest = ~(usual | (a == 0) | (b == 0))
     if rest.any():
         rows = zip(a[rest].tolist(), b[rest].tolist(), c[rest].tolist(), strict=True)
         result[rest] = [_libm.fma(*row) for row in rows]
     return result
+
+
+FEW = 48
+"""Elements for which calls of the C library cost less than the steps over arrays."""
 
 
 def _between(x: Array, low: int, high: int) -> Array:
