@@ -14,11 +14,14 @@ and kept in a row buffer, however long: where it lies is for `schedule` to say.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
 
 from pyc.frozen import frozen, replace
 from pyc.ir.defined import calls
 from pyc.ir.element import Element, components_of, fails_of, literal, result_of, scalar_of
-from pyc.ir.expr import Expr, Load, Var, const, substitute
+from pyc.ir.expr import Expr, Load, Var, const, substitute, transform
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.loops import (
     Alloc,
@@ -348,10 +351,22 @@ class _Lowerer:
         element = self.pull.element(value, index)
         assert isinstance(element, Expr)
         assert not self.pull.fails
+        element = self._with_places(element)
         rest = iter(variables)
         # The kernel has an index of the product, which may have other unit axes than `value`.
         places = tuple(None if d == 1 else next(rest) for d in made.shape)
         return Epilogue(places, product, element, tuple(self.inputs), tuple(self.inputs.values()))
+
+    def _with_places(self, element: Expr) -> Expr:
+        """The element with places in place of reads from a constant that holds them, 0, 1, 2, ...:
+        a nest sees by them which columns a mask takes (`kernels/wanted.py`)."""
+        constants = self.walker.constants
+        found = [v for v in self.inputs if v in constants and _counts(constants[v])]
+        lines = [self.inputs.pop(v) for v in found]
+        (changed,) = transform(
+            [element], lambda e: e.index[0] if isinstance(e, Load) and e.buffer in lines else e
+        )
+        return changed
 
     def update(self, name: str) -> Lowered:
         """The kernel that stores an update's elements into its operand's buffer."""
@@ -476,6 +491,12 @@ def lower(
     with calls():
         found = lowerer.run(name)
     return replace(found, kernel=with_calls(found.kernel))
+
+
+def _counts(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array is 0, 1, 2, ..., of the type that places have."""
+    whole = array.dtype == np.int64 and array.ndim == 1
+    return whole and bool((array == np.arange(len(array))).all())
 
 
 @frozen()

@@ -17,8 +17,6 @@ import numpy as np
 import pyc.numpy as pnp
 from pyc.frozen import frozen
 from pyc.interpreter import current
-from pyc.ir import dtype as dt
-from pyc.numpy.creation import iota
 from pyc.trace import location, raising
 from pyc.trace.affine import Sum, difference, sum_of, total
 from pyc.trace.telling import Told, telling
@@ -63,7 +61,7 @@ def _between(
 ) -> Run:
     """pairs: what the bounds may be, as sums."""
     first, last = pnp.clip(start, 0, extent), pnp.clip(stop, 0, extent)
-    at = iota((extent,), 0, dt.i64)
+    at = pnp.arange(extent)
     masks = [] if _is(start, 0) else [at >= start]
     masks += [] if _is(stop, extent) else [at < stop]
     count = pnp.maximum(last - first, 0)
