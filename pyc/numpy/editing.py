@@ -11,7 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, DTypeError, IndexOutOfRangeError, ShapeError
+from pyc.errors import (
+    ArgumentError,
+    DTypeError,
+    IndexOutOfRangeError,
+    IndexTypeError,
+    ShapeError,
+    UnsupportedOpError,
+)
 from pyc.interpreter import bind1, current
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -82,7 +89,7 @@ def _known_places(name: str, obj: Any, length: int) -> Any:
         return None
     places = np.asarray(known, None if np.size(known) else np.int64)
     if places.dtype.kind not in "biu":
-        raise DTypeError(f"{name}: places are integers, got {places.dtype}")
+        raise IndexTypeError(f"{name}: places are integers, got {places.dtype}")
     return places
 
 
@@ -224,14 +231,23 @@ def diagflat(v: Any, k: int = 0) -> Any:
     return diag(ravel(v), k)
 
 
-def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
     """The windows of a shape that slide along some axes (all if None), in new last axes. It cannot
-    be written to, as in NumPy.
+    be written to, as in NumPy; subok: changes nothing.
+
+    raises UnsupportedOpError: windows that are to be `writeable`
 
     >>> sliding_window_view([1, 2, 3], 2)
     array([[1, 2],
            [2, 3]])
     """
+    if writeable:
+        raise UnsupportedOpError(
+            "sliding_window_view: windows share elements, and a change of one would change others",
+            fix="Leave `writeable` out, and change what the windows are of.",
+        )
     x = asarray(x)
     rank = len(shape_of(x))
     sizes = to_shape("sliding_window_view", window_shape)

@@ -43,7 +43,8 @@ from pyc.numpy.factorisations import (
 )
 from pyc.numpy.keywords import give_keywords
 from pyc.numpy.linear_algebra import cross as cross_product
-from pyc.numpy.linear_algebra import matmul, outer, tensordot, vecdot
+from pyc.numpy.linear_algebra import matmul, tensordot, vecdot
+from pyc.numpy.linear_algebra import outer as outer_product
 from pyc.numpy.logic import isnan, logical_and, logical_not, not_equal, where
 from pyc.numpy.manipulation import matrix_transpose
 from pyc.numpy.solvers import (
@@ -131,6 +132,26 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     np.int64(5)
     """
     return total(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    """a[i] * b[j] of two lines: (m,), (n,) -> (m, n).
+
+    raises ShapeError: an argument of another rank
+
+    NumPy: `numpy.linalg.outer`.
+
+    >>> outer([1, 2], [3, 4])
+    array([[3, 4],
+           [6, 8]])
+    """
+    a, b = asarray(x1), asarray(x2)
+    if len(shape_of(a)) != 1 or len(shape_of(b)) != 1:
+        raise ShapeError(
+            f"linalg.outer: needs two lines, got {type_text(a)} and {type_text(b)}",
+            fix="Flatten them, as `np.outer` does: `x.ravel()`.",
+        )
+    return outer_product(a, b)
 
 
 def cross(a: Any, b: Any, /, *, axis: int = -1) -> Any:

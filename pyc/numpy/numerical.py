@@ -465,9 +465,11 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     >>> bincount([1, 3, 1])
     array([0, 2, 0, 1])
     """
-    x = _line("bincount", x)
+    x = _line("bincount", cast(asarray(x), dt.i64) if type(x) in (list, tuple) and not x else x)
     (size,) = to_shape("bincount", minlength if length is None else length)
-    known = known_elements(x) if length is None and dtype_of(x).is_integer else None
+    if not dtype_of(x).is_integer:
+        raise DTypeError(f"bincount: needs integers, got {type_text(x)}")
+    known = known_elements(x) if length is None else None
     if known is not None:
         size = max(size, int(known.max()) + 1 if known.size else 0)
     elif size < 1:
@@ -475,8 +477,6 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
             "bincount: the length of the result depends on data",
             fix="Give `minlength=`: one more than the greatest number there can be.",
         )
-    if not dtype_of(x).is_integer:
-        raise DTypeError(f"bincount: needs integers, got {type_text(x)}")
     # As unsigned, a negative number fails the check in place of counting from the end.
     counted = bind1("index_check", cast(x, dt.u64), bound=size, axis=0)
     kind = dt.i64 if weights is None else dt.f64

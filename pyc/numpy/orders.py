@@ -15,6 +15,7 @@ from pyc.numpy.core import (
     cast,
     constant,
     dtype_of,
+    is_axis_of_number,
     known_elements,
     shape_of,
     structural,
@@ -46,6 +47,8 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
         raise ShapeError(f"lexsort: the keys have several shapes, {sorted(shapes)}")
     rank = len(shapes.pop())
     if not rank:
+        if not is_axis_of_number(axis, rank):
+            axis_of("lexsort", axis, rank)
         return constant(np.int64(0))
     place = axis_of("lexsort", axis, rank)
     order = argsort(rows[0], place)

@@ -56,12 +56,14 @@ from pyc.numpy.logic import (
     less,
     less_equal,
     logical_and,
+    logical_not,
     where,
 )
 from pyc.numpy.manipulation import ravel, reshape, stack
 from pyc.numpy.numerical import convolve
 from pyc.numpy.sorting import nonzero, searchsorted
 from pyc.numpy.statistics import all as all_true
+from pyc.numpy.statistics import any as any_true
 from pyc.numpy.statistics import argmax, argmin
 from pyc.numpy.statistics import max as greatest
 from pyc.numpy.statistics import min as least
@@ -217,22 +219,18 @@ def _nan_place(name: str, find: Any, x: Any, axis: int | None, keepdims: bool, r
         return find(x, axis, keepdims)
     missing = isnan(x)
     found = find(where(missing, rest, x), axis, keepdims)
-    lines, place = as_lines(name, x, axis)
-    length = shape_of(lines)[place]
-    # Where all are NaN, NumPy raises; here the place is out of range.
-    none = all_true(missing, axis, keepdims)
-    known = known_elements(none)
-    if known is not None and known.any():
-        raise ArgumentError(
-            f"{name}: all elements are NaN",
-            fix="Replace them before: `np.where(np.isnan(x), 0, x)`.",
-        )
-    return _checked(where(none, length, found), length, place)
+    error = ArgumentError(
+        f"{name}: all elements are NaN",
+        fix="Replace them before: `np.where(np.isnan(x), 0, x)`.",
+    )
+    ok = logical_not(any_true(all_true(missing, axis, keepdims)))
+    load("pyc.trace.raising").check(ok, error)
+    return found
 
 
 def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The place of the first greatest element that is not NaN; ArgumentError if all of known
-    elements are, and IndexOutOfRangeError when the program runs if all of traced ones are.
+    """The place of the first greatest element that is not NaN; ArgumentError if all are: when the
+    program runs if they are traced.
 
     NumPy: `numpy.nanargmax`.
 
@@ -243,8 +241,8 @@ def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
 
 
 def nanargmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The place of the first least element that is not NaN; ArgumentError if all of known elements
-    are, and IndexOutOfRangeError when the program runs if all of traced ones are.
+    """The place of the first least element that is not NaN; ArgumentError if all are: when the
+    program runs if they are traced.
 
     NumPy: `numpy.nanargmin`.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import ArgumentError, ShapeError
-from pyc.interpreter import bind1
+from pyc.forks import load
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     axes_of,
@@ -56,6 +56,7 @@ from pyc.numpy.logic import (
 )
 from pyc.numpy.manipulation import expand_dims, moveaxis, permute_dims, reshape
 from pyc.numpy.sorting import argsort
+from pyc.numpy.statistics import any as any_true
 from pyc.numpy.statistics import count_nonzero, cumsum, weights_of
 from pyc.numpy.statistics import sum as total
 
@@ -247,7 +248,7 @@ def _checked(name: str, w: Any) -> Any:
 
 def _by_weight(ordered: Any, w: Any, counts: Any, fractions: Any) -> Any:
     """The first elements up to which the share of the weights is no less than fractions;
-    IndexOutOfRangeError when the program runs: weights whose sum is not finite, or 0."""
+    ArgumentError when the program runs: weights whose sum is not finite, or 0."""
     length = shape_of(ordered)[-1]
     sums = cumsum(w, -1)
     whole = part(sums, len(shape_of(sums)) - 1, length - 1, 1)
@@ -257,8 +258,11 @@ def _by_weight(ordered: Any, w: Any, counts: Any, fractions: Any) -> Any:
     # Of no elements at all the result is NaN, whatever they weigh.
     wrong = logical_or(logical_not(isfinite(whole)), equal(whole, 0))
     wrong = logical_and(wrong, less(0, counts))
-    place = where(wrong, length, minimum(total(below, -1), length - 1))
-    place = bind1("index_check", cast(place, dt.u64), bound=length, axis=0)
+    error = ArgumentError(
+        "quantile: weights must have a finite sum that is not 0", fix="Give 1 for what counts."
+    )
+    load("pyc.trace.raising").check(logical_not(any_true(wrong)), error)
+    place = minimum(total(below, -1), length - 1)
     return _taken(ordered, cast(place, dtype_of(counts)), subtract(counts, 1))
 
 

@@ -426,3 +426,18 @@ def diagonal_of_unequal_axes(a):
     b = a.copy()
     np.fill_diagonal(b, 1.0)
     return b
+
+
+@given(LINE)
+def windows_to_be_written_to(x):
+    return np.lib.stride_tricks.sliding_window_view(x, 2, writeable=True)
+
+
+@given(LINE, MATRIX)
+def outer_product_of_a_matrix(x, m):
+    return np.linalg.outer(x, m)
+
+
+@given(LINE)
+def quantile_by_weights_that_sum_to_nothing(x):
+    return np.quantile(x, 0.5, weights=x * 0, method="inverted_cdf")

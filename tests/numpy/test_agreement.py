@@ -270,6 +270,10 @@ TAKEN |= {
         lambda np, x: (np.linalg.matrix_power(a=x, n=2), np.linalg.matrix_power(x, n=True)),
         F[:, :2],
     ),
+    "counts of nothing": (
+        lambda np, x: (np.bincount([], minlength=2) + x, np.bincount([])),
+        V[:2] > 0,
+    ),
     "more by position than by name": (
         lambda np, x: (
             np.ones((2, 1), "i1", "C") + x,
@@ -298,6 +302,13 @@ def test_what_numpy_takes_is_taken(name: str, run: Call) -> None:
     call, *arrays = TAKEN[name]
     expected = call(np, *arrays)
     assert not difference(expected, run(call, *arrays))
+
+
+def test_windows_that_stay_as_they_are() -> None:
+    window, options = np.lib.stride_tricks.sliding_window_view, {"subok": True, "writeable": False}
+    expected = window(V, 2, **options)
+    assert not difference(expected, pnp.sliding_window_view(V, 2, **options))
+    assert not difference(expected, pyc.jit(lambda x: window(x, 2, **options))(V))
 
 
 REFUSED: dict[str, tuple[Any, ...]] = {
@@ -380,6 +391,31 @@ REFUSED: dict[str, tuple[Any, ...]] = {
             lambda np, x: np.matvec(x, x[0, 0]),
         ],
         F[:, :2],
+    ),
+    "what is not NaN, where all is": (
+        [
+            lambda np, x: np.nanargmax(x),
+            lambda np, x: np.nanargmin(x[None] * [[1.0], [2.0]], axis=0),
+            lambda np, x: np.nanargmin(x[0]),
+        ],
+        np.array([np.nan, np.nan]),
+    ),
+    "weights of quantiles that sum to nothing": (
+        [
+            lambda np, x, w: np.quantile(x, 0.5, weights=w, method="inverted_cdf"),
+            lambda np, x, w: np.quantile(x, 0.5, weights=w + np.inf, method="inverted_cdf"),
+        ],
+        V,
+        V * 0,
+    ),
+    "lines and axes": (
+        [
+            lambda np, x: np.linalg.outer(x, x[:, 0]),
+            lambda np, x: np.lexsort([x[0, 0]], axis=10),
+            lambda np, x: np.bincount([0.5, 1.5]) + x,
+            lambda np, x: np.insert([0, 1, 2], np.array([1.0, 2.0]), [10, 20]) + x,
+        ],
+        F,
     ),
     "one thing said twice, or badly": (
         [
