@@ -21,9 +21,13 @@ from pyc.random.generator import drawn
 @public
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
     """The elements of `x` along `axis` in random order; those of `arange(x)` if `x` is an integer.
-    Each order is as likely as any other: that of random integers of 64 bits.
+    Each order is as likely as any other: that of random integers of 64 bits. NumPy:
+    `Generator.permutation`, and `Generator.permuted` for `independent`.
 
+    key: (2,) uint32; x: of any dtype -> its shape and dtype
     independent: each line along the axis has an order of its own
+    raises ArgumentError: `key` is no key; AxisError: no such axis; DTypeError: an axis that is no
+    integer, or an `x` that is no array
     """
     key = key_of("permutation", key)
     values = _population("permutation", "x", x)
@@ -37,14 +41,18 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
 def choice(
     key: Any, a: Any, shape: Sizes = (), replace: bool = True, p: Any = None, axis: int = 0
 ) -> Any:
-    """Elements of `a` along `axis`, or of `arange(a)` if `a` is an integer.
+    """Elements of `a` along `axis`, or of `arange(a)` if `a` is an integer. NumPy:
+    `Generator.choice`.
 
+    key: (2,) uint32; a: of any dtype, which the result has
     shape: of what is drawn, which stands in place of the axis
     replace: whether one may come more than once
     p: the probability of each, up to a common factor; not negative. Without replacement those of
     probability 0 come last; with it they never do, unless all are 0
-    raises ArgumentError: nothing to draw from, or too few without replacement; outside of
-    a trace: `p` is negative, NaN, or has no finite sum; ShapeError: `p` is not one for each
+    raises ArgumentError: `key` is no key, nothing to draw from, or too few without replacement;
+    outside of a trace: `p` is negative, NaN, or has no finite sum; AxisError: no such axis;
+    DTypeError: complex `p`, an axis or a shape that is not of integers; ShapeError: `p` is not one
+    for each, or a negative extent
     """
     key = key_of("choice", key)
     sizes = shape_of("choice", shape)
@@ -91,8 +99,10 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Sizes | None = Non
     """Places along `axis`, each with a probability in proportion to `exp(logits)`: the greatest of
     these after adding Gumbel noise.
 
+    key: (2,) uint32; logits: real, with the axis -> int64
     shape: of the result, to which the other axes of `logits` broadcast; theirs if it is None
-    raises ArgumentError: nothing to choose from; ShapeError: no such axis or shape
+    raises ArgumentError: `key` is no key, or nothing to choose from; AxisError: no such axis;
+    DTypeError: complex logits; ShapeError: they do not broadcast to `shape`, or a negative extent
     """
     key = key_of("categorical", key)
     values = parameter("categorical", "logits", logits, REAL)

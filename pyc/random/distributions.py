@@ -34,7 +34,13 @@ Sizes = int | Sequence[int]
 
 @public
 def bits(key: Any, shape: Sizes = (), dtype: Any = np.uint32) -> Any:
-    """Random bits: unsigned integers, each value as likely as any other."""
+    """Random bits: unsigned integers, each value as likely as any other. NumPy:
+    `Generator.integers` over the whole range of a type.
+
+    key: (2,) uint32; shape: of the result; dtype: uint8, uint16, uint32 or uint64
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or a shape that is not of
+    integers; ShapeError: a negative extent
+    """
     kind = dtype_of("bits", dtype, dt.u32, UNSIGNED)
     return run("random.bits", _bits, key_of("bits", key), fixed=(shape_of("bits", shape), kind))
 
@@ -44,9 +50,13 @@ def uniform(
     key: Any, shape: Sizes = (), dtype: Any = float, minval: Any = 0.0, maxval: Any = 1.0
 ) -> Any:
     """Real numbers from [minval, maxval): multiples of 2**-53 from [0, 1), scaled and rounded to
-    values of the interval. Of 2**-24 for float32, 2**-11 for float16, 2**-8 for bfloat16.
+    values of the interval. Of 2**-24 for float32, 2**-11 for float16, 2**-8 for bfloat16. NumPy:
+    `Generator.uniform`.
 
+    key: (2,) uint32; shape: of the result; dtype: float16, bfloat16, float32 or float64
     minval, maxval: finite, broadcast to `shape`; where maxval <= minval the result is minval
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or bounds of complex numbers;
+    ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     kind = dtype_of("uniform", dtype, dt.f64, DIGITS)
     sizes = shape_of("uniform", shape)
@@ -62,7 +72,14 @@ def uniform(
 def normal(key: Any, shape: Sizes = (), dtype: Any = float) -> Any:
     """Numbers of the standard normal distribution, by the polar form of Box and Muller ("A note on
     the generation of random normal deviates", 1958); none is beyond 9.5, or 6.8 for types other
-    than float64. For complex types the two parts are independent, each with variance 1/2."""
+    than float64. For complex types the two parts are independent, each with variance 1/2. NumPy:
+    `Generator.standard_normal`.
+
+    key: (2,) uint32; shape: of the result; dtype: float16, bfloat16, float32, float64, complex64 or
+    complex128
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or a shape that is not of
+    integers; ShapeError: a negative extent
+    """
     kind = dtype_of("normal", dtype, dt.f64, {**DIGITS, **PARTS})
     return run(
         "random.normal",
@@ -74,7 +91,13 @@ def normal(key: Any, shape: Sizes = (), dtype: Any = float) -> Any:
 
 @public
 def exponential(key: Any, shape: Sizes = (), dtype: Any = float) -> Any:
-    """Real numbers of the exponential distribution with mean 1, zero or greater, by inversion."""
+    """Real numbers of the exponential distribution with mean 1, zero or greater, by inversion.
+    NumPy: `Generator.standard_exponential`.
+
+    key: (2,) uint32; shape: of the result; dtype: float16, bfloat16, float32 or float64
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or a shape that is not of
+    integers; ShapeError: a negative extent
+    """
     kind = dtype_of("exponential", dtype, dt.f64, DIGITS)
     fixed = shape_of("exponential", shape), kind
     return run("random.exponential", _exponential, key_of("exponential", key), fixed=fixed)
@@ -82,7 +105,13 @@ def exponential(key: Any, shape: Sizes = (), dtype: Any = float) -> Any:
 
 @public
 def gumbel(key: Any, shape: Sizes = (), dtype: Any = float) -> Any:
-    """Real numbers of the standard Gumbel distribution, finite, by inversion."""
+    """Real numbers of the standard Gumbel distribution, finite, by inversion. NumPy:
+    `Generator.gumbel`.
+
+    key: (2,) uint32; shape: of the result; dtype: float16, bfloat16, float32 or float64
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or a shape that is not of
+    integers; ShapeError: a negative extent
+    """
     kind = dtype_of("gumbel", dtype, dt.f64, DIGITS)
     return run(
         "random.gumbel",
@@ -96,7 +125,10 @@ def gumbel(key: Any, shape: Sizes = (), dtype: Any = float) -> Any:
 def bernoulli(key: Any, p: Any = 0.5, shape: Sizes | None = None) -> Any:
     """Bools that are True with probability `p`: never for 0, always for 1.
 
-    p: broadcasts to `shape`, which is the shape of `p` if it is None
+    key: (2,) uint32; p: real, broadcasts to `shape`, which is the shape of `p` if it is None ->
+    bool
+    raises ArgumentError: `key` is no key; DTypeError: complex `p`; ShapeError: `p` does not
+    broadcast to `shape`, or a negative extent
     """
     key = key_of("bernoulli", key)
     sizes = pnp.asarray(p).shape if shape is None else shape_of("bernoulli", shape)
@@ -111,13 +143,15 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Sizes | None = None) -> Any:
 
 @public
 def randint(key: Any, shape: Sizes, minval: Any, maxval: Any, dtype: Any = int) -> Any:
-    """Integers from [minval, maxval). The probability of each is the same up to a factor of
-    1 + 2**-64; of 1 + 2**-32 for types of 32 bits and less.
+    """Integers from [minval, maxval). The probability of each is the same up to a factor of 1 +
+    2**-64; of 1 + 2**-32 for types of 32 bits and less. NumPy: `Generator.integers`.
 
-    minval, maxval: broadcast to `shape`. Numbers are values of the dtype, maxval also one more than
-    the greatest; arrays of other types are limited to these. Where maxval <= minval the result is
-    minval.
-    raises ArgumentError: a number beyond the dtype; DTypeError: no integers
+    key: (2,) uint32; shape: of the result; dtype: an integer type
+    minval, maxval: integers, broadcast to `shape`. Numbers are values of the dtype, maxval also one
+    more than the greatest; arrays of other types are limited to these. Where maxval <= minval the
+    result is minval.
+    raises ArgumentError: `key` is no key, or a number beyond the dtype; DTypeError: another dtype,
+    or bounds that are no integers; ShapeError: bounds that do not broadcast, or a negative extent
     """
     kind = dtype_of("randint", dtype, dt.i64, INTEGERS)
     sizes = shape_of("randint", shape)

@@ -30,19 +30,34 @@ from pyc.random.parameters import computed, parameters, spread
 
 @public
 def cauchy(key: Any, shape: Sizes = (), dtype: Any = float) -> Any:
-    """Real numbers of the standard Cauchy distribution."""
+    """Real numbers of the standard Cauchy distribution. NumPy: `Generator.standard_cauchy`.
+
+    key: (2,) uint32; shape: of the result; dtype: float16, bfloat16, float32 or float64
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or a shape that is not of
+    integers; ShapeError: a negative extent
+    """
     return _standard("cauchy", _cauchy, key, shape, dtype)
 
 
 @public
 def laplace(key: Any, shape: Sizes = (), dtype: Any = float) -> Any:
-    """Real numbers of the standard Laplace distribution."""
+    """Real numbers of the standard Laplace distribution. NumPy: `Generator.laplace`.
+
+    key: (2,) uint32; shape: of the result; dtype: float16, bfloat16, float32 or float64
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or a shape that is not of
+    integers; ShapeError: a negative extent
+    """
     return _standard("laplace", _laplace, key, shape, dtype)
 
 
 @public
 def logistic(key: Any, shape: Sizes = (), dtype: Any = float) -> Any:
-    """Real numbers of the standard logistic distribution."""
+    """Real numbers of the standard logistic distribution. NumPy: `Generator.logistic`.
+
+    key: (2,) uint32; shape: of the result; dtype: float16, bfloat16, float32 or float64
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or a shape that is not of
+    integers; ShapeError: a negative extent
+    """
     return _standard("logistic", _logistic, key, shape, dtype)
 
 
@@ -50,7 +65,9 @@ def logistic(key: Any, shape: Sizes = (), dtype: Any = float) -> Any:
 def rademacher(key: Any, shape: Sizes = (), dtype: Any = int) -> Any:
     """Numbers that are -1 or 1, each with probability 1/2.
 
-    dtype: signed integers or real numbers
+    key: (2,) uint32; shape: of the result; dtype: signed integers or real numbers
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or a shape that is not of
+    integers; ShapeError: a negative extent
     """
     signed = [t for t in (*INTEGERS, *DIGITS) if t.kind != "uint"]
     kind = dtype_of("rademacher", dtype, dt.i64, signed)
@@ -60,27 +77,37 @@ def rademacher(key: Any, shape: Sizes = (), dtype: Any = int) -> Any:
 
 @public
 def rayleigh(key: Any, scale: Any, shape: Sizes | None = None, dtype: Any = float) -> Any:
-    """Real numbers of the Rayleigh distribution.
+    """Real numbers of the Rayleigh distribution. NumPy: `Generator.rayleigh`.
 
+    key: (2,) uint32; dtype: float16, bfloat16, float32 or float64
     scale: not negative; broadcasts to `shape`, which is its own if it is None
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or a scale of complex numbers;
+    ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     return _scaled("rayleigh", _rayleigh, key, shape, dtype, scale=scale)
 
 
 @public
 def lognormal(key: Any, sigma: Any = 1.0, shape: Sizes | None = None, dtype: Any = float) -> Any:
-    """Real numbers whose logarithms are normal, with mean 0 and standard deviation `sigma`.
+    """Real numbers whose logarithms are normal, with mean 0 and standard deviation `sigma`. NumPy:
+    `Generator.lognormal`.
 
+    key: (2,) uint32; dtype: float16, bfloat16, float32 or float64
     sigma: broadcasts to `shape`, which is its own if it is None
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or `sigma` of complex numbers;
+    ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     return _scaled("lognormal", _lognormal, key, shape, dtype, sigma=sigma)
 
 
 @public
 def pareto(key: Any, b: Any, shape: Sizes | None = None, dtype: Any = float) -> Any:
-    """Real numbers of the Pareto distribution, from 1 on.
+    """Real numbers of the Pareto distribution, from 1 on. NumPy: `1 + Generator.pareto`.
 
+    key: (2,) uint32; dtype: float16, bfloat16, float32 or float64
     b: the exponent, positive; broadcasts to `shape`, which is its own if it is None
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or `b` of complex numbers;
+    ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     return _scaled("pareto", _pareto, key, shape, dtype, b=b)
 
@@ -89,9 +116,12 @@ def pareto(key: Any, b: Any, shape: Sizes | None = None, dtype: Any = float) -> 
 def weibull_min(
     key: Any, scale: Any, concentration: Any, shape: Sizes | None = None, dtype: Any = float
 ) -> Any:
-    """Real numbers of the Weibull distribution.
+    """Real numbers of the Weibull distribution. NumPy: `scale * Generator.weibull`.
 
+    key: (2,) uint32; dtype: float16, bfloat16, float32 or float64
     scale, concentration: positive; broadcast to `shape`, which is theirs together if it is None
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or parameters of complex
+    numbers; ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     given = {"scale": scale, "concentration": concentration}
     return _scaled("weibull_min", _weibull, key, shape, dtype, **given)
@@ -101,9 +131,13 @@ def weibull_min(
 def triangular(
     key: Any, left: Any, mode: Any, right: Any, shape: Sizes | None = None, dtype: Any = float
 ) -> Any:
-    """Real numbers of the triangular distribution from `left` to `right`, densest at `mode`.
+    """Real numbers of the triangular distribution from `left` to `right`, densest at `mode`. NumPy:
+    `Generator.triangular`.
 
+    key: (2,) uint32; dtype: float16, bfloat16, float32 or float64
     left <= mode <= right: broadcast to `shape`, which is theirs together if it is None
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or parameters of complex
+    numbers; ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     given = {"left": left, "mode": mode, "right": right}
     return _scaled("triangular", _triangular, key, shape, dtype, **given)
@@ -116,8 +150,11 @@ def truncated_normal(
     """Standard normal numbers between `lower` and `upper`, exact in both tails up to 37 standard
     deviations.
 
+    key: (2,) uint32; dtype: float16, bfloat16, float32 or float64
     lower < upper: broadcast to `shape`, which is theirs together if it is None; the results are
     strictly between them
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or bounds of complex numbers;
+    ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     given = {"lower": lower, "upper": upper}
     return _scaled("truncated_normal", _truncated_normal, key, shape, dtype, **given)
@@ -125,9 +162,13 @@ def truncated_normal(
 
 @public
 def geometric(key: Any, p: Any, shape: Sizes | None = None, dtype: Any = int) -> Any:
-    """How many trials of probability `p` it takes until one succeeds: integers from 1 on.
+    """How many trials of probability `p` it takes until one succeeds: integers from 1 on. NumPy:
+    `Generator.geometric`.
 
+    key: (2,) uint32; dtype: an integer type
     p: from (0, 1]; broadcasts to `shape`, which is its own if it is None. Others give -1
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or `p` of complex numbers;
+    ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     kind = dtype_of("geometric", dtype, dt.i64, INTEGERS)
     key = key_of("geometric", key)

@@ -16,7 +16,8 @@ from pyc.random.generator import FOLD, SPLIT, blocks, halves, philox
 
 @public
 def key(seed: Any) -> Any:
-    """A key: an array of two `uint32`, the low and the high half of `seed`.
+    """A key: an array of two `uint32`, the low and the high half of `seed`. Of JAX:
+    `jax.random.key`.
 
     seed: an integer of at most 64 bits; one below zero counts as its two's complement
     raises ArgumentError: no integer, or one of more than 64 bits
@@ -29,18 +30,22 @@ def key(seed: Any) -> Any:
 
 @public
 def split(key: Any, num: Any = 2) -> Any:
-    """New keys: an array of shape (num, 2), or (*num, 2) for a shape. What is drawn with one of
-    them says nothing of the others, nor of `key`, which should not be used again.
+    """New keys: an array of shape (num, 2), or (*num, 2) for a shape, of `uint32`. What is drawn
+    with one of them says nothing of the others, nor of `key`, which should not be used again.
+    NumPy: `Generator.spawn`.
 
-    raises ArgumentError: `key` is no key
+    key: (2,) uint32
+    raises ArgumentError: `key` is no key; DTypeError: `num` is not of integers; ShapeError: a
+    negative one
     """
     return run("random.split", split_keys, key_of("split", key), fixed=(shape_of("split", num),))
 
 
 @public
 def fold_in(key: Any, data: Any) -> Any:
-    """A new key made of a key and an integer, such as the number of a step.
+    """A new key, (2,) `uint32`, made of a key and an integer, such as the number of a step.
 
+    key: (2,) uint32
     data: an integer of at most 64 bits; one below zero counts as its two's complement
     raises ArgumentError: `key` is no key, or `data` no such integer
     """

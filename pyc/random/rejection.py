@@ -32,10 +32,13 @@ SMALL_RATE = 10.0
 @public
 def gamma(key: Any, a: Any, shape: Sizes | None = None, dtype: Any = float) -> Any:
     """Real numbers of the gamma distribution with scale 1 (Marsaglia and Tsang, "A simple method
-    for generating gamma variables", 2000).
+    for generating gamma variables", 2000). NumPy: `Generator.standard_gamma`.
 
+    key: (2,) uint32; dtype: float16, bfloat16, float32 or float64
     a: the shape parameter, positive; broadcasts to `shape`, which is its own if it is None. NaN for
     negative ones
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or `a` of complex numbers;
+    ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     return _real("gamma", _gamma, key, shape, dtype, a=a)
 
@@ -43,53 +46,77 @@ def gamma(key: Any, a: Any, shape: Sizes | None = None, dtype: Any = float) -> A
 @public
 def loggamma(key: Any, a: Any, shape: Sizes | None = None, dtype: Any = float) -> Any:
     """Logarithms of numbers of the gamma distribution, which keep what is too small for a number of
-    the type where `a` is small; see `gamma`."""
+    the type where `a` is small; see `gamma`.
+
+    key: (2,) uint32; dtype: float16, bfloat16, float32 or float64
+    a: positive; broadcasts to `shape`, which is its own if it is None
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or `a` of complex numbers;
+    ShapeError: what does not broadcast to `shape`, or a negative extent
+    """
     return _real("loggamma", _loggamma, key, shape, dtype, a=a)
 
 
 @public
 def beta(key: Any, a: Any, b: Any, shape: Sizes | None = None, dtype: Any = float) -> Any:
-    """Real numbers of the beta distribution, from two of the gamma distribution.
+    """Real numbers of the beta distribution, from two of the gamma distribution. NumPy:
+    `Generator.beta`.
 
+    key: (2,) uint32; dtype: float16, bfloat16, float32 or float64
     a, b: positive; broadcast to `shape`, which is theirs together if it is None
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or parameters of complex
+    numbers; ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     return _real("beta", _beta, key, shape, dtype, a=a, b=b)
 
 
 @public
 def chisquare(key: Any, df: Any, shape: Sizes | None = None, dtype: Any = float) -> Any:
-    """Sums of the squares of `df` standard normal numbers, which need not be whole.
+    """Sums of the squares of `df` standard normal numbers, which need not be whole. NumPy:
+    `Generator.chisquare`.
 
+    key: (2,) uint32; dtype: float16, bfloat16, float32 or float64
     df: positive; broadcasts to `shape`, which is its own if it is None
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or `df` of complex numbers;
+    ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     return _real("chisquare", _chisquare, key, shape, dtype, df=df)
 
 
 @public
 def f(key: Any, dfnum: Any, dfden: Any, shape: Sizes | None = None, dtype: Any = float) -> Any:
-    """Quotients of two such sums, each over its degrees of freedom.
+    """Quotients of two numbers of `chisquare`, each over its degrees of freedom: the F
+    distribution. NumPy: `Generator.f`.
 
+    key: (2,) uint32; dtype: float16, bfloat16, float32 or float64
     dfnum, dfden: positive; broadcast to `shape`, which is theirs together if it is None
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or parameters of complex
+    numbers; ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     return _real("f", _f, key, shape, dtype, dfnum=dfnum, dfden=dfden)
 
 
 @public
 def t(key: Any, df: Any, shape: Sizes | None = None, dtype: Any = float) -> Any:
-    """Real numbers of Student's t distribution.
+    """Real numbers of Student's t distribution. NumPy: `Generator.standard_t`.
 
+    key: (2,) uint32; dtype: float16, bfloat16, float32 or float64
     df: degrees of freedom, positive; broadcasts to `shape`, which is its own if it is None
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or `df` of complex numbers;
+    ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     return _real("t", _t, key, shape, dtype, df=df)
 
 
 @public
 def dirichlet(key: Any, alpha: Any, shape: Sizes | None = None, dtype: Any = float) -> Any:
-    """Real numbers of the Dirichlet distribution along a new last axis, whose sum is 1.
+    """Real numbers of the Dirichlet distribution along a new last axis, whose sum is 1. NumPy:
+    `Generator.dirichlet`.
 
-    alpha: positive, along the last axis; the others broadcast to `shape`, which is theirs if it is
-    None
-    raises ShapeError: `alpha` has no axis, or does not broadcast
+    key: (2,) uint32; dtype: float16, bfloat16, float32 or float64
+    alpha: (..., n), positive; the axes before broadcast to `shape`, which is theirs if it is None
+    -> (*shape, n)
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or complex `alpha`;
+    ShapeError: `alpha` has no axis, or does not broadcast, or a negative extent
     """
     kind = dtype_of("dirichlet", dtype, dt.f64, DIGITS)
     key = key_of("dirichlet", key)
@@ -102,10 +129,13 @@ def dirichlet(key: Any, alpha: Any, shape: Sizes | None = None, dtype: Any = flo
 def poisson(key: Any, lam: Any, shape: Sizes | None = None, dtype: Any = int) -> Any:
     """Integers of the Poisson distribution: by counting for small rates, else by Hörmann's
     transformed rejection ("The transformed rejection method for generating Poisson random
-    variables", 1993).
+    variables", 1993). NumPy: `Generator.poisson`.
 
+    key: (2,) uint32; dtype: an integer type
     lam: the rate, not negative; broadcasts to `shape`, which is its own if it is None. -1 for those
     below 0 and NaN
+    raises ArgumentError: `key` is no key; DTypeError: another dtype, or `lam` of complex numbers;
+    ShapeError: what does not broadcast to `shape`, or a negative extent
     """
     kind = dtype_of("poisson", dtype, dt.i64, INTEGERS)
     key = key_of("poisson", key)

@@ -26,13 +26,15 @@ def multivariate_normal(
     dtype: Any = None,
     method: str = "cholesky",
 ) -> Any:
-    """Normal vectors, along the last axis.
+    """Normal vectors, along the last axis. NumPy: `Generator.multivariate_normal`.
 
+    key: (2,) uint32
     mean: (..., n); cov: covariances (..., n, n), positive definite: others give NaN. The axes
     before broadcast to `shape`, which is theirs together if it is None -> (*shape, n)
-    dtype: real; None: that of the parameters
+    dtype: float16, bfloat16, float32 or float64; None: that of the parameters
     method: "cholesky", the only one
-    raises ShapeError: other shapes; ArgumentError: another method
+    raises ArgumentError: `key` is no key, or another method; DTypeError: another dtype, or complex
+    parameters; ShapeError: other shapes, or a negative extent
     """
     key = key_of("multivariate_normal", key)
     mean = parameter("multivariate_normal", "mean", mean, REAL)

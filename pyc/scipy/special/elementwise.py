@@ -58,8 +58,10 @@ def _of(name: str, op: str, summary: str) -> Function:
     def of_two(x: Any, y: Any) -> Any:
         return bind1(op, *real_operands(name, x, y))
 
-    facts = f"{_TWO if op in _PAIRS else _ONE}\n\nraises DTypeError: complex numbers"
-    return public(core.named(of_two if op in _PAIRS else of_one, name, summary, facts))
+    two = op in _PAIRS
+    facts = f"{_TWO if two else _ONE}\nraises DTypeError: complex numbers"
+    facts += "; ShapeError: they do not broadcast" if two else ""
+    return public(core.named(of_two if two else of_one, name, summary, facts))
 
 
 _PAIRS = ("xlogy", "xlog1py")
@@ -116,6 +118,9 @@ log1p = _of("log1p", "log1p", "log(1 + x), exact near 0.")
 def sinc(x: Any) -> Any:
     """sin(pi x) / (pi x); 1 at 0.
 
+    x: real numbers of any shape -> the same shape; integers and bools give float64
+    raises DTypeError: complex numbers
+
     SciPy: `scipy.special.sinc`.
 
     >>> sinc([0.25, 0.5])
@@ -128,6 +133,9 @@ def sinc(x: Any) -> Any:
 @public
 def log_expit(x: Any) -> Any:
     """log(expit(x)), which is exact for large x too.
+
+    x: real numbers of any shape -> the same shape; integers and bools give float64
+    raises DTypeError: complex numbers
 
     SciPy: `scipy.special.log_expit`.
 
@@ -142,7 +150,8 @@ def log_expit(x: Any) -> Any:
 def sici(x: Any) -> Any:
     """The sine and the cosine integral, as a pair; the second is that of abs(x).
 
-    raises DTypeError: complex arguments
+    x: real numbers of any shape -> two arrays of the same shape; integers and bools give float64
+    raises DTypeError: complex numbers
 
     SciPy: `scipy.special.sici`.
 
@@ -161,6 +170,9 @@ def _integrals(x: Any) -> Any:
 def exprel(x: Any) -> Any:
     """(exp(x) - 1) / x; 1 at 0.
 
+    x: real numbers of any shape -> the same shape; integers and bools give float64
+    raises DTypeError: complex numbers
+
     SciPy: `scipy.special.exprel`.
 
     >>> exprel([0.25, 0.5])
@@ -174,6 +186,9 @@ def exprel(x: Any) -> Any:
 def huber(delta: Any, r: Any) -> Any:
     """r^2 / 2 up to abs(r) = delta, delta (abs(r) - delta / 2) beyond; inf where delta < 0.
 
+    delta, r: real numbers, broadcast together -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
+
     SciPy: `scipy.special.huber`.
 
     >>> huber([1.0, 7.0], [2.0, 4.0])
@@ -185,6 +200,9 @@ def huber(delta: Any, r: Any) -> Any:
 @public
 def pseudo_huber(delta: Any, r: Any) -> Any:
     """delta^2 (sqrt(1 + (r / delta)^2) - 1): `huber` without a corner; inf where delta < 0.
+
+    delta, r: real numbers, broadcast together -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
 
     SciPy: `scipy.special.pseudo_huber`.
 
@@ -198,6 +216,9 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
 def rel_entr(x: Any, y: Any) -> Any:
     """x log(x / y) for positive numbers; 0 where x is 0 and y is not negative, else inf.
 
+    x, y: real numbers, broadcast together -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
+
     SciPy: `scipy.special.rel_entr`.
 
     >>> rel_entr([1.0, 7.0], [2.0, 4.0])
@@ -210,6 +231,9 @@ def rel_entr(x: Any, y: Any) -> Any:
 def kl_div(x: Any, y: Any) -> Any:
     """x log(x / y) - x + y for positive numbers; y where x is 0 and y is not negative, else inf.
 
+    x, y: real numbers, broadcast together -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
+
     SciPy: `scipy.special.kl_div`.
 
     >>> kl_div([1.0, 7.0], [2.0, 4.0])
@@ -221,6 +245,9 @@ def kl_div(x: Any, y: Any) -> Any:
 @public
 def gammasgn(x: Any) -> Any:
     """The sign of gamma(x): 1 or -1, that of zero at 0, NaN at the poles below and at -inf.
+
+    x: real numbers of any shape -> the same shape; integers and bools give float64
+    raises DTypeError: complex numbers
 
     SciPy: `scipy.special.gammasgn`.
 

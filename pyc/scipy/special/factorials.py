@@ -59,7 +59,8 @@ too small."""
 def beta(a: Any, b: Any) -> Any:
     """gamma(a) gamma(b) / gamma(a + b).
 
-    raises DTypeError: complex arguments
+    a, b: real numbers, broadcast together -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
 
     SciPy: `scipy.special.beta`.
 
@@ -73,7 +74,8 @@ def beta(a: Any, b: Any) -> Any:
 def betaln(a: Any, b: Any) -> Any:
     """The logarithm of abs(beta(a, b)), to the last places near its zeros too.
 
-    raises DTypeError: complex arguments
+    a, b: real numbers, broadcast together -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
 
     SciPy: `scipy.special.betaln`.
 
@@ -88,7 +90,8 @@ def zeta(x: Any, q: Any = None) -> Any:
     """The sum of (q + k)^-x over k = 0, 1, ...: Hurwitz's zeta function for x > 1, infinite at
     x = 1 and NaN below. Without q, Riemann's, for any x.
 
-    raises DTypeError: complex arguments
+    x, q: real numbers, broadcast together -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
 
     SciPy: `scipy.special.zeta`.
 
@@ -106,8 +109,9 @@ def zeta(x: Any, q: Any = None) -> Any:
 def polygamma(n: Any, x: Any) -> Any:
     """The n-th derivative of `digamma`.
 
-    n: not negative and whole, else NaN; x: broadcasts with it
-    raises DTypeError: complex arguments
+    n, x: real numbers, broadcast together -> the promoted dtype; float64 for integers
+    n: not negative and whole, else NaN
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
 
     SciPy: `scipy.special.polygamma`.
 
@@ -122,8 +126,8 @@ def factorial(n: Any, exact: bool = False) -> Any:
     """gamma(n + 1); 0 for n < 0. Whole numbers have the nearest value.
 
     exact: only False: integers without bound are not of an array's types
-    raises DTypeError: complex arguments
-    raises ArgumentError: `exact` is true
+    n: real numbers of any shape -> the same shape; integers and bools give float64
+    raises DTypeError: complex numbers; ArgumentError: `exact` is true
 
     SciPy: `scipy.special.factorial`.
 
@@ -139,7 +143,8 @@ def factorial(n: Any, exact: bool = False) -> Any:
 def binom(x: Any, y: Any) -> Any:
     """gamma(x + 1) / (gamma(y + 1) gamma(x - y + 1)): the binomial coefficient.
 
-    raises DTypeError: complex arguments
+    x, y: real numbers, broadcast together -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
 
     SciPy: `scipy.special.binom`.
 
@@ -155,8 +160,9 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
 
     repetition: each may be taken more than once
     exact: only False, see `factorial`
-    raises DTypeError: complex arguments
-    raises ArgumentError: `exact` is true
+    N, k: real numbers, broadcast together -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast;
+    ArgumentError: `exact` is true
 
     SciPy: `scipy.special.comb`.
 
@@ -172,7 +178,8 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
 def poch(z: Any, m: Any) -> Any:
     """Pochhammer's symbol, gamma(z + m) / gamma(z).
 
-    raises DTypeError: complex arguments
+    z, m: real numbers, broadcast together -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
 
     SciPy: `scipy.special.poch`.
 
@@ -186,9 +193,11 @@ def poch(z: Any, m: Any) -> Any:
 def multigammaln(a: Any, d: int) -> Any:
     """The logarithm of the gamma function of `d` dimensions.
 
+    a: real numbers of any shape -> the same shape; integers and bools give float64
     a: above (d - 1) / 2; NaN elsewhere, where SciPy raises; d: a positive integer
-    raises DTypeError: complex arguments
-    raises ArgumentError: `d` is not a positive integer
+    raises DTypeError: complex numbers; ArgumentError: `d` is not a positive integer
+
+    SciPy: `scipy.special.multigammaln`.
 
     >>> float(pyc.scipy.special.multigammaln(3.0, 1))
     0.6931471805599453

@@ -37,7 +37,8 @@ def gammainc(a: Any, x: Any) -> Any:
     x over gamma(a).
 
     a, x: not negative, else NaN; broadcast together
-    raises DTypeError: complex arguments
+    -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
 
     SciPy: `scipy.special.gammainc`.
 
@@ -53,7 +54,8 @@ def gammaincc(a: Any, x: Any) -> Any:
     """1 - gammainc(a, x), to the last places where it is small too.
 
     a, x: not negative, else NaN; broadcast together
-    raises DTypeError: complex arguments
+    -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
 
     SciPy: `scipy.special.gammaincc`.
 
@@ -70,7 +72,8 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
     x over beta(a, b).
 
     a, b: not negative, and x between 0 and 1, else NaN; broadcast together
-    raises DTypeError: complex arguments
+    -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
 
     SciPy: `scipy.special.betainc`.
 
@@ -86,7 +89,8 @@ def betaincc(a: Any, b: Any, x: Any) -> Any:
     """1 - betainc(a, b, x), to the last places where it is small too.
 
     a, b: not negative, and x between 0 and 1, else NaN; broadcast together
-    raises DTypeError: complex arguments
+    -> the promoted dtype; float64 for integers
+    raises DTypeError: complex numbers; ShapeError: they do not broadcast
 
     SciPy: `scipy.special.betaincc`.
 

@@ -35,12 +35,15 @@ def _real(name: str, x: Any, integers: dt.DType | None = None) -> tuple[Any, dt.
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
-    """log(sum(b * exp(a))) over some axes (all if None), without overflow; -inf of no elements.
+    """log(sum(b * exp(a))) over some axes (`axis`; all if None), without overflow; -inf of none.
 
     b: factors, which broadcast with `a`; None: 1
     return_sign: the logarithm of the absolute value of the sum and its sign, as a pair; a sum below
     zero has no logarithm, NaN, without it
-    raises DTypeError: complex numbers
+    a: real numbers -> those axes left out, or of length 1 with `keepdims`; of dtype float64 for
+    integers
+    raises DTypeError: complex numbers, or an axis that is no integer; AxisError: no such axis;
+    ShapeError: `b` does not broadcast
 
     SciPy: `scipy.special.logsumexp`.
 
@@ -60,9 +63,10 @@ def logsumexp(
 
 @public
 def softmax(x: Any, axis: Any = None) -> Any:
-    """exp(x) over its sum along some axes (all if None).
+    """exp(x) over its sum along some axes (`axis`; all if None).
 
-    raises DTypeError: complex numbers
+    x: real numbers -> the same shape and dtype; integers give float64, bools float16
+    raises DTypeError: complex numbers, or an axis that is no integer; AxisError: no such axis
 
     SciPy: `scipy.special.softmax`.
 
@@ -76,9 +80,10 @@ def softmax(x: Any, axis: Any = None) -> Any:
 
 @public
 def log_softmax(x: Any, axis: Any = None) -> Any:
-    """The logarithm of `softmax`.
+    """The logarithm of `softmax` along some axes (`axis`; all if None).
 
-    raises DTypeError: complex numbers
+    x: real numbers -> the same shape and dtype; integers give float64, bools float16
+    raises DTypeError: complex numbers, or an axis that is no integer; AxisError: no such axis
 
     SciPy: `scipy.special.log_softmax`.
 
