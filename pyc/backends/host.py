@@ -2,8 +2,9 @@
 
 Reads the feature flags of the first processor in /proc/cpuinfo (Linux) and maps them to one of the
 x86-64 psABI levels that pyc generates code for, the last also with products of pairs of bfloat16
-(AVX512-BF16: Zen 4, Cooper Lake, Sapphire Rapids and newer). Levels, and not single features, keep
-the number of different codes small: machines of one level share cache entries.
+and permutations of bytes (AVX512-BF16 and VBMI: Zen 4, Sapphire Rapids and newer). Levels, and not
+single features, keep the number of different codes small: machines of one level share cache
+entries.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pyc.ir.target import X86_64_V3, X86_64_V4, X86_64_V4_BF16, Target
 
 _V3_FLAGS = frozenset(["avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "popcnt", "cx16"])
 _V4_FLAGS = frozenset(["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"])
+_V4_BF16_FLAGS = frozenset(["avx512_bf16", "avx512vbmi"])
 
 
 def targets_of(flags: frozenset[str]) -> tuple[Target, ...]:
@@ -23,7 +25,7 @@ def targets_of(flags: frozenset[str]) -> tuple[Target, ...]:
         return ()
     if not flags >= _V4_FLAGS:
         return (X86_64_V3,)
-    if "avx512_bf16" not in flags:
+    if not flags >= _V4_BF16_FLAGS:
         return (X86_64_V4, X86_64_V3)
     return (X86_64_V4_BF16, X86_64_V4, X86_64_V3)
 
