@@ -2,9 +2,10 @@
 
 Reads the feature flags of the first processor in /proc/cpuinfo (Linux) and maps them to one of the
 x86-64 psABI levels that pyc generates code for, the last also with products of pairs of bfloat16
-(AVX512-BF16: Zen 4, Cooper Lake, Sapphire Rapids and newer) or of tiles of them (AMX: the last of
-these), which Linux lets a process use that asks for it. Levels, and not single features, keep
-the number of different codes small: machines of one level share cache entries.
+and permutations of bytes (AVX512-BF16 and VBMI: Zen 4, Sapphire Rapids and newer) or of tiles of
+them (AMX: the latter of these), which Linux lets a process use that asks for it. Levels, and not
+single features, keep the number of different codes small: machines of one level share cache
+entries.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pyc.reasons import Reason, record
 
 _V3_FLAGS = frozenset(["avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "popcnt", "cx16"])
 _V4_FLAGS = frozenset(["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"])
+_V4_BF16_FLAGS = frozenset(["avx512_bf16", "avx512vbmi"])
 
 _TILE_FLAGS = frozenset(["amx_tile", "amx_bf16"])
 _ARCH_PRCTL, _ASK, _TILE_DATA = 158, 0x1023, 18
@@ -31,7 +33,7 @@ def targets_of(flags: frozenset[str]) -> tuple[Target, ...]:
         return ()
     if not flags >= _V4_FLAGS:
         return (X86_64_V3,)
-    if "avx512_bf16" not in flags:
+    if not flags >= _V4_BF16_FLAGS:
         return (X86_64_V4, X86_64_V3)
     if not flags >= _TILE_FLAGS:
         return (X86_64_V4_BF16, X86_64_V4, X86_64_V3)

@@ -63,6 +63,10 @@ class X86Kernel(KernelEmitter):
         self.plain_places = True
         self.avx512 = x86_vectors.has_avx512(target)
         self._bounds: dict[tuple[str, str], x86_vectors.Bound] = {}
+        self._truths: dict[str, Value] = {}
+        """The masks that vectors of integers are, by their registers."""
+        self._high_halves: dict[str, Value] = {}
+        """Of what vectors of integers are the upper half of the bits, by their registers."""
         self.streams = False
 
     def function(self, name: str) -> str:
@@ -142,10 +146,33 @@ class X86Kernel(KernelEmitter):
         if name == "fma_pairs" and self.target.bfloat16_pairs:
             found = x86_vectors.pairs_instruction(b, args, lanes, scope)
         elif self.avx512:
-            found = x86_vectors.vector_instruction(b, name, dtype, args, lanes, scope)
-        if found is not None:
-            return found
-        return super().vector_instruction(name, dtype, args, lanes, scope)
+            found = self._of_known(name, dtype, args, lanes, scope)
+            if found is None:
+                found = x86_vectors.vector_instruction(b, name, dtype, args, lanes, scope)
+        if found is None:
+            found = super().vector_instruction(name, dtype, args, lanes, scope)
+        if name == "cast" and args[0].dtype is dt.b1 and dtype.is_integer:
+            self._truths[found] = args[0]
+        if name == "shr" and x86_vectors.is_half_shift(dtype, args[1]):
+            self._high_halves[found] = args[0]
+        return found
+
+    def _of_known(
+        self, name: str, dtype: DType, args: Sequence[Value], lanes: int, scope: Scope
+    ) -> str | None:
+        """A sum of integers and truths is one more under the mask, which is one instruction where
+        widening the mask and adding it are two; integers of half the bits that were shifted right
+        by as many are every other element of two registers (three instructions before, and the
+        shifts)."""
+        b = self.builder
+        for total, one in (args, args[::-1]) if name == "add" else ():
+            if one.ref in self._truths:
+                return x86_vectors.add_truth(b, dtype, total, self._truths[one.ref], lanes, scope)
+        if name == "cast" and args[0].ref in self._high_halves:
+            x = self._high_halves[args[0].ref]
+            if x86_vectors.has_permutation(self.target, dtype, x.dtype, lanes):
+                return x86_vectors.high_halves(b, dtype, x, lanes, scope)
+        return None
 
     def start_alignment(self, buffer: Buffer) -> int:
         """An element's, but for memory that the planner places or that is asked for more: an array

@@ -43,6 +43,37 @@ def vector_instruction(
     return None
 
 
+def add_truth(
+    builder: Builder, dtype: DType, total: Value, mask: Value, lanes: int, scope: Scope
+) -> str:
+    """The register of integers, one more in the lanes of a mask: an addition with a mask."""
+    vector = register_type(dtype, lanes)
+    one = splat("1", dtype, lanes)
+    more = builder.emit(f"add {vector} {total.ref}, {one}", scope)
+    return builder.emit(f"select {mask}, {vector} {more}, {vector} {total.ref}", scope)
+
+
+def is_half_shift(dtype: DType, by: Value) -> bool:
+    """Whether shifting integers by `by` leaves the upper half of their bits."""
+    return dtype.is_integer and by.const == dtype.bits // 2
+
+
+def has_permutation(target: Target, dtype: DType, source: DType, lanes: int) -> bool:
+    """Whether one instruction takes every other element of two registers: integers of half the
+    bits of `source` that fill a register. Bytes need more than AVX-512BW."""
+    fills = lanes * dtype.itemsize == 64 and 2 * dtype.itemsize == source.itemsize
+    return fills and (dtype.bits > 8 or "+avx512vbmi" in target.features.split(","))
+
+
+def high_halves(builder: Builder, dtype: DType, x: Value, lanes: int, scope: Scope) -> str:
+    """The register of the upper half of the bits of each integer."""
+    both = f"<{2 * lanes} x {register_type(dtype)}>"
+    places = ", ".join(f"i32 {2 * k + 1}" for k in range(lanes))
+    halves = builder.emit(f"bitcast {x} to {both}", scope)
+    taken = f"{both} poison, <{lanes} x i32> <{places}>"
+    return builder.emit(f"shufflevector {both} {halves}, {taken}", scope)
+
+
 def pairs_instruction(
     builder: Builder, args: Sequence[Value], lanes: int, scope: Scope
 ) -> str | None:

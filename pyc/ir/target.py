@@ -69,7 +69,7 @@ X86_64_V4_BF16 = Target(
     "x86-64-v4-bf16",
     _LINUX,
     "x86-64-v4",
-    _V4 + ",+avx512bf16",
+    _V4 + ",+avx512bf16,+avx512vbmi",
     vector_bytes=64,
     bfloat16_pairs=True,
 )

@@ -15,6 +15,7 @@ vectors. It binds the bits that the documented order gives.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from pyc.frozen import frozen, replace
 from pyc.ir import dtype as dt
@@ -112,8 +113,12 @@ class Fold:
         return neutral(self.monoid, self.types)
 
     def following(self, kept: Components, turn: Expr, values: Sequence[Components]) -> Components:
-        """What is kept after a turn."""
-        return self.monoid.combine(kept, self._met([_cast(v, self.kept) for v in values]))
+        """What is kept after a turn. Truths are counted one after the other: one more under a mask
+        is one instruction, where sums of two of them need both as integers."""
+        numbers = [_cast(v, self.kept) for v in values]
+        if self.monoid.name == "add" and self.elements.types == (dt.b1,):
+            return reduce(self.monoid.combine, numbers, kept)
+        return self.monoid.combine(kept, self._met(numbers))
 
     def emptied(self, totals: Components, kept: Components) -> Components:
         """The totals with what was kept."""

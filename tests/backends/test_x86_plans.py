@@ -15,6 +15,7 @@ import pytest
 from pyc.backends import llvm_library
 from pyc.backends.base import SiteFailed
 from pyc.backends.cpu import Cpu, aligned_bytes, check_alignment
+from pyc.backends.host import host_flags, targets_of
 from pyc.backends.image import Image
 from pyc.backends.llvm_places import FAR
 from pyc.backends.x86 import X86, compile_plan, modules, native_target
@@ -25,6 +26,7 @@ from pyc.ir.dtype import DType
 from pyc.ir.expr import (
     Load,
     Var,
+    apply,
     const,
     maximum,
     minimum,
@@ -38,7 +40,7 @@ from pyc.ir.loops import (
     Let,
     Store,
 )
-from pyc.ir.target import X86_64_V4, Target
+from pyc.ir.target import X86_64_V3, X86_64_V4, X86_64_V4_BF16, Target
 from tests.backends.native_kernels import TARGETS, check, each_target, one_kernel_plan
 from tests.backends.small_kernels import checked_gather, normal, serial, sum_rows, vector
 
@@ -373,6 +375,46 @@ def test_extrema_are_one_instruction_and_a_fix(target: Target, n: int, bound: fl
     listing = X86().assembly(compile_plan(one_kernel_plan(kernel, arrays), target), target)
     own = bound is None and target is not TARGETS[0]
     assert ("vrangeps" in listing) == own
+
+
+@each_target
+def test_a_truth_is_added_under_its_mask(target: Target) -> None:
+    """With AVX-512 one more under a mask, in place of a mask that is widened and subtracted."""
+    n, times = 16, 8
+    x = Buffer("x", dt.f32, (times, n), role="in")
+    out, v, j = Buffer("out", dt.i32, (n,), role="out"), Var("v"), Var("j")
+    kept, total = Var("kept", dt.i32), Var("total", dt.i32)
+    step = Carry(kept, const(0, dt.i32), kept + (Load(x, (j, v)) > 0.0).cast(dt.i32), total)
+    body = vector(v, n, serial(j, times, carried=(step,)), Store(out, (v,), total))
+    kernel = Kernel("count", (x, out), (body,))
+    arrays = [normal(times, n), np.zeros(n, np.int32)]
+    check(kernel, arrays, target)
+    listing = X86().assembly(compile_plan(one_kernel_plan(kernel, arrays), target), target)
+    own = target is not TARGETS[0]
+    assert any("mm" in line and "{%k" in line for line in listing.splitlines()) == own
+    assert "vpmovm2d" not in listing
+
+
+@pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4, X86_64_V4_BF16], ids=lambda t: t.id)
+@pytest.mark.parametrize(
+    ("wide", "narrow"), [(dt.u16, dt.u8), (dt.i16, dt.i8), (dt.u32, dt.u16), (dt.i16, dt.u8)]
+)
+def test_upper_halves_are_one_permutation(target: Target, wide: DType, narrow: DType) -> None:
+    """Every other element of two registers: of bytes where there is VBMI."""
+    n = 2 * 64 // narrow.itemsize
+    x, out = Buffer("x", narrow, (n,), role="in"), Buffer("out", narrow, (n,), role="out")
+    v = Var("v")
+    square = Load(x, (v,)).cast(wide) * Load(x, (v,)).cast(wide)
+    value = apply("shr", square, const(wide.bits // 2, wide)).cast(narrow)
+    kernel = Kernel("halves", (x, out), (vector(v, n, Store(out, (v,), value)),))
+    rng = np.random.default_rng(7)
+    drawn = rng.integers(np.iinfo(narrow.numpy).min, np.iinfo(narrow.numpy).max, n, narrow.numpy)
+    arrays = [drawn, np.zeros(n, narrow.numpy)]
+    if target in targets_of(host_flags()):
+        check(kernel, arrays, target)
+    listing = X86().assembly(compile_plan(one_kernel_plan(kernel, arrays), target), target)
+    own = target is X86_64_V4_BF16 or (target is X86_64_V4 and narrow.itemsize == 2)
+    assert ("vpermt2" in listing or "vpermi2" in listing) == own
 
 
 @each_target

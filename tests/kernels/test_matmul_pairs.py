@@ -178,7 +178,8 @@ def test_the_processor_s_flags_say_whether_it_multiplies_pairs() -> None:
     v3 = ["avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "popcnt", "cx16"]
     v4 = [*v3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]
     assert targets_of(frozenset(v4)) == (X86_64_V4, X86_64_V3)
-    best = targets_of(frozenset([*v4, "avx512_bf16"]))
+    assert targets_of(frozenset([*v4, "avx512_bf16"])) == (X86_64_V4, X86_64_V3)
+    best = targets_of(frozenset([*v4, "avx512_bf16", "avx512vbmi"]))
     assert best == (X86_64_V4_BF16, X86_64_V4, X86_64_V3)
 
 
