@@ -271,7 +271,11 @@ TAKEN |= {
         F[:, :2],
     ),
     "counts of nothing": (
-        lambda np, x: (np.bincount([], minlength=2) + x, np.bincount([])),
+        lambda np, x: (
+            np.bincount([], minlength=2) + x,
+            np.bincount([]),
+            np.bincount(x, minlength=3),
+        ),
         V[:2] > 0,
     ),
     "more by position than by name": (
