@@ -354,7 +354,7 @@ def concat(
         if not fits:
             found = ", ".join(map(type_text, items))
             raise ShapeError(f"concatenate: shapes must agree but along axis {place}: {found}")
-    same = [cast(x, kind) for x in items]
+    same = [converted(x, kind) for x in items]
     return same[0] if len(same) == 1 else bind1("concatenate", *same, axis=place)
 
 

@@ -72,6 +72,8 @@ def reduced(
         if dtype_of(x).is_float or dtype_of(x).is_complex:
             counts = logical_not(isnan(x))
             mask = counts if mask is None else logical_and(mask, counts)
+            if name in _SPREADS:
+                statistics.check_fractions(f"nan{name}", dtype)
     if name in _SPREADS:
         less = statistics.degrees_less(name, ddof, correction)
         return _spread(name, x, axis, dtype, keepdims, mask, less, mean)
@@ -133,12 +135,15 @@ def _spread(
 ) -> Any:
     """A mean, a variance or a standard deviation."""
     kind = dtype_of(x)
+    counted = broadcast(literal(True, dt.b1), shape_of(x)) if mask is None else mask
+    lossy = statistics.lossy(x, dtype)
+    if lossy is not None:
+        return _lossy_spread(name, x, axis, lossy, keepdims, counted, correction, mean)
     if dtype is not None:
         kind = to_dtype(dtype)
     elif not (kind.is_float or kind.is_complex):
         kind = dt.f64
     wide = cast(x, dt.f32 if kind.is_half else kind)
-    counted = broadcast(literal(True, dt.b1), shape_of(x)) if mask is None else mask
     zero = literal(0, dtype_of(wide))
 
     def total(values: Any, keep: bool) -> Any:
@@ -161,6 +166,32 @@ def _spread(
     found = divide(total(squares, keepdims), left)
     found = sqrt(found) if name == "std" else found
     return cast(found, kind) if kind.is_half or dtype is not None else found
+
+
+def _lossy_spread(
+    name: str,
+    x: Any,
+    axis: Any,
+    kind: dt.DType,
+    keepdims: bool,
+    counted: Any,
+    correction: float,
+    mean: Any,
+) -> Any:
+    """As `_spread`, in a type that holds no fractions, or no imaginary parts: sums and quotients
+    are of it, as in NumPy."""
+
+    def shared(values: Any, keep: bool, less: float) -> Any:
+        kept = choose(counted, values, literal(0, dtype_of(values)))
+        total = cast(statistics.sum(kept, axis, kind, keep), dt.f64)
+        count = cast(statistics.count_nonzero(counted, axis, keep), dt.f64)
+        return cast(divide(total, maximum(subtract(count, less), 0.0)), kind)
+
+    if name == "mean":
+        return shared(x, keepdims, 0.0)
+    middle = shared(x, True, 0.0) if mean is None else asarray(mean)
+    found = shared(statistics.squares(subtract(x, middle)), keepdims, float(correction))
+    return cast(sqrt(found), kind) if name == "std" else found
 
 
 __all__ = ["mask_of", "reduced"]

@@ -467,6 +467,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     """
     x = _line("bincount", cast(asarray(x), dt.i64) if type(x) in (list, tuple) and not x else x)
     (size,) = to_shape("bincount", minlength if length is None else length)
+    x = cast(x, dt.i64) if dtype_of(x) is dt.b1 else x
     if not dtype_of(x).is_integer:
         raise DTypeError(f"bincount: needs integers, got {type_text(x)}")
     known = known_elements(x) if length is None else None

@@ -226,7 +226,7 @@ def _count(x: Any, axis: Any, name: str) -> int:
     return int(np.prod([shape[k] for k in axes_of(name, axis, len(shape))], dtype=int))
 
 
-def _lossy(x: Any, dtype: Any) -> DType | None:
+def lossy(x: Any, dtype: Any) -> DType | None:
     """A type asked for that holds no fractions, or no imaginary parts that `x` has: NumPy then
     rounds sums and quotients to it, and nothing else. None for others."""
     kind = None if dtype is None else to_dtype(dtype)
@@ -240,16 +240,21 @@ def _shared(total: Any, count: float, kind: DType) -> Any:
     return cast(divide(cast(total, dt.f64), float(count)), kind)
 
 
+def check_fractions(name: str, dtype: Any) -> None:
+    """DTypeError: a type asked for that holds no fractions."""
+    kind = None if dtype is None else to_dtype(dtype)
+    if kind is not None and not (kind.is_float or kind.is_complex):
+        raise DTypeError(
+            f"{name}: dtype {kind.name} cannot hold the result",
+            fix=f"Convert the result: `.astype({kind.name!r})`.",
+        )
+
+
 def _float(name: str, x: Any, dtype: Any) -> Any:
     """`x` as floats, of the type that is asked for. DTypeError: one without fractions."""
+    check_fractions(name, dtype)
     if dtype is not None:
-        kind = to_dtype(dtype)
-        if not (kind.is_float or kind.is_complex):
-            raise DTypeError(
-                f"{name}: dtype {kind.name} cannot hold the result",
-                fix=f"Convert the result: `.astype({kind.name!r})`.",
-            )
-        x = converted(x, kind)
+        x = converted(x, to_dtype(dtype))
     kind = dtype_of(x)
     return x if kind.kind in ("float", "complex") else cast(x, dt.f64)
 
@@ -269,7 +274,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
     array([2., 3.])
     """
     x = asarray(x)
-    n, kind = _count(x, axis, "mean"), _lossy(x, dtype)
+    n, kind = _count(x, axis, "mean"), lossy(x, dtype)
     if kind is not None:
         return _shared(sum(x, axis, kind, keepdims), n, kind)
     x = _float("mean", x, dtype)
@@ -312,20 +317,19 @@ def var(
     x = asarray(x)
     less = degrees_less("var", ddof, correction)
     n = builtins.max(_count(x, axis, "var") - less, 0)
-    kind = _lossy(x, dtype)
+    kind = lossy(x, dtype)
     if kind is not None:
         middle = _mean(x, axis, kind, True) if mean is None else asarray(mean)
-        squares = _squares(subtract(x, middle))
-        return _shared(sum(squares, axis, kind, keepdims), n, kind)
+        return _shared(sum(squares(subtract(x, middle)), axis, kind, keepdims), n, kind)
     x = _float("var", x, dtype)
     wide = _internal(x)
     middle = _mean(wide, axis, keepdims=True) if mean is None else asarray(mean)
-    total = sum(_squares(subtract(wide, middle)), axis, keepdims=keepdims)
+    total = sum(squares(subtract(wide, middle)), axis, keepdims=keepdims)
     kind = dtype_of(x).real if dtype is None else dtype_of(x)
     return cast(divide(total, float(n)), kind)
 
 
-def _squares(apart: Any) -> Any:
+def squares(apart: Any) -> Any:
     """The squared magnitudes."""
     if dtype_of(apart).is_complex:
         return add(square(real(apart)), square(imag(apart)))
@@ -461,14 +465,14 @@ def nanvar(
     x = asarray(x)
     if dtype_of(x).kind not in ("float", "complex"):
         return var(x, axis, dtype, ddof, keepdims, mean=mean)
-    kind = _lossy(x, dtype)
+    kind = lossy(x, dtype)
     if kind is None or not kind.is_float:
         x, kind = _float("nanvar", x, dtype), None
     wide, there = _internal(x), logical_not(isnan(x))
     count = cast(sum(there, axis, keepdims=keepdims), dtype_of(wide).real)
     middle = nanmean(wide, axis, kind, True) if mean is None else asarray(mean)
     apart = where(there, subtract(wide, middle), 0)
-    total = sum(_squares(apart), axis, keepdims=keepdims)
+    total = sum(squares(apart), axis, keepdims=keepdims)
     found = divide(total, where(greater(count, ddof), subtract(count, float(ddof)), 0.0))
     found = where(greater(count, ddof), found, np.nan)
     return cast(found, kind or (dtype_of(x).real if dtype is None else dtype_of(x)))

@@ -271,7 +271,11 @@ TAKEN |= {
         F[:, :2],
     ),
     "counts of nothing": (
-        lambda np, x: (np.bincount([], minlength=2) + x, np.bincount([])),
+        lambda np, x: (
+            np.bincount([], minlength=2) + x,
+            np.bincount([]),
+            np.bincount(x, minlength=3),
+        ),
         V[:2] > 0,
     ),
     "more by position than by name": (
@@ -412,8 +416,8 @@ REFUSED: dict[str, tuple[Any, ...]] = {
         [
             lambda np, x: np.linalg.outer(x, x[:, 0]),
             lambda np, x: np.lexsort([x[0, 0]], axis=10),
-            lambda np, x: np.bincount([0.5, 1.5]) + x,
-            lambda np, x: np.insert([0, 1, 2], np.array([1.0, 2.0]), [10, 20]) + x,
+            lambda np, x: np.bincount(x[0]),
+            lambda np, x: np.insert(x[0], np.array([1.0, 2.0]), [10, 20]),
         ],
         F,
     ),

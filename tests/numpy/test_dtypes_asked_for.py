@@ -67,6 +67,25 @@ def test_variances_in_integers_truncate(x: Any, run: Call) -> None:
 
 
 @pytest.mark.parametrize("run", [outside, jitted])
+@pytest.mark.parametrize("x", [F, INTS, C])
+def test_means_under_masks_truncate_as_those_of_all(x: Any, run: Call) -> None:
+    def means(np: Any, x: Any, m: Any) -> Any:
+        return (
+            np.mean(x, dtype=int, where=m),
+            np.var(x, axis=0, dtype=int, where=m),
+            np.var(x, dtype="u4", where=m, ddof=1),
+            np.mean(x, axis=1, dtype="i2", where=m, keepdims=True),
+            np.std(x, dtype=int, where=m),
+        )
+
+    mask = np.ones(x.shape, bool)
+    mask[0, 0] = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        assert not difference(means(np, x, mask), run(means, x, mask))
+
+
+@pytest.mark.parametrize("run", [outside, jitted])
 def test_integers_have_no_nan(run: Call) -> None:
     def missing(np: Any, x: Any) -> Any:
         return (
@@ -85,6 +104,7 @@ def test_means_of_floats_with_nan_are_floats(run: Call) -> None:
         lambda np, x: np.nanmean(x, dtype=int),
         lambda np, x: np.nanvar(x, dtype=int),
         lambda np, x: np.nanstd(x, axis=0, dtype=bool),
+        lambda np, x: np.nanmean(x, dtype=int, where=x > 1),
     ):
         with pytest.raises(TypeError):
             call(np, GAPS)
@@ -115,6 +135,8 @@ LOSSES: dict[str, Call] = {
     "nansum": lambda np, z: np.nansum(z, dtype=float),
     "trace": lambda np, z: np.linalg.trace(z, dtype=float),
     "old trace": lambda np, z: np.trace(z, dtype=int),
+    "nanvar under a mask": lambda np, z: np.nanvar(z, dtype=float, where=z != 2),
+    "concatenate": lambda np, z: np.concatenate([z, z], dtype=float, casting="unsafe"),
     "full": lambda np, z: np.full((2,), z[0], dtype=float),
     "full_like": lambda np, z: np.full_like(z, z[0, 0], dtype=int),
     "add.reduce": lambda np, z: np.add.reduce(z, axis=1, dtype=float),

@@ -56,6 +56,8 @@ What is not exactly as in Python and NumPy:
   `np.arctan2` may leave some out, where they compute several at once);
 * results have the byte order of the machine, and are in C order;
 * casts of floats to integers that do not hold them saturate, and NaN gives 0;
+* what makes complex numbers real (`z.astype(float)`, `x[:] = z`) warns with NumPy's
+  `ComplexWarning` while it is traced, not at later calls;
 * `np.empty` gives zeros; `order="F"` of a new array changes nothing, and `order="A"` and `"K"`,
   which ask where elements lie, are refused for traced arrays of several axes.
 
