@@ -371,11 +371,9 @@ pointwise("popcount", INTEGERS, _popcount, np.bitwise_count, dt.u8)
 
 
 def _philox_types(args: Types, *, word: int) -> Types:
-    shape = same_shape("philox", args)
-    if len(args) != 6 or any(a.dtype is not dt.u32 for a in args) or word not in range(4):
-        found = ", ".join(map(str, args))
-        raise DTypeError(f"philox: needs six uint32 and a word below 4, got {found}; word {word}")
-    return (ArrayType(shape, dt.u32),)
+    # Only `pyc.random` binds it.
+    assert word in range(4) and [a.dtype for a in args] == [dt.u32] * 6, f"{args}, word {word}"
+    return (ArrayType(same_shape("philox", args), dt.u32),)
 
 
 # More than its instructions: what needs two words is beyond what a kernel computes in one go, so
