@@ -50,6 +50,7 @@ class Simplifier:
         self.interner = interner or Interner()
         self._ranges: dict[Var, Range] = {}
         self._linear: dict[Expr, Linear] = {}
+        self._of_applied: dict[Apply, Range] = {}
         self._simple: dict[Expr, Expr] = {}
         self._built: dict[tuple[Any, ...], Expr] = {}
         """By the ids of atoms, which the other two keep."""
@@ -57,6 +58,7 @@ class Simplifier:
     def declare(self, var: Var, extent: int) -> Var:
         """`var` ranges over [0, extent)."""
         self._ranges[var] = (0, max(extent - 1, 0))
+        self._of_applied.clear()
         return var
 
     def variable(self, name: str, extent: int) -> Var:
@@ -107,6 +109,8 @@ class Simplifier:
             total = apply("add", total, const(form.constant))
         (total,) = self.interner([total])
         self._built[key] = total
+        if self._linear.get(total, form) != form:
+            self._of_applied.clear()
         self._linear[total] = form
         self._simple[total] = total
         return total
@@ -280,6 +284,13 @@ class Simplifier:
             return int(atom.value), int(atom.value)
         if not isinstance(atom, Apply):
             return ANY
+        found = self._of_applied.get(atom)
+        if found is None:
+            # Kept: where each of many steps reads the one before twice, paths double at each.
+            found = self._of_applied[atom] = self._applied_range(atom)
+        return found
+
+    def _applied_range(self, atom: Apply) -> Range:
         if atom.name in ("quotient", "remainder") and isinstance(atom.args[1], Const):
             low, high = self._range_of(self._linear_of(atom.args[0]))
             n = int(atom.args[1].value)
