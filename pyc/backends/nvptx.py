@@ -33,6 +33,7 @@ from pyc.backends.nvptx_division import (
 from pyc.backends.nvptx_groups import GroupEmitter
 from pyc.backends.nvptx_tiles import REGISTERS, bytes_of
 from pyc.backends.ptx_early import begins_early, marker, waiting_first
+from pyc.backends.ptx_kept import kept
 from pyc.backends.same_kernels import representatives
 from pyc.errors import CompileError
 from pyc.frozen import replace
@@ -498,4 +499,4 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[K
 
 def ptx(text: str, target: Target) -> str:
     """PTX of an LLVM module; equal text gives equal PTX."""
-    return waiting_first(_machine(target).assembly_of(text, 2))
+    return waiting_first(kept(_machine(target).assembly_of(text, 2)))

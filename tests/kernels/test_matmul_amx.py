@@ -285,6 +285,7 @@ def test_the_target_has_the_processor_s_instruction() -> None:
 def test_the_processor_s_flags_and_the_system_say_whether_there_are_tiles(monkeypatch: Any) -> None:
     v3 = ["avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "popcnt", "cx16"]
     v4 = [*v3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_bf16"]
+    v4.append("avx512vbmi")
     flags = frozenset([*v4, "amx_tile", "amx_bf16"])
     others = (X86_64_V4_BF16, X86_64_V4, X86_64_V3)
     assert targets_of(flags) == (X86_64_V4_AMX, *others)

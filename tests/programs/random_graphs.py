@@ -52,6 +52,8 @@ UNIFORM = 0.05
 """Of the arguments of floats: those that are one number everywhere."""
 EXTREME = 0.15
 """Of the integers that a pointwise op takes besides its first: numbers far from zero."""
+WORDS = 16
+"""Of so many seeds the one whose program has a word of random bits."""
 LARGE = 4096
 """Most elements of a value: programs stay quick to interpret."""
 
@@ -171,6 +173,7 @@ class Program:
             n
             for n, o in OPS.items()
             if o.kind is Kind.POINTWISE and o.fails is None and not n.startswith(RELAXED)
+            if n != "philox"
         )
         names += DIVISORS
         x = self.pick()
@@ -199,6 +202,13 @@ class Program:
                 x, *others = (self.number(v) for v in (x, *others))
             if count and self.bind(name, x, *others) is not None:
                 return
+
+    def random_word(self) -> Value:
+        """A word of random bits, of counters and a key of one shape."""
+        x = self.pick()
+        assert x is not None
+        words = [self.of_type(ArrayType(x.shape, dt.u32)) for _ in range(6)]
+        return self.builder.bind1("philox", *words, word=self.rng.randrange(4))
 
     def rewritten(self) -> None:
         """An op, or two, that `fastmath` rewrites."""
@@ -625,7 +635,8 @@ def random_graph(
             size -= 0.2  # ends even where few steps apply
         found = rng.sample(program.values, min(len(program.values), rng.randint(1, 6)))
         if equations(live(eqns, found)) >= fewest:
-            return program.builder.build(found)
+            words = [program.random_word()] if seed % WORDS == WORDS - 1 else []
+            return program.builder.build(found + words)
         if not rng.randrange(20):  # where nothing much applies to what there is
             program.param(ArrayType((5,), dt.f32))
 

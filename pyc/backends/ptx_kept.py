@@ -1,0 +1,39 @@
+"""PTX without what the assembler makes something else of (ptxas 12.9 for `sm_90a`, and an H200).
+
+* `abs.s32`, `.s64`: it takes the result for positive, so that of the least integer, which is itself,
+  no test finds it negative; of `abs.s16` it leaves 32768 in a register of 32 bits. The smaller of a
+  number and its negative, both unsigned, is the same value and nothing is known of it.
+* Arithmetic of single halves: it joins two of them into one instruction for pairs, and takes an
+  operand of the one after a conversion under a mask has already put its value for the other into
+  that register. In float32, rounded, they have the same bits (`llvm_halves`), and are not joined.
+  Pairs that are pairs in PTX stay what they are.
+"""
+
+from __future__ import annotations
+
+import re
+
+_ABS = re.compile(r"^\tabs\.s(16|32|64) \t(%\w+), (%\w+);$", re.M)
+_HALVES = re.compile(
+    r"^\t(add|sub|mul|fma)\.rn\.(b?f16) \t(%\w+), (%\w+), (%\w+)(?:, (%\w+))?;$", re.M
+)
+
+
+def kept(ptx: str) -> str:
+    """The text with these instructions replaced."""
+    return _HALVES.sub(_in_float32, _ABS.sub(r"\tneg.s\1 \t\2, \3;\n\tmin.u\1 \t\2, \3, \2;", ptx))
+
+
+def _in_float32(found: re.Match[str]) -> str:
+    name, dtype, result, *operands = found.groups()
+    given = [x for x in operands if x is not None]
+    wide = [f"%wide{k}" for k in range(len(given))]
+    lines = ["{", f".reg .b32 {', '.join(wide)};"]
+    if dtype == "bf16":
+        lines += [".reg .b16 %low;", "mov.b16 %low, 0;"]
+    for register, x in zip(wide, given, strict=True):
+        widened = f"mov.b32 {register}, {{%low, {x}}};"
+        lines.append(widened if dtype == "bf16" else f"cvt.f32.f16 {register}, {x};")
+    lines.append(f"{name}.rn.f32 {wide[0]}, {', '.join(wide)};")
+    lines += [f"cvt.rn.{dtype}.f32 {result}, {wide[0]};", "}"]
+    return "\n".join(f"\t{line}" for line in lines)
