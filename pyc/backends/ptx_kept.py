@@ -1,8 +1,8 @@
 """PTX without what the assembler makes something else of (ptxas 12.9 for `sm_90a`, and an H200).
 
-* `abs.s32`, `.s64`: it takes the result for positive, so that of the least integer, which is itself,
-  no test finds it negative; of `abs.s16` it leaves 32768 in a register of 32 bits. The smaller of a
-  number and its negative, both unsigned, is the same value and nothing is known of it.
+* `abs.s32`, `.s64`: it takes the result for positive, so that no test finds that of the least
+  integer, which is itself, negative; of `abs.s16` it leaves 32768 in a register of 32 bits. The
+  smaller of a number and its negative, both unsigned, is the same value, of which nothing is known.
 * Arithmetic of single halves: it joins two of them into one instruction for pairs, and takes an
   operand of the one after a conversion under a mask has already put its value for the other into
   that register. In float32, rounded, they have the same bits (`llvm_halves`), and are not joined.
