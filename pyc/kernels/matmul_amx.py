@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from math import prod
 
-from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Const, Expr, Load, Var, apply, const, fma, minimum
 from pyc.ir.loops import (
@@ -37,7 +36,8 @@ from pyc.ir.loops import (
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product
-from pyc.kernels.tasks import TaskNest, built_by, free_extents
+from pyc.kernels.panels import At, PanelNest, extents
+from pyc.kernels.tasks import built_by
 
 STEP = 2 * TILE
 """Terms of a tile."""
@@ -75,17 +75,11 @@ def refusal_of_amx(types: tuple[ArrayType, ...], dimensions: Dimensions, target:
         return "the processor does not multiply tiles of bfloat16"
     if not is_matrix_product(types, dimensions):
         return NO_MATRIX_PRODUCT
-    m, n, k = _extents(types, dimensions)
+    m, n, k = extents(types, dimensions)
     tiles = -(-m // TILE) * -(-n // TILE) * -(-k // STEP)
     if tiles * TILE_CYCLES + START_CYCLES > m * n * k // PRODUCTS_BY_PAIRS:
         return f"{m} x {n} results of {k} terms are few: pairs take fewer cycles than {tiles} tiles"
     return ""
-
-
-def _extents(types: tuple[ArrayType, ...], dimensions: Dimensions) -> tuple[int, int, int]:
-    """Rows, columns and terms."""
-    (m,), (n,) = (free_extents(types, dimensions, side) for side in range(2))
-    return m, n, types[0].shape[dimensions[0][0][0]]
 
 
 def _up(count: int, multiple: int) -> int:
@@ -97,28 +91,19 @@ def _shared(extent: int, most: int, multiple: int) -> int:
     return _up(-(-extent // -(-extent // most)), multiple)
 
 
-@frozen()
-class _At:
-    """A task: its batch indices, first row and first column."""
-
-    batch: tuple[Expr, ...]
-    row: Expr
-    column: Expr
-
-
-class _Nest(TaskNest):
+class _Nest(PanelNest):
     def prepare(self, types: tuple[ArrayType, ...], target: Target) -> None:
         """Sets the tiles, the panels and the buffers of copies."""
         a, b = types
         dimensions = self.dimensions
-        self.m, self.n, self.k = _extents(types, dimensions)
+        self.m, self.n, self.k = extents(types, dimensions)
         self.along = dimensions[0][0] == (a.rank - 1,)
         self.across = dimensions[0][1] == (b.rank - 1,)
         self.depth = _shared(self.k, DEPTH, STEP)
         self.columns = min(2, -(-self.n // TILE))
         self.width = self.columns * TILE
-        self.rows, self.panels = self._cut()
-        self.high = self.rows // TILE
+        self.tile, self.panels = self._cut()
+        self.high = self.tile // TILE
         steps = self.depth // STEP
         self.a_tiles = self.local("rows", self.high, steps, TILE, STEP, dtype=dt.bf16)
         pairs = steps * TILE + 1  # not a power of two: lines of all panels would be in one set
@@ -146,8 +131,8 @@ class _Nest(TaskNest):
         batch = tuple(Var(f"n{k}") for k in range(len(self.batch)))
         tile, slab = Var("tile"), Var("slab")
         wide = self.panels * self.width
-        cuts = [(tile, -(-self.m // self.rows)), (slab, -(-self.n // wide))]
-        body = self._task(_At(batch, tile * self.rows, slab * wide))
+        cuts = [(tile, -(-self.m // self.tile)), (slab, -(-self.n // wide))]
+        body = self._task(At(batch, tile * self.tile, slab * wide))
         for buffer in (self.a_tiles, self.b_tiles, self.sums, self.least):
             body = (Alloc(buffer, body),)
         tasks = prod(self.batch) * prod(extent for _, extent in cuts)
@@ -156,7 +141,7 @@ class _Nest(TaskNest):
 
     # --- one task ---------------------------------------------------------------------------------
 
-    def _task(self, at: _At) -> Body:
+    def _task(self, at: At) -> Body:
         blocks, rest = divmod(self.k, self.depth)
         side, lane, block = Var("side"), Var("lane"), Var("block")
         clear = Store(self.least, (side, lane), Const(0xFFFF, dt.u16))
@@ -170,13 +155,7 @@ class _Nest(TaskNest):
             body += self._block(at, const(blocks * self.depth), rest, first)
         return (*body, self._results(at))
 
-    def _each_panel(self, at: _At, panel: Var, body: Body) -> Stmt:
-        """`body` for each panel that has a column."""
-        if self.n % (self.panels * self.width):
-            body = (If(at.column + panel * self.width < self.n, body),)
-        return For(panel, self.panels, Kind.SERIAL, body)
-
-    def _results(self, at: _At) -> Stmt:
+    def _results(self, at: At) -> Stmt:
         """Stores the elements of the task that are inside."""
         panel, tile, c, r, lane = (Var(x) for x in ("panel", "high", "part", "row", "lane"))
         column = at.column + panel * self.width + c * TILE + lane
@@ -187,12 +166,12 @@ class _Nest(TaskNest):
             body = (If(column < self.n, body),)
         body = (For(lane, TILE, Kind.VECTOR, body),)
         parts = For(c, self.columns, Kind.UNROLL, body)
-        body = (self._each_panel(at, panel, (parts,)),)
-        if self.m % self.rows:
+        body = (self.each_panel(at, panel, (parts,)),)
+        if self.m % self.tile:
             body = (If(row < self.m, body),)
         return For(tile, self.high, Kind.SERIAL, (For(r, TILE, Kind.SERIAL, body),))
 
-    def _block(self, at: _At, start: Expr, count: int, first: Expr) -> list[Stmt]:
+    def _block(self, at: At, start: Expr, count: int, first: Expr) -> list[Stmt]:
         """The terms [start, start + count) of a task: into the sums. first: it has none before."""
         panel = Var("panel")
         steps = -(-count // STEP)
@@ -217,7 +196,7 @@ class _Nest(TaskNest):
         return [
             *self._copy_rows(at, start, count),
             *self._copy_columns(at, start, count),
-            self._each_panel(at, panel, inner),
+            self.each_panel(at, panel, inner),
         ]
 
     def _by_tiles(self, panel: Expr, steps: int, first: Expr) -> Body:
@@ -273,7 +252,7 @@ class _Nest(TaskNest):
 
     # --- copies -----------------------------------------------------------------------------------
 
-    def _number(self, side: int, at: _At, free: Expr, term: Expr) -> Load:
+    def _number(self, side: int, at: At, free: Expr, term: Expr) -> Load:
         return Load(self.operands[side], self.place(side, at.batch, free, term))
 
     def _looked_at(self, number: Expr, value: Load, lane: Var, k: Var, count: int) -> list[Stmt]:
@@ -284,17 +263,13 @@ class _Nest(TaskNest):
         carry = Carry(before, least, minimum(before, size), after)
         return [For(k, count, Kind.SERIAL, (), (carry,)), Store(self.least, (number, lane), after)]
 
-    def _row(self, at: _At, row: Expr) -> Expr:
-        """The number of a row of a task in a; of the last one for those beyond."""
-        return minimum(at.row + row, const(self.m - 1)) if self.m % self.rows else at.row + row
-
-    def _copy_rows(self, at: _At, start: Expr, count: int) -> list[Stmt]:
+    def _copy_rows(self, at: At, start: Expr, count: int) -> list[Stmt]:
         """The rows of a task as tiles, with 0 for terms that fill the last one."""
         if not self.along:
             return self._turn_rows(at, start, count)
         whole, rest = divmod(count, STEP)
         tile, r, step, lane = Var("high"), Var("row"), Var("step"), Var("lane")
-        row = self._row(at, tile * TILE + r)
+        row = self.row_in_a(at, tile * TILE + r)
         before, after = Var("before", dt.u16), Var("seen", dt.u16)
         body: list[Stmt] = []
         here = (const(0), lane)
@@ -314,10 +289,10 @@ class _Nest(TaskNest):
         vector = For(lane, STEP, Kind.VECTOR, tuple(body))
         return [For(tile, self.high, Kind.SERIAL, (For(r, TILE, Kind.SERIAL, (vector,)),))]
 
-    def _turn_rows(self, at: _At, start: Expr, count: int) -> list[Stmt]:
+    def _turn_rows(self, at: At, start: Expr, count: int) -> list[Stmt]:
         """The same where rows, not terms, are neighbours in memory."""
         tile, r, k, lane = Var("high"), Var("row"), Var("k"), Var("lane")
-        row = self._row(at, tile * TILE + r)
+        row = self.row_in_a(at, tile * TILE + r)
         copy = Store(
             self.a_tiles, (tile, k >> 5, r, k & (STEP - 1)), self._number(0, at, row, start + k)
         )
@@ -328,13 +303,13 @@ class _Nest(TaskNest):
             fill = Store(self.a_tiles, (tile, const(count // STEP), r0, at0), Const(0, dt.bf16))
             fills = For(r0, TILE, Kind.SERIAL, (fill,))
             body.append(For(k0, STEP - count % STEP, Kind.SERIAL, (fills,)))
-        free, term = self._row(at, tile * TILE + lane), Var("k")
+        free, term = self.row_in_a(at, tile * TILE + lane), Var("k")
         value = self._number(0, at, free, start + term)
         look = self._looked_at(const(0), value, lane, term, count)
         body.append(For(lane, TILE, Kind.VECTOR, tuple(look)))
         return [For(tile, self.high, Kind.SERIAL, tuple(body))]
 
-    def _copy_columns(self, at: _At, start: Expr, count: int) -> list[Stmt]:
+    def _copy_columns(self, at: At, start: Expr, count: int) -> list[Stmt]:
         """The panels of a task as tiles of pairs, with 0 for terms that fill the last one."""
         panel, c, k, lane = Var("panel"), Var("part"), Var("k"), Var("lane")
         copies = (self._across if self.across else self._by_terms)(at, start, count)
@@ -345,9 +320,9 @@ class _Nest(TaskNest):
         fill = For(lane, TILE, Kind.VECTOR, (fill,))
         for var, extent in ((k, last - first), (c, self.columns)):
             fill = For(var, extent, Kind.SERIAL, (fill,))
-        return [*copies, self._each_panel(at, panel, (fill,))]
+        return [*copies, self.each_panel(at, panel, (fill,))]
 
-    def _pair(self, at: _At, free: Expr, first: Expr, whole: bool) -> tuple[Expr, list[Expr]]:
+    def _pair(self, at: At, free: Expr, first: Expr, whole: bool) -> tuple[Expr, list[Expr]]:
         """The pair of terms from `first` on, and their sizes. whole: there are two; else the second
         is 0."""
         terms = [self._number(1, at, free, first + k) for k in range(1 + whole)]
@@ -355,7 +330,7 @@ class _Nest(TaskNest):
         pair = (high[0] << 16) | low if whole else low
         return pair, [_size(term) for term in terms]
 
-    def _by_terms(self, at: _At, start: Expr, count: int) -> list[Stmt]:
+    def _by_terms(self, at: At, start: Expr, count: int) -> list[Stmt]:
         """Columns that are neighbours in memory, as vectors; 0 beyond the last. The panels of a
         pair of rows together: where rows are far apart each is on a page of its own."""
         whole, odd = divmod(count, 2)
@@ -368,7 +343,7 @@ class _Nest(TaskNest):
             body.append(self._pairs(at, const(whole), start + 2 * whole, False))
         return body
 
-    def _pairs(self, at: _At, k: Expr, term: Expr, whole: bool) -> Stmt:
+    def _pairs(self, at: At, k: Expr, term: Expr, whole: bool) -> Stmt:
         """A pair of terms of the columns of all panels."""
         panel, lane = Var("panel"), Var("lane")
         here = (panel + 1, lane)
@@ -389,9 +364,9 @@ class _Nest(TaskNest):
                 body.append(copy)
         if self.n % self.width == 0:
             body.append(Store(self.least, here, least))
-        return self._each_panel(at, panel, (For(lane, TILE, Kind.VECTOR, tuple(body)),))
+        return self.each_panel(at, panel, (For(lane, TILE, Kind.VECTOR, tuple(body)),))
 
-    def _across(self, at: _At, start: Expr, count: int) -> list[Stmt]:
+    def _across(self, at: At, start: Expr, count: int) -> list[Stmt]:
         """Columns whose terms are neighbours in memory, TOGETHER at a time; those beyond the last
         are its copies."""
         whole, odd = divmod(count, 2)
@@ -425,7 +400,7 @@ class _Nest(TaskNest):
             look.append(If(vector < rest, (Store(self.least, here, seen),)))
         looks = For(vector, STEP, Kind.VECTOR, tuple(look))
         parts.append(For(one, TILE, Kind.SERIAL, (looks,)))
-        return [self._each_panel(at, panel, (For(c, self.columns, Kind.SERIAL, tuple(parts)),))]
+        return [self.each_panel(at, panel, (For(c, self.columns, Kind.SERIAL, tuple(parts)),))]
 
 
 def _size(number: Load) -> Expr:

@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Const, Expr, Load, Var, apply, const, fma, minimum
 from pyc.ir.loops import Alloc, Body, Carry, For, If, Kernel, Kind, Let, Stmt, Store
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product
-from pyc.kernels.tasks import TaskNest, built_by, free_extents
+from pyc.kernels.panels import At, PanelNest, extents
+from pyc.kernels.tasks import built_by
 
 DEPTH = 256
 """The most pairs of terms of a block."""
@@ -66,7 +66,7 @@ def refusal_of_pairs(types: tuple[ArrayType, ...], dimensions: Dimensions, targe
         return "the processor does not multiply pairs of bfloat16"
     if not is_matrix_product(types, dimensions):
         return NO_MATRIX_PRODUCT
-    m, n, k = _extents(types, dimensions)
+    m, n, k = extents(types, dimensions)
     if m < FEWEST_ROWS or n < FEWEST_COLUMNS or k < FEWEST_TERMS:
         return (
             f"{m} x {n} results of {k} terms are few: it needs {FEWEST_ROWS} rows, "
@@ -75,31 +75,16 @@ def refusal_of_pairs(types: tuple[ArrayType, ...], dimensions: Dimensions, targe
     return ""
 
 
-def _extents(types: tuple[ArrayType, ...], dimensions: Dimensions) -> tuple[int, int, int]:
-    """Rows, columns and terms."""
-    (m,), (n,) = (free_extents(types, dimensions, side) for side in range(2))
-    return m, n, types[0].shape[dimensions[0][0][0]]
-
-
-@frozen()
-class _At:
-    """A task: its batch indices, first row and first column."""
-
-    batch: tuple[Expr, ...]
-    row: Expr
-    column: Expr
-
-
-_Statement = Callable[[_At, Expr, Expr, Expr], Body]
+_Statement = Callable[[At, Expr, Expr, Expr], Body]
 """Statements at (a task, a panel of it, a row, a lane)."""
 
 
-class _Nest(TaskNest):
+class _Nest(PanelNest):
     def prepare(self, types: tuple[ArrayType, ...], target: Target) -> None:
         """Sets the tiles, the panels and the buffers of pairs."""
         a, b = types
         dimensions = self.dimensions
-        self.m, self.n, self.k = _extents(types, dimensions)
+        self.m, self.n, self.k = extents(types, dimensions)
         self.along = dimensions[0][0] == (a.rank - 1,)
         self.across = dimensions[0][1] == (b.rank - 1,)
         self.depth = min(DEPTH, -(-self.k // 2))
@@ -126,7 +111,7 @@ class _Nest(TaskNest):
         tile, slab = Var("tile"), Var("slab")
         wide = self.panels * self.width
         cuts = [(tile, -(-self.m // self.tile)), (slab, -(-self.n // wide))]
-        body = self._task(_At(batch, tile * self.tile, slab * wide))
+        body = self._task(At(batch, tile * self.tile, slab * wide))
         for buffer in (self.tile_pairs, self.panel_pairs, self.sums, self.small):
             body = (Alloc(buffer, body),)
         work = self.m * self.n * self.k * prod(self.batch)
@@ -135,7 +120,7 @@ class _Nest(TaskNest):
 
     # --- one task ---------------------------------------------------------------------------------
 
-    def _task(self, at: _At) -> Body:
+    def _task(self, at: At) -> Body:
         blocks, rest = divmod(self.k, 2 * self.depth)
         body = [*self._forget(0), *self._each_sum(at, self._zero)]
         block = Var("block")
@@ -146,21 +131,15 @@ class _Nest(TaskNest):
             body += self._block(at, const(blocks * 2 * self.depth), rest)
         return (*body, *self._each_sum(at, self._result))
 
-    def _each_panel(self, at: _At, panel: Var, body: Body) -> Stmt:
-        """`body` for each panel that has a column."""
-        if self.n % (self.panels * self.width):
-            body = (If(at.column + panel * self.width < self.n, body),)
-        return For(panel, self.panels, Kind.SERIAL, body)
-
-    def _each_sum(self, at: _At, statement: _Statement) -> list[Stmt]:
+    def _each_sum(self, at: At, statement: _Statement) -> list[Stmt]:
         panel, row, lane = Var("panel"), Var("row"), Var("lane")
         vector = For(lane, self.width, Kind.VECTOR, statement(at, panel, row, lane))
-        return [self._each_panel(at, panel, (For(row, self.tile, Kind.SERIAL, (vector,)),))]
+        return [self.each_panel(at, panel, (For(row, self.tile, Kind.SERIAL, (vector,)),))]
 
-    def _zero(self, at: _At, panel: Expr, row: Expr, lane: Expr) -> Body:
+    def _zero(self, at: At, panel: Expr, row: Expr, lane: Expr) -> Body:
         return (Store(self.sums, (panel, row, lane), Const(0, dt.f32)),)
 
-    def _result(self, at: _At, panel: Expr, row: Expr, lane: Expr) -> Body:
+    def _result(self, at: At, panel: Expr, row: Expr, lane: Expr) -> Body:
         """Stores an element of the result, if it is inside."""
         column = at.column + panel * self.width + lane
         place = (*at.batch, at.row + row, column)
@@ -172,7 +151,7 @@ class _Nest(TaskNest):
     def _inside(self, column: Expr, body: Body) -> Body:
         return (If(column < self.n, body),) if self.n % self.width else body
 
-    def _block(self, at: _At, start: Expr, count: int) -> list[Stmt]:
+    def _block(self, at: At, start: Expr, count: int) -> list[Stmt]:
         """The terms [start, start + count) of a task: into the sums."""
         panel, group = Var("panel"), Var("group")
         column = at.column + panel * self.width
@@ -192,7 +171,7 @@ class _Nest(TaskNest):
         inner += self._remember()
         return [
             *self._copy_rows(at, start, count),
-            self._each_panel(at, panel, tuple(inner)),
+            self.each_panel(at, panel, tuple(inner)),
         ]
 
     def _multiply(self, panel: Expr, group: Expr, pairs: int, small: bool) -> Stmt:
@@ -226,20 +205,16 @@ class _Nest(TaskNest):
         store = Store(self.small, rows, Load(self.small, rows) | Load(self.small, columns))
         return [For(lane, self.small.shape[1], Kind.VECTOR, (store,))]
 
-    def _pair(self, side: int, at: _At, free: Expr, first: Expr, whole: bool) -> Expr:
+    def _pair(self, side: int, at: At, free: Expr, first: Expr, whole: bool) -> Expr:
         """The pair of terms from `first` on. whole: there are two; else the second is 0."""
         low = self._element(side, at, free, first) >> 16
         return self._element(side, at, free, first + 1) | low if whole else low
 
-    def _element(self, side: int, at: _At, free: Expr, term: Expr) -> Expr:
+    def _element(self, side: int, at: At, free: Expr, term: Expr) -> Expr:
         """The bits of an element as a float32."""
         return self.element(side, at.batch, free, term).bitcast(dt.u32)
 
-    def _row(self, at: _At, row: Expr) -> Expr:
-        """The number of a row of a tile in a; of the last one for those beyond."""
-        return minimum(at.row + row, const(self.m - 1)) if self.m % self.tile else at.row + row
-
-    def _copy_rows(self, at: _At, start: Expr, count: int) -> list[Stmt]:
+    def _copy_rows(self, at: At, start: Expr, count: int) -> list[Stmt]:
         whole, odd = divmod(count, 2)
         if not self.along:
             return self._by_terms(0, at, start, count)
@@ -250,7 +225,7 @@ class _Nest(TaskNest):
         for first, extent in spans:
             lane = Var("lane")
             pair = Var("pair", dt.u32)
-            value = self._pair(0, at, self._row(at, row), start + (first + lane) * 2, True)
+            value = self._pair(0, at, self.row_in_a(at, row), start + (first + lane) * 2, True)
             seen = Load(self.small, (const(0), lane)) | _smallness(pair)
             statements = (
                 Let(pair, value),
@@ -261,20 +236,20 @@ class _Nest(TaskNest):
             body.append(For(run, runs, Kind.SERIAL, (vector,)) if extent == RUN else vector)
         if odd:
             pair = Var("last", dt.u32)
-            value = self._pair(0, at, self._row(at, row), start + 2 * whole, False)
+            value = self._pair(0, at, self.row_in_a(at, row), start + 2 * whole, False)
             seen = Load(self.small, (const(0), const(0))) | _smallness(pair)
             body.append(Let(pair, value))
             body.append(Store(self.tile_pairs, (row, const(whole)), pair))
             body.append(Store(self.small, (const(0), const(0)), seen))
         return [For(row, self.tile, Kind.SERIAL, tuple(body))]
 
-    def _copy_columns(self, at: _At, column: Expr, start: Expr, count: int) -> list[Stmt]:
-        at = _At(at.batch, at.row, column)
+    def _copy_columns(self, at: At, column: Expr, start: Expr, count: int) -> list[Stmt]:
+        at = At(at.batch, at.row, column)
         return (
             self._across(at, start, count) if self.across else self._by_terms(1, at, start, count)
         )
 
-    def _by_terms(self, side: int, at: _At, start: Expr, count: int) -> list[Stmt]:
+    def _by_terms(self, side: int, at: At, start: Expr, count: int) -> list[Stmt]:
         """The rows or columns of a task, neighbours in memory, as vectors; 0 beyond the last."""
         whole, odd = divmod(count, 2)
         pairs, extent, size = (
@@ -302,7 +277,7 @@ class _Nest(TaskNest):
         clear = For(k0 := Var("k"), whole + odd, Kind.SERIAL, (Store(pairs, (k0, lane), zero),))
         return [For(lane, extent, Kind.VECTOR, (clear, If(free < size, tuple(body))))]
 
-    def _across(self, at: _At, start: Expr, count: int) -> list[Stmt]:
+    def _across(self, at: At, start: Expr, count: int) -> list[Stmt]:
         """The columns of a panel where their terms are neighbours in memory, TOGETHER at a time;
         those beyond the last are its copies."""
         whole, odd = divmod(count, 2)
