@@ -1,8 +1,11 @@
 """PTX without what the assembler makes something else of (ptxas 12.9 for `sm_90a`, and an H200).
 
 * `abs.s32`, `.s64`: it takes the result for positive, so that no test finds that of the least
-  integer, which is itself, negative; of `abs.s16` it leaves 32768 in a register of 32 bits. The
-  smaller of a number and its negative, both unsigned, is the same value, of which nothing is known.
+  integer, which is itself, negative. The smaller of a number and its negative, both unsigned, is the
+  same value, of which nothing is known.
+* `neg.s16`, `abs.s16`: of -32768 it leaves 32768 in a register of 32 bits and takes that for
+  extended by its sign: conversions, comparisons, shifts and quotients read it. `sub.s16` is the same
+  where the assembler finds 0 for the first operand. Products by -1 are extended again.
 * Arithmetic of single halves: it joins two of them into one instruction for pairs, and takes an
   operand of the one after a conversion under a mask has already put its value for the other into
   that register. In float32, rounded, they have the same bits (`llvm_halves`), and are not joined.
@@ -13,6 +16,8 @@ from __future__ import annotations
 
 import re
 
+_NEGATIVE = re.compile(r"^\tneg\.s16 \t(%\w+), (%\w+);$", re.M)
+_DIFFERENCE = re.compile(r"^\tsub\.s16 \t(%\w+), ([%\w-]+), (%\w+);$", re.M)
 _ABS = re.compile(r"^\tabs\.s(16|32|64) \t(%\w+), (%\w+);$", re.M)
 _HALVES = re.compile(
     r"^\t(add|sub|mul|fma)\.rn\.(b?f16) \t(%\w+), (%\w+), (%\w+)(?:, (%\w+))?;$", re.M
@@ -21,7 +26,10 @@ _HALVES = re.compile(
 
 def kept(ptx: str) -> str:
     """The text with these instructions replaced."""
-    return _HALVES.sub(_in_float32, _ABS.sub(r"\tneg.s\1 \t\2, \3;\n\tmin.u\1 \t\2, \3, \2;", ptx))
+    ptx = _ABS.sub(r"\tneg.s\1 \t\2, \3;\n\tmin.u\1 \t\2, \3, \2;", ptx)
+    ptx = _NEGATIVE.sub(r"\tmul.lo.s16 \t\1, \2, -1;", ptx)
+    ptx = _DIFFERENCE.sub(r"\tmad.lo.s16 \t\1, \3, -1, \2;", ptx)
+    return _HALVES.sub(_in_float32, ptx)
 
 
 def _in_float32(found: re.Match[str]) -> str:

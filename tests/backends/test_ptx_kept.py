@@ -31,6 +31,14 @@ def sign_of_size(x: Any) -> Any:
     return np.sign(np.abs(x)), np.abs(x) < 0, np.sign(np.where(x < 0, -x, x))
 
 
+def negatives(x: Any, y: Any) -> Any:
+    """What is done with a negative of 16 bits: conversions, comparisons, a shift, quotients."""
+    taken = []
+    for z in (-x, x - y, np.int16(0) - x, np.int16(-1) - x, x * np.int16(-1)):
+        taken += [z.astype("i8"), z.astype("i4"), z.astype("f4"), z < 0, z >> 1, z // 7, abs(z)]
+    return taken
+
+
 def sums_before_and_after(x: Any, dtype: Any) -> Any:
     """Two sums of halves of which the second may have other operands."""
     y = x.astype(dtype)
@@ -45,7 +53,15 @@ def test_the_size_of_an_integer_is_not_taken_for_positive(dtype: str, target: Ta
     text = ptx_of(sign_of_size, np.zeros(5, dtype), target=target)
     assert "abs.s" not in text
     bits = max(8 * np.dtype(dtype).itemsize, 16)
-    assert f"min.u{bits}" in text and f"neg.s{bits}" in text
+    negative = "mul.lo.s16" if bits == 16 else f"neg.s{bits}"
+    assert f"min.u{bits}" in text and negative in text
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.id)
+def test_negatives_and_differences_of_16_bits_are_products(target: Target) -> None:
+    text = ptx_of(negatives, np.zeros(5, "i2"), np.zeros(5, "i2"), target=target)
+    assert not re.search(r"\b(?:neg|sub)\.s16", text)
+    assert "mul.lo.s16" in text and "mad.lo.s16" in text
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.id)
@@ -73,6 +89,15 @@ def test_the_size_of_the_least_integer_is_negative_on_a_gpu(dtype: str) -> None:
     for a, b in zip(sign_of_size(x), found, strict=True):
         np.testing.assert_array_equal(np.asarray(b), a)
     assert np.asarray(found[0]).tolist() == [-1, 1, 1, 0, 1, -1]
+
+
+@pytest.mark.cuda
+def test_negatives_of_16_bits_are_extended_on_a_gpu() -> None:
+    ends = np.array([-32768, -32767, -1, 0, 1, 32767], "i2")
+    x, y = (a.ravel() for a in np.meshgrid(ends, ends))
+    found = pyc.jit(negatives, device="cuda")(x, y)
+    for a, b in zip(negatives(x, y), found, strict=True):
+        np.testing.assert_array_equal(np.asarray(b), a, strict=True)
 
 
 @pytest.mark.cuda
