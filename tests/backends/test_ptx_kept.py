@@ -72,6 +72,12 @@ def test_single_halves_are_computed_in_float32(dtype: Any, target: Target) -> No
     assert re.search(r"\b(?:add|fma)\.rn\.f32 %wide0, %wide0, %wide1", text)
 
 
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.id)
+def test_pairs_of_16_bits_are_added_one_by_one(target: Target) -> None:
+    text = ptx_of(lambda x, y: x // ~y, np.zeros(64, "i2"), np.zeros(64, "i2"), target=target)
+    assert "add.s16 " in text and "add.s16x2" not in text
+
+
 def test_pairs_and_the_rest_of_the_text_stay() -> None:
     text = "\tadd.rn.bf16x2 \t%r1, %r2, %r3;\n\tabs.f32 \t%f1, %f2;\n\tadd.rn.f32 \t%f1, %f2, %f3;"
     assert kept(text) == text

@@ -21,7 +21,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.op import OPS, Kind, Op
 from pyc.ir.types import ArrayType
-from tests.programs.random_graphs import _arity
+from tests.programs.random_graphs import arity
 
 Array = np.ndarray[Any, Any]
 
@@ -109,7 +109,7 @@ def _pointwise_shapes(dtypes: tuple[DType, ...], params: dict[str, Any]) -> Iter
 
 
 def _same_type(op: Op, dtype: DType) -> Iterator[Case]:
-    count = _arity(op)
+    count = arity(op)
     if not count:
         raise AssertionError(f"{op} takes params: add it to PARAMS in tests/ops/cases.py")
     yield from _pointwise_shapes((dtype,) * count, {})

@@ -1,5 +1,5 @@
 """Runs random Graphs through one executor and compares each result with the Graph interpreter, and
-arithmetic at the ends of integers; and products of floats and linear algebra, whose bits are a
+arithmetic at the ends of types; and products of floats and linear algebra, whose bits are a
 target's own, with their bounds.
 
     python -m tests.programs.differential FIRST LAST {optimise,plan,compile,compile-v3,cuda,...}
@@ -34,8 +34,8 @@ from pyc.lowered import failure_of
 from pyc.passes import element_blocks, optimise, row_blocks
 from pyc.passes.memory import plan
 from tests.programs.coverage import coverage, coverage_of_passes
+from tests.programs.random_elements import end_arguments, random_elements
 from tests.programs.random_graphs import random_arguments, random_graph
-from tests.programs.random_integers import integer_arguments, random_integers
 from tests.programs.random_linear_algebra import random_linear_algebra
 from tests.programs.random_products import random_product
 from tests.programs.relaxed import Relaxed, near, relaxed
@@ -124,32 +124,35 @@ EVERYWHERE = tuple(sorted({*EXECUTORS} - {*ON_A_GPU}))
 
 
 BESIDE = 8
-"""Every so many seeds there is a product of floats too, half way between a program of linear
-algebra, and `INTEGERS` after the product arithmetic of integers."""
-INTEGERS = 2
+"""Every so many seeds there is a product of floats too, and half way between a program of linear
+algebra."""
+ELEMENTS = {2: "integers", 6: "floats"}
+"""So far after the product there is arithmetic of elements."""
 RELAXED = 6
 """Of so many seeds the one whose program is as `fastmath` changes it."""
 SLOW = {"plan": 1 << 15, "blocks": 1 << 15}
 """Multiplications of such a program at most, by executor."""
 
 
-def compare_integers(seed: int, executor: str, seen: Counter[str]) -> str:
-    """What is wrong with the arithmetic of integers of a seed; empty if nothing is."""
-    graph = random_integers(seed)
-    arguments = integer_arguments(graph, seed)
+def compare_elements(seed: int, kind: str, executor: str, seen: Counter[str]) -> str:
+    """What is wrong with the arithmetic of elements of a seed; empty if nothing is."""
+    graph = random_elements(seed, kind)
+    arguments = end_arguments(graph, seed)
     seen.update(coverage(graph))
     try:
         found = EXECUTORS[executor](graph, arguments)
     except Exception:
-        return f"integers: {traceback.format_exc()}"
+        return f"{kind}: {traceback.format_exc()}"
     for k, (a, b) in enumerate(zip(evaluate(graph, arguments), found, strict=True)):
-        if not same_bits(a, b):
-            where = np.flatnonzero(np.asarray(a) != np.asarray(b))
-            given = [x[where[:3]].tolist() for x in arguments]
-            return (
-                f"integers: result {k} ({a.dtype}) differs at {len(where)} elements: of {given}"
-                f" expected {a[where[:3]]}, found {np.asarray(b)[where[:3]]}"
-            )
+        if same_bits(a, b):
+            continue
+        pairs = zip(a, np.asarray(b), strict=True)
+        where = [n for n, (x, y) in enumerate(pairs) if not same_bits(x, y)]
+        given = [x[where[:3]].tolist() for x in arguments]
+        return (
+            f"{kind}: result {k} ({a.dtype}) differs at {len(where)} elements: of {given}"
+            f" expected {a[where[:3]]}, found {np.asarray(b)[where[:3]]}"
+        )
     return ""
 
 
@@ -249,8 +252,8 @@ def main(first: int, last: int, executor: str) -> int:
             finding = compare_product(seed, executor, seen)
         if not finding and seed % BESIDE == BESIDE // 2:
             finding = compare_linear_algebra(seed, executor, seen)
-        if not finding and seed % BESIDE == INTEGERS:
-            finding = compare_integers(seed, executor, seen)
+        if not finding and seed % BESIDE in ELEMENTS:
+            finding = compare_elements(seed, ELEMENTS[seed % BESIDE], executor, seen)
         ends = bool(finding) and not usable(executor)
         report = {"seed": seed, "finding": finding, "coverage": seen, "ends": ends}
         print(json.dumps(report), flush=True)

@@ -59,7 +59,7 @@ LARGE = 4096
 
 
 @cache
-def _arity(op: Op) -> int:
+def arity(op: Op) -> int:
     """How many elements a pointwise op takes; 0 if it needs params too."""
     assert op.scalar is not None
     samples = {"bool": dt.b1, "int": dt.i64, "uint": dt.u8, "float": dt.f32}
@@ -196,7 +196,7 @@ class Program:
                 condition = self.of_type(ArrayType(x.shape, dt.b1))
                 self.bind("select", condition, x, self.of_type(x.type))
                 return
-            count = 2 if name in DIVISORS else _arity(op)
+            count = 2 if name in DIVISORS else arity(op)
             others = [self.operand(x.type) for _ in range(count - 1)]
             if name in SIGN_READERS and x.dtype.is_float:
                 x, *others = (self.number(v) for v in (x, *others))
@@ -227,7 +227,7 @@ class Program:
             exponent = self.builder.constant(number)
             self.bind("power", x, self.builder.bind1("broadcast", exponent, shape=x.shape))
         else:
-            self.bind(name, *(x, y)[: _arity(OPS[name])])
+            self.bind(name, *(x, y)[: arity(OPS[name])])
 
     def number(self, x: Value) -> Value:
         """`x`, 0 where it is NaN."""
