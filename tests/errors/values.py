@@ -6,7 +6,7 @@ Keep the lines where they are: the golden files name them.
 import numpy as np
 
 from pyc import lax
-from tests.errors.case import LINE, MATRIX, SINGLE, SQUARE, given
+from tests.errors.case import LINE, MATRIX, SINGLE, SQUARE, TRUTHS, given
 
 # --- numbers and types ----------------------------------------------------------------------------
 
@@ -160,3 +160,8 @@ def number_that_a_shape_does_not_have(i):
 @given(np.array([1, 12]))
 def modes_of_fewer_axes(i):
     return np.ravel_multi_index((i, i), (3, 4), mode=("wrap",))
+
+
+@given(TRUTHS)
+def quantile_between_bools(x):
+    return np.quantile(x, 0.5, method="hazen")
