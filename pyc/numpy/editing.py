@@ -185,8 +185,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     given = choices if isinstance(choices, (list, tuple)) else list(asarray(choices))
     options = operands("choose", *given)
     if mode == "raise":
-        # As unsigned, a negative number fails the check in place of counting from the end.
-        number = bind1("index_check", cast(number, dt.u64), bound=len(options), axis=0)
+        number = bind1("number_check", number, bound=len(options), asked="choose")
     elif mode == "wrap":
         number = remainder(number, len(options))
     else:

@@ -27,6 +27,7 @@ from pyc.numpy.core import (
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, conj, imag, multiply, real, subtract
 from pyc.numpy.manipulation import diagonal, permute_dims, ravel, reshape, stack, unstack
+from pyc.numpy.statistics import sum as total
 
 Axes = tuple[int, ...]
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -291,8 +292,8 @@ def einsum(
     """Einstein summation ("ij,jk->ik", "...ij,...jk->...ik", "ii->i"): pair by pair from the left.
 
     A label that one operand has twice takes its diagonal; "..." stands for axes that broadcast. Of
-    one operand, where nothing is summed, the result is a view, as NumPy's is. Labels may also be
-    given as lists of integers, one behind each operand, and one for the result.
+    one operand, where nothing is summed, the result is a view, as NumPy's is, and has its type.
+    Labels may also be given as lists of integers, one behind each operand, and one for the result.
     optimize: True, "greedy", "optimal" or a path for another order of pairs, as NumPy finds it;
     dtype: of the operands and the result, if `casting` allows it
     raises ShapeError: labels that do not fit; DTypeError: a conversion that is not allowed
@@ -307,6 +308,9 @@ def einsum(
         subscripts, xs = _spelled((subscripts, *xs))
     values = [asarray(x) for x in xs]
     labels, output = _subscripts(subscripts, values)
+    is_view = len(values) == 1 and set(labels[0]) == set(output)
+    # A view has the type of the array, whatever is asked for.
+    dtype = None if is_view else dtype
     kind = result_dtype(*values) if dtype is None else to_dtype(dtype)
     for x in values if dtype is not None else ():
         if not np.can_cast(dtype_of(x).numpy, kind.numpy, casting):  # type: ignore[arg-type]
@@ -337,7 +341,6 @@ def einsum(
             current, result = _pair(current, result, following, x, later)
         items.append((current, result))
     found = _finish(*items[0], output)
-    is_view = len(values) == 1 and set(labels[0]) == set(output)
     return found if is_view else separated(found, xs)
 
 
@@ -429,7 +432,7 @@ def _pair(left: str, a: Any, right: str, b: Any, later: set[str]) -> tuple[str, 
 
 def _summed(x: Any, names: str, label: str) -> tuple[Any, str]:
     axis = names.index(label)
-    return bind1("reduce_sum", x, axes=(axis,)), names[:axis] + names[axis + 1 :]
+    return total(x, axis, dtype_of(x).numpy), names[:axis] + names[axis + 1 :]
 
 
 def _finish(names: str, x: Any, output: str) -> Any:

@@ -131,10 +131,10 @@ def nanpercentile(
     return quantiles_of("nanpercentile", *given, method=method, weights=weights)
 
 
-def _between(ordered: Any, fraction: float) -> Any:
+def _between(ordered: Any, fraction: np.floating[Any]) -> Any:
     """The element at a fraction of those of each line that are not NaN."""
     last = maximum(subtract(_count(ordered), 1), 0)
-    at = multiply(cast(last, dt.f64), fraction)
+    at = cast(multiply(cast(last, dtype_of(fraction)), fraction), dt.f64)
     low = floor(at)
     place = cast(low, dt.i64)
     below, above = _at(ordered, place), _at(ordered, clip(add(place, 1), 0, last))

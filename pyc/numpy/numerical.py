@@ -457,8 +457,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     """How often each number 0 ... length - 1 occurs in a line of integers, or the sums of weights.
 
     length: the length of the result (or `minlength`, of which known elements make more where they
-    need it); it cannot depend on traced ones: one of `length` or more is an IndexOutOfRangeError
-    when the program runs
+    need it); it cannot depend on traced ones
+
+    raises ArgumentError: a negative number, or one of `length` or more; of traced ones when the
+    program runs
 
     NumPy: `numpy.bincount`.
 
@@ -478,8 +480,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
             "bincount: the length of the result depends on data",
             fix="Give `minlength=`: one more than the greatest number there can be.",
         )
-    # As unsigned, a negative number fails the check in place of counting from the end.
-    counted = bind1("index_check", cast(x, dt.u64), bound=size, axis=0)
+    counted = bind1("number_check", x, bound=size, asked="bincount")
     kind = dt.i64 if weights is None else dt.f64
     amounts = cast(1, dt.i64) if weights is None else cast(_line("bincount", weights), kind)
     zeros = broadcast(cast(0, kind), (size,))

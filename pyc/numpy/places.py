@@ -122,20 +122,15 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
 # --- numbers of places ----------------------------------------------------------------------------
 
 
-def _checked(x: Any, bound: int, axis: int = 0) -> Any:
-    """Integers as int64; IndexOutOfRangeError when the program runs for those not in [0, bound)."""
+def _checked(name: str, x: Any, bound: int) -> Any:
+    """Integers as int64; ArgumentError, at once for known ones, for those not in [0, bound)."""
     if not dtype_of(x).is_integer:
         raise DTypeError(f"places are integers, got {type_text(x)}")
-    # As unsigned, a negative number fails the check in place of counting from the end.
-    return bind1("index_check", cast(x, dt.u64), bound=bound, axis=axis)
-
-
-def _known_in(name: str, x: Any, bound: int) -> None:
-    """ArgumentError for known places that there are not: NumPy's are ValueErrors here."""
     found = known_elements(x)
     wrong = None if found is None else np.extract((found < 0) | (found >= bound), found)
     if wrong is not None and wrong.size:
         raise ArgumentError(f"{name}: index {wrong[0]} is not in [0, {bound})")
+    return bind1("number_check", x, bound=bound, asked=name)
 
 
 def _steps(name: str, sizes: tuple[int, ...], order: str) -> list[int]:
@@ -150,8 +145,7 @@ def _steps(name: str, sizes: tuple[int, ...], order: str) -> list[int]:
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     """The places, axis by axis, of numbers of elements in row-major order (column-major for "F").
 
-    raises ArgumentError: a known number that there is not; traced ones raise IndexOutOfRangeError
-    when the program runs
+    raises ArgumentError: a number that there is not; of traced ones when the program runs
 
     NumPy: `numpy.unravel_index`.
 
@@ -162,8 +156,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     count, numbers = int(np.prod(sizes, dtype=int)), asarray(indices)
     if not sizes and shape_of(numbers):
         raise ShapeError(f"unravel_index: {type_text(numbers)} for a shape without axes")
-    _known_in("unravel_index", numbers, count)
-    number = _checked(numbers, count)
+    number = _checked("unravel_index", numbers, count)
     steps = _steps("unravel_index", sizes, order)
     return tuple(
         remainder(floor_divide(number, max(step, 1)), max(n, 1))
@@ -176,8 +169,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     axis. mode: "raise", "wrap" or "clip", one for all axes or one for each: what is done with a
     place that there is not.
 
-    raises ArgumentError: a known place that there is not, with mode "raise"; traced ones raise
-    IndexOutOfRangeError when the program runs
+    raises ArgumentError: a place that there is not, with mode "raise"; of traced ones when the
+    program runs
 
     NumPy: `numpy.ravel_multi_index`.
 
@@ -189,19 +182,20 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     if len(places) != len(sizes):
         raise ShapeError(f"ravel_multi_index: {len(places)} places for {len(sizes)} axes")
     modes = list(mode) if isinstance(mode, (tuple, list)) else [mode] * len(sizes)
+    if len(modes) != len(sizes):
+        raise ArgumentError(f"ravel_multi_index: {len(modes)} modes for {len(sizes)} axes")
     steps = _steps("ravel_multi_index", sizes, order)
     number: Any = None
-    for axis, (place, n, step) in enumerate(zip(places, sizes, steps, strict=True)):
-        term = multiply(_fitting(asarray(place), n, axis, modes[axis]), step)
+    for place, n, step, mode in zip(places, sizes, steps, modes, strict=True):
+        term = multiply(_fitting(asarray(place), n, mode), step)
         number = term if number is None else add(number, term)
     return number
 
 
-def _fitting(place: Any, n: int, axis: int, mode: str) -> Any:
+def _fitting(place: Any, n: int, mode: str) -> Any:
     """Places along an axis of length `n`, as int64."""
     if mode == "raise":
-        _known_in("ravel_multi_index", place, n)
-        return _checked(place, n, axis)
+        return _checked("ravel_multi_index", place, n)
     if mode not in ("wrap", "clip"):
         raise ArgumentError(
             f"ravel_multi_index: mode must be 'raise', 'wrap' or 'clip', got {mode!r}"
@@ -391,7 +385,7 @@ def histogram(
     at = where(equal(values, last), count - 1, at)
     inside = logical_and(greater_equal(values, first), less_equal(values, last))
     # What lies in no bin is counted in one more, which is left out.
-    at = _checked(where(inside, at, count), count + 1)
+    at = _checked("histogram", where(inside, at, count), count + 1)
     kind = dt.i64 if weights is None else _weight_type(weights)
     each = cast(1, kind) if weights is None else cast(ravel(asarray(weights)), kind)
     found = bind1(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, ShapeError
+from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.forks import load
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -136,7 +136,12 @@ def quantiles(
             f"{name}: method {method!r} does not take weights",
             fix="Write `method='inverted_cdf'`.",
         )
-    fractions, shape = _fractions(name, x, q, whole)
+    fractions, shape, weak = _fractions(name, x, q, whole)
+    if dtype_of(x) is dt.b1 and method in _BETWEEN:
+        raise DTypeError(
+            f"{name}: method {method!r} subtracts elements, which bools are not for",
+            fix="Write `x.astype(float)`, or a method that chooses an element.",
+        )
     rows, wide = _rows(x, axes_of(name, axis, len(shape_of(x))))
     if not shape_of(rows)[-1]:
         raise ShapeError(f"{name}: no elements along axis {axis} of {type_text(x)}")
@@ -146,7 +151,7 @@ def quantiles(
     there = logical_not(isnan(ordered)) if floats else broadcast(value(True), shape_of(ordered))
     counts = expand_dims(cast(count_nonzero(there, -1), dtype_of(fractions)), -1)
     if weights is None:
-        found = _at_places(ordered, counts, fractions, method)
+        found = _at_places(ordered, counts, fractions, method, weak)
     else:
         w = _checked(name, weights_of(name, x, axis, asarray(weights)))
         w = take_along_axis(_rows(w, axes_of(name, axis, len(shape_of(x))))[0], order, -1)
@@ -164,19 +169,18 @@ def quantiles(
     return reshape(found, (*shape, *around))
 
 
-def _fractions(name: str, x: Any, q: Any, whole: int) -> tuple[Any, tuple[int, ...]]:
-    """Fractions as a line, in NumPy's type (that of `x` for Python's numbers), and their shape."""
+def _fractions(name: str, x: Any, q: Any, whole: int) -> tuple[Any, tuple[int, ...], bool]:
+    """Fractions as a line, in NumPy's type, their shape, and whether they are one Python number,
+    which does not decide the type of the result."""
     weak = type(q) in (int, float)
     given = asarray(q)
     known = known_elements(given)
     if known is not None and not ((known >= 0) & (known <= whole)).all():
         raise ArgumentError(f"{name}: fractions must lie in [0, {whole}], got {q}")
     kind = dtype_of(given) if dtype_of(given).is_float else dt.f64
-    if weak and dtype_of(x).is_float:
-        kind = dt.f32 if dtype_of(x).is_half else dtype_of(x)
     shape = shape_of(given)
     line = cast(reshape(given, (prod(shape),)), kind)
-    return (line if whole == 1 else divide(line, float(whole))), shape
+    return (line if whole == 1 else divide(line, float(whole))), shape, weak
 
 
 def _rows(x: Any, axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
@@ -196,7 +200,7 @@ def _taken(ordered: Any, place: Any, last: Any) -> Any:
     return take_along_axis(ordered, wide, -1)
 
 
-def _at_places(ordered: Any, counts: Any, fractions: Any, method: str) -> Any:
+def _at_places(ordered: Any, counts: Any, fractions: Any, method: str, weak: bool) -> Any:
     last = subtract(counts, 1)
     if method in _WHOLE:
         return _taken(ordered, _WHOLE[method](counts, fractions), last)
@@ -213,10 +217,8 @@ def _at_places(ordered: Any, counts: Any, fractions: Any, method: str) -> Any:
     high = where(beyond, low, add(low, 1))
     a, b = _taken(ordered, low, last), _taken(ordered, high, last)
     kind = dtype_of(ordered)
-    if not kind.is_float:
-        a, b = cast(a, dt.f64), cast(b, dt.f64)
-    elif dtype_of(share).bits < kind.bits or kind.is_half:
-        share = cast(share, kind)
+    kind = dt.promote_weak(float, kind) if weak else dt.promote(kind, dtype_of(share))
+    a, b, share = cast(a, kind), cast(b, kind), cast(share, kind)
     apart = subtract(b, a)
     # From the nearer end, as NumPy does: exact at both ends.
     near = where(

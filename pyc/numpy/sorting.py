@@ -221,7 +221,7 @@ def quantiles_of(
     whole: int,
     axis: Any,
     keepdims: bool,
-    between: Callable[[Any, float], Any],
+    between: Callable[[Any, np.floating[Any]], Any],
     *,
     method: str,
     weights: Any,
@@ -235,10 +235,12 @@ def quantiles_of(
     if several or hasattr(numbers, "type") or method != "linear" or weights is not None:
         rest = (method, weights, name.startswith("nan"))
         return load("pyc.numpy.quantiles").quantiles(name, x, q, whole, axis, keepdims, *rest)
-    fractions = np.asarray(numbers, np.float64) / whole
+    kind = np.dtype(q.dtype) if hasattr(q, "dtype") else np.asarray(numbers).dtype
+    # A percentage is divided in its own type, as in NumPy: of a half it is another fraction.
+    exact = kind if kind.kind == "f" else np.dtype(np.float64)
+    fractions = np.asarray(numbers, exact) / exact.type(whole)
     if not ((fractions >= 0) & (fractions <= 1)).all():
         raise ArgumentError(f"{name}: fractions must lie in [0, {whole}], got {q}")
-    kind = np.dtype(q.dtype) if hasattr(q, "dtype") else np.asarray(numbers).dtype
     ordered, wide = ordered_axes(name, x, axis)
     count = shape_of(ordered)[-1]
     if count == 0:
@@ -250,13 +252,13 @@ def quantiles_of(
         strong = dt.of(kind if kind.kind == "f" else np.dtype(np.float64))
         assert strong is not None, "NumPy's floats are pyc's"
         ordered = cast(ordered, dt.promote(dtype_of(x), strong))
-    found = [between(ordered, float(p)) for p in fractions.reshape(-1)]
+    found = [between(ordered, p) for p in fractions.reshape(-1)]
     if keepdims:
         found = [bind1("reshape", each, shape=wide) for each in found]
     if fractions.ndim == 0:
         return found[0]
     if not found:
-        kept = type_of(between(ordered, 0.0))
+        kept = type_of(between(ordered, exact.type(0)))
         return broadcast(
             literal(0, kept.dtype), (*fractions.shape, *(wide if keepdims else kept.shape))
         )
@@ -264,14 +266,14 @@ def quantiles_of(
     return bind1("reshape", together, shape=(*fractions.shape, *shape_of(together)[1:]))
 
 
-def _between(ordered: Any, fraction: float) -> Any:
+def _between(ordered: Any, fraction: np.floating[Any]) -> Any:
     """The element at a fraction of the last axis, between its two neighbours; NaN if any is."""
     count = shape_of(ordered)[-1]
     last = gather(ordered, (..., count - 1))
     return where(equal(last, last), _at_fraction(ordered, count, fraction), last)
 
 
-def _at_fraction(ordered: Any, count: int, fraction: float) -> Any:
+def _at_fraction(ordered: Any, count: int, fraction: np.floating[Any]) -> Any:
     at = fraction * (count - 1)
     low = int(at)
     below, part = gather(ordered, (..., low)), at - low
@@ -281,8 +283,8 @@ def _at_fraction(ordered: Any, count: int, fraction: float) -> Any:
     # From the nearer end, as NumPy does: exact at both ends.
     apart = subtract(above, below)
     if part >= 0.5:
-        return subtract(above, multiply(apart, 1 - part))
-    return add(below, multiply(apart, part))
+        return subtract(above, multiply(apart, float(1 - part)))
+    return add(below, multiply(apart, float(part)))
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:

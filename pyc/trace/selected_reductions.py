@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.numpy import indexing
-from pyc.numpy.core import broadcast, cast, literal
+from pyc.numpy.core import cast
 from pyc.trace import location, raising
 from pyc.trace.telling import Told, telling
 
@@ -79,9 +78,10 @@ def _extreme(name: str) -> Callable[..., Any]:
         else:
             found = getattr(pnp, name)(s.filled(_limit(kind, least)), axis=over)
         # Of no elements there is no extreme: NumPy raises, and so does the program.
-        some = bind1("index_check", cast(pnp.sum(s.mask) == 0, dt.i64), bound=1, axis=0)
-        there = broadcast(pnp.equal(some, 0), found.type.shape)
-        return bind1("select", there, found, broadcast(literal(0, kind), found.type.shape))
+        reduction = "maximum" if least else "minimum"
+        why = f"zero-size array to reduction operation {reduction} which has no identity"
+        raising.check(pnp.any(s.mask), ValueError(why))
+        return found
 
     return extreme
 

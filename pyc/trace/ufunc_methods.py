@@ -46,7 +46,6 @@ ASSOCIATIVE: dict[str, Any] = {
     "logical_or": False,
     "logical_xor": False,
     "gcd": 0,
-    "lcm": None,
     "bitwise_and": -1,
     "bitwise_or": 0,
     "bitwise_xor": 0,

@@ -6,7 +6,7 @@ Keep the lines where they are: the golden files name them.
 import numpy as np
 
 from pyc import lax
-from tests.errors.case import LINE, MATRIX, SINGLE, SQUARE, given
+from tests.errors.case import LINE, MATRIX, SINGLE, SQUARE, TRUTHS, given
 
 # --- numbers and types ----------------------------------------------------------------------------
 
@@ -150,3 +150,18 @@ def steps_of_a_loop_of_unknown_length(x, n):
 @given(np.array([1.0, np.nan, 2.0]))
 def bins_of_a_range_that_is_not_finite(x):
     return np.histogram(x)
+
+
+@given(np.array([1, 12]))
+def number_that_a_shape_does_not_have(i):
+    return np.unravel_index(i, (3, 4))
+
+
+@given(np.array([1, 12]))
+def modes_of_fewer_axes(i):
+    return np.ravel_multi_index((i, i), (3, 4), mode=("wrap",))
+
+
+@given(TRUTHS)
+def quantile_between_bools(x):
+    return np.quantile(x, 0.5, method="hazen")

@@ -21,6 +21,7 @@ I8 = np.array([-1, 0, 2**63 - 1, 5])
 U8 = np.array([2**64 - 1, 0, 2**63, 5], np.uint64)
 F4 = np.array([1.5, -2.5, 0.0], np.float32)
 F8 = np.arange(12.0).reshape(3, 4)
+C16 = np.array([1 + 2j, 3 - 1j])
 EMPTY = np.zeros((0, 4))
 
 SAME: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -65,6 +66,27 @@ SAME: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "ufunc in float32": (lambda x: np.sin(x, dtype=np.float32), (np.arange(4),)),
     "ufunc in complex": (lambda x: np.multiply(x, 2, dtype=complex), (F4,)),
     # Nothing to reduce.
+    "sums of einsum of complex numbers": (
+        lambda x, y: (np.einsum("i->", x), np.einsum("i,j->j", x, y), np.einsum("i,->", y, x[0])),
+        (C16, C16 * 2),
+    ),
+    "sums of einsum of bools": (
+        lambda x, m: (np.einsum("i->", x), np.einsum("ij,j->i", m, x), np.einsum("ij->i", m)),
+        (U1 > 0, np.eye(3, dtype=bool)),
+    ),
+    "sums of einsum of small types": (
+        lambda x, y: (np.einsum("i->", x), np.einsum("i->", y), np.einsum("i,j->i", x, x)),
+        (U1, F4.astype(np.float16)),
+    ),
+    "views of einsum keep their type": (
+        lambda x, m: (
+            np.einsum("i->i", x, dtype=np.float64),
+            np.einsum("ii->i", m, dtype=np.float32, casting="unsafe"),
+            np.einsum("ij->ji", m, dtype=np.int8, casting="unsafe", optimize=True),
+            np.einsum("ij->i", m, dtype=np.float64, casting="unsafe"),
+        ),
+        (U1, np.arange(9).reshape(3, 3)),
+    ),
     "trace of nothing": (lambda x: np.trace(x), (EMPTY,)),
     "trace of uint8": (lambda x: np.trace(x), (U1.reshape(1, 3),)),
     "trace with a type": (lambda x: np.trace(x, dtype=np.float32), (F8,)),

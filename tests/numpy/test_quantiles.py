@@ -43,6 +43,49 @@ def test_every_method(name: str, method: str, dtype: str) -> None:
             _same(getattr(pnp, name)(x, q, axis=1, method=method), wanted, x)
 
 
+@pytest.mark.parametrize("kind", ["f2", "f4", "i1"])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_type_is_that_of_elements_and_fractions_together(method: str, kind: str) -> None:
+    """Of an array of fractions, also of rank 0; a Python number leaves the type of floats."""
+    x = np.array([[3, 1, 2, 7, 5], [9, 4, 6, 8, 0]], kind)
+    for q in (0.3, [0.25, 0.5], np.float32(0.3), np.array(0.25, "f2")):
+
+        def call(x: Any, q: Any = q) -> Any:
+            return np.quantile(x, q, axis=1, method=method), np.nanpercentile(x, q, method=method)
+
+        for found, wanted in zip(jit(call)(x), call(x), strict=True):
+            assert found.dtype == wanted.dtype, (q, found.dtype, wanted.dtype)
+            bound = {"float16": 2e-3, "float32": 1e-5}.get(wanted.dtype.name, 1e-13)
+            np.testing.assert_allclose(found, wanted, bound, bound)
+
+
+def test_a_percentage_is_divided_in_its_own_type() -> None:
+    x = np.arange(10.0)
+    for q in (np.float16(0.25), np.float32(0.3), np.array([0.25, 3], np.float16)):
+        wanted = np.percentile(x, q)
+        np.testing.assert_allclose(jit(lambda x, q=q: np.percentile(x, q))(x), wanted, 1e-14)
+
+
+def test_the_places_of_a_python_number_are_found_in_double() -> None:
+    """Also in float32, whose place for the fraction 0.1 of a hundred thousand is another one."""
+    x = np.arange(100_001, dtype=np.float32)[::-1].copy()
+    for method in ("hazen", "nearest", "inverted_cdf"):
+        wanted = np.quantile(x, 0.7, method=method)
+        assert jit(lambda x, m=method: np.quantile(x, 0.7, method=m))(x) == wanted
+
+
+@pytest.mark.parametrize("method", ["hazen", "midpoint"])
+def test_bools_are_not_subtracted(method: str) -> None:
+    x = np.array([True, False, True])
+    with pytest.raises(TypeError):
+        np.quantile(x, 0.5, method=method)
+    with pytest.raises(DTypeError, match="astype"):
+        jit(lambda x: np.quantile(x, 0.5, method=method))(x)
+    assert jit(lambda x: np.quantile(x, 0.5, method="lower"))(x) == np.quantile(
+        x, 0.5, method="lower"
+    )
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
 @pytest.mark.parametrize("name", ["quantile", "nanquantile"])
 def test_weights(name: str, dtype: str) -> None:

@@ -200,6 +200,22 @@ def test_the_namespace_of_jitted_functions_gives_what_the_plain_one_does() -> No
     assert xp.fft.fft is not pnp.fft.fft and xp.float32 is pnp.float32
 
 
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
+def test_floor_division_with_infinities_is_numpys_not_the_standards(kind: str) -> None:
+    """Those six rules are all that the suite is expected to find, each by three names."""
+    inf = np.inf
+    x = np.array([-3, 3, inf, inf, -inf, -inf], kind)
+    y = np.array([inf, -inf, -2, 2, -2, 2], kind)
+    standard = [-0.0, -0.0, -inf, inf, inf, -inf]
+    with np.errstate(invalid="ignore"):
+        numpys = x // y
+    assert not any(a == b for a, b in zip(numpys, standard, strict=True))
+    for found in (pnp.floor_divide(x, y), pyc.jit(operator.floordiv)(x, y)):
+        np.testing.assert_array_equal(found, numpys)
+    assert len(expected("")) == 3 * len(standard)
+    assert all("floor" in name and "infinity" in name for name in expected(""))
+
+
 def test_another_suite_is_not_run(tmp_path: Path) -> None:
     with pytest.raises(install.SuiteMissing, match="no suite in"):
         install.check(tmp_path)

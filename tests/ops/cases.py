@@ -182,6 +182,12 @@ def _index_check(op: Op, dtype: DType) -> Iterator[Case]:
         yield Case((np.asarray(values),), {"bound": 9, "axis": 1})
 
 
+def _number_check(op: Op, dtype: DType) -> Iterator[Case]:
+    for shape in ((90,), (3, 7), (), (0,)):
+        values = np.random.default_rng(0).integers(0, 9, shape).astype(dtype.numpy)
+        yield Case((np.asarray(values),), {"bound": 9, "asked": "choose"})
+
+
 # --- index ----------------------------------------------------------------------------------------
 
 
@@ -428,6 +434,7 @@ PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "check": _check,
     "factored": _factored,
     "index_check": _index_check,
+    "number_check": _number_check,
     "constant": _constant,
     "iota": _iota,
     "broadcast": _broadcast,

@@ -20,6 +20,7 @@ from pyc import config
 from pyc.backends.oracle import PlanFailure, run_plan
 from pyc.compile import compile_graph
 from pyc.errors import (
+    ArgumentError,
     IndexOutOfRangeError,
     IntegerRangeError,
     LinearAlgebraError,
@@ -304,6 +305,7 @@ FAILING = {
     ),
     "narrow": (np.array([0, -4, 3, 256, 255]), None, {"dtype": dt.u8}, IntegerRangeError),
     "index_check": (np.array([0, -4, 3, 9]), None, {"bound": 3, "axis": 0}, IndexOutOfRangeError),
+    "number_check": (np.array([0, 3, -1]), None, {"bound": 3, "asked": "choose"}, ArgumentError),
 }
 """Arguments, params, and the error."""
 

@@ -330,7 +330,9 @@ class Program:
         x = self.pick(lambda v: v.dtype in (dt.i32, dt.i64, dt.f32, dt.f64))
         if x is None:
             return
-        kind = rng.choice(["index_check", "integer_power", "require", "narrow", "check"])
+        kind = rng.choice(
+            ["index_check", "number_check", "integer_power", "require", "narrow", "check"]
+        )
         if kind in ("require", "check"):
             there = self.builder.bind1("ne", x, self.filled(x, rng.choice([3, 8, 77, 77])))
             if kind == "require":
@@ -348,6 +350,8 @@ class Program:
             self.bind("integer_power", self.of_type(x.type), x)
         elif kind == "narrow":
             self.bind("narrow", x, dtype=rng.choice([t for t in DTYPES if t.is_integer]))
+        elif kind == "number_check":
+            self.bind("number_check", x, asked="choose", bound=bound)
         else:
             self.bind("index_check", x, axis=0, bound=bound)
 

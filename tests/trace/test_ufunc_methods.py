@@ -149,6 +149,21 @@ def test_integers_under_a_mask(name: str, kind: Any) -> None:
     assert not difference(call(x), pyc.jit(call)(x))
 
 
+@pytest.mark.parametrize("kind", ["i1", "u2", "i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("name", ["gcd", "lcm", "multiply", "add", "bitwise_xor"])
+def test_integers_beyond_their_type_wrap_as_in_numpy(name: str, kind: str) -> None:
+    """A multiple that has wrapped is not that of all elements: the order decides."""
+    ufunc, info = getattr(np, name), np.iinfo(kind)
+    drawn = np.random.default_rng(1).integers(info.min, info.max, (3, 9), kind, endpoint=True)
+    for x in (drawn, np.array([[info.min, 0, 6, info.max, 35]], kind)):
+        call: Call = lambda x: (  # noqa: E731
+            ufunc.reduce(x, axis=1),
+            ufunc.accumulate(x, axis=1),
+            ufunc.reduceat(x, [0, 4, 2], axis=1),
+        )
+        assert not difference(outcome(call, x), pyc.jit(call)(x))
+
+
 def test_a_place_of_reduceat_that_there_is_not_is_an_index_error() -> None:
     for call in (lambda x: np.subtract.reduceat(x, [0, 4]), lambda x: np.add.reduceat(x, [-1])):
         for x in (FLOATS[0], pyc.device_put(FLOATS[0], "cpu")):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import (
+    ArgumentError,
     DTypeError,
     IndexOutOfRangeError,
     IntegerRangeError,
@@ -590,5 +591,35 @@ pointwise(
     failure=_index_failure,
     spared={0: 0},
     exact=_are_inside,
+    cost=3,
+)
+
+
+def _number_types(args: Types, *, bound: int, asked: str) -> Types:
+    (out,) = pointwise_types("number_check", INTEGERS)(args)
+    return (ArrayType(out.shape, dt.i64),)
+
+
+def _number_fails(x: Expr, *, bound: int, asked: str) -> tuple[Expr, Expr]:
+    number = x.cast(dt.i64)
+    return (number >= bound) | (number < 0), number
+
+
+def _number_failure(value: int, *, bound: int, asked: str) -> Exception:
+    return ArgumentError(f"{asked}: index {value} is not in [0, {bound})")
+
+
+# A number of [0, bound), or ArgumentError when the program runs: where NumPy, which does not count
+# from the end there, has a ValueError. asked: the function that takes it.
+pointwise(
+    "number_check",
+    INTEGERS,
+    lambda x, *, bound, asked: x.cast(dt.i64),
+    lambda x, *, bound, asked: x.astype(np.int64),
+    types=_number_types,
+    fails=_number_fails,
+    failure=_number_failure,
+    spared={0: 0},
+    exact=lambda x, *, bound, asked: bool(((x >= 0) & (x < bound)).all()),
     cost=3,
 )
