@@ -16,7 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from pyc.errors import AxisError, DTypeError, IntegerRangeError, ShapeError
+from pyc.errors import (
+    ArgumentError,
+    AxisError,
+    DTypeError,
+    IntegerRangeError,
+    PycError,
+    ShapeError,
+)
 from pyc.forks import load
 from pyc.interpreter import (
     WEAK,
@@ -77,8 +84,8 @@ def value(x: Any, dtype: DType | None = None) -> Any:
         return stacked([value(e, dtype) for e in x], dtype) if found is None else found
     try:
         array = np.array(x, None if dtype is None else dtype.numpy)
-    except OverflowError as error:
-        raise IntegerRangeError(str(error)) from None
+    except (OverflowError, ValueError, TypeError) as error:
+        raise _no_array(error) from None
     if array.dtype.kind in "OUSV":
         raise DTypeError(
             "expected numbers that fit one dtype, got a list of "
@@ -86,6 +93,23 @@ def value(x: Any, dtype: DType | None = None) -> Any:
         )
     array.flags.writeable = False
     return array
+
+
+def _no_array(error: Exception) -> PycError:
+    """What NumPy says of a list that it makes no array of, as an error of ours."""
+    if isinstance(error, OverflowError):
+        return IntegerRangeError(str(error))
+    if isinstance(error, TypeError):
+        return DTypeError(f"a list with elements of another type: {error}")
+    if "inhomogeneous" in str(error):
+        return ShapeError("a list of items of several shapes", fix=_ONE_SHAPE)
+    return ArgumentError(
+        f"a list with an element that its dtype lacks: {error}",
+        fix="Leave `dtype` out, or give one that holds all elements.",
+    )
+
+
+_ONE_SHAPE = "Give items of one shape: `np.broadcast_arrays` makes them so."
 
 
 def plain_number(x: Any) -> Any:
@@ -121,7 +145,11 @@ def _holds_value(x: Any) -> bool:
 
 def stacked(items: Sequence[Any], dtype: DType | None = None) -> Any:
     """Values along a new first axis. Python numbers count as arrays of their own type, as in
-    `np.array([x, 1.0])`."""
+    `np.array([x, 1.0])`. ShapeError: they have several shapes."""
+    shapes = list(dict.fromkeys(map(shape_of, items)))
+    if len(shapes) > 1:
+        texts = ", ".join(map(str, shapes))
+        raise ShapeError(f"a list of items of several shapes, {texts}", fix=_ONE_SHAPE)
     strong = [cast(x, dtype or dtype_of(x)) if weak_type(x) is not None else x for x in items]
     same = operands("array", *strong, dtype=dtype)
     shape = type_of(same[0]).shape
