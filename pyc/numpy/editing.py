@@ -40,17 +40,8 @@ from pyc.numpy.creation import asarray, iota
 from pyc.numpy.elementwise import add, clip, remainder, subtract
 from pyc.numpy.indexing import gather
 from pyc.numpy.logic import equal, less, where
-from pyc.numpy.manipulation import (
-    atleast_1d,
-    concat,
-    diag,
-    diff,
-    moveaxis,
-    ravel,
-    reshape,
-    split,
-    tile,
-)
+from pyc.numpy.manipulation import atleast_1d, diag, moveaxis, ravel, reshape
+from pyc.numpy.pieces import concat, diff, split, tile
 
 
 def _along(name: str, x: Any, axis: int | None) -> tuple[Any, int, int]:

@@ -1,4 +1,4 @@
-"""Changing shape and order: reshaping, transposing, joining, splitting, repeating.
+"""Changing shape and order: reshaping, transposing, flipping, diagonals, types.
 
 All of these move data by index maps that fuse into what reads the result: none costs a copy by
 itself.
@@ -7,9 +7,7 @@ itself.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from itertools import pairwise
-from math import isfinite, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,43 +15,29 @@ import numpy as np
 from pyc.array import Array
 from pyc.errors import (
     ArgumentError,
-    ConcretizationError,
-    DTypeError,
     ShapeError,
     UnsupportedOpError,
 )
-from pyc.forks import load
 from pyc.interpreter import bind1, current, is_tracing, type_of
-from pyc.ir import dtype as dt
-from pyc.ir.dtype import DType
 from pyc.numpy.core import (
-    as_lines,
     axes_of,
     axis_of,
     broadcast,
-    broadcast_shape,
-    cast,
-    constant,
     converted,
     dtype_of,
     integer,
     literal,
     operands,
-    part,
     possible,
     reduced_axes,
-    result_dtype,
     reverse,
     shape_of,
     strong,
     structural,
     to_dtype,
-    to_shape,
     type_text,
-    value,
 )
 from pyc.numpy.creation import asarray
-from pyc.numpy.elementwise import remainder
 
 
 def reshape(
@@ -324,209 +308,6 @@ def atleast_3d(*xs: Any) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def concat(
-    arrays: Sequence[Any], axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind"
-) -> Any:
-    """Arrays one after the other along an axis (each flattened first if it is None), in their
-    common type or `dtype`. DTypeError: a conversion that `casting` rules out.
-
-    NumPy: `numpy.concat`.
-
-    >>> concat(([1, 2], [3]))
-    array([1, 2, 3])
-    """
-    if not arrays:
-        raise ShapeError("concatenate: needs at least one array")
-    items = [asarray(x) for x in arrays]
-    if axis is None:
-        items, axis = [ravel(x) for x in items], 0
-    kind = result_dtype(*items) if dtype is None else _allowed(items, dtype, casting)
-    rank = len(shape_of(items[0]))
-    if rank == 0:
-        raise ShapeError("concatenate: arrays of rank 0 have no axis; use stack")
-    place = axis_of("concatenate", axis, rank)
-    first = shape_of(items[0])
-    for x in items[1:]:
-        shape = shape_of(x)
-        fits = len(shape) == rank and all(
-            a == b for k, (a, b) in enumerate(zip(shape, first, strict=True)) if k != place
-        )
-        if not fits:
-            found = ", ".join(map(type_text, items))
-            raise ShapeError(f"concatenate: shapes must agree but along axis {place}: {found}")
-    same = [converted(x, kind) for x in items]
-    return same[0] if len(same) == 1 else bind1("concatenate", *same, axis=place)
-
-
-concatenate = concat
-
-
-def _allowed(items: Sequence[Any], dtype: Any, casting: Any) -> DType:
-    """A type that all items may be converted to."""
-    kind = to_dtype(dtype)
-    for x in items:
-        if not np.can_cast(dtype_of(x).numpy, kind.numpy, casting):
-            raise DTypeError(
-                f"concatenate: casting={casting!r} does not allow {dtype_of(x)} to {kind}",
-                fix="Write `casting='unsafe'` if that is meant.",
-            )
-    return kind
-
-
-def stack(
-    arrays: Sequence[Any], axis: int = 0, *, dtype: Any = None, casting: str = "same_kind"
-) -> Any:
-    """Arrays of one shape along a new axis. dtype, casting: as in `concat`.
-
-    NumPy: `numpy.stack`.
-
-    >>> stack(([1, 2], [3, 4]), axis=1)
-    array([[1, 3],
-           [2, 4]])
-    """
-    items = [asarray(x) for x in arrays]
-    if not items:
-        raise ShapeError("stack: needs at least one array")
-    if len({shape_of(x) for x in items}) > 1:
-        raise ShapeError(f"stack: shapes differ: {', '.join(map(type_text, items))}")
-    return concat([expand_dims(x, axis) for x in items], axis, dtype=dtype, casting=casting)
-
-
-def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Arrays side by side: along axis 1, or 0 for lines. dtype, casting: as in `concat`.
-
-    NumPy: `numpy.hstack`.
-
-    >>> hstack(([1, 2], [3]))
-    array([1, 2, 3])
-    """
-    items = [atleast_1d(x) for x in arrays]
-    axis = 0 if not items or len(shape_of(items[0])) == 1 else 1
-    return concat(items, axis, dtype=dtype, casting=casting)
-
-
-def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Arrays one below the other; lines become rows. dtype, casting: as in `concat`.
-
-    NumPy: `numpy.vstack`.
-
-    >>> vstack(([1, 2], [3, 4]))
-    array([[1, 2],
-           [3, 4]])
-    """
-    return concat([atleast_2d(x) for x in arrays], 0, dtype=dtype, casting=casting)
-
-
-def dstack(arrays: Sequence[Any]) -> Any:
-    """Arrays one behind the other: along axis 2; lines and matrices get the axes they lack.
-
-    NumPy: `numpy.dstack`.
-
-    >>> dstack(([1, 2], [3, 4]))
-    array([[[1, 3],
-            [2, 4]]])
-    """
-    return concat([atleast_3d(x) for x in arrays], 2)
-
-
-def append(x: Any, values: Any, axis: int | None = None) -> Any:
-    """`concat` of two arrays.
-
-    NumPy: `numpy.append`.
-
-    >>> append([1, 2], [3, 4])
-    array([1, 2, 3, 4])
-    """
-    return concat([x, values], axis)
-
-
-def column_stack(arrays: Sequence[Any]) -> Any:
-    """Lines as the columns of a matrix.
-
-    NumPy: `numpy.column_stack`.
-
-    >>> column_stack(([1, 2], [3, 4]))
-    array([[1, 3],
-           [2, 4]])
-    """
-    items = [asarray(x) for x in arrays]
-    columns = [reshape(x, (-1, 1)) if len(shape_of(x)) < 2 else x for x in items]
-    return concat(columns, 1)
-
-
-def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
-    """The slices of `x` along an axis.
-
-    NumPy: `numpy.unstack`.
-
-    >>> unstack([[1, 2], [3, 4]])
-    (array([1, 2]), array([3, 4]))
-    """
-    x = moveaxis(x, axis, 0)
-    shape = shape_of(x)
-    return tuple(reshape(part(x, 0, k, 1), shape[1:]) for k in range(shape[0]))
-
-
-def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """`x` in equal parts, or cut before the given places.
-
-    NumPy: `numpy.split`.
-
-    >>> split([1, 2, 3, 4], 2)
-    [array([1, 2]), array([3, 4])]
-    """
-    x = asarray(x)
-    shape = shape_of(x)
-    place = axis_of("split", axis, len(shape))
-    indices_or_sections = structural(indices_or_sections)
-    if isinstance(indices_or_sections, int):
-        if indices_or_sections < 1 or shape[place] % indices_or_sections:
-            raise ShapeError(
-                f"split: axis {place} of {type_text(x)} does not divide into {indices_or_sections}"
-            )
-        size = shape[place] // indices_or_sections
-        cuts = [size * k for k in range(1, indices_or_sections)]
-    else:
-        cuts = _places_to_cut("split", indices_or_sections)
-    return _cut(x, place, cuts)
-
-
-def _places_to_cut(name: str, places: Any) -> list[int]:
-    try:
-        return [operator.index(c) for c in places]
-    except TypeError:
-        raise DTypeError(
-            f"{name}: an array is cut before integers, or into a number of parts, got {places!r}"
-        ) from None
-
-
-def _cut(x: Any, axis: int, cuts: list[int]) -> list[Any]:
-    n = shape_of(x)[axis]
-    bounds = [0, *(min(max(c if c >= 0 else c + n, 0), n) for c in cuts), n]
-    return [part(x, axis, a, max(b - a, 0)) for a, b in pairwise(bounds)]
-
-
-def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """`x` in parts as equal as possible, the longer ones first; or cut before the given places.
-
-    NumPy: `numpy.array_split`.
-
-    >>> array_split([1, 2, 3, 4, 5], 2)
-    [array([1, 2, 3]), array([4, 5])]
-    """
-    x = asarray(x)
-    place = axis_of("array_split", axis, len(shape_of(x)))
-    indices_or_sections = structural(indices_or_sections)
-    if not isinstance(indices_or_sections, int):
-        return _cut(x, place, _places_to_cut("array_split", indices_or_sections))
-    sections = indices_or_sections
-    if sections < 1:
-        raise ShapeError(f"array_split: the number of parts must be positive, got {sections}")
-    size, longer = divmod(shape_of(x)[place], sections)
-    sizes = [size + (k < longer) for k in range(sections)]
-    return _cut(x, place, [int(c) for c in np.cumsum(sizes)[:-1]])
-
-
 def flip(x: Any, axis: Any = None) -> Any:
     """`x` in reverse order along some axes (all if None).
 
@@ -565,61 +346,6 @@ def fliplr(x: Any) -> Any:
     return flip(x, 1)
 
 
-def roll(x: Any, shift: Any, axis: Any = None) -> Any:
-    """`x` moved by `shift` places along an axis, what falls off coming in at the other end.
-
-    shift: an integer, or one for each axis; floats are truncated, as in NumPy. It may be traced
-
-    NumPy: `numpy.roll`.
-
-    >>> roll([1, 2, 3], 1)
-    array([3, 1, 2])
-    """
-    x, shift = asarray(x), structural(shift)
-    if getattr(shift, "ndim", 0) == 1:
-        shift = unstack(shift)
-    if axis is None:
-        return reshape(roll(ravel(x), shift, 0), shape_of(x))
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
-    count = broadcast_shape("roll", [(len(axes),), (len(shifts),)])[0]
-    pairs = zip(
-        axes if len(axes) == count else (*axes,) * count,
-        shifts if len(shifts) == count else (*shifts,) * count,
-        strict=True,
-    )
-    for a, s in pairs:
-        place = axis_of("roll", a, len(shape_of(x)))
-        n = shape_of(x)[place]
-        if dtype_of(value(s)).is_complex or shape_of(value(s)):
-            raise DTypeError(f"roll: a shift must be an integer, got {s!r}")
-        if hasattr(s, "needed"):
-            x = _rolled(x, s, place) if n else x
-            continue
-        by = _whole_shift(s) % n if n else 0
-        if by:
-            x = concat([part(x, place, n - by, by), part(x, place, 0, n - by)], place)
-    return x
-
-
-def _whole_shift(shift: Any) -> int:
-    """A shift, truncated."""
-    if not isfinite(shift):
-        raise ArgumentError(
-            f"roll: a shift must be a number of places, got {shift!r}", fix="Give an integer."
-        )
-    return int(shift)
-
-
-def _rolled(x: Any, shift: Any, axis: int) -> Any:
-    """`roll` by a traced number, along an axis that has elements."""
-    n = shape_of(x)[axis]
-    places = constant(np.arange(n))
-    return bind1(
-        "gather", x, remainder(places - cast(shift, dt.i64), n), axes=(axis,), position=axis
-    )
-
-
 def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """`x` turned by 90 degrees k times, from the first of `axes` towards the second.
 
@@ -641,142 +367,6 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     if turns == 1:
         return swapaxes(flip(x, axes[1]), axes[0], axes[1])
     return flip(swapaxes(x, axes[0], axes[1]), axes[1])
-
-
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Each element `repeats` times along an axis (of the flattened array if None). repeats: one
-    number, or a concrete number for each element: it decides the shape.
-
-    NumPy: `numpy.repeat`.
-
-    >>> repeat([1, 2], 2)
-    array([1, 1, 2, 2])
-    """
-    x, place = as_lines("repeat", asarray(x), axis)
-    shape = shape_of(x)
-    kind = getattr(repeats, "dtype", np.dtype(np.float64))
-    repeats = structural(repeats)
-    if hasattr(repeats, "type"):
-        raise ConcretizationError(
-            "repeat: a traced number of repeats would make the shape depend on data",
-            fix="Pass `repeats` as a Python number or a list, or make it a static argument.",
-        )
-    counts = np.asarray(repeats, None if np.size(repeats) else kind)
-    if counts.dtype.kind not in "biu" or counts.ndim > 1:
-        raise DTypeError(f"repeat: needs integers, got {repeats!r}")
-    if counts.size and counts.min() < 0:
-        raise ShapeError(f"repeat: the number of repeats must not be negative, got {repeats!r}")
-    if counts.size == 1:
-        times = int(counts.reshape(-1)[0])
-        wide = (*shape[: place + 1], times, *shape[place + 1 :])
-        apart = broadcast(expand_dims(x, place + 1), wide)
-        return reshape(apart, (*shape[:place], shape[place] * times, *shape[place + 1 :]))
-    if counts.size != shape[place]:
-        raise ShapeError(
-            f"repeat: {counts.size} numbers of repeats for the {shape[place]} elements along axis "
-            f"{place} of {type_text(x)}"
-        )
-    places = constant(np.repeat(np.arange(shape[place]), counts))
-    return bind1("gather", x, places, axes=(place,), position=place)
-
-
-def tile(x: Any, reps: Any) -> Any:
-    """`x` laid out `reps` times along each axis.
-
-    NumPy: `numpy.tile`.
-
-    >>> tile([1, 2], 2)
-    array([1, 2, 1, 2])
-    """
-    x = asarray(x)
-    times = to_shape("tile", reps)
-    shape = shape_of(x)
-    rank = max(len(shape), len(times))
-    shape = (1,) * (rank - len(shape)) + shape
-    times = (1,) * (rank - len(times)) + times
-    possible("tile", tuple(t * s for t, s in zip(times, shape, strict=True)))
-    apart = reshape(x, tuple(n for s in shape for n in (1, s)))
-    wide = broadcast(apart, tuple(n for t, s in zip(times, shape, strict=True) for n in (t, s)))
-    return reshape(wide, tuple(t * s for t, s in zip(times, shape, strict=True)))
-
-
-def pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    """`x` with more elements before and after along each axis.
-
-    pad_width: one number, (before, after), a pair for each axis, or a dict of these by axis
-    mode: "constant" (`constant_values`, 0), "edge", "wrap", "reflect", "symmetric" (`reflect_type`,
-    "even" or "odd"), "linear_ramp" (to `end_values`, 0), "maximum", "mean", "median", "minimum" (of
-    `stat_length` elements, all), or "empty" (zeros); options: those that the mode has, one value,
-    or values by axis like `pad_width`
-    raises ShapeError: negative widths, or nothing to repeat; ArgumentError: another mode, or an
-    option that it does not have
-
-    NumPy: `numpy.pad`.
-
-    >>> pad([1, 2], 1)
-    array([0, 1, 2, 0])
-    """
-    x = asarray(x)
-    plain = mode == "constant" and options.keys() <= {"constant_values"}
-    if not plain or isinstance(pad_width, dict):
-        return load("pyc.numpy.padding").padded(x, pad_width, mode, options)
-    widths = pad_widths(x, pad_width)
-    fill = cast(value(options.get("constant_values", 0)), dtype_of(x))
-    if shape_of(fill) != ():
-        return load("pyc.numpy.padding").padded(x, pad_width, mode, options)
-    low, high = (tuple(pair[side] for pair in widths) for side in (0, 1))
-    return bind1("pad", x, fill, low=low, high=high)
-
-
-def pad_widths(x: Any, pad_width: Any) -> list[list[int]]:
-    """The numbers of elements before and after each axis; ShapeError for negative ones."""
-    given = np.asarray(structural(pad_width))
-    if given.dtype.kind not in "iu":
-        raise DTypeError(f"pad: widths are integers, got {pad_width!r}")
-    try:
-        widths: list[list[int]] = np.broadcast_to(given, (len(shape_of(x)), 2)).tolist()
-    except ValueError:
-        raise ShapeError(f"pad: widths {pad_width} do not fit {type_text(x)}") from None
-    if any(w < 0 for pair in widths for w in pair):
-        raise ShapeError(f"pad: widths must not be negative, got {pad_width}")
-    return widths
-
-
-def diff(
-    x: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
-) -> Any:
-    """Differences of neighbours along an axis, n times, after `prepend` and `append` (numbers, or
-    arrays that fit along the axis) were put before and behind it.
-
-    NumPy: `numpy.diff`.
-
-    >>> diff([1, 4, 9])
-    array([3, 5])
-    """
-    x = asarray(x)
-    place = axis_of("diff", axis, len(shape_of(x)))
-    if n < 0:
-        raise ShapeError(f"diff: the number of differences must not be negative, got {n}")
-    if n == 0:
-        return x
-    ends = [_edge_of(x, place, end) for end in (prepend, append)]
-    x = concat([*ends[0], x, *ends[1]], place)
-    for _ in range(n):
-        size = shape_of(x)[place]
-        later, earlier = part(x, place, 1, max(size - 1, 0)), part(x, place, 0, max(size - 1, 0))
-        boolean = dtype_of(x).kind == "bool"
-        x = bind1("logical_xor" if boolean else "sub", later, earlier)
-    return x
-
-
-def _edge_of(x: Any, axis: int, end: Any) -> list[Any]:
-    """What goes before or behind `x`: nothing, or one array; a number once along the other axes."""
-    if end is np._NoValue:
-        return []
-    found = asarray(end)
-    if shape_of(found):
-        return [found]
-    return [broadcast(found, tuple(1 if k == axis else m for k, m in enumerate(shape_of(x))))]
 
 
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:

@@ -21,7 +21,8 @@ from pyc.numpy.elementwise import (
 )
 from pyc.numpy.indexing import take_along_axis
 from pyc.numpy.logic import equal, isnan, less, logical_not, where
-from pyc.numpy.manipulation import expand_dims, reshape, stack
+from pyc.numpy.manipulation import expand_dims, reshape
+from pyc.numpy.pieces import stack
 from pyc.numpy.sorting import median, ordered_axes, percentile, quantile, quantiles_of
 from pyc.numpy.statistics import count_nonzero, cumprod, mean, nanmean
 

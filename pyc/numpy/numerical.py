@@ -46,7 +46,8 @@ from pyc.numpy.elementwise import (
 from pyc.numpy.indexing import gather
 from pyc.numpy.linear_algebra import matmul
 from pyc.numpy.logic import equal, isnan, less, logical_and, logical_or, where
-from pyc.numpy.manipulation import concat, diagonal, diff, flip, pad, reshape, swapaxes
+from pyc.numpy.manipulation import diagonal, flip, reshape, swapaxes
+from pyc.numpy.pieces import concat, diff, pad
 from pyc.numpy.sorting import argsort, searchsorted
 from pyc.numpy.statistics import all as all_true
 from pyc.numpy.statistics import mean

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 MODULES: dict[str, tuple[str, ...]] = {
     "pyc.numpy.bits": ("frexp", "ldexp", "packbits", "spacing", "unpackbits"),
+    "pyc.numpy.editing": (
+        *("ascontiguousarray", "block", "choose", "delete", "diagflat", "dsplit", "ediff1d"),
+        *("hsplit", "insert", "resize", "select", "sliding_window_view", "vsplit"),
+    ),
     "pyc.numpy.facts": (
         *("asanyarray", "asarray_chkfinite", "asfortranarray", "common_type", "einsum_path"),
         *("euler_gamma", "False_", "frombuffer", "fromiter", "fromstring", "index_exp"),

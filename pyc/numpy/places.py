@@ -59,8 +59,9 @@ from pyc.numpy.logic import (
     logical_not,
     where,
 )
-from pyc.numpy.manipulation import ravel, reshape, stack
+from pyc.numpy.manipulation import ravel, reshape
 from pyc.numpy.numerical import convolve
+from pyc.numpy.pieces import stack
 from pyc.numpy.sorting import nonzero, searchsorted
 from pyc.numpy.statistics import all as all_true
 from pyc.numpy.statistics import any as any_true

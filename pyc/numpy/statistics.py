@@ -36,7 +36,8 @@ from pyc.numpy.core import (
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, divide, imag, multiply, real, sqrt, square, subtract
 from pyc.numpy.logic import greater, isnan, logical_not, where
-from pyc.numpy.manipulation import concat, diagonal, moveaxis, permute_dims, ravel, reshape
+from pyc.numpy.manipulation import diagonal, moveaxis, permute_dims, ravel, reshape
+from pyc.numpy.pieces import concat
 
 
 def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any = None) -> Any:
