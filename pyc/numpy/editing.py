@@ -31,6 +31,7 @@ from pyc.numpy.core import (
     literal,
     operands,
     part,
+    several,
     shape_of,
     structural,
     to_shape,
@@ -173,7 +174,9 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     number = cast(number, dt.i64) if dtype_of(number) is dt.b1 else number
     if not dtype_of(number).is_integer:
         raise DTypeError(f"choose: the numbers must be integers, got {type_text(number)}")
-    given = choices if isinstance(choices, (list, tuple)) else list(asarray(choices))
+    given = several("choose", choices)
+    if not given:
+        raise ShapeError("choose: there is nothing to choose from")
     options = operands("choose", *given)
     if mode == "raise":
         # As unsigned, a negative number fails the check in place of counting from the end.
@@ -196,6 +199,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     >>> select([[True, False], [True, True]], [[1, 2], [10, 20]])
     array([ 1, 20])
     """
+    condlist, choicelist = several("select", condlist), several("select", choicelist)
     if len(condlist) != len(choicelist):
         raise ShapeError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
     for condition in condlist:

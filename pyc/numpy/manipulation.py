@@ -6,7 +6,6 @@ itself.
 
 from __future__ import annotations
 
-import operator
 from math import prod
 from typing import Any
 
@@ -64,6 +63,10 @@ def reshape(
            [3, 4]])
     """
     x = asarray(x)
+    if shape is not None and newshape is not None:
+        raise ArgumentError("reshape: both `shape` and `newshape`", fix="Give `shape` only.")
+    if order in ("K", "k"):
+        raise ArgumentError(f"reshape: order must be one of 'C', 'F' and 'A', got {order!r}")
     if by_columns("reshape", x, order):
         turned = permute_dims(x, None)
         found = permute_dims(_reshaped(turned, _sizes(x, shape, newshape)[::-1], None), None)
@@ -134,7 +137,8 @@ def ravel(x: Any, order: str | None = "C") -> Any:
     >>> ravel([[1, 2], [3, 4]])
     array([1, 2, 3, 4])
     """
-    return reshape(x, (-1,), order)
+    x = asarray(x)
+    return _reshaped(permute_dims(x) if by_columns("ravel", x, order) else x, (-1,), None)
 
 
 def permute_dims(x: Any, axes: Any = None) -> Any:
@@ -145,13 +149,11 @@ def permute_dims(x: Any, axes: Any = None) -> Any:
     >>> permute_dims([[[1, 2]]], (2, 0, 1)).shape
     (2, 1, 1)
     """
-    x = asarray(x)
+    x, given = asarray(x), structural(axes)
     rank = len(shape_of(x))
-    order = (
-        tuple(range(rank))[::-1]
-        if axes is None
-        else tuple(axis_of("transpose", a, rank) for a in axes)
-    )
+    given = range(rank)[::-1] if axes is None else given
+    given = given if isinstance(given, (tuple, list, range)) else (given,)
+    order = tuple(axis_of("transpose", a, rank) for a in given)
     if sorted(order) != list(range(rank)):
         raise ShapeError(f"transpose: {axes} is not a permutation of the axes of {type_text(x)}")
     return bind1("transpose", x, axes=order)
@@ -355,8 +357,9 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     array([[2, 4],
            [1, 3]])
     """
-    x = asarray(x)
-    places = [axis_of("rot90", a, len(shape_of(x))) for a in axes]
+    x, k = asarray(x), integer("rot90", "the number of turns", k)
+    given = axes if isinstance(axes, (tuple, list)) else (axes,)
+    places = [axis_of("rot90", a, len(shape_of(x))) for a in given]
     if len(places) != 2 or places[0] == places[1]:
         raise ShapeError(f"rot90: needs two different axes, got {axes}")
     turns = k % 4
@@ -378,7 +381,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     array([2])
     """
     x = moveaxis(asarray(x), (axis1, axis2), (-2, -1))
-    offset = operator.index(offset)
+    offset = integer("diagonal", "the offset", offset)
     *rest, m, n = shape_of(x)
     start = (max(-offset, 0), max(offset, 0))
     size = max(min(m - start[0], n - start[1]), 0)
@@ -402,14 +405,14 @@ def diag(x: Any, k: int = 0) -> Any:
     >>> diag([[1, 2], [3, 4]])
     array([1, 4])
     """
-    x, k = asarray(x), operator.index(k)
+    x, k = asarray(x), integer("diag", "the diagonal", k)
     shape = shape_of(x)
     if len(shape) == 2:
         return diagonal(x, k)
     if len(shape) != 1:
         raise ShapeError(f"diag: needs rank 1 or 2, got {type_text(x)}")
     n = shape[0]
-    size = n + (k if k >= 0 else -k)
+    size = possible("diag", (n + (k if k >= 0 else -k),) * 2)[0]
     if not n:
         return broadcast(literal(0, dtype_of(x)), (size, size))
     low, high = (max(k, 0), size - n - max(k, 0))

@@ -21,6 +21,7 @@ from pyc.numpy.core import (
     part,
     result_dtype,
     shape_of,
+    structural,
     to_dtype,
     to_shape,
     type_text,
@@ -81,6 +82,9 @@ def interp(
     if count == 0 or shape_of(heights) != (count,):
         raise ShapeError(f"interp: {type_text(places)} and {type_text(heights)} must be as many")
     x, places = (cast(asarray(v), dt.f64) for v in (x, places))
+    for name, side in (("left", left), ("right", right), ("period", period)):
+        if side is not None and shape_of(value(side)):
+            raise ShapeError(f"interp: `{name}` is one number, got {type_text(value(side))}")
     if period is not None:
         x, places, heights = _periodic(x, places, heights, period)
         left = right = None
@@ -149,13 +153,11 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     count = max(shape_of(y)[place] - 1, 0)
     sums = add(part(y, place, 1, count), part(y, place, 0, count))
     if x is not None:
-        x = asarray(x)
-        at = 0 if len(shape_of(x)) == 1 else place
-        dx = subtract(part(x, at, 1, count), part(x, at, 0, count))
-        if len(shape_of(x)) == 1:
-            rank = len(shape_of(y))
-            dx = reshape(dx, tuple(count if k == place else 1 for k in range(rank)))
-    return total(divide(multiply(dx, sums), 2.0), axis=place)
+        line = len(shape_of(asarray(x))) == 1
+        dx = diff(x, axis=-1 if line else axis)
+        if line:
+            dx = reshape(dx, tuple(-1 if k == place else 1 for k in range(len(shape_of(y)))))
+    return total(divide(multiply(dx, sums), 2.0), axis=axis)
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
@@ -180,6 +182,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         axis_of("gradient", a, rank)
         for a in (given if isinstance(given, (tuple, list)) else (given,))
     ]
+    if len(set(axes)) != len(axes):
+        raise ShapeError(f"gradient: an axis occurs twice in {given}")
     steps = list(varargs) or [1.0] * len(axes)
     if len(varargs) == 1 and not shape_of(asarray(varargs[0])):
         steps *= len(axes)
@@ -343,8 +347,8 @@ def cov(
     kind = kind if dtype is None else to_dtype(dtype)
     x = concat([_variables(v, rowvar, kind) for v in items], 0)
     n = shape_of(x)[1]
-    less_by = ddof if ddof is not None else (0 if bias else 1)
-    if less_by != int(less_by):
+    less_by = structural(ddof) if ddof is not None else (0 if bias else 1)
+    if not hasattr(less_by, "__index__") and not (type(less_by) is float and less_by.is_integer()):
         raise ArgumentError(
             f"cov: ddof must be an integer, got {less_by!r}", fix="Write `ddof=0` or `ddof=1`."
         )
@@ -467,7 +471,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     array([0, 2, 0, 1])
     """
     x = _line("bincount", cast(asarray(x), dt.i64) if type(x) in (list, tuple) and not x else x)
-    (size,) = to_shape("bincount", minlength if length is None else length)
+    (size,) = to_shape("bincount", (minlength if length is None else length,))
     x = cast(x, dt.i64) if dtype_of(x) is dt.b1 else x
     if not dtype_of(x).is_integer:
         raise DTypeError(f"bincount: needs integers, got {type_text(x)}")
@@ -483,6 +487,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     counted = bind1("index_check", cast(x, dt.u64), bound=size, axis=0)
     kind = dt.i64 if weights is None else dt.f64
     amounts = cast(1, dt.i64) if weights is None else cast(_line("bincount", weights), kind)
+    if weights is not None and shape_of(amounts) != shape_of(x):
+        raise ShapeError(f"bincount: weights {type_text(amounts)} for {type_text(x)}")
     zeros = broadcast(cast(0, kind), (size,))
     return bind1(
         "scatter",

@@ -6,17 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, ConcretizationError, ShapeError
-from pyc.interpreter import is_number
+from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     as_lines,
+    axes_of,
     axis_of,
     cast,
     constant,
     dtype_of,
+    integer,
     is_axis_of_number,
     known_elements,
+    several,
     shape_of,
     structural,
 )
@@ -39,7 +41,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     >>> lexsort(([2, 1, 3], [1, 0, 0])).tolist()
     [1, 2, 0]
     """
-    rows = [asarray(key) for key in keys]
+    rows = [asarray(key) for key in several("lexsort", keys)]
     if not rows:
         raise ShapeError("lexsort: needs at least one key")
     shapes = {shape_of(row) for row in rows}
@@ -62,11 +64,14 @@ def _check(name: str, x: Any, axis: int, kth: Any) -> None:
     be asked for, as in NumPy."""
     known = structural(kth)
     places = known if isinstance(known, (list, tuple)) else [known]
-    if not all(is_number(k) and hasattr(k, "__index__") for k in places):
+    if any(hasattr(k, "type") for k in places):
         raise ConcretizationError(
             f"{name}: `kth` is known while tracing, as integers",
             fix="Pass Python integers, or make it a static argument.",
         )
+    if any(type(k) is bool for k in places):
+        raise DTypeError(f"{name}: `kth` must be an integer, got {known!r}")
+    places = [integer(name, "`kth`", k) for k in places]
     length = shape_of(x)[axis]
     for k in places if 0 not in shape_of(x) else ():
         if not -length <= k < length:
@@ -140,6 +145,7 @@ def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Any:
             "trim_zeros: how many zeros there are depends on data",
             fix="Keep them, or trim outside of the jitted function.",
         )
-    if not {*trim.lower()} <= {*"fb"}:
+    if not isinstance(trim, str) or not {*trim.lower()} <= {*"fb"}:
         raise ArgumentError(f"trim_zeros: `trim` is made of 'f' and 'b', got {trim!r}")
-    return constant(np.trim_zeros(known, trim, axis))
+    axes = axes_of("trim_zeros", structural(axis), known.ndim)
+    return constant(np.trim_zeros(known, trim, axes))

@@ -33,9 +33,11 @@ from pyc.numpy.core import (
     constant,
     converted,
     dtype_of,
+    integer,
     part,
     possible,
     result_dtype,
+    several,
     shape_of,
     structural,
     to_dtype,
@@ -67,12 +69,12 @@ def concat(
     >>> concat(([1, 2], [3]))
     array([1, 2, 3])
     """
-    if not arrays:
+    items = [asarray(x) for x in several("concatenate", arrays)]
+    if not items:
         raise ShapeError("concatenate: needs at least one array")
-    items = [asarray(x) for x in arrays]
     if axis is None:
         items, axis = [ravel(x) for x in items], 0
-    kind = result_dtype(*items) if dtype is None else _allowed(items, dtype, casting)
+    kind = _allowed(items, dtype, casting)
     rank = len(shape_of(items[0]))
     if rank == 0:
         raise ShapeError("concatenate: arrays of rank 0 have no axis; use stack")
@@ -94,8 +96,14 @@ concatenate = concat
 
 
 def _allowed(items: Sequence[Any], dtype: Any, casting: Any) -> DType:
-    """A type that all items may be converted to."""
-    kind = to_dtype(dtype)
+    """A type that all items may be converted to: their common one, or that which is asked for."""
+    if casting not in _CASTINGS:
+        raise ArgumentError(
+            f"concatenate: there is no casting {casting!r}", fix=f"Use one of {_CASTINGS}."
+        )
+    kind = result_dtype(*items) if dtype is None else to_dtype(dtype)
+    if dtype is None and casting in ("same_kind", "unsafe"):
+        return kind
     for x in items:
         if not np.can_cast(dtype_of(x).numpy, kind.numpy, casting):
             raise DTypeError(
@@ -103,6 +111,9 @@ def _allowed(items: Sequence[Any], dtype: Any, casting: Any) -> DType:
                 fix="Write `casting='unsafe'` if that is meant.",
             )
     return kind
+
+
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def stack(
@@ -116,7 +127,7 @@ def stack(
     array([[1, 3],
            [2, 4]])
     """
-    items = [asarray(x) for x in arrays]
+    items = [asarray(x) for x in several("stack", arrays)]
     if not items:
         raise ShapeError("stack: needs at least one array")
     if len({shape_of(x) for x in items}) > 1:
@@ -132,7 +143,7 @@ def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     >>> hstack(([1, 2], [3]))
     array([1, 2, 3])
     """
-    items = [atleast_1d(x) for x in arrays]
+    items = [atleast_1d(x) for x in several("hstack", arrays)]
     axis = 0 if not items or len(shape_of(items[0])) == 1 else 1
     return concat(items, axis, dtype=dtype, casting=casting)
 
@@ -146,7 +157,9 @@ def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     array([[1, 2],
            [3, 4]])
     """
-    return concat([atleast_2d(x) for x in arrays], 0, dtype=dtype, casting=casting)
+    return concat(
+        [atleast_2d(x) for x in several("vstack", arrays)], 0, dtype=dtype, casting=casting
+    )
 
 
 def dstack(arrays: Sequence[Any]) -> Any:
@@ -158,7 +171,7 @@ def dstack(arrays: Sequence[Any]) -> Any:
     array([[[1, 3],
             [2, 4]]])
     """
-    return concat([atleast_3d(x) for x in arrays], 2)
+    return concat([atleast_3d(x) for x in several("dstack", arrays)], 2)
 
 
 def append(x: Any, values: Any, axis: int | None = None) -> Any:
@@ -181,7 +194,7 @@ def column_stack(arrays: Sequence[Any]) -> Any:
     array([[1, 3],
            [2, 4]])
     """
-    items = [asarray(x) for x in arrays]
+    items = [asarray(x) for x in several("column_stack", arrays)]
     columns = [reshape(x, (-1, 1)) if len(shape_of(x)) < 2 else x for x in items]
     return concat(columns, 1)
 
@@ -254,8 +267,9 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     sections = indices_or_sections
     if sections < 1:
         raise ShapeError(f"array_split: the number of parts must be positive, got {sections}")
+    possible("array_split", (sections,))
     size, longer = divmod(shape_of(x)[place], sections)
-    sizes = [size + (k < longer) for k in range(sections)]
+    sizes = [size + 1] * longer + [size] * (sections - longer)
     return _cut(x, place, [int(c) for c in np.cumsum(sizes)[:-1]])
 
 
@@ -424,7 +438,7 @@ def diff(
     >>> diff([1, 4, 9])
     array([3, 5])
     """
-    x = asarray(x)
+    x, n = asarray(x), integer("diff", "the number of differences", n)
     place = axis_of("diff", axis, len(shape_of(x)))
     if n < 0:
         raise ShapeError(f"diff: the number of differences must not be negative, got {n}")
@@ -432,7 +446,7 @@ def diff(
         return x
     ends = [_edge_of(x, place, end) for end in (prepend, append)]
     x = concat([*ends[0], x, *ends[1]], place)
-    for _ in range(n):
+    for _ in range(min(n, max(shape_of(x)[place], 1))):  # after which no elements are left
         size = shape_of(x)[place]
         later, earlier = part(x, place, 1, max(size - 1, 0)), part(x, place, 0, max(size - 1, 0))
         boolean = dtype_of(x).kind == "bool"

@@ -26,10 +26,13 @@ from pyc.numpy.core import (
     cast,
     constant,
     dtype_of,
+    integer,
     known_elements,
     part,
+    possible,
     result_dtype,
     reverse,
+    several,
     shape_of,
     structural,
     to_shape,
@@ -95,7 +98,7 @@ def _triangle(name: str, table: Callable[..., Any], arr: Any, k: Any) -> tuple[A
     shape = shape_of(asarray(arr))
     if len(shape) != 2:
         raise ShapeError(f"{name}: needs a matrix, got shape {shape}")
-    return _tables(table(shape[0], k=int(structural(k)), m=shape[1]))
+    return _tables(table(shape[0], k=integer(name, "the diagonal", k), m=shape[1]))
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
@@ -186,7 +189,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     np.int64(6)
     """
     sizes = to_shape("ravel_multi_index", dims)
-    places = list(multi_index)
+    places = several("ravel_multi_index", multi_index)
     if len(places) != len(sizes):
         raise ShapeError(f"ravel_multi_index: {len(places)} places for {len(sizes)} axes")
     modes = list(mode) if isinstance(mode, (tuple, list)) else [mode] * len(sizes)
@@ -261,6 +264,8 @@ def _found(name: str, x: Any, size: int | None, fix: str) -> tuple[Any, ...]:
             fix=f"Give the most there can be: {fix}; or work with `where(mask, x, other)`, which "
             "keeps the shape.",
         )
+    if size is not None:
+        (size,) = to_shape(name, (size,))
     places: tuple[Any, ...] = nonzero(x, size=size)
     return places
 
@@ -424,7 +429,10 @@ def edges_of_bins(x: Any, bins: Any, range: Any, *, of_range: bool = False) -> A
     if isinstance(bins, str):
         known = known_elements(x)
         if known is not None:
-            return constant(np.histogram_bin_edges(known, bins, structural(range)))
+            try:
+                return constant(np.histogram_bin_edges(known, bins, structural(range)))
+            except (TypeError, ValueError) as error:
+                raise ArgumentError(f"histogram: {error}") from None
         raise ConcretizationError(
             f"histogram: bins={bins!r} makes a number of bins that depends on data",
             fix="Give the number of bins, or their edges.",
@@ -442,9 +450,15 @@ def edges_of_bins(x: Any, bins: Any, range: Any, *, of_range: bool = False) -> A
         return edges
     if known < 1:
         raise ArgumentError("`bins` must be positive, when an integer")
+    possible("histogram", (known,))
     if range is not None:
-        first, last = range
+        try:
+            first, last = range
+        except (TypeError, ValueError):
+            raise ArgumentError(f"histogram: a range is (low, high), got {range!r}") from None
         limits = structural((first, last))
+        if any(dtype_of(value(limit)).is_complex for limit in limits):
+            raise DTypeError(f"histogram: a range is of real numbers, got {range!r}")
         if all(map(is_number, limits)) and not (np.isfinite(limits).all() and first <= last):
             raise ArgumentError(f"histogram: range ({first}, {last}) is not finite and ascending")
     elif shape_of(x)[0]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.forks import load
-from pyc.interpreter import bind1
+from pyc.interpreter import WEAK, bind1
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.numpy.core import (
@@ -26,10 +26,12 @@ from pyc.numpy.core import (
     dtype_of,
     is_axis_of_number,
     literal,
+    no_bool,
     part,
     reduced_axes,
     result_dtype,
     shape_of,
+    structural,
     to_dtype,
     type_text,
 )
@@ -44,6 +46,7 @@ def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any =
     """Reduction over axes; empty: the value of no elements (None: an error)."""
     shape = shape_of(x)
     axes = reduced_axes(name, axis, len(shape))
+    check_keepdims(name, keepdims)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
     out = kept if keepdims else tuple(n for k, n in enumerate(shape) if k not in axes)
     if builtins.any(shape[k] == 0 for k in axes):
@@ -55,6 +58,12 @@ def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any =
         return broadcast(literal(empty, kind), out)
     found = bind1(op, x, axes=axes) if axes else _unreduced(op, x)
     return reshape(found, out) if shape_of(found) != out else found
+
+
+def check_keepdims(name: str, keepdims: Any) -> None:
+    """DTypeError: neither True nor False."""
+    if type(keepdims) is not bool and not isinstance(keepdims, (int, np.bool_)):
+        raise DTypeError(f"{name}: `keepdims` is True or False, got {keepdims!r}")
 
 
 def _unreduced(op: str, x: Any) -> Any:
@@ -110,6 +119,7 @@ def _complex_product(x: Any, axis: Any, keepdims: bool) -> Any:
     """The last running product of the reduced axes in row-major order."""
     shape = shape_of(x)
     axes = reduced_axes("prod", axis, len(shape))
+    check_keepdims("prod", keepdims)
     kept = [k for k in range(len(shape)) if k not in axes]
     out = tuple(1 if k in axes else n for k, n in enumerate(shape)) if keepdims else None
     final = out if out is not None else tuple(shape[k] for k in kept)
@@ -146,6 +156,7 @@ def _complex_extreme(
     with NaN count only where all have one."""
     shape = shape_of(x)
     axes = reduced_axes(shown or name, axis, len(shape))
+    check_keepdims(shown or name, keepdims)
     if not axes or builtins.any(not shape[k] for k in axes):
         return _reduced(shown or name, "", x, axis, keepdims)
     found = load("pyc.numpy.complex_order").extreme(name, x, axes, missing)
@@ -287,13 +298,18 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
 _mean = mean
 
 
-def degrees_less(name: str, ddof: float, correction: float | None) -> float:
-    """What is taken from the number of elements; ArgumentError: it is said twice."""
-    if correction is None:
-        return ddof
-    if ddof:
+def degrees_less(name: str, ddof: Any, correction: Any) -> float:
+    """What is taken from the number of elements.
+
+    raises ArgumentError: it is said twice; DTypeError: no real number
+    """
+    ddof, correction = structural(ddof), structural(correction)
+    less = ddof if correction is None else correction
+    if correction is not None and type(ddof) in WEAK and ddof:
         raise ArgumentError(f"{name}: both `ddof` and `correction`", fix="Give one of them.")
-    return correction
+    if not hasattr(less, "__float__"):
+        raise DTypeError(f"{name}: `ddof` is a real number, got {less!r}")
+    return float(less)
 
 
 def var(
@@ -682,6 +698,8 @@ def _place(name: str, x: Any, axis: int | None, keepdims: bool) -> Any:
     if dtype_of(x) is dt.b1:
         x = cast(x, dt.u8)
     rank = len(shape_of(x))
+    no_bool(name, axis)
+    check_keepdims(name, keepdims)
     if rank == 0 and (axis is None or is_axis_of_number(axis, rank)):
         return literal(0, dt.i64)
     where_axis = None if axis is None else axis_of(name, axis, rank)
