@@ -294,14 +294,6 @@ from pyc.numpy.statistics import (
     max,
     mean,
     min,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
     prod,
     ptp,
     std,
@@ -376,7 +368,20 @@ if TYPE_CHECKING:
     from pyc.numpy.histograms import histogram2d, histogram_bin_edges, histogramdd
     from pyc.numpy.information import __array_namespace_info__
     from pyc.numpy.joined import c_, r_
-    from pyc.numpy.missing_values import nancumprod, nanmedian, nanpercentile, nanquantile
+    from pyc.numpy.missing_values import (
+        nancumprod,
+        nancumsum,
+        nanmax,
+        nanmean,
+        nanmedian,
+        nanmin,
+        nanpercentile,
+        nanprod,
+        nanquantile,
+        nanstd,
+        nansum,
+        nanvar,
+    )
     from pyc.numpy.orders import argpartition, lexsort, partition, sort_complex, trim_zeros
     from pyc.numpy.polynomial_fits import poly, polyfit, roots
     from pyc.numpy.polynomials import (

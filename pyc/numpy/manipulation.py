@@ -49,12 +49,13 @@ def reshape(
 ) -> Any:
     """`x` under another shape; one dimension may be -1.
 
+    x: any shape -> `shape` (or `newshape`, its old name); dtype: that of x
     order: elements are read and placed with the last axis running fastest ("C") or the first one
     ("F"); "A" is "F" for NumPy's arrays outside of a trace that lie so in memory
     copy: True for an array of its own, False for an error where a NumPy array needs a copy
-    raises ShapeError: the shape is of another number of elements; ArgumentError: no copy may be
-    made, and one is needed, or another order; UnsupportedOpError: "A" of a traced array of several
-    axes
+    raises ShapeError: the shape is of another number of elements; DTypeError: no numbers, or sizes
+    that are no integers; ArgumentError: no copy may be made, and one is needed, another order, or
+    two shapes; UnsupportedOpError: "A" of a traced array of several axes
 
     NumPy: `numpy.reshape`.
 
@@ -130,7 +131,11 @@ def _sizes(x: Any, shape: Any, newshape: Any) -> tuple[int, ...]:
 
 
 def ravel(x: Any, order: str | None = "C") -> Any:
-    """`x` as one line. order: see `reshape`; "K" as "A".
+    """`x` as one line: any shape -> (n,). dtype: that of x.
+
+    order: see `reshape`; "K" as "A"
+    raises ArgumentError: another order; DTypeError: no numbers; UnsupportedOpError: "A" or "K" of a
+    traced array of several axes
 
     NumPy: `numpy.ravel`.
 
@@ -143,6 +148,10 @@ def ravel(x: Any, order: str | None = "C") -> Any:
 
 def permute_dims(x: Any, axes: Any = None) -> Any:
     """`x` with its axes in the order `axes` (reversed if None).
+
+    x: any shape -> its sizes in that order; dtype: that of x
+    raises ShapeError: no permutation; AxisError: no such axis; DTypeError: no numbers, or an axis
+    that is no integer
 
     NumPy: `numpy.permute_dims`.
 
@@ -163,7 +172,10 @@ transpose = permute_dims
 
 
 def matrix_transpose(x: Any) -> Any:
-    """`x` with its last two axes swapped.
+    """`x` with its last two axes swapped: (..., m, n) -> (..., n, m).
+
+    dtype: that of x
+    raises ShapeError: fewer than two axes; DTypeError: no numbers
 
     NumPy: `numpy.matrix_transpose`.
 
@@ -178,7 +190,10 @@ def matrix_transpose(x: Any) -> Any:
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
-    """`x` with two axes exchanged.
+    """`x` with the axes `axis1` and `axis2` exchanged.
+
+    x: one axis or more -> its shape with these two sizes exchanged; dtype: that of x
+    raises AxisError: no such axis; DTypeError: no numbers, or an axis that is no integer
 
     NumPy: `numpy.swapaxes`.
 
@@ -194,6 +209,11 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
     """`x` with some axes at new places, the others in order.
+
+    source, destination: an axis, or as many axes; destination: their places in the result
+    x: one axis or more -> its sizes in the new order; dtype: that of x
+    raises ShapeError: an axis twice, or not as many; AxisError: no such axis; DTypeError: no
+    numbers, or an axis that is no integer
 
     NumPy: `numpy.moveaxis`.
 
@@ -215,7 +235,11 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Any:
 
 
 def squeeze(x: Any, axis: Any = None) -> Any:
-    """`x` without axes of extent 1 (all of them, or those given).
+    """`x` without axes of extent 1: all of them, or those in `axis`.
+
+    x: any shape -> the other sizes; dtype: that of x
+    raises ShapeError: an axis of another extent, or twice; AxisError: no such axis; DTypeError: no
+    numbers, or an axis that is no integer
 
     NumPy: `numpy.squeeze`.
 
@@ -237,6 +261,9 @@ def squeeze(x: Any, axis: Any = None) -> Any:
 def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
     """`x` with an axis moved to stand before axis `start`.
 
+    x: one axis or more -> its sizes in the new order; dtype: that of x
+    raises AxisError: no such axis; DTypeError: no numbers, or an axis that is no integer
+
     NumPy: `numpy.rollaxis`.
 
     >>> rollaxis([[[1, 2]]], 2).shape
@@ -249,7 +276,11 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
 
 
 def expand_dims(x: Any, axis: Any = 0) -> Any:
-    """`x` with new axes of extent 1 at the places `axis` of the result.
+    """`x` with new axes of extent 1 at the places `axis` of the result, one or several.
+
+    x: any shape -> as many axes more; dtype: that of x
+    raises AxisError: no such axis; ShapeError: an axis twice; DTypeError: no numbers, or an axis
+    that is no integer
 
     NumPy: `numpy.expand_dims`.
 
@@ -269,6 +300,9 @@ def expand_dims(x: Any, axis: Any = 0) -> Any:
 def atleast_1d(*xs: Any) -> Any:
     """Arguments of rank 1 or more; a tuple if there are several.
 
+    xs: each () -> (1,), others as they are; dtype: theirs
+    raises DTypeError: no numbers
+
     NumPy: `numpy.atleast_1d`.
 
     >>> atleast_1d(5)
@@ -280,6 +314,9 @@ def atleast_1d(*xs: Any) -> Any:
 
 def atleast_2d(*xs: Any) -> Any:
     """Arguments of rank 2 or more, new axes in front; a tuple if there are several.
+
+    xs: each () -> (1, 1), (n,) -> (1, n), others as they are; dtype: theirs
+    raises DTypeError: no numbers
 
     NumPy: `numpy.atleast_2d`.
 
@@ -294,8 +331,11 @@ def atleast_2d(*xs: Any) -> Any:
 
 
 def atleast_3d(*xs: Any) -> Any:
-    """Arguments of rank 3 or more: a line is (1, n, 1), a matrix (m, n, 1); a tuple if there are
-    several.
+    """Arguments of rank 3 or more; a tuple if there are several.
+
+    xs: each () -> (1, 1, 1), (n,) -> (1, n, 1), (m, n) -> (m, n, 1), others as they are; dtype:
+    theirs
+    raises DTypeError: no numbers
 
     NumPy: `numpy.atleast_3d`.
 
@@ -311,7 +351,11 @@ def atleast_3d(*xs: Any) -> Any:
 
 
 def flip(x: Any, axis: Any = None) -> Any:
-    """`x` in reverse order along some axes (all if None).
+    """`x` in reverse order along the axes `axis`, one or several (all if None).
+
+    x: any shape -> the same; dtype: that of x
+    raises AxisError: no such axis; ShapeError: an axis twice; DTypeError: no numbers, or an axis
+    that is no integer
 
     NumPy: `numpy.flip`.
 
@@ -325,7 +369,9 @@ def flip(x: Any, axis: Any = None) -> Any:
 
 
 def flipud(x: Any) -> Any:
-    """`flip` along axis 0.
+    """`flip` of `x` along axis 0: (n, ...) -> (n, ...). dtype: that of x.
+
+    raises AxisError: an array of rank 0; DTypeError: no numbers
 
     NumPy: `numpy.flipud`.
 
@@ -337,7 +383,9 @@ def flipud(x: Any) -> Any:
 
 
 def fliplr(x: Any) -> Any:
-    """`flip` along axis 1.
+    """`flip` of `x` along axis 1: (m, n, ...) -> (m, n, ...). dtype: that of x.
+
+    raises AxisError: fewer than two axes; DTypeError: no numbers
 
     NumPy: `numpy.fliplr`.
 
@@ -350,6 +398,10 @@ def fliplr(x: Any) -> Any:
 
 def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """`x` turned by 90 degrees k times, from the first of `axes` towards the second.
+
+    x: two axes or more -> the same, these two exchanged for odd k; dtype: that of x
+    raises ShapeError: not two different axes; AxisError: no such axis; DTypeError: no numbers, or
+    an axis or a number of turns that is no integer
 
     NumPy: `numpy.rot90`.
 
@@ -373,7 +425,13 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The diagonal of two axes, as a new last axis.
+    """The diagonal of `x` between two axes, as a new last axis.
+
+    offset: how far above the main diagonal, below for negative ones; axis1, axis2: of rows and
+    columns
+    x: (..., m, n) -> (..., length of the diagonal); dtype: that of x
+    raises ShapeError: the two axes are one; AxisError: no such axis; DTypeError: no numbers, or an
+    axis or an offset that is no integer
 
     NumPy: `numpy.diagonal`.
 
@@ -398,7 +456,11 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 def diag(x: Any, k: int = 0) -> Any:
-    """The diagonal k of a matrix, or a matrix with a line on its diagonal k.
+    """The diagonal `k` of a matrix, or a matrix with a line on its diagonal `k`.
+
+    x: (m, n) -> (length of the diagonal,), or (n,) -> (n + |k|, n + |k|); dtype: that of x
+    raises ShapeError: another rank, or a matrix larger than any memory; DTypeError: no numbers, or
+    a diagonal that is no integer
 
     NumPy: `numpy.diag`.
 
@@ -433,8 +495,12 @@ _I64 = type_of(0).dtype
 
 
 def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
-    """`x` in another dtype: floats to integers truncate and saturate, NaN gives 0; complex numbers
-    to real ones lose their imaginary parts, with NumPy's `ComplexWarning`.
+    """`x` in another `dtype`: any shape -> the same.
+
+    Floats to integers truncate and saturate, NaN gives 0; complex numbers to real ones lose their
+    imaginary parts, with NumPy's `ComplexWarning`.
+    copy: False to give `x` itself where it is of that type; device: see `asarray`
+    raises DTypeError: no numbers, or a type that pyc does not have
 
     NumPy: `numpy.astype`.
 

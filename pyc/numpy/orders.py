@@ -31,10 +31,12 @@ __all__ = ["argpartition", "lexsort", "partition", "sort_complex", "trim_zeros"]
 
 
 def lexsort(keys: Any, axis: int = -1) -> Any:
-    """The indices, int64, that sort by several keys along an axis, the last key first: an array of
-    keys, or a sequence of them, of one shape. Equal elements keep their order.
+    """The indices that sort by several keys along an axis, the last key first. Equal elements keep
+    their order.
 
-    raises ShapeError: no keys, or keys of several shapes
+    keys: an array of keys, or a list of them, of one shape -> that shape; dtype: int64
+    raises ShapeError: no keys, or keys of several shapes; AxisError: no such axis; DTypeError: no
+    list, no numbers, or an axis that is no integer
 
     NumPy: `numpy.lexsort`.
 
@@ -82,7 +84,10 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
     """`a` with the elements at the places `kth` of an axis (flattened if None) those that sorting
     puts there, smaller ones before and greater ones behind: all of them are sorted.
 
-    raises ArgumentError: no such place
+    a: any shape -> the same, or (n,) if the axis is None; dtype: that of a
+    kth: a known integer, or several
+    raises ArgumentError: no such place; AxisError: no such axis; DTypeError: no numbers, or a kth
+    or an axis that is no integer; ConcretizationError: a traced kth
 
     NumPy: `numpy.partition`.
 
@@ -96,10 +101,12 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
 
 
 def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Any:
-    """The indices, int64, that `partition` an array along an axis (flattened if None): those that
-    sort it.
+    """The indices that `partition` an array along an axis (flattened if None): those that sort it.
 
-    raises ArgumentError: no such place
+    a: any shape -> the same, or (n,) if the axis is None; dtype: int64
+    kth: a known integer, or several
+    raises ArgumentError: no such place; AxisError: no such axis; DTypeError: no numbers, or a kth
+    or an axis that is no integer; ConcretizationError: a traced kth
 
     NumPy: `numpy.argpartition`.
 
@@ -113,9 +120,11 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Any:
 
 def sort_complex(a: Any) -> Any:
     """The last axis in ascending order as complex numbers: by the real part, then by the imaginary
-    one. complex64 of complex64 and of integers of 8 and 16 bits, else complex128.
+    one.
 
-    raises AxisError: an array of rank 0
+    a: (..., n) -> (..., n); dtype: complex64 of complex64 and of integers of 8 and 16 bits, else
+    complex128
+    raises AxisError: an array of rank 0; DTypeError: no numbers
 
     NumPy: `numpy.sort_complex`.
 
@@ -130,9 +139,13 @@ def sort_complex(a: Any) -> Any:
 
 
 def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Any:
-    """`filt` without the zeros at the front ("f") and at the back ("b") of some axes (all if None).
+    """`filt` without the zeros at the front ("f") and at the back ("b") of some axes.
 
-    raises ConcretizationError: traced elements, which would decide the shape
+    filt: any shape -> what is left; trim: "f", "b" or "fb"; axis: one or several (all if None);
+    dtype: that of filt
+    raises ConcretizationError: traced elements, which would decide the shape; ArgumentError:
+    another `trim`; AxisError: no such axis; ShapeError: an axis twice; DTypeError: no numbers, or
+    an axis that is no integer
 
     NumPy: `numpy.trim_zeros`.
 

@@ -61,8 +61,14 @@ from pyc.numpy.manipulation import (
 def concat(
     arrays: Sequence[Any], axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
-    """Arrays one after the other along an axis (each flattened first if it is None), in their
-    common type or `dtype`. DTypeError: a conversion that `casting` rules out.
+    """Arrays one after the other along an axis (each flattened first if it is None).
+
+    arrays: a list or tuple of arrays, or one that is taken apart along its first axis, whose shapes
+    differ along `axis` only -> the sum of their lengths there
+    dtype: of the result, their common type by default; casting: which conversions may be made,
+    "no", "equiv", "safe", "same_kind" or "unsafe"
+    raises ShapeError: no arrays, or other shapes; AxisError: no such axis; DTypeError: no list, no
+    numbers, or a conversion that `casting` rules out; ArgumentError: another casting
 
     NumPy: `numpy.concat`.
 
@@ -119,7 +125,13 @@ _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 def stack(
     arrays: Sequence[Any], axis: int = 0, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
-    """Arrays of one shape along a new axis. dtype, casting: as in `concat`.
+    """Arrays of one shape along a new axis.
+
+    arrays: a list or tuple of k arrays, or one that is taken apart along its first axis -> their
+    shape with k at place `axis`
+    dtype, casting: as in `concat`
+    raises ShapeError: no arrays, or several shapes; AxisError: no such axis; DTypeError: no list,
+    no numbers, or a conversion that `casting` rules out; ArgumentError: another casting
 
     NumPy: `numpy.stack`.
 
@@ -136,7 +148,12 @@ def stack(
 
 
 def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Arrays side by side: along axis 1, or 0 for lines. dtype, casting: as in `concat`.
+    """Arrays side by side: along axis 1, or 0 for lines.
+
+    arrays: as in `concat`, each (n,) or (m, n, ...) -> (sum of n,) or (m, sum of n, ...)
+    dtype, casting: as in `concat`
+    raises ShapeError: no arrays, or other shapes; DTypeError: no list, no numbers, or a conversion
+    that `casting` rules out; ArgumentError: another casting
 
     NumPy: `numpy.hstack`.
 
@@ -149,7 +166,12 @@ def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
 
 
 def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Arrays one below the other; lines become rows. dtype, casting: as in `concat`.
+    """Arrays one below the other; lines become rows.
+
+    arrays: as in `concat`, each (n,) or (m, n, ...) -> (sum of m, n, ...)
+    dtype, casting: as in `concat`
+    raises ShapeError: no arrays, or other shapes; DTypeError: no list, no numbers, or a conversion
+    that `casting` rules out; ArgumentError: another casting
 
     NumPy: `numpy.vstack`.
 
@@ -165,6 +187,10 @@ def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
 def dstack(arrays: Sequence[Any]) -> Any:
     """Arrays one behind the other: along axis 2; lines and matrices get the axes they lack.
 
+    arrays: as in `concat`, each (m, n, k) after `atleast_3d` -> (m, n, sum of k); dtype: their
+    common type
+    raises ShapeError: no arrays, or other shapes; DTypeError: no list, or no numbers
+
     NumPy: `numpy.dstack`.
 
     >>> dstack(([1, 2], [3, 4]))
@@ -175,7 +201,12 @@ def dstack(arrays: Sequence[Any]) -> Any:
 
 
 def append(x: Any, values: Any, axis: int | None = None) -> Any:
-    """`concat` of two arrays.
+    """`concat` of two arrays, `x` and `values`, along an axis (flattened if None).
+
+    x, values: shapes that differ along `axis` only -> the sum of their lengths there; dtype: their
+    common type
+    raises ShapeError: other shapes; AxisError: no such axis; DTypeError: no numbers, or an axis
+    that is no integer
 
     NumPy: `numpy.append`.
 
@@ -186,7 +217,10 @@ def append(x: Any, values: Any, axis: int | None = None) -> Any:
 
 
 def column_stack(arrays: Sequence[Any]) -> Any:
-    """Lines as the columns of a matrix.
+    """Lines as the columns of a matrix, beside matrices.
+
+    arrays: as in `concat`, each (m,) or (m, n) -> (m, sum of n); dtype: their common type
+    raises ShapeError: no arrays, or other shapes; DTypeError: no list, or no numbers
 
     NumPy: `numpy.column_stack`.
 
@@ -200,7 +234,11 @@ def column_stack(arrays: Sequence[Any]) -> Any:
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
-    """The slices of `x` along an axis.
+    """The slices of `x` along an axis, a tuple.
+
+    x: (..., n, ...) -> n arrays of the other axes; dtype: that of x
+    raises AxisError: no such axis; ShapeError: several axes; DTypeError: no numbers, or an axis
+    that is no integer
 
     NumPy: `numpy.unstack`.
 
@@ -213,7 +251,12 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
 
 
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """`x` in equal parts, or cut before the given places.
+    """`x` in equal parts along an axis, a list; or cut before the given places.
+
+    indices_or_sections: the number of parts, or a line of places, negative ones from the end
+    x: (..., n, ...) -> parts whose lengths along the axis add up to n; dtype: that of x
+    raises ShapeError: the axis does not divide into so many parts; AxisError: no such axis;
+    DTypeError: no numbers, or an axis or places that are no integers
 
     NumPy: `numpy.split`.
 
@@ -252,7 +295,13 @@ def _cut(x: Any, axis: int, cuts: list[int]) -> list[Any]:
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """`x` in parts as equal as possible, the longer ones first; or cut before the given places.
+    """`x` in parts as equal as possible along an axis, a list, the longer ones first; or cut before
+    the given places.
+
+    indices_or_sections: the number of parts, or a line of places, negative ones from the end
+    x: (..., n, ...) -> parts whose lengths along the axis add up to n; dtype: that of x
+    raises ShapeError: no positive number of parts; AxisError: no such axis; DTypeError: no numbers,
+    or an axis or places that are no integers
 
     NumPy: `numpy.array_split`.
 
@@ -274,9 +323,13 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 def roll(x: Any, shift: Any, axis: Any = None) -> Any:
-    """`x` moved by `shift` places along an axis, what falls off coming in at the other end.
+    """`x` moved by `shift` places along an axis (flattened meanwhile if None), what falls off
+    coming in at the other end.
 
+    x: any shape -> the same; dtype: that of x
     shift: an integer, or one for each axis; floats are truncated, as in NumPy. It may be traced
+    raises AxisError: no such axis; ShapeError: not as many shifts as axes; DTypeError: no numbers,
+    or a complex shift; ArgumentError: a shift that is not finite
 
     NumPy: `numpy.roll`.
 
@@ -329,8 +382,12 @@ def _rolled(x: Any, shift: Any, axis: int) -> Any:
 
 
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Each element `repeats` times along an axis (of the flattened array if None). repeats: one
-    number, or a concrete number for each element: it decides the shape.
+    """Each element of `x` `repeats` times along an axis (of the flattened array if None).
+
+    x: (..., n, ...) -> (..., sum of repeats, ...); dtype: that of x
+    repeats: one number, or a concrete number for each element: it decides the shape
+    raises ShapeError: a negative number, or not one for each element; AxisError: no such axis;
+    DTypeError: no numbers, or repeats that are no integers; ConcretizationError: traced repeats
 
     NumPy: `numpy.repeat`.
 
@@ -366,7 +423,10 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
 
 
 def tile(x: Any, reps: Any) -> Any:
-    """`x` laid out `reps` times along each axis.
+    """`x` laid out `reps` times along each axis, one number or one for each of the last axes.
+
+    x: (n, ...) -> (reps n, ...), with axes in front where there are more reps; dtype: that of x
+    raises ShapeError: a negative number; DTypeError: no numbers, or reps that are no integers
 
     NumPy: `numpy.tile`.
 
@@ -388,13 +448,14 @@ def tile(x: Any, reps: Any) -> Any:
 def pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     """`x` with more elements before and after along each axis.
 
+    x: (n, ...) -> (before + n + after, ...); dtype: that of x
     pad_width: one number, (before, after), a pair for each axis, or a dict of these by axis
     mode: "constant" (`constant_values`, 0), "edge", "wrap", "reflect", "symmetric" (`reflect_type`,
     "even" or "odd"), "linear_ramp" (to `end_values`, 0), "maximum", "mean", "median", "minimum" (of
     `stat_length` elements, all), or "empty" (zeros); options: those that the mode has, one value,
     or values by axis like `pad_width`
     raises ShapeError: negative widths, or nothing to repeat; ArgumentError: another mode, or an
-    option that it does not have
+    option that it does not have; DTypeError: no numbers, or widths that are no integers
 
     NumPy: `numpy.pad`.
 
@@ -432,6 +493,11 @@ def diff(
 ) -> Any:
     """Differences of neighbours along an axis, n times, after `prepend` and `append` (numbers, or
     arrays that fit along the axis) were put before and behind it.
+
+    x: (..., m, ...) -> (..., max(m - n, 0), ...); dtype: that of x, of bools whether neighbours
+    differ
+    raises ShapeError: negative n, or ends of another shape; AxisError: no such axis; DTypeError: no
+    numbers, or an axis or n that is no integer
 
     NumPy: `numpy.diff`.
 

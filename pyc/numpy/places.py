@@ -83,6 +83,9 @@ def _tables(found: Any) -> tuple[Any, ...]:
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     """The places of the main diagonal of an array whose axes are all of one length.
 
+    arr: (n, ..., n), two axes or more -> a line (n,) for each axis; dtype: int64
+    raises ShapeError: fewer axes, or several lengths; DTypeError: no numbers
+
     NumPy: `numpy.diag_indices_from`.
 
     >>> diag_indices_from([[1, 2], [3, 4]])
@@ -102,7 +105,10 @@ def _triangle(name: str, table: Callable[..., Any], arr: Any, k: Any) -> tuple[A
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
-    """The places of a matrix on and below its diagonal `k`.
+    """The places of a matrix on and below its diagonal `k`, row by row.
+
+    arr: (m, n) -> two lines, of rows and of columns; dtype: int64
+    raises ShapeError: no matrix; DTypeError: no numbers, or a diagonal that is no integer
 
     NumPy: `numpy.tril_indices_from`.
 
@@ -113,7 +119,10 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
-    """The places of a matrix on and above its diagonal `k`.
+    """The places of a matrix on and above its diagonal `k`, row by row.
+
+    arr: (m, n) -> two lines, of rows and of columns; dtype: int64
+    raises ShapeError: no matrix; DTypeError: no numbers, or a diagonal that is no integer
 
     NumPy: `numpy.triu_indices_from`.
 
@@ -152,10 +161,12 @@ def _steps(name: str, sizes: tuple[int, ...], order: str) -> list[int]:
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
-    """The places, axis by axis, of numbers of elements in row-major order (column-major for "F").
+    """The places, axis by axis, of numbers of elements in row-major order (column-major for "F") of
+    an array of `shape`.
 
-    raises ArgumentError: a known number that there is not; traced ones raise IndexOutOfRangeError
-    when the program runs
+    indices: integers of any shape -> an array of that shape for each axis; dtype: int64
+    raises ArgumentError: a known number that there is not, or another order; IndexOutOfRangeError:
+    a traced one, when the program runs; ShapeError: a negative size; DTypeError: no integers
 
     NumPy: `numpy.unravel_index`.
 
@@ -177,11 +188,15 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     """The numbers in row-major order (column-major for "F") of elements at places given axis by
-    axis. mode: "raise", "wrap" or "clip", one for all axes or one for each: what is done with a
-    place that there is not.
+    axis.
 
-    raises ArgumentError: a known place that there is not, with mode "raise"; traced ones raise
-    IndexOutOfRangeError when the program runs
+    multi_index: a list of integers, or arrays of them whose shapes broadcast, one for each axis of
+    an array of shape `dims` -> that shape; dtype: int64
+    mode: "raise", "wrap" or "clip", one for all axes or one for each: what is done with a place
+    that there is not; order: "C" or "F"
+    raises ArgumentError: a known place that there is not, with mode "raise", another mode, or
+    another order; IndexOutOfRangeError: a traced one, when the program runs; ShapeError: not a
+    place for each axis, or a negative size; DTypeError: no integers, or no list
 
     NumPy: `numpy.ravel_multi_index`.
 
@@ -233,8 +248,13 @@ def _nan_place(name: str, find: Any, x: Any, axis: int | None, keepdims: bool, r
 
 
 def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The place of the first greatest element that is not NaN; ArgumentError if all are: when the
-    program runs if they are traced.
+    """The place of the first greatest element that is not NaN (of the flattened array if axis is
+    None).
+
+    x: any shape -> without the axis, or with it as 1 if keepdims; dtype: int64 of any
+    raises ArgumentError: all elements of a line are NaN, when the program runs if they are traced;
+    ShapeError: no elements; AxisError: no such axis; DTypeError: no numbers, or an axis that is no
+    integer
 
     NumPy: `numpy.nanargmax`.
 
@@ -245,8 +265,13 @@ def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
 
 
 def nanargmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The place of the first least element that is not NaN; ArgumentError if all are: when the
-    program runs if they are traced.
+    """The place of the first least element that is not NaN (of the flattened array if axis is
+    None).
+
+    x: any shape -> without the axis, or with it as 1 if keepdims; dtype: int64 of any
+    raises ArgumentError: all elements of a line are NaN, when the program runs if they are traced;
+    ShapeError: no elements; AxisError: no such axis; DTypeError: no numbers, or an axis that is no
+    integer
 
     NumPy: `numpy.nanargmin`.
 
@@ -271,10 +296,12 @@ def _found(name: str, x: Any, size: int | None, fix: str) -> tuple[Any, ...]:
 
 
 def flatnonzero(a: Any, *, size: int | None = None) -> Any:
-    """The places of what is not zero in the flattened array, int64. size: how many at most, which
-    traced elements need; places beyond the number found are the number of elements.
+    """The places of what is not zero in the flattened array.
 
-    raises ConcretizationError: traced elements without `size`
+    a: any shape -> (number,) int64; size: how many at most, which traced elements need; places
+    beyond the number found are the number of elements
+    raises ConcretizationError: traced elements without `size`; ShapeError: a negative size;
+    DTypeError: no numbers, or a size that is no integer
 
     NumPy: `numpy.flatnonzero`.
 
@@ -286,10 +313,12 @@ def flatnonzero(a: Any, *, size: int | None = None) -> Any:
 
 
 def argwhere(a: Any, *, size: int | None = None) -> Any:
-    """The places of what is not zero as the rows of a matrix, (number, rank), int64. size: how many
-    at most, which traced elements need; rows beyond the number found are the shape of `a`.
+    """The places of what is not zero as the rows of a matrix.
 
-    raises ConcretizationError: traced elements without `size`
+    a: any shape -> (number, rank) int64; size: how many at most, which traced elements need; rows
+    beyond the number found are the shape of `a`
+    raises ConcretizationError: traced elements without `size`; ShapeError: a negative size;
+    DTypeError: no numbers, or a size that is no integer
 
     NumPy: `numpy.argwhere`.
 
@@ -305,10 +334,13 @@ def argwhere(a: Any, *, size: int | None = None) -> Any:
 
 
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
-    """The elements of `arr` where `condition`, flattened, is not zero. size: how many at most,
-    which a traced condition needs; `fill_value` stands behind the last.
+    """The elements of `arr`, flattened, where `condition`, flattened, is not zero.
 
-    raises ConcretizationError: a traced condition without `size`
+    condition, arr: any shapes -> (number,), or (size,); dtype: that of arr
+    size: how many at most, which a traced condition needs; `fill_value` stands behind the last
+    raises ConcretizationError: a traced condition without `size`; ShapeError: a negative size, or
+    several fill values; IndexOutOfRangeError: `arr` has no such element; DTypeError: no numbers, or
+    a size that is no integer
 
     NumPy: `numpy.extract`.
 
@@ -329,10 +361,13 @@ def compress(
     fill_value: Any = 0,
 ) -> Any:
     """The slices of `a` along an axis (the elements of the flattened array if None) where a line of
-    conditions is not zero. size: how many at most, which a traced condition needs; `fill_value`
-    stands behind the last.
+    conditions is not zero.
 
-    raises ConcretizationError: a traced condition without `size`; ShapeError: it is no line
+    condition: (m,), a: (..., n, ...) -> (..., number, ...), or (..., size, ...); dtype: that of a
+    size: how many at most, which a traced condition needs; `fill_value` stands behind the last
+    raises ConcretizationError: a traced condition without `size`; ShapeError: the condition is no
+    line, a negative size, or several fill values; AxisError: no such axis; IndexOutOfRangeError:
+    `a` has no such slice; DTypeError: no numbers, or a size or an axis that is no integer
 
     NumPy: `numpy.compress`.
 
@@ -366,12 +401,17 @@ def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> tuple[Any, Any]:
     """(counts, edges): how many elements, or the sums of weights, lie in each bin, the last one
-    closed; with `density` as a density. Counts are int64.
+    closed; with `density` as a density.
 
-    bins: a known number of bins of one width over `range` (by default from the least element to
-    the greatest), or the ascending edges
-    raises ArgumentError: known edges that are not ascending; a least or greatest element that is
-    not finite, when the program runs
+    a: any shape, weights: the same -> counts (n,), edges (n + 1,)
+    bins: a known number n of bins of one width over `range` (by default from the least element to
+    the greatest), or the n + 1 ascending edges, or the name of a rule of NumPy's for known elements
+    dtype: counts int64, or that of the weights; float64 with density; edges the common float type
+    of a and range, or that of the given ones
+    raises ArgumentError: known edges that are not ascending, no positive number of bins, an unknown
+    rule, or a range that is not (low, high); a least or greatest element that is not finite, when
+    the program runs; ShapeError: edges that are no line, or weights of another shape; DTypeError:
+    no real numbers; ConcretizationError: a rule for traced elements
 
     NumPy: `numpy.histogram`.
 
@@ -485,7 +525,11 @@ def _check_finite(first: Any, last: Any) -> None:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    """The sums over k of a[n + k] conj(v[k]) of two lines. mode: as in `convolve`.
+    """The sums over k of a[n + k] conj(v[k]) of two lines.
+
+    a: (n,), v: (m,) -> as in `convolve` of this mode; dtype: their common type
+    raises ShapeError: no lines, or an empty one; ArgumentError: another mode; DTypeError: no
+    numbers
 
     NumPy: `numpy.correlate`.
 
