@@ -62,21 +62,6 @@ from pyc.numpy.data_types import (
     uint32,
     uint64,
 )
-from pyc.numpy.editing import (
-    ascontiguousarray,
-    block,
-    choose,
-    delete,
-    diagflat,
-    dsplit,
-    ediff1d,
-    hsplit,
-    insert,
-    resize,
-    select,
-    sliding_window_view,
-    vsplit,
-)
 from pyc.numpy.elementwise import (
     abs,
     absolute,
@@ -211,42 +196,26 @@ from pyc.numpy.logic import (
     where,
 )
 from pyc.numpy.manipulation import (
-    append,
-    array_split,
     astype,
     atleast_1d,
     atleast_2d,
     atleast_3d,
-    column_stack,
-    concat,
-    concatenate,
     diag,
     diagonal,
-    diff,
-    dstack,
     expand_dims,
     flip,
     fliplr,
     flipud,
-    hstack,
     matrix_transpose,
     moveaxis,
-    pad,
     permute_dims,
     ravel,
-    repeat,
     reshape,
-    roll,
     rollaxis,
     rot90,
-    split,
     squeeze,
-    stack,
     swapaxes,
-    tile,
     transpose,
-    unstack,
-    vstack,
 )
 from pyc.numpy.numerical import (
     allclose,
@@ -261,6 +230,24 @@ from pyc.numpy.numerical import (
     polyval,
     trapezoid,
     vecmat,
+)
+from pyc.numpy.pieces import (
+    append,
+    array_split,
+    column_stack,
+    concat,
+    concatenate,
+    diff,
+    dstack,
+    hstack,
+    pad,
+    repeat,
+    roll,
+    split,
+    stack,
+    tile,
+    unstack,
+    vstack,
 )
 from pyc.numpy.places import (
     argwhere,
@@ -307,14 +294,6 @@ from pyc.numpy.statistics import (
     max,
     mean,
     min,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
     prod,
     ptp,
     std,
@@ -336,6 +315,21 @@ if TYPE_CHECKING:
 
     from pyc.numpy import fft, linalg
     from pyc.numpy.bits import frexp, ldexp, packbits, spacing, unpackbits
+    from pyc.numpy.editing import (
+        ascontiguousarray,
+        block,
+        choose,
+        delete,
+        diagflat,
+        dsplit,
+        ediff1d,
+        hsplit,
+        insert,
+        resize,
+        select,
+        sliding_window_view,
+        vsplit,
+    )
     from pyc.numpy.facts import (
         False_,
         True_,
@@ -374,7 +368,20 @@ if TYPE_CHECKING:
     from pyc.numpy.histograms import histogram2d, histogram_bin_edges, histogramdd
     from pyc.numpy.information import __array_namespace_info__
     from pyc.numpy.joined import c_, r_
-    from pyc.numpy.missing_values import nancumprod, nanmedian, nanpercentile, nanquantile
+    from pyc.numpy.missing_values import (
+        nancumprod,
+        nancumsum,
+        nanmax,
+        nanmean,
+        nanmedian,
+        nanmin,
+        nanpercentile,
+        nanprod,
+        nanquantile,
+        nanstd,
+        nansum,
+        nanvar,
+    )
     from pyc.numpy.orders import argpartition, lexsort, partition, sort_complex, trim_zeros
     from pyc.numpy.polynomial_fits import poly, polyfit, roots
     from pyc.numpy.polynomials import (
@@ -887,9 +894,14 @@ def _enter_pair(theirs: Any, ours: Callable[..., Any]) -> None:
     TO_NUMPY[ours] = theirs
 
 
+def _theirs(name: str) -> Any:
+    """What NumPy calls by a name."""
+    return getattr(_numpy, name, None) or getattr(_numpy.lib.stride_tricks, name, None)
+
+
 def _enter(name: str) -> None:
     """Notes what NumPy calls by a name, and what we do."""
-    theirs, ours = getattr(_numpy, name, None), globals().get(name)
+    theirs, ours = _theirs(name), globals().get(name)
     if ours is not None and callable(theirs) and not isinstance(theirs, type):
         _enter_pair(theirs, ours)
 
@@ -897,7 +909,6 @@ def _enter(name: str) -> None:
 def _enter_all() -> None:
     for name in __all__:
         _enter(name)
-    _enter_pair(_numpy.lib.stride_tricks.sliding_window_view, sliding_window_view)
 
 
 _enter_all()
@@ -928,7 +939,7 @@ def counterpart(function: Any) -> Callable[..., Any] | None:
     found = FROM_NUMPY.get(function)
     if found is None:
         name = getattr(function, "__name__", "")
-        if name in _on_demand.MODULE_OF and getattr(_numpy, name, None) is function:
+        if name in _on_demand.MODULE_OF and _theirs(name) is function:
             _loaded(name)
         space = (getattr(function, "__module__", None) or "").removeprefix("numpy.")
         if space in _on_demand.NAMESPACES:

@@ -49,7 +49,8 @@ from pyc.numpy.logic import (
     not_equal,
     where,
 )
-from pyc.numpy.manipulation import moveaxis, pad, reshape, stack
+from pyc.numpy.manipulation import moveaxis, reshape
+from pyc.numpy.pieces import pad, stack
 from pyc.numpy.statistics import sum as total
 
 __all__ = ["frexp", "ldexp", "packbits", "spacing", "unpackbits"]

@@ -16,7 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from pyc.errors import AxisError, DTypeError, IntegerRangeError, ShapeError
+from pyc.errors import (
+    ArgumentError,
+    AxisError,
+    DTypeError,
+    IntegerRangeError,
+    PycError,
+    ShapeError,
+)
 from pyc.forks import load
 from pyc.interpreter import (
     WEAK,
@@ -77,8 +84,8 @@ def value(x: Any, dtype: DType | None = None) -> Any:
         return stacked([value(e, dtype) for e in x], dtype) if found is None else found
     try:
         array = np.array(x, None if dtype is None else dtype.numpy)
-    except OverflowError as error:
-        raise IntegerRangeError(str(error)) from None
+    except (OverflowError, ValueError, TypeError) as error:
+        raise _no_array(error) from None
     if array.dtype.kind in "OUSV":
         raise DTypeError(
             "expected numbers that fit one dtype, got a list of "
@@ -86,6 +93,23 @@ def value(x: Any, dtype: DType | None = None) -> Any:
         )
     array.flags.writeable = False
     return array
+
+
+def _no_array(error: Exception) -> PycError:
+    """What NumPy says of a list that it makes no array of, as an error of ours."""
+    if isinstance(error, OverflowError):
+        return IntegerRangeError(str(error))
+    if isinstance(error, TypeError):
+        return DTypeError(f"a list with elements of another type: {error}")
+    if "inhomogeneous" in str(error):
+        return ShapeError("a list of items of several shapes", fix=_ONE_SHAPE)
+    return ArgumentError(
+        f"a list with an element that its dtype lacks: {error}",
+        fix="Leave `dtype` out, or give one that holds all elements.",
+    )
+
+
+_ONE_SHAPE = "Give items of one shape: `np.broadcast_arrays` makes them so."
 
 
 def plain_number(x: Any) -> Any:
@@ -121,7 +145,11 @@ def _holds_value(x: Any) -> bool:
 
 def stacked(items: Sequence[Any], dtype: DType | None = None) -> Any:
     """Values along a new first axis. Python numbers count as arrays of their own type, as in
-    `np.array([x, 1.0])`."""
+    `np.array([x, 1.0])`. ShapeError: they have several shapes."""
+    shapes = list(dict.fromkeys(map(shape_of, items)))
+    if len(shapes) > 1:
+        texts = ", ".join(map(str, shapes))
+        raise ShapeError(f"a list of items of several shapes, {texts}", fix=_ONE_SHAPE)
     strong = [cast(x, dtype or dtype_of(x)) if weak_type(x) is not None else x for x in items]
     same = operands("array", *strong, dtype=dtype)
     shape = type_of(same[0]).shape
@@ -308,7 +336,7 @@ def axis_of(name: str, axis: Any, rank: int) -> int:
     """An axis counted from the front; AxisError if there is none."""
     try:
         found = axis.__index__()
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise DTypeError(f"{name}: an axis must be an integer, got {axis!r}") from None
     if not -rank <= found < rank:
         raise AxisError(f"{name}: axis {found} is out of bounds for an array of rank {rank}")
@@ -333,14 +361,23 @@ def is_axis_of_number(axis: Any, rank: int) -> bool:
 
 
 def reduced_axes(name: str, axis: Any, rank: int) -> Shape:
-    """As `axes_of`; also of a number with one axis."""
+    """As `axes_of`; also of a number with one axis. DTypeError: a bool, which is no axis."""
+    no_bool(name, axis)
     return () if is_axis_of_number(axis, rank) else axes_of(name, axis, rank)
+
+
+def no_bool(name: str, axis: Any) -> None:
+    """DTypeError: an axis that is a bool, which NumPy refuses where elements are reduced."""
+    if type(axis) is bool:
+        fix = "Name the argument that it is: `keepdims=True`."
+        raise DTypeError(f"{name}: an axis must be an integer, got {axis}", fix=fix)
 
 
 def as_lines(name: str, x: Any, axis: Any) -> tuple[Any, int]:
     """`x` and an axis of it, counted from the front: flattened if axis is None, a number as a line
     of one element."""
     rank = len(shape_of(x))
+    no_bool(name, axis)
     if axis is None or is_axis_of_number(axis, rank):
         return bind1("reshape", x, shape=(prod(shape_of(x)),)) if rank != 1 else x, 0
     return x, axis_of(name, axis, rank)
@@ -349,16 +386,38 @@ def as_lines(name: str, x: Any, axis: Any) -> tuple[Any, int]:
 def integer(name: str, what: str, x: Any) -> int:
     """An argument that must be an integer; DTypeError for others. what: which, for messages."""
     x = structural(x)
-    if not hasattr(x, "__index__"):
-        raise DTypeError(f"{name}: {what} must be an integer, got {x!r}")
-    return int(x.__index__())
+    try:
+        return int(x.__index__())
+    except (AttributeError, TypeError):
+        raise DTypeError(f"{name}: {what} must be an integer, got {x!r}") from None
+
+
+def several(name: str, arrays: Any) -> Sequence[Any]:
+    """The arrays in a list or a tuple, or along the first axis of an array.
+
+    raises DTypeError: something else
+    """
+    if isinstance(arrays, (list, tuple, range)):
+        return arrays
+    if getattr(arrays, "shape", ()):
+        return list(arrays)
+    raise DTypeError(
+        f"{name}: needs a list or a tuple of arrays, got {type(arrays).__name__}",
+        fix="Put one array into a list: `[x]`.",
+    )
 
 
 def start_of(initial: Any, dtype: DType) -> Any:
     """The value `initial=` that a reduction begins with, in its type.
 
-    raises IntegerRangeError: a number that an integer type does not hold, as NumPy
+    raises IntegerRangeError: a number that an integer type does not hold, as NumPy; ShapeError:
+    more than one number
     """
+    if type(initial) not in WEAK and shape_of(value(initial)):
+        raise ShapeError(
+            f"`initial` is one number, got {type_text(value(initial))}",
+            fix="Join the result with the others: `np.maximum(x.max(0), others)`.",
+        )
     if dtype.is_integer and weak_type(initial) is float:
         initial = structural(initial)  # a traced one, which casts like a float of an array
     if type(initial) not in WEAK:
@@ -397,7 +456,7 @@ def to_shape(name: str, shape: Any) -> Shape:
     items = shape if isinstance(shape, (tuple, list)) else (shape,)
     try:
         found = tuple(int(n.__index__()) for n in items)
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise DTypeError(f"{name}: a shape must hold integers, got {shape!r}") from None
     if any(n < 0 for n in found):
         raise ShapeError(f"{name}: negative dimensions in shape {found}")

@@ -31,6 +31,7 @@ from pyc.numpy.core import (
     literal,
     operands,
     part,
+    several,
     shape_of,
     structural,
     to_shape,
@@ -40,17 +41,8 @@ from pyc.numpy.creation import asarray, iota
 from pyc.numpy.elementwise import add, clip, remainder, subtract
 from pyc.numpy.indexing import gather
 from pyc.numpy.logic import equal, less, where
-from pyc.numpy.manipulation import (
-    atleast_1d,
-    concat,
-    diag,
-    diff,
-    moveaxis,
-    ravel,
-    reshape,
-    split,
-    tile,
-)
+from pyc.numpy.manipulation import atleast_1d, diag, moveaxis, ravel, reshape
+from pyc.numpy.pieces import concat, diff, split, tile
 
 
 def _along(name: str, x: Any, axis: int | None) -> tuple[Any, int, int]:
@@ -106,6 +98,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """`arr` (flattened if axis is None) with `values`, cast to its dtype, before the places `obj`:
     one integer, which may be traced, or a known slice or list of them.
 
+    arr: (..., n, ...), values: what broadcasts to the new elements -> (..., n + their number, ...)
+    dtype: that of arr
+    raises ShapeError: values that do not broadcast, or several traced places; AxisError: no such
+    axis; IndexOutOfRangeError: no such place, when the program runs for a traced one;
+    IndexTypeError: known places that are no integers; DTypeError: no numbers, or a traced place
+    that is no integer
+
     NumPy: `numpy.insert`.
 
     >>> insert([1, 3], 1, 2)
@@ -144,6 +143,11 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """`arr` (flattened if axis is None) without the places `obj`: one integer, which may be traced,
     or a known slice, list or mask.
 
+    arr: (..., n, ...) -> (..., n less their number, ...); dtype: that of arr
+    raises ShapeError: a mask of another length, or several traced places; AxisError: no such axis;
+    IndexOutOfRangeError: no such place, when the program runs for a traced one; IndexTypeError:
+    known places that are no integers; DTypeError: no numbers, or a traced place that is no integer
+
     NumPy: `numpy.delete`.
 
     >>> delete([1, 2, 3], 1)
@@ -168,8 +172,14 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 
 
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
-    """From each place the element of that one of `choices` whose number `a` gives; all broadcast
-    together. mode: what numbers out of range do, "raise", "wrap" or "clip".
+    """From each place the element of that one of `choices` whose number `a` gives.
+
+    a: integers, choices: a list of arrays, or one that is taken apart along its first axis, shapes
+    that broadcast -> that shape; dtype: the common one of the choices
+    mode: what numbers out of range do, "raise", "wrap" or "clip"
+    raises ShapeError: no choices, or shapes that do not broadcast; DTypeError: numbers that are no
+    integers, or no list; ArgumentError: another mode; IndexOutOfRangeError: no such choice, when
+    the program runs
 
     NumPy: `numpy.choose`.
 
@@ -182,7 +192,9 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     number = cast(number, dt.i64) if dtype_of(number) is dt.b1 else number
     if not dtype_of(number).is_integer:
         raise DTypeError(f"choose: the numbers must be integers, got {type_text(number)}")
-    given = choices if isinstance(choices, (list, tuple)) else list(asarray(choices))
+    given = several("choose", choices)
+    if not given:
+        raise ShapeError("choose: there is nothing to choose from")
     options = operands("choose", *given)
     if mode == "raise":
         number = bind1("number_check", number, bound=len(options), asked="choose")
@@ -199,11 +211,17 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """The first choice whose condition is true, else the default.
 
+    condlist: a list of arrays of bools, choicelist: as many arrays, default: a number or an array,
+    shapes that broadcast -> that shape; dtype: the common one of choices and default
+    raises ShapeError: not as many, or shapes that do not broadcast; DTypeError: no list, no
+    numbers, or conditions that are no bools
+
     NumPy: `numpy.select`.
 
     >>> select([[True, False], [True, True]], [[1, 2], [10, 20]])
     array([ 1, 20])
     """
+    condlist, choicelist = several("select", condlist), several("select", choicelist)
     if len(condlist) != len(choicelist):
         raise ShapeError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
     for condition in condlist:
@@ -221,6 +239,10 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 def diagflat(v: Any, k: int = 0) -> Any:
     """A matrix with the elements of `v`, flattened, on its diagonal `k`.
 
+    v: n elements -> (n + |k|, n + |k|); dtype: that of v
+    raises ShapeError: a matrix larger than any memory; DTypeError: no numbers, or a diagonal that
+    is no integer
+
     NumPy: `numpy.diagflat`.
 
     >>> diagflat([1, 2])
@@ -233,10 +255,14 @@ def diagflat(v: Any, k: int = 0) -> Any:
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Any:
-    """The windows of a shape that slide along some axes (all if None), in new last axes. It cannot
-    be written to, as in NumPy; subok: changes nothing.
+    """The windows of a shape that slide along some axes (all if None), in new last axes.
 
-    raises UnsupportedOpError: windows that are to be `writeable`
+    x: (..., n, ...), window_shape: a size for each of the axes `axis` -> (..., n - size + 1, ...,
+    size)
+    dtype: that of x; subok: changes nothing; writeable: False, as windows share elements
+    raises ShapeError: windows larger than x, or not as many sizes as axes; AxisError: no such axis;
+    DTypeError: no numbers, or sizes that are no integers; UnsupportedOpError: windows that are to
+    be `writeable`
 
     >>> sliding_window_view([1, 2, 3], 2)
     array([[1, 2],
@@ -273,7 +299,11 @@ def _parts(name: str, ary: Any, cuts: Any, axis: int, least: int) -> Any:
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> Any:
-    """`split` along axis 1, or 0 for lines.
+    """`split` along axis 1, or 0 for lines: a list of parts of the shape of `ary` but there.
+
+    indices_or_sections: as in `split`; dtype: that of ary
+    raises ShapeError: an array of rank 0, or parts into which it does not divide; DTypeError: no
+    numbers, or places that are no integers
 
     NumPy: `numpy.hsplit`.
 
@@ -287,7 +317,11 @@ def hsplit(ary: Any, indices_or_sections: Any) -> Any:
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> Any:
-    """`split` along axis 0.
+    """`split` along axis 0: a list of parts of the shape of `ary` but there.
+
+    indices_or_sections: as in `split`; dtype: that of ary
+    raises ShapeError: fewer than two axes, or parts into which it does not divide; DTypeError: no
+    numbers, or places that are no integers
 
     NumPy: `numpy.vsplit`.
 
@@ -298,7 +332,11 @@ def vsplit(ary: Any, indices_or_sections: Any) -> Any:
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> Any:
-    """`split` along axis 2.
+    """`split` along axis 2: a list of parts of the shape of `ary` but there.
+
+    indices_or_sections: as in `split`; dtype: that of ary
+    raises ShapeError: fewer than three axes, or parts into which it does not divide; DTypeError: no
+    numbers, or places that are no integers
 
     NumPy: `numpy.dsplit`.
 
@@ -309,7 +347,10 @@ def dsplit(ary: Any, indices_or_sections: Any) -> Any:
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
-    """`a` with one axis or more; it may share the memory of `a`.
+    """`a` with one axis or more, of `dtype` if it is given; it may share the memory of `a`.
+
+    a: () -> (1,), other shapes as they are
+    raises DTypeError: no numbers, or a type that pyc does not have
 
     NumPy: `numpy.ascontiguousarray`.
 
@@ -323,7 +364,10 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
 
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours of the flattened array, with the numbers `to_begin` before and
-    `to_end` behind them, which must fit its type. DTypeError: they do not.
+    `to_end` behind them, which must fit its type.
+
+    x: n elements -> (n - 1 and the number of ends,); dtype: that of x
+    raises DTypeError: no numbers, bools, or ends that do not fit
 
     NumPy: `numpy.ediff1d`.
 
@@ -345,8 +389,11 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 def resize(x: Any, new_shape: Any) -> Any:
-    """The elements in row-major order, repeated or cut to fill another shape; zeros, if there are
-    none.
+    """The elements of `x` in row-major order, repeated or cut to fill another shape; zeros, if
+    there are none.
+
+    x: any shape -> `new_shape`, a number or several; dtype: that of x
+    raises ShapeError: a negative size; DTypeError: no numbers, or sizes that are no integers
 
     NumPy: `numpy.resize`.
 
@@ -364,6 +411,10 @@ def resize(x: Any, new_shape: Any) -> Any:
 
 def block(arrays: Any) -> Any:
     """A matrix of blocks: lists of arrays side by side, inside a list of rows.
+
+    arrays: an array, or lists of them of one depth, joined along the last axis, the lists of these
+    along the one before, and so on -> that shape; dtype: their common type
+    raises ShapeError: an empty list, or shapes that do not fit; DTypeError: no numbers
 
     NumPy: `numpy.block`.
 

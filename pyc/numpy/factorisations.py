@@ -14,7 +14,7 @@ from pyc.interpreter import bind1, current
 from pyc.ir import dtype as dt
 from pyc.ir.op import OPS
 from pyc.ir.ops.linalg import LETTERS
-from pyc.numpy import manipulation
+from pyc.numpy import manipulation, pieces
 from pyc.numpy.core import broadcast, cast, dtype_of, part, shape_of, structural, type_text
 from pyc.numpy.creation import asarray, eye, triu, zeros
 from pyc.numpy.elementwise import absolute, conj, multiply, negative
@@ -326,8 +326,8 @@ def eig(a: Any) -> EigResult:
 def _unpacked(imaginary: Any, packed: Any) -> Any:
     """Eigenvectors of real matrices: of a pair of conjugate values the first column is the real
     part and the second the imaginary part of the first vector."""
-    second = manipulation.roll(packed, -1, axis=-1)
-    before = manipulation.roll(packed, 1, axis=-1)
+    second = pieces.roll(packed, -1, axis=-1)
+    before = pieces.roll(packed, 1, axis=-1)
     of_value = manipulation.expand_dims(imaginary, -2)
     first, last = greater(of_value, 0), less(of_value, 0)
     re = where(last, before, packed)

@@ -23,7 +23,7 @@ from pyc.forks import load
 from pyc.interpreter import bind1, is_tracing
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.numpy import manipulation
+from pyc.numpy import manipulation, pieces
 from pyc.numpy.core import (
     axis_of,
     broadcast,
@@ -650,7 +650,7 @@ def _shifted(name: str, x: Any, axes: Any, shift: Callable[[int], int]) -> Any:
         else (given,)
     )
     found = tuple(axis_of(name, a, len(shape)) for a in places)
-    return manipulation.roll(x, tuple(shift(shape[a]) for a in found), found)
+    return pieces.roll(x, tuple(shift(shape[a]) for a in found), found)
 
 
 give_keywords(globals(), __all__, np.fft, "fft.")

@@ -17,7 +17,8 @@ from pyc.numpy.core import constant, dtype_of, integer, shape_of, structural, ty
 from pyc.numpy.creation import arange, asarray, iota, meshgrid
 from pyc.numpy.elementwise import subtract
 from pyc.numpy.indexing import gather
-from pyc.numpy.manipulation import reshape, stack
+from pyc.numpy.manipulation import reshape
+from pyc.numpy.pieces import stack
 from pyc.numpy.sorting import nonzero, searchsorted
 
 __all__ = [

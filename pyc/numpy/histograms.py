@@ -22,7 +22,8 @@ from pyc.numpy.core import (
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, divide, multiply, subtract
 from pyc.numpy.logic import equal, greater_equal, less_equal, logical_and, where
-from pyc.numpy.manipulation import ravel, reshape, unstack
+from pyc.numpy.manipulation import ravel, reshape
+from pyc.numpy.pieces import unstack
 from pyc.numpy.places import edges_of_bins
 from pyc.numpy.sorting import searchsorted
 from pyc.numpy.statistics import sum as total

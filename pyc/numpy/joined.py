@@ -10,7 +10,8 @@ from pyc.errors import ArgumentError, ConcretizationError, UnsupportedOpError
 from pyc.interpreter import is_number
 from pyc.numpy.core import cast, constant, literal, result_dtype, shape_of, structural, value
 from pyc.numpy.creation import arange, array, asarray
-from pyc.numpy.manipulation import concat, permute_dims, swapaxes
+from pyc.numpy.manipulation import permute_dims, swapaxes
+from pyc.numpy.pieces import concat
 
 __all__ = ["c_", "r_"]
 

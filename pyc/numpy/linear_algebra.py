@@ -26,7 +26,8 @@ from pyc.numpy.core import (
 )
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, conj, imag, multiply, real, subtract
-from pyc.numpy.manipulation import diagonal, permute_dims, ravel, reshape, stack, unstack
+from pyc.numpy.manipulation import diagonal, permute_dims, ravel, reshape
+from pyc.numpy.pieces import stack, unstack
 from pyc.numpy.statistics import sum as total
 
 Axes = tuple[int, ...]

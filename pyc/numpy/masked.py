@@ -8,6 +8,7 @@ the number of those that count.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf, nan
 from typing import Any
 
 from pyc.errors import ArgumentError, DTypeError, ShapeError
@@ -67,7 +68,8 @@ def reduced(
     """
     x, name = asarray(x), name.removeprefix("a") if name in ("amax", "amin") else name
     mask = None if where is True else mask_of(name, where, x)
-    if name.startswith("nan"):
+    without_nan = name.startswith("nan")
+    if without_nan:
         name = name.removeprefix("nan")
         if dtype_of(x).is_float or dtype_of(x).is_complex:
             counts = logical_not(isnan(x))
@@ -81,7 +83,7 @@ def reduced(
         kept = x if mask is None else choose(mask, cast(x, dt.b1), _TESTS[name])
         return getattr(statistics, name)(kept, axis, keepdims)
     if name in _EXTREMES:
-        return _extreme(name, x, axis, keepdims, mask, initial)
+        return _extreme(name, x, axis, keepdims, mask, initial, without_nan)
     unit, join = _SUMS[name]
     kept = x if mask is None else choose(mask, x, literal(unit, dtype_of(x)))
     found = getattr(statistics, name)(kept, axis, dtype, keepdims)
@@ -107,20 +109,29 @@ def mask_of(name: str, where: Any, x: Any) -> Any:
     return broadcast(mask, shape)
 
 
-def _extreme(name: str, x: Any, axis: Any, keepdims: bool, mask: Any, initial: Any) -> Any:
+def _extreme(
+    name: str, x: Any, axis: Any, keepdims: bool, mask: Any, initial: Any, without_nan: bool
+) -> Any:
     if initial is None:
         raise ArgumentError(
             f"{name}: under a mask there may be no element, and then it has no value",
             fix="Say which: `initial=-np.inf` for `max`, `initial=np.inf` for `min`.",
         )
     start = start_of(initial, dtype_of(x))
+    missing = isnan(start) if without_nan and dtype_of(x).is_float else None
+    if missing is not None:  # a start of NaN counts as none
+        start = choose(missing, -inf if name == "max" else inf, start)
     kept = x if mask is None else choose(mask, x, start)
     shape = shape_of(x)
     axes = reduced_axes(name, axis, len(shape))
     if any(not shape[k] for k in axes):
         ones = tuple(1 if k in axes else n for k, n in enumerate(shape))
         kept = broadcast(start, ones)
-    return _EXTREMES[name](getattr(statistics, name)(kept, axis, keepdims), start)
+    found = _EXTREMES[name](getattr(statistics, name)(kept, axis, keepdims), start)
+    if missing is None:
+        return found
+    nothing = logical_and(missing, logical_not(statistics.any(mask, axis, keepdims)))
+    return choose(nothing, nan, found)
 
 
 def _spread(

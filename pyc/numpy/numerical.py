@@ -21,6 +21,7 @@ from pyc.numpy.core import (
     part,
     result_dtype,
     shape_of,
+    structural,
     to_dtype,
     to_shape,
     type_text,
@@ -46,7 +47,8 @@ from pyc.numpy.elementwise import (
 from pyc.numpy.indexing import gather
 from pyc.numpy.linear_algebra import matmul
 from pyc.numpy.logic import equal, isnan, less, logical_and, logical_or, where
-from pyc.numpy.manipulation import concat, diagonal, diff, flip, pad, reshape, swapaxes
+from pyc.numpy.manipulation import diagonal, flip, reshape, swapaxes
+from pyc.numpy.pieces import concat, diff, pad
 from pyc.numpy.sorting import argsort, searchsorted
 from pyc.numpy.statistics import all as all_true
 from pyc.numpy.statistics import mean
@@ -63,12 +65,14 @@ def _line(name: str, x: Any) -> Any:
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
-    """Values at `x` of the line through the points (xp, fp), xp ascending, in float64, or in
-    complex128 for complex `fp`.
+    """Values at `x` of the line through the points (xp, fp), xp ascending.
 
-    left, right: the values before the first and after the last point, by default theirs
+    x: any shape -> the same; xp, fp: (n,)
+    left, right: the values before the first and after the last point, numbers, by default theirs
     period: places are taken modulo it, `xp` in any order; left and right are ignored then
-    raises ShapeError: not as many points; ArgumentError: a known period of 0
+    dtype: float64, or complex128 for complex `fp`
+    raises ShapeError: not as many points, none, or several values for a side or a period;
+    ArgumentError: a known period of 0; DTypeError: no numbers, or complex places
 
     NumPy: `numpy.interp`.
 
@@ -80,6 +84,9 @@ def interp(
     if count == 0 or shape_of(heights) != (count,):
         raise ShapeError(f"interp: {type_text(places)} and {type_text(heights)} must be as many")
     x, places = (cast(asarray(v), dt.f64) for v in (x, places))
+    for name, side in (("left", left), ("right", right), ("period", period)):
+        if side is not None and shape_of(value(side)):
+            raise ShapeError(f"interp: `{name}` is one number, got {type_text(value(side))}")
     if period is not None:
         x, places, heights = _periodic(x, places, heights, period)
         left = right = None
@@ -136,7 +143,13 @@ def _interpolated(x: Any, places: Any, heights: Any, left: Any, right: Any) -> A
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral along an axis by trapezia, between places `x` or `dx` apart.
+    """The integral of `y` along an axis by trapezia, between places `x` or `dx` apart.
+
+    y: (..., n, ...) -> without the axis; x: (n,), or what broadcasts to y; dx: a number, or what
+    broadcasts to the (..., n - 1, ...) distances
+    dtype: the common one, float64 for integers and bools
+    raises ShapeError: places or distances of another number; AxisError: no such axis; DTypeError:
+    no numbers, or an axis that is no integer
 
     NumPy: `numpy.trapezoid`.
 
@@ -148,22 +161,23 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     count = max(shape_of(y)[place] - 1, 0)
     sums = add(part(y, place, 1, count), part(y, place, 0, count))
     if x is not None:
-        x = asarray(x)
-        at = 0 if len(shape_of(x)) == 1 else place
-        dx = subtract(part(x, at, 1, count), part(x, at, 0, count))
-        if len(shape_of(x)) == 1:
-            rank = len(shape_of(y))
-            dx = reshape(dx, tuple(count if k == place else 1 for k in range(rank)))
-    return total(divide(multiply(dx, sums), 2.0), axis=place)
+        line = len(shape_of(asarray(x))) == 1
+        dx = diff(x, axis=-1 if line else axis)
+        if line:
+            dx = reshape(dx, tuple(-1 if k == place else 1 for k in range(len(shape_of(y)))))
+    return total(divide(multiply(dx, sums), 2.0), axis=axis)
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Central differences (one-sided at the ends) along each axis, or along `axis`; a tuple if
-    there are several. varargs: the distance of samples, or their places, a line: a distance
-    for all axes, or one or the other for each; edge_order: 1 or 2, of the differences at the ends.
+    """Central differences of `f` (one-sided at the ends) along each axis, or along `axis`; a tuple
+    if there are several.
 
-    raises ShapeError: fewer than edge_order + 1 elements, or places of another number;
-    ArgumentError: another edge_order; DTypeError: distances for another number of axes
+    f: any shape -> the same for each axis; dtype: that of f, float64 for integers and bools
+    varargs: the distance of samples, or their places, a line: a distance for all axes, or one or
+    the other for each; edge_order: 1 or 2, of the differences at the ends
+    raises ShapeError: fewer than edge_order + 1 elements, places of another number, or an axis
+    twice; AxisError: no such axis; ArgumentError: another edge_order; DTypeError: no numbers, or
+    distances for another number of axes
 
     NumPy: `numpy.gradient`.
 
@@ -179,6 +193,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         axis_of("gradient", a, rank)
         for a in (given if isinstance(given, (tuple, list)) else (given,))
     ]
+    if len(set(axes)) != len(axes):
+        raise ShapeError(f"gradient: an axis occurs twice in {given}")
     steps = list(varargs) or [1.0] * len(axes)
     if len(varargs) == 1 and not shape_of(asarray(varargs[0])):
         steps *= len(axes)
@@ -264,8 +280,12 @@ def _shares_at_an_end(h: Any, k: Any) -> list[Any]:
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    """The convolution of two lines. mode: "full", "same" (as long as the longer) or "valid" (where
-    they overlap fully).
+    """The convolution of the lines `a` and `v`.
+
+    a: (n,), v: (m,), or numbers -> (n + m - 1,) for mode "full", (max(n, m),) for "same", (max(n,
+    m) - min(n, m) + 1,) for "valid", where they overlap fully; dtype: their common type
+    raises ShapeError: more axes, or an empty line; ArgumentError: another mode; DTypeError: no
+    numbers
 
     NumPy: `numpy.convolve`.
 
@@ -298,8 +318,10 @@ def operands_of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def polyval(p: Any, x: Any) -> Any:
-    """The polynomial with coefficients `p` (a line, highest power first) at `x`, by Horner's
-    rule.
+    """The polynomial with coefficients `p` (a line, highest power first) at `x`, by Horner's rule.
+
+    p: (n,), x: any shape -> that of x; dtype: their common type
+    raises ShapeError: coefficients that are no line; DTypeError: no numbers
 
     NumPy: `numpy.polyval`.
 
@@ -325,12 +347,14 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Any:
-    """The covariance matrix of variables, one a row (a column if not rowvar), over n - ddof (1, or
-    0 with `bias`), in float64 or complex128, or in `dtype`.
+    """The covariance matrix of variables over n - ddof (1, or 0 with `bias`).
 
+    m: (k, n), one variable a row (a column if not rowvar), or (n,); y: more variables, likewise ->
+    (k, k), or () for one; dtype: float64 or complex128 by default
     fweights: how often each observation counts, (n,) integers; aweights: how much, (n,)
-    raises ShapeError: tables of more axes, or weights of another number; DTypeError: `fweights`
-    that are no integers; ArgumentError: known weights below 0, or a fractional `ddof`
+    raises ShapeError: tables of more axes, or weights or variables of another number; DTypeError:
+    no numbers, or `fweights` that are no integers; ArgumentError: known weights below 0, or a
+    `ddof` that is no integer
 
     NumPy: `numpy.cov`.
 
@@ -342,8 +366,8 @@ def cov(
     kind = kind if dtype is None else to_dtype(dtype)
     x = concat([_variables(v, rowvar, kind) for v in items], 0)
     n = shape_of(x)[1]
-    less_by = ddof if ddof is not None else (0 if bias else 1)
-    if less_by != int(less_by):
+    less_by = structural(ddof) if ddof is not None else (0 if bias else 1)
+    if not hasattr(less_by, "__index__") and not (type(less_by) is float and less_by.is_integer()):
         raise ArgumentError(
             f"cov: ddof must be an integer, got {less_by!r}", fix="Write `ddof=0` or `ddof=1`."
         )
@@ -406,6 +430,10 @@ def _variables(m: Any, rowvar: bool, kind: dt.DType) -> Any:
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
     """The correlation coefficients of variables: `cov` scaled to a diagonal of 1.
 
+    x: (k, n), one variable a row (a column if not rowvar), or (n,); y: more variables, likewise ->
+    (k, k), or () for one; dtype: float64 or complex128 by default
+    raises ShapeError: tables of more axes, or variables of another length; DTypeError: no numbers
+
     NumPy: `numpy.corrcoef`.
 
     >>> corrcoef([1, 2, 3], [2, 4, 7])
@@ -425,7 +453,10 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 def allclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
-    """Every pair of elements is close (see `isclose`); a traced bool inside `jit`.
+    """Whether every pair of elements is close (see `isclose`); a traced bool inside `jit`.
+
+    a, b, rtol, atol: shapes that broadcast -> (), bool; equal_nan: NaN is close to NaN
+    raises ShapeError: shapes that do not broadcast; DTypeError: no numbers
 
     NumPy: `numpy.allclose`.
 
@@ -436,8 +467,11 @@ def allclose(
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """The shapes and all elements are equal, NaN and NaN too with `equal_nan`; a traced bool inside
-    `jit`.
+    """Whether the shapes and all elements of `a1` and `a2` are equal, NaN and NaN too with
+    `equal_nan`; a traced bool inside `jit`.
+
+    a1, a2: any shapes -> (), bool
+    raises DTypeError: no numbers
 
     NumPy: `numpy.array_equal`.
 
@@ -456,11 +490,12 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
     """How often each number 0 ... length - 1 occurs in a line of integers, or the sums of weights.
 
+    x: (n,) integers or bools, weights: (n,) -> (length,); dtype: int64, with weights float64
     length: the length of the result (or `minlength`, of which known elements make more where they
     need it); it cannot depend on traced ones
-
-    raises ArgumentError: a negative number, or one of `length` or more; of traced ones when the
-    program runs
+    raises ShapeError: no lines of one length, or a negative one; DTypeError: no integers;
+    ConcretizationError: traced elements, and no length; ArgumentError: an element below 0, or of
+    `length` or more; of traced ones when the program runs
 
     NumPy: `numpy.bincount`.
 
@@ -468,7 +503,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     array([0, 2, 0, 1])
     """
     x = _line("bincount", cast(asarray(x), dt.i64) if type(x) in (list, tuple) and not x else x)
-    (size,) = to_shape("bincount", minlength if length is None else length)
+    (size,) = to_shape("bincount", (minlength if length is None else length,))
     x = cast(x, dt.i64) if dtype_of(x) is dt.b1 else x
     if not dtype_of(x).is_integer:
         raise DTypeError(f"bincount: needs integers, got {type_text(x)}")
@@ -483,6 +518,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     counted = bind1("number_check", x, bound=size, asked="bincount")
     kind = dt.i64 if weights is None else dt.f64
     amounts = cast(1, dt.i64) if weights is None else cast(_line("bincount", weights), kind)
+    if weights is not None and shape_of(amounts) != shape_of(x):
+        raise ShapeError(f"bincount: weights {type_text(amounts)} for {type_text(x)}")
     zeros = broadcast(cast(0, kind), (size,))
     return bind1(
         "scatter",
@@ -496,8 +533,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
 
 def matvec(a: Any, b: Any) -> Any:
-    """Matrices (..., m, n) times vectors (..., n): (..., m). ShapeError: no matrices, or no
-    vectors.
+    """Matrices times vectors.
+
+    a: (..., m, n), b: (..., n), leading axes broadcast -> (..., m); dtype: their common type
+    raises ShapeError: no matrices, no vectors, or two lengths n; DTypeError: no numbers
 
     NumPy: `numpy.matvec`.
 
@@ -517,8 +556,10 @@ def _of_ranks(name: str, x: Any, least: int) -> Any:
 
 
 def vecmat(a: Any, b: Any) -> Any:
-    """Conjugated vectors (..., m) times matrices (..., m, n): (..., n). ShapeError: no matrices, or
-    no vectors.
+    """Conjugated vectors times matrices.
+
+    a: (..., m), b: (..., m, n), leading axes broadcast -> (..., n); dtype: their common type
+    raises ShapeError: no matrices, no vectors, or two lengths m; DTypeError: no numbers
 
     NumPy: `numpy.vecmat`.
 

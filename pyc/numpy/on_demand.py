@@ -8,6 +8,10 @@ from __future__ import annotations
 
 MODULES: dict[str, tuple[str, ...]] = {
     "pyc.numpy.bits": ("frexp", "ldexp", "packbits", "spacing", "unpackbits"),
+    "pyc.numpy.editing": (
+        *("ascontiguousarray", "block", "choose", "delete", "diagflat", "dsplit", "ediff1d"),
+        *("hsplit", "insert", "resize", "select", "sliding_window_view", "vsplit"),
+    ),
     "pyc.numpy.facts": (
         *("asanyarray", "asarray_chkfinite", "asfortranarray", "common_type", "einsum_path"),
         *("euler_gamma", "False_", "frombuffer", "fromiter", "fromstring", "index_exp"),
@@ -20,7 +24,10 @@ MODULES: dict[str, tuple[str, ...]] = {
     "pyc.numpy.histograms": ("histogram2d", "histogram_bin_edges", "histogramdd"),
     "pyc.numpy.information": ("__array_namespace_info__",),
     "pyc.numpy.joined": ("c_", "r_"),
-    "pyc.numpy.missing_values": ("nancumprod", "nanmedian", "nanpercentile", "nanquantile"),
+    "pyc.numpy.missing_values": (
+        *("nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile"),
+        *("nanprod", "nanquantile", "nanstd", "nansum", "nanvar"),
+    ),
     "pyc.numpy.orders": ("argpartition", "lexsort", "partition", "sort_complex", "trim_zeros"),
     "pyc.numpy.polynomial_fits": ("poly", "polyfit", "roots"),
     "pyc.numpy.polynomials": (

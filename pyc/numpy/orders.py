@@ -6,17 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, ConcretizationError, ShapeError
-from pyc.interpreter import is_number
+from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     as_lines,
+    axes_of,
     axis_of,
     cast,
     constant,
     dtype_of,
+    integer,
     is_axis_of_number,
     known_elements,
+    several,
     shape_of,
     structural,
 )
@@ -29,17 +31,19 @@ __all__ = ["argpartition", "lexsort", "partition", "sort_complex", "trim_zeros"]
 
 
 def lexsort(keys: Any, axis: int = -1) -> Any:
-    """The indices, int64, that sort by several keys along an axis, the last key first: an array of
-    keys, or a sequence of them, of one shape. Equal elements keep their order.
+    """The indices that sort by several keys along an axis, the last key first. Equal elements keep
+    their order.
 
-    raises ShapeError: no keys, or keys of several shapes
+    keys: an array of keys, or a list of them, of one shape -> that shape; dtype: int64
+    raises ShapeError: no keys, or keys of several shapes; AxisError: no such axis; DTypeError: no
+    list, no numbers, or an axis that is no integer
 
     NumPy: `numpy.lexsort`.
 
     >>> lexsort(([2, 1, 3], [1, 0, 0])).tolist()
     [1, 2, 0]
     """
-    rows = [asarray(key) for key in keys]
+    rows = [asarray(key) for key in several("lexsort", keys)]
     if not rows:
         raise ShapeError("lexsort: needs at least one key")
     shapes = {shape_of(row) for row in rows}
@@ -62,11 +66,14 @@ def _check(name: str, x: Any, axis: int, kth: Any) -> None:
     be asked for, as in NumPy."""
     known = structural(kth)
     places = known if isinstance(known, (list, tuple)) else [known]
-    if not all(is_number(k) and hasattr(k, "__index__") for k in places):
+    if any(hasattr(k, "type") for k in places):
         raise ConcretizationError(
             f"{name}: `kth` is known while tracing, as integers",
             fix="Pass Python integers, or make it a static argument.",
         )
+    if any(type(k) is bool for k in places):
+        raise DTypeError(f"{name}: `kth` must be an integer, got {known!r}")
+    places = [integer(name, "`kth`", k) for k in places]
     length = shape_of(x)[axis]
     for k in places if 0 not in shape_of(x) else ():
         if not -length <= k < length:
@@ -77,7 +84,10 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
     """`a` with the elements at the places `kth` of an axis (flattened if None) those that sorting
     puts there, smaller ones before and greater ones behind: all of them are sorted.
 
-    raises ArgumentError: no such place
+    a: any shape -> the same, or (n,) if the axis is None; dtype: that of a
+    kth: a known integer, or several
+    raises ArgumentError: no such place; AxisError: no such axis; DTypeError: no numbers, or a kth
+    or an axis that is no integer; ConcretizationError: a traced kth
 
     NumPy: `numpy.partition`.
 
@@ -91,10 +101,12 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
 
 
 def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Any:
-    """The indices, int64, that `partition` an array along an axis (flattened if None): those that
-    sort it.
+    """The indices that `partition` an array along an axis (flattened if None): those that sort it.
 
-    raises ArgumentError: no such place
+    a: any shape -> the same, or (n,) if the axis is None; dtype: int64
+    kth: a known integer, or several
+    raises ArgumentError: no such place; AxisError: no such axis; DTypeError: no numbers, or a kth
+    or an axis that is no integer; ConcretizationError: a traced kth
 
     NumPy: `numpy.argpartition`.
 
@@ -108,9 +120,11 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Any:
 
 def sort_complex(a: Any) -> Any:
     """The last axis in ascending order as complex numbers: by the real part, then by the imaginary
-    one. complex64 of complex64 and of integers of 8 and 16 bits, else complex128.
+    one.
 
-    raises AxisError: an array of rank 0
+    a: (..., n) -> (..., n); dtype: complex64 of complex64 and of integers of 8 and 16 bits, else
+    complex128
+    raises AxisError: an array of rank 0; DTypeError: no numbers
 
     NumPy: `numpy.sort_complex`.
 
@@ -125,9 +139,13 @@ def sort_complex(a: Any) -> Any:
 
 
 def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Any:
-    """`filt` without the zeros at the front ("f") and at the back ("b") of some axes (all if None).
+    """`filt` without the zeros at the front ("f") and at the back ("b") of some axes.
 
-    raises ConcretizationError: traced elements, which would decide the shape
+    filt: any shape -> what is left; trim: "f", "b" or "fb"; axis: one or several (all if None);
+    dtype: that of filt
+    raises ConcretizationError: traced elements, which would decide the shape; ArgumentError:
+    another `trim`; AxisError: no such axis; ShapeError: an axis twice; DTypeError: no numbers, or
+    an axis that is no integer
 
     NumPy: `numpy.trim_zeros`.
 
@@ -140,6 +158,7 @@ def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Any:
             "trim_zeros: how many zeros there are depends on data",
             fix="Keep them, or trim outside of the jitted function.",
         )
-    if not {*trim.lower()} <= {*"fb"}:
+    if not isinstance(trim, str) or not {*trim.lower()} <= {*"fb"}:
         raise ArgumentError(f"trim_zeros: `trim` is made of 'f' and 'b', got {trim!r}")
-    return constant(np.trim_zeros(known, trim, axis))
+    axes = axes_of("trim_zeros", structural(axis), known.ndim)
+    return constant(np.trim_zeros(known, trim, axes))

@@ -26,10 +26,13 @@ from pyc.numpy.core import (
     cast,
     constant,
     dtype_of,
+    integer,
     known_elements,
     part,
+    possible,
     result_dtype,
     reverse,
+    several,
     shape_of,
     structural,
     to_shape,
@@ -59,8 +62,9 @@ from pyc.numpy.logic import (
     logical_not,
     where,
 )
-from pyc.numpy.manipulation import ravel, reshape, stack
+from pyc.numpy.manipulation import ravel, reshape
 from pyc.numpy.numerical import convolve
+from pyc.numpy.pieces import stack
 from pyc.numpy.sorting import nonzero, searchsorted
 from pyc.numpy.statistics import all as all_true
 from pyc.numpy.statistics import any as any_true
@@ -79,6 +83,9 @@ def _tables(found: Any) -> tuple[Any, ...]:
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     """The places of the main diagonal of an array whose axes are all of one length.
 
+    arr: (n, ..., n), two axes or more -> a line (n,) for each axis; dtype: int64
+    raises ShapeError: fewer axes, or several lengths; DTypeError: no numbers
+
     NumPy: `numpy.diag_indices_from`.
 
     >>> diag_indices_from([[1, 2], [3, 4]])
@@ -94,11 +101,14 @@ def _triangle(name: str, table: Callable[..., Any], arr: Any, k: Any) -> tuple[A
     shape = shape_of(asarray(arr))
     if len(shape) != 2:
         raise ShapeError(f"{name}: needs a matrix, got shape {shape}")
-    return _tables(table(shape[0], k=int(structural(k)), m=shape[1]))
+    return _tables(table(shape[0], k=integer(name, "the diagonal", k), m=shape[1]))
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
-    """The places of a matrix on and below its diagonal `k`.
+    """The places of a matrix on and below its diagonal `k`, row by row.
+
+    arr: (m, n) -> two lines, of rows and of columns; dtype: int64
+    raises ShapeError: no matrix; DTypeError: no numbers, or a diagonal that is no integer
 
     NumPy: `numpy.tril_indices_from`.
 
@@ -109,7 +119,10 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
-    """The places of a matrix on and above its diagonal `k`.
+    """The places of a matrix on and above its diagonal `k`, row by row.
+
+    arr: (m, n) -> two lines, of rows and of columns; dtype: int64
+    raises ShapeError: no matrix; DTypeError: no numbers, or a diagonal that is no integer
 
     NumPy: `numpy.triu_indices_from`.
 
@@ -143,9 +156,12 @@ def _steps(name: str, sizes: tuple[int, ...], order: str) -> list[int]:
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
-    """The places, axis by axis, of numbers of elements in row-major order (column-major for "F").
+    """The places, axis by axis, of numbers of elements in row-major order (column-major for "F") of
+    an array of `shape`.
 
-    raises ArgumentError: a number that there is not; of traced ones when the program runs
+    indices: integers of any shape -> an array of that shape for each axis; dtype: int64
+    raises ArgumentError: a number that there is not, of traced ones when the program runs, or
+    another order; ShapeError: a negative size; DTypeError: no integers
 
     NumPy: `numpy.unravel_index`.
 
@@ -166,11 +182,15 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     """The numbers in row-major order (column-major for "F") of elements at places given axis by
-    axis. mode: "raise", "wrap" or "clip", one for all axes or one for each: what is done with a
-    place that there is not.
+    axis.
 
-    raises ArgumentError: a place that there is not, with mode "raise"; of traced ones when the
-    program runs
+    multi_index: a list of integers, or arrays of them whose shapes broadcast, one for each axis of
+    an array of shape `dims` -> that shape; dtype: int64
+    mode: "raise", "wrap" or "clip", one for all axes or one for each: what is done with a place
+    that there is not; order: "C" or "F"
+    raises ArgumentError: a place that there is not, with mode "raise", of traced ones when the
+    program runs, another mode, or another order; ShapeError: not a place for each axis, or a
+    negative size; DTypeError: no integers, or no list
 
     NumPy: `numpy.ravel_multi_index`.
 
@@ -178,7 +198,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     np.int64(6)
     """
     sizes = to_shape("ravel_multi_index", dims)
-    places = list(multi_index)
+    places = several("ravel_multi_index", multi_index)
     if len(places) != len(sizes):
         raise ShapeError(f"ravel_multi_index: {len(places)} places for {len(sizes)} axes")
     modes = list(mode) if isinstance(mode, (tuple, list)) else [mode] * len(sizes)
@@ -223,8 +243,13 @@ def _nan_place(name: str, find: Any, x: Any, axis: int | None, keepdims: bool, r
 
 
 def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The place of the first greatest element that is not NaN; ArgumentError if all are: when the
-    program runs if they are traced.
+    """The place of the first greatest element that is not NaN (of the flattened array if axis is
+    None).
+
+    x: any shape -> without the axis, or with it as 1 if keepdims; dtype: int64 of any
+    raises ArgumentError: all elements of a line are NaN, when the program runs if they are traced;
+    ShapeError: no elements; AxisError: no such axis; DTypeError: no numbers, or an axis that is no
+    integer
 
     NumPy: `numpy.nanargmax`.
 
@@ -235,8 +260,13 @@ def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
 
 
 def nanargmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The place of the first least element that is not NaN; ArgumentError if all are: when the
-    program runs if they are traced.
+    """The place of the first least element that is not NaN (of the flattened array if axis is
+    None).
+
+    x: any shape -> without the axis, or with it as 1 if keepdims; dtype: int64 of any
+    raises ArgumentError: all elements of a line are NaN, when the program runs if they are traced;
+    ShapeError: no elements; AxisError: no such axis; DTypeError: no numbers, or an axis that is no
+    integer
 
     NumPy: `numpy.nanargmin`.
 
@@ -254,15 +284,19 @@ def _found(name: str, x: Any, size: int | None, fix: str) -> tuple[Any, ...]:
             fix=f"Give the most there can be: {fix}; or work with `where(mask, x, other)`, which "
             "keeps the shape.",
         )
+    if size is not None:
+        (size,) = to_shape(name, (size,))
     places: tuple[Any, ...] = nonzero(x, size=size)
     return places
 
 
 def flatnonzero(a: Any, *, size: int | None = None) -> Any:
-    """The places of what is not zero in the flattened array, int64. size: how many at most, which
-    traced elements need; places beyond the number found are the number of elements.
+    """The places of what is not zero in the flattened array.
 
-    raises ConcretizationError: traced elements without `size`
+    a: any shape -> (number,) int64; size: how many at most, which traced elements need; places
+    beyond the number found are the number of elements
+    raises ConcretizationError: traced elements without `size`; ShapeError: a negative size;
+    DTypeError: no numbers, or a size that is no integer
 
     NumPy: `numpy.flatnonzero`.
 
@@ -274,10 +308,12 @@ def flatnonzero(a: Any, *, size: int | None = None) -> Any:
 
 
 def argwhere(a: Any, *, size: int | None = None) -> Any:
-    """The places of what is not zero as the rows of a matrix, (number, rank), int64. size: how many
-    at most, which traced elements need; rows beyond the number found are the shape of `a`.
+    """The places of what is not zero as the rows of a matrix.
 
-    raises ConcretizationError: traced elements without `size`
+    a: any shape -> (number, rank) int64; size: how many at most, which traced elements need; rows
+    beyond the number found are the shape of `a`
+    raises ConcretizationError: traced elements without `size`; ShapeError: a negative size;
+    DTypeError: no numbers, or a size that is no integer
 
     NumPy: `numpy.argwhere`.
 
@@ -293,10 +329,13 @@ def argwhere(a: Any, *, size: int | None = None) -> Any:
 
 
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
-    """The elements of `arr` where `condition`, flattened, is not zero. size: how many at most,
-    which a traced condition needs; `fill_value` stands behind the last.
+    """The elements of `arr`, flattened, where `condition`, flattened, is not zero.
 
-    raises ConcretizationError: a traced condition without `size`
+    condition, arr: any shapes -> (number,), or (size,); dtype: that of arr
+    size: how many at most, which a traced condition needs; `fill_value` stands behind the last
+    raises ConcretizationError: a traced condition without `size`; ShapeError: a negative size, or
+    several fill values; IndexOutOfRangeError: `arr` has no such element; DTypeError: no numbers, or
+    a size that is no integer
 
     NumPy: `numpy.extract`.
 
@@ -317,10 +356,13 @@ def compress(
     fill_value: Any = 0,
 ) -> Any:
     """The slices of `a` along an axis (the elements of the flattened array if None) where a line of
-    conditions is not zero. size: how many at most, which a traced condition needs; `fill_value`
-    stands behind the last.
+    conditions is not zero.
 
-    raises ConcretizationError: a traced condition without `size`; ShapeError: it is no line
+    condition: (m,), a: (..., n, ...) -> (..., number, ...), or (..., size, ...); dtype: that of a
+    size: how many at most, which a traced condition needs; `fill_value` stands behind the last
+    raises ConcretizationError: a traced condition without `size`; ShapeError: the condition is no
+    line, a negative size, or several fill values; AxisError: no such axis; IndexOutOfRangeError:
+    `a` has no such slice; DTypeError: no numbers, or a size or an axis that is no integer
 
     NumPy: `numpy.compress`.
 
@@ -354,12 +396,17 @@ def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> tuple[Any, Any]:
     """(counts, edges): how many elements, or the sums of weights, lie in each bin, the last one
-    closed; with `density` as a density. Counts are int64.
+    closed; with `density` as a density.
 
-    bins: a known number of bins of one width over `range` (by default from the least element to
-    the greatest), or the ascending edges
-    raises ArgumentError: known edges that are not ascending; a least or greatest element that is
-    not finite, when the program runs
+    a: any shape, weights: the same -> counts (n,), edges (n + 1,)
+    bins: a known number n of bins of one width over `range` (by default from the least element to
+    the greatest), or the n + 1 ascending edges, or the name of a rule of NumPy's for known elements
+    dtype: counts int64, or that of the weights; float64 with density; edges the common float type
+    of a and range, or that of the given ones
+    raises ArgumentError: known edges that are not ascending, no positive number of bins, an unknown
+    rule, or a range that is not (low, high); a least or greatest element that is not finite, when
+    the program runs; ShapeError: edges that are no line, or weights of another shape; DTypeError:
+    no real numbers; ConcretizationError: a rule for traced elements
 
     NumPy: `numpy.histogram`.
 
@@ -417,7 +464,10 @@ def edges_of_bins(x: Any, bins: Any, range: Any, *, of_range: bool = False) -> A
     if isinstance(bins, str):
         known = known_elements(x)
         if known is not None:
-            return constant(np.histogram_bin_edges(known, bins, structural(range)))
+            try:
+                return constant(np.histogram_bin_edges(known, bins, structural(range)))
+            except (TypeError, ValueError) as error:
+                raise ArgumentError(f"histogram: {error}") from None
         raise ConcretizationError(
             f"histogram: bins={bins!r} makes a number of bins that depends on data",
             fix="Give the number of bins, or their edges.",
@@ -435,9 +485,15 @@ def edges_of_bins(x: Any, bins: Any, range: Any, *, of_range: bool = False) -> A
         return edges
     if known < 1:
         raise ArgumentError("`bins` must be positive, when an integer")
+    possible("histogram", (known,))
     if range is not None:
-        first, last = range
+        try:
+            first, last = range
+        except (TypeError, ValueError):
+            raise ArgumentError(f"histogram: a range is (low, high), got {range!r}") from None
         limits = structural((first, last))
+        if any(dtype_of(value(limit)).is_complex for limit in limits):
+            raise DTypeError(f"histogram: a range is of real numbers, got {range!r}")
         if all(map(is_number, limits)) and not (np.isfinite(limits).all() and first <= last):
             raise ArgumentError(f"histogram: range ({first}, {last}) is not finite and ascending")
     elif shape_of(x)[0]:
@@ -464,7 +520,11 @@ def _check_finite(first: Any, last: Any) -> None:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    """The sums over k of a[n + k] conj(v[k]) of two lines. mode: as in `convolve`.
+    """The sums over k of a[n + k] conj(v[k]) of two lines.
+
+    a: (n,), v: (m,) -> as in `convolve` of this mode; dtype: their common type
+    raises ShapeError: no lines, or an empty one; ArgumentError: another mode; DTypeError: no
+    numbers
 
     NumPy: `numpy.correlate`.
 

@@ -30,7 +30,8 @@ from pyc.numpy.factorisations import eigvals, factored
 from pyc.numpy.indexing import gather
 from pyc.numpy.linear_algebra import matmul, outer
 from pyc.numpy.logic import equal, less, not_equal, where
-from pyc.numpy.manipulation import atleast_1d, concat, expand_dims, matrix_transpose, pad, reshape
+from pyc.numpy.manipulation import atleast_1d, expand_dims, matrix_transpose, reshape
+from pyc.numpy.pieces import concat, pad
 from pyc.numpy.polynomials import vander
 from pyc.numpy.solvers import inv, lstsq
 from pyc.numpy.sorting import argsort

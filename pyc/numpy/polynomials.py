@@ -28,8 +28,9 @@ from pyc.numpy.core import (
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, divide, multiply, reciprocal, subtract
 from pyc.numpy.indexing import gather
-from pyc.numpy.manipulation import atleast_1d, concat, flip, pad, reshape
+from pyc.numpy.manipulation import atleast_1d, flip, reshape
 from pyc.numpy.numerical import convolve
+from pyc.numpy.pieces import concat, pad
 from pyc.numpy.statistics import cumprod
 
 __all__ = [

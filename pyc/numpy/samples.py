@@ -42,8 +42,9 @@ from pyc.numpy.elementwise import (
     subtract,
 )
 from pyc.numpy.logic import equal, greater, less, logical_and, logical_not, logical_or, where
-from pyc.numpy.manipulation import concat, diff, moveaxis
+from pyc.numpy.manipulation import moveaxis
 from pyc.numpy.on_device import together
+from pyc.numpy.pieces import concat, diff
 from pyc.numpy.statistics import all as all_true
 from pyc.numpy.statistics import cumsum
 

@@ -33,7 +33,8 @@ from pyc.numpy.creation import asarray, iota
 from pyc.numpy.elementwise import subtract
 from pyc.numpy.indexing import gather
 from pyc.numpy.logic import equal, isnan, less, logical_and, logical_not, logical_or, where
-from pyc.numpy.manipulation import concat, matrix_transpose, moveaxis, ravel, reshape
+from pyc.numpy.manipulation import matrix_transpose, moveaxis, ravel, reshape
+from pyc.numpy.pieces import concat
 from pyc.numpy.sorting import argsort, nonzero, searchsorted, sort
 from pyc.numpy.statistics import all as all_true
 from pyc.numpy.statistics import cumsum

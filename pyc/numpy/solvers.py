@@ -15,7 +15,7 @@ import numpy as np
 from pyc.errors import ArgumentError, LinearAlgebraError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.numpy import manipulation
+from pyc.numpy import manipulation, pieces
 from pyc.numpy.core import (
     axis_of,
     broadcast,
@@ -250,7 +250,7 @@ def _least_squares(a: Any, b: Any, rcond: Any, real_type: Any) -> tuple[Any, Any
     turned = matrix_transpose(b)
     if columns > rows:
         rest = zeros((shape_of(b)[1], columns - rows), dtype_of(b).numpy)
-        turned = manipulation.concat((turned, rest), axis=1)
+        turned = pieces.concat((turned, rest), axis=1)
     x, values, rank, info = bound("least_squares", matrix_transpose(a), turned, share)
     factored(info, "lstsq", "SVD did not converge in Linear Least Squares")
     return matrix_transpose(part(x, 1, 0, columns)), rank, values

@@ -33,7 +33,8 @@ from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, multiply, subtract
 from pyc.numpy.indexing import gather
 from pyc.numpy.logic import equal, less, where
-from pyc.numpy.manipulation import moveaxis, ravel, stack
+from pyc.numpy.manipulation import moveaxis, ravel
+from pyc.numpy.pieces import stack
 from pyc.numpy.statistics import any as any_true
 from pyc.numpy.statistics import mean
 

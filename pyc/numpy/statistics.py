@@ -13,7 +13,7 @@ import numpy as np
 
 from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.forks import load
-from pyc.interpreter import bind1
+from pyc.interpreter import WEAK, bind1
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.numpy.core import (
@@ -26,23 +26,26 @@ from pyc.numpy.core import (
     dtype_of,
     is_axis_of_number,
     literal,
+    no_bool,
     part,
     reduced_axes,
     result_dtype,
     shape_of,
+    structural,
     to_dtype,
     type_text,
 )
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import add, divide, imag, multiply, real, sqrt, square, subtract
-from pyc.numpy.logic import greater, isnan, logical_not, where
-from pyc.numpy.manipulation import concat, diagonal, moveaxis, permute_dims, ravel, reshape
+from pyc.numpy.manipulation import diagonal, moveaxis, permute_dims, ravel, reshape
+from pyc.numpy.pieces import concat
 
 
 def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any = None) -> Any:
     """Reduction over axes; empty: the value of no elements (None: an error)."""
     shape = shape_of(x)
     axes = reduced_axes(name, axis, len(shape))
+    check_keepdims(name, keepdims)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
     out = kept if keepdims else tuple(n for k, n in enumerate(shape) if k not in axes)
     if builtins.any(shape[k] == 0 for k in axes):
@@ -54,6 +57,12 @@ def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any =
         return broadcast(literal(empty, kind), out)
     found = bind1(op, x, axes=axes) if axes else _unreduced(op, x)
     return reshape(found, out) if shape_of(found) != out else found
+
+
+def check_keepdims(name: str, keepdims: Any) -> None:
+    """DTypeError: neither True nor False."""
+    if type(keepdims) is not bool and not isinstance(keepdims, (int, np.bool_)):
+        raise DTypeError(f"{name}: `keepdims` is True or False, got {keepdims!r}")
 
 
 def _unreduced(op: str, x: Any) -> Any:
@@ -74,6 +83,13 @@ def _wide(x: Any, dtype: Any) -> Any:
 def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The sum over some axes (all if None); 0 of no elements. As bools: whether any is true.
 
+    x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
+    keepdims
+    dtype: of the result; None: that of x, of bools and smaller integers int64 or uint64
+    where: bools that broadcast to x, which elements count; initial: a number that it begins with
+    raises AxisError: no such axis; ShapeError: an axis twice, several starts, or a mask that does
+    not fit; DTypeError: no numbers, an axis that is no integer, or a mask that is not of bools
+
     NumPy: `numpy.sum`.
 
     >>> sum([[1, 2], [3, 4]], axis=0)
@@ -89,8 +105,14 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> 
 
 
 def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The product over some axes (all if None); 1 of no elements. As bools: whether all are
-    true.
+    """The product over some axes (all if None); 1 of no elements. As bools: whether all are true.
+
+    x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
+    keepdims
+    dtype: of the result; None: that of x, of bools and smaller integers int64 or uint64
+    where: bools that broadcast to x, which elements count; initial: a number that it begins with
+    raises AxisError: no such axis; ShapeError: an axis twice, several starts, or a mask that does
+    not fit; DTypeError: no numbers, an axis that is no integer, or a mask that is not of bools
 
     NumPy: `numpy.prod`.
 
@@ -109,6 +131,7 @@ def _complex_product(x: Any, axis: Any, keepdims: bool) -> Any:
     """The last running product of the reduced axes in row-major order."""
     shape = shape_of(x)
     axes = reduced_axes("prod", axis, len(shape))
+    check_keepdims("prod", keepdims)
     kept = [k for k in range(len(shape)) if k not in axes]
     out = tuple(1 if k in axes else n for k, n in enumerate(shape)) if keepdims else None
     final = out if out is not None else tuple(shape[k] for k in kept)
@@ -121,7 +144,13 @@ def _complex_product(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    """The sum of a diagonal.
+    """The sum of the diagonal of `x` between two axes.
+
+    offset, axis1, axis2: as in `diagonal`
+    x: (..., m, n) -> (...)
+    dtype: of the result; None: that of x, of bools and smaller integers int64 or uint64
+    raises ShapeError: the two axes are one; AxisError: no such axis; DTypeError: no numbers, or an
+    axis or an offset that is no integer
 
     NumPy: `numpy.trace`.
 
@@ -134,17 +163,18 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 def _extreme(name: str, op: str, boolean: str, x: Any, axis: Any, keepdims: bool) -> Any:
     x = asarray(x)
     if dtype_of(x).is_complex:
-        return _complex_extreme(name, x, axis, keepdims)
+        return complex_extreme(name, x, axis, keepdims)
     return _reduced(name, boolean if dtype_of(x) is dt.b1 else op, x, axis, keepdims)
 
 
-def _complex_extreme(
+def complex_extreme(
     name: str, x: Any, axis: Any, keepdims: bool, shown: str = "", missing: bool = False
 ) -> Any:
     """max or min of complex numbers in NumPy's order. shown: the name for messages; missing: those
     with NaN count only where all have one."""
     shape = shape_of(x)
     axes = reduced_axes(shown or name, axis, len(shape))
+    check_keepdims(shown or name, keepdims)
     if not axes or builtins.any(not shape[k] for k in axes):
         return _reduced(shown or name, "", x, axis, keepdims)
     found = load("pyc.numpy.complex_order").extreme(name, x, axes, missing)
@@ -153,7 +183,15 @@ def _complex_extreme(
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The greatest over some axes; NaN if any is. ShapeError for no elements.
+    """The greatest over some axes (all if None); NaN if any is.
+
+    x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
+    keepdims; dtype: that of x
+    where: bools that broadcast to x, which elements count; initial: a number that it begins with,
+    which a mask needs
+    raises ShapeError: no elements, an axis twice, several starts, or a mask that does not fit;
+    AxisError: no such axis; ArgumentError: a mask without `initial`; DTypeError: no numbers, an
+    axis that is no integer, or a mask that is not of bools
 
     NumPy: `numpy.amax`.
 
@@ -164,7 +202,15 @@ def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The least over some axes; NaN if any is. ShapeError for no elements.
+    """The least over some axes (all if None); NaN if any is.
+
+    x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
+    keepdims; dtype: that of x
+    where: bools that broadcast to x, which elements count; initial: a number that it begins with,
+    which a mask needs
+    raises ShapeError: no elements, an axis twice, several starts, or a mask that does not fit;
+    AxisError: no such axis; ArgumentError: a mask without `initial`; DTypeError: no numbers, an
+    axis that is no integer, or a mask that is not of bools
 
     NumPy: `numpy.amin`.
 
@@ -178,7 +224,12 @@ amax, amin = max, min
 
 
 def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """max - min.
+    """max - min over some axes (all if None).
+
+    x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
+    keepdims; dtype: that of x
+    raises ShapeError: no elements, or an axis twice; AxisError: no such axis; DTypeError: no
+    numbers, bools, or an axis that is no integer
 
     NumPy: `numpy.ptp`.
 
@@ -189,7 +240,13 @@ def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Some element is non-zero; False of no elements.
+    """Whether some element is non-zero, over some axes (all if None); False of no elements.
+
+    x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
+    keepdims; dtype: bool
+    where: bools that broadcast to x, which elements count
+    raises AxisError: no such axis; ShapeError: an axis twice, or a mask that does not fit;
+    DTypeError: no numbers, an axis that is no integer, or a mask that is not of bools
 
     NumPy: `numpy.any`.
 
@@ -200,7 +257,13 @@ def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Every element is non-zero; True of no elements.
+    """Whether every element is non-zero, over some axes (all if None); True of no elements.
+
+    x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
+    keepdims; dtype: bool
+    where: bools that broadcast to x, which elements count
+    raises AxisError: no such axis; ShapeError: an axis twice, or a mask that does not fit;
+    DTypeError: no numbers, an axis that is no integer, or a mask that is not of bools
 
     NumPy: `numpy.all`.
 
@@ -211,7 +274,12 @@ def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """How many elements are non-zero, int64.
+    """How many elements are non-zero, over some axes (all if None).
+
+    x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
+    keepdims; dtype: int64
+    raises AxisError: no such axis; ShapeError: an axis twice; DTypeError: no numbers, or an axis
+    that is no integer
 
     NumPy: `numpy.count_nonzero`.
 
@@ -250,7 +318,7 @@ def check_fractions(name: str, dtype: Any) -> None:
         )
 
 
-def _float(name: str, x: Any, dtype: Any) -> Any:
+def in_floats(name: str, x: Any, dtype: Any) -> Any:
     """`x` as floats, of the type that is asked for. DTypeError: one without fractions."""
     check_fractions(name, dtype)
     if dtype is not None:
@@ -259,14 +327,21 @@ def _float(name: str, x: Any, dtype: Any) -> Any:
     return x if kind.kind in ("float", "complex") else cast(x, dt.f64)
 
 
-def _internal(x: Any) -> Any:
+def accumulated(x: Any) -> Any:
     """Half types average in float32."""
     return cast(x, dt.f32) if dtype_of(x).is_half else x
 
 
 def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The sum over some axes divided by their size; NaN of no elements. Integers give float64; in
-    a `dtype` of integers or bools the sum and the quotient are of it, truncated, as in NumPy.
+    """The sum over some axes (all if None) divided by their size; NaN of no elements.
+
+    x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
+    keepdims
+    dtype: of the result; None: that of x, of integers and bools float64; in integers or bools the
+    sum and the quotient are of it, truncated, as in NumPy
+    where: bools that broadcast to x, which elements count
+    raises AxisError: no such axis; ShapeError: an axis twice, or a mask that does not fit;
+    DTypeError: no numbers, an axis that is no integer, or a mask that is not of bools
 
     NumPy: `numpy.mean`.
 
@@ -277,8 +352,8 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
     n, kind = _count(x, axis, "mean"), lossy(x, dtype)
     if kind is not None:
         return _shared(sum(x, axis, kind, keepdims), n, kind)
-    x = _float("mean", x, dtype)
-    wide = _internal(x)
+    x = in_floats("mean", x, dtype)
+    wide = accumulated(x)
     total = sum(wide, axis, keepdims=keepdims)
     return cast(divide(total, float(n)), dtype_of(x))
 
@@ -286,13 +361,18 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
 _mean = mean
 
 
-def degrees_less(name: str, ddof: float, correction: float | None) -> float:
-    """What is taken from the number of elements; ArgumentError: it is said twice."""
-    if correction is None:
-        return ddof
-    if ddof:
+def degrees_less(name: str, ddof: Any, correction: Any) -> float:
+    """What is taken from the number of elements.
+
+    raises ArgumentError: it is said twice; DTypeError: no real number
+    """
+    ddof, correction = structural(ddof), structural(correction)
+    less = ddof if correction is None else correction
+    if correction is not None and type(ddof) in WEAK and ddof:
         raise ArgumentError(f"{name}: both `ddof` and `correction`", fix="Give one of them.")
-    return correction
+    if not hasattr(less, "__float__"):
+        raise DTypeError(f"{name}: `ddof` is a real number, got {less!r}")
+    return float(less)
 
 
 def var(
@@ -305,9 +385,19 @@ def var(
     correction: float | None = None,
     mean: Any = None,
 ) -> Any:
-    """The mean squared distance from the mean, over n - ddof (or `correction`); two passes. Real
-    also for complex numbers, unless `dtype` says otherwise. dtype: of integers or bools truncates,
-    as in `mean`; mean: the mean, with the reduced axes as 1, if it is known.
+    """The mean squared distance from the mean, over n - ddof; two passes. Real also for complex
+    numbers, unless `dtype` says otherwise.
+
+    dtype: of the result; None: that of x, of integers and bools float64; of integers or bools it
+    truncates, as in `mean`
+    x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
+    keepdims
+    ddof, correction: what is taken from the number of elements, two names of one argument
+    mean: the mean, with the reduced axes as 1, if it is known
+    where: bools that broadcast to x, which elements count
+    raises AxisError: no such axis; ShapeError: an axis twice, or a mean or a mask that does not
+    fit; ArgumentError: ddof and correction; DTypeError: no numbers, an axis that is no integer, a
+    ddof that is no real number, or a mask that is not of bools
 
     NumPy: `numpy.var`.
 
@@ -321,8 +411,8 @@ def var(
     if kind is not None:
         middle = _mean(x, axis, kind, True) if mean is None else asarray(mean)
         return _shared(sum(squares(subtract(x, middle)), axis, kind, keepdims), n, kind)
-    x = _float("var", x, dtype)
-    wide = _internal(x)
+    x = in_floats("var", x, dtype)
+    wide = accumulated(x)
     middle = _mean(wide, axis, keepdims=True) if mean is None else asarray(mean)
     total = sum(squares(subtract(wide, middle)), axis, keepdims=keepdims)
     kind = dtype_of(x).real if dtype is None else dtype_of(x)
@@ -348,6 +438,16 @@ def std(
 ) -> Any:
     """The square root of `var`.
 
+    dtype: of the result; None: that of x, of integers and bools float64
+    x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
+    keepdims
+    ddof, correction: what is taken from the number of elements, two names of one argument
+    mean: the mean, with the reduced axes as 1, if it is known
+    where: bools that broadcast to x, which elements count
+    raises AxisError: no such axis; ShapeError: an axis twice, or a mean or a mask that does not
+    fit; ArgumentError: ddof and correction; DTypeError: no numbers, an axis that is no integer, a
+    ddof that is no real number, or a mask that is not of bools
+
     NumPy: `numpy.std`.
 
     >>> std([1.0, 3.0])
@@ -367,8 +467,11 @@ def average(
 ) -> Any:
     """The mean, each element counted with its weight; returned: a tuple with the sums of weights.
 
+    x: any shape -> without the axes `axis` (None: all), or with them as 1 if keepdims
     weights: of the shape of x, or of that of its axes `axis`
-    raises ShapeError: weights of another shape; DTypeError: without `axis`
+    dtype: the common one of x and the weights, float64 for integers and bools
+    raises ShapeError: weights of another shape, or an axis twice; AxisError: no such axis;
+    DTypeError: weights of another shape without `axis`, no numbers, or an axis that is no integer
 
     NumPy: `numpy.average`.
 
@@ -411,152 +514,6 @@ def weights_of(name: str, x: Any, axis: Any, w: Any) -> Any:
     )
 
 
-# --- without NaN ----------------------------------------------------------------------------------
-
-
-def nansum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The sum with NaN as 0.
-
-    NumPy: `numpy.nansum`.
-
-    >>> nansum([1.0, float("nan"), 3.0])
-    np.float64(4.0)
-    """
-    x = asarray(x)
-    return sum(where(isnan(x), 0, x), axis, dtype, keepdims)
-
-
-def nanmean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The mean of the elements that are not NaN.
-
-    NumPy: `numpy.nanmean`.
-
-    >>> nanmean([1.0, float("nan"), 3.0])
-    np.float64(2.0)
-    """
-    x = asarray(x)
-    if dtype is not None and not (dtype_of(x).is_float or dtype_of(x).is_complex):
-        return mean(x, axis, dtype, keepdims)
-    x = _float("nanmean", x, dtype)
-    count = sum(logical_not(isnan(x)), axis, keepdims=keepdims)
-    total = nansum(_internal(x), axis, None, keepdims)
-    return cast(divide(total, cast(count, dtype_of(total))), dtype_of(x))
-
-
-def nanvar(
-    x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    mean: Any = None,
-    correction: float | None = None,
-) -> Any:
-    """The mean squared distance from the mean of the elements that are not NaN, over n - ddof (or
-    `correction`). mean: the mean, with the reduced axes as 1, if it is known.
-
-    NumPy: `numpy.nanvar`.
-
-    >>> nanvar([1.0, float("nan"), 3.0])
-    np.float64(1.0)
-    """
-    ddof = degrees_less("nanvar", ddof, correction)
-    x = asarray(x)
-    if dtype_of(x).kind not in ("float", "complex"):
-        return var(x, axis, dtype, ddof, keepdims, mean=mean)
-    kind = lossy(x, dtype)
-    if kind is None or not kind.is_float:
-        x, kind = _float("nanvar", x, dtype), None
-    wide, there = _internal(x), logical_not(isnan(x))
-    count = cast(sum(there, axis, keepdims=keepdims), dtype_of(wide).real)
-    middle = nanmean(wide, axis, kind, True) if mean is None else asarray(mean)
-    apart = where(there, subtract(wide, middle), 0)
-    total = sum(squares(apart), axis, keepdims=keepdims)
-    found = divide(total, where(greater(count, ddof), subtract(count, float(ddof)), 0.0))
-    found = where(greater(count, ddof), found, np.nan)
-    return cast(found, kind or (dtype_of(x).real if dtype is None else dtype_of(x)))
-
-
-def nanstd(
-    x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    mean: Any = None,
-    correction: float | None = None,
-) -> Any:
-    """The square root of `nanvar`.
-
-    NumPy: `numpy.nanstd`.
-
-    >>> nanstd([1.0, float("nan"), 3.0])
-    np.float64(1.0)
-    """
-    found = nanvar(x, axis, dtype, ddof, keepdims, mean=mean, correction=correction)
-    return cast(sqrt(found), dtype_of(found))
-
-
-def nanprod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The product with NaN as 1.
-
-    NumPy: `numpy.nanprod`.
-
-    >>> nanprod([2.0, float("nan"), 3.0])
-    np.float64(6.0)
-    """
-    x = asarray(x)
-    return prod(where(isnan(x), 1, x), axis, dtype, keepdims)
-
-
-def nancumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """Running sums with NaN as 0.
-
-    NumPy: `numpy.nancumsum`.
-
-    >>> nancumsum([1.0, float("nan"), 3.0])
-    array([1., 1., 4.])
-    """
-    x = asarray(x)
-    return cumsum(where(isnan(x), 0, x), axis, dtype)
-
-
-def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The greatest element that is not NaN; NaN if all are.
-
-    NumPy: `numpy.nanmax`.
-
-    >>> nanmax([1.0, float("nan"), 3.0])
-    np.float64(3.0)
-    """
-    x = asarray(x)
-    if dtype_of(x).is_complex:
-        return _complex_extreme("max", x, axis, keepdims, "nanmax", missing=True)
-    if not dtype_of(x).is_float:
-        return max(x, axis, keepdims)
-    found = max(where(isnan(x), -np.inf, x), axis, keepdims)
-    return where(all(isnan(x), axis, keepdims), np.nan, found)
-
-
-def nanmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The least element that is not NaN; NaN if all are.
-
-    NumPy: `numpy.nanmin`.
-
-    >>> nanmin([1.0, float("nan"), 3.0])
-    np.float64(1.0)
-    """
-    x = asarray(x)
-    if dtype_of(x).is_complex:
-        return _complex_extreme("min", x, axis, keepdims, "nanmin", missing=True)
-    if not dtype_of(x).is_float:
-        return min(x, axis, keepdims)
-    found = min(where(isnan(x), np.inf, x), axis, keepdims)
-    return where(all(isnan(x), axis, keepdims), np.nan, found)
-
-
 def _running(op: str, x: Any, axis: int | None, dtype: Any, wide: bool) -> Any:
     x = asarray(x)
     x = _wide(x, dtype) if wide else x
@@ -575,6 +532,10 @@ _OF_BOOLS = {"cumsum": "cummax", "cumprod": "cummin"}
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """Running sums along an axis (of the flattened array if None), first to last.
 
+    x: any shape -> the same, or (n,) if the axis is None
+    dtype: of the result; None: that of x, of bools and smaller integers int64 or uint64
+    raises AxisError: no such axis; DTypeError: no numbers, or an axis that is no integer
+
     NumPy: `numpy.cumsum`.
 
     >>> cumsum([1, 2, 3])
@@ -585,6 +546,10 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
 
 def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """Running products along an axis (of the flattened array if None), first to last.
+
+    x: any shape -> the same, or (n,) if the axis is None
+    dtype: of the result; None: that of x, of bools and smaller integers int64 or uint64
+    raises AxisError: no such axis; DTypeError: no numbers, or an axis that is no integer
 
     NumPy: `numpy.cumprod`.
 
@@ -600,6 +565,11 @@ def cumulative_sum(
     """Running sums along an axis (which arrays of several axes need), first to last;
     include_initial: from 0, one element more.
 
+    x: (..., n, ...) -> (..., n, ...), n + 1 with include_initial
+    dtype: of the result; None: that of x, of bools and smaller integers int64 or uint64
+    raises ShapeError: several axes, and none is given; AxisError: no such axis; DTypeError: no
+    numbers, or an axis that is no integer
+
     NumPy: `numpy.cumulative_sum`.
 
     >>> cumulative_sum([1, 2, 3], include_initial=True)
@@ -613,6 +583,11 @@ def cumulative_prod(
 ) -> Any:
     """Running products along an axis (which arrays of several axes need), first to last;
     include_initial: from 1, one element more.
+
+    x: (..., n, ...) -> (..., n, ...), n + 1 with include_initial
+    dtype: of the result; None: that of x, of bools and smaller integers int64 or uint64
+    raises ShapeError: several axes, and none is given; AxisError: no such axis; DTypeError: no
+    numbers, or an axis that is no integer
 
     NumPy: `numpy.cumulative_prod`.
 
@@ -637,7 +612,10 @@ def _cumulative(
 
 
 def cummax(x: Any, axis: int = 0) -> Any:
-    """Running maxima along an axis.
+    """Running maxima along an axis; NaN from the first one on.
+
+    x: any shape -> the same; dtype: that of x
+    raises AxisError: no such axis; DTypeError: no numbers, or an axis that is no integer
 
     >>> cummax([3, 1, 4, 1])
     array([3, 3, 4, 4])
@@ -646,7 +624,10 @@ def cummax(x: Any, axis: int = 0) -> Any:
 
 
 def cummin(x: Any, axis: int = 0) -> Any:
-    """Running minima along an axis.
+    """Running minima along an axis; NaN from the first one on.
+
+    x: any shape -> the same; dtype: that of x
+    raises AxisError: no such axis; DTypeError: no numbers, or an axis that is no integer
 
     >>> cummin([3, 1, 4, 1])
     array([3, 1, 1, 1])
@@ -656,6 +637,10 @@ def cummin(x: Any, axis: int = 0) -> Any:
 
 def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The place of the first greatest element (of the flattened array if axis is None), int64.
+
+    x: any shape -> without the axis, or with it as 1 if keepdims; dtype: int64 of any
+    raises ShapeError: no elements; AxisError: no such axis; DTypeError: no numbers, or an axis that
+    is no integer
 
     NumPy: `numpy.argmax`.
 
@@ -667,6 +652,10 @@ def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
 
 def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The place of the first least element (of the flattened array if axis is None), int64.
+
+    x: any shape -> without the axis, or with it as 1 if keepdims; dtype: int64 of any
+    raises ShapeError: no elements; AxisError: no such axis; DTypeError: no numbers, or an axis that
+    is no integer
 
     NumPy: `numpy.argmin`.
 
@@ -681,6 +670,8 @@ def _place(name: str, x: Any, axis: int | None, keepdims: bool) -> Any:
     if dtype_of(x) is dt.b1:
         x = cast(x, dt.u8)
     rank = len(shape_of(x))
+    no_bool(name, axis)
+    check_keepdims(name, keepdims)
     if rank == 0 and (axis is None or is_axis_of_number(axis, rank)):
         return literal(0, dt.i64)
     where_axis = None if axis is None else axis_of(name, axis, rank)
@@ -702,6 +693,5 @@ def _complex_place(name: str, x: Any, axis: int | None, keepdims: bool) -> Any:
 __all__ = [
     *("all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cummax"),
     *("cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "max", "mean", "min"),
-    *("nancumsum", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod"),
-    *("ptp", "std", "sum", "trace", "var"),
+    *("prod", "ptp", "std", "sum", "trace", "var"),
 ]

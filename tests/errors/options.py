@@ -7,7 +7,7 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.scipy import special
-from tests.errors.case import LINE, PLACES, given
+from tests.errors.case import LINE, MATRIX, PLACES, given
 
 
 @given(LINE, PLACES)
@@ -148,3 +148,112 @@ def exact_factorials(x):
 @given(LINE)
 def kind_of_sort_that_there_is_not(x):
     return np.sort(x, kind="bubble")
+
+
+# --- arrays of lists ------------------------------------------------------------------------------
+
+
+@given(LINE)
+def rows_of_several_lengths(x):
+    return pnp.asarray([[1, 2], [3]]) + x[0]
+
+
+@given(LINE)
+def traced_rows_of_several_lengths(x):
+    return pnp.asarray([x, x[:1]])
+
+
+@given(LINE)
+def complex_number_in_a_list_of_floats(x):
+    return pnp.asarray([1j], np.float64) + x
+
+
+@given(LINE)
+def nan_in_a_list_of_integers(x):
+    return pnp.asarray([float("nan")], np.int64) + x
+
+
+# --- lists of arrays ------------------------------------------------------------------------------
+
+
+@given(LINE)
+def number_to_join(x):
+    return pnp.concat(1.5) + x
+
+
+@given(LINE)
+def joined_by_an_unknown_casting(x):
+    return np.concatenate([x, x], casting="some")
+
+
+@given(PLACES)
+def nothing_to_choose_from(places):
+    return np.choose(places, [])
+
+
+# --- numbers and options --------------------------------------------------------------------------
+
+
+@given(MATRIX)
+def several_starts_of_a_reduction(m):
+    return np.max(m, initial=[1.0, 2.0])
+
+
+@given(MATRIX)
+def bool_for_an_axis(m):
+    return np.sum(m, True)
+
+
+@given(MATRIX)
+def axes_to_keep_by_a_text(m):
+    return m.sum(keepdims="no")
+
+
+@given(LINE)
+def degrees_of_freedom_in_a_list(x):
+    return np.var(x, ddof=[0, 1])
+
+
+@given(LINE)
+def two_shapes(x):
+    return pnp.reshape(x, 4, newshape=(2, 2))
+
+
+@given(MATRIX)
+def shape_in_the_order_of_memory(m):
+    return np.reshape(m, 6, order="K")
+
+
+@given(LINE)
+def one_value_outside_for_each_place(x):
+    return np.interp(x, x, x, left=x)
+
+
+@given(MATRIX)
+def slopes_along_an_axis_twice(m):
+    return np.gradient(m, axis=(0, 0))
+
+
+@given(PLACES)
+def weights_of_fewer_counts(places):
+    return np.bincount(places, weights=[1.0], minlength=3)
+
+
+@given(LINE)
+def bins_by_an_unknown_rule(x):
+    return np.histogram([1.0, 2.0], "some")[0] + x
+
+
+@given(LINE)
+def bins_in_a_range_of_one_number(x):
+    return np.histogram(x, range=3)
+
+
+@given(LINE)
+def bins_in_a_range_of_complex_numbers(x):
+    return np.histogram(x, range=(0, 1j))
+
+
+@given(LINE)
+def bool_for_a_place(x):
+    return np.partition(x, True)
