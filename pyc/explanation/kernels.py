@@ -217,7 +217,8 @@ class _Writers:
             held = slot in before or self.plan.buffers[slot].place is Place.ARGUMENT
             if role == "inout" and held:
                 self.in_place[f"{kernel.name} writes {self.names[slot]} where it lies"] = None
-            scratch = role == "inout" and not held
+            result = self.plan.buffers[slot].place is Place.RESULT
+            scratch = role == "inout" and not (held or result)
             words = f"scratch of {kernel.name}" if scratch else f"made by {kernel.name}"
             self.makes(slot, words, written)
 

@@ -231,6 +231,8 @@ class Launches(Slots):
                 scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
         if all(o.type.size == 0 for o in group.outputs) and not eqn.op.effect:
             return
+        if eqn.op.name == "empty":
+            return
         epilogue = None
         between: tuple[Value, ...] = ()
         if group.epilogue is not None:

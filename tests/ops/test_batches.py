@@ -42,7 +42,7 @@ def one_type(name: str) -> DType:
     return next(t for t in (dt.f32, dt.i32, dt.b1, dt.c64, *dt.ALL) if t in taken)
 
 
-NAMES = sorted(name for name, op in OPS.items() if op.kind not in (Kind.CONTROL, Kind.LIBRARY))
+NAMES = sorted({name for name, _ in PAIRS})
 
 
 def lanes_of(array: Array, seed: int, ascending: bool = False) -> Array:

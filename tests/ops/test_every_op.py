@@ -333,8 +333,9 @@ def test_a_failing_element_is_the_same_error_everywhere(name: str) -> None:
 def test_every_op_is_covered() -> None:
     """An op that nobody draws, or for which every draw is refused, is a hole."""
     # Of libraries tests/test_host_calls.py and tests/ops/test_linalg.py have those there are.
+    # `empty` has no elements to compare: tests/passes/test_initial_values.py has it.
     others = (Kind.CONTROL, Kind.LIBRARY)
-    expected = {name for name, op in OPS.items() if op.kind not in others}
+    expected = {name for name, op in OPS.items() if op.kind not in others} - {"empty"}
     assert {name for name, _ in PAIRS} == expected
     assert all(OPS[name].reference is not None for name in expected)
     assert {n for n, op in OPS.items() if op.fails is not None} == set(FAILING)

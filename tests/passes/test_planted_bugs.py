@@ -276,6 +276,33 @@ def a_break_undoes_what_came_before(plant: Plant) -> None:
     plant.attribute("pyc.passes.breaks", "_is_kernel", lambda *_: next(answers))
 
 
+def _nearly_all(x: Any) -> Any:
+    y = np.zeros((70,))
+    for i in range(1, 70):
+        y[i] = x[i % 9]
+    return y
+
+
+@bug(_nearly_all, LINE[:9].astype(float))
+def a_loop_stores_all_of_an_array(plant: Plant) -> None:
+    plant.attribute("pyc.passes.initial_values", "_is_stored", lambda box, boxes: True)
+
+
+def _added(x: Any) -> Any:
+    y = np.zeros((70,))
+    for i in range(70):
+        y[i] = y[i] + x[i % 9]
+    return y
+
+
+@bug(_added, LINE[:9].astype(float))
+def an_iteration_stores_before_it_reads(plant: Plant) -> None:
+    right = plant.original("pyc.passes.initial_values", "_read_before")
+    plant.attribute(
+        "pyc.passes.initial_values", "_read_before", lambda *a, same: right(*a, same=True)
+    )
+
+
 # --- definitions and lowering ---------------------------------------------------------------------
 
 
@@ -697,6 +724,7 @@ IN_PASSES = (
     *("a_known_condition_takes_the_other_side", "constants_are_folded_in_single_precision"),
     *("a_reversed_scan_runs_forwards", "a_scan_ends_one_step_early"),
     *("counters_that_start_differently_are_one", "a_break_undoes_what_came_before"),
+    *("a_loop_stores_all_of_an_array", "an_iteration_stores_before_it_reads"),
 )
 IN_NATIVE_CODE = (
     *("subtractions_are_emitted_as_additions", "products_are_contracted_by_the_compiler"),

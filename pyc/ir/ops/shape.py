@@ -135,6 +135,23 @@ index_op(
 index_op("iota", _iota_types, _iota_element, _iota_reference, batch=_without_arguments)
 
 
+def _empty_types(args: Types, *, shape: tuple[int, ...], dtype: DType, number: int) -> Types:
+    return (ArrayType(tuple(shape), dtype),)
+
+
+def _empty_reference(*, shape: tuple[int, ...], dtype: DType, number: int) -> Any:
+    """Elements that show in whatever reads them."""
+    if dtype.is_float or dtype.is_complex:
+        return np.full(shape, np.nan).astype(dtype.numpy)
+    odd = True if dtype.kind == "bool" else np.iinfo(dtype.numpy).max // 3
+    return np.full(shape, odd, dtype.numpy)
+
+
+# An array of which nobody reads an element that was not stored; `number` tells one from another.
+# A pass puts it where updates start; nothing is launched for it.
+define(Op("empty", Kind.KERNEL, _empty_types, reference=_empty_reference, batch=_without_arguments))
+
+
 # --- broadcast, transpose, reshape ----------------------------------------------------------------
 
 
