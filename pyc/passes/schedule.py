@@ -78,6 +78,7 @@ from pyc.passes.rows import (
 from pyc.passes.segments import Segments, within
 from pyc.passes.simpler_reductions import simpler
 from pyc.passes.steps import in_steps
+from pyc.passes.update_tasks import update_tasks
 
 CHAINS = ((32, 4), (150, 2))
 """Instructions of an iteration up to which a processor has so many in flight."""
@@ -137,13 +138,26 @@ class _Scheduler:
         if len(core) == 1 and isinstance(core[0], Cumulate):
             return self._cumulation(loops, core[0])
         if not is_loop_program(core):
-            kernel = replace(self.nest.kernel, body=in_steps(self.nest.kernel.body))
-            return (Stage(kernel, tuple(range(len(kernel.buffers)))),)
+            return self._updates(in_steps(self.nest.kernel.body))
         if any(x.extent == 0 for x in loops):
             return ()
         if has_regions(core):
             return self._row_program(loops, allocated, core)
         return (self.nest.stage("", self._independent(loops, core), streamed=True),)
+
+    def _updates(self, body: Body) -> tuple[Stage, ...]:
+        """Loops with an order: by tasks if they are updates whose order cannot show."""
+        kernel = replace(self.nest.kernel, body=body)
+        found = update_tasks(self.nest, body)
+        if found is None:
+            return (Stage(kernel, tuple(range(len(kernel.buffers)))),)
+        place = kernel.buffers.index(found.table)
+        others = tuple(k for k in range(len(kernel.buffers)) if k != place)
+        joined = _Scheduler(found.join, self.nest.target)
+        stages = [Stage(found.tasks(joined.nest.kernel.buffers[1]), others)]
+        for stage in joined.run():
+            stages.append(replace(stage, positions=(place,) if 0 in stage.positions else ()))
+        return tuple(stages)
 
     # --- running combinations ---
 
