@@ -22,7 +22,7 @@ from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.ir.visit import renamed
 from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product
-from pyc.kernels.partial_sums import met, met_early, met_in_pairs, often_early
+from pyc.kernels.partial_sums import Meeting, sums_of
 from pyc.kernels.tasks import TaskNest, built_by, free_extents
 
 MOST_COLUMNS = 6
@@ -106,10 +106,9 @@ class _Nest(TaskNest):
         self.groups = -(-groups // self.tasks)
         self.tasks = -(-groups // self.groups)
         self.ragged = self.tasks * self.groups * self.rows != self.m
-        sums = self.rows * self.n * self.width
         pitch = -(-self.k // self.width) * self.width
         self.columns = self.local("columns", self.n, pitch)
-        self.sums = self.local("sums", sums), self.local("pairs", sums // 2)
+        self.sums = sums_of(self.accumulator, self.width, self.rows * self.n)
 
     def kernel(self) -> Kernel:
         """The scheduled kernel over (a, b, the epilogue's, out)."""
@@ -161,7 +160,7 @@ class _Nest(TaskNest):
             x = self.element(0, batch, rows[r], term) * self._column(batch, c, term)
             return select(lane >= self.width - rest, x, zero)
 
-        def sums_of(some: list[tuple[int, int]], kind: Kind) -> Stmt:
+        def products_of(some: list[tuple[int, int]], kind: Kind) -> Stmt:
             names = [Var(f"s{r}_{c}", self.accumulator) for r, c in some]
             totals = [Var(f"e{r}_{c}", self.accumulator) for r, c in some]
             carried = tuple(
@@ -174,21 +173,21 @@ class _Nest(TaskNest):
                 body.append(Store(self.sums[0], (place,), total))
             return For(lane, self.width, Kind.VECTOR, tuple(body))
 
-        results = [self._result(batch, first + r, c, p) for p, (r, c) in enumerate(pairs)]
-        if steps > WRITTEN_OUT:
-            whole = sums_of(pairs, Kind.SERIAL)
-            return (whole, *met_in_pairs(self.sums, self.width, len(pairs)), *results)
+        meeting = Meeting(self.sums, self.width, len(pairs))
         body = list[Stmt]()
-        for r in range(self.rows):
-            some = [(r, c) for c in range(self.n)]
-            body += renamed((sums_of(some, Kind.UNROLL),))
-            body += met_early(self.sums, self.width, r * self.n, self.n)
-        done = often_early(self.width, self.n)
-        return (*body, *met_in_pairs(self.sums, self.width, len(pairs), done), *results)
+        if steps > WRITTEN_OUT:
+            body += [products_of(pairs, Kind.SERIAL), *meeting.after(len(pairs))]
+        else:
+            for r in range(self.rows):
+                some = [(r, c) for c in range(self.n)]
+                body += renamed((products_of(some, Kind.UNROLL),))
+                body += meeting.after((r + 1) * self.n)
+        for number, (r, c) in enumerate(pairs):
+            body.append(self._result(batch, first + r, c, Load(meeting.found, (const(number),))))
+        return tuple(body)
 
-    def _result(self, batch: list[Var], row: Expr, column: int, number: int) -> Stmt:
+    def _result(self, batch: list[Var], row: Expr, column: int, total: Expr) -> Stmt:
         """Stores a result, if its row is inside."""
-        total = Load(met(self.sums, self.width), (const(number),))
         stored = self.stored((*batch, row, const(column)), total)
         return If(row < self.m, (stored,)) if self.ragged else stored
 
