@@ -1,9 +1,9 @@
 """Loads as LLVM text: plain, masked, reversed, strided, gathered.
 
 An index that is a unit-stride lane sequence becomes one vector load per piece; a uniform index a
-scalar load; small strides a few vector loads that cover them; anything else a scalar load per lane,
-or a gather. Under a mask
-only active lanes touch memory.
+scalar load; small strides a few vector loads that cover them, and so constant places in a thread's
+own buffer; anything else a scalar load per lane, or a gather. Under a mask only active lanes touch
+memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pyc.backends.llvm_builder import (
 )
 from pyc.ir import dtype as dt
 from pyc.ir.expr import Load
-from pyc.ir.loops import Buffer
+from pyc.ir.loops import Buffer, Space
 
 LANE_LOADS = 64
 """Lanes of a kernel that are loaded one by one: beyond that the code takes long to compile."""
@@ -176,11 +176,34 @@ class LoadEmitter(AddressEmitter):
             forwards = self.make_sequence(first, -element.stride)
             other = self.lockstep.count - 1 - piece
             return self._reverse(self._load_strided(buffer, forwards, other, scope), scope)
+        if mask is None and (found := self._load_known(buffer, element, scope)) is not None:
+            return found
         few = self._lane_loads + width <= LANE_LOADS
         if mask is None and (few or not self.gathers):
             self._lane_loads += width
             return self._load_each(buffer, element, piece, scope)
         return self.gathered(buffer, element, piece, mask, scope)
+
+    def _load_known(self, buffer: Buffer, element: Value, scope: Scope) -> Value | None:
+        """Lanes whose places in a thread's own buffer are constants: from the one or two vectors
+        that they lie in, None if there are more or the buffer does not hold them whole."""
+        assert self.lockstep is not None
+        width, size = self.lockstep.width, _constant_size(buffer)
+        places = element.known
+        if places is None or size is None or buffer.space not in (Space.STACK, Space.REGISTER):
+            return None
+        numbers = sorted({place // width for place in places})
+        if len(numbers) > 2 or numbers[0] < 0 or (numbers[-1] + 1) * width > size:
+            return None
+        parts = []
+        for number in numbers:
+            at = self.index(number * width)
+            address, alignment = self.pointer(buffer, at), self.alignment(buffer, at)
+            parts.append(self.plain_load(buffer, address, alignment, width, scope))
+        order = (place % width + width * numbers.index(place // width) for place in places)
+        lanes = ", ".join(f"i32 {k}" for k in order)
+        text = f"shufflevector {parts[0]}, {parts[-1]}, <{width} x i32> <{lanes}>"
+        return Value(self.builder.emit(text, scope), buffer.dtype, scope, width)
 
     def gathered(
         self, buffer: Buffer, element: Value, piece: int, mask: Value | None, scope: Scope

@@ -259,7 +259,9 @@ class ValueEmitter:
             if special is not None:
                 return special
         if name in ("quotient", "remainder") and dtype is dt.i64:
-            special = self._divide_narrow(name, args, piece, scope)
+            special = self._over_known_lanes(name, dtype, args, piece)
+            if special is None:
+                special = self._divide_narrow(name, args, piece, scope)
             if special is not None:
                 return special
         if name == "minimum" and dtype is dt.i64:

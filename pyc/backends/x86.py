@@ -24,18 +24,19 @@ from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 
 _ENTRY = "\n; The entry, a module of its own, without optimisation:\n\n"
 """Stands between the texts of the two."""
+_REGISTERS = "; A kernel has register buffers: they are made values"
+"""Stands in the text of such a module."""
 
 
 @frozen()
 class _Modules:
     """The LLVM texts of a Plan. entry: of its own module, "" if it is in `text`; externals,
-    parallel: as in `Code`; registers: whether a kernel has register buffers."""
+    parallel: as in `Code`."""
 
     text: str
     entry: str
     externals: tuple[str, ...]
     parallel: bool
-    registers: bool
 
 
 def modules(plan: Plan, target: Target) -> _Modules:
@@ -55,8 +56,9 @@ def modules(plan: Plan, target: Target) -> _Modules:
         functions, entry = [*functions, entry], ""
     else:
         entry = _module([declarations(functions), entry], target)
-    text = _module([*functions, *intrinsics.values()], target)
-    return _Modules(text, entry, tuple(made.externals), made.spreads, registers)
+    marks = [_REGISTERS] if registers else []
+    text = _module([*marks, *functions, *intrinsics.values()], target)
+    return _Modules(text, entry, tuple(made.externals), made.spreads)
 
 
 def _module(parts: Sequence[str], target: Target) -> str:
@@ -85,9 +87,9 @@ def _machine(target: Target, level: int = 2) -> Machine:
     return machine(target.triple, target.cpu, target.features, level, reloc="pic", model="small")
 
 
-def _passes(registers: bool) -> tuple[str, ...]:
-    """What turns register buffers into values."""
-    return (SROA,) if registers else ()
+def _passes(text: str) -> tuple[str, ...]:
+    """What turns register buffers of a module into values."""
+    return (SROA,) if _REGISTERS in text else ()
 
 
 class X86(Codegen):
@@ -96,7 +98,7 @@ class X86(Codegen):
     def compile_plan(self, plan: Plan, target: Target) -> Code:
         """The objects of a Plan; ValueError names what its kernels have that x86 lacks."""
         made = modules(plan, target)
-        found = _machine(target).object_of(made.text, _passes(made.registers))
+        found = _machine(target).object_of(made.text, _passes(made.text))
         entry = _machine(target, 0).object_of(made.entry) if made.entry else b""
         text = made.text + _ENTRY + made.entry if made.entry else made.text
         return Code(found, made.externals, made.parallel, text, entry)
@@ -104,7 +106,7 @@ class X86(Codegen):
     def assembly(self, code: Code, target: Target) -> str:
         """The assembler texts of the same modules."""
         text, _, entry = code.llvm.partition(_ENTRY)
-        found = _machine(target).assembly_of(text, _passes("alloca" in text))
+        found = _machine(target).assembly_of(text, _passes(text))
         return found + (_machine(target, 0).assembly_of(entry) if entry else "")
 
 

@@ -19,7 +19,7 @@ from pyc.ir.loops import Alloc, Body, Carry, For, If, Kernel, Kind, Stmt, Store
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.operand import Dimensions
-from pyc.kernels.partial_sums import met, met_in_pairs
+from pyc.kernels.partial_sums import Meeting, sums_of
 from pyc.kernels.tasks import TaskNest, built_by, free_extents
 
 ROWS = 4
@@ -80,8 +80,7 @@ class _Nest(TaskNest):
         tasks = -(-nbytes // TASK_BYTES)
         self.groups = -(-groups // min(groups, tasks))
         self.tasks = -(-groups // self.groups)
-        sums = self.rows * self.width
-        self.sums = self.local("sums", sums), self.local("pairs", sums // 2)
+        self.sums = sums_of(self.accumulator, self.width, self.rows)
 
     def kernel(self) -> Kernel:
         """The scheduled kernel over (a, b, the epilogue's, out)."""
@@ -123,15 +122,19 @@ class _Nest(TaskNest):
         body += [
             Store(self.sums[0], (const(r * self.width) + lane,), e) for r, e in enumerate(results)
         ]
+        meeting = Meeting(self.sums, self.width, self.rows)
         return (
             For(lane, self.width, Kind.VECTOR, tuple(body)),
-            *met_in_pairs(self.sums, self.width, self.rows),
-            *(self._result(batch, first + r, r) for r in range(self.rows)),
+            *meeting.after(self.rows),
+            *(
+                self._result(batch, first + r, Load(meeting.found, (const(r),)))
+                for r in range(self.rows)
+            ),
         )
 
-    def _result(self, batch: list[Var], row: Expr, number: int) -> Stmt:
+    def _result(self, batch: list[Var], row: Expr, total: Expr) -> Stmt:
         """Stores the result of a row, if it is inside."""
-        stored = self.stored((*batch, row), Load(met(self.sums, self.width), (const(number),)))
+        stored = self.stored((*batch, row), total)
         if self.m % (self.rows * self.groups) == 0:
             return stored
         return If(row < self.m, (stored,))

@@ -17,13 +17,13 @@ from math import prod
 
 from pyc.ir.element import widened
 from pyc.ir.expr import Expr, Load, Var, const, fma, minimum, select
-from pyc.ir.loops import Alloc, Body, Carry, For, If, Kernel, Kind, Stmt, Store
+from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kernel, Kind, Stmt, Store
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.ir.visit import renamed
 from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product
-from pyc.kernels.partial_sums import met, met_early, met_in_pairs, often_early
-from pyc.kernels.tasks import TaskNest, built_by, free_extents
+from pyc.kernels.partial_sums import Meeting, sums_of
+from pyc.kernels.tasks import TaskNest, built_by, free_extents, lanes_of
 
 MOST_COLUMNS = 6
 """With more, too few rows share the registers."""
@@ -35,12 +35,14 @@ WIDTH_BYTES = 64
 the same on all."""
 MOST_BYTES = 1 << 15
 """The most bytes of columns, which each group of rows reads."""
-MEETING = 3
-"""What the meeting of the partial sums of one result costs, beside an fma of a vector."""
-COPYING = 1.2
+MEETING = 1.5
+"""What the meeting of the partial sums of one result costs, beside an fma of a vector, for each of
+its vectors."""
+COPYING = 0.4
 """What copying an element of a column costs."""
-WORTH = 0.8
-"""The part of the time with columns in vectors that is worth another nest."""
+NARROW = 0.6
+"""What an fma of columns costs in a vector of half the bytes, where two of these are as quick as
+one of 64."""
 WRITTEN_OUT = 4
 """Steps along the terms up to which they are written out, row by row: the partial sums of one row
 meet while those of the next are computed, where a group would wait for its meeting."""
@@ -76,7 +78,10 @@ def refusal_of_few_columns(
     copied = 0.0 if _along(b, dimensions) else COPYING * n * k / m
     if k < width:
         return f"{k} terms fill no vector of {width}"
-    if n * (k / width + MEETING) + copied > WORTH * k * -(-n // target.lanes(itemsize)):
+    vectors = WIDTH_BYTES / min(target.vector_bytes, WIDTH_BYTES)
+    lanes = lanes_of(n, itemsize, target)
+    product = NARROW if target.vector_bytes >= 64 and lanes < width else 1
+    if n * vectors * (k / width + MEETING) + copied > product * k * -(-n // lanes):
         return f"{n} columns of {k} terms fill vectors as well as the terms do"
     return ""
 
@@ -97,6 +102,7 @@ class _Nest(TaskNest):
         """Sets the groups of rows and the tasks."""
         self.m, self.n, self.k = _extents(types, self.dimensions)
         self.width = WIDTH_BYTES // self.accumulator.itemsize
+        self.is_plain = self.epilogue is None
         self.copies = not _along(types[1], self.dimensions)
         vectors = -(-WIDTH_BYTES // target.vector_bytes)
         budget = 24 if target.registers >= 32 or target.vector_bytes >= 64 else 12
@@ -106,16 +112,20 @@ class _Nest(TaskNest):
         self.groups = -(-groups // self.tasks)
         self.tasks = -(-groups // self.groups)
         self.ragged = self.tasks * self.groups * self.rows != self.m
-        sums = self.rows * self.n * self.width
+        self.overlaps = self.ragged and self.is_plain and self.tasks == 1 and self.m >= self.rows
+        if self.is_plain:  # its results are neighbours
+            self.out = Buffer("out", self.out.dtype, (*self.batch, self.m * self.n), role="out")
         pitch = -(-self.k // self.width) * self.width
         self.columns = self.local("columns", self.n, pitch)
-        self.sums = self.local("sums", sums), self.local("pairs", sums // 2)
+        self.sums = sums_of(self.accumulator, self.width, self.rows * self.n)
 
     def kernel(self) -> Kernel:
         """The scheduled kernel over (a, b, the epilogue's, out)."""
         batch = [Var(f"n{k}") for k in range(len(self.batch))]
         tile, group = Var("tile"), Var("group")
         first = (tile * self.groups + group) * self.rows
+        if self.overlaps:
+            first = minimum(first, const(self.m - self.rows))
         inner: Stmt = For(group, self.groups, Kind.SERIAL, self._group(batch, first))
         for sums in self.sums:
             inner = Alloc(sums, (inner,))
@@ -141,12 +151,12 @@ class _Nest(TaskNest):
         return [For(some, whole, Kind.SERIAL, (vector,)), For(term, rest, Kind.SERIAL, left)]
 
     def _group(self, batch: list[Var], first: Expr) -> Body:
-        """The results of the rows from `first` on; those beyond the last are its copies."""
+        """The results of the rows from `first` on."""
         lane, step = Var("lane"), Var("step")
         steps, rest = divmod(self.k, self.width)
         pairs = [(r, c) for r in range(self.rows) for c in range(self.n)]
         rows = [first + r for r in range(self.rows)]
-        if self.ragged:
+        if self.ragged and not self.overlaps:  # those beyond the last are its copies
             rows = [minimum(row, const(self.m - 1)) for row in rows]
 
         def product(r: int, c: int, term: Expr, total: Expr) -> Expr:
@@ -161,7 +171,7 @@ class _Nest(TaskNest):
             x = self.element(0, batch, rows[r], term) * self._column(batch, c, term)
             return select(lane >= self.width - rest, x, zero)
 
-        def sums_of(some: list[tuple[int, int]], kind: Kind) -> Stmt:
+        def products_of(some: list[tuple[int, int]], kind: Kind) -> Stmt:
             names = [Var(f"s{r}_{c}", self.accumulator) for r, c in some]
             totals = [Var(f"e{r}_{c}", self.accumulator) for r, c in some]
             carried = tuple(
@@ -174,23 +184,34 @@ class _Nest(TaskNest):
                 body.append(Store(self.sums[0], (place,), total))
             return For(lane, self.width, Kind.VECTOR, tuple(body))
 
-        results = [self._result(batch, first + r, c, p) for p, (r, c) in enumerate(pairs)]
+        meeting = Meeting(self.sums, self.width, len(pairs))
+        body = list[Stmt]()
         if steps > WRITTEN_OUT:
-            whole = sums_of(pairs, Kind.SERIAL)
-            return (whole, *met_in_pairs(self.sums, self.width, len(pairs)), *results)
+            body += [products_of(pairs, Kind.SERIAL), *meeting.after(len(pairs))]
+        else:
+            for r in range(self.rows):
+                some = [(r, c) for c in range(self.n)]
+                body += renamed((products_of(some, Kind.UNROLL),))
+                body += meeting.after((r + 1) * self.n)
+        return (*body, *self._results(batch, first, meeting.found))
+
+    def _results(self, batch: list[Var], first: Expr, found: Buffer) -> list[Stmt]:
+        """Stores the results of the rows from `first` on that are inside."""
+        if self.is_plain:
+            lane = Var("lane")
+            place = first * self.n + lane
+            stored = self.stored((*batch, place), Load(found, (lane,)))
+            if self.ragged and not self.overlaps:
+                stored = If(place < self.m * self.n, (stored,))
+            return [For(lane, self.rows * self.n, Kind.VECTOR, (stored,))]
         body = list[Stmt]()
         for r in range(self.rows):
-            some = [(r, c) for c in range(self.n)]
-            body += renamed((sums_of(some, Kind.UNROLL),))
-            body += met_early(self.sums, self.width, r * self.n, self.n)
-        done = often_early(self.width, self.n)
-        return (*body, *met_in_pairs(self.sums, self.width, len(pairs), done), *results)
-
-    def _result(self, batch: list[Var], row: Expr, column: int, number: int) -> Stmt:
-        """Stores a result, if its row is inside."""
-        total = Load(met(self.sums, self.width), (const(number),))
-        stored = self.stored((*batch, row, const(column)), total)
-        return If(row < self.m, (stored,)) if self.ragged else stored
+            row = first + r
+            for c in range(self.n):
+                total = Load(found, (const(r * self.n + c),))
+                stored = self.stored((*batch, row, const(c)), total)
+                body.append(If(row < self.m, (stored,)) if self.ragged else stored)
+        return body
 
     def _column(self, batch: list[Var], column: int, term: Expr) -> Expr:
         """An element of a column."""

@@ -45,20 +45,21 @@ from pyc.kernels.contraction import Epilogue
 from pyc.kernels.few_columns import suits_few_columns
 from pyc.kernels.matmul_pairs import refusal_of_pairs
 from pyc.kernels.operand import Axes, Dimensions, place_of
+from pyc.kernels.tasks import lanes_of
 from pyc.kernels.windows import View
 
 DEPTH = 256
 TILE_ROWS = 512
 """The most rows of a tile, for which a panel is packed once; with DEPTH terms of a they fit in the
 second-level cache."""
+FEWEST_ROWS = 4
+"""With fewer rows"""
+CHAIN = 16
+"""more terms, and"""
 MINIMUM_WORK = 640
-"""Products below which the generic nest is as quick."""
-PLAIN_COLUMNS = 8
-"""Columns up to which, where they are a power of two, the generic nest has no idle lanes,"""
-PLAIN_TERMS = 4
-"""and terms from which it is slower there;"""
-FEW_TERMS = 2
-"""elsewhere it is so from as many terms on."""
+"""fewer products, the generic nest is as quick: too few sums are under way here."""
+FEW_TERMS = 4
+"""Terms from which idle rows cost little beside the others."""
 PARALLEL_WORK = 1 << 20
 PACKED_GROUPS = 16
 """Groups of rows up to which a panel is read where it lies: packing it would cost more."""
@@ -115,14 +116,15 @@ def refusal(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
     if len(shape.terms) != 1 or len(shape.columns) != 1 or len(shape.rows) > 1:
         return "it is for at most one axis of rows, one of columns and one of terms"
     m, n, k = prod(shape.rows), shape.columns[0], shape.terms[0]
-    least = FEW_TERMS if n.bit_count() > 1 or n > PLAIN_COLUMNS else PLAIN_TERMS
-    if n < 2 or k < least or m * n * k < MINIMUM_WORK:
+    if m < 1 or n < 2 or k < 2:
+        return f"{m} rows and {n} columns of {k} terms are few: it needs 1, and 2 of 2"
+    if m < FEWEST_ROWS and k > CHAIN and m * n * k < MINIMUM_WORK:
         return (
-            f"{m} x {n} results of {k} terms are few: it needs 2 columns, {least} terms and "
-            f"{MINIMUM_WORK} products"
+            f"{m} x {n} results of {k} terms are few: it needs {FEWEST_ROWS} rows, at most {CHAIN} "
+            f"terms or {MINIMUM_WORK} products"
         )
     across = b.rank - 1 in dimensions[0][1]
-    if m < 4 and (across or n * k * b.dtype.itemsize > SMALL_BYTES):
+    if m < FEWEST_ROWS and (across or n * k * b.dtype.itemsize > SMALL_BYTES):
         return f"{m} rows are few for a matrix that is large or whose columns lie apart"
     if not refusal_of_pairs(types, dimensions, target):
         return "the processor multiplies pairs of bfloat16"
@@ -206,7 +208,7 @@ class _Nest:
         self.batch, self.row_axes = shape.batch, shape.rows
         (self.n,), (self.k,) = shape.columns, shape.terms
         self.m = prod(shape.rows)
-        self.lanes = target.lanes(self.accumulator.itemsize)
+        self.lanes = lanes_of(self.n, self.accumulator.itemsize, target)
         wide = target.registers >= 32 or target.vector_bytes >= 64
         self.depth = min(DEPTH, self.k)
         self.across = b.rank - 1 in dimensions[0][1]
@@ -218,7 +220,7 @@ class _Nest:
         most = SET_ROWS if self._rows_share_sets() else budget
         preferred = 4 if wide and self.along and tiles * (vectors // 4) >= WIDE_TASKS else 2
         groups, self.rows, width = _registers(
-            tile, vectors, preferred, budget, most, self.k < PLAIN_TERMS
+            tile, vectors, preferred, budget, most, self.k < FEW_TERMS
         )
         self.width = width * self.lanes
         self.tile = groups * self.rows

@@ -1,48 +1,81 @@
 """Partial sums of several results that meet in pairs of neighbours, in vectors.
 
-Takes two local buffers of which the first has WIDTH partial sums of each result, one result behind
-the other; returns statements, and the buffer that has the results side by side after them. Two
-shuffles and an addition are a step for two vectors, which a compiler keeps in registers. The order
-is that of a tree over neighbours, whatever the target's vectors.
+Takes two local buffers of which the first has a line of WIDTH partial sums of each result, one line
+behind the other; returns statements, and the buffer that has the results side by side after them.
+The order is that of a tree over neighbours, whatever the target's vectors. Two lines become one of
+half as many sums of each, by two shuffles and an addition: first sums that share 16 bytes, then
+whole 16 bytes, since shuffles of other kinds take the units for fma (measured on Zen 4).
 """
 
 from __future__ import annotations
 
-from pyc.ir.expr import Load, Var, const
-from pyc.ir.loops import Buffer, For, Kind, Stmt, Store
+from pyc.ir.dtype import DType
+from pyc.ir.expr import Expr, Load, Var, apply, const, minimum
+from pyc.ir.loops import Buffer, For, Kind, Space, Stmt, Store
 
 Sums = tuple[Buffer, Buffer]
 """Buffers for the partial sums, and for half as many."""
 
-
-def met_in_pairs(sums: Sums, width: int, results: int, done: int = 0) -> list[Stmt]:
-    """The partial sums of all results: pairs of neighbours, until there is one of each. done: how
-    often they have met."""
-    levels = range(done, width.bit_length() - 1)
-    return [s for level in levels for s in _meeting(sums, level, 0, width * results >> level)]
+PIECE_BYTES = 16
+"""What a shuffle that stays in place works on."""
 
 
-def met_early(sums: Sums, width: int, first: int, results: int) -> list[Stmt]:
-    """The same of `results` from the one of number `first` on, as often as they fill vectors."""
-    levels = range(often_early(width, results))
-    start, count = first * width, results * width
-    return [s for n in levels for s in _meeting(sums, n, start >> n, count >> n)]
+def sums_of(dtype: DType, width: int, results: int) -> Sums:
+    """The buffers for so many results, of which a code generator makes values."""
+    names = ("sums", results), ("pairs", -(-results // 2))
+    first, second = (
+        Buffer(name, dtype, (lines * width,), Space.REGISTER, alignment=64) for name, lines in names
+    )
+    return first, second
 
 
-def often_early(width: int, results: int) -> int:
-    """How often the partial sums of so many results meet and fill vectors still."""
-    return min((results & -results).bit_length() - 1, width.bit_length() - 1)
+class Meeting:
+    """The meeting of `results` lines, each of which is there from some statement on."""
+
+    def __init__(self, sums: Sums, width: int, results: int) -> None:
+        self.sums, self.width = sums, width
+        self.piece = PIECE_BYTES // sums[0].dtype.itemsize
+        self.lines = [results]
+        for _ in range(width.bit_length() - 1):
+            self.lines.append(-(-self.lines[-1] // 2))
+        self.met = [0] * len(self.lines)
+
+    @property
+    def found(self) -> Buffer:
+        """The buffer that has the results in the end."""
+        return self.sums[(len(self.lines) - 1) % 2]
+
+    def after(self, results: int) -> list[Stmt]:
+        """What can meet once the lines of the first `results` are there, and has not yet."""
+        body = list[Stmt]()
+        there = results
+        for level in range(len(self.lines) - 1):
+            whole = there == self.lines[level]
+            there = -(-there // 2) if whole else there // 2
+            body += [self._line(level, k) for k in range(self.met[level], there)]
+            self.met[level] = there
+        return body
+
+    def _line(self, level: int, number: int) -> Stmt:
+        """A line of the next level, of two of this one; of one twice, if there is no second."""
+        lane = Var("lane")
+        source, target = self.sums[level % 2], self.sums[1 - level % 2]
+        piece, half = self.piece, self.piece // 2
+        inside = 1 << level < piece
+        second = _part(lane, half, 2) if inside else _part(lane, self.width // 2, 2)
+        line = minimum(const(2 * number) + second, const(self.lines[level] - 1))
+
+        def place(which: int) -> Expr:
+            if inside:
+                pieces = apply("quotient", lane, const(piece)) * piece
+                return pieces + _part(lane, 1, half) * 2 + which
+            return (_part(lane, piece, 2) * 2 + which) * piece + _part(lane, 1, piece)
+
+        pair = [Load(source, (line * self.width + place(which),)) for which in range(2)]
+        store = Store(target, (const(number * self.width) + lane,), pair[0] + pair[1])
+        return For(lane, self.width, Kind.VECTOR, (store,))
 
 
-def _meeting(sums: Sums, level: int, first: int, count: int) -> list[Stmt]:
-    """`count` partial sums from `first` on meet for the time of this number."""
-    lane = Var("lane")
-    source, place = sums[level % 2], const(first) + lane * 2
-    pair = Load(source, (place,)) + Load(source, (place + 1,))
-    store = Store(sums[1 - level % 2], (const(first // 2) + lane,), pair)
-    return [For(lane, count // 2, Kind.VECTOR, (store,))]
-
-
-def met(sums: Sums, width: int) -> Buffer:
-    """The buffer that has the results then."""
-    return sums[(width.bit_length() - 1) % 2]
+def _part(number: Expr, size: int, count: int) -> Expr:
+    """The number of the part of so many that it lies in, of parts of this size that go round."""
+    return apply("remainder", apply("quotient", number, const(size)), const(count))

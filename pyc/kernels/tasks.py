@@ -22,6 +22,18 @@ from pyc.kernels.contraction import Epilogue
 from pyc.kernels.operand import Dimensions, place_of
 
 
+FEWEST_LANES = 4
+"""Lanes of the narrowest vectors of columns."""
+
+
+def lanes_of(columns: int, itemsize: int, target: Target) -> int:
+    """Lanes of a vector for so many columns: as few as hold them, of the widest if none do."""
+    lanes = target.lanes(itemsize)
+    while lanes >= 2 * columns and lanes > FEWEST_LANES:
+        lanes //= 2
+    return lanes
+
+
 def free_extents(
     types: tuple[ArrayType, ...], dimensions: Dimensions, side: int
 ) -> tuple[int, ...]:

@@ -33,11 +33,13 @@ from pyc.ir.expr import (
     select,
 )
 from pyc.ir.loops import (
+    Alloc,
     Buffer,
     Carry,
     If,
     Kernel,
     Let,
+    Space,
     Store,
 )
 from pyc.ir.target import X86_64_V3, X86_64_V4, X86_64_V4_BF16, Target
@@ -243,6 +245,51 @@ def test_wide_vectors_are_used_where_asked() -> None:
     listing = X86().assembly(compile_plan(plan, narrow), narrow)
     assert "ymm" in listing
     assert "zmm" not in listing
+
+
+@pytest.mark.parametrize("space", [Space.STACK, Space.REGISTER])
+def test_a_listing_is_of_the_code_that_runs(space: Space, monkeypatch: Any) -> None:
+    """Passes that make values of register buffers run for both or for neither."""
+    asked: list[Any] = []
+    emitted = llvm_library.Machine.object_of
+    listed = llvm_library.Machine.assembly_of
+
+    def object_of(machine: Any, text: str, passes: Any = ()) -> bytes:
+        asked.append(passes)
+        return emitted(machine, text, passes)
+
+    def assembly_of(machine: Any, text: str, passes: Any = ()) -> str:
+        asked.append(passes)
+        return listed(machine, text, passes)
+
+    monkeypatch.setattr(llvm_library.Machine, "object_of", object_of)
+    monkeypatch.setattr(llvm_library.Machine, "assembly_of", assembly_of)
+    x, held = Buffer("x", dt.f32, (64,), role="in"), Buffer("held", dt.f32, (64,), space)
+    out, v = Buffer("out", dt.f32, (64,), role="out"), Var("v")
+    body = (
+        vector(v, 64, Store(held, (v,), Load(x, (v,)) + 1.0)),
+        vector(v, 64, Store(out, (v,), Load(held, (v,)))),
+    )
+    plan = one_kernel_plan(Kernel("k", (x, out), (Alloc(held, body),)), [normal(64), normal(64)])
+    code = compile_plan(plan, X86_64_V4)
+    made = asked.copy()
+    asked.clear()
+    X86().assembly(code, X86_64_V4)
+    assert asked == made
+    assert any(made) is (space is Space.REGISTER)
+
+
+@each_target
+def test_constant_places_of_a_buffer_of_its_own_are_shuffles(target: Target) -> None:
+    """Of one vector, of two, and of more than two; places that only the last piece has."""
+    x, held = Buffer("x", dt.f32, (80,), role="in"), Buffer("held", dt.f32, (80,), Space.STACK)
+    out, v = Buffer("out", dt.f32, (5, 16), role="out"), Var("v")
+    half, rest = apply("quotient", v, const(2)), apply("remainder", v, const(2))
+    places = (half * 2 + 1 - rest, half + rest * 16, v * 5, half + rest * 72, minimum(v, half + 3))
+    stores = [Store(out, (const(k), v), Load(held, (p,))) for k, p in enumerate(places)]
+    copy = vector(v, 80, Store(held, (v,), Load(x, (v,)) * 2.0))
+    kernel = Kernel("k", (x, out), (Alloc(held, (copy, *(vector(v, 16, s) for s in stores))),))
+    check(kernel, [normal(80), normal(5, 16)], target)
 
 
 @each_target

@@ -15,7 +15,8 @@ from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 from pyc.ir.types import ArrayType
 from pyc.jit import jit
 from pyc.kernels.few_columns import suits_few_columns
-from pyc.kernels.matmul import MINIMUM_WORK, matmul, refusal
+from pyc.kernels.matmul import matmul, refusal
+from pyc.kernels.tasks import lanes_of
 from pyc.runtime.threads import set_num_threads
 from pyc.verification import verify
 
@@ -120,7 +121,7 @@ def test_batches_of_small_products_have_the_nest_and_the_bits_of_each(
     m, k, n = shape
     a, b = sample(7, m, k).astype(dtype), sample(7, k, n).astype(dtype)
     types = tuple(ArrayType(x.shape, dt.of(x.dtype)) for x in (a, b))
-    if m * n * k >= MINIMUM_WORK and not suits_few_columns(types, BATCHED, X86_64_V3):
+    if not suits_few_columns(types, BATCHED, X86_64_V3):
         assert not refusal(types, BATCHED, X86_64_V3)
     product = jit(lambda a, b: a @ b)
     found = product(a, b)
@@ -131,19 +132,54 @@ def test_batches_of_small_products_have_the_nest_and_the_bits_of_each(
     np.testing.assert_allclose(found.astype(np.float64), exact, rtol=room, atol=room * 8)
 
 
-@pytest.mark.parametrize(
-    ("k", "n", "least"), [(3, 3, 2), (2, 5, 2), (3, 16, 2), (3, 8, 4), (3, 4, 4), (2, 2, 4)]
-)
-def test_few_terms_are_for_the_nest_where_vectors_of_columns_idle(
-    k: int, n: int, least: int
-) -> None:
-    """Of 3 or of 16 columns, but not of 2, 4 or 8, which the generic nest does as quickly."""
-    a, b = sample(233, k), sample(k, n)
+@pytest.mark.parametrize(("k", "n"), [(3, 3), (2, 5), (3, 16), (3, 8), (2, 2)])
+@pytest.mark.parametrize("m", [1, 4, 233])
+def test_few_terms_are_for_the_nest(m: int, k: int, n: int) -> None:
+    a, b = sample(m, k), sample(k, n)
     types = ArrayType(a.shape, dt.f32), ArrayType(b.shape, dt.f32)
-    found = refusal(types, PLAIN, X86_64_V4)
-    assert f"{least} terms" in found if k < least else not found
+    assert not refusal(types, PLAIN, X86_64_V4)
     verify(jit(lambda a, b: a @ b), a, b)
-    verify(jit(lambda a, b: np.tanh(a @ b) * b[0]), a[:50], b)
+    verify(jit(lambda a, b: np.tanh(a @ b) * b[0]), a, b)
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "n", "why"),
+    [
+        (64, 1, 8, "of 1 terms are few"),
+        (64, 8, 1, "1 columns"),
+        (0, 8, 8, "0 rows"),
+        (2, 20, 3, "it needs 4 rows, at most 16 terms or 640 products"),
+        (2, 200, 100, "2 rows are few for a matrix that is large"),
+    ],
+)
+def test_fewer_rows_columns_and_terms_are_for_other_nests(
+    m: int, k: int, n: int, why: str
+) -> None:
+    types = ArrayType((m, k), dt.f32), ArrayType((k, n), dt.f32)
+    assert why in refusal(types, PLAIN, X86_64_V4)
+
+
+@pytest.mark.parametrize(
+    ("n", "itemsize", "lanes"),
+    [(2, 4, 4), (4, 4, 4), (5, 4, 8), (9, 4, 16), (100, 4, 16), (2, 8, 4), (5, 8, 8)],
+)
+def test_few_columns_have_vectors_that_they_fill(n: int, itemsize: int, lanes: int) -> None:
+    """There are twice as many of half the bytes in a cycle."""
+    assert lanes_of(n, itemsize, X86_64_V4) == lanes
+    dtype = {4: np.float32, 8: np.float64}[itemsize]
+    a, b = sample(2, 30, 18).astype(dtype), sample(2, 18, n).astype(dtype)
+    types = ArrayType(a.shape, dt.of(a.dtype)), ArrayType(b.shape, dt.of(b.dtype))
+    out = np.zeros((2, 30, n), dtype)
+    simulate.run(matmul(types, X86_64_V4, dimensions=BATCHED), [a, b, out])
+    ordered = np.zeros_like(out)
+    for k in range(18):
+        ordered += a[:, :, k, None] * b[:, k, None, :]
+    np.testing.assert_allclose(out, ordered, rtol=1e-5, atol=1e-5)
+    turned = np.ascontiguousarray(b.mT)
+    found = jit(lambda a, b: np.tanh(a @ b.mT))(a, turned)
+    assert np.allclose(found, np.tanh(ordered), atol=1e-5)
+    verify(jit(lambda a, b: a @ b), a, b)
+    verify(jit(lambda a, b: a.mT @ b), a, sample(2, 30, n).astype(dtype))
 
 
 def test_groups_of_few_terms_have_no_idle_rows_if_they_may() -> None:
