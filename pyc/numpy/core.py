@@ -35,7 +35,7 @@ from pyc.ir.types import ArrayType
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
 
-_MOST_AXES = 64
+MOST_AXES = 64
 """As in NumPy."""
 _MOST_ELEMENTS = (1 << 63) // 16 - 1
 """Whose bytes 64 bits can count, whatever the type."""
@@ -79,6 +79,11 @@ def value(x: Any, dtype: DType | None = None) -> Any:
         array = np.array(x, None if dtype is None else dtype.numpy)
     except OverflowError as error:
         raise IntegerRangeError(str(error)) from None
+    except ValueError:
+        raise ShapeError(
+            "a list of rows that have several lengths is no array",
+            fix="Make the rows equally long, or pass the flat list and the lengths.",
+        ) from None
     if array.dtype.kind in "OUSV":
         raise DTypeError(
             "expected numbers that fit one dtype, got a list of "
@@ -202,8 +207,9 @@ def literal(x: Any, dtype: DType) -> Any:
         x = structural(x)
     if isinstance(x, complex) and not dtype.is_complex and dtype is not dt.b1:
         raise DTypeError(f"the complex number {x} does not fit {dtype.name}")
-    if dtype.is_integer and isinstance(x, int) and not fits(x, dtype):
-        raise IntegerRangeError(f"Python integer {x} out of bounds for {dtype.name}")
+    if isinstance(x, int) and not _is_held(x, dtype):
+        shown = x if x.bit_length() <= 256 else f"of {x.bit_length()} bits"
+        raise IntegerRangeError(f"Python integer {shown} out of bounds for {dtype.name}")
     text = type(x).__name__ if isinstance(x, int) else repr(x)
     return bind1("constant", value=_literal(x, text, dtype))
 
@@ -212,6 +218,17 @@ def fits(x: int, dtype: DType) -> bool:
     """Whether an integer type holds a Python integer."""
     info = np.iinfo(dtype.numpy)
     return bool(info.min <= x <= info.max)
+
+
+def _is_held(x: int, dtype: DType) -> bool:
+    """Whether a Python integer has a value of a type: also infinity, in floats smaller than
+    float64, by which NumPy makes them."""
+    if dtype.is_integer:
+        return fits(x, dtype)
+    return dtype is dt.b1 or -_LARGEST <= x <= _LARGEST
+
+
+_LARGEST = int(np.finfo(np.float64).max)
 
 
 @lru_cache(maxsize=1024)
@@ -279,8 +296,8 @@ def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
 
 def possible(name: str, shape: Shape) -> Shape:
     """`shape`, if NumPy could make an array of it; else ShapeError."""
-    if len(shape) > _MOST_AXES:
-        raise ShapeError(f"{name}: a result of {len(shape)} axes; {_MOST_AXES} are possible")
+    if len(shape) > MOST_AXES:
+        raise ShapeError(f"{name}: a result of {len(shape)} axes; {MOST_AXES} are possible")
     if prod(n for n in shape if n) > _MOST_ELEMENTS:
         raise ShapeError(f"{name}: a result of shape {shape} is larger than any memory")
     return shape
@@ -308,7 +325,7 @@ def axis_of(name: str, axis: Any, rank: int) -> int:
     """An axis counted from the front; AxisError if there is none."""
     try:
         found = axis.__index__()
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise DTypeError(f"{name}: an axis must be an integer, got {axis!r}") from None
     if not -rank <= found < rank:
         raise AxisError(f"{name}: axis {found} is out of bounds for an array of rank {rank}")
@@ -349,9 +366,10 @@ def as_lines(name: str, x: Any, axis: Any) -> tuple[Any, int]:
 def integer(name: str, what: str, x: Any) -> int:
     """An argument that must be an integer; DTypeError for others. what: which, for messages."""
     x = structural(x)
-    if not hasattr(x, "__index__"):
-        raise DTypeError(f"{name}: {what} must be an integer, got {x!r}")
-    return int(x.__index__())
+    try:
+        return int(x.__index__())
+    except (AttributeError, TypeError):
+        raise DTypeError(f"{name}: {what} must be an integer, got {x!r}") from None
 
 
 def start_of(initial: Any, dtype: DType) -> Any:
@@ -397,7 +415,7 @@ def to_shape(name: str, shape: Any) -> Shape:
     items = shape if isinstance(shape, (tuple, list)) else (shape,)
     try:
         found = tuple(int(n.__index__()) for n in items)
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise DTypeError(f"{name}: a shape must hold integers, got {shape!r}") from None
     if any(n < 0 for n in found):
         raise ShapeError(f"{name}: negative dimensions in shape {found}")
